@@ -1,0 +1,15 @@
+//! What a machine says it is: packages, dies, memory nodes, caches, modules, cores and CPUs, read from CPUID,
+//! Linux's sysfs, hwloc's XML or FreeBSD's `kern.sched.topology_spec` into one [`Topology`].
+#![warn(missing_docs)]
+
+pub mod cpuid;
+mod cpuset;
+mod error;
+mod topology;
+
+pub use cpuset::{CpuSet, MAX_CPUS};
+pub use error::Error;
+pub use topology::{
+    Cache, CacheKind, Claim, CoreKind, Counts, CpuIdentity, Disagreement, Fact, Level, NumaNode, Pu, Source,
+    Topology, Unit,
+};
