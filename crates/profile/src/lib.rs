@@ -1,1 +1,23 @@
+//! The machine profile: what every experiment writes and every model and report reads.
+//!
+//! A [`Profile`] is one JSON file with a section per experiment. Every measured figure in it is an [`Estimate`].
+//! The papers' published figures are profiles too: [`published`].
 #![warn(missing_docs)]
+
+mod coherence;
+mod estimate;
+mod file;
+mod host;
+mod method;
+mod profile;
+pub mod published;
+
+pub use coherence::{
+    Class, Coherence, CoherenceTime, Contradiction, Home, Level, LineState, Pair, PairMethod, Single,
+    StateRead, Timeline, TimelineSample, Verdict,
+};
+pub use estimate::{Estimate, Mode};
+pub use file::{Error, write_atomic};
+pub use host::Host;
+pub use method::Method;
+pub use profile::{Profile, SCHEMA, TopologySection};

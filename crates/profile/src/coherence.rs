@@ -1,0 +1,235 @@
+//! What it costs CPUs to share a line: section `coherence`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Estimate, Method};
+
+/// Cache-coherence times between CPUs, their classes and what contradicts the claimed topology.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Coherence {
+    /// How it was measured.
+    pub method: Method,
+    /// The CPUs measured, by operating-system number.
+    pub cpus: Vec<u32>,
+    /// One CPU alone (paper 1, measurement 1).
+    pub singles: Vec<Single>,
+    /// Pairs of CPUs on one line, by method.
+    pub pairs: Vec<Pair>,
+    /// Loads of lines that another CPU has put in a known state.
+    pub reads: Vec<StateRead>,
+    /// Classes of pairs, nearest first: found in the figures, not taken from the claims.
+    pub classes: Vec<Class>,
+    /// The partitions of the CPUs that the figures show, finest first.
+    pub levels: Vec<Level>,
+    /// What the figures say as a whole.
+    pub verdict: Option<Verdict>,
+    /// Whether the figures kept to one value each during the run.
+    pub stable: bool,
+    /// Why the verdict is what it is, or what makes the run unstable, in words.
+    pub notes: Vec<String>,
+    /// Coherence time by claimed class after the paper: mean of pairs less the baseline.
+    pub coherence_times: Vec<CoherenceTime>,
+    /// Claims of the topology that the figures contradict.
+    pub contradictions: Vec<Contradiction>,
+    /// One pair watched over time.
+    pub timeline: Option<Timeline>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// Locked and unlocked increments of a line that one CPU keeps to itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Single {
+    /// The CPU.
+    pub cpu: u32,
+    /// The papers' name of it.
+    pub name: String,
+    /// Time of `lock inc`, in ns.
+    pub locked_ns: Estimate,
+    /// Time of `inc`, in ns.
+    pub unlocked_ns: Estimate,
+}
+
+/// What is done to the shared line; each counts something else, never compare across.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PairMethod {
+    /// Strict alternation by compare-and-swap on one line: one ownership transfer a step.
+    Turn,
+    /// Strict alternation by plain stores on two lines, one for each direction: two transfers a step.
+    Flags,
+    /// Both CPUs run `lock inc` on one line as fast as they can (paper 1): time per increment and CPU; many
+    /// increments may happen in one ownership.
+    FreeRunning,
+    /// Read from a file that does not say.
+    Unknown,
+}
+
+/// Whose first touch placed the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Home {
+    /// The node of CPU `a`.
+    A,
+    /// The node of CPU `b`.
+    B,
+    /// A node of neither.
+    Third,
+    /// Not known.
+    Unknown,
+}
+
+/// The time of two CPUs sharing a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pair {
+    /// One CPU; the smaller number.
+    pub a: u32,
+    /// The other CPU.
+    pub b: u32,
+    /// What was done.
+    pub method: PairMethod,
+    /// Where the line lives.
+    pub home: Home,
+    /// Time per step (`turn`, `flags`) or per increment and CPU (`free-running`), in ns.
+    pub ns: Estimate,
+    /// Ownership changes per increment, for `free-running`: 1 means that the line moved each time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ownership_changes_per_op: Option<Estimate>,
+    /// Batches in which a CPU was preempted, of all; they are kept.
+    #[serde(default)]
+    pub preempted_batches: u64,
+    /// The claimed level that both CPUs share ("core", "L3", "package", …; "system" where none).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<String>,
+}
+
+/// The state of a line before it is read (MESI, with AMD's Owned and Intel's Forward).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum LineState {
+    Modified,
+    Exclusive,
+    Shared,
+    Owned,
+    Forward,
+}
+
+/// Load latency, by a dependent chain over many lines that another CPU has prepared (Molka et al., PACT 2009).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StateRead {
+    /// The CPU that reads.
+    pub reader: u32,
+    /// The CPU that prepared the lines; the reader itself for the local reference.
+    pub owner: u32,
+    /// The state they were put in.
+    pub state: LineState,
+    /// Size of the buffer, in bytes.
+    pub bytes: u64,
+    /// Whose first touch placed the buffer: `a` is the reader, `b` the owner.
+    pub home: Home,
+    /// Time per load, in ns.
+    pub ns: Estimate,
+}
+
+/// A group of pairs with like times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Class {
+    /// `class 1`, …, nearest first, or the claimed level that it coincides with (`core`, `L3`, `package`, `1 hop`, …).
+    pub name: String,
+    /// Time of the class's pairs, in ns.
+    pub ns: Estimate,
+    /// The same in cycles of the CPU's clock, where that is known.
+    pub cycles: Option<f64>,
+    /// How many pairs belong to it.
+    pub pairs: u64,
+}
+
+/// A partition of the CPUs into groups that are near within and far across.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// The groups, each a list of CPU numbers, ordered by first CPU.
+    pub groups: Vec<Vec<u32>>,
+    /// The largest time within a group, in ns; 0 if every group is a single CPU.
+    pub max_inside_ns: f64,
+    /// The smallest time between groups, in ns.
+    pub min_across_ns: f64,
+}
+
+/// What a matrix of times says as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Levels were found.
+    Hops,
+    /// All pairs are alike.
+    Flat,
+    /// The times depend on where the line lives: levels beyond those listed cannot be told apart from it.
+    HomeBiased,
+    /// The figures jumped during the run; what they say holds only for a while.
+    Unstable,
+}
+
+/// The paper's coherence time of a class of pairs (paper 1, tables 1 and 2): mean of its pairs less the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CoherenceTime {
+    /// The class: `smt`, `on-die`, `1-hop`, `2-hop`, or a claimed level.
+    pub class: String,
+    /// Which method's pairs.
+    pub method: PairMethod,
+    /// Mean over the class's pairs of their medians, in ns.
+    pub mean_ns: f64,
+    /// What was subtracted, in ns.
+    pub baseline_ns: f64,
+    /// What that is: `smt pair`, or `locked single CPU` where no SMT sibling exists.
+    pub baseline: String,
+    /// Mean less baseline, in ns; never below 0.
+    pub coherence_ns: f64,
+    /// The same in cycles, where the clock is known.
+    pub coherence_cycles: Option<f64>,
+    /// Number of pairs.
+    pub pairs: u64,
+}
+
+/// A claim of the topology that measurement contradicts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Contradiction {
+    /// The CPUs concerned.
+    pub cpus: Vec<u32>,
+    /// The claim: `CPUs 0 and 1 share an L3`.
+    pub claim: String,
+    /// The figures against it.
+    pub figures: String,
+}
+
+/// One pair's time over a while, from `coho coherence --watch-for`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Timeline {
+    /// One CPU.
+    pub a: u32,
+    /// The other CPU.
+    pub b: u32,
+    /// What was done.
+    pub method: PairMethod,
+    /// Samples in order.
+    pub samples: Vec<TimelineSample>,
+    /// When the figure changed for good, in seconds from the start.
+    pub change_points_s: Vec<f64>,
+    /// The values between which it jumped.
+    pub modes: Vec<crate::Mode>,
+}
+
+/// One sample of a timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimelineSample {
+    /// Time from the start, in seconds.
+    pub at_s: f64,
+    /// Median of the sample's batches, in ns.
+    pub ns: f64,
+}

@@ -1,0 +1,51 @@
+//! A measured figure with its interval, modes and stability.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A measured figure: the median of `n` samples with its 95 % interval. The unit stands in the name of the field
+/// that holds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// Median of the samples.
+    pub median: f64,
+    /// Lower end of the median's 95 % interval.
+    pub low: f64,
+    /// Upper end of the median's 95 % interval.
+    pub high: f64,
+    /// Smallest sample.
+    pub min: f64,
+    /// Number of samples.
+    pub n: u64,
+    /// The values between which the figure jumps, most frequent first; a single one where it does not jump.
+    #[serde(default)]
+    pub modes: Vec<Mode>,
+    /// Whether the samples of all passes agree on one value.
+    pub stable: bool,
+}
+
+/// A value that samples gather about.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mode {
+    /// Median of the mode's samples.
+    pub value: f64,
+    /// Share of all samples that belong to it, 0 to 1.
+    pub share: f64,
+}
+
+impl Estimate {
+    /// A figure read from somewhere that tells neither interval nor repetitions.
+    ///
+    /// ```
+    /// assert_eq!(coho_profile::Estimate::exact(38.5).high, 38.5);
+    /// ```
+    pub fn exact(value: f64) -> Self {
+        let modes = vec![Mode { value, share: 1.0 }];
+        Self { median: value, low: value, high: value, min: value, n: 1, modes, stable: true }
+    }
+
+    /// Half the interval's width relative to the median, as in "±2 %"; 0 for a median of 0.
+    pub fn relative_half_width(&self) -> f64 {
+        if self.median == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.median.abs() }
+    }
+}

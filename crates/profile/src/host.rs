@@ -1,0 +1,57 @@
+//! What the figures were measured on: section `host`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Facts about the machine and its software that figures depend on; what could not be read is absent and stands in
+/// `not_available`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Host {
+    /// Brand string of the CPU.
+    pub cpu: Option<String>,
+    /// Architecture as the compiler names it: `x86_64`, `aarch64`.
+    pub architecture: Option<String>,
+    /// Kernel name, release and version.
+    pub kernel: Option<String>,
+    /// Distribution.
+    pub os: Option<String>,
+    /// The hypervisor, if the machine is virtual.
+    pub hypervisor: Option<String>,
+    /// Microcode revision.
+    pub microcode: Option<String>,
+    /// Firmware (BIOS) vendor, version and date.
+    pub firmware: Option<String>,
+    /// Frequency governor.
+    pub governor: Option<String>,
+    /// Whether the clock may rise above nominal.
+    pub boost: Option<bool>,
+    /// Clock that figures in cycles are given in, in GHz: measured by a chain of dependent additions during the run.
+    pub clock_ghz: Option<f64>,
+    /// Frequency of the time-stamp counter, in GHz.
+    pub tsc_ghz: Option<f64>,
+    /// The kernel's clock source.
+    pub clock_source: Option<String>,
+    /// Smallest step seen of the clock that was used, in ns.
+    pub timer_step_ns: Option<f64>,
+    /// Mitigations of speculative execution, by vulnerability.
+    pub mitigations: BTreeMap<String, String>,
+    /// Container and cgroup limits: `cpuset`, `cpu quota`, `memory`.
+    pub limits: BTreeMap<String, String>,
+    /// CPUs that the process may run on.
+    pub allowed_cpus: Vec<u32>,
+    /// Load average over one minute when the run began.
+    pub load_average: Option<f64>,
+    /// When the run began: RFC 3339, UTC.
+    pub date: Option<String>,
+    /// Version of the program that measured.
+    pub coho_version: Option<String>,
+    /// What could not be read: name to reason.
+    pub not_available: BTreeMap<String, String>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}

@@ -1,0 +1,126 @@
+//! The top of a profile and its schema.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use coho_topology::{Counts, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::file::Error;
+use crate::{Coherence, Host, write_atomic};
+
+/// The schema that this version writes, and the newest that it reads.
+pub const SCHEMA: &str = "coho-profile/1";
+
+/// What was measured on a machine: one file.
+///
+/// ```
+/// let profile = coho_profile::Profile::default();
+/// let text = profile.to_json();
+/// assert_eq!(coho_profile::Profile::from_json(&text)?, profile);
+/// # Ok::<(), coho_profile::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Profile {
+    /// `coho-profile/1`.
+    pub schema: String,
+    /// The machine and its software.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+    /// What the machine says it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<TopologySection>,
+    /// What sharing a line costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coherence: Option<Coherence>,
+    /// Sections that this version does not know; kept on rewrite.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// A topology with the counts that scripts ask for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TopologySection {
+    /// How many objects of each kind.
+    pub counts: Counts,
+    /// The objects.
+    #[serde(flatten)]
+    pub topology: Topology,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+impl From<Topology> for TopologySection {
+    fn from(topology: Topology) -> Self {
+        Self { counts: topology.counts(), topology, unknown: BTreeMap::new() }
+    }
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self { schema: SCHEMA.into(), host: None, topology: None, coherence: None, unknown: BTreeMap::new() }
+    }
+}
+
+impl Profile {
+    /// Reads a profile's text.
+    ///
+    /// # Errors
+    /// If it is not JSON, not a profile, or of a newer schema than this version reads.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let value: Value = serde_json::from_str(text).map_err(Error::from_json)?;
+        check_schema(&value)?;
+        // From the text, not the value: errors then carry line and column.
+        serde_json::from_str(text).map_err(Error::from_json)
+    }
+
+    /// The profile's text, indented, with a final newline.
+    ///
+    /// # Panics
+    /// Never: maps have text keys.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a profile serialises");
+        text.push('\n');
+        text
+    }
+
+    /// Reads a profile file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or as [`Profile::from_json`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+        Self::from_json(&text).map_err(|error| error.in_file(path))
+    }
+
+    /// Writes the profile file as a whole or not at all.
+    ///
+    /// # Errors
+    /// If the file cannot be written; an earlier file of that name is then untouched.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        write_atomic(path, self.to_json().as_bytes())
+    }
+
+    /// The JSON Schema of profiles (draft 2020-12).
+    pub fn json_schema() -> Value {
+        schemars::schema_for!(Self).to_value()
+    }
+}
+
+fn check_schema(value: &Value) -> Result<(), Error> {
+    let known = SCHEMA.rsplit_once('/').expect("a name and a version");
+    let text = value.get("schema").and_then(Value::as_str).unwrap_or_default();
+    match text.rsplit_once('/') {
+        Some((name, version)) if name == known.0 => match version.parse::<u32>() {
+            Ok(version) if version.to_string() == known.1 => Ok(()),
+            Ok(version) if version > 1 => Err(Error::new(format!(
+                "the profile has schema '{text}', this version of coho reads '{SCHEMA}'; a coho that writes '{text}' reads it"
+            ))),
+            _ => Err(Error::new(format!("unknown profile schema '{text}', expected '{SCHEMA}'"))),
+        },
+        _ => Err(Error::new(format!("not a coho profile: \"schema\" is not '{SCHEMA}'"))),
+    }
+}

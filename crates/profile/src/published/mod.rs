@@ -1,0 +1,57 @@
+//! The papers' published figures, as profiles.
+//!
+//! Each paper has a file of facts beside this module, with its source inside, and a type that reads it.
+
+pub mod kawabe_furuya;
+
+use crate::Profile;
+use crate::file::Error;
+
+/// What one paper published: a profile for each machine that it measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Publication {
+    /// The name that stands behind `published:`.
+    pub name: &'static str,
+    /// Authors and title.
+    pub source: String,
+    /// The machines, in the paper's order, each with a short name (`e5620`).
+    pub machines: Vec<(String, Profile)>,
+}
+
+/// The names that [`read`] knows.
+pub const NAMES: [&str; 1] = ["kawabe-furuya"];
+
+/// The figures of the paper with this name (`kawabe-furuya`), or of one of its machines (`kawabe-furuya/e5620`).
+///
+/// ```
+/// let paper = coho_profile::published::read("kawabe-furuya/e5620")?;
+/// assert_eq!(paper.machines.len(), 1);
+/// # Ok::<(), coho_profile::Error>(())
+/// ```
+///
+/// # Errors
+/// If no paper or machine has that name; the message lists those that there are.
+pub fn read(name: &str) -> Result<Publication, Error> {
+    let (paper, machine) =
+        name.split_once('/').map_or((name, None), |(paper, machine)| (paper, Some(machine)));
+    let mut publication = match paper {
+        "kawabe-furuya" => kawabe_furuya::figures().publication(),
+        _ => {
+            return Err(Error::new(format!(
+                "no published figures named '{name}'; there are: {}",
+                NAMES.join(", ")
+            )));
+        }
+    };
+    if let Some(machine) = machine {
+        let names: Vec<_> = publication.machines.iter().map(|(name, _)| format!("{paper}/{name}")).collect();
+        publication.machines.retain(|(name, _)| name == machine);
+        if publication.machines.is_empty() {
+            return Err(Error::new(format!(
+                "no machine '{machine}' in {paper}; there are: {}",
+                names.join(", ")
+            )));
+        }
+    }
+    Ok(publication)
+}
