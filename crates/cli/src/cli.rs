@@ -1,0 +1,33 @@
+//! The commands by name.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands;
+
+/// What does it cost cores to share? Measure it, predict from it, act on it.
+#[derive(Debug, Parser)]
+#[command(name = "coho", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the JSON Schema of profiles
+    Schema(commands::schema::Args),
+    /// Print completions for a shell
+    Completions(commands::completions::Args),
+    /// Print the manual page
+    Man,
+}
+
+impl Cli {
+    pub fn run(&self) -> anyhow::Result<()> {
+        match &self.command {
+            Command::Schema(args) => commands::schema::run(args),
+            Command::Completions(args) => commands::completions::run(args),
+            Command::Man => commands::man::run(),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `coho schema`: the JSON Schema that profiles follow.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use coho_profile::Profile;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Check these profiles against the schema's version and types instead of printing it
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    check: Vec<PathBuf>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if args.check.is_empty() {
+        writeln!(out, "{:#}", Profile::json_schema())?;
+    }
+    for file in &args.check {
+        Profile::read(file)?;
+        writeln!(out, "{}: ok", file.display())?;
+    }
+    Ok(())
+}
