@@ -51,10 +51,7 @@ impl std::error::Error for Error {}
 /// If any step fails; the temporary file is then removed and `path` is untouched.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::io(path, &error);
-    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file() && !found.is_symlink())
-        || path.starts_with("/dev")
-        || path.starts_with("/proc")
-    {
+    if is_stream(path) {
         return OpenOptions::new()
             .write(true)
             .open(path)
@@ -77,6 +74,13 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         let _ = fs::remove_file(&temporary);
         failed(error)
     })
+}
+
+/// Whether the path names a device, a pipe, or what a process has open (`/dev/stdout`, also where that is a file).
+fn is_stream(path: &Path) -> bool {
+    let special = fs::metadata(path).is_ok_and(|found| !found.is_file());
+    let folder = path.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or_default();
+    special || folder == Path::new("/dev") || folder.starts_with("/proc")
 }
 
 /// A new file beside the target, never one that exists: nobody's file is overwritten and no link followed.

@@ -104,6 +104,39 @@ impl Profile {
         write_atomic(path, self.to_json().as_bytes())
     }
 
+    /// Changes a profile file, or begins one where there is none; sections that `change` leaves alone are carried
+    /// over to the letter, with whatever a later version may have put inside them.
+    ///
+    /// # Errors
+    /// If the file exists and cannot be read, or the new one cannot be written.
+    pub fn update(path: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, Error> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default().to_json(),
+            Err(error) => return Err(Error::io(path, &error)),
+        };
+        let before = Self::from_json(&text).map_err(|error| error.in_file(path))?;
+        let mut after = before.clone();
+        change(&mut after);
+
+        let as_object = |profile: &Self| match serde_json::to_value(profile) {
+            Ok(Value::Object(sections)) => sections,
+            _ => unreachable!("a profile serialises to an object"),
+        };
+        let (was, mut sections) = (as_object(&before), as_object(&after));
+        let original: serde_json::Map<String, Value> =
+            serde_json::from_str(&text).map_err(Error::from_json)?;
+        for (name, section) in original {
+            if sections.contains_key(&name) && sections.get(&name) == was.get(&name) {
+                sections.insert(name, section);
+            }
+        }
+        let mut text = serde_json::to_string_pretty(&sections).map_err(Error::from_json)?;
+        text.push('\n');
+        write_atomic(path, text.as_bytes())?;
+        Ok(after)
+    }
+
     /// The JSON Schema of profiles (draft 2020-12).
     pub fn json_schema() -> Value {
         schemars::schema_for!(Self).to_value()

@@ -1,0 +1,179 @@
+//! The profile file: schema, round trips, unknown fields, versions, atomic writes.
+
+use std::fs;
+
+use coho_profile::{
+    Class, Coherence, Estimate, Home, Host, Level, Pair, PairMethod, Profile, Single, TopologySection,
+    Verdict, published, write_atomic,
+};
+use coho_topology::{CpuSet, Pu, Topology, Unit};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn small() -> Profile {
+    let topology = Topology {
+        pus: (0..2).map(|os| Pu { os, ..Pu::default() }).collect(),
+        packages: vec![Unit { id: Some(0), cpus: CpuSet::up_to(2) }],
+        ..Topology::default()
+    };
+    let pair = Pair {
+        a: 0,
+        b: 1,
+        method: PairMethod::Turn,
+        home: Home::A,
+        ns: Estimate::exact(25.0),
+        ownership_changes_per_op: None,
+        preempted_batches: 3,
+        claimed: Some("L3".into()),
+    };
+    let coherence = Coherence {
+        cpus: vec![0, 1],
+        pairs: vec![pair],
+        classes: vec![Class { name: "L3".into(), ns: Estimate::exact(25.0), cycles: Some(80.0), pairs: 1 }],
+        levels: vec![Level { groups: vec![vec![0], vec![1]], max_inside_ns: 0.0, min_across_ns: 25.0 }],
+        verdict: Some(Verdict::HomeBiased),
+        ..Coherence::default()
+    };
+    Profile {
+        host: Some(Host { cpu: Some("A CPU".into()), ..Host::default() }),
+        topology: Some(TopologySection::from(topology)),
+        coherence: Some(coherence),
+        ..Profile::default()
+    }
+}
+
+fn assert_valid(profile: &Value) {
+    let validator = jsonschema::validator_for(&Profile::json_schema()).expect("the schema is a schema");
+    let errors: Vec<_> = validator.iter_errors(profile).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn profiles_follow_their_schema() {
+    assert_valid(&serde_json::to_value(small()).unwrap());
+    assert_valid(&serde_json::to_value(Profile::default()).unwrap());
+    for (_, machine) in published::read("kawabe-furuya").unwrap().machines {
+        assert_valid(&serde_json::to_value(machine).unwrap());
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_profile() {
+    let validator = jsonschema::validator_for(&Profile::json_schema()).unwrap();
+    assert!(!validator.is_valid(&json!({})));
+    assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"verdict": "maybe"}})));
+    assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"pairs": [{"a": -1}]}})));
+}
+
+#[test]
+fn round_trip() {
+    let profile = small();
+    assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
+}
+
+#[test]
+fn unknown_fields_of_sections_are_kept() {
+    let text = r#"{"schema": "coho-profile/1", "later": {"a": [1, 2]},
+        "host": {"cpu": "x", "moon": "full"}, "coherence": {"stars": 3},
+        "topology": {"counts": {"package": 1, "die": 0, "numa": 1, "l3": 0, "l2": 0, "module": 0, "core": 0, "pu": 0},
+                     "racks": 7}}"#;
+    let rewritten: Value = serde_json::from_str(&Profile::from_json(text).unwrap().to_json()).unwrap();
+    assert_eq!(rewritten["later"], json!({"a": [1, 2]}));
+    assert_eq!(rewritten["host"]["moon"], "full");
+    assert_eq!(rewritten["coherence"]["stars"], 3);
+    assert_eq!(rewritten["topology"]["racks"], 7);
+    assert!(rewritten["topology"]["unknown"].is_null() && rewritten["unknown"].is_null());
+}
+
+#[test]
+fn an_update_leaves_other_sections_to_the_letter() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile.json");
+    let mut value = serde_json::to_value(small()).unwrap();
+    value["coherence"]["pairs"][0]["deep"] = json!("kept");
+    value["topology"]["pus"][0]["socket_colour"] = json!("green");
+    fs::write(&path, value.to_string()).unwrap();
+
+    Profile::update(&path, |profile| profile.host = Some(Host::default())).unwrap();
+    let after: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(after["coherence"], value["coherence"]);
+    assert_eq!(after["topology"], value["topology"]);
+    assert_eq!(after["host"]["cpu"], Value::Null);
+
+    let begun = folder.path().join("new.json");
+    Profile::update(&begun, |profile| profile.coherence = Some(Coherence::default())).unwrap();
+    assert!(Profile::read(&begun).unwrap().coherence.is_some());
+}
+
+#[test]
+fn other_schemas_are_refused_with_what_would_read_them() {
+    let error = |text: &str| Profile::from_json(text).unwrap_err().to_string();
+    assert!(
+        error(r#"{"schema": "coho-profile/2"}"#).contains("a coho that writes 'coho-profile/2' reads it")
+    );
+    assert!(error(r#"{"schema": "coho-profile/0"}"#).contains("unknown"));
+    assert!(error("{}").contains("not a coho profile"));
+    assert!(error("[1]").contains("not a coho profile"));
+    assert!(error("{\n oops").contains("line 2"));
+}
+
+#[test]
+fn a_profile_is_written_as_a_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile.json");
+    small().write(&path).unwrap();
+    assert_eq!(Profile::read(&path).unwrap(), small());
+
+    let blocked = folder.path().join("absent").join("profile.json");
+    assert!(small().write(&blocked).unwrap_err().to_string().contains("absent"));
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["profile.json"], "no temporary file stays");
+}
+
+#[test]
+fn links_are_replaced_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, link) = (folder.path().join("precious"), folder.path().join("profile.json"));
+    fs::write(&target, "precious").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    write_atomic(&link, b"new").unwrap();
+    assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(&link).unwrap(), "new");
+}
+
+#[test]
+fn a_temporary_name_that_is_taken_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = folder.path().join(format!(".out.{}.0.tmp", std::process::id()));
+    fs::write(&taken, "somebody's").unwrap();
+    write_atomic(&folder.path().join("out"), b"new").unwrap();
+    assert_eq!(fs::read_to_string(&taken).unwrap(), "somebody's");
+}
+
+#[test]
+fn what_a_process_has_open_is_written_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = fs::File::create(folder.path().join("open")).unwrap();
+    let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
+    for path in [format!("/dev/fd/{descriptor}"), "/dev/null".into()] {
+        write_atomic(path.as_ref(), b"new").unwrap();
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("open")).unwrap(), "new");
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_profile_or_an_error(text in "\\PC{0,200}") {
+        let _ = Profile::from_json(&text);
+    }
+
+    #[test]
+    fn figures_survive_a_round_trip(value in proptest::num::f64::NORMAL, cpu in 0u32..1024) {
+        let mut profile = small();
+        let single =
+            Single { cpu, name: format!("C{cpu}"), locked_ns: Estimate::exact(value), unlocked_ns: Estimate::exact(1.0) };
+        profile.coherence.as_mut().unwrap().singles.push(single);
+        prop_assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
+    }
+}
