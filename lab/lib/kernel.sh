@@ -26,7 +26,7 @@ find_kernel() {
         package=$(kernel_package)
     fi
     [ -n "$package" ] || skip "apt knows no linux-image-cloud-amd64 (apt-get update, on Debian)"
-    unpack_kernel "$package" || skip "$package cannot be downloaded: $(tail -n 1 "$work/apt.log")"
+    unpack_kernel "$package" || skip "$package cannot be had: $(tail -n 1 "$work/apt.log")"
     kernel=$(cached_kernel)
     [ -n "$kernel" ] || skip "$package holds no kernel"
 }
@@ -42,10 +42,10 @@ kernel_package() {
 
 # Into a folder of the scratch first: an interrupted download leaves no half a kernel in the cache.
 unpack_kernel() {
-    mkdir -p "$cache" "$work/kernel" || return 1
-    (cd "$work/kernel" && exec timeout 300 apt-get -qq download "$1") > "$work/apt.log" 2>&1 || return 1
+    mkdir -p "$cache" "$work/kernel" 2> "$work/apt.log" || return 1
+    bounded 300 env -C "$work/kernel" apt-get -qq download "$1" > "$work/apt.log" 2>&1 || return 1
     dpkg-deb --fsys-tarfile "$work/kernel/"*.deb | tar -xf - -C "$work/kernel" ./boot >> "$work/apt.log" 2>&1 || return 1
-    mv "$work/kernel/boot/"vmlinuz-* "$cache/"
+    mv "$work/kernel/boot/"vmlinuz-* "$cache/" 2>> "$work/apt.log"
 }
 
 # Sets `coho` to a static binary, built in a target folder of its own: its flags would rebuild everything else.
