@@ -21,12 +21,12 @@ find_kernel() {
         command -v "$need" > /dev/null || skip "no cloud kernel in $cache, and no $need to fetch it with"
     done
     package=$(kernel_package)
-    if [ -z "$package" ] && [ "$(id -u)" -eq 0 ]; then
-        bounded 120 apt-get -qq update > /dev/null 2>&1
+    unpack_kernel "$package" || {
+        # The package lists may be missing or old.
+        [ "$(id -u)" -eq 0 ] && bounded 120 apt-get -qq update > "$work/apt.log" 2>&1
         package=$(kernel_package)
-    fi
-    [ -n "$package" ] || skip "apt knows no linux-image-cloud-amd64 (apt-get update, on Debian)"
-    unpack_kernel "$package" || skip "$package cannot be had: $(tail -n 1 "$work/apt.log")"
+        unpack_kernel "$package"
+    } || skip "no cloud kernel to be had: $(tail -n 1 "$work/apt.log")"
     kernel=$(cached_kernel)
     [ -n "$kernel" ] || skip "$package holds no kernel"
 }
@@ -42,6 +42,7 @@ kernel_package() {
 
 # Into a folder of the scratch first: an interrupted download leaves no half a kernel in the cache.
 unpack_kernel() {
+    [ -n "$1" ] || { echo "apt knows no linux-image-cloud-amd64 (apt-get update, on Debian)" > "$work/apt.log"; return 1; }
     mkdir -p "$cache" "$work/kernel" 2> "$work/apt.log" || return 1
     bounded 300 env -C "$work/kernel" apt-get -qq download "$1" > "$work/apt.log" 2>&1 || return 1
     dpkg-deb --fsys-tarfile "$work/kernel/"*.deb | tar -xf - -C "$work/kernel" ./boot >> "$work/apt.log" 2>&1 || return 1
