@@ -1,0 +1,169 @@
+//! The leaves that several vendors share: topology levels (0xB, 0x1F, 0x80000026), deterministic caches (4,
+//! 0x8000001D) and the older cache fields (0x80000005, 0x80000006).
+
+use super::view::{View, bits};
+use crate::CacheKind;
+
+/// No CPU names more levels or caches; a dump whose answers never end is cut here.
+const MOST_SUBLEAVES: u32 = 16;
+
+/// One level that a topology leaf enumerates.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TopologyLevel {
+    /// The level's type as the leaf numbers it.
+    pub(super) kind: u32,
+    /// How far to shift the APIC id right to get the id of the next outer unit.
+    pub(super) shift: u32,
+}
+
+/// What a topology leaf tells a CPU.
+#[derive(Debug, Clone)]
+pub(super) struct TopologyLevels {
+    pub(super) apic_id: u32,
+    /// From the innermost; shifts never decrease.
+    levels: Vec<TopologyLevel>,
+}
+
+impl TopologyLevels {
+    /// Level types of leaves 0xB and 0x1F (Intel SDM, CPUID leaf 1FH).
+    pub(super) const SMT: u32 = 1;
+    pub(super) const MODULE: u32 = 3;
+    pub(super) const DIE: u32 = 5;
+
+    /// Reads leaf 0xB, 0x1F or 0x80000026. `None` if the CPU lacks it, or names threads alone (a leaf of which the
+    /// dump has only sub-leaf 0).
+    pub(super) fn read(view: &View<'_>, leaf: u32) -> Option<Self> {
+        let first = view.get(leaf, 0);
+        if bits(first.ebx, 15, 0) == 0 {
+            return None;
+        }
+        let mut levels = Vec::<TopologyLevel>::new();
+        for subleaf in 0..MOST_SUBLEAVES {
+            let answer = view.get(leaf, subleaf);
+            let kind = bits(answer.ecx, 15, 8);
+            if kind == 0 {
+                break;
+            }
+            let inner = levels.last().map_or(0, |level| level.shift);
+            levels.push(TopologyLevel { kind, shift: bits(answer.eax, 4, 0).max(inner) });
+        }
+        let beyond_threads = levels.iter().any(|level| level.kind != Self::SMT);
+        beyond_threads.then_some(Self { apic_id: first.edx, levels })
+    }
+
+    /// The shift of the level with this type: to the ids of the units that hold its instances.
+    pub(super) fn shift_of(&self, kind: u32) -> Option<u32> {
+        self.levels.iter().find(|level| level.kind == kind).map(|level| level.shift)
+    }
+
+    /// The shift below the level with this type: to the ids of its own instances.
+    pub(super) fn shift_to(&self, kind: u32) -> Option<u32> {
+        let at = self.levels.iter().position(|level| level.kind == kind)?;
+        Some(at.checked_sub(1).map_or(0, |below| self.levels[below].shift))
+    }
+
+    /// The outermost shift: to the package's id.
+    pub(super) fn package_shift(&self) -> u32 {
+        self.levels.last().map_or(0, |level| level.shift)
+    }
+}
+
+/// A cache as leaf 4 or 0x8000001D describes it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CacheLeaf {
+    pub(super) level: u8,
+    pub(super) kind: CacheKind,
+    pub(super) size_bytes: u64,
+    pub(super) line_bytes: u32,
+    pub(super) ways: u32,
+    /// How many APIC ids share it.
+    pub(super) shared_by: u32,
+}
+
+/// The caches of leaf 4 or 0x8000001D.
+pub(super) fn cache_leaves(view: &View<'_>, leaf: u32) -> Vec<CacheLeaf> {
+    let answers = (0..MOST_SUBLEAVES).map(|subleaf| view.get(leaf, subleaf));
+    let present = answers.take_while(|answer| bits(answer.eax, 4, 0) != 0);
+    let caches = present.filter_map(|answer| {
+        let kind = match bits(answer.eax, 4, 0) {
+            1 => CacheKind::Data,
+            2 => CacheKind::Instruction,
+            3 => CacheKind::Unified,
+            _ => return None,
+        };
+        let line_bytes = bits(answer.ebx, 11, 0) + 1;
+        let partitions = bits(answer.ebx, 21, 12) + 1;
+        let ways = bits(answer.ebx, 31, 22) + 1;
+        let sets = u64::from(answer.ecx) + 1;
+        let set_bytes = u64::from(line_bytes) * u64::from(partitions) * u64::from(ways);
+        let fully_associative = answer.eax & 1 << 9 != 0;
+        Some(CacheLeaf {
+            level: bits(answer.eax, 7, 5) as u8,
+            kind,
+            size_bytes: set_bytes.saturating_mul(sets),
+            line_bytes,
+            ways: if fully_associative { 0 } else { ways },
+            shared_by: bits(answer.eax, 25, 14) + 1,
+        })
+    });
+    caches.collect()
+}
+
+/// A cache as leaves 0x80000005 and 0x80000006 describe it, without saying who shares it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlainCache {
+    pub(super) level: u8,
+    pub(super) kind: CacheKind,
+    pub(super) size_bytes: u64,
+    pub(super) line_bytes: u32,
+    pub(super) ways: Option<u32>,
+}
+
+/// The caches of leaves 0x80000005 (L1) and 0x80000006 (L2, L3) as AMD and VIA fill them.
+pub(super) fn plain_caches(view: &View<'_>) -> Vec<PlainCache> {
+    let l1 = view.get(0x8000_0005, 0);
+    let outer = view.get(0x8000_0006, 0);
+    let first = |kind, register: u32| PlainCache {
+        level: 1,
+        kind,
+        size_bytes: u64::from(bits(register, 31, 24)) << 10,
+        line_bytes: bits(register, 7, 0),
+        ways: match bits(register, 23, 16) {
+            0xFF => Some(0),
+            ways => Some(ways),
+        },
+    };
+    let l2 = PlainCache {
+        level: 2,
+        kind: CacheKind::Unified,
+        size_bytes: u64::from(bits(outer.ecx, 31, 16)) << 10,
+        line_bytes: bits(outer.ecx, 7, 0),
+        ways: encoded_ways(bits(outer.ecx, 15, 12)),
+    };
+    let l3 = PlainCache {
+        level: 3,
+        kind: CacheKind::Unified,
+        size_bytes: u64::from(bits(outer.edx, 31, 18)) << 19,
+        line_bytes: bits(outer.edx, 7, 0),
+        ways: encoded_ways(bits(outer.edx, 15, 12)),
+    };
+    let all = [first(CacheKind::Data, l1.ecx), first(CacheKind::Instruction, l1.edx), l2, l3];
+    all.into_iter().filter(|cache| cache.size_bytes > 0).collect()
+}
+
+/// The associativity code of leaf 0x80000006 (AMD APM volume 3, appendix E.4.5).
+fn encoded_ways(code: u32) -> Option<u32> {
+    match code {
+        1..=4 => Some(code),
+        5 => Some(6),
+        6 => Some(8),
+        8 => Some(16),
+        0xA => Some(32),
+        0xB => Some(48),
+        0xC => Some(64),
+        0xD => Some(96),
+        0xE => Some(128),
+        0xF => Some(0),
+        _ => None,
+    }
+}

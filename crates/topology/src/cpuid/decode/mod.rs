@@ -1,0 +1,241 @@
+//! From answers to a topology.
+
+mod amd;
+mod descriptors;
+mod intel;
+mod leaves;
+mod place;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use place::{Kind, Place, caches, units};
+use view::{View, bits};
+
+use super::dump::Dump;
+use crate::{CoreKind, CpuIdentity, CpuSet, Error, Fact, Level, NumaNode, Pu, Source, Topology, Unit};
+
+/// More CPUs than Linux runs on x86 (CONFIG_NR_CPUS reaches 8192): a bound on what a hostile dump can cost.
+const MOST_CPUS: usize = 8192;
+
+/// Decodes the topology that a dump's answers describe.
+///
+/// Intel's leaves 4, 0xB, 0x1F and 0x1A (also for Zhaoxin and VIA), AMD's 0x80000005 to 0x80000008, 0x8000001D,
+/// 0x8000001E and 0x80000026 (also for Hygon). A cache shared by a number of APIC ids that is no power of two takes
+/// the next greater one's worth of ids. What CPUID does not tell is left empty; memory nodes other than AMD's are one
+/// node of all CPUs, which a fact marks as assumed.
+///
+/// ```
+/// use coho_topology::cpuid;
+/// # let text = "cpu 0 0 0 1 68747541 444d4163 69746e65\ncpu 0 1 0 00800f12 00010800 0 0\n";
+/// let topology = cpuid::decode(&cpuid::parse(text)?)?;
+/// assert_eq!(topology.cpu.family, Some(0x17));
+/// # Ok::<(), coho_topology::Error>(())
+/// ```
+///
+/// # Errors
+/// If the dump is empty, names a CPU twice or more than 8192 CPUs, if a CPU lacks leaf 0, or if two CPUs are
+/// of different vendors or claim the same APIC id, as in a dump taken without pinning.
+pub fn decode(dump: &Dump) -> Result<Topology, Error> {
+    let views = checked_views(dump)?;
+    let places: Vec<_> = views.iter().map(place).collect();
+    check_apic_ids(&places)?;
+
+    let packages = units(&places, |place| Some(place.package));
+    let cores = units(&places, |place| Some(place.core));
+    let dies = units(&places, |place| place.die);
+    let modules = units(&places, |place| place.module);
+    let kinds = kinds(&places);
+    let mut topology = Topology {
+        cpu: identity(&views),
+        pus: pus(&places),
+        dies: unless_same(dies, &packages),
+        // A family 15h unit with one core left is a unit all the same; elsewhere a module is a group of cores.
+        modules: if views[0].is_family_15h() { modules } else { unless_same(modules, &cores) },
+        packages,
+        cores,
+        caches: caches(&places),
+        numa_nodes: numa_nodes(&places),
+        kinds,
+        ..Topology::default()
+    };
+    topology.facts = facts(&places, &topology);
+    topology.finish();
+    Ok(topology)
+}
+
+fn checked_views(dump: &Dump) -> Result<Vec<View<'_>>, Error> {
+    let Some(first) = dump.cpus.first() else {
+        return Err(Error::new("the CPUID dump holds no CPU"));
+    };
+    if dump.cpus.len() > MOST_CPUS {
+        let count = dump.cpus.len();
+        return Err(Error::new(format!(
+            "{count} CPUs are more than the {MOST_CPUS} an x86 machine can have"
+        )));
+    }
+    dump.cpu_set()?;
+    let vendor = |view: &View<'_>| {
+        let answer = view.get(0, 0);
+        (answer.ebx, answer.ecx, answer.edx)
+    };
+    let first = View::new(first);
+    let views: Vec<_> = dump.cpus.iter().map(View::new).collect();
+    for view in &views {
+        if vendor(view) == (0, 0, 0) {
+            return Err(Error::new(format!("CPU {}: no vendor in CPUID leaf 0", view.os())));
+        }
+        if vendor(view) != vendor(&first) {
+            return Err(Error::new(format!(
+                "CPUs {} and {} are of different vendors: the dump is not of one machine",
+                first.os(),
+                view.os()
+            )));
+        }
+    }
+    Ok(views)
+}
+
+/// Each hardware thread has an APIC id of its own, so equal ones mean that a CPU was asked twice.
+fn check_apic_ids(places: &[Place]) -> Result<(), Error> {
+    let mut owners = BTreeMap::new();
+    for place in places {
+        if let Some(other) = owners.insert(place.apic_id, place.os) {
+            return Err(Error::new(format!(
+                "CPUs {other} and {} both claim APIC id {:#x}: the answers are not of one thread pinned to each CPU",
+                place.os, place.apic_id
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl View<'_> {
+    fn is_amd(&self) -> bool {
+        let info = self.features().get_vendor_info();
+        info.is_some_and(|info| matches!(info.as_str(), "AuthenticAMD" | "HygonGenuine"))
+    }
+
+    /// Family, extended family added.
+    fn family(&self) -> u32 {
+        let eax = self.get(1, 0).eax;
+        match bits(eax, 11, 8) {
+            0xF => 0xF + bits(eax, 27, 20),
+            base => base,
+        }
+    }
+
+    /// Model, extended model added where the vendors use it.
+    fn model(&self) -> u32 {
+        let eax = self.get(1, 0).eax;
+        match bits(eax, 11, 8) {
+            6 | 7 | 0xF => bits(eax, 19, 16) << 4 | bits(eax, 7, 4),
+            _ => bits(eax, 7, 4),
+        }
+    }
+
+    fn is_family_15h(&self) -> bool {
+        self.is_amd() && self.family() == 0x15
+    }
+}
+
+fn place(view: &View<'_>) -> Place {
+    if view.is_amd() { amd::place(view, view.family()) } else { intel::place(view) }
+}
+
+fn identity(views: &[View<'_>]) -> CpuIdentity {
+    let first = &views[0];
+    let brand = views.iter().find_map(|view| {
+        let brand = view.features().get_processor_brand_string()?.as_str().to_string();
+        (!brand.is_empty()).then_some(brand)
+    });
+    let hypervisor = views.iter().find_map(|view| {
+        view.features().get_feature_info().filter(|info| info.has_hypervisor())?;
+        let answer = view.get(0x4000_0000, 0);
+        ascii(&[answer.ebx, answer.ecx, answer.edx])
+    });
+    let answer = first.get(0, 0);
+    CpuIdentity {
+        vendor: ascii(&[answer.ebx, answer.edx, answer.ecx]),
+        brand,
+        family: first.has(1).then(|| first.family()),
+        model: first.has(1).then(|| first.model()),
+        stepping: first.has(1).then(|| bits(first.get(1, 0).eax, 3, 0)),
+        hypervisor,
+    }
+}
+
+/// The text in registers, without surrounding blanks and NULs.
+fn ascii(registers: &[u32]) -> Option<String> {
+    let bytes: Vec<u8> = registers.iter().flat_map(|register| register.to_le_bytes()).collect();
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace());
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+fn pus(places: &[Place]) -> Vec<Pu> {
+    let pu = |place: &Place| Pu { os: place.os, apic_id: Some(place.apic_id), name: String::new() };
+    places.iter().map(pu).collect()
+}
+
+/// A level whose units are the other level's tells nothing.
+fn unless_same(units: Vec<Unit>, others: &[Unit]) -> Vec<Unit> {
+    let sets = |units: &[Unit]| units.iter().map(|unit| unit.cpus.clone()).collect::<BTreeSet<_>>();
+    if sets(&units) == sets(others) { Vec::new() } else { units }
+}
+
+fn numa_nodes(places: &[Place]) -> Vec<NumaNode> {
+    let mut nodes = BTreeMap::<u32, CpuSet>::new();
+    for place in places {
+        nodes.entry(place.node.unwrap_or(0)).or_default().insert(place.os);
+    }
+    let node = |(os, cpus)| NumaNode { os, cpus, ..NumaNode::default() };
+    nodes.into_iter().map(node).collect()
+}
+
+/// The kinds of cores, if there are several.
+fn kinds(places: &[Place]) -> Vec<CoreKind> {
+    let has_l3 = |place: &Place| place.caches.iter().any(|cache| cache.level == 3);
+    let some_l3 = places.iter().any(has_l3);
+    let mut kinds = BTreeMap::<String, CpuSet>::new();
+    for place in places {
+        let name = match place.kind {
+            // The efficient cores of the low-power island are of the same type but outside the level 3.
+            Some(Kind::Intel(0x20)) if some_l3 && !has_l3(place) => "IntelLowPowerAtom".to_string(),
+            Some(Kind::Intel(0x20)) => "IntelAtom".to_string(),
+            Some(Kind::Intel(0x40)) => "IntelCore".to_string(),
+            Some(Kind::Intel(other)) => format!("IntelCoreType{other:#x}"),
+            Some(Kind::Amd(0)) => "AmdPerformance".to_string(),
+            Some(Kind::Amd(1)) => "AmdEfficiency".to_string(),
+            Some(Kind::Amd(other)) => format!("AmdCoreType{other}"),
+            None => continue,
+        };
+        kinds.entry(name).or_default().insert(place.os);
+    }
+    if kinds.len() < 2 {
+        return Vec::new();
+    }
+    kinds.into_iter().map(|(name, cpus)| CoreKind { name, cpus }).collect()
+}
+
+/// Which leaf told which level that the topology holds.
+fn facts(places: &[Place], topology: &Topology) -> Vec<Fact> {
+    let told: BTreeSet<_> = places.iter().flat_map(|place| &place.told_by).collect();
+    let held = told.into_iter().filter(|(level, _)| !topology.partition(*level).is_empty());
+    let mut facts: Vec<_> =
+        held.map(|&(level, by)| Fact { level, source: Source::Cpuid, by: by.to_string() }).collect();
+    if places.iter().all(|place| place.node.is_none()) {
+        let by = "CPUID does not tell memory nodes; one of all CPUs".to_string();
+        facts.push(Fact { level: Level::Numa, source: Source::Assumed, by });
+    }
+    facts
+}
+
+fn level_of(cache_level: u8) -> Level {
+    match cache_level {
+        0 | 1 => Level::L1,
+        2 => Level::L2,
+        3 => Level::L3,
+        _ => Level::L4,
+    }
+}

@@ -1,0 +1,139 @@
+//! Reading dumps, whatever tool wrote them.
+
+mod aida;
+mod etallen;
+mod hwloc;
+mod libcpuid;
+mod neutral;
+
+use std::path::Path;
+
+use super::dump::{Dump, Registers};
+use crate::Error;
+
+pub use hwloc::parse_dir;
+
+/// The ways in which tools print CPUID answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    /// `cpu N leaf subleaf eax ebx ecx edx`.
+    Neutral,
+    /// One CPU of hwloc-gather-cpuid: `inmask eax ebx ecx edx => eax ebx ecx edx`.
+    Hwloc,
+    /// libcpuid's raw files: `basic_cpuid[0]=...`.
+    Libcpuid,
+    /// AIDA64's and InstLatX64's: `CPUID 00000000: 0000000D-...`.
+    Aida,
+    /// `cpuid -r`: `0x00000000 0x00: eax=0x...`.
+    Etallen,
+}
+
+/// How many lines may precede the first that betrays the dialect: headers of tools are shorter.
+const HEADER_LINES: usize = 1000;
+
+impl Dialect {
+    fn of(text: &str) -> Option<Self> {
+        text.lines().take(HEADER_LINES).find_map(Self::of_line)
+    }
+
+    fn of_line(line: &str) -> Option<Self> {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next()?;
+        if first.starts_with('#') {
+            return None;
+        }
+        let hex_word = |word: &str| word.strip_prefix("0x").is_some_and(|digits| hex(digits).is_some());
+        match first {
+            "cpu" if line.split_ascii_whitespace().count() == 8 && hex_word(words.nth(1)?) => {
+                Some(Self::Neutral)
+            }
+            "CPUID" if words.next()?.strip_suffix(':').is_some_and(|leaf| hex(leaf).is_some()) => {
+                words.next().filter(|answer| answer.split('-').count() == 4).map(|_| Self::Aida)
+            }
+            _ if first.starts_with("basic_cpuid[") => Some(Self::Libcpuid),
+            _ if hex_word(first) && words.nth(1).is_some_and(|word| word.starts_with("eax=")) => {
+                Some(Self::Etallen)
+            }
+            _ if hex(first).is_some() && words.nth(4) == Some("=>") => Some(Self::Hwloc),
+            _ => None,
+        }
+    }
+}
+
+/// Whether [`parse`] would take the text for a CPUID dump.
+///
+/// ```
+/// assert!(coho_topology::cpuid::looks_like("CPU 0:\n   0x00000000 0x00: eax=0x0000000d ebx=0 ecx=0 edx=0\n"));
+/// assert!(!coho_topology::cpuid::looks_like("<groups></groups>"));
+/// ```
+pub fn looks_like(text: &str) -> bool {
+    Dialect::of(text).is_some()
+}
+
+/// Reads a dump of CPUID's answers; the dialect is recognised by content:
+///
+/// - the neutral text `cpu N leaf subleaf eax ebx ecx edx`, which [`Dump`] prints;
+/// - one `puN` file of hwloc-gather-cpuid, taken as CPU 0 ([`parse_dir`] reads the whole folder);
+/// - libcpuid's raw files (`basic_cpuid[0]=...`), of one CPU or of all;
+/// - the reports of AIDA64 and InstLatX64, which libcpuid's corpus holds too (`CPUID 00000000: 0000000D-...`),
+///   with `[SL nn]`, or without, where repeated lines are successive sub-leaves;
+/// - `cpuid -r` of etallen's cpuid, of one CPU or of all.
+///
+/// Where a dump answers a question twice, the first answer counts.
+///
+/// ```
+/// let text = "cpu 0 0x00000000 0x00000000 0x00000001 0x68747541 0x444d4163 0x69746e65";
+/// let dump = coho_topology::cpuid::parse(text)?;
+/// assert_eq!(dump.cpus[0].query(0, 0).eax, 1);
+/// # Ok::<(), coho_topology::Error>(())
+/// ```
+///
+/// # Errors
+/// If the text is in none of these dialects, names a CPU twice, or has a line that does not parse; the error names
+/// the line.
+pub fn parse(text: &str) -> Result<Dump, Error> {
+    match Dialect::of(text) {
+        Some(Dialect::Neutral) => neutral::parse(text),
+        Some(Dialect::Hwloc) => hwloc::parse_one(text),
+        Some(Dialect::Libcpuid) => libcpuid::parse(text),
+        Some(Dialect::Aida) => aida::parse(text),
+        Some(Dialect::Etallen) => etallen::parse(text),
+        None => Err(Error::new(
+            "not a CPUID dump: none of coho's text, hwloc-gather-cpuid, libcpuid, AIDA64 or `cpuid -r` was recognised",
+        )),
+    }
+}
+
+/// Reads a dump from a file as [`parse`] does or, for hwloc's, from a folder as [`parse_dir`] does.
+///
+/// # Errors
+/// As theirs, naming the file.
+pub fn read(path: &Path) -> Result<Dump, Error> {
+    if path.is_dir() {
+        return parse_dir(path);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+    parse(&text).map_err(|error| error.in_file(path))
+}
+
+/// A hexadecimal number of up to eight digits without prefix.
+fn hex(digits: &str) -> Option<u32> {
+    let all_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if all_hex { u32::from_str_radix(digits, 16).ok() } else { None }
+}
+
+/// The four registers of an answer.
+fn registers([eax, ebx, ecx, edx]: [&str; 4]) -> Result<Registers, Error> {
+    Ok(Registers {
+        eax: register(eax, "eax")?,
+        ebx: register(ebx, "ebx")?,
+        ecx: register(ecx, "ecx")?,
+        edx: register(edx, "edx")?,
+    })
+}
+
+/// As [`hex`], with or without `0x`; else an error that says what was expected.
+fn register(word: &str, what: &str) -> Result<u32, Error> {
+    let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")).unwrap_or(word);
+    hex(digits).ok_or_else(|| Error::new(format!("{what} '{word}' is not a hexadecimal number of 32 bits")))
+}
