@@ -1,0 +1,99 @@
+//! Whose processor it is, from the first entry of `proc/cpuinfo`.
+
+use std::path::PathBuf;
+
+use super::files;
+use crate::{CpuIdentity, Error};
+
+/// The first entry stands within this much; live, reading more would make the kernel format every CPU.
+const FIRST_ENTRY_BYTES: usize = 4096;
+
+/// ARM's implementer codes (Main ID Register, bits 31:24).
+const IMPLEMENTERS: [(u32, &str); 14] = [
+    (0x41, "ARM"),
+    (0x42, "Broadcom"),
+    (0x43, "Cavium"),
+    (0x46, "Fujitsu"),
+    (0x48, "HiSilicon"),
+    (0x4e, "NVIDIA"),
+    (0x50, "Applied Micro"),
+    (0x51, "Qualcomm"),
+    (0x53, "Samsung"),
+    (0x56, "Marvell"),
+    (0x61, "Apple"),
+    (0x6d, "Microsoft"),
+    (0x70, "Phytium"),
+    (0xc0, "Ampere"),
+];
+
+/// Reads the first of the files that exists; nothing is known if none does.
+pub(super) fn read(candidates: &[PathBuf]) -> Result<CpuIdentity, Error> {
+    for path in candidates {
+        if let Some(text) = files::bounded(path, FIRST_ENTRY_BYTES)? {
+            return Ok(parse(&text));
+        }
+    }
+    Ok(CpuIdentity::default())
+}
+
+fn parse(text: &str) -> CpuIdentity {
+    let entry = text.trim_start().split("\n\n").next().unwrap_or_default();
+    let field = |name: &str| {
+        let value = |line: &str| {
+            let (key, value) = line.split_once(':')?;
+            (key.trim() == name).then(|| value.trim().to_owned())
+        };
+        entry.lines().find_map(value).filter(|value| !value.is_empty())
+    };
+    let number = |name: &str| {
+        let text = field(name)?;
+        match text.strip_prefix("0x") {
+            Some(hex) => u32::from_str_radix(hex, 16).ok(),
+            None => text.parse().ok(),
+        }
+    };
+    if let Some(code) = number("CPU implementer") {
+        let known = IMPLEMENTERS.iter().find(|(known, _)| *known == code);
+        let vendor =
+            known.map_or_else(|| format!("ARM implementer {code:#x}"), |(_, name)| (*name).to_owned());
+        return CpuIdentity {
+            vendor: Some(vendor),
+            brand: field("model name"),
+            family: number("CPU architecture"),
+            model: number("CPU part"),
+            stepping: number("CPU revision"),
+            hypervisor: None,
+        };
+    }
+    CpuIdentity {
+        vendor: field("vendor_id"),
+        brand: field("model name"),
+        family: number("cpu family"),
+        model: number("model"),
+        stepping: number("stepping"),
+        hypervisor: None,
+    }
+}
+
+/// Whether this is an x86 processor, by its CPUID vendor string.
+pub(super) fn is_x86(cpu: &CpuIdentity) -> bool {
+    const VENDORS: [&str; 6] =
+        ["AuthenticAMD", "GenuineIntel", "HygonGenuine", "CentaurHauls", "  Shanghai  ", "Shanghai"];
+    cpu.vendor.as_deref().is_some_and(|vendor| VENDORS.contains(&vendor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x86_and_arm_entries() {
+        let amd = parse(
+            "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 21\nmodel\t\t: 2\n\nprocessor: 1\n",
+        );
+        assert_eq!((amd.vendor.as_deref(), amd.family, amd.model), (Some("AuthenticAMD"), Some(21), Some(2)));
+        let arm = parse("processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n");
+        assert_eq!((arm.vendor.as_deref(), arm.model), (Some("ARM"), Some(0xd0c)));
+        assert!(!is_x86(&arm) && is_x86(&amd));
+    }
+}
