@@ -1,0 +1,137 @@
+//! FreeBSD's `kern.sched.topology_spec`: the tree of CPU groups that its ULE scheduler works by.
+//!
+//! [`parse`] reads what `sysctl` prints (the writer is sys/kern/sched_ule.c), [`Spec::to_xml`] writes the same text, and
+//! [`predict`] says what a kernel would print on a machine: FreeBSD r281991 ([`Variant::Stock`]), the same with
+//! Kimoto's patch ([`Variant::Patched`]; papers/5, the article of 2015), the kernels of 2016 and later
+//! ([`Variant::Modern`]), or a tree that tells all that is known ([`Variant::Full`]).
+
+mod apic;
+mod full;
+mod parse;
+mod rules_2015;
+mod rules_2016;
+mod topology;
+mod write;
+
+use std::str::FromStr;
+
+pub use parse::parse;
+pub use topology::to_topology;
+
+use crate::cpuid::Dump;
+use crate::{CpuSet, Error, Topology};
+
+/// A tree of CPU groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// The group of all CPUs.
+    pub root: Group,
+}
+
+/// CPUs that share something.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Group {
+    /// The level of the outermost cache that exactly these CPUs share; 0 for none.
+    pub cache_level: u8,
+    /// The CPUs, by FreeBSD's numbers.
+    pub cpus: CpuSet,
+    /// What more is said of the group, in the kernel's order.
+    pub flags: Vec<Flag>,
+    /// Groups inside.
+    pub children: Vec<Group>,
+}
+
+/// A flag of a group (sys/sys/smp.h, `CG_FLAG_*`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flag {
+    /// `HTT`: HyperThreading before Nehalem.
+    Htt,
+    /// `THREAD`: the CPUs are threads of a core; printed with either of the next.
+    Thread,
+    /// `SMT`: simultaneous multithreading.
+    Smt,
+    /// `NODE`: a memory node.
+    Node,
+    /// A flag of a kernel that this version does not know, kept as it stands.
+    Other {
+        /// The flag's `name`.
+        name: String,
+        /// The text in the element.
+        text: String,
+    },
+}
+
+impl Flag {
+    /// The `name` attribute.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Htt => "HTT",
+            Self::Thread => "THREAD",
+            Self::Smt => "SMT",
+            Self::Node => "NODE",
+            Self::Other { name, .. } => name,
+        }
+    }
+
+    /// The element's text.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Htt => "HTT group",
+            Self::Thread => "THREAD group",
+            Self::Smt => "SMT group",
+            Self::Node => "NUMA node",
+            Self::Other { text, .. } => text,
+        }
+    }
+}
+
+/// Which kernel's tree to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// FreeBSD-CURRENT r281991 (2015), which the article started from.
+    Stock,
+    /// The same with the article's patch, which takes every AMD processor to be of modules of two cores.
+    Patched,
+    /// FreeBSD of 2016 and later (sys/x86/x86/mp_x86.c).
+    Modern,
+    /// No kernel's: every cache and memory node that the topology tells, family 15h's modules as they are.
+    Full,
+}
+
+impl FromStr for Variant {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "stock" => Ok(Self::Stock),
+            "patched" => Ok(Self::Patched),
+            "modern" => Ok(Self::Modern),
+            "full" => Ok(Self::Full),
+            _ => Err(Error::new(format!("'{text}' is none of stock, patched, modern, full"))),
+        }
+    }
+}
+
+/// What FreeBSD's `sysctl kern.sched.topology_spec` would tell of a machine.
+///
+/// The kernels' own rules work from the raw CPUID answers, and number CPUs by APIC id from the first CPU's on, as they
+/// would; [`Variant::Full`] keeps the topology's numbers.
+///
+/// # Errors
+/// If a kernel's rules are wanted but there is no dump to apply them to, or it has no usable APIC ids.
+pub fn predict(variant: Variant, topology: &Topology, dump: Option<&Dump>) -> Result<Spec, Error> {
+    let dump = || {
+        dump.ok_or_else(|| {
+            Error::new(
+                "FreeBSD's own rules (stock, patched, modern) work from raw CPUID answers, which this source does not \
+                 hold: give a CPUID dump, or take 'full'",
+            )
+        })
+    };
+    match variant {
+        Variant::Stock => rules_2015::predict(dump()?, rules_2015::Kernel::Stock),
+        Variant::Patched => rules_2015::predict(dump()?, rules_2015::Kernel::Patched),
+        Variant::Modern => rules_2016::predict(dump()?),
+        Variant::Full => Ok(full::spec(topology)),
+    }
+}
