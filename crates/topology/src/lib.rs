@@ -2,13 +2,24 @@
 //! Linux's sysfs, hwloc's XML or FreeBSD's `kern.sched.topology_spec` into one [`Topology`].
 #![warn(missing_docs)]
 
+mod bounds;
 pub mod cpuid;
 mod cpuset;
 mod error;
+pub mod freebsd;
+pub mod hwloc;
+mod nest;
+mod recognise;
+mod reconcile;
+pub mod sysfs;
 mod topology;
+pub mod tree;
+mod xml;
 
 pub use cpuset::{CpuSet, MAX_CPUS};
 pub use error::Error;
+pub use recognise::{Loaded, load, load_text};
+pub use reconcile::reconcile;
 pub use topology::{
     Cache, CacheKind, Claim, CoreKind, Counts, CpuIdentity, Disagreement, Fact, Level, NumaNode, Pu, Source,
     Topology, Unit,

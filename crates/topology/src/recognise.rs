@@ -1,0 +1,98 @@
+//! Any file or directory that describes a machine, recognised by what is in it.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::cpuid::{self, Dump};
+use crate::{Error, Topology, bounds, freebsd, hwloc, sysfs};
+
+/// Longer than any description: a CPUID dump of 384 CPUs takes 1 MiB.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A described machine, and the raw answers that its description was decoded from.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The machine.
+    pub topology: Topology,
+    /// The CPUID answers, where the source holds them.
+    pub dump: Option<Dump>,
+}
+
+impl From<Topology> for Loaded {
+    fn from(topology: Topology) -> Self {
+        Self { topology, dump: None }
+    }
+}
+
+/// Reads a CPUID dump of any dialect (a file, or hwloc's directory), a copied sysfs tree (a directory), hwloc XML,
+/// FreeBSD's `kern.sched.topology_spec`, or the JSON that `coho topology` prints.
+///
+/// # Errors
+/// If `path` cannot be read, is none of these, or is wrong in itself; the error names the file, and the line if there is
+/// one.
+pub fn load(path: &Path) -> Result<Loaded, Error> {
+    let io = |error: std::io::Error| Error::io(path, &error);
+    let metadata = std::fs::metadata(path).map_err(io)?;
+    let loaded = if metadata.is_dir() {
+        load_dir(path)
+    } else {
+        let file = File::open(path).map_err(io)?;
+        load_text(&bounds::read_text(file, path, MAX_BYTES)?)
+    };
+    loaded.map_err(|error| error.in_file(path))
+}
+
+/// What [`load`] reads from a file, from its text.
+///
+/// # Errors
+/// As for [`load`]; the caller adds the file's name.
+pub fn load_text(text: &str) -> Result<Loaded, Error> {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    if start.starts_with('{') {
+        return json(start).map(Loaded::from);
+    }
+    if start.starts_with('<') && !start.contains("<groups") {
+        return hwloc::parse(text).map(Loaded::from);
+    }
+    if start.starts_with("<groups") || start.starts_with("kern.sched.topology_spec") {
+        return freebsd::parse(text).map(|spec| freebsd::to_topology(&spec).into());
+    }
+    if cpuid::looks_like(text) {
+        return decoded(cpuid::parse(text)?);
+    }
+    Err(Error::new(
+        "not recognised: expected a CPUID dump, hwloc XML, FreeBSD's kern.sched.topology_spec, or the JSON of \
+         'coho topology'",
+    ))
+}
+
+fn load_dir(dir: &Path) -> Result<Loaded, Error> {
+    if sysfs::looks_like(dir) {
+        return sysfs::read(dir).map(Loaded::from);
+    }
+    if dir.join("hwloc-cpuid-info").exists() || dir.join("pu0").exists() {
+        return decoded(cpuid::parse_dir(dir)?);
+    }
+    Err(Error::new(
+        "not recognised: expected a copied sysfs tree (devices/system/cpu) or hwloc's CPUID directory (hwloc-cpuid-info, \
+         pu0, ...)",
+    ))
+}
+
+fn decoded(dump: Dump) -> Result<Loaded, Error> {
+    Ok(Loaded { topology: cpuid::decode(&dump)?, dump: Some(dump) })
+}
+
+#[cfg(feature = "serde")]
+fn json(text: &str) -> Result<Topology, Error> {
+    let mut topology: Topology = serde_json::from_str(text)
+        .map_err(|error| Error::at_line(error.line(), format!("not the JSON of a topology: {error}")))?;
+    bounds::check(&topology)?;
+    topology.finish();
+    Ok(topology)
+}
+
+#[cfg(not(feature = "serde"))]
+fn json(_: &str) -> Result<Topology, Error> {
+    Err(Error::new("JSON is not read: this build lacks the feature 'serde'"))
+}

@@ -1,0 +1,214 @@
+//! One topology from what sysfs and CPUID say of the same machine, and where they contradict each other.
+//!
+//! Which source is believed, level by level:
+//!
+//! | level | believed | why |
+//! |---|---|---|
+//! | CPUs, memory nodes | sysfs | only the operating system numbers CPUs and memory; CPUID covers the CPUs that this process may use |
+//! | packages, dies | sysfs | it covers every online CPU, and the kernel repairs what firmware is known to get wrong |
+//! | cores | sysfs, but CPUID on AMD's family 15h | there Linux calls a module of two cores a core |
+//! | modules | CPUID, else sysfs | on x86, Linux forms its clusters from the sharing of the L2 |
+//! | caches | sysfs level by level, else CPUID | the kernel derives them from the same leaves, for every CPU; containers may hide them |
+//! | kinds, identity, hypervisor, APIC ids | CPUID, else sysfs | the processor names itself |
+//!
+//! A level is compared on the CPUs that both sources cover. The memory nodes that CPUID numbers are the hardware's, and
+//! firmware may join or divide them (interleaving, nodes per socket): that alone is no contradiction, crossing ones are.
+
+use std::collections::HashMap;
+
+use crate::{Cache, Claim, CpuSet, Disagreement, Level, Source, Topology};
+
+/// AMD's Bulldozer to Excavator.
+const FAMILY_15H: u32 = 0x15;
+
+/// The topology to believe, given what sysfs tells and what CPUID answers.
+pub fn reconcile(sysfs: Topology, cpuid: &Topology) -> Topology {
+    let mut believed = sysfs;
+    let common = believed.cpus().intersection(&cpuid.cpus());
+    let bulldozer =
+        cpuid.cpu.vendor.as_deref() == Some("AuthenticAMD") && cpuid.cpu.family == Some(FAMILY_15H);
+
+    for level in [Level::Package, Level::Die, Level::Numa, Level::L4, Level::L3, Level::L2, Level::L1] {
+        compare(&mut believed, cpuid, level, &common);
+    }
+    if !bulldozer {
+        compare(&mut believed, cpuid, Level::Core, &common);
+    }
+    take_identity(&mut believed, cpuid);
+    take_caches(&mut believed, cpuid);
+    if told(cpuid, Level::Core) && (bulldozer || !told(&believed, Level::Core)) {
+        believed.cores = cpuid.cores.clone();
+        take_facts(&mut believed, cpuid, Level::Core);
+    }
+    if told(cpuid, Level::Module) {
+        believed.modules = cpuid.modules.clone();
+        take_facts(&mut believed, cpuid, Level::Module);
+    }
+    if told(cpuid, Level::Kind) {
+        believed.kinds = cpuid.kinds.clone();
+        take_facts(&mut believed, cpuid, Level::Kind);
+    }
+    if assumed(&believed, Level::Package) && !assumed(cpuid, Level::Package) && covers(cpuid, &believed) {
+        believed.packages = cpuid.packages.clone();
+        take_facts(&mut believed, cpuid, Level::Package);
+    }
+    if believed.dies.is_empty() && told(cpuid, Level::Die) && covers(cpuid, &believed) {
+        believed.dies = cpuid.dies.clone();
+        take_facts(&mut believed, cpuid, Level::Die);
+    }
+    believed.disagreements.extend(cpuid.disagreements.iter().cloned());
+    believed.finish();
+    believed
+}
+
+fn told(topology: &Topology, level: Level) -> bool {
+    !topology.partition(level).is_empty()
+}
+
+fn assumed(topology: &Topology, level: Level) -> bool {
+    topology.facts.iter().any(|fact| fact.level == level && fact.source == Source::Assumed)
+}
+
+fn covers(cpuid: &Topology, sysfs: &Topology) -> bool {
+    sysfs.cpus().is_subset(&cpuid.cpus())
+}
+
+fn take_facts(into: &mut Topology, from: &Topology, level: Level) {
+    into.facts.retain(|fact| fact.level != level);
+    into.facts.extend(from.facts.iter().filter(|fact| fact.level == level).cloned());
+}
+
+fn take_identity(believed: &mut Topology, cpuid: &Topology) {
+    let (own, other) = (&mut believed.cpu, &cpuid.cpu);
+    own.vendor = other.vendor.clone().or(own.vendor.take());
+    own.brand = other.brand.clone().or(own.brand.take());
+    own.family = other.family.or(own.family);
+    own.model = other.model.or(own.model);
+    own.stepping = other.stepping.or(own.stepping);
+    own.hypervisor = other.hypervisor.clone().or(own.hypervisor.take());
+    let ids: HashMap<u32, Option<u32>> = cpuid.pus.iter().map(|pu| (pu.os, pu.apic_id)).collect();
+    for pu in &mut believed.pus {
+        pu.apic_id = ids.get(&pu.os).copied().flatten();
+    }
+}
+
+/// Fills in the levels of caches that sysfs lacks, and what it does not tell of a cache.
+fn take_caches(believed: &mut Topology, cpuid: &Topology) {
+    for (number, level) in [(1, Level::L1), (2, Level::L2), (3, Level::L3), (4, Level::L4)] {
+        if !told(believed, level) && told(cpuid, level) {
+            believed.caches.extend(cpuid.caches.iter().filter(|cache| cache.level == number).cloned());
+            take_facts(believed, cpuid, level);
+        }
+    }
+    let known: HashMap<_, &Cache> =
+        cpuid.caches.iter().map(|cache| ((cache.level, cache.kind, &cache.cpus), cache)).collect();
+    for cache in &mut believed.caches {
+        if let Some(other) = known.get(&(cache.level, cache.kind, &cache.cpus)) {
+            cache.line_bytes = cache.line_bytes.or(other.line_bytes);
+            cache.ways = cache.ways.or(other.ways);
+            if cache.size_bytes == 0 {
+                cache.size_bytes = other.size_bytes;
+            }
+        }
+    }
+}
+
+/// Reports a level on which the sources differ, for the CPUs that both cover.
+fn compare(believed: &mut Topology, cpuid: &Topology, level: Level, common: &CpuSet) {
+    if assumed(believed, level) || assumed(cpuid, level) {
+        return;
+    }
+    let (first, second) = (restricted(believed, level, common), restricted(cpuid, level, common));
+    let same = match level {
+        _ if first.is_empty() || second.is_empty() => true,
+        Level::Numa => !cross(&first, &second),
+        _ => first == second,
+    };
+    if !same {
+        let claims = vec![claim(Source::Sysfs, &first), claim(Source::Cpuid, &second)];
+        believed.disagreements.push(Disagreement { level, claims });
+    }
+}
+
+fn restricted(topology: &Topology, level: Level, common: &CpuSet) -> Vec<CpuSet> {
+    let mut sets: Vec<CpuSet> =
+        topology.partition(level).iter().map(|set| set.intersection(common)).collect();
+    sets.retain(|set| !set.is_empty());
+    sets.sort();
+    sets
+}
+
+/// Whether a set of one partition overlaps one of the other without either holding the other.
+fn cross(first: &[CpuSet], second: &[CpuSet]) -> bool {
+    first.iter().any(|a| second.iter().any(|b| a.intersects(b) && !a.is_subset(b) && !b.is_subset(a)))
+}
+
+fn claim(source: Source, sets: &[CpuSet]) -> Claim {
+    let says = sets.iter().map(CpuSet::to_string).collect::<Vec<_>>().join(" | ");
+    Claim { source, says }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fact, Pu, Unit};
+
+    fn machine(level_sets: &[(Level, &[&str])], source: Source) -> Topology {
+        let mut topology = Topology::default();
+        for (level, sets) in level_sets {
+            let units: Vec<Unit> =
+                sets.iter().map(|set| Unit { id: None, cpus: set.parse().unwrap() }).collect();
+            topology.facts.push(Fact { level: *level, source, by: String::new() });
+            match level {
+                Level::Package => {
+                    let cpus = units.iter().flat_map(|unit| unit.cpus.iter());
+                    topology.pus = cpus.map(|os| Pu { os, ..Pu::default() }).collect();
+                    topology.packages = units;
+                }
+                Level::Core => topology.cores = units,
+                Level::Module => topology.modules = units,
+                _ => panic!("no such level in these tests"),
+            }
+        }
+        topology
+    }
+
+    #[test]
+    fn only_common_cpus_are_compared() {
+        let sysfs = machine(&[(Level::Package, &["0-3"]), (Level::Core, &["0-1", "2-3"])], Source::Sysfs);
+        let cpuid = machine(&[(Level::Package, &["0-1"]), (Level::Core, &["0-1"])], Source::Cpuid);
+        let believed = reconcile(sysfs.clone(), &cpuid);
+        assert_eq!(believed.disagreements, []);
+        assert_eq!(believed.cores, sysfs.cores);
+    }
+
+    #[test]
+    fn a_contradiction_names_both_claims_and_sysfs_is_believed() {
+        let sysfs = machine(&[(Level::Package, &["0-3"]), (Level::Core, &["0-1", "2-3"])], Source::Sysfs);
+        let cpuid =
+            machine(&[(Level::Package, &["0-3"]), (Level::Core, &["0", "1", "2", "3"])], Source::Cpuid);
+        let believed = reconcile(sysfs, &cpuid);
+        let [disagreement] = believed.disagreements.as_slice() else {
+            panic!("{:?}", believed.disagreements)
+        };
+        let says: Vec<_> = disagreement.claims.iter().map(|claim| claim.says.as_str()).collect();
+        assert_eq!((disagreement.level, says), (Level::Core, vec!["0-1 | 2-3", "0 | 1 | 2 | 3"]));
+        assert_eq!(believed.cores.len(), 2);
+    }
+
+    #[test]
+    fn on_family_15h_cpuid_tells_cores_and_modules() {
+        let sysfs = machine(&[(Level::Package, &["0-3"]), (Level::Core, &["0-1", "2-3"])], Source::Sysfs);
+        let levels: [(Level, &[&str]); 3] = [
+            (Level::Package, &["0-3"]),
+            (Level::Core, &["0", "1", "2", "3"]),
+            (Level::Module, &["0-1", "2-3"]),
+        ];
+        let mut cpuid = machine(&levels, Source::Cpuid);
+        cpuid.cpu.vendor = Some("AuthenticAMD".to_owned());
+        cpuid.cpu.family = Some(FAMILY_15H);
+        let believed = reconcile(sysfs, &cpuid);
+        assert_eq!((believed.cores.len(), believed.modules.len()), (4, 2));
+        assert_eq!(believed.disagreements, []);
+    }
+}

@@ -1,0 +1,247 @@
+//! The topology as a tree for people.
+
+use std::fmt::Write;
+
+use crate::nest::{Nest, nest};
+use crate::{Cache, CacheKind, CpuSet, Level, Source, Topology};
+
+/// In trees of more rows than this, parts that are alike are drawn once.
+const UNFOLDED_ROWS: usize = 40;
+
+/// Draws packages, dies, memory nodes, caches, modules, cores and CPUs, the inner below the outer, in lines of at most
+/// `width` columns; in big machines, parts that are alike are drawn once. Below stand the sources and what they
+/// disagree on.
+///
+/// ```
+/// # let text = r#"<topology version="2.0"><object type="Machine" cpuset="0x1">
+/// # <object type="PU" os_index="0" cpuset="0x1"/></object></topology>"#;
+/// let topology = coho_topology::hwloc::parse(text)?;
+/// println!("{}", coho_topology::tree::render(&topology, 80));
+/// # Ok::<(), coho_topology::Error>(())
+/// ```
+pub fn render(topology: &Topology, width: usize) -> String {
+    let (tree, crossing) = nest(Label::new("machine"), topology.cpus(), parts(topology));
+    let machine = Row::of(&tree);
+    let fold = machine.rows() > UNFOLDED_ROWS;
+
+    let mut out = heading(topology);
+    out.push('\n');
+    let top = if machine.labels.len() > 1 { std::slice::from_ref(&machine) } else { &machine.inside };
+    draw(top, 0, fold, true, &mut out);
+    out.push('\n');
+    for (label, cpus) in crossing.iter().filter(|(_, cpus)| !cpus.is_empty()) {
+        let _ = writeln!(out, "not drawn, as it crosses others: {}  CPUs {cpus}", label.full());
+    }
+    footnotes(topology, &mut out);
+    out.lines().map(|line| clip(line, width) + "\n").collect()
+}
+
+/// What a part is, and which it is.
+#[derive(Clone)]
+struct Label {
+    what: String,
+    which: String,
+}
+
+impl Label {
+    fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), which: String::new() }
+    }
+
+    fn which(mut self, which: impl Into<String>) -> Self {
+        self.which = which.into();
+        self
+    }
+
+    fn full(&self) -> String {
+        format!("{} {}", self.what, self.which).trim_end().to_owned()
+    }
+}
+
+/// Every part that is drawn, of equal sets the outer first.
+fn parts(topology: &Topology) -> Vec<(Label, CpuSet)> {
+    let mut parts = Vec::new();
+    for (number, unit) in topology.packages.iter().enumerate() {
+        parts.push((Label::new("package").which(number.to_string()), unit.cpus.clone()));
+    }
+    parts.extend(topology.dies.iter().map(|unit| (Label::new("die"), unit.cpus.clone())));
+    for node in topology.numa_nodes.iter().filter(|node| !node.cpus.is_empty()) {
+        let memory = node.memory_bytes.map(|memory| format!(" of {}", bytes(memory))).unwrap_or_default();
+        parts.push((Label::new("NUMA node").which(format!("{}{memory}", node.os)), node.cpus.clone()));
+    }
+    parts.extend(caches(topology, 4..=4).chain(caches(topology, 3..=3)));
+    parts.extend(topology.modules.iter().map(|unit| (Label::new("module"), unit.cpus.clone())));
+    parts.extend(caches(topology, 2..=2).chain(caches(topology, 1..=1)));
+    for core in &topology.cores {
+        let threads = core.cpus.len();
+        let what = if threads > 1 { format!("core of {threads} threads") } else { "core".to_owned() };
+        let name = core.cpus.first().and_then(|cpu| topology.pu(cpu)).map_or("", |pu| pu.name.as_str());
+        let name = name.split(".T").next().unwrap_or_default();
+        parts.push((Label::new(what).which(name), core.cpus.clone()));
+    }
+    let in_core: CpuSet = topology.cores.iter().flat_map(|core| core.cpus.iter()).collect();
+    let alone = topology.cpus().difference(&in_core);
+    parts.extend(alone.iter().map(|cpu| (Label::new("CPU"), CpuSet::from_iter([cpu]))));
+    parts
+}
+
+/// The caches of these levels; those of instructions inside those of data.
+fn caches(
+    topology: &Topology,
+    levels: std::ops::RangeInclusive<u8>,
+) -> impl Iterator<Item = (Label, CpuSet)> + use<'_> {
+    let wanted = move |cache: &&Cache| levels.contains(&cache.level);
+    let mut caches: Vec<&Cache> = topology.caches.iter().filter(wanted).collect();
+    caches.sort_by_key(|cache| cache.kind == CacheKind::Instruction);
+    caches.into_iter().map(|cache| {
+        let kind = match cache.kind {
+            CacheKind::Data => "d",
+            CacheKind::Instruction => "i",
+            CacheKind::Unified => "",
+        };
+        let size = if cache.size_bytes > 0 { format!(" {}", bytes(cache.size_bytes)) } else { String::new() };
+        (Label::new(format!("L{}{kind}{size}", cache.level)), cache.cpus.clone())
+    })
+}
+
+/// A line of the tree: parts of the same CPUs, and the rows inside.
+struct Row {
+    labels: Vec<Label>,
+    cpus: CpuSet,
+    inside: Vec<Row>,
+    /// Equal for rows that are alike but for their CPUs.
+    shape: String,
+}
+
+impl Row {
+    fn of(nest: &Nest<Label>) -> Self {
+        let mut labels = vec![nest.item.clone()];
+        let mut inner = nest;
+        while let [only] = inner.children.as_slice() {
+            if only.cpus != nest.cpus {
+                break;
+            }
+            labels.push(only.item.clone());
+            inner = only;
+        }
+        let inside: Vec<Self> = inner.children.iter().map(Self::of).collect();
+        let mut shape = labels.iter().map(|label| label.what.as_str()).collect::<Vec<_>>().join("+");
+        for row in &inside {
+            let _ = write!(shape, "({})", row.shape);
+        }
+        Self { labels, cpus: nest.cpus.clone(), inside, shape }
+    }
+
+    fn rows(&self) -> usize {
+        1 + self.inside.iter().map(Self::rows).sum::<usize>()
+    }
+
+    fn text(&self, which: bool) -> String {
+        let text = |label: &Label| if which { label.full() } else { label.what.clone() };
+        self.labels.iter().filter(|label| label.what != "machine").map(text).collect::<Vec<_>>().join(" + ")
+    }
+}
+
+/// Draws rows, and theirs; `single` where the rows are not drawn on behalf of others.
+fn draw(rows: &[Row], depth: usize, fold: bool, single: bool, out: &mut String) {
+    for run in rows.chunk_by(|a, b| fold && a.shape == b.shape) {
+        let first = &run[0];
+        let single = single && run.len() == 1;
+        let count = if run.len() > 1 { format!("{} x ", run.len()) } else { String::new() };
+        let _ = write!(out, "{}{count}{}", "  ".repeat(depth), first.text(single));
+        if single || depth == 0 {
+            let sets: Vec<String> = run.iter().map(|row| row.cpus.to_string()).collect();
+            let many = if run.len() > 1 || first.cpus.len() > 1 { "s" } else { "" };
+            let _ = write!(out, "  CPU{many} {}", sets.join(" | "));
+        }
+        out.push('\n');
+        draw(&first.inside, depth + 1, fold, single, out);
+    }
+}
+
+/// The processor and what there is of it.
+fn heading(topology: &Topology) -> String {
+    let cpu = &topology.cpu;
+    let vendor = cpu.vendor.as_deref();
+    let mut heading = cpu.brand.as_deref().or(vendor).unwrap_or("unnamed processor").to_owned();
+    let numbers = [("family", cpu.family), ("model", cpu.model), ("stepping", cpu.stepping)];
+    let numbers: Vec<String> =
+        numbers.iter().filter_map(|(name, number)| number.map(|number| format!("{name} {number}"))).collect();
+    let mut details = numbers.join(", ");
+    if let Some(hypervisor) = &cpu.hypervisor {
+        let _ = write!(details, "; under hypervisor {hypervisor}");
+    }
+    if !details.is_empty() {
+        let _ = write!(heading, "\n{}", details.trim_start_matches("; "));
+    }
+    let counts = topology.counts();
+    let plural = |name: &str, count: usize| match (name, count) {
+        (_, 1) | ("L3" | "L2", _) => name.to_owned(),
+        _ => format!("{name}s"),
+    };
+    let counts: Vec<String> = [
+        ("package", counts.package),
+        ("die", counts.die),
+        ("NUMA node", counts.numa),
+        ("L3", counts.l3),
+        ("L2", counts.l2),
+        ("module", counts.module),
+        ("core", counts.core),
+        ("CPU", counts.pu),
+    ]
+    .iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(name, count)| format!("{count} {}", plural(name, *count)))
+    .collect();
+    let _ = writeln!(heading, "\n{}", counts.join(", "));
+    heading
+}
+
+/// What the tree cannot show.
+fn footnotes(topology: &Topology, out: &mut String) {
+    for node in topology.numa_nodes.iter().filter(|node| node.cpus.is_empty()) {
+        let memory = node.memory_bytes.map(|memory| format!(", {}", bytes(memory))).unwrap_or_default();
+        let _ = writeln!(out, "NUMA node {} is memory alone{memory}", node.os);
+    }
+    if !topology.offline.is_empty() {
+        let _ = writeln!(out, "offline: CPUs {}", topology.offline);
+    }
+    for kind in &topology.kinds {
+        let _ = writeln!(out, "{}: CPUs {}", kind.name, kind.cpus);
+    }
+    for source in [Source::Sysfs, Source::Cpuid, Source::HwlocXml, Source::FreebsdSpec, Source::Assumed] {
+        let mut levels: Vec<Level> =
+            topology.facts.iter().filter(|fact| fact.source == source).map(|fact| fact.level).collect();
+        levels.dedup();
+        let levels: Vec<String> = levels.iter().map(ToString::to_string).collect();
+        if !levels.is_empty() {
+            let _ = writeln!(out, "{source}: {}", levels.join(", "));
+        }
+    }
+    for disagreement in &topology.disagreements {
+        let _ = writeln!(out, "sources disagree on {} (the first is believed):", disagreement.level);
+        for claim in &disagreement.claims {
+            let _ = writeln!(out, "  {}: {}", claim.source, claim.says);
+        }
+    }
+}
+
+/// A size in the largest unit that leaves at most one decimal.
+fn bytes(bytes: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let Some((unit, shift)) = units.into_iter().find(|(_, shift)| bytes >> shift > 0) else {
+        return format!("{bytes} B");
+    };
+    let size = bytes as f64 / (1u64 << shift) as f64;
+    match size.fract() == 0.0 {
+        true => format!("{size} {unit}"),
+        false => format!("{size:.1} {unit}"),
+    }
+}
+
+fn clip(line: &str, width: usize) -> String {
+    match line.chars().count() > width {
+        true => line.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => line.to_owned(),
+    }
+}
