@@ -213,7 +213,8 @@ fn add_caches(cpu: &Cpu<'_>, place: &mut Place) {
             });
         }
     }
-    if !place.caches.is_empty() {
+    // Some dumps have sub-leaf 0 alone; every processor with the leaf has a level 2.
+    if place.caches.iter().any(|cache| cache.level > 1) {
         return;
     }
     for mut cache in plain_caches(cpu.view) {

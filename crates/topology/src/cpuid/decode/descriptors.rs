@@ -5,7 +5,7 @@ use super::view::View;
 use crate::CacheKind::{self, Data, Instruction, Unified};
 
 /// Byte, level, kind, KiB, ways, line bytes (Intel SDM volume 2A, table "Encoding of CPUID Leaf 2 Descriptors").
-const DESCRIPTORS: [(u8, u8, CacheKind, u32, u32, u32); 62] = [
+const DESCRIPTORS: [(u8, u8, CacheKind, u32, u32, u32); 68] = [
     (0x06, 1, Instruction, 8, 4, 32),
     (0x08, 1, Instruction, 16, 4, 32),
     (0x09, 1, Instruction, 32, 4, 64),
@@ -22,6 +22,12 @@ const DESCRIPTORS: [(u8, u8, CacheKind, u32, u32, u32); 62] = [
     (0x29, 3, Unified, 4096, 8, 64),
     (0x2C, 1, Data, 32, 8, 64),
     (0x30, 1, Instruction, 32, 8, 64),
+    (0x39, 2, Unified, 128, 4, 64),
+    (0x3A, 2, Unified, 192, 6, 64),
+    (0x3B, 2, Unified, 128, 2, 64),
+    (0x3C, 2, Unified, 256, 4, 64),
+    (0x3D, 2, Unified, 384, 6, 64),
+    (0x3E, 2, Unified, 512, 4, 64),
     (0x41, 2, Unified, 128, 4, 32),
     (0x42, 2, Unified, 256, 4, 32),
     (0x43, 2, Unified, 512, 4, 32),

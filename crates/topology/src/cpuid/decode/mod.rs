@@ -51,7 +51,11 @@ pub fn decode(dump: &Dump) -> Result<Topology, Error> {
         pus: pus(&places),
         dies: unless_same(dies, &packages),
         // A family 15h unit with one core left is a unit all the same; elsewhere a module is a group of cores.
-        modules: if views[0].is_family_15h() { modules } else { unless_same(modules, &cores) },
+        modules: if views[0].is_family_15h() {
+            modules
+        } else {
+            unless_same(unless_same(modules, &cores), &packages)
+        },
         packages,
         cores,
         caches: caches(&places),
@@ -146,8 +150,10 @@ fn place(view: &View<'_>) -> Place {
 fn identity(views: &[View<'_>]) -> CpuIdentity {
     let first = &views[0];
     let brand = views.iter().find_map(|view| {
-        let brand = view.features().get_processor_brand_string()?.as_str().to_string();
-        (!brand.is_empty()).then_some(brand)
+        let brand = view.features().get_processor_brand_string()?;
+        // Vendors pad the string inside as well as around.
+        let words: Vec<_> = brand.as_str().split_ascii_whitespace().collect();
+        (!words.is_empty()).then(|| words.join(" "))
     });
     let hypervisor = views.iter().find_map(|view| {
         view.features().get_feature_info().filter(|info| info.has_hypervisor())?;
