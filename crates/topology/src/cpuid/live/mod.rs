@@ -4,6 +4,7 @@ mod ask;
 mod device;
 mod instruction;
 mod pin;
+mod priority;
 
 use std::thread;
 
@@ -17,8 +18,9 @@ const STACK_BYTES: usize = 64 << 10;
 
 /// Asks the leaves that [`decode`](super::decode) reads, on each of `cpus` at once: the calling thread on the CPU it
 /// is on, a thread of its own on every other, each pinned and its pin verified. So the time taken is that of
-/// the CPU that is last to let a thread in, not their sum. The calling thread's affinity is as before when
-/// this returns.
+/// the CPU that is last to let a thread in, not their sum. Where the process has the right, the threads run at the
+/// lowest real-time priority for that moment (some 0.1 ms), so that even a busy CPU lets them in at once. The
+/// calling thread's affinity and priority are as before when this returns.
 ///
 /// ```no_run
 /// use coho_topology::cpuid;
@@ -39,6 +41,7 @@ pub fn live(cpus: &CpuSet) -> Result<Dump, Error> {
             "CPUs {outside}: CPUID not available: offline, or outside the {allowed} that this process may run on"
         )));
     }
+    let _restore = priority::Raised::new();
     let own = Some(pin::current_cpu()?).filter(|&cpu| cpus.contains(cpu));
     let mut answers = thread::scope(|scope| -> Result<Vec<CpuAnswers>, Error> {
         let others = cpus.iter().filter(|&cpu| Some(cpu) != own);
