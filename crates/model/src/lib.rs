@@ -1,1 +1,13 @@
+//! What follows from a machine profile: classes of CPU pairs found in their times, contradictions to the claimed
+//! topology, and what coherence costs a program. Nothing here measures.
 #![warn(missing_docs)]
+
+mod classify;
+mod csv;
+mod error;
+mod matrix;
+mod stats;
+
+pub use classify::{Classification, classify, coherence_from_matrix};
+pub use error::Error;
+pub use matrix::{MAX_CPUS, Matrix};

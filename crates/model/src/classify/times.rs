@@ -1,0 +1,77 @@
+//! The figures of a matrix made ready for comparison.
+
+use crate::Matrix;
+
+/// The time of each pair of CPUs in ns, all positive; NaN where there is no figure.
+pub(super) struct Times {
+    n: usize,
+    /// The triangle above the diagonal, row by row.
+    ns: Vec<f64>,
+    /// How many pairs have no figure.
+    pub(super) missing: usize,
+    /// How many pairs have the time 0.
+    pub(super) zeros: usize,
+}
+
+impl Times {
+    /// A time of 0 only tells that it is below the clock's step: it counts as the smallest time that is not. If
+    /// there is none, all figures are missing.
+    pub(super) fn new(matrix: &Matrix) -> Self {
+        let n = matrix.len();
+        let mut times = Self { n, ns: vec![f64::NAN; n * n.saturating_sub(1) / 2], missing: 0, zeros: 0 };
+        for (a, b, ns) in matrix.pairs() {
+            let at = times.at(a, b);
+            times.ns[at] = ns;
+        }
+        let smallest = times.ns.iter().copied().filter(|&ns| ns > 0.0).fold(f64::NAN, f64::min);
+        for ns in &mut times.ns {
+            if ns.is_nan() {
+                times.missing += 1;
+            } else if *ns == 0.0 {
+                times.zeros += 1;
+                *ns = smallest;
+            }
+        }
+        times
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.n
+    }
+
+    fn at(&self, a: usize, b: usize) -> usize {
+        let (a, b) = (a.min(b), a.max(b));
+        a * (2 * self.n - a - 1) / 2 + b - a - 1
+    }
+
+    /// The time of two different CPUs, if there is a figure.
+    pub(super) fn get(&self, a: usize, b: usize) -> Option<f64> {
+        let ns = self.ns[self.at(a, b)];
+        (!ns.is_nan()).then_some(ns)
+    }
+
+    /// The times between the members of two groups.
+    pub(super) fn across<'a>(&'a self, g: &'a [usize], h: &'a [usize]) -> impl Iterator<Item = f64> + 'a {
+        g.iter().flat_map(move |&a| h.iter().filter_map(move |&b| self.get(a, b)))
+    }
+
+    /// The times between the members of a group.
+    pub(super) fn inside<'a>(&'a self, g: &'a [usize]) -> impl Iterator<Item = f64> + 'a {
+        g.iter().enumerate().flat_map(move |(at, &a)| g[at + 1..].iter().filter_map(move |&b| self.get(a, b)))
+    }
+
+    /// Every pair with a figure: indices, the smaller first, and ns.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        (0..self.n).flat_map(move |a| (a + 1..self.n).filter_map(move |b| Some((a, b, self.get(a, b)?))))
+    }
+
+    /// Every figure, in no particular order.
+    pub(super) fn all(&self) -> impl Iterator<Item = f64> + '_ {
+        self.ns.iter().copied().filter(|ns| !ns.is_nan())
+    }
+
+    /// The triangle above the diagonal as logarithms, in which a ratio is a distance; missing ones infinite.
+    pub(super) fn logarithms(&self) -> Vec<f64> {
+        self.ns.iter().map(|ns| if ns.is_nan() { f64::INFINITY } else { ns.ln() }).collect()
+    }
+}

@@ -1,0 +1,45 @@
+//! What was wrong with a matrix, and where.
+
+use std::fmt;
+
+/// A matrix of times that could not be read; places count from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    line: Option<usize>,
+    column: Option<usize>,
+    message: String,
+}
+
+impl Error {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { line: None, column: None, message: message.into() }
+    }
+
+    pub(crate) fn at(line: usize, column: usize, message: impl Into<String>) -> Self {
+        Self { line: Some(line), column: Some(column), message: message.into() }
+    }
+
+    /// The line that is wrong, where there is one.
+    pub fn line(&self) -> Option<usize> {
+        self.line
+    }
+
+    /// The cell of the line that is wrong, where there is one.
+    pub fn column(&self) -> Option<usize> {
+        self.column
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}, ")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, "cell {column}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,159 @@
+//! Times between CPUs, all against all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coho_profile::{Home, Pair, PairMethod};
+
+use crate::Error;
+
+/// The most CPUs that a matrix may have.
+pub const MAX_CPUS: usize = 4096;
+
+/// The time that each CPU needs to take a line over from each other CPU, in ns. Cells may be missing, and the two
+/// directions of a pair may differ.
+///
+/// ```
+/// let matrix = coho_model::Matrix::parse_csv(",25.0,90.1\n25.2,,\n90.3,91.0,\n")?;
+/// assert_eq!(matrix.cpus(), [0, 1, 2]);
+/// assert_eq!(matrix.between(0, 1), Some(25.1));
+/// assert_eq!(matrix.directed(1, 2), None);
+/// assert_eq!(matrix.between(1, 2), Some(91.0));
+/// # Ok::<(), coho_model::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix {
+    cpus: Vec<u32>,
+    /// Row by row; anything that is no time (NaN, infinite, negative) is a missing cell.
+    ns: Vec<f64>,
+}
+
+impl Matrix {
+    /// A matrix from its rows, one behind the other, in ns. Cells that are no time (NaN, infinite, negative) count
+    /// as missing, and so does the diagonal.
+    ///
+    /// # Errors
+    /// If there are more than [`MAX_CPUS`] CPUs, one is named twice, or `ns` does not hold their number squared.
+    pub fn new(cpus: Vec<u32>, ns: Vec<f64>) -> Result<Self, Error> {
+        let n = cpus.len();
+        if n > MAX_CPUS {
+            return Err(Error::new(format!("{n} CPUs; a matrix may have {MAX_CPUS}")));
+        }
+        if ns.len() != n * n {
+            return Err(Error::new(format!("{} times for {n} CPUs, expected {}", ns.len(), n * n)));
+        }
+        let mut seen = BTreeSet::new();
+        match cpus.iter().find(|&&cpu| !seen.insert(cpu)) {
+            Some(cpu) => Err(Error::new(format!("CPU {cpu} is named twice"))),
+            None => Ok(Self { cpus, ns }),
+        }
+    }
+
+    /// The pairs measured in one way, as a matrix over the CPUs that they name; `None` if there are none. A pair
+    /// measured several times gets the median of the last one.
+    pub fn from_pairs(pairs: &[Pair], method: PairMethod, home: Home) -> Option<Self> {
+        let chosen = || pairs.iter().filter(|pair| pair.method == method && pair.home == home);
+        let names: BTreeSet<u32> = chosen().flat_map(|pair| [pair.a, pair.b]).collect();
+        if names.is_empty() || names.len() > MAX_CPUS {
+            return None;
+        }
+        let index: BTreeMap<u32, usize> = names.iter().enumerate().map(|(at, &cpu)| (cpu, at)).collect();
+        let n = names.len();
+        let mut ns = vec![f64::NAN; n * n];
+        for pair in chosen() {
+            let (a, b) = (index[&pair.a], index[&pair.b]);
+            ns[a * n + b] = pair.ns.median;
+            ns[b * n + a] = pair.ns.median;
+        }
+        Self::new(names.into_iter().collect(), ns).ok()
+    }
+
+    /// The operating system's numbers of the CPUs, in the order of rows and columns.
+    pub fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    /// The number of CPUs.
+    pub fn len(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// Whether there are no CPUs.
+    pub fn is_empty(&self) -> bool {
+        self.cpus.is_empty()
+    }
+
+    /// The cell of a row and a column, in ns, if there is a figure.
+    ///
+    /// # Panics
+    /// If an index is not below [`Matrix::len`].
+    pub fn directed(&self, row: usize, column: usize) -> Option<f64> {
+        let n = self.len();
+        assert!(row < n && column < n, "cell ({row}, {column}) of a matrix of {n} CPUs");
+        let ns = self.ns[row * n + column];
+        (row != column && ns.is_finite() && ns >= 0.0).then_some(ns)
+    }
+
+    /// The time of a pair, in ns: the mean of its two directions, or the one that there is.
+    ///
+    /// # Panics
+    /// If an index is not below [`Matrix::len`].
+    pub fn between(&self, a: usize, b: usize) -> Option<f64> {
+        match (self.directed(a, b), self.directed(b, a)) {
+            // Halved before they are added: two huge cells must not become infinite.
+            (Some(there), Some(back)) if there != back => Some(there / 2.0 + back / 2.0),
+            (there, back) => there.or(back),
+        }
+    }
+
+    /// Every pair with a figure: indices, the smaller first, and ns.
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        let n = self.len();
+        (0..n).flat_map(move |a| (a + 1..n).filter_map(move |b| Some((a, b, self.between(a, b)?))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::Estimate;
+
+    use super::*;
+
+    fn pair(a: u32, b: u32, home: Home, ns: f64) -> Pair {
+        Pair {
+            a,
+            b,
+            method: PairMethod::Turn,
+            home,
+            ns: Estimate::exact(ns),
+            ownership_changes_per_op: None,
+            preempted_batches: 0,
+            claimed: None,
+        }
+    }
+
+    #[test]
+    fn pairs_of_one_method_and_home_become_a_matrix() {
+        let pairs = [pair(3, 9, Home::A, 25.0), pair(3, 9, Home::B, 80.0), pair(4, 9, Home::A, 30.0)];
+        let matrix = Matrix::from_pairs(&pairs, PairMethod::Turn, Home::A).unwrap();
+        assert_eq!(matrix.cpus(), [3, 4, 9]);
+        assert_eq!((matrix.between(0, 2), matrix.between(2, 0)), (Some(25.0), Some(25.0)));
+        assert_eq!(matrix.between(0, 1), None);
+        assert_eq!(Matrix::from_pairs(&pairs, PairMethod::Flags, Home::A), None);
+    }
+
+    #[test]
+    fn what_is_no_time_is_missing() {
+        let ns = vec![5.0, f64::INFINITY, -1.0, f64::NAN, 5.0, 0.0, f64::MAX, f64::MAX, 5.0];
+        let matrix = Matrix::new(vec![0, 1, 2], ns).unwrap();
+        assert_eq!(matrix.directed(0, 0), None);
+        assert_eq!(matrix.between(0, 1), None);
+        assert_eq!(matrix.between(0, 2), Some(f64::MAX));
+        assert_eq!(matrix.between(1, 2), Some(f64::MAX / 2.0));
+    }
+
+    #[test]
+    fn a_matrix_is_square_and_names_its_cpus_once() {
+        assert!(Matrix::new(vec![0, 1], vec![0.0; 3]).is_err());
+        assert!(Matrix::new(vec![0, 0], vec![0.0; 4]).is_err());
+    }
+}

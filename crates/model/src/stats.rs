@@ -1,0 +1,64 @@
+//! Order statistics.
+
+use coho_profile::{Estimate, Mode};
+
+/// The element that `share` (0 to 1) of the others do not exceed; reorders the slice.
+///
+/// # Panics
+/// If there is no element.
+pub(crate) fn quantile(values: &mut [f64], share: f64) -> f64 {
+    let rank = (share * (values.len() - 1) as f64).round() as usize;
+    *values.select_nth_unstable_by(rank, f64::total_cmp).1
+}
+
+/// The middle element, the lower of two.
+///
+/// # Panics
+/// If there is no element.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    let rank = (values.len() - 1) / 2;
+    *values.select_nth_unstable_by(rank, f64::total_cmp).1
+}
+
+/// The median of times with its distribution-free 95 % interval (order statistics, normal approximation of the
+/// binomial); `None` if there are none.
+pub(crate) fn estimate(mut values: Vec<f64>) -> Option<Estimate> {
+    values.sort_unstable_by(f64::total_cmp);
+    let n = values.len();
+    let last = n.checked_sub(1)?;
+    let middle = median(&mut values);
+    let reach = 0.98 * (n as f64).sqrt();
+    let low = (n as f64 / 2.0 - reach).floor().max(0.0) as usize;
+    let high = ((n as f64 / 2.0 + reach).ceil() as usize).min(last);
+    Some(Estimate {
+        median: middle,
+        low: values[low],
+        high: values[high],
+        min: values[0],
+        n: n as u64,
+        modes: vec![Mode { value: middle, share: 1.0 }],
+        stable: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_few_are_the_ends() {
+        assert_eq!(quantile(&mut [3.0, 1.0, 2.0], 0.98), 3.0);
+        assert_eq!(quantile(&mut [3.0, 1.0, 2.0], 0.02), 1.0);
+        assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.0);
+    }
+
+    #[test]
+    fn the_interval_of_a_median_narrows_with_the_number() {
+        assert_eq!(estimate(Vec::new()), None);
+        let few = estimate(vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert_eq!((few.min, few.low, few.median, few.high, few.n), (1.0, 1.0, 2.0, 4.0, 4));
+        let many = estimate((0..=1000).map(f64::from).collect()).unwrap();
+        assert_eq!(many.median, 500.0);
+        assert!(many.low > 460.0 && many.high < 540.0, "{many:?}");
+    }
+}

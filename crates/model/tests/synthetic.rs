@@ -1,0 +1,231 @@
+//! Matrices of machines that are made up, so that the truth is known: how often it is found.
+
+use coho_model::{Classification, Matrix, classify};
+use coho_profile::Verdict;
+use fastrand::Rng;
+
+/// A machine: how many units each unit has, from the outside in, and the time between CPUs that part at that level.
+struct Machine {
+    arity: Vec<usize>,
+    ns: Vec<f64>,
+}
+
+/// What disturbs a measurement of it.
+#[derive(Clone, Copy, Default)]
+struct Disturbance {
+    /// Standard deviation of the times' logarithms.
+    noise: f64,
+    /// Share of pairs that take up to ten times as long.
+    odd: f64,
+    /// Share of pairs without a time.
+    missing: f64,
+    /// Step of the clock, in ns.
+    step_ns: f64,
+    /// One outermost unit is home to all lines: times grow with the way around CPU, home, CPU.
+    home: bool,
+}
+
+impl Machine {
+    fn random(rng: &mut Rng, levels: usize) -> Self {
+        let arity: Vec<usize> = (0..=levels).map(|_| [2, 2, 3, 4, 8][rng.usize(..5)]).collect();
+        let innermost = 5.0 + 25.0 * rng.f64();
+        // The least step between levels of a published matrix is 1.8.
+        let ratios = (0..levels).map(|_| 1.6 + 2.5 * rng.f64());
+        let mut ns: Vec<f64> = std::iter::once(innermost)
+            .chain(ratios.scan(innermost, |ns, ratio| {
+                *ns *= ratio;
+                Some(*ns)
+            }))
+            .collect();
+        ns.reverse();
+        Self { arity, ns }
+    }
+
+    fn cpus(&self) -> usize {
+        self.arity.iter().product()
+    }
+
+    /// The unit of a CPU at a level; 0 is the whole machine.
+    fn unit(&self, cpu: usize, level: usize) -> usize {
+        cpu / self.arity[level..].iter().product::<usize>()
+    }
+
+    fn truth(&self, names: &[u32]) -> Vec<Vec<Vec<u32>>> {
+        let level = |level: usize| {
+            let mut groups = vec![Vec::new(); self.arity[..level].iter().product()];
+            for (cpu, &name) in names.iter().enumerate() {
+                groups[self.unit(cpu, level)].push(name);
+            }
+            groups.iter_mut().for_each(|group: &mut Vec<u32>| group.sort_unstable());
+            groups.sort();
+            groups
+        };
+        (1..self.arity.len()).rev().map(level).collect()
+    }
+
+    fn time(&self, a: usize, b: usize) -> f64 {
+        let level = (1..self.arity.len()).rev().find(|&level| self.unit(a, level) == self.unit(b, level));
+        self.ns[level.unwrap_or(0)]
+    }
+
+    /// The matrix in random order, and the number of each CPU in it.
+    fn measure(&self, rng: &mut Rng, how: Disturbance) -> (Matrix, Vec<u32>) {
+        let n = self.cpus();
+        let mut order: Vec<usize> = (0..n).collect();
+        rng.shuffle(&mut order);
+        let home = rng.usize(..self.arity[0]);
+        let mut ns = vec![f64::NAN; n * n];
+        for a in 0..n {
+            for b in a + 1..n {
+                let at_home = |cpu: usize| self.unit(cpu, 1) == home;
+                let mut time = self.time(a, b);
+                if how.home && self.arity.len() > 2 && self.unit(a, 2) != self.unit(b, 2) {
+                    // Within one die a transfer asks the home; every way out of the die costs the same again.
+                    let way = |near: bool| if near { 0.0 } else { self.ns[0] - self.ns[1] };
+                    time = self.ns[1]
+                        + (way(at_home(a)) + way(at_home(b)) + way(self.unit(a, 1) == self.unit(b, 1))) / 2.0;
+                }
+                time *= (how.noise * normal(rng)).exp();
+                if rng.f64() < how.odd {
+                    time *= 1.2 + 9.0 * rng.f64();
+                }
+                if how.step_ns > 0.0 {
+                    time = (time / how.step_ns + rng.f64()).floor() * how.step_ns;
+                }
+                if rng.f64() >= how.missing {
+                    ns[order[a] * n + order[b]] = time;
+                }
+            }
+        }
+        let names = order.iter().map(|&cpu| cpu as u32).collect();
+        (Matrix::new((0..n as u32).collect(), ns).unwrap(), names)
+    }
+}
+
+fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0
+}
+
+fn groups(found: &Classification) -> Vec<Vec<Vec<u32>>> {
+    found.levels.iter().map(|level| level.groups.clone()).collect()
+}
+
+/// The share of machines for which the levels found are exactly those that there are.
+fn hit_rate(title: &str, levels: std::ops::RangeInclusive<usize>, how: Disturbance) -> f64 {
+    let mut rng = Rng::with_seed(7);
+    let (mut hits, mut tried) = (0, 0);
+    while tried < 100 {
+        let depth = rng.usize(levels.clone());
+        let machine = Machine::random(&mut rng, depth);
+        if !(4..=256).contains(&machine.cpus()) {
+            continue;
+        }
+        tried += 1;
+        let (matrix, names) = machine.measure(&mut rng, how);
+        let found = classify(&matrix);
+        let hit = groups(&found) == machine.truth(&names) && found.verdict == Verdict::Hops;
+        hits += usize::from(hit);
+        if !hit && std::env::var_os("SHOW_MISSES").is_some() {
+            let sizes: Vec<Vec<usize>> =
+                found.levels.iter().map(|l| l.groups.iter().map(Vec::len).collect()).collect();
+            eprintln!("{title}: {:?} {:?}: {:?} {sizes:?}", machine.arity, machine.ns, found.verdict);
+        }
+    }
+    let rate = f64::from(hits as u32) / f64::from(tried);
+    eprintln!("{title}: {:.0} %", 100.0 * rate);
+    rate
+}
+
+#[test]
+fn levels_of_hierarchies_are_found() {
+    let exact = Disturbance::default();
+    let cases = [
+        ("exact", exact, 1.0),
+        ("2 % noise", Disturbance { noise: 0.02, ..exact }, 0.99),
+        ("5 % noise", Disturbance { noise: 0.05, ..exact }, 0.97),
+        ("10 % noise", Disturbance { noise: 0.1, ..exact }, 0.8),
+        ("3 % noise, 1 % odd", Disturbance { noise: 0.03, odd: 0.01, ..exact }, 0.8),
+        ("3 % noise, 10 % missing", Disturbance { noise: 0.03, missing: 0.1, ..exact }, 0.8),
+        ("3 % noise, 1 ns steps", Disturbance { noise: 0.03, step_ns: 1.0, ..exact }, 0.95),
+    ];
+    let misses: Vec<String> = cases
+        .into_iter()
+        .filter_map(|(title, how, least)| {
+            let rate = hit_rate(title, 1..=4, how);
+            (rate < least).then(|| format!("{title}: {rate} < {least}"))
+        })
+        .collect();
+    assert!(misses.is_empty(), "{misses:?}");
+}
+
+#[test]
+fn machines_without_levels_are_flat() {
+    let mut rng = Rng::with_seed(11);
+    let mut report = Vec::new();
+    for noise in [0.01, 0.03, 0.1, 0.2, 0.3] {
+        let mut flat = 0;
+        for _ in 0..200 {
+            let n = [2, 3, 4, 6, 8, 12, 16, 32, 64][rng.usize(..9)];
+            let machine = Machine { arity: vec![n], ns: vec![40.0] };
+            let (matrix, _) = machine.measure(&mut rng, Disturbance { noise, ..Disturbance::default() });
+            let found = classify(&matrix);
+            flat += usize::from(found.verdict == Verdict::Flat);
+        }
+        eprintln!("flat with {:.0} % noise: {:.1} %", 100.0 * noise, flat as f64 / 2.0);
+        report.push(flat as f64 / 200.0);
+    }
+    assert!(report[0] == 1.0 && report[1] == 1.0 && report[2] >= 0.97 && report[3] >= 0.9, "{report:?}");
+}
+
+/// Times that grow with the distance on a ring, a line or a mesh: near is near, but there are no groups.
+#[test]
+fn gradients_are_flat() {
+    let mut rng = Rng::with_seed(13);
+    let mut flat = 0;
+    let tries = 300;
+    for round in 0..tries {
+        let width = 2 + rng.usize(..7);
+        let height = if round % 3 == 2 { 2 + rng.usize(..7) } else { 1 };
+        let n = if height == 1 { 4 * width } else { width * height };
+        let slope = 5.0 * rng.f64();
+        let noise = 0.05 * rng.f64();
+        let distance = |a: usize, b: usize| match round % 3 {
+            0 => a.abs_diff(b).min(n - a.abs_diff(b)),
+            1 => a.abs_diff(b),
+            _ => (a % width).abs_diff(b % width) + (a / width).abs_diff(b / width),
+        };
+        let mut ns = vec![f64::NAN; n * n];
+        for a in 0..n {
+            for b in a + 1..n {
+                ns[a * n + b] = (30.0 + slope * distance(a, b) as f64) * (noise * normal(&mut rng)).exp();
+            }
+        }
+        let found = classify(&Matrix::new((0..n as u32).collect(), ns).unwrap());
+        flat += usize::from(found.verdict == Verdict::Flat);
+    }
+    eprintln!("gradients: {:.1} % flat", 100.0 * flat as f64 / tries as f64);
+    assert!(flat * 100 >= tries * 97, "{flat} of {tries}");
+}
+
+/// Two and more sockets or dies, all lines at home in one of them.
+#[test]
+fn a_home_is_told_from_hops() {
+    let mut rng = Rng::with_seed(17);
+    let (mut told, mut invented, tries) = (0, 0, 200);
+    for _ in 0..tries {
+        let sockets = [2, 2, 2, 4, 8][rng.usize(..5)];
+        let machine = Machine {
+            arity: vec![sockets, [2, 4, 6, 8][rng.usize(..4)], 4, [1, 2][rng.usize(..2)]],
+            ns: vec![190.0 + 20.0 * rng.f64(), 90.0 + 20.0 * rng.f64(), 24.0, 9.0],
+        };
+        let how = Disturbance { noise: 0.03, home: true, ..Disturbance::default() };
+        let (matrix, names) = machine.measure(&mut rng, how);
+        let found = classify(&matrix);
+        told += usize::from(found.verdict == Verdict::HomeBiased);
+        let truth = machine.truth(&names);
+        invented += usize::from(groups(&found).iter().any(|level| !truth.contains(level)));
+        assert!(groups(&found).contains(&truth[1]), "{:?}", machine.arity);
+    }
+    eprintln!("home: told in {told}, levels invented in {invented} of {tries}");
+    assert!(told * 100 >= tries * 95 && invented * 100 <= tries * 2, "{told}, {invented}");
+}
