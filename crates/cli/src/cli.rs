@@ -14,6 +14,10 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make a page or charts from profiles
+    Report(commands::report::Args),
+    /// Compare a profile with another or with published figures
+    Compare(commands::compare::Args),
     /// Print the JSON Schema of profiles
     Schema(commands::schema::Args),
     /// Print completions for a shell
@@ -25,6 +29,8 @@ enum Command {
 impl Cli {
     pub fn run(&self) -> anyhow::Result<()> {
         match &self.command {
+            Command::Report(args) => commands::report::run(args),
+            Command::Compare(args) => commands::compare::run(args),
             Command::Schema(args) => commands::schema::run(args),
             Command::Completions(args) => commands::completions::run(args),
             Command::Man => commands::man::run(),

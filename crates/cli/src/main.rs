@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod report;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,7 @@
 //! A module for each command.
 
+pub mod compare;
 pub mod completions;
 pub mod man;
+pub mod report;
 pub mod schema;

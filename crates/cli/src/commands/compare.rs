@@ -1,0 +1,126 @@
+//! `coho compare`: a profile beside another, or beside published figures.
+
+use std::io::Write;
+
+use anyhow::bail;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+
+use crate::report::compare::{Comparison, Fact, compare};
+use crate::report::subject::Subject;
+use crate::report::text;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A profile file, or one machine of a publication (`published:kawabe-furuya/e5620`)
+    #[arg(value_name = "A")]
+    first: String,
+    /// What to compare it with: a profile file, or `published:NAME[/MACHINE]`
+    #[arg(value_name = "B")]
+    second: String,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let machines = Subject::load(&args.first)?.len();
+    if machines > 1 {
+        bail!("'{0}' has {machines} machines; name one of them, as in '{0}/MACHINE'", args.first);
+    }
+    let subjects = Subject::load_all(&[args.first.clone(), args.second.clone()])?;
+    let comparison = compare(&subjects);
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&comparison)?)?;
+    } else {
+        print(&mut out, &comparison)?;
+    }
+    Ok(())
+}
+
+fn print(out: &mut impl Write, comparison: &Comparison) -> std::io::Result<()> {
+    if comparison.figures.is_empty() {
+        writeln!(out, "The profiles have no figure in common.")?;
+    } else {
+        writeln!(out, "{}", figures(comparison))?;
+        writeln!(
+            out,
+            "≠ beyond noise: the intervals do not overlap; = within it; ? an interval is not told."
+        )?;
+    }
+    if comparison.without_counterpart > 0 {
+        let first = text::short(&comparison.profiles[0], 40);
+        let n = text::count(comparison.without_counterpart, "figure");
+        writeln!(out, "{n} of {first} without a counterpart.")?;
+    }
+    let told = [
+        ("Host facts that differ", &comparison.host),
+        ("Topology counts that differ", &comparison.topology),
+        ("Verdicts that differ", &comparison.verdict),
+    ];
+    for (title, facts) in told {
+        if !facts.is_empty() {
+            writeln!(out, "\n{title}\n{}", facts_table(&comparison.profiles, facts))?;
+        }
+    }
+    Ok(())
+}
+
+fn table(profiles: &[String], first: &str, ratios: bool) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    // A wide terminal is used, but lines that run across a whole screen are hard to follow.
+    let width = table.width().unwrap_or(80).clamp(40, 120);
+    table.set_width(width);
+    let mut header = vec![first.to_owned()];
+    for (index, profile) in profiles.iter().enumerate() {
+        header.push(text::short(profile, 30));
+        if ratios && index > 0 {
+            header.push("ratio".to_owned());
+        }
+    }
+    table.set_header(header);
+    table
+}
+
+fn figures(comparison: &Comparison) -> Table {
+    let mut table = table(&comparison.profiles, "figure", true);
+    for row in &comparison.figures {
+        let mut cells = vec![Cell::new(format!("{}, {}", row.label, row.unit))];
+        for (index, value) in row.values.iter().enumerate() {
+            let Some(value) = value else {
+                cells.extend([Cell::new("–"), Cell::new("")]);
+                continue;
+            };
+            cells.push(right(text::with_interval(value.value, value.interval)));
+            if index > 0 {
+                let sign = match value.beyond_noise {
+                    Some(true) => "≠",
+                    Some(false) => "=",
+                    None => "?",
+                };
+                let ratio = value.ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
+                let interval = value
+                    .ratio_interval
+                    .map_or(String::new(), |(low, high)| format!(" ({low:.2}–{high:.2})"));
+                cells.push(right(format!("{ratio}{interval} {sign}")));
+            }
+        }
+        table.add_row(cells);
+    }
+    table
+}
+
+fn right(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+fn facts_table(profiles: &[String], facts: &[Fact]) -> Table {
+    let mut table = table(profiles, "", false);
+    for fact in facts {
+        let values = fact.values.iter().map(|value| value.as_deref().unwrap_or("not told"));
+        let row = std::iter::once(fact.name.as_str()).chain(values);
+        table.add_row(row.map(|text| text::short(text, 200)).collect::<Vec<_>>());
+    }
+    table
+}

@@ -1,0 +1,162 @@
+//! Boxes within boxes as an SVG, laid out for a width.
+
+use svg::Document;
+use svg::node::element::{Group, Rectangle, Text, Title};
+
+use super::boxes::Node;
+
+const PAD: f64 = 6.0;
+const GAP: f64 = 5.0;
+const HEAD: f64 = 17.0;
+/// Width of a letter of the label's size (11 px), generously.
+const LETTER: f64 = 6.3;
+/// How much wider than high a box should be.
+const ASPECT: f64 = 2.4;
+
+/// A box with its place.
+struct Placed<'a> {
+    node: &'a Node,
+    width: f64,
+    height: f64,
+    /// Children relative to this box's corner.
+    children: Vec<(f64, f64, Placed<'a>)>,
+}
+
+/// The drawing, at most `width` CSS pixels wide where labels allow it. Profile text stands in text nodes alone: the
+/// library escapes them, but not quotes in attributes.
+pub fn draw(nodes: &[Node], width: f64) -> String {
+    let placed: Vec<Placed<'_>> = nodes.iter().map(|node| place(node, width)).collect();
+    let (children, inner_width, height) = grid(placed, width, 0.0, f64::INFINITY);
+    let mut document = Document::new()
+        .set("viewBox", format!("0 0 {} {}", inner_width.ceil() + 1.0, height.ceil() + 1.0))
+        .set("width", inner_width.ceil() + 1.0)
+        .set("height", height.ceil() + 1.0)
+        .set("role", "img");
+    document = document.add(Title::new("Claimed topology as nested boxes"));
+    for (x, y, child) in &children {
+        document = document.add(group(child, x + 0.5, y + 0.5));
+    }
+    document.to_string()
+}
+
+fn place(node: &Node, cap: f64) -> Placed<'_> {
+    let label = node.label.chars().count() as f64 * LETTER + 2.0 * PAD;
+    if node.children.is_empty() {
+        return Placed { node, width: label.max(28.0), height: 22.0, children: Vec::new() };
+    }
+    let head = if node.label.is_empty() { PAD / 2.0 } else { HEAD };
+    let pad = if node.kind == "core" { PAD / 2.0 } else { PAD };
+    let inner = cap - 2.0 * pad;
+    let children = node.children.iter().map(|child| place(child, inner)).collect();
+    let (mut children, width, height) = grid(children, inner, label.min(cap) - 2.0 * pad, ASPECT);
+    for child in &mut children {
+        child.0 += pad;
+        child.1 += head;
+    }
+    Placed { node, width: width + 2.0 * pad, height: head + height + pad, children }
+}
+
+/// Puts boxes in rows of equal cells, as many a row as come nearest to the aspect within the width.
+fn grid(
+    boxes: Vec<Placed<'_>>,
+    cap: f64,
+    least: f64,
+    aspect: f64,
+) -> (Vec<(f64, f64, Placed<'_>)>, f64, f64) {
+    let cell = boxes.iter().fold((0.0f64, 0.0f64), |cell, b| (cell.0.max(b.width), cell.1.max(b.height)));
+    let size = |columns: usize| {
+        let rows = boxes.len().div_ceil(columns);
+        let length = |n: usize, one: f64| n as f64 * (one + GAP) - GAP;
+        (length(columns, cell.0), length(rows, cell.1))
+    };
+    let most = (((cap + GAP) / (cell.0 + GAP)).floor() as usize).clamp(1, boxes.len().max(1));
+    let unlike = |columns: &usize| {
+        let (width, height) = size(*columns);
+        // A last row that is half empty is ugly: it counts like a bad aspect.
+        let empty = columns * boxes.len().div_ceil(*columns) - boxes.len();
+        (width / height / aspect.min(1e6)).ln().abs() + 0.3 * empty as f64 / *columns as f64
+    };
+    let columns = (1..=most).min_by(|a, b| unlike(a).total_cmp(&unlike(b))).unwrap_or(1);
+    let (width, height) = size(columns);
+    let stretch = ((least - width) / columns as f64).max(0.0);
+    let step = (cell.0 + stretch + GAP, cell.1 + GAP);
+    let placed = boxes
+        .into_iter()
+        .enumerate()
+        .map(|(i, b)| ((i % columns) as f64 * step.0, (i / columns) as f64 * step.1, b))
+        .map(|(x, y, b)| (x, y, Placed { width: cell.0 + stretch, height: cell.1, ..b }))
+        .collect();
+    (placed, width.max(least), height)
+}
+
+fn group(placed: &Placed<'_>, x: f64, y: f64) -> Group {
+    let rectangle = Rectangle::new()
+        .set("x", x)
+        .set("y", y)
+        .set("width", round(placed.width))
+        .set("height", round(placed.height))
+        .set("rx", if placed.children.is_empty() { 3 } else { 5 });
+    let mut group = Group::new().set("class", placed.node.kind);
+    group = group.add(Title::new(placed.node.title.clone())).add(rectangle);
+    if !placed.node.label.is_empty() {
+        let text = Text::new(placed.node.label.clone());
+        let text = if placed.children.is_empty() {
+            let (x, y) = (x + placed.width / 2.0, y + placed.height / 2.0 + 4.0);
+            text.set("x", round(x)).set("y", round(y)).set("text-anchor", "middle")
+        } else {
+            text.set("x", round(x + PAD)).set("y", round(y + 12.0))
+        };
+        group = group.add(text);
+    }
+    for (dx, dy, child) in &placed.children {
+        group = group.add(self::group(child, round(x + dx), round(y + dy)));
+    }
+    group
+}
+
+fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaf(label: String) -> Node {
+        Node { kind: "pu", title: format!("<CPU> \"{label}\""), label, children: Vec::new() }
+    }
+
+    #[test]
+    fn a_drawing_keeps_to_its_width_and_escapes_what_it_writes() {
+        let l3 = |n: u32| Node {
+            kind: "l3",
+            label: "L3 32 MiB".into(),
+            title: String::new(),
+            children: (0..16).map(|cpu| leaf((n * 16 + cpu).to_string())).collect(),
+        };
+        let package = Node {
+            kind: "package",
+            label: "package 0".into(),
+            title: String::new(),
+            children: (0..16).map(l3).collect(),
+        };
+        for width in [340.0, 1000.0] {
+            let drawing = draw(std::slice::from_ref(&package), width);
+            let right: f64 = drawing
+                .split("<rect ")
+                .skip(1)
+                .map(|rect| {
+                    let value = |name: &str| -> f64 {
+                        let after = rect.split(&format!(" {name}=\"")).nth(1).unwrap();
+                        after.split('"').next().unwrap().parse().unwrap()
+                    };
+                    value("x") + value("width")
+                })
+                .fold(0.0, f64::max);
+            assert!(right <= width + 1.0, "{right} in {width}");
+            assert!(right > 0.5 * width, "{right} in {width}");
+            assert_eq!(drawing.matches("class=\"pu\"").count(), 256);
+            assert!(!drawing.contains("<CPU>"));
+        }
+    }
+}

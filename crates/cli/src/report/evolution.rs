@@ -1,0 +1,40 @@
+//! Coherence time on one die over generations of processors (paper 1, Fig. 7), with the profiles at hand.
+
+use coho_profile::PairMethod;
+use coho_profile::published::kawabe_furuya::Figures;
+
+use super::classes;
+use super::subject::Subject;
+
+/// One processor's time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// The processor or profile.
+    pub name: String,
+    /// Coherence time on one die, free-running, in ns.
+    pub ns: f64,
+    /// Whether a paper published it.
+    pub published: bool,
+}
+
+/// The published processors, oldest first, then the measured profiles that have this figure.
+pub fn of(subjects: &[Subject], paper: &Figures) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = paper
+        .evolution_on_die
+        .iter()
+        .map(|(name, &ns)| Bar { name: name.clone(), ns, published: true })
+        .collect();
+    bars.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    bars.extend(subjects.iter().filter(|subject| !subject.published).filter_map(measured));
+    bars
+}
+
+fn measured(subject: &Subject) -> Option<Bar> {
+    let packages = subject.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len());
+    let times = &subject.coherence()?.coherence_times;
+    let time = times.iter().find(|time| {
+        time.method == PairMethod::FreeRunning && classes::named(&time.class, packages) == "on-die"
+    })?;
+    let finite = time.coherence_ns.is_finite();
+    finite.then(|| Bar { name: subject.label.clone(), ns: time.coherence_ns, published: false })
+}

@@ -1,0 +1,240 @@
+//! The figures of a profile that can be set beside another's: each under a key that says what was measured.
+
+use std::collections::BTreeMap;
+
+use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Pair, PairMethod, StateRead};
+use coho_topology::Level;
+
+use super::classes;
+use super::subject::Subject;
+
+/// A figure that profiles can have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What it is: equal keys are the same quantity.
+    pub key: Key,
+    /// The value, in the unit of the key.
+    pub value: f64,
+    /// Within which the value lies by the profile's own intervals; `None` where the source tells none.
+    pub interval: Option<(f64, f64)>,
+    /// How many CPUs, pairs or chains it is the median or mean of.
+    pub n: u64,
+}
+
+/// What a figure is; orders as tables do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    rank: (u8, usize),
+    /// Stable for scripts: `coherence.free-running.on-die.ns`.
+    pub id: String,
+    /// For people: `coherence time, on-die, free-running`.
+    pub label: String,
+    /// `ns` or `cycles`.
+    pub unit: &'static str,
+}
+
+impl Key {
+    fn new(table: u8, row: usize, id: String, label: String, unit: &'static str) -> Self {
+        Self { rank: (table, row), id: format!("{id}.{unit}"), label, unit }
+    }
+}
+
+/// All comparable figures of a profile, in the order of tables.
+pub fn of(subject: &Subject) -> Vec<Figure> {
+    let Some(coherence) = subject.coherence() else { return Vec::new() };
+    let mut figures = singles(subject, coherence);
+    figures.extend(pair_classes(subject, coherence));
+    figures.extend(coherence.coherence_times.iter().flat_map(|time| times(subject, coherence, time)));
+    figures.extend(reads(subject, coherence));
+    figures.retain(|figure| figure.value.is_finite());
+    figures.sort_by(|a, b| a.key.cmp(&b.key));
+    figures.dedup_by(|later, first| later.key == first.key);
+    figures
+}
+
+fn singles(subject: &Subject, coherence: &Coherence) -> Vec<Figure> {
+    let figure = |row, name: &str, estimates: Vec<&Estimate>| {
+        let key = Key::new(0, row, format!("single.{name}"), format!("single CPU, {name}"), "ns");
+        middle(subject, key, &estimates)
+    };
+    let locked = coherence.singles.iter().map(|single| &single.locked_ns).collect();
+    let unlocked = coherence.singles.iter().map(|single| &single.unlocked_ns).collect();
+    [figure(0, "locked", locked), figure(1, "unlocked", unlocked)].into_iter().flatten().collect()
+}
+
+fn pair_classes(subject: &Subject, coherence: &Coherence) -> Vec<Figure> {
+    let mut grouped: BTreeMap<(PairMethod, bool, String), Vec<&Estimate>> = BTreeMap::new();
+    for pair in &coherence.pairs {
+        let class = classes::of_pair(pair, &subject.profile);
+        grouped.entry((pair.method, pair.home == Home::Third, class)).or_default().push(&pair.ns);
+    }
+    let figure = |((method, third, class), estimates): ((PairMethod, bool, String), Vec<&Estimate>)| {
+        let (method, row) = (classes::method_name(method), class_row(method, &class));
+        let (id, home) = if third { (".third-home", ", line at a third node") } else { ("", "") };
+        let key = Key::new(
+            1,
+            row,
+            format!("pair.{method}.{class}{id}"),
+            format!("pairs, {class}, {method}{home}"),
+            "ns",
+        );
+        middle(subject, key, &estimates)
+    };
+    grouped.into_iter().filter_map(figure).collect()
+}
+
+/// Methods apart, then nearest first.
+fn class_row(method: PairMethod, class: &str) -> usize {
+    method as usize * 100 + classes::rank(class).0
+}
+
+fn times(subject: &Subject, coherence: &Coherence, time: &CoherenceTime) -> Vec<Figure> {
+    let packages = subject.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len());
+    let class = classes::named(&time.class, packages);
+    let method = classes::method_name(time.method);
+    let row = class_row(time.method, &class);
+    let key = |unit| {
+        let label = format!("coherence time, {class}, {method}");
+        Key::new(2, row, format!("coherence.{method}.{class}"), label, unit)
+    };
+    let interval = (!subject.published).then(|| time_interval(subject, coherence, time, &class)).flatten();
+    let figure = |unit, value: f64, scale: f64| Figure {
+        key: key(unit),
+        value,
+        interval: interval.map(|(low, high)| (low * scale, high * scale)),
+        n: time.pairs,
+    };
+    let mut figures = vec![figure("ns", time.coherence_ns, 1.0)];
+    if let Some(cycles) = time.coherence_cycles {
+        let scale = if time.coherence_ns > 0.0 { cycles / time.coherence_ns } else { 0.0 };
+        figures.push(figure("cycles", cycles, scale));
+    }
+    figures
+}
+
+/// The widest that a coherence time can be by the intervals of its pairs and of its baseline; `None` if these are not
+/// what the time was computed from.
+fn time_interval(
+    subject: &Subject,
+    coherence: &Coherence,
+    time: &CoherenceTime,
+    class: &str,
+) -> Option<(f64, f64)> {
+    let of_class = |wanted: &str| -> Vec<&Estimate> {
+        let mine =
+            |pair: &&Pair| pair.method == time.method && classes::of_pair(pair, &subject.profile) == wanted;
+        coherence.pairs.iter().filter(mine).map(|pair| &pair.ns).collect()
+    };
+    let (low, high) = mean_ends(&of_class(class))?;
+    let baseline = match of_class("smt") {
+        smt if !smt.is_empty() && time.baseline.contains("smt") => smt,
+        _ => coherence.singles.iter().map(|single| &single.locked_ns).collect(),
+    };
+    let (base_low, base_high) = mean_ends(&baseline)?;
+    let interval = ((low - base_high).max(0.0), (high - base_low).max(0.0));
+    (interval.0 <= time.coherence_ns && time.coherence_ns <= interval.1).then_some(interval)
+}
+
+fn mean_ends(estimates: &[&Estimate]) -> Option<(f64, f64)> {
+    let n = estimates.len() as f64;
+    let mean = |end: fn(&Estimate) -> f64| estimates.iter().map(|estimate| end(estimate)).sum::<f64>() / n;
+    (n > 0.0).then(|| (mean(|estimate| estimate.low), mean(|estimate| estimate.high)))
+}
+
+fn reads(subject: &Subject, coherence: &Coherence) -> Vec<Figure> {
+    let mut grouped: BTreeMap<(String, String, u64), Vec<&Estimate>> = BTreeMap::new();
+    for read in &coherence.reads {
+        let state = state_name(read);
+        grouped.entry((state, relation(subject, read), read.bytes)).or_default().push(&read.ns);
+    }
+    let figure = |((state, relation, bytes), estimates): ((String, String, u64), Vec<&Estimate>)| {
+        let row = classes::rank(&relation).0;
+        let id = format!("read.{state}.{relation}.{bytes:020}");
+        let label = format!("read of {state}, {relation}, {}", super::text::bytes(bytes));
+        let mut key = Key::new(3, row, id, label, "ns");
+        // The padded number kept sizes in order; scripts want it plain.
+        key.rank.1 = key.rank.1 * 64 + bytes.checked_ilog2().unwrap_or(0) as usize;
+        key.id = format!("read.{state}.{relation}.{bytes}.ns");
+        middle(subject, key, &estimates)
+    };
+    grouped.into_iter().filter_map(figure).collect()
+}
+
+/// A line's state as profiles name it.
+pub fn state_name(read: &StateRead) -> String {
+    format!("{:?}", read.state).to_ascii_lowercase()
+}
+
+/// How near the owner of the lines is to the reader, by the claims: `own` for the reader itself.
+pub fn relation(subject: &Subject, read: &StateRead) -> String {
+    if read.reader == read.owner {
+        return "own".to_owned();
+    }
+    let Some(section) = &subject.profile.topology else { return "another CPU".to_owned() };
+    let level = section.topology.closest_shared(read.reader, read.owner);
+    let name = match level {
+        Some(Level::Numa) => "numa node".to_owned(),
+        Some(level) => level.to_string(),
+        None => "system".to_owned(),
+    };
+    classes::named(&name, section.topology.packages.len())
+}
+
+/// The median of medians, between the medians of the intervals' ends.
+fn middle(subject: &Subject, key: Key, estimates: &[&Estimate]) -> Option<Figure> {
+    let value = median(estimates.iter().map(|estimate| estimate.median))?;
+    let ends = || {
+        let low = median(estimates.iter().map(|estimate| estimate.low))?;
+        Some((low, median(estimates.iter().map(|estimate| estimate.high))?))
+    };
+    let told = !subject.published && estimates.iter().any(|estimate| estimate.n > 1);
+    let interval = told.then(ends).flatten();
+    Some(Figure { key, value, interval, n: estimates.len() as u64 })
+}
+
+/// The median of finite values.
+pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[values.len() / 2 - 1], upper) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paper(machine: &str) -> Subject {
+        Subject::load(&format!("published:kawabe-furuya/{machine}")).unwrap().remove(0)
+    }
+
+    #[test]
+    fn the_papers_tables_come_out_as_printed_and_without_intervals() {
+        let figures = of(&paper("x7560"));
+        let value = |id: &str| figures.iter().find(|figure| figure.key.id == id).map(|figure| figure.value);
+        assert_eq!(value("single.locked.ns"), Some(11.94));
+        assert_eq!(value("pair.free-running.smt.ns"), Some(13.29));
+        assert_eq!(value("coherence.free-running.1-hop.cycles"), Some(463.37));
+        assert!(figures.iter().all(|figure| figure.interval.is_none()));
+    }
+
+    #[test]
+    fn measured_coherence_times_get_an_interval_from_their_pairs() {
+        let mut subject = paper("e5620");
+        subject.published = false;
+        for pair in &mut subject.profile.coherence.as_mut().unwrap().pairs {
+            pair.ns.low -= 0.5;
+            pair.ns.high += 0.5;
+        }
+        let figures = of(&subject);
+        let time = figures.iter().find(|figure| figure.key.id == "coherence.free-running.on-die.ns").unwrap();
+        let (low, high) = time.interval.unwrap();
+        assert!((low - 26.4).abs() < 0.02 && (high - 28.4).abs() < 0.02, "{low} {high}");
+    }
+
+    #[test]
+    fn the_median_passes_over_what_is_no_number() {
+        assert_eq!(median([3.0, f64::NAN, 1.0].into_iter()), Some(2.0));
+        assert_eq!(median(std::iter::empty()), None);
+    }
+}

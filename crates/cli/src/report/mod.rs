@@ -1,0 +1,23 @@
+//! The report on profiles: one page of HTML, or charts as SVG files.
+
+mod boxes;
+mod boxes_svg;
+mod charts;
+pub mod classes;
+pub mod compare;
+mod cpi;
+mod encode;
+mod evolution;
+pub mod figures;
+mod histogram;
+mod matrix;
+mod page;
+mod reads;
+mod scale;
+mod sections;
+mod stability;
+pub mod subject;
+mod tables;
+pub mod text;
+
+pub use page::render;

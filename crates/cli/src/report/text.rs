@@ -1,0 +1,91 @@
+//! How figures are written for people.
+
+use coho_profile::Estimate;
+
+/// Three significant digits, or all before the point.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.0995 || size == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// As a paper prints it: two decimals.
+pub fn printed(value: f64) -> String {
+    if value.is_finite() { format!("{value:.2}") } else { "–".to_owned() }
+}
+
+/// Median and interval: `113 (112–115)`.
+pub fn estimate(estimate: &Estimate) -> String {
+    with_interval(estimate.median, (estimate.n > 1).then_some((estimate.low, estimate.high)))
+}
+
+/// A value with the interval that it lies in, where one is told.
+pub fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
+    match interval {
+        Some((low, high)) => format!("{} ({}–{})", number(value), number(low), number(high)),
+        None => number(value),
+    }
+}
+
+/// A size in the largest binary unit that leaves no fraction.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut size, mut unit) = (bytes, 0);
+    while size >= 1024 && size % 1024 == 0 && unit + 1 < UNITS.len() {
+        size /= 1024;
+        unit += 1;
+    }
+    format!("{size} {}", UNITS[unit])
+}
+
+/// `1 level`, `2 levels`.
+pub fn count(n: usize, noun: &str) -> String {
+    match (n, noun.ends_with("L3")) {
+        (1, _) | (_, true) => format!("{n} {noun}"),
+        _ => format!("{n} {noun}s"),
+    }
+}
+
+/// Takes control characters out of text that a profile brings: they could steer a terminal.
+pub fn tame(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// A thousand is still read at a glance; a longer text is cut.
+pub fn short(text: &str, most: usize) -> String {
+    let tame = tame(text);
+    if tame.chars().count() <= most { tame } else { tame.chars().take(most - 1).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        assert_eq!(number(113.44), "113");
+        assert_eq!(number(22.66), "22.7");
+        assert_eq!(number(1.5), "1.50");
+        assert_eq!(number(9.999), "10.0");
+        assert_eq!(number(f64::NAN), "–");
+    }
+
+    #[test]
+    fn sizes_take_the_unit_that_leaves_no_fraction() {
+        assert_eq!(bytes(16 << 10), "16 KiB");
+        assert_eq!(bytes(1536), "1536 B");
+        assert_eq!(bytes(0), "0 B");
+    }
+
+    #[test]
+    fn text_from_a_profile_cannot_steer_a_terminal() {
+        assert_eq!(tame("a\x1b[31mb\n"), "a [31mb ");
+        assert_eq!(short("abcdef", 4), "abc…");
+    }
+}
