@@ -2,12 +2,25 @@
 
 use coho_profile::{Estimate, Mode};
 
-/// The element that `share` (0 to 1) of the others do not exceed; reorders the slice.
+/// Which values stay when odd ones are left out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Keep {
+    Low,
+    High,
+}
+
+/// The largest of the low values or the smallest of the high ones, without a tenth of them or half the square root
+/// of their number, whichever is more: of 3 none is left out, of 4 one, of 100 ten. Reorders the slice.
 ///
 /// # Panics
 /// If there is no element.
-pub(crate) fn quantile(values: &mut [f64], share: f64) -> f64 {
-    let rank = (share * (values.len() - 1) as f64).round() as usize;
+pub(crate) fn without_odd(values: &mut [f64], keep: Keep) -> f64 {
+    let n = values.len() as f64;
+    let out = f64::max((n / 10.0).round(), n.sqrt() / 2.0) as usize;
+    let rank = match keep {
+        Keep::Low => values.len() - 1 - out,
+        Keep::High => out,
+    };
     *values.select_nth_unstable_by(rank, f64::total_cmp).1
 }
 
@@ -46,9 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_of_few_are_the_ends() {
-        assert_eq!(quantile(&mut [3.0, 1.0, 2.0], 0.98), 3.0);
-        assert_eq!(quantile(&mut [3.0, 1.0, 2.0], 0.02), 1.0);
+    fn odd_values_of_few_are_none() {
+        assert_eq!(without_odd(&mut [3.0, 1.0, 2.0], Keep::Low), 3.0);
+        assert_eq!(without_odd(&mut [3.0, 1.0, 2.0, 9.0], Keep::Low), 3.0);
+        assert_eq!(without_odd(&mut [3.0, 1.0, 2.0, 9.0], Keep::High), 2.0);
         assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.0);
     }
 

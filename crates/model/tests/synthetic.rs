@@ -26,11 +26,10 @@ struct Disturbance {
 }
 
 impl Machine {
-    fn random(rng: &mut Rng, levels: usize) -> Self {
+    fn random(rng: &mut Rng, levels: usize, ratio: std::ops::Range<f64>) -> Self {
         let arity: Vec<usize> = (0..=levels).map(|_| [2, 2, 3, 4, 8][rng.usize(..5)]).collect();
         let innermost = 5.0 + 25.0 * rng.f64();
-        // The least step between levels of a published matrix is 1.8.
-        let ratios = (0..levels).map(|_| 1.6 + 2.5 * rng.f64());
+        let ratios = (0..levels).map(|_| ratio.start + (ratio.end - ratio.start) * rng.f64());
         let mut ns: Vec<f64> = std::iter::once(innermost)
             .chain(ratios.scan(innermost, |ns, ratio| {
                 *ns *= ratio;
@@ -110,49 +109,69 @@ fn groups(found: &Classification) -> Vec<Vec<Vec<u32>>> {
     found.levels.iter().map(|level| level.groups.clone()).collect()
 }
 
-/// The share of machines for which the levels found are exactly those that there are.
-fn hit_rate(title: &str, levels: std::ops::RangeInclusive<usize>, how: Disturbance) -> f64 {
+/// Whether the levels are those of the machine, but for CPUs alone whose partners' times are missing or odd.
+fn nearly(found: &[Vec<Vec<u32>>], truth: &[Vec<Vec<u32>>]) -> bool {
+    let near = |(found, truth): (&Vec<Vec<u32>>, &Vec<Vec<u32>>)| {
+        let refines =
+            |group: &Vec<u32>| truth.iter().any(|whole| group.iter().all(|cpu| whole.contains(cpu)));
+        let kept = truth.iter().filter(|group| found.contains(group)).count();
+        found.iter().all(refines) && 3 * kept >= 2 * truth.len()
+    };
+    found.len() == truth.len() && found.iter().zip(truth).all(near)
+}
+
+/// The share of machines for which the levels found are exactly those that there are, and the share for which they
+/// nearly are.
+fn hit_rate(title: &str, ratio: std::ops::Range<f64>, how: Disturbance) -> (f64, f64) {
     let mut rng = Rng::with_seed(7);
-    let (mut hits, mut tried) = (0, 0);
-    while tried < 100 {
-        let depth = rng.usize(levels.clone());
-        let machine = Machine::random(&mut rng, depth);
-        if !(4..=256).contains(&machine.cpus()) {
+    let (mut hits, mut near, mut tried) = (0, 0, 0);
+    while tried < 80 {
+        let depth = rng.usize(1..=4);
+        let machine = Machine::random(&mut rng, depth, ratio.clone());
+        if !(4..=128).contains(&machine.cpus()) {
             continue;
         }
         tried += 1;
         let (matrix, names) = machine.measure(&mut rng, how);
         let found = classify(&matrix);
-        let hit = groups(&found) == machine.truth(&names) && found.verdict == Verdict::Hops;
+        let truth = machine.truth(&names);
+        let hit = groups(&found) == truth && found.verdict == Verdict::Hops;
         hits += usize::from(hit);
-        if !hit && std::env::var_os("SHOW_MISSES").is_some() {
+        let nearly = nearly(&groups(&found), &truth) && found.verdict == Verdict::Hops;
+        near += usize::from(nearly);
+        if !nearly && std::env::var_os("SHOW_MISSES").is_some() {
             let sizes: Vec<Vec<usize>> =
                 found.levels.iter().map(|l| l.groups.iter().map(Vec::len).collect()).collect();
-            eprintln!("{title}: {:?} {:?}: {:?} {sizes:?}", machine.arity, machine.ns, found.verdict);
+            eprintln!("    {:?} {:.0?}: {:?} {sizes:?}", machine.arity, machine.ns, found.verdict);
         }
     }
-    let rate = f64::from(hits as u32) / f64::from(tried);
-    eprintln!("{title}: {:.0} %", 100.0 * rate);
-    rate
+    let (exact, near) = (hits as f64 / tried as f64, near as f64 / tried as f64);
+    eprintln!("{title}: {:.0} % exact, {:.0} % but for lone CPUs", 100.0 * exact, 100.0 * near);
+    (exact, near)
 }
 
 #[test]
 fn levels_of_hierarchies_are_found() {
-    let exact = Disturbance::default();
+    let calm = Disturbance::default();
+    // The least ratio between levels of a published matrix is 1.8; a socket divided into two memory nodes has less.
+    let (usual, narrow) = (1.6..4.0, 1.3..1.6);
     let cases = [
-        ("exact", exact, 1.0),
-        ("2 % noise", Disturbance { noise: 0.02, ..exact }, 0.99),
-        ("5 % noise", Disturbance { noise: 0.05, ..exact }, 0.97),
-        ("10 % noise", Disturbance { noise: 0.1, ..exact }, 0.8),
-        ("3 % noise, 1 % odd", Disturbance { noise: 0.03, odd: 0.01, ..exact }, 0.8),
-        ("3 % noise, 10 % missing", Disturbance { noise: 0.03, missing: 0.1, ..exact }, 0.8),
-        ("3 % noise, 1 ns steps", Disturbance { noise: 0.03, step_ns: 1.0, ..exact }, 0.95),
+        ("exact", &usual, calm, 1.0, 1.0),
+        ("2 % noise", &usual, Disturbance { noise: 0.02, ..calm }, 0.98, 0.98),
+        ("5 % noise", &usual, Disturbance { noise: 0.05, ..calm }, 0.95, 0.95),
+        ("10 % noise", &usual, Disturbance { noise: 0.1, ..calm }, 0.85, 0.85),
+        ("narrow levels, 2 % noise", &narrow, Disturbance { noise: 0.02, ..calm }, 0.85, 0.85),
+        ("narrow levels, 5 % noise", &narrow, Disturbance { noise: 0.05, ..calm }, 0.5, 0.5),
+        ("3 % noise, 1 % odd", &usual, Disturbance { noise: 0.03, odd: 0.01, ..calm }, 0.75, 0.9),
+        ("3 % noise, 5 % odd", &usual, Disturbance { noise: 0.03, odd: 0.05, ..calm }, 0.3, 0.6),
+        ("3 % noise, 10 % missing", &usual, Disturbance { noise: 0.03, missing: 0.1, ..calm }, 0.5, 0.85),
+        ("3 % noise, 1 ns steps", &usual, Disturbance { noise: 0.03, step_ns: 1.0, ..calm }, 0.95, 0.95),
     ];
     let misses: Vec<String> = cases
         .into_iter()
-        .filter_map(|(title, how, least)| {
-            let rate = hit_rate(title, 1..=4, how);
-            (rate < least).then(|| format!("{title}: {rate} < {least}"))
+        .filter_map(|(title, ratio, how, least_exact, least_near)| {
+            let (exact, near) = hit_rate(title, ratio.clone(), how);
+            (exact < least_exact || near < least_near).then(|| format!("{title}: {exact}, {near}"))
         })
         .collect();
     assert!(misses.is_empty(), "{misses:?}");

@@ -3,7 +3,7 @@
 use super::linkage::{Dendrogram, Partition};
 use super::tick;
 use super::times::Times;
-use crate::stats::quantile;
+use crate::stats::{Keep, without_odd};
 
 /// Cuts of the dendrogram that are looked at; a machine has fewer than ten levels.
 const MOST_CUTS: usize = 24;
@@ -25,9 +25,9 @@ pub(super) struct Cuts {
 }
 
 /// Looks at the partitions before the widest gaps of the dendrogram. One is supported if
-/// - nearly all groups (95 %) are nearer within than to the nearest other group by a ratio that noise does not
-///   make: the fewer the CPUs, the more is asked; by more still if single CPUs are left over;
-/// - 98 % of a group's times and of those between two groups bear it out: preemptions make odd figures;
+/// - groups are nearer within than to the nearest other group by a ratio that noise does not make: the fewer the
+///   CPUs, the more is asked; more still if single CPUs are left over;
+/// - nearly all groups, and nearly all times within and between them, bear it out: preemptions make odd figures;
 /// - at least a quarter of the CPUs are in groups;
 /// - the gap is not just one step of a coarse clock.
 pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
@@ -48,7 +48,7 @@ pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
         };
         let Some((inside, across)) = edges(times, &groups) else { continue };
         let ratio = across / inside;
-        if ratio < f64::max(asked, 1.15 + 1.4 / n as f64) {
+        if ratio < f64::max(asked, 1.1 + 1.0 / n as f64) {
             continue;
         }
         let sorted = sorted.get_or_insert_with(|| {
@@ -74,13 +74,13 @@ fn edges(times: &Times, groups: &Partition) -> Option<(f64, f64)> {
         cells.clear();
         cells.extend(times.inside(group));
         if !cells.is_empty() {
-            inside.push(quantile(&mut cells, 0.98));
+            inside.push(without_odd(&mut cells, Keep::Low));
         }
         for (other, with) in groups.iter().enumerate().skip(index + 1) {
             cells.clear();
             cells.extend(times.across(group, with));
             if !cells.is_empty() {
-                let near = quantile(&mut cells, 0.02);
+                let near = without_odd(&mut cells, Keep::High);
                 across[index] = across[index].min(near);
                 across[other] = across[other].min(near);
             }
@@ -88,7 +88,7 @@ fn edges(times: &Times, groups: &Partition) -> Option<(f64, f64)> {
     }
     across.retain(|ns| ns.is_finite());
     (!inside.is_empty() && !across.is_empty())
-        .then(|| (quantile(&mut inside, 0.95), quantile(&mut across, 0.05)))
+        .then(|| (without_odd(&mut inside, Keep::Low), without_odd(&mut across, Keep::High)))
 }
 
 /// The cuts that are levels of their own, finest first. Of variants the more regular one stays: hardware repeats

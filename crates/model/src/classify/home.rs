@@ -13,7 +13,7 @@ use crate::stats::median;
 pub(super) enum Step<'a> {
     /// Several groups gather, or all do.
     Level,
-    /// One group gathers and leaves others of the same kind alone, which are nearer to each other than to it.
+    /// One group gathers and leaves others of the same kind alone, but not as a home would.
     Lopsided,
     /// One group gathers, and the others are as far from each other as from it: the group at the line's home.
     Home(&'a [usize]),
@@ -41,7 +41,12 @@ pub(super) fn judge<'a>(times: &Times, finer: &Partition, coarser: &'a Partition
         .flat_map(|(at, g)| alone[at + 1..].iter().flat_map(|h| times.across(g, h)))
         .collect();
     let mut to_home: Vec<f64> = alone.iter().flat_map(|g| times.across(g, home)).collect();
-    if among.is_empty() || to_home.is_empty() || median(&mut among) < 0.95 * median(&mut to_home) {
+    let mut at_home: Vec<f64> = times.inside(home).collect();
+    if among.is_empty() || to_home.is_empty() || at_home.is_empty() {
+        return Step::Lopsided;
+    }
+    let way = median(&mut to_home);
+    if median(&mut among) < 0.95 * way || way < 1.2 * median(&mut at_home) {
         Step::Lopsided
     } else {
         Step::Home(home)

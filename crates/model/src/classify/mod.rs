@@ -53,15 +53,20 @@ pub fn classify(matrix: &Matrix) -> Classification {
     let mut home: Option<Vec<usize>> = None;
     for cut in cuts::distinct(&cuts.found) {
         match judge(&times, &partitions, &cut.groups) {
-            Step::Level => partitions.push(cut.groups),
+            Step::Level => {
+                partitions.push(cut.groups);
+                // Where a coarser level stands all the same, the home is not what makes it.
+                home = None;
+            }
             Step::Lopsided => {}
             Step::Home(group) => {
                 home.get_or_insert_with(|| group.to_vec());
             }
         }
     }
-    // Variants of levels may show the home as well.
-    for cut in &cuts.found {
+    // Variants of the coarsest level may show the home as well.
+    let coarsest = partitions.last().map_or(matrix.len(), Vec::len);
+    for cut in cuts.found.iter().filter(|cut| cut.groups.len() < coarsest) {
         if home.is_none()
             && let Step::Home(group) = judge(&times, &partitions, &cut.groups)
         {
