@@ -1,0 +1,13 @@
+//! Prints what this machine's CPUs answer to CPUID, as text that `coho_topology::cpuid::parse` reads.
+
+use coho_topology::cpuid;
+
+fn main() {
+    match cpuid::allowed_cpus().and_then(|cpus| cpuid::live(&cpus)) {
+        Ok(dump) => print!("{dump}"),
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+    }
+}
