@@ -2,12 +2,15 @@
 //! topology, and what coherence costs a program. Nothing here measures.
 #![warn(missing_docs)]
 
+mod audit;
 mod classify;
+pub mod cpi;
 mod csv;
 mod error;
 mod matrix;
 mod stats;
 
+pub use audit::audit;
 pub use classify::{Classification, classify, coherence_from_matrix};
 pub use error::Error;
 pub use matrix::{MAX_CPUS, Matrix};

@@ -1,0 +1,140 @@
+//! Cycles per instruction under coherence events (paper 1, Figs. 4 and 6).
+
+use coho_profile::{Coherence, CoherenceTime, PairMethod, Profile};
+
+/// The CPI of a class of pairs by rate of events: CPI = base + events per instruction × cycles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// The class: `on-die`, `1-hop`, or a level's name.
+    pub class: String,
+    /// Cycles of one coherence event.
+    pub cycles: f64,
+    /// How those were measured.
+    pub method: PairMethod,
+    /// CPI at each rate asked for.
+    pub points: Vec<Point>,
+}
+
+/// One point of a line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Coherence events per 100 instructions.
+    pub rate_percent: f64,
+    /// Cycles per instruction.
+    pub cpi: f64,
+}
+
+/// Why no line can be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unavailable {
+    /// The profile has no coherence times.
+    NoTimes,
+    /// It has no times in cycles, and no clock to convert those in ns.
+    NoClock,
+}
+
+impl std::fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NoTimes => "the profile has no coherence times; `coho coherence` measures them",
+            Self::NoClock => {
+                "the profile does not tell the CPU's clock, so that ns cannot be given in cycles"
+            }
+        })
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
+/// The CPI with events at a rate per 100 instructions.
+///
+/// ```
+/// // Two E5620, one hop, one event per 100 instructions (paper 1, Fig. 4).
+/// assert!((coho_model::cpi::cpi(2.0, 1.0, 272.90) - 4.729).abs() < 1e-9);
+/// ```
+pub fn cpi(base_cpi: f64, rate_percent: f64, cycles: f64) -> f64 {
+    base_cpi + rate_percent / 100.0 * cycles
+}
+
+/// A line for each class of a profile's coherence times, nearest first, in the order of the profile.
+///
+/// An event is one change of ownership: where times of several methods exist, those of strict alternation on one
+/// line are taken, since a free-running pair makes many increments in one ownership.
+///
+/// # Errors
+/// If there are no coherence times, or they cannot be given in cycles.
+pub fn lines(profile: &Profile, base_cpi: f64, rates_percent: &[f64]) -> Result<Vec<Line>, Unavailable> {
+    let clock_ghz = profile.host.as_ref().and_then(|host| host.clock_ghz);
+    let coherence = profile.coherence.as_ref().ok_or(Unavailable::NoTimes)?;
+    let times = chosen(coherence).ok_or(Unavailable::NoTimes)?;
+    let line = |time: &CoherenceTime| {
+        let cycles = time.coherence_cycles.or_else(|| Some(time.coherence_ns * clock_ghz?))?;
+        let point = |&rate_percent| Point { rate_percent, cpi: cpi(base_cpi, rate_percent, cycles) };
+        let points = rates_percent.iter().map(point).collect();
+        Some(Line { class: time.class.clone(), cycles, method: time.method, points })
+    };
+    let lines: Option<Vec<Line>> = times.into_iter().map(line).collect();
+    lines.ok_or(Unavailable::NoClock)
+}
+
+/// The times of the method that counts one event most nearly.
+fn chosen(coherence: &Coherence) -> Option<Vec<&CoherenceTime>> {
+    [PairMethod::Turn, PairMethod::FreeRunning, PairMethod::Flags, PairMethod::Unknown]
+        .into_iter()
+        .map(|method| coherence.coherence_times.iter().filter(|time| time.method == method).collect())
+        .find(|times: &Vec<_>| !times.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Host, published};
+
+    use super::*;
+
+    fn time(method: PairMethod, coherence_ns: f64) -> CoherenceTime {
+        CoherenceTime {
+            class: "L3".into(),
+            method,
+            mean_ns: coherence_ns,
+            baseline_ns: 0.0,
+            baseline: "smt pair".into(),
+            coherence_ns,
+            coherence_cycles: None,
+            pairs: 1,
+        }
+    }
+
+    #[test]
+    fn the_papers_lines() {
+        let paper = published::read("kawabe-furuya").unwrap();
+        let cycles: Vec<Vec<f64>> = paper
+            .machines
+            .iter()
+            .map(|(_, profile)| lines(profile, 2.0, &[0.0]).unwrap().iter().map(|line| line.cycles).collect())
+            .collect();
+        assert_eq!(cycles, [vec![65.76, 272.90], vec![57.83, 463.37, 660.67]]);
+        let x7560 = lines(&paper.machines[1].1, 2.0, &[0.0, 2.0]).unwrap();
+        let ends: Vec<f64> = x7560[2].points.iter().map(|point| point.cpi).collect();
+        assert!((ends[0] - 2.0).abs() < 1e-9 && (ends[1] - 15.2134).abs() < 1e-9, "{ends:?}");
+    }
+
+    #[test]
+    fn cycles_come_from_the_clock_and_from_strict_alternation() {
+        let coherence = Coherence {
+            coherence_times: vec![time(PairMethod::FreeRunning, 5.0), time(PairMethod::Turn, 40.0)],
+            ..Coherence::default()
+        };
+        let mut profile = Profile { coherence: Some(coherence), ..Profile::default() };
+        assert_eq!(lines(&profile, 2.0, &[1.0]), Err(Unavailable::NoClock));
+        profile.host = Some(Host { clock_ghz: Some(2.5), ..Host::default() });
+        let lines = lines(&profile, 2.0, &[1.0]).unwrap();
+        assert_eq!((lines.len(), lines[0].cycles, lines[0].points[0].cpi), (1, 100.0, 3.0));
+    }
+
+    #[test]
+    fn nothing_is_made_up() {
+        assert_eq!(lines(&Profile::default(), 2.0, &[1.0]), Err(Unavailable::NoTimes));
+        let empty = Profile { coherence: Some(Coherence::default()), ..Profile::default() };
+        assert_eq!(lines(&empty, 2.0, &[1.0]), Err(Unavailable::NoTimes));
+    }
+}
