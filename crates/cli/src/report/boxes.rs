@@ -4,9 +4,6 @@ use coho_topology::{CacheKind, CpuSet, Level, Topology};
 
 use super::text;
 
-/// More boxes than this in the finest row are not drawn; the level above it is then the finest.
-const MAX_LEAVES: usize = 1024;
-
 /// A box of the drawing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
@@ -20,8 +17,8 @@ pub struct Node {
     pub children: Vec<Node>,
 }
 
-/// The outermost boxes.
-pub fn of(topology: &Topology) -> Vec<Node> {
+/// The outermost boxes. More than `most` boxes of the finest level are not drawn; the level above is then the finest.
+pub fn of(topology: &Topology, most: usize) -> Vec<Node> {
     let mut levels = vec![
         Level::Package,
         Level::Numa,
@@ -40,7 +37,7 @@ pub fn of(topology: &Topology) -> Vec<Node> {
     if topology.partition(Level::L2) == topology.partition(Level::Core) {
         levels.retain(|level| *level != Level::L2);
     }
-    while levels.len() > 1 && finest(topology, &levels) > MAX_LEAVES {
+    while levels.len() > 1 && finest(topology, &levels) > most {
         levels.pop();
     }
     inside(topology, &topology.cpus(), &levels)
@@ -184,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_coincides_shares_a_box_and_every_cpu_is_drawn_once() {
-        let nodes = of(&two_modules());
+        let nodes = of(&two_modules(), 1024);
         assert_eq!(nodes.len(), 1);
         let labels: Vec<_> = nodes[0].children.iter().map(|node| node.label.as_str()).collect();
         assert_eq!(labels, ["module 0 · L2 2 MiB", "module 1 · L2 2 MiB"]);
@@ -198,7 +195,7 @@ mod tests {
     fn a_cpu_outside_of_every_object_is_drawn_all_the_same() {
         let mut topology = two_modules();
         topology.pus.push(Pu { os: 9, apic_id: None, name: "stray".into() });
-        assert_eq!(of(&topology).last().unwrap().title, "CPU 9 stray");
+        assert_eq!(of(&topology, 1024).last().unwrap().title, "CPU 9 stray");
     }
 
     #[test]
@@ -210,7 +207,7 @@ mod tests {
             (0..1024).map(|module| Unit { id: None, cpus: (module * 4..module * 4 + 4).collect() }).collect();
         topology.cores = Vec::new();
         topology.caches = Vec::new();
-        let nodes = of(&topology);
+        let nodes = of(&topology, 1024);
         assert_eq!(nodes[0].children.len(), 1024);
         assert_eq!(nodes[0].children[5].label, "module 5: 4 CPUs");
     }

@@ -19,9 +19,12 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 /// Widths, in CSS pixels, that the drawing of a topology is laid out for: a page and a phone.
 const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 980.0), ("narrow", 340.0)];
 
+/// Boxes of the finest level in all drawings of a page together.
+const MAX_BOXES: usize = 768;
+
 /// The report on these profiles.
 pub fn render(subjects: &[Subject]) -> String {
-    let mut page = Page { charts: Vec::new() };
+    let mut page = Page { charts: Vec::new(), boxes: MAX_BOXES / subjects.len().max(1) };
     let papers = page.published_columns(subjects);
     let matrices: Vec<Option<Matrix>> = subjects.iter().map(Matrix::of).collect();
     let mut precisions = plan(&matrices).into_iter();
@@ -134,6 +137,8 @@ fn comparison(subjects: &[Subject]) -> Markup {
 /// The page while it is written: charts gather to be drawn at its end.
 struct Page {
     charts: Vec<Chart>,
+    /// How many boxes the finest level of each topology may have.
+    boxes: usize,
 }
 
 impl Page {
@@ -176,7 +181,7 @@ impl Page {
                         h3 { (name) }
                         @match section {
                             "host" => (tables::host(subject)),
-                            "topology" => (topology(subject)),
+                            "topology" => (topology(subject, self.boxes)),
                             "pairs" => (self.pairs(&id("heat"), subject, matrix, precisions)),
                             "classes" => (self.classes(index, subject)),
                             "reads" => (self.reads(id("read-chart"), subject)),
@@ -376,7 +381,7 @@ fn summary(subject: &Subject) -> Markup {
     }
 }
 
-fn topology(subject: &Subject) -> Markup {
+fn topology(subject: &Subject, most: usize) -> Markup {
     let Some(section) = &subject.profile.topology else {
         return html! { p.missing { "Not recorded in this profile." } };
     };
@@ -392,7 +397,7 @@ fn topology(subject: &Subject) -> Markup {
     ];
     let told =
         counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| text::count(count, name));
-    let nodes = boxes::of(&section.topology);
+    let nodes = boxes::of(&section.topology, most);
     html! {
         figure.drawing {
             @for (class, width) in DRAWING_WIDTHS {
