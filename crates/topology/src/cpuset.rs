@@ -107,8 +107,11 @@ impl CpuSet {
 
     /// The members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| index as u32 * 64 + bit)
+        // A word with its lowest set bit cleared, until none is left.
+        let some = |word: u64| (word != 0).then_some(word);
+        self.words.iter().enumerate().flat_map(move |(index, &word)| {
+            let rests = std::iter::successors(some(word), move |&word| some(word & (word - 1)));
+            rests.map(move |word| index as u32 * 64 + word.trailing_zeros())
         })
     }
 
