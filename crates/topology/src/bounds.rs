@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::{Cache, CacheKind, CpuSet, Error, Level, Topology};
 
-/// Sum of the mask words of all objects that one source may describe: 64 MiB, enough for 8192 CPUs in seven levels.
-const MAX_WORDS: usize = 1 << 23;
+/// Sum of the mask words of all objects that one source may describe: 32 MiB. 8192 CPUs, each with a core and
+/// three caches of its own, take less.
+const MAX_WORDS: usize = 1 << 22;
 
 /// Counts the memory that a source's CPU sets take.
 #[derive(Debug, Default)]
@@ -21,7 +22,15 @@ impl Budget {
     /// # Errors
     /// If the sets together are larger than any machine's.
     pub(crate) fn charge(&mut self, set: &CpuSet) -> Result<(), Error> {
-        self.words += set.words().len() + 1;
+        self.charge_words(set.words().len())
+    }
+
+    /// Accounts for a set of so many 64-bit words.
+    ///
+    /// # Errors
+    /// As for [`Budget::charge`].
+    pub(crate) fn charge_words(&mut self, words: usize) -> Result<(), Error> {
+        self.words += words + 1;
         if self.words > MAX_WORDS {
             return Err(Error::new("more objects and CPUs than any machine has: not read further"));
         }
@@ -42,18 +51,20 @@ pub(crate) fn read_text(file: File, path: &Path, limit: u64) -> Result<String, E
     String::from_utf8(bytes).map_err(|_| Error::new("not a text file (no UTF-8)").in_file(path))
 }
 
-/// Checks what the rest of the crate relies on: CPUs that exist, levels whose objects do not overlap, cache levels
-/// from 1 to 4, at least one package and node.
+/// Checks what the rest of the crate relies on: CPUs that exist, levels whose objects do not overlap, cache
+/// levels from 1 to 4, at least one package and node.
 ///
 /// # Errors
 /// If the topology, read from a file that anybody may have written, breaks one of these.
 pub(crate) fn check(topology: &Topology) -> Result<(), Error> {
-    let cpus = topology.cpus();
+    let mut cpus = CpuSet::new();
+    for pu in &topology.pus {
+        if !cpus.try_insert(pu.os)? {
+            return Err(Error::new(format!("describes CPU {} twice", pu.os)));
+        }
+    }
     if cpus.is_empty() {
         return Err(Error::new("describes no CPU"));
-    }
-    if cpus.len() != topology.pus.len() {
-        return Err(Error::new("describes a CPU twice"));
     }
     if topology.packages.is_empty() || topology.numa_nodes.is_empty() {
         return Err(Error::new("describes no package or no memory node"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cpuid::{self, Dump};
 use crate::recognise::Loaded;
 use crate::reconcile::reconcile;
-use crate::{CpuSet, Error, Topology, sysfs};
+use crate::{Error, Topology, sysfs};
 
 /// The topology of this machine, from sysfs and CPUID, with what they disagree on.
 ///
@@ -28,7 +28,7 @@ pub fn detect() -> Result<Topology, Error> {
 pub fn detect_with_dump() -> Result<Loaded, Error> {
     let (told, answered) = std::thread::scope(|scope| {
         let answers = scope.spawn(|| {
-            let dump = cpuid::live(&allowed_cpus()?)?;
+            let dump = cpuid::live(&cpuid::allowed_cpus()?)?;
             let topology = cpuid::decode(&dump)?;
             Ok((topology, dump))
         });
@@ -43,20 +43,17 @@ fn both_or_either(
     told: Result<Topology, Error>,
     answered: Result<(Topology, Dump), Error>,
 ) -> Result<Loaded, Error> {
+    let loaded = |topology, dump, missing: Option<String>| Loaded {
+        topology,
+        dump,
+        not_available: missing.into_iter().collect(),
+    };
     match (told, answered) {
-        (Ok(told), Ok((answered, dump))) => {
-            Ok(Loaded { topology: reconcile(told, &answered), dump: Some(dump) })
+        (Ok(told), Ok((answered, dump))) => Ok(loaded(reconcile(told, &answered), Some(dump), None)),
+        (Ok(told), Err(error)) => Ok(loaded(told, None, Some(format!("CPUID: {error}")))),
+        (Err(error), Ok((topology, dump))) => {
+            Ok(loaded(topology, Some(dump), Some(format!("sysfs: {error}"))))
         }
-        (Ok(told), Err(_)) => Ok(told.into()),
-        (Err(_), Ok((topology, dump))) => Ok(Loaded { topology, dump: Some(dump) }),
         (Err(sysfs), Err(cpuid)) => Err(Error::new(format!("{sysfs}; CPUID: {cpuid}"))),
     }
-}
-
-/// The CPUs that this process may run on; CPUID can be asked on no others.
-fn allowed_cpus() -> Result<CpuSet, Error> {
-    let path = Path::new("/proc/thread-self/status");
-    let status = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    list.ok_or_else(|| Error::new("has no Cpus_allowed_list").in_file(path))?.parse()
 }

@@ -5,6 +5,7 @@
 mod bounds;
 pub mod cpuid;
 mod cpuset;
+mod detect;
 mod error;
 pub mod freebsd;
 pub mod hwloc;
@@ -17,6 +18,7 @@ pub mod tree;
 mod xml;
 
 pub use cpuset::{CpuSet, MAX_CPUS};
+pub use detect::{detect, detect_with_dump};
 pub use error::Error;
 pub use recognise::{Loaded, load, load_text};
 pub use reconcile::reconcile;

@@ -1,4 +1,5 @@
-//! Sets of CPUs nested into a tree by inclusion: what the tree for people, hwloc's XML and FreeBSD's groups share.
+//! Sets of CPUs nested into a tree by inclusion: what the tree for people, hwloc's XML and FreeBSD's groups
+//! share.
 
 use std::collections::HashMap;
 
@@ -12,9 +13,11 @@ pub(crate) struct Nest<T> {
     pub(crate) children: Vec<Nest<T>>,
 }
 
-/// Nests `parts` below a root; of equal sets the earlier part is the outer one. Children are ordered by first CPU.
+/// Nests `parts` below a root; of equal sets the earlier part is the outer one. Children are ordered by
+/// first CPU.
 ///
-/// Returns also the parts that no tree can hold: the empty ones, and those that cross a larger or earlier one.
+/// Returns also the parts that no tree can hold: the empty ones, and those that cross a larger or earlier
+/// one.
 pub(crate) fn nest<T>(root: T, cpus: CpuSet, mut parts: Vec<(T, CpuSet)>) -> (Nest<T>, Vec<(T, CpuSet)>) {
     parts.sort_by_key(|(_, set)| std::cmp::Reverse(set.len()));
     // The innermost placed part around each CPU; 0 is the root.

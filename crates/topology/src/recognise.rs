@@ -7,7 +7,7 @@ use crate::cpuid::{self, Dump};
 use crate::{Error, Topology, bounds, freebsd, hwloc, sysfs};
 
 /// Longer than any description: a CPUID dump of 384 CPUs takes 1 MiB.
-const MAX_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// A described machine, and the raw answers that its description was decoded from.
 #[derive(Debug, Clone)]
@@ -16,20 +16,22 @@ pub struct Loaded {
     pub topology: Topology,
     /// The CPUID answers, where the source holds them.
     pub dump: Option<Dump>,
+    /// Sources that should have been there but could not be read, and why.
+    pub not_available: Vec<String>,
 }
 
 impl From<Topology> for Loaded {
     fn from(topology: Topology) -> Self {
-        Self { topology, dump: None }
+        Self { topology, dump: None, not_available: Vec::new() }
     }
 }
 
-/// Reads a CPUID dump of any dialect (a file, or hwloc's directory), a copied sysfs tree (a directory), hwloc XML,
-/// FreeBSD's `kern.sched.topology_spec`, or the JSON that `coho topology` prints.
+/// Reads a CPUID dump of any dialect (a file, or hwloc's directory), a copied sysfs tree (a directory),
+/// hwloc XML, FreeBSD's `kern.sched.topology_spec`, or the JSON that `coho topology` prints.
 ///
 /// # Errors
-/// If `path` cannot be read, is none of these, or is wrong in itself; the error names the file, and the line if there is
-/// one.
+/// If `path` cannot be read, is none of these, or is wrong in itself; the error names the file, and the
+/// line if there is one.
 pub fn load(path: &Path) -> Result<Loaded, Error> {
     let io = |error: std::io::Error| Error::io(path, &error);
     let metadata = std::fs::metadata(path).map_err(io)?;
@@ -61,8 +63,8 @@ pub fn load_text(text: &str) -> Result<Loaded, Error> {
         return decoded(cpuid::parse(text)?);
     }
     Err(Error::new(
-        "not recognised: expected a CPUID dump, hwloc XML, FreeBSD's kern.sched.topology_spec, or the JSON of \
-         'coho topology'",
+        "not recognised: expected a CPUID dump, hwloc XML, FreeBSD's kern.sched.topology_spec, or the JSON \
+         of 'coho topology'",
     ))
 }
 
@@ -74,22 +76,41 @@ fn load_dir(dir: &Path) -> Result<Loaded, Error> {
         return decoded(cpuid::parse_dir(dir)?);
     }
     Err(Error::new(
-        "not recognised: expected a copied sysfs tree (devices/system/cpu) or hwloc's CPUID directory (hwloc-cpuid-info, \
-         pu0, ...)",
+        "not recognised: expected a copied sysfs tree (devices/system/cpu) or hwloc's CPUID directory \
+         (hwloc-cpuid-info, pu0, ...)",
     ))
 }
 
 fn decoded(dump: Dump) -> Result<Loaded, Error> {
-    Ok(Loaded { topology: cpuid::decode(&dump)?, dump: Some(dump) })
+    Ok(Loaded { topology: cpuid::decode(&dump)?, dump: Some(dump), not_available: Vec::new() })
 }
 
 #[cfg(feature = "serde")]
 fn json(text: &str) -> Result<Topology, Error> {
-    let mut topology: Topology = serde_json::from_str(text)
-        .map_err(|error| Error::at_line(error.line(), format!("not the JSON of a topology: {error}")))?;
+    let failed = |error: serde_json::Error| {
+        Error::at_line(error.line(), format!("not the JSON of a topology: {error}"))
+    };
+    let mut budget = bounds::Budget::default();
+    charge(&serde_json::from_str(text).map_err(failed)?, &mut budget)?;
+    let mut topology: Topology = serde_json::from_str(text).map_err(failed)?;
     bounds::check(&topology)?;
     topology.finish();
     Ok(topology)
+}
+
+/// Accounts for the sets that the arrays of numbers in this would make: a short text can ask for large masks.
+#[cfg(feature = "serde")]
+fn charge(value: &serde_json::Value, budget: &mut bounds::Budget) -> Result<(), Error> {
+    use serde_json::Value;
+    match value {
+        Value::Object(fields) => fields.values().try_for_each(|field| charge(field, budget)),
+        Value::Array(items) => {
+            let largest = items.iter().filter_map(Value::as_u64).max().unwrap_or(0);
+            budget.charge_words(largest.min(u64::from(crate::MAX_CPUS)) as usize / 64)?;
+            items.iter().filter(|item| !item.is_number()).try_for_each(|item| charge(item, budget))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(not(feature = "serde"))]

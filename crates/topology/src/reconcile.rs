@@ -4,15 +4,16 @@
 //!
 //! | level | believed | why |
 //! |---|---|---|
-//! | CPUs, memory nodes | sysfs | only the operating system numbers CPUs and memory; CPUID covers the CPUs that this process may use |
-//! | packages, dies | sysfs | it covers every online CPU, and the kernel repairs what firmware is known to get wrong |
+//! | CPUs, memory nodes | sysfs | only the operating system numbers them; CPUID sees allowed CPUs alone |
+//! | packages, dies | sysfs | it covers every online CPU; the kernel repairs known errors of firmware |
 //! | cores | sysfs, but CPUID on AMD's family 15h | there Linux calls a module of two cores a core |
 //! | modules | CPUID, else sysfs | on x86, Linux forms its clusters from the sharing of the L2 |
-//! | caches | sysfs level by level, else CPUID | the kernel derives them from the same leaves, for every CPU; containers may hide them |
+//! | caches | sysfs, a level it lacks CPUID | the kernel reads the same leaves, for every CPU |
 //! | kinds, identity, hypervisor, APIC ids | CPUID, else sysfs | the processor names itself |
 //!
-//! A level is compared on the CPUs that both sources cover. The memory nodes that CPUID numbers are the hardware's, and
-//! firmware may join or divide them (interleaving, nodes per socket): that alone is no contradiction, crossing ones are.
+//! A level is compared on the CPUs that both sources cover. The memory nodes that CPUID numbers are the
+//! hardware's, and firmware may join or divide them (interleaving, nodes per socket): that alone is no
+//! contradiction, crossing ones are.
 
 use std::collections::HashMap;
 
@@ -113,18 +114,23 @@ fn take_caches(believed: &mut Topology, cpuid: &Topology) {
     }
 }
 
-/// Reports a level on which the sources differ, for the CPUs that both cover.
+/// Reports a level on which the sources differ, for the CPUs that both cover; where they agree, both are
+/// named.
 fn compare(believed: &mut Topology, cpuid: &Topology, level: Level, common: &CpuSet) {
     if assumed(believed, level) || assumed(cpuid, level) {
         return;
     }
     let (first, second) = (restricted(believed, level, common), restricted(cpuid, level, common));
+    if first.is_empty() || second.is_empty() {
+        return;
+    }
     let same = match level {
-        _ if first.is_empty() || second.is_empty() => true,
         Level::Numa => !cross(&first, &second),
         _ => first == second,
     };
-    if !same {
+    if same {
+        believed.facts.extend(cpuid.facts.iter().filter(|fact| fact.level == level).cloned());
+    } else {
         let claims = vec![claim(Source::Sysfs, &first), claim(Source::Cpuid, &second)];
         believed.disagreements.push(Disagreement { level, claims });
     }

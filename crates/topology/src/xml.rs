@@ -1,6 +1,7 @@
 //! The XML that hwloc and FreeBSD write, read as a stream of elements that know their lines.
 //!
-//! Depth, attributes and size are bounded and no entity is ever expanded, so hostile text costs no more than its length.
+//! Depth, attributes and size are bounded and no entity is ever expanded, so hostile text costs no more
+//! than its length.
 
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};

@@ -75,8 +75,8 @@ pub(super) const CMP: u32 = 1 << 1;
 /// CPUID 0x80000001 ECX: leaves 0x8000001D and 0x8000001E are announced.
 pub(super) const TOPOLOGY_EXTENSIONS: u32 = 1 << 22;
 
-/// The dump's ids in the order of its CPUs. Extended ids are preferred: on some dumps the initial id of leaf 1 counts
-/// within the package, or is cut to eight bits.
+/// The dump's ids in the order of its CPUs. Extended ids are preferred: on some dumps the initial id of
+/// leaf 1 counts within the package, or is cut to eight bits.
 fn ids(dump: &Dump, vendor: Vendor) -> Result<Vec<u32>, Error> {
     let amd: fn(&crate::cpuid::CpuAnswers) -> u32 = |cpu| cpu.query(0x8000_001e, 0).eax;
     let x2apic: fn(&crate::cpuid::CpuAnswers) -> u32 = |cpu| cpu.query(0xb, 0).edx;

@@ -1,11 +1,12 @@
-//! The groups that a kernel would form if it used all that is known: memory nodes, and every cache level's sharing.
+//! The groups that a kernel would form if it used all that is known: memory nodes, and every cache level's
+//! sharing.
 
 use super::{Flag, Group, Spec};
 use crate::nest::{Nest, nest};
 use crate::{CpuSet, Level, Topology};
 
-/// The groups of a topology, by its own CPU numbers. A cache that crosses memory nodes is divided by them, and family
-/// 15h's modules share an L2 even where the firmware hides it.
+/// The groups of a topology, by its own CPU numbers. A cache that crosses memory nodes is divided by them,
+/// and family 15h's modules share an L2 even where the firmware hides it.
 pub(super) fn spec(topology: &Topology) -> Spec {
     let nodes = topology.partition(Level::Numa);
     let mut parts = Vec::new();

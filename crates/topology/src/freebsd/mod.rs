@@ -1,9 +1,10 @@
 //! FreeBSD's `kern.sched.topology_spec`: the tree of CPU groups that its ULE scheduler works by.
 //!
-//! [`parse`] reads what `sysctl` prints (the writer is sys/kern/sched_ule.c), [`Spec::to_xml`] writes the same text, and
-//! [`predict`] says what a kernel would print on a machine: FreeBSD r281991 ([`Variant::Stock`]), the same with
-//! Kimoto's patch ([`Variant::Patched`]; papers/5, the article of 2015), the kernels of 2016 and later
-//! ([`Variant::Modern`]), or a tree that tells all that is known ([`Variant::Full`]).
+//! [`parse`] reads what `sysctl` prints (the writer is sys/kern/sched_ule.c), [`Spec::to_xml`] writes the
+//! same text, and [`predict`] says what a kernel would print on a machine: FreeBSD r281991
+//! ([`Variant::Stock`]), the same with Kimoto's patch ([`Variant::Patched`]; papers/5, the article of
+//! 2015), the kernels of 2016 and later ([`Variant::Modern`]), or a tree that tells all that is known
+//! ([`Variant::Full`]).
 
 mod apic;
 mod full;
@@ -114,8 +115,8 @@ impl FromStr for Variant {
 
 /// What FreeBSD's `sysctl kern.sched.topology_spec` would tell of a machine.
 ///
-/// The kernels' own rules work from the raw CPUID answers, and number CPUs by APIC id from the first CPU's on, as they
-/// would; [`Variant::Full`] keeps the topology's numbers.
+/// The kernels' own rules work from the raw CPUID answers, and number CPUs by APIC id from the first CPU's
+/// on, as they would; [`Variant::Full`] keeps the topology's numbers.
 ///
 /// # Errors
 /// If a kernel's rules are wanted but there is no dump to apply them to, or it has no usable APIC ids.
@@ -123,8 +124,8 @@ pub fn predict(variant: Variant, topology: &Topology, dump: Option<&Dump>) -> Re
     let dump = || {
         dump.ok_or_else(|| {
             Error::new(
-                "FreeBSD's own rules (stock, patched, modern) work from raw CPUID answers, which this source does not \
-                 hold: give a CPUID dump, or take 'full'",
+                "FreeBSD's own rules (stock, patched, modern) work from raw CPUID answers, which this source \
+                 does not hold: give a CPUID dump, or take 'full'",
             )
         })
     };

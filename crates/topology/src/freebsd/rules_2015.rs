@@ -1,7 +1,8 @@
-//! The rules of FreeBSD-CURRENT r281991 (sys/amd64/amd64/mp_machdep.c), and what the article's patch made of them.
+//! The rules of FreeBSD-CURRENT r281991 (sys/amd64/amd64/mp_machdep.c), and what the article's patch made
+//! of them.
 //!
-//! The kernel counts the cores and threads of the booting CPU's package, takes every package to be alike, and gives leaves
-//! of consecutive CPU numbers; it never looks at caches.
+//! The kernel counts the cores and threads of the booting CPU's package, takes every package to be alike,
+//! and gives leaves of consecutive CPU numbers; it never looks at caches.
 
 use super::apic::{CMP, Machine, Vendor, mask_width};
 use super::{Flag, Group, Spec};
@@ -55,7 +56,8 @@ impl Probe {
         let cores = machine.beside_boot(core_bits);
         match kernel {
             Kernel::Stock => Self { cores, ..UNKNOWN },
-            // The patch takes every such processor to be of modules of two: wrong for Llano (1) and Jaguar (4).
+            // The patch takes every such processor to be of modules of two: wrong for Llano (1) and Jaguar
+            // (4).
             Kernel::Patched => Self { cores: cores / 2, threads: 2, hyper_threading: false },
         }
     }

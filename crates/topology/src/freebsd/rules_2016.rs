@@ -1,8 +1,9 @@
 //! The rules of FreeBSD of 2016 and later (sys/x86/x86/mp_x86.c, read at freebsd-src 00bc7bb).
 //!
-//! CPUID of the booting CPU gives, for packages, nodes, caches and cores, how many low bits of an APIC id their members
-//! differ in; a tree is grown from the ids, and scheduling groups are made of its caches and nodes. What the kernel
-//! learns from an MSR (the nodes of a package before leaf 0x8000001E) cannot be in a dump and is taken as one.
+//! CPUID of the booting CPU gives, for packages, nodes, caches and cores, how many low bits of an APIC id
+//! their members differ in; a tree is grown from the ids, and scheduling groups are made of its caches and
+//! nodes. What the kernel learns from an MSR (the nodes of a package before leaf 0x8000001E) cannot be in a
+//! dump and is taken as one.
 
 use super::apic::{CMP, Machine, TOPOLOGY_EXTENSIONS, Vendor, mask_width, shifted};
 use super::{Flag, Group, Spec};

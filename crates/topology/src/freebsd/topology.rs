@@ -3,8 +3,8 @@
 use super::{Flag, Group, Spec};
 use crate::{Cache, CacheKind, CpuSet, Fact, Level, NumaNode, Pu, Source, Topology, Unit};
 
-/// The topology that FreeBSD's scheduler believes in. Groups of threads are cores (a patched kernel says so of family
-/// 15h's modules too); packages and the sizes of caches are not told.
+/// The topology that FreeBSD's scheduler believes in. Groups of threads are cores (a patched kernel says so
+/// of family 15h's modules too); packages and the sizes of caches are not told.
 pub fn to_topology(spec: &Spec) -> Topology {
     let cpus = &spec.root.cpus;
     let mut topology = Topology {

@@ -59,8 +59,8 @@ fn mask(cpus: &CpuSet, words: usize) -> String {
 }
 
 impl Group {
-    /// The group's shape on one line: `L0/4{2x L2/2+SMT}` is four CPUs that share no cache, in two groups of two threads
-    /// that share an L2.
+    /// The group's shape on one line: `L0/4{2x L2/2+SMT}` is four CPUs that share no cache, in two groups
+    /// of two threads that share an L2.
     pub fn shape(&self) -> String {
         let mut shape = format!("L{}/{}", self.cache_level, self.cpus.len());
         for flag in self.flags.iter().filter(|flag| **flag != Flag::Thread) {

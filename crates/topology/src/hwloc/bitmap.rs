@@ -5,7 +5,8 @@ use crate::{CpuSet, Error, MAX_CPUS};
 /// Reads a set.
 ///
 /// # Errors
-/// If a word is no hexadecimal number, the set is infinite (`0xf...f`), or it holds a CPU beyond the supported.
+/// If a word is no hexadecimal number, the set is infinite (`0xf...f`), or it holds a CPU beyond the
+/// supported.
 pub(super) fn parse(text: &str) -> Result<CpuSet, Error> {
     let failed = |why: &str| {
         let start: String = text.chars().take(40).collect();

@@ -10,11 +10,12 @@ use crate::{
 /// More objects (I/O devices among them) than any machine has.
 const MAX_OBJECTS: usize = 1 << 19;
 
-/// Reads hwloc XML of version 1 or 2, as `lstopo FILE.xml` writes it. I/O devices and what else has no place in a
-/// [`Topology`] is passed over; CPUs in `complete_cpuset` that have no PU count as offline.
+/// Reads hwloc XML of version 1 or 2, as `lstopo FILE.xml` writes it. I/O devices and what else has no
+/// place in a [`Topology`] is passed over; CPUs in `complete_cpuset` that have no PU count as offline.
 ///
 /// # Errors
-/// If the text is no such XML, contradicts itself, or describes more than any machine has; the error names the line.
+/// If the text is no such XML, contradicts itself, or describes more than any machine has; the error names
+/// the line.
 ///
 /// ```
 /// let text = r#"<topology version="2.0"><object type="Machine" cpuset="0x3">

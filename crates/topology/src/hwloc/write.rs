@@ -195,8 +195,8 @@ impl<'a> Writer<'a> {
         let indexes = join(nodes.iter().map(|node| node.os).collect());
         let _ = writeln!(
             self.out,
-            "  <distances2 type=\"NUMANode\" nbobjs=\"{count}\" kind=\"5\" name=\"NUMALatency\" indexing=\"os\">\n    \
-             <indexes length=\"{}\">{indexes}</indexes>",
+            "  <distances2 type=\"NUMANode\" nbobjs=\"{count}\" kind=\"5\" name=\"NUMALatency\" \
+             indexing=\"os\">\n    <indexes length=\"{}\">{indexes}</indexes>",
             indexes.len()
         );
         for node in nodes {

@@ -1,9 +1,9 @@
 //! Linux's `/sys/devices/system`, live or a copied tree.
 //!
 //! The kernel's files are described in Documentation/ABI/stable/sysfs-devices-system-cpu and
-//! Documentation/admin-guide/cputopology.rst. What they do not tell stays untold: an id of -1 is the kernel's
-//! "unknown". Where two CPUs' files contradict each other, the lower-numbered CPU's is believed and the contradiction
-//! is reported.
+//! Documentation/admin-guide/cputopology.rst. What they do not tell stays untold: an id of -1 is the
+//! kernel's "unknown". Where two CPUs' files contradict each other, the lower-numbered CPU's is believed
+//! and the contradiction is reported.
 
 mod caches;
 mod files;
@@ -18,7 +18,8 @@ use crate::{CpuSet, Disagreement, Error, Fact, Level, MAX_CPUS, Pu, Source, Topo
 use files::Dir;
 
 /// Reads the topology of the tree at `root`: `/sys`, or a directory that holds `sys/devices/system`,
-/// `devices/system`, or `cpu` (and `node`) themselves. CPU identity comes from `proc/cpuinfo` beside it, if present.
+/// `devices/system`, or `cpu` (and `node`) themselves. CPU identity comes from `proc/cpuinfo` beside it, if
+/// present.
 ///
 /// # Errors
 /// If there is no such tree, or one of its files cannot be read or believed; the error names the file.

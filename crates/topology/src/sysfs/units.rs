@@ -83,7 +83,8 @@ fn keep_cores(reading: &mut Reading, cores: Lists) -> Result<(), Error> {
     Ok(())
 }
 
-/// Clusters are modules, unless they only repeat another level: on x86 Linux forms them from the sharing of the L2.
+/// Clusters are modules, unless they only repeat another level: on x86 Linux forms them from the sharing of
+/// the L2.
 fn keep_clusters(reading: &mut Reading, clusters: Lists) -> Result<(), Error> {
     if !clusters.told {
         return Ok(());
