@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use crate::nest::{Nest, nest};
-use crate::{Cache, CacheKind, CpuSet, Level, Source, Topology};
+use crate::{Cache, CacheKind, CpuSet, Fact, Level, Source, Topology};
 
 /// In trees of more rows than this, parts that are alike are drawn once.
 const UNFOLDED_ROWS: usize = 40;
 
-/// Draws packages, dies, memory nodes, caches, modules, cores and CPUs, the inner below the outer, in lines of at most
-/// `width` columns; in big machines, parts that are alike are drawn once. Below stand the sources and what they
-/// disagree on.
+/// Draws packages, dies, memory nodes, caches, modules, cores and CPUs, the inner below the outer, in lines
+/// of at most `width` columns; in big machines, parts that are alike are drawn once. Below stand the
+/// sources and what they disagree on.
 ///
 /// ```
 /// # let text = r#"<topology version="2.0"><object type="Machine" cpuset="0x1">
@@ -65,7 +65,9 @@ fn parts(topology: &Topology) -> Vec<(Label, CpuSet)> {
         parts.push((Label::new("package").which(number.to_string()), unit.cpus.clone()));
     }
     parts.extend(topology.dies.iter().map(|unit| (Label::new("die"), unit.cpus.clone())));
-    for node in topology.numa_nodes.iter().filter(|node| !node.cpus.is_empty()) {
+    let assumed = |fact: &Fact| fact.level == Level::Numa && fact.source == Source::Assumed;
+    let told = !topology.facts.iter().any(assumed);
+    for node in topology.numa_nodes.iter().filter(|node| told && !node.cpus.is_empty()) {
         let memory = node.memory_bytes.map(|memory| format!(" of {}", bytes(memory))).unwrap_or_default();
         parts.push((Label::new("NUMA node").which(format!("{}{memory}", node.os)), node.cpus.clone()));
     }
@@ -226,17 +228,12 @@ fn footnotes(topology: &Topology, out: &mut String) {
     }
 }
 
-/// A size in the largest unit that leaves at most one decimal.
+/// A size in the largest unit that it reaches, to two decimals.
 fn bytes(bytes: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let Some((unit, shift)) = units.into_iter().find(|(_, shift)| bytes >> shift > 0) else {
-        return format!("{bytes} B");
-    };
-    let size = bytes as f64 / (1u64 << shift) as f64;
-    match size.fract() == 0.0 {
-        true => format!("{size} {unit}"),
-        false => format!("{size:.1} {unit}"),
-    }
+    let (unit, shift) = units.into_iter().find(|(_, shift)| bytes >> shift > 0).unwrap_or(("B", 0));
+    let size = format!("{:.2}", bytes as f64 / (1u64 << shift) as f64);
+    format!("{} {unit}", size.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn clip(line: &str, width: usize) -> String {
