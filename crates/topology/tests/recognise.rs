@@ -1,0 +1,96 @@
+//! One function for every description of a machine.
+
+use std::path::{Path, PathBuf};
+
+use coho_topology::{Level, Source, load, load_text};
+
+fn reference() -> Option<PathBuf> {
+    let path = std::env::var_os("COHO_REFERENCE").map(PathBuf::from);
+    if path.is_none() {
+        eprintln!("skipped: COHO_REFERENCE is not set");
+    }
+    path
+}
+
+#[test]
+fn each_kind_of_file_is_recognised() {
+    let Some(reference) = reference() else { return };
+    for (file, source, has_dump) in [
+        ("cpuid/AMD-FX-8150.cpuid", Source::Cpuid, true),
+        ("freebsd/cpuinfo172-8cpu-4core-smt.xml", Source::FreebsdSpec, false),
+    ] {
+        let loaded = load(&reference.join(file)).unwrap();
+        assert_eq!(loaded.dump.is_some(), has_dump, "{file}");
+        assert!(loaded.topology.facts.iter().any(|fact| fact.source == source), "{file}");
+        assert_eq!(loaded.topology.counts().pu, 8, "{file}");
+    }
+    let loaded = load(&reference.join("cpuid/AMD-FX-8150.cpuid")).unwrap();
+    let xml = coho_topology::hwloc::write(&loaded.topology);
+    assert_eq!(load_text(&xml).unwrap().topology.counts(), loaded.topology.counts());
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn the_json_of_a_topology_is_read_back_whole() {
+    let Some(reference) = reference() else { return };
+    let topology = load(&reference.join("cpuid/AMD-17h-Zen-2xEpyc-7451.cpuid")).unwrap().topology;
+    let json = serde_json::to_string(&topology).unwrap();
+    assert_eq!(load_text(&json).unwrap().topology, topology);
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn json_that_contradicts_itself_is_refused() {
+    let unit = |cpus: &str| format!(r#"{{"id":0,"cpus":[{cpus}]}}"#);
+    let json = |pus: &str, packages: &str, caches: &str| {
+        format!(
+            r#"{{"pus":[{pus}],"packages":[{packages}],"caches":[{caches}],
+            "numa_nodes":[{{"os":0,"cpus":[0],"memory_bytes":null,"distances":[]}}]}}"#
+        )
+    };
+    let pu = r#"{"os":0,"apic_id":null,"name":""}"#;
+    let cache = r#"{"level":77,"kind":"data","size_bytes":1,"line_bytes":null,"ways":null,"cpus":[0]}"#;
+    assert_eq!(load_text(&json(pu, &unit("0"), "")).unwrap().topology.counts().pu, 1);
+    for (text, part) in [
+        (json("", &unit("0"), ""), "no CPU"),
+        (json(&format!("{pu},{pu}"), &unit("0"), ""), "twice"),
+        (json(pu, "", ""), "no package"),
+        (json(pu, &unit("0,1"), ""), "not described"),
+        (json(pu, &format!("{},{}", unit("0"), unit("0")), ""), "overlap"),
+        (json(pu, &unit("0"), cache), "level 77"),
+        (json(r#"{"os":70000,"apic_id":null,"name":""}"#, &unit("0"), ""), "beyond"),
+        (json(pu, &unit("4000000000"), ""), "beyond"),
+        (json(pu, &vec![unit("65535"); 20_000].join(","), ""), "more objects and CPUs"),
+        ("{".to_owned(), "not the JSON"),
+    ] {
+        let error = load_text(&text).unwrap_err().to_string();
+        assert!(error.contains(part), "expected '{part}': {error}");
+    }
+}
+
+#[test]
+fn what_is_nothing_of_these_says_what_was_expected() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("notes.txt");
+    for bytes in ["hello".as_bytes(), b"", b"\x7fELF\x00\xff"] {
+        std::fs::write(&file, bytes).unwrap();
+        let error = load(&file).unwrap_err();
+        assert_eq!(error.file(), Some(file.as_path()));
+    }
+    let error = load(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("sysfs") && error.contains("hwloc"), "{error}");
+    assert!(load(Path::new("/no/such/file")).unwrap_err().to_string().contains("/no/such/file"));
+    let error = load(Path::new("/dev/zero")).unwrap_err().to_string();
+    assert!(error.contains("larger"), "{error}");
+}
+
+#[test]
+fn this_machine() {
+    let loaded = coho_topology::detect_with_dump().unwrap();
+    let topology = &loaded.topology;
+    let counts = topology.counts();
+    assert!(counts.pu > 0 && counts.package > 0 && counts.numa > 0);
+    for level in [Level::Package, Level::Core, Level::L2] {
+        assert!(topology.partition(level).iter().all(|cpus| cpus.is_subset(&topology.cpus())));
+    }
+}
