@@ -1,0 +1,134 @@
+//! `coho topology`: what the machine, or a description of one, says it is.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use coho_topology::freebsd::{self, Variant};
+use coho_topology::{Counts, Loaded, Topology, hwloc, tree};
+
+/// The tree's width: it is read on terminals and pasted into reports.
+const COLUMNS: usize = 80;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Read a description instead of this machine: a CPUID dump, a copied sysfs tree, hwloc XML,
+    /// FreeBSD's kern.sched.topology_spec, or JSON of this command
+    #[arg(long, value_name = "PATH")]
+    from: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Tree)]
+    format: Format,
+    /// Same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Print FreeBSD's kern.sched.topology_spec, as a kernel would or as it should
+    #[arg(long, value_name = "KERNEL", conflicts_with_all = ["format", "json"])]
+    freebsd: Option<Kernel>,
+    /// 64-bit words of its CPU masks: 4 where MAXCPU is 256, 16 where it is 1024
+    #[arg(long, value_enum, default_value_t = Words::Four, requires = "freebsd")]
+    words: Words,
+    /// Print the raw CPUID answers that the topology was decoded from
+    #[arg(long, conflicts_with_all = ["format", "json", "freebsd"])]
+    dump_cpuid: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Tree,
+    /// Counts, units, caches and who told them
+    Json,
+    /// For lstopo -i and other tools of hwloc
+    HwlocXml,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kernel {
+    /// FreeBSD r281991 of 2015
+    Stock,
+    /// The same with Kimoto's patch for Bulldozer
+    Patched,
+    /// FreeBSD of 2016 and later
+    Modern,
+    /// All that is known, which no kernel prints
+    Full,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Words {
+    #[value(name = "4")]
+    Four,
+    #[value(name = "16")]
+    Sixteen,
+}
+
+/// What `--json` prints: the counts, then the topology's own fields.
+#[derive(serde::Serialize)]
+struct Json<'a> {
+    counts: Counts,
+    #[serde(flatten)]
+    topology: &'a Topology,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let loaded = match &args.from {
+        Some(path) => coho_topology::load(path)?,
+        None => coho_topology::detect_with_dump()?,
+    };
+    for missing in &loaded.not_available {
+        eprintln!("coho: not available: {missing}");
+    }
+    let text = print(args, &loaded)?;
+    match &args.output {
+        Some(path) => Ok(coho_profile::write_atomic(path, text.as_bytes())?),
+        None => Ok(std::io::stdout().write_all(text.as_bytes())?),
+    }
+}
+
+fn print(args: &Args, loaded: &Loaded) -> anyhow::Result<String> {
+    let Loaded { topology, dump, .. } = loaded;
+    if args.dump_cpuid {
+        let dump = dump.as_ref().context("no raw CPUID answers are known: this source holds none")?;
+        return Ok(dump.to_string());
+    }
+    if let Some(kernel) = args.freebsd {
+        let spec = freebsd::predict(kernel.variant(), topology, dump.as_ref())?;
+        return Ok(spec.to_xml(args.words.count())?);
+    }
+    match args.format {
+        _ if args.json => json(topology),
+        Format::Json => json(topology),
+        Format::HwlocXml => Ok(hwloc::write(topology)),
+        Format::Tree => Ok(tree::render(topology, COLUMNS)),
+    }
+}
+
+fn json(topology: &Topology) -> anyhow::Result<String> {
+    let json = Json { counts: topology.counts(), topology };
+    Ok(serde_json::to_string_pretty(&json)? + "\n")
+}
+
+impl Kernel {
+    fn variant(self) -> Variant {
+        match self {
+            Self::Stock => Variant::Stock,
+            Self::Patched => Variant::Patched,
+            Self::Modern => Variant::Modern,
+            Self::Full => Variant::Full,
+        }
+    }
+}
+
+impl Words {
+    fn count(self) -> usize {
+        match self {
+            Self::Four => 4,
+            Self::Sixteen => 16,
+        }
+    }
+}
