@@ -78,6 +78,7 @@ fn errors_name_the_line() {
         (format!("{neutral}cpu 1 0 0 0 0 0\n"), 2, "expected"),
         (format!("{neutral}\ncpu 65536 0 0 0 0 0 0\n"), 3, "beyond"),
         (format!("{neutral}cpu 1 0 0 0 0 0 123456789\n"), 2, "'123456789'"),
+        (format!("{neutral}{neutral}cpu 0 0 0 2 2 3 4\n"), 3, "CPU 0 has answered leaf 0x0 otherwise"),
         (format!("{neutral}cpu -1 0 0 0 0 0 0\n"), 2, "'-1'"),
         ("1 0 0 0 0 => 1 2 3 4\n1 0 0 0 0 => 1 2 3 g\n".to_string(), 2, "'g'"),
         ("1 0 0 0 0 => 1 2 3 4\n4 0 0 0 0 => 1 2 3 4\n".to_string(), 2, "inmask"),

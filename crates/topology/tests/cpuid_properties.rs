@@ -45,11 +45,14 @@ fn machine() -> impl Strategy<Value = CpuAnswers> {
     )
 }
 
+/// What one CPU answers otherwise than the others.
+type Own = (u8, Option<((u32, u32), Registers)>);
+
 /// CPUs that differ in their APIC ids, as real ones do, and here and there in more.
 fn dump() -> impl Strategy<Value = Dump> {
     let own = (any::<u8>(), prop::option::weighted(0.2, (question(), registers())));
     (machine(), vec(own, 1..20)).prop_map(|(machine, own)| {
-        let cpu = |(os, (apic_id, more)): (usize, (u8, Option<((u32, u32), Registers)>))| {
+        let cpu = |(os, (apic_id, more)): (usize, Own)| {
             let mut cpu = CpuAnswers { os: os as u32, ..machine.clone() };
             let apic_id = u32::from(apic_id);
             for (&(leaf, _), answer) in &mut cpu.leaves {

@@ -12,7 +12,11 @@ use super::place::{CacheOf, Kind, Member, Place, above};
 use super::view::{View, bits, id_bits};
 use crate::{CacheKind, Level};
 
-/// Level types of leaf 0x80000026. Unlike Intel's they name the unit whose id the shift gives.
+/// The leaf of Zen 4 and later that tells complexes and dies.
+const EXTENDED_TOPOLOGY: u32 = 0x8000_0026;
+
+/// The level type of leaf 0x80000026 for core complex dies. Unlike Intel's types AMD's name the unit whose id the
+/// shift gives.
 const CCD: u32 = 3;
 
 /// Package type of socket G34, whose processors are two nodes each (80000001 EBX[31:28]).
@@ -51,7 +55,6 @@ struct Cpu<'a> {
     topology_extensions: bool,
     unit: Option<Unit>,
     levels: Option<TopologyLevels>,
-    levels_by: &'static str,
     apic_id: u32,
     package_shift: u32,
     smt_shift: u32,
@@ -62,9 +65,7 @@ impl<'a> Cpu<'a> {
         let features = view.features().get_extended_processor_and_feature_identifiers();
         let topology_extensions = features.is_some_and(|features| features.has_topology_extensions());
         let unit = Unit::read(view, topology_extensions);
-        let leaves = [(0x8000_0026, "CPUID 0x80000026 EAX[4:0]"), (0xB, "CPUID 0xB EAX[4:0]")];
-        let told = leaves.into_iter().find_map(|(leaf, by)| Some((TopologyLevels::read(view, leaf)?, by)));
-        let (levels, levels_by) = told.map_or((None, ""), |(levels, by)| (Some(levels), by));
+        let levels = TopologyLevels::read_first(view, [EXTENDED_TOPOLOGY, 0xB]);
         let legacy_apic_id = bits(view.get(1, 0).ebx, 31, 24);
         let smt_shift = match (&levels, &unit) {
             // The first level of both leaves counts a core's threads.
@@ -85,7 +86,6 @@ impl<'a> Cpu<'a> {
             smt_shift,
             unit,
             levels,
-            levels_by,
         }
     }
 
@@ -146,8 +146,14 @@ fn package_bits(view: &View<'_>) -> u32 {
     }
 }
 
+/// NC of leaf 0x80000008; where only leaf 1 counts (some hypervisors), its logical processors.
 fn cores_of_package(view: &View<'_>) -> u32 {
-    bits(view.get(0x8000_0008, 0).ecx, 7, 0) + 1
+    let leaf1 = view.get(1, 0);
+    let several = leaf1.edx & 1 << 28 != 0;
+    match bits(view.get(0x8000_0008, 0).ecx, 7, 0) {
+        0 if several => bits(leaf1.ebx, 23, 16).max(1),
+        last => last + 1,
+    }
 }
 
 pub(super) fn place(view: &View<'_>, family: u32) -> Place {
@@ -155,18 +161,19 @@ pub(super) fn place(view: &View<'_>, family: u32) -> Place {
     let mut told_by = BTreeSet::new();
     let levels = cpu.levels.as_ref();
     let sizes = "CPUID 0x80000008 ECX[15:12]";
-    told_by.insert((Level::Package, if levels.is_some() { cpu.levels_by } else { sizes }));
+    told_by.insert((Level::Package, levels.map_or(sizes, TopologyLevels::told_by)));
     told_by.insert((
         Level::Core,
         match (levels, &cpu.unit) {
-            (Some(_), _) => cpu.levels_by,
+            (Some(levels), _) => levels.told_by(),
             (None, Some(_)) if family >= 0x17 => "CPUID 0x8000001E EBX[15:8]",
             _ => "a core per APIC id",
         },
     ));
-    let die = levels.filter(|_| cpu.levels_by.contains("26")).and_then(|levels| levels.shift_of(CCD));
-    if die.is_some() {
-        told_by.insert((Level::Die, cpu.levels_by));
+    let extended = levels.filter(|levels| levels.leaf == EXTENDED_TOPOLOGY);
+    let die = extended.and_then(|levels| levels.shift_of(CCD));
+    if let (Some(levels), Some(_)) = (extended, die) {
+        told_by.insert((Level::Die, levels.told_by()));
     }
     if let Some(unit) = &cpu.unit {
         told_by.insert((Level::Numa, "CPUID 0x8000001E ECX[7:0]"));
@@ -178,7 +185,7 @@ pub(super) fn place(view: &View<'_>, family: u32) -> Place {
             told_by.insert((Level::Module, by));
         }
     }
-    let kind = view.has(0x8000_0026).then(|| Kind::Amd(bits(view.get(0x8000_0026, 0).ebx, 31, 28)));
+    let kind = extended.map(|_| Kind::Amd(bits(view.get(EXTENDED_TOPOLOGY, 0).ebx, 31, 28)));
     if kind.is_some() {
         told_by.insert((Level::Kind, "CPUID 0x80000026 EBX[31:28]"));
     }

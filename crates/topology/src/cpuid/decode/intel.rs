@@ -21,16 +21,14 @@ struct Fields {
 
 impl Fields {
     fn read(view: &View<'_>) -> Self {
-        let leaves = [(0x1F, "CPUID 0x1F EAX[4:0]"), (0xB, "CPUID 0xB EAX[4:0]")];
-        let told = leaves.into_iter().find_map(|(leaf, by)| Some((TopologyLevels::read(view, leaf)?, by)));
-        match told {
-            Some((levels, told_by)) => Self {
+        match TopologyLevels::read_first(view, [0x1F, 0xB]) {
+            Some(levels) => Self {
                 apic_id: levels.apic_id,
                 smt: levels.shift_of(TopologyLevels::SMT).unwrap_or(0),
                 module: levels.shift_to(TopologyLevels::MODULE),
                 die: levels.shift_to(TopologyLevels::DIE),
                 package: levels.package_shift(),
-                told_by,
+                told_by: levels.told_by(),
             },
             None => Self::from_counts(view),
         }

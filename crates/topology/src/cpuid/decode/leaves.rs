@@ -19,6 +19,7 @@ pub(super) struct TopologyLevel {
 /// What a topology leaf tells a CPU.
 #[derive(Debug, Clone)]
 pub(super) struct TopologyLevels {
+    pub(super) leaf: u32,
     pub(super) apic_id: u32,
     /// From the innermost; shifts never decrease.
     levels: Vec<TopologyLevel>,
@@ -32,7 +33,7 @@ impl TopologyLevels {
 
     /// Reads leaf 0xB, 0x1F or 0x80000026. `None` if the CPU lacks it, or names threads alone (a leaf of which the
     /// dump has only sub-leaf 0).
-    pub(super) fn read(view: &View<'_>, leaf: u32) -> Option<Self> {
+    fn read(view: &View<'_>, leaf: u32) -> Option<Self> {
         let first = view.get(leaf, 0);
         if bits(first.ebx, 15, 0) == 0 {
             return None;
@@ -48,7 +49,21 @@ impl TopologyLevels {
             levels.push(TopologyLevel { kind, shift: bits(answer.eax, 4, 0).max(inner) });
         }
         let beyond_threads = levels.iter().any(|level| level.kind != Self::SMT);
-        beyond_threads.then_some(Self { apic_id: first.edx, levels })
+        beyond_threads.then_some(Self { leaf, apic_id: first.edx, levels })
+    }
+
+    /// The first of these leaves that the CPU has.
+    pub(super) fn read_first(view: &View<'_>, leaves: [u32; 2]) -> Option<Self> {
+        leaves.into_iter().find_map(|leaf| Self::read(view, leaf))
+    }
+
+    /// The leaf and field, for facts.
+    pub(super) fn told_by(&self) -> &'static str {
+        match self.leaf {
+            0xB => "CPUID 0xB EAX[4:0]",
+            0x1F => "CPUID 0x1F EAX[4:0]",
+            _ => "CPUID 0x80000026 EAX[4:0]",
+        }
     }
 
     /// The shift of the level with this type: to the ids of the units that hold its instances.

@@ -1,11 +1,9 @@
 //! The folders of hwloc-gather-cpuid: `hwloc-cpuid-info`, and a file `puN` for each CPU with lines
 //! `inmask eax ebx ecx edx => eax ebx ecx edx`, hexadecimal without prefix.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-use super::{register, registers};
+use super::{read_text, register, registers};
 use crate::Error;
 use crate::cpuid::dump::{Builder, CpuAnswers, Dump};
 
@@ -23,7 +21,7 @@ const ECX_ASKED: u32 = 1 << 2;
 /// parse; the error names file and line.
 pub fn parse_dir(path: &Path) -> Result<Dump, Error> {
     let info_path = path.join("hwloc-cpuid-info");
-    let info = read(&info_path)?;
+    let info = read_text(&info_path, FILE_LIMIT)?;
     if !info.lines().any(|line| line.trim() == "Architecture: x86") {
         return Err(
             Error::new("no line 'Architecture: x86': not a folder of hwloc-gather-cpuid").in_file(&info_path)
@@ -40,7 +38,7 @@ pub fn parse_dir(path: &Path) -> Result<Dump, Error> {
         if dump.contains(os) {
             return Err(Error::new(format!("a second file for CPU {os}")).in_file(&file));
         }
-        let text = read(&file)?;
+        let text = read_text(&file, FILE_LIMIT)?;
         dump.cpu(os).and_then(|cpu| parse_cpu(&text, cpu)).map_err(|error| error.in_file(&file))?;
     }
     dump.finish().map_err(|error| error.in_file(path))
@@ -51,18 +49,6 @@ pub(super) fn parse_one(text: &str) -> Result<Dump, Error> {
     let mut dump = Builder::default();
     parse_cpu(text, dump.cpu(0)?)?;
     dump.finish()
-}
-
-fn read(path: &Path) -> Result<String, Error> {
-    let io = |error| Error::io(path, &error);
-    let mut text = String::new();
-    let size = File::open(path).map_err(io)?.take(FILE_LIMIT + 1).read_to_string(&mut text).map_err(io)?;
-    if size as u64 > FILE_LIMIT {
-        return Err(
-            Error::new(format!("longer than {FILE_LIMIT} bytes: not a CPUID dump of one CPU")).in_file(path)
-        );
-    }
-    Ok(text)
 }
 
 fn parse_cpu(text: &str, cpu: &mut CpuAnswers) -> Result<(), Error> {

@@ -6,6 +6,8 @@ mod hwloc;
 mod libcpuid;
 mod neutral;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use super::dump::{Dump, Registers};
@@ -31,6 +33,10 @@ enum Dialect {
 /// How many lines may precede the first that betrays the dialect: headers of tools are shorter.
 const HEADER_LINES: usize = 1000;
 
+/// More than the dumps of the greatest machines take (32 KiB for each of 4096 CPUs), so that a hostile or endless file
+/// cannot fill the memory.
+const FILE_LIMIT: u64 = 128 << 20;
+
 impl Dialect {
     fn of(text: &str) -> Option<Self> {
         text.lines().take(HEADER_LINES).find_map(Self::of_line)
@@ -44,8 +50,9 @@ impl Dialect {
         }
         let hex_word = |word: &str| word.strip_prefix("0x").is_some_and(|digits| hex(digits).is_some());
         match first {
-            "cpu" if line.split_ascii_whitespace().count() == 8 && hex_word(words.nth(1)?) => {
-                Some(Self::Neutral)
+            "cpu" if line.split_ascii_whitespace().count() == 8 => {
+                let number = words.next()?.parse::<u32>().is_ok();
+                (number && register(words.next()?, "leaf").is_ok()).then_some(Self::Neutral)
             }
             "CPUID" if words.next()?.strip_suffix(':').is_some_and(|leaf| hex(leaf).is_some()) => {
                 words.next().filter(|answer| answer.split('-').count() == 4).map(|_| Self::Aida)
@@ -79,7 +86,8 @@ pub fn looks_like(text: &str) -> bool {
 ///   with `[SL nn]`, or without, where repeated lines are successive sub-leaves;
 /// - `cpuid -r` of etallen's cpuid, of one CPU or of all.
 ///
-/// Where a dump answers a question twice, the first answer counts.
+/// Where a dump answers a question twice, the first answer counts; in the neutral text a second that differs is an
+/// error.
 ///
 /// ```
 /// let text = "cpu 0 0x00000000 0x00000000 0x00000001 0x68747541 0x444d4163 0x69746e65";
@@ -112,8 +120,19 @@ pub fn read(path: &Path) -> Result<Dump, Error> {
     if path.is_dir() {
         return parse_dir(path);
     }
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+    let text = read_text(path, FILE_LIMIT)?;
     parse(&text).map_err(|error| error.in_file(path))
+}
+
+/// The text of a file that is no longer than `limit` bytes.
+fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
+    let io = |error| Error::io(path, &error);
+    let mut text = String::new();
+    let size = File::open(path).map_err(io)?.take(limit + 1).read_to_string(&mut text).map_err(io)?;
+    if size as u64 > limit {
+        return Err(Error::new(format!("longer than {limit} bytes: not a CPUID dump")).in_file(path));
+    }
+    Ok(text)
 }
 
 /// A hexadecimal number of up to eight digits without prefix.

@@ -23,6 +23,14 @@ fn parse_line(line: &str, dump: &mut Builder) -> Result<(), Error> {
     let os = os.parse().map_err(|_| Error::new(format!("'{os}' is not a CPU number")))?;
     let subleaf = if subleaf == "*" { None } else { Some(register(subleaf, "sub-leaf")?) };
     let answer = registers([eax, ebx, ecx, edx])?;
-    dump.cpu(os)?.answer(register(leaf, "leaf")?, subleaf, answer);
+    let leaf = register(leaf, "leaf")?;
+    let cpu = dump.cpu(os)?;
+    // Two machines' dumps in one file would otherwise pass for one.
+    if let Some(earlier) = subleaf.and_then(|subleaf| cpu.leaves.get(&(leaf, subleaf)))
+        && *earlier != answer
+    {
+        return Err(Error::new(format!("CPU {os} has answered leaf {leaf:#x} otherwise before")));
+    }
+    cpu.answer(leaf, subleaf, answer);
     Ok(())
 }
