@@ -6,12 +6,12 @@ use svg::node::element::{Group, Rectangle, Text, Title};
 use super::boxes::Node;
 
 const PAD: f64 = 6.0;
-const GAP: f64 = 5.0;
+const GAP: f64 = 4.0;
 const HEAD: f64 = 17.0;
 /// Width of a letter of the label's size (11 px), generously.
-const LETTER: f64 = 6.3;
-/// How much wider than high a box should be.
-const ASPECT: f64 = 2.4;
+const LETTER: f64 = 6.2;
+/// How much wider than high boxes may be; the drawing takes what makes it lowest.
+const ASPECTS: [f64; 6] = [0.4, 0.7, 1.2, 2.0, 3.2, 5.0];
 
 /// A box with its place.
 struct Placed<'a> {
@@ -25,8 +25,12 @@ struct Placed<'a> {
 /// The drawing, at most `width` CSS pixels wide where labels allow it. Profile text stands in text nodes alone: the
 /// library escapes them, but not quotes in attributes.
 pub fn draw(nodes: &[Node], width: f64) -> String {
-    let placed: Vec<Placed<'_>> = nodes.iter().map(|node| place(node, width)).collect();
-    let (children, inner_width, height) = grid(placed, width, 0.0, f64::INFINITY);
+    let lay_out = |aspect: f64| {
+        let placed: Vec<Placed<'_>> = nodes.iter().map(|node| place(node, width, aspect)).collect();
+        grid(placed, width, 0.0, f64::INFINITY, GAP)
+    };
+    let lowest = ASPECTS.into_iter().map(lay_out).min_by(|a, b| a.2.total_cmp(&b.2));
+    let Some((children, inner_width, height)) = lowest else { return String::new() };
     let mut document = Document::new()
         .set("viewBox", format!("0 0 {} {}", inner_width.ceil() + 1.0, height.ceil() + 1.0))
         .set("width", inner_width.ceil() + 1.0)
@@ -39,16 +43,19 @@ pub fn draw(nodes: &[Node], width: f64) -> String {
     document.to_string()
 }
 
-fn place(node: &Node, cap: f64) -> Placed<'_> {
-    let label = node.label.chars().count() as f64 * LETTER + 2.0 * PAD;
+fn place(node: &Node, cap: f64, aspect: f64) -> Placed<'_> {
+    let label = node.label.chars().count() as f64 * LETTER + PAD;
     if node.children.is_empty() {
-        return Placed { node, width: label.max(28.0), height: 22.0, children: Vec::new() };
+        return Placed { node, width: label.max(25.0), height: 20.0, children: Vec::new() };
     }
     let head = if node.label.is_empty() { PAD / 2.0 } else { HEAD };
-    let pad = if node.kind == "core" { PAD / 2.0 } else { PAD };
+    // The threads of a core stand side by side and close.
+    let core = node.kind == "core";
+    let (pad, gap, aspect_here) =
+        if core { (PAD / 2.0, GAP / 2.0, f64::INFINITY) } else { (PAD, GAP, aspect) };
     let inner = cap - 2.0 * pad;
-    let children = node.children.iter().map(|child| place(child, inner)).collect();
-    let (mut children, width, height) = grid(children, inner, label.min(cap) - 2.0 * pad, ASPECT);
+    let children = node.children.iter().map(|child| place(child, inner, aspect)).collect();
+    let (mut children, width, height) = grid(children, inner, label.min(cap) - 2.0 * pad, aspect_here, gap);
     for child in &mut children {
         child.0 += pad;
         child.1 += head;
@@ -62,24 +69,25 @@ fn grid(
     cap: f64,
     least: f64,
     aspect: f64,
+    gap: f64,
 ) -> (Vec<(f64, f64, Placed<'_>)>, f64, f64) {
     let cell = boxes.iter().fold((0.0f64, 0.0f64), |cell, b| (cell.0.max(b.width), cell.1.max(b.height)));
     let size = |columns: usize| {
         let rows = boxes.len().div_ceil(columns);
-        let length = |n: usize, one: f64| n as f64 * (one + GAP) - GAP;
+        let length = |n: usize, one: f64| n as f64 * (one + gap) - gap;
         (length(columns, cell.0), length(rows, cell.1))
     };
-    let most = (((cap + GAP) / (cell.0 + GAP)).floor() as usize).clamp(1, boxes.len().max(1));
+    let most = (((cap + gap) / (cell.0 + gap)).floor() as usize).clamp(1, boxes.len().max(1));
     let unlike = |columns: &usize| {
         let (width, height) = size(*columns);
         // A last row that is half empty is ugly: it counts like a bad aspect.
         let empty = columns * boxes.len().div_ceil(*columns) - boxes.len();
-        (width / height / aspect.min(1e6)).ln().abs() + 0.3 * empty as f64 / *columns as f64
+        (width / height / aspect.min(1e6)).ln().abs() + 1.5 * empty as f64 / *columns as f64
     };
     let columns = (1..=most).min_by(|a, b| unlike(a).total_cmp(&unlike(b))).unwrap_or(1);
     let (width, height) = size(columns);
     let stretch = ((least - width) / columns as f64).max(0.0);
-    let step = (cell.0 + stretch + GAP, cell.1 + GAP);
+    let step = (cell.0 + stretch + gap, cell.1 + gap);
     let placed = boxes
         .into_iter()
         .enumerate()

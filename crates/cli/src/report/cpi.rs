@@ -33,10 +33,16 @@ impl Model {
         self.base + percent / 100.0 * self.cycles
     }
 
-    /// `mine: on-die, turn (65.8 cycles)`.
+    /// `mine: on-die, turn: 65.8 cycles`; a paper's machine by its own name.
     pub fn name(&self) -> String {
         let Self { subject, class, method, cycles, .. } = self;
-        format!("{subject}: {class}, {method} ({} cycles)", text::number(*cycles))
+        let cycles = text::number(*cycles);
+        if self.published {
+            let machine = subject.rsplit('/').next().unwrap_or(subject);
+            format!("{machine}: {class}: {cycles} cycles")
+        } else {
+            format!("{}: {class}, {method}: {cycles} cycles", text::short(subject, 16))
+        }
     }
 }
 

@@ -57,6 +57,12 @@ impl Histogram {
         (end(bin), end(bin + 1))
     }
 
+    /// Whether one class's heap would hide beside another's.
+    pub fn lopsided(&self) -> bool {
+        let heaps = || self.series.iter().filter_map(|(_, counts)| counts.iter().max());
+        heaps().max().copied().unwrap_or(0) > 50 * heaps().min().copied().unwrap_or(0)
+    }
+
     /// How many steps there are.
     pub fn bins(&self) -> usize {
         self.series.first().map_or(0, |(_, counts)| counts.len())

@@ -57,10 +57,10 @@
     const names = order.cells.map((cell) => labels[cell]);
     const phone = width < 500;
     const bar = phone
-      ? { orientation: "h", x: 0.5, y: -0.02, yanchor: "top", len: 1 }
+      ? { orientation: "h", x: 0.5, y: -0.02, yanchor: "top", len: 1, title: { text: "ns", side: "top" } }
       : { len: 1, y: 0.5 };
     const trace = {
-      ...chart.data[0], x: names, y: names, z, customdata: text, zmin: view.zmin, zmax: view.zmax,
+      ...chart.data[0], x: names, y: names, z, customdata: text, zmin: view.zmin, zmax: view.zmax, showscale: !view.flat,
       colorbar: { ...chart.data[0].colorbar, ...bar, tickvals: view.ticks, ticktext: view.texts, outlinewidth: 0 },
     };
     if (figures) Object.assign(trace, { text: z.map((row) => row.map((v) => (v === null ? "" : digits(10 ** v)))), texttemplate: "%{text}" });
@@ -78,7 +78,7 @@
     return {
       data: [trace],
       height: side + (phone ? 90 : 100),
-      width: Math.min(width, side + (named ? 240 : 20)),
+      width: Math.min(width, side + (named ? 190 : 20)),
       layout: {
         ...chart.layout,
         shapes: lines,

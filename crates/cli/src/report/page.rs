@@ -19,6 +19,9 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 /// Widths, in CSS pixels, that the drawing of a topology is laid out for: a page and a phone.
 const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 980.0), ("narrow", 340.0)];
 
+/// Fewer pairs than this are a table, not a histogram.
+const FEWEST_COUNTED: usize = 4;
+
 /// Boxes of the finest level in all drawings of a page together.
 const MAX_BOXES: usize = 768;
 
@@ -263,6 +266,10 @@ impl Page {
             .iter()
             .enumerate()
             .map(|(number, histogram)| {
+                if histogram.pairs < FEWEST_COUNTED {
+                    return html! { p.missing { "No histogram of " (classes::method_name(histogram.method)) ": "
+                        (text::count(histogram.pairs, "pair")) " make no distribution; the table of pairs has them." } };
+                }
                 // Classes are found in strict alternation, or in the only method there is.
                 let marks = if number == 0 { found.as_slice() } else { &[] };
                 let chart = charts::histogram(format!("s{index}-classes-{number}"), histogram, marks);
@@ -306,7 +313,8 @@ impl Page {
         let caption = html! {
             strong { "What coherence costs a program. " }
             "CPI = " (text::number(models[0].base)) " + events per instruction × cycles of the class (paper 1, Figs. 4 and 6). "
-            "Solid: this profile. Dotted: published. Cycles from free-running increments are not those of one transfer."
+            "Solid: this profile, strict alternation, cycles of one transfer (turn) or two (flags). Dashed: this profile, free-running increments, the paper's own measure; "
+            "many of them may happen in one ownership, so these cycles are fewer than a transfer's. Dotted: published."
         };
         self.figure(charts::cpi(id, &models), &caption)
     }
@@ -351,7 +359,7 @@ fn summary(subject: &Subject) -> Markup {
     };
     let verdict = match coherence.verdict {
         Some(Verdict::Hops) => {
-            format!("The figures show {} of CPUs.", text::count(coherence.levels.len(), "level"))
+            format!("The figures show {} of groups of CPUs.", text::count(coherence.levels.len(), "level"))
         }
         Some(Verdict::Flat) => "All pairs are alike.".to_owned(),
         Some(Verdict::HomeBiased) => {

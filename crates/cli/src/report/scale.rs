@@ -23,7 +23,7 @@ pub fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
 fn linear_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     let rough = (high - low) / 4.0;
     if rough < low * 1e-6 {
-        return vec![(low.log10(), plain(low))];
+        return vec![(low.log10(), super::text::number(low))];
     }
     let power = 10f64.powf(rough.log10().floor());
     let step =

@@ -28,11 +28,16 @@ impl Subject {
         let Some(paper) = name.strip_prefix(PUBLISHED) else {
             let path = Path::new(name);
             let profile = Profile::read(path).context("cannot read a profile")?;
-            let label = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            return Ok(vec![Self { label, published: false, profile }]);
+            return Ok(vec![Self::of_file(path, profile)]);
         };
         let publication = published::read(paper)?;
         Ok(Self::of_publication(publication))
+    }
+
+    /// A profile under the name of its file.
+    pub fn of_file(path: &Path, profile: Profile) -> Self {
+        let label = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        Self { label, published: false, profile }
     }
 
     /// Loads all names in order.

@@ -1,7 +1,7 @@
 //! Charts of bars.
 
 use plotly::common::{DashType, HoverInfo, Marker, Orientation, TextPosition};
-use plotly::layout::{Annotation, Axis, BarMode, Shape, ShapeLine, ShapeType};
+use plotly::layout::{Annotation, Axis, AxisType, BarMode, Shape, ShapeLine, ShapeType};
 use plotly::{Bar, Plot};
 
 use super::{Chart, layout, literal, log_axis};
@@ -24,6 +24,7 @@ pub fn histogram(id: String, histogram: &Histogram, found: &[(String, f64)]) -> 
         let trace = Bar::new(centres, bins.iter().map(|&bin| counts[bin]).collect())
             .name(literal(class))
             .width(histogram.step)
+            .opacity(if histogram.lopsided() { 0.8 } else { 1.0 })
             .marker(Marker::new().color(classes::colour(class)))
             .hover_text_array(hover.collect())
             .hover_info(HoverInfo::Text);
@@ -53,13 +54,16 @@ pub fn histogram(id: String, histogram: &Histogram, found: &[(String, f64)]) -> 
             .show_arrow(false)
     };
     let within = |(_, ns): &&(String, f64)| *ns >= low && *ns <= high;
-    let axes = (
-        log_axis("time, ns (logarithmic)", low, high),
-        Axis::new().title("pairs").n_ticks(6).tick_format(",d"),
-    );
+    let count = Axis::new().n_ticks(6).tick_format(",d");
+    // Stacks do not go with a logarithmic axis, but a few near pairs must not vanish beside many far ones.
+    let (mode, count) = if histogram.lopsided() {
+        (BarMode::Overlay, count.title("pairs (logarithmic)").type_(AxisType::Log).dtick(1.0))
+    } else {
+        (BarMode::Stack, count.title("pairs"))
+    };
     plot.set_layout(
-        layout(axes.0, axes.1)
-            .bar_mode(BarMode::Stack)
+        layout(log_axis("time, ns (logarithmic)", low, high), count)
+            .bar_mode(mode)
             .show_legend(true)
             .shapes(found.iter().filter(within).map(|(_, ns)| mark(*ns)).collect())
             .annotations(found.iter().filter(within).map(name).collect()),
@@ -86,11 +90,12 @@ pub fn evolution(id: String, processors: &[Processor]) -> Chart {
         .orientation(Orientation::Horizontal)
         .marker(Marker::new().color(colour))
         .text_array(rows.iter().map(|row| format!("{} ns", text::printed(row.ns))).collect())
-        .text_position(TextPosition::Auto)
+        .text_position(TextPosition::Outside)
+        .clip_on_axis(false)
         .hover_info(HoverInfo::None);
         plot.add_trace(trace);
     }
-    let x = Axis::new().title("coherence time on one die, ns").range_mode(plotly::layout::RangeMode::ToZero);
+    let x = Axis::new().title("ns").range_mode(plotly::layout::RangeMode::ToZero);
     plot.set_layout(layout(x, Axis::new()).show_legend(true));
     let height = 110 + 34 * u32::try_from(processors.len()).unwrap_or(u32::MAX / 64).min(60);
     Chart::new(id, "Coherence time on one die by processor", height, &plot)

@@ -31,6 +31,7 @@ pub fn heat_map(id: String, matrix: &Matrix, precisions: &[Option<Precision>]) -
                 "low": encoded.low,
                 "step": encoded.step,
                 "codes": encoded.base64,
+                "flat": high / low < 1.001,
                 "zmin": low.log10(),
                 "zmax": high.log10().max(low.log10() + 1e-3),
                 "ticks": ticks,
@@ -44,7 +45,7 @@ pub fn heat_map(id: String, matrix: &Matrix, precisions: &[Option<Precision>]) -
     let mut plot = Plot::new();
     plot.add_trace(
         HeatMap::new(Vec::<String>::new(), Vec::<String>::new(), Vec::<Vec<f64>>::new())
-            .color_scale(ColorScale::Palette(ColorScalePalette::Cividis))
+            .color_scale(ColorScale::Palette(ColorScalePalette::Viridis))
             .color_bar(ColorBar::new().title("ns").thickness(12))
             .hover_template("%{y} and %{x}<br>%{customdata}<extra></extra>")
             .hover_on_gaps(false),
@@ -81,7 +82,9 @@ fn order_json(order: &Order, labels: &[String]) -> Value {
         .iter()
         .enumerate()
         .map(|(depth, level)| {
-            let width = [3.0, 1.5, 0.8].get(depth).copied().unwrap_or(0.5);
+            // Lines that are many must be thin, or the map is all lines.
+            let width =
+                if level.cuts.len() > 8 { 0.5 } else { [2.5, 1.5].get(depth).copied().unwrap_or(0.8) };
             json!({ "name": literal(&level.name), "cuts": level.cuts, "width": width })
         })
         .collect();

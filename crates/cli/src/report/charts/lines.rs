@@ -22,7 +22,11 @@ pub fn cpi(id: String, models: &[Model]) -> Chart {
         let hover = percents.iter().zip(&values).map(|(percent, value)| {
             format!("{}: {} at {percent} %", literal(&model.name()), text::printed(*value))
         });
-        let (dash, width) = if model.published { (DashType::Dot, 1.5) } else { (DashType::Solid, 2.5) };
+        let (dash, width) = match (model.published, model.method.as_str()) {
+            (true, _) => (DashType::Dot, 1.5),
+            (false, "free-running") => (DashType::Dash, 2.0),
+            (false, _) => (DashType::Solid, 2.5),
+        };
         let trace = Scatter::new(percents.clone(), values.clone())
             .name(literal(&model.name()))
             .mode(Mode::LinesMarkers)

@@ -40,6 +40,7 @@ fn literal(text: &str) -> String {
 /// A layout with little margin and the legend above, where a phone has room for it.
 fn layout(x: Axis, y: Axis) -> Layout {
     let legend = Legend::new()
+        .trace_order(plotly::layout::TraceOrder::Normal)
         .orientation(plotly::common::Orientation::Horizontal)
         .x(0.0)
         .y(1.02)
