@@ -13,6 +13,9 @@ const LETTER: f64 = 6.2;
 /// How much wider than high boxes may be; the drawing takes what makes it lowest.
 const ASPECTS: [f64; 6] = [0.4, 0.7, 1.2, 2.0, 3.2, 5.0];
 
+/// Width of a digit of the innermost boxes' size (10 px).
+const DIGIT: f64 = 5.7;
+
 /// A box with its place.
 struct Placed<'a> {
     node: &'a Node,
@@ -46,7 +49,8 @@ pub fn draw(nodes: &[Node], width: f64) -> String {
 fn place(node: &Node, cap: f64, aspect: f64) -> Placed<'_> {
     let label = node.label.chars().count() as f64 * LETTER + PAD;
     if node.children.is_empty() {
-        return Placed { node, width: label.max(25.0), height: 20.0, children: Vec::new() };
+        let label = node.label.chars().count() as f64 * DIGIT + 5.0;
+        return Placed { node, width: label.max(18.0), height: 20.0, children: Vec::new() };
     }
     let head = if node.label.is_empty() { PAD / 2.0 } else { HEAD };
     // The threads of a core stand side by side and close.
@@ -82,7 +86,7 @@ fn grid(
         let (width, height) = size(*columns);
         // A last row that is half empty is ugly: it counts like a bad aspect.
         let empty = columns * boxes.len().div_ceil(*columns) - boxes.len();
-        (width / height / aspect.min(1e6)).ln().abs() + 1.5 * empty as f64 / *columns as f64
+        (width / height / aspect.min(1e6)).ln().abs() + 3.0 * empty as f64 / *columns as f64
     };
     let columns = (1..=most).min_by(|a, b| unlike(a).total_cmp(&unlike(b))).unwrap_or(1);
     let (width, height) = size(columns);

@@ -1,14 +1,15 @@
 //! Classes of pairs by what is claimed of them: their papers' names, order and colours.
 
-use coho_profile::{Pair, PairMethod, Profile};
+use coho_profile::{Pair, PairMethod};
+
+use super::subject::Subject;
 
 /// The class of a pair after its claimed level, under the papers' name where they have one (paper 1: SMT pair, on-die,
 /// 1 hop, 2 hops), so that profiles and publications can be set side by side.
 ///
 /// Between packages a machine of two has one hop; of more, the claim does not tell how many, and `system` stays.
-pub fn of_pair(pair: &Pair, profile: &Profile) -> String {
-    let packages = profile.topology.as_ref().map_or(0, |section| section.topology.packages.len());
-    named(pair.claimed.as_deref().unwrap_or("not claimed"), packages)
+pub fn of_pair(pair: &Pair, subject: &Subject) -> String {
+    named(pair.claimed.as_deref().unwrap_or("not claimed"), subject.packages())
 }
 
 /// As [`of_pair`], from the claimed level's name and the number of packages.

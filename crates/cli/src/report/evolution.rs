@@ -30,10 +30,9 @@ pub fn of(subjects: &[Subject], paper: &Figures) -> Vec<Bar> {
 }
 
 fn measured(subject: &Subject) -> Option<Bar> {
-    let packages = subject.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len());
     let times = &subject.coherence()?.coherence_times;
     let time = times.iter().find(|time| {
-        time.method == PairMethod::FreeRunning && classes::named(&time.class, packages) == "on-die"
+        time.method == PairMethod::FreeRunning && classes::named(&time.class, subject.packages()) == "on-die"
     })?;
     let finite = time.coherence_ns.is_finite();
     finite.then(|| Bar { name: subject.label.clone(), ns: time.coherence_ns, published: false })

@@ -65,7 +65,7 @@ fn singles(subject: &Subject, coherence: &Coherence) -> Vec<Figure> {
 fn pair_classes(subject: &Subject, coherence: &Coherence) -> Vec<Figure> {
     let mut grouped: BTreeMap<(PairMethod, bool, String), Vec<&Estimate>> = BTreeMap::new();
     for pair in &coherence.pairs {
-        let class = classes::of_pair(pair, &subject.profile);
+        let class = classes::of_pair(pair, subject);
         grouped.entry((pair.method, pair.home == Home::Third, class)).or_default().push(&pair.ns);
     }
     let figure = |((method, third, class), estimates): ((PairMethod, bool, String), Vec<&Estimate>)| {
@@ -89,8 +89,7 @@ fn class_row(method: PairMethod, class: &str) -> usize {
 }
 
 fn times(subject: &Subject, coherence: &Coherence, time: &CoherenceTime) -> Vec<Figure> {
-    let packages = subject.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len());
-    let class = classes::named(&time.class, packages);
+    let class = classes::named(&time.class, subject.packages());
     let method = classes::method_name(time.method);
     let row = class_row(time.method, &class);
     let key = |unit| {
@@ -121,8 +120,7 @@ fn time_interval(
     class: &str,
 ) -> Option<(f64, f64)> {
     let of_class = |wanted: &str| -> Vec<&Estimate> {
-        let mine =
-            |pair: &&Pair| pair.method == time.method && classes::of_pair(pair, &subject.profile) == wanted;
+        let mine = |pair: &&Pair| pair.method == time.method && classes::of_pair(pair, subject) == wanted;
         coherence.pairs.iter().filter(mine).map(|pair| &pair.ns).collect()
     };
     let (low, high) = mean_ends(&of_class(class))?;
@@ -177,7 +175,7 @@ pub fn relation(subject: &Subject, read: &StateRead) -> String {
         Some(level) => level.to_string(),
         None => "system".to_owned(),
     };
-    classes::named(&name, section.topology.packages.len())
+    classes::named(&name, subject.packages())
 }
 
 /// The median of medians, between the medians of the intervals' ends.

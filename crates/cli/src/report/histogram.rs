@@ -27,7 +27,7 @@ pub fn of(subject: &Subject) -> Vec<Histogram> {
     let Some(coherence) = subject.coherence() else { return Vec::new() };
     let mut by_method: BTreeMap<PairMethod, Vec<(String, f64)>> = BTreeMap::new();
     for pair in coherence.pairs.iter().filter(|pair| pair.ns.median.is_finite() && pair.ns.median > 0.0) {
-        let class = classes::of_pair(pair, &subject.profile);
+        let class = classes::of_pair(pair, subject);
         by_method.entry(pair.method).or_default().push((class, pair.ns.median.log10()));
     }
     by_method.into_iter().map(|(method, pairs)| count(method, &pairs)).collect()
@@ -61,6 +61,12 @@ impl Histogram {
     pub fn lopsided(&self) -> bool {
         let heaps = || self.series.iter().filter_map(|(_, counts)| counts.iter().max());
         heaps().max().copied().unwrap_or(0) > 50 * heaps().min().copied().unwrap_or(0)
+    }
+
+    /// Ends (log10) of an axis on which a single pair still shows.
+    pub fn log_range(&self) -> Vec<f64> {
+        let most = self.series.iter().flat_map(|(_, counts)| counts).max().copied().unwrap_or(1);
+        vec![-0.3, (f64::from(most) * 1.5).log10()]
     }
 
     /// How many steps there are.

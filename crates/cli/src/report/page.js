@@ -73,7 +73,7 @@
       }
     }
     const named = !phone || n <= 4;
-    const axis = { type: "category", tickvals: order.ticks, ticktext: order.texts, showticklabels: named, ticks: "", constrain: "domain" };
+    const axis = { type: "category", tickvals: order.ticks, ticktext: order.texts, showticklabels: named, automargin: named, ticks: "", constrain: "domain" };
     const side = n <= 4 ? Math.min(width - 110, 260) : Math.min(width - (phone ? 20 : 190), 640);
     return {
       data: [trace],
@@ -81,6 +81,7 @@
       width: Math.min(width, side + (named ? 190 : 20)),
       layout: {
         ...chart.layout,
+        ...(phone && { margin: { l: 10, r: 10, t: 10, b: 60 } }),
         shapes: lines,
         xaxis: { ...chart.layout.xaxis, ...axis, tickangle: n <= 4 ? 0 : 60 },
         yaxis: { ...chart.layout.yaxis, ...axis, autorange: "reversed", scaleanchor: "x" },
@@ -91,11 +92,12 @@
   function draw(id) {
     const chart = charts[id];
     const place = document.getElementById(id);
+    chart.height ??= parseInt(place.style.minHeight, 10);
     const width = place.clientWidth;
     const filled = chart.heat
       ? heat(chart, width)
-      : { data: chart.data, layout: chart.layout, width, height: parseInt(place.style.minHeight, 10) };
-    if (chart.heat) place.style.minHeight = "0";
+      : { data: chart.data, layout: chart.layout, width, height: chart.height + (width < 500 ? 16 * chart.data.length : 0) };
+    place.style.minHeight = `${filled.height}px`;
     const layout = { ...themed(filled.layout), width: filled.width, height: filled.height };
     return Plotly.react(place, filled.data, layout, config).then(() => {
       if (!chart.drawn) root.dataset.drawn = Number(root.dataset.drawn) + 1;

@@ -17,7 +17,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
                       img-src data: blob:; base-uri 'none'; form-action 'none'";
 
 /// Widths, in CSS pixels, that the drawing of a topology is laid out for: a page and a phone.
-const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 980.0), ("narrow", 340.0)];
+const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Fewer pairs than this are a table, not a histogram.
 const FEWEST_COUNTED: usize = 4;
@@ -305,16 +305,21 @@ impl Page {
     }
 
     fn cpi(&mut self, id: String, subject: &Subject, papers: &[Subject]) -> Markup {
-        if cpi::models(&[subject]).is_empty() {
-            return html! { p.missing { "Not available: no coherence time of this profile is known in cycles." } };
-        }
-        let all: Vec<&Subject> = std::iter::once(subject).chain(papers).collect();
-        let models = cpi::models(&all);
+        let mine = match cpi::models(subject) {
+            Ok(models) => models,
+            Err(reason) => return html! { p.missing { "Not available: " (reason) "." } },
+        };
+        let method = mine.first().map(|model| model.line.method);
+        let base = cpi::base();
+        let published = papers.iter().filter_map(|paper| cpi::models(paper).ok()).flatten();
+        let models: Vec<_> = mine.into_iter().chain(published).collect();
         let caption = html! {
             strong { "What coherence costs a program. " }
-            "CPI = " (text::number(models[0].base)) " + events per instruction × cycles of the class (paper 1, Figs. 4 and 6). "
-            "Solid: this profile, strict alternation, cycles of one transfer (turn) or two (flags). Dashed: this profile, free-running increments, the paper's own measure; "
-            "many of them may happen in one ownership, so these cycles are fewer than a transfer's. Dotted: published."
+            "CPI = " (text::number(base)) " + events per instruction × cycles of the class (paper 1, Figs. 4 and 6). "
+            @if let Some(method) = method {
+                "Solid: this profile, by " em { (classes::method_name(method)) } " (" (classes::method_meaning(method)) "). "
+            }
+            "Dotted: published, by free-running increments."
         };
         self.figure(charts::cpi(id, &models), &caption)
     }

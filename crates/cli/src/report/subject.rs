@@ -79,6 +79,11 @@ impl Subject {
         self.profile.host.as_ref()?.clock_ghz.filter(|ghz| ghz.is_finite() && *ghz > 0.0)
     }
 
+    /// How many packages the topology claims; 0 if it is not told.
+    pub fn packages(&self) -> usize {
+        self.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len())
+    }
+
     /// How to call a CPU: its number, with the papers' name of it where the topology tells one.
     pub fn cpu_label(&self, cpu: u32) -> String {
         match self.pu_name(cpu) {

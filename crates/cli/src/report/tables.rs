@@ -178,12 +178,12 @@ impl PaperColumn {
         let figures = figures::of(subject);
         let value = |id: &str| figures.iter().find(|figure| figure.key.id == id).map(|figure| figure.value);
         let pair = |class: &str| value(&format!("pair.free-running.{class}.ns"));
-        let packages = subject.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len());
         // The paper prints means of pairs; a profile has them with its coherence times.
         let mean = |class: &str| {
             let times = &subject.coherence()?.coherence_times;
             let mine = times.iter().find(|time| {
-                time.method == PairMethod::FreeRunning && classes::named(&time.class, packages) == class
+                time.method == PairMethod::FreeRunning
+                    && classes::named(&time.class, subject.packages()) == class
             });
             mine.map(|time| time.mean_ns).filter(|mean| mean.is_finite())
         };

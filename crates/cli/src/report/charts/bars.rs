@@ -57,7 +57,10 @@ pub fn histogram(id: String, histogram: &Histogram, found: &[(String, f64)]) -> 
     let count = Axis::new().n_ticks(6).tick_format(",d");
     // Stacks do not go with a logarithmic axis, but a few near pairs must not vanish beside many far ones.
     let (mode, count) = if histogram.lopsided() {
-        (BarMode::Overlay, count.title("pairs (logarithmic)").type_(AxisType::Log).dtick(1.0))
+        (
+            BarMode::Overlay,
+            count.title("pairs (logarithmic)").type_(AxisType::Log).dtick(1.0).range(histogram.log_range()),
+        )
     } else {
         (BarMode::Stack, count.title("pairs"))
     };

@@ -6,7 +6,7 @@ use plotly::layout::{Axis, AxisType, Shape, ShapeLine, ShapeType};
 use plotly::{Plot, Scatter};
 
 use super::{Chart, layout, literal};
-use crate::report::cpi::{self, Model};
+use crate::report::cpi::Model;
 use crate::report::reads::Line as ReadLine;
 use crate::report::stability::Jumper;
 use crate::report::{classes, text};
@@ -17,23 +17,22 @@ const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, D
 pub fn cpi(id: String, models: &[Model]) -> Chart {
     let mut plot = Plot::new();
     for model in models {
-        let percents = cpi::rates_percent();
-        let values: Vec<f64> = percents.iter().map(|percent| model.cpi_at_percent(*percent)).collect();
-        let hover = percents.iter().zip(&values).map(|(percent, value)| {
-            format!("{}: {} at {percent} %", literal(&model.name()), text::printed(*value))
+        let points = &model.line.points;
+        let hover = points.iter().map(|point| {
+            format!("{}: {} at {} %", literal(&model.name()), text::printed(point.cpi), point.rate_percent)
         });
-        let (dash, width) = match (model.published, model.method.as_str()) {
-            (true, _) => (DashType::Dot, 1.5),
-            (false, "free-running") => (DashType::Dash, 2.0),
-            (false, _) => (DashType::Solid, 2.5),
-        };
-        let trace = Scatter::new(percents.clone(), values.clone())
-            .name(literal(&model.name()))
-            .mode(Mode::LinesMarkers)
-            .line(Line::new().color(classes::colour(&model.class)).dash(dash).width(width))
-            .marker(Marker::new().size(if model.published { 4 } else { 6 }))
-            .hover_text_array(hover.collect())
-            .hover_info(HoverInfo::Text);
+        let (dash, width, size) =
+            if model.published { (DashType::Dot, 1.5, 4) } else { (DashType::Solid, 2.5, 6) };
+        let trace = Scatter::new(
+            points.iter().map(|point| point.rate_percent).collect(),
+            points.iter().map(|point| point.cpi).collect(),
+        )
+        .name(literal(&model.name()))
+        .mode(Mode::LinesMarkers)
+        .line(Line::new().color(classes::colour(&model.class)).dash(dash).width(width))
+        .marker(Marker::new().size(size))
+        .hover_text_array(hover.collect())
+        .hover_info(HoverInfo::Text);
         plot.add_trace(trace);
     }
     let x = Axis::new().title("instructions that cause a coherence event, %");
