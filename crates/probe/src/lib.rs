@@ -1,1 +1,18 @@
+//! Experiments: what the machine really does, as sections of a [`coho_profile::Profile`].
+//!
+//! Every experiment pins persistent [`workers`], takes short batches of the [`clock`], and turns them into
+//! estimates by [`statistics`]. It never predicts; that is the model's part.
 #![warn(missing_docs)]
+
+pub mod clock;
+pub mod coherence;
+mod error;
+pub mod host;
+pub mod limits;
+pub mod memory;
+pub mod pin;
+pub mod statistics;
+pub mod stop;
+pub mod workers;
+
+pub use error::Error;

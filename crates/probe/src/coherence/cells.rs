@@ -1,0 +1,134 @@
+//! The figures of a pair while they are being gathered.
+
+use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod};
+
+use super::visit::{Kind, Outcome};
+use crate::statistics;
+
+/// One method and home of one pair.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) method: PairMethod,
+    pub(crate) home: Home,
+    time: Figure,
+    changes: Option<Figure>,
+    preempted: u64,
+    /// A stable figure of an earlier run, which is then not measured.
+    kept: Option<Box<Pair>>,
+}
+
+/// Samples by pass.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Figure {
+    passes: Vec<Vec<f64>>,
+    rounds: u64,
+}
+
+impl Figure {
+    fn add(&mut self, outcome: &Outcome) {
+        if !outcome.samples.is_empty() {
+            self.passes.push(outcome.samples.clone());
+        }
+        self.rounds = outcome.rounds;
+    }
+}
+
+impl Cell {
+    pub(crate) fn new(method: PairMethod, home: Home, kept: Option<Pair>) -> Self {
+        let changes = (method == PairMethod::FreeRunning).then(Figure::default);
+        Self { method, home, time: Figure::default(), changes, preempted: 0, kept: kept.map(Box::new) }
+    }
+
+    /// The measurements that a visit makes for it, each with the guess of its batch.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (Kind, u64)> {
+        let time = (Kind::Time(self.method), self.time.rounds);
+        let changes = self.changes.as_ref().map(|changes| (Kind::OwnershipChanges, changes.rounds));
+        std::iter::once(time).chain(changes)
+    }
+
+    pub(crate) fn add(&mut self, kind: Kind, outcome: &Outcome) {
+        match (kind, &mut self.changes) {
+            (Kind::OwnershipChanges, Some(changes)) => changes.add(outcome),
+            _ => {
+                self.time.add(outcome);
+                self.preempted += outcome.preempted;
+            }
+        }
+    }
+
+    /// Whether it was taken over from an earlier run.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    pub(crate) fn estimate(&self) -> Option<Estimate> {
+        match &self.kept {
+            Some(pair) => Some(pair.ns.clone()),
+            None => statistics::estimate(&self.time.passes),
+        }
+    }
+
+    /// All its samples of time.
+    pub(crate) fn into_samples(self) -> Vec<f64> {
+        self.time.passes.concat()
+    }
+
+    /// Whether its figure is stable and as tight as asked for.
+    pub(crate) fn is_good(&self, half_width: f64) -> bool {
+        self.is_kept()
+            || self.estimate().is_some_and(|ns| ns.stable && ns.relative_half_width() <= half_width)
+    }
+
+    /// The pair as it stands in the profile; `None` if nothing was measured.
+    pub(crate) fn pair(&self, a: u32, b: u32, claimed: &str) -> Option<Pair> {
+        if let Some(pair) = &self.kept {
+            return Some(Pair::clone(pair));
+        }
+        Some(Pair {
+            a,
+            b,
+            method: self.method,
+            home: self.home,
+            ns: self.estimate()?,
+            ownership_changes_per_op: self
+                .changes
+                .as_ref()
+                .and_then(|changes| statistics::estimate(&changes.passes)),
+            preempted_batches: self.preempted,
+            claimed: Some(claimed.to_owned()),
+        })
+    }
+}
+
+/// A stable figure of an earlier run for this cell.
+pub(crate) fn kept(
+    earlier: Option<&Coherence>,
+    a: u32,
+    b: u32,
+    method: PairMethod,
+    home: Home,
+) -> Option<Pair> {
+    let same =
+        |pair: &&Pair| (pair.a, pair.b, pair.method, pair.home) == (a, b, method, home) && pair.ns.stable;
+    earlier?.pairs.iter().find(same).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_only_what_is_stable() {
+        let mut ns = Estimate::exact(40.0);
+        let mut pair = Cell::new(PairMethod::Turn, Home::A, None);
+        pair.add(Kind::Time(PairMethod::Turn), &Outcome { samples: vec![40.0; 9], preempted: 2, rounds: 5 });
+        let measured = pair.pair(0, 1, "L3").unwrap();
+        assert_eq!((measured.ns.median, measured.preempted_batches), (40.0, 2));
+        let mut earlier = Coherence { pairs: vec![measured.clone()], ..Coherence::default() };
+        assert_eq!(kept(Some(&earlier), 0, 1, PairMethod::Turn, Home::A), Some(measured));
+        assert_eq!(kept(Some(&earlier), 0, 1, PairMethod::Turn, Home::B), None);
+        ns.stable = false;
+        earlier.pairs[0].ns = ns;
+        assert_eq!(kept(Some(&earlier), 0, 1, PairMethod::Turn, Home::A), None);
+    }
+}

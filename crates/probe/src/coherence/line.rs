@@ -1,0 +1,84 @@
+//! The lines that pairs share, and the words that alternate in them.
+
+use super::sync::AtomicU64;
+
+/// Which batch of which run a word belongs to: runs never take each other's words for their own, whatever an earlier
+/// one has left in a line.
+///
+/// A word is `run:32 | batch:12 | step:20`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tag {
+    run: u32,
+    batch: u32,
+}
+
+const STEP_BITS: u32 = 20;
+const LAST_STEP: u64 = (1 << STEP_BITS) - 1;
+/// One more than the largest batch number of a run.
+pub(crate) const MAX_BATCHES: u32 = 0xFFF;
+/// The most round trips of a batch.
+pub(crate) const MAX_ROUNDS: u64 = 1 << 18;
+
+impl Tag {
+    /// The first batch of a run.
+    pub(crate) fn first(run: u32) -> Self {
+        Self { run, batch: 0 }
+    }
+
+    /// The batch after this one; `None` after the last that fits.
+    pub(crate) fn next(self) -> Option<Self> {
+        (self.batch + 1 < MAX_BATCHES).then_some(Self { batch: self.batch + 1, ..self })
+    }
+
+    /// Number of the batch within its run.
+    pub(crate) fn batch(self) -> usize {
+        self.batch as usize
+    }
+
+    /// The word of a step.
+    #[inline(always)]
+    pub(crate) fn step(self, step: u64) -> u64 {
+        u64::from(self.run) << 32 | u64::from(self.batch) << STEP_BITS | step
+    }
+
+    /// The word that ends the batch.
+    #[inline(always)]
+    pub(crate) fn done(self) -> u64 {
+        self.step(LAST_STEP)
+    }
+
+    /// The word that ends the run, for whatever reason.
+    #[inline(always)]
+    pub(crate) fn stop(self) -> u64 {
+        Self { batch: MAX_BATCHES, ..self }.done()
+    }
+}
+
+/// How a batch ended for the follower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The leader goes on with the next batch.
+    Next,
+    /// The leader ended the run.
+    Stopped,
+}
+
+/// The other CPU has not moved for too long: the run is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+/// A batch as the leader saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Led {
+    /// Time of its round trips.
+    pub(crate) ticks: u64,
+    /// Whether the leader once waited so long that one of the CPUs must have been away.
+    pub(crate) stalled: bool,
+}
+
+/// Two lines for a pair: `turn` uses the first, `flags` one for each direction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Two<'a> {
+    pub(crate) first: &'a AtomicU64,
+    pub(crate) second: &'a AtomicU64,
+}

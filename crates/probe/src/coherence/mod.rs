@@ -1,0 +1,119 @@
+//! What it costs CPUs to share a line.
+//!
+//! Each pair of CPUs meets in several passes, in random order, and measures every method and home on each visit:
+//! `turn`, `flags` and `free-running` are different things and are never compared with each other. Batches take about
+//! 12 us. A batch during which one of the CPUs was away is told by the other's long wait (or, free-running, by its
+//! share of the increments), counted, and kept out of the figure: that holds equally for the guest's scheduler and
+//! the host's. Nothing waits for ever; a CPU that does not come to a meeting is reported absent.
+
+mod alternate;
+mod arena;
+mod cells;
+mod chase;
+mod flags;
+mod free_running;
+mod increment;
+mod line;
+mod meeting;
+mod passes;
+mod patience;
+mod reads;
+mod run;
+mod schedule;
+mod singles;
+mod survey;
+mod sync;
+mod times;
+mod turn;
+mod visit;
+mod watch;
+
+use std::time::Duration;
+
+use coho_profile::{Coherence, Home, PairMethod};
+
+pub use survey::measure;
+pub use times::coherence_times;
+pub use watch::watch;
+
+/// What to measure and how well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The CPUs, by operating-system number; all that the process may use if empty.
+    pub cpus: Vec<u32>,
+    /// Which pairs of them.
+    pub pairs: Pairs,
+    /// What to do with the line.
+    pub methods: Vec<PairMethod>,
+    /// Whose first touch places it.
+    pub homes: Vec<Home>,
+    /// Passes over all pairs.
+    pub passes: u64,
+    /// Further passes over cells that are unstable or not tight enough.
+    pub extra_passes: u64,
+    /// Relative half-width of a figure's 95 % interval that is tight enough.
+    pub target_half_width: f64,
+    /// Whether to measure loads of lines in known states; for one pair of each claimed class.
+    pub reads: bool,
+    /// Fewer sizes, repetitions and passes.
+    pub quick: bool,
+    /// Whether pairs may be measured at once where a pilot shows that they do not disturb each other.
+    pub concurrent: bool,
+    /// Stop after this time and keep what is done.
+    pub time_limit: Option<Duration>,
+    /// Seed of the random order.
+    pub seed: u64,
+    /// An earlier section of the same machine: its stable figures are kept, the others measured.
+    pub resume: Option<Coherence>,
+}
+
+/// Which pairs to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pairs {
+    /// Each CPU with each other.
+    #[default]
+    All,
+    /// Each CPU with one partner inside its closest claimed level and one outside the widest: enough to contradict
+    /// claims, in time that grows with the number of CPUs and not with its square.
+    Audit,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cpus: Vec::new(),
+            pairs: Pairs::All,
+            methods: vec![PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning],
+            homes: vec![Home::A, Home::B],
+            passes: 5,
+            extra_passes: 10,
+            target_half_width: 0.02,
+            reads: true,
+            quick: false,
+            concurrent: true,
+            time_limit: None,
+            seed: 0,
+            resume: None,
+        }
+    }
+}
+
+impl Options {
+    /// What a first look needs: on two CPUs a second or two.
+    pub fn quick() -> Self {
+        Self { passes: 3, extra_passes: 3, quick: true, ..Self::default() }
+    }
+}
+
+/// How far an experiment is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// What is being measured.
+    pub phase: &'static str,
+    /// Steps done.
+    pub done: u64,
+    /// Steps in all, as far as known.
+    pub total: u64,
+    /// Time left, estimated from the steps done.
+    pub left: Option<Duration>,
+}

@@ -1,0 +1,235 @@
+//! Passes over the pairs: in random order, disjoint pairs at once where a pilot allows.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::Progress;
+use super::cells::Cell;
+use super::run::Effort;
+use super::schedule::{self, Pair};
+use super::singles;
+use super::survey::Survey;
+use super::visit::{Kind, Task, Visit, settle};
+use crate::workers::Job;
+use crate::{Error, statistics};
+
+/// Pairs that a class's pilot runs at once, at most.
+const PILOT: usize = 16;
+/// Shift of the figures beyond which pairs count as disturbing each other.
+const DISTURBANCE: f64 = 0.02;
+
+/// Pairs done of those to do, with the time that they took.
+struct Count<'p> {
+    progress: &'p mut dyn FnMut(Progress),
+    started: Instant,
+    done: u64,
+    total: u64,
+}
+
+impl Count<'_> {
+    fn add(&mut self, done: usize) {
+        self.done += done as u64;
+        let left =
+            self.started.elapsed().mul_f64((self.total.saturating_sub(self.done)) as f64 / self.done as f64);
+        let left = Some(left.min(Duration::from_secs(1 << 30)));
+        (self.progress)(Progress { phase: "pairs", done: self.done, total: self.total, left });
+    }
+}
+
+impl Survey<'_> {
+    pub(super) fn measure_pairs(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Error> {
+        let effort = Effort::new(16, 48, self.options.target_half_width);
+        if self.options.concurrent {
+            self.pilot(&effort);
+        }
+        let pairs = self.shared.len() as u64;
+        let total = pairs * self.options.passes;
+        let mut count = Count { progress, started: Instant::now(), done: 0, total };
+        for _ in 0..self.options.passes {
+            self.measure_singles(&effort);
+            if !self.pass(|cell| !cell.is_kept(), &effort, &mut count) {
+                return Ok(());
+            }
+            self.passes += 1;
+        }
+        let target = self.options.target_half_width;
+        for _ in 0..self.options.extra_passes {
+            let poor =
+                self.shared.iter().filter(|shared| shared.cells.iter().any(|cell| !cell.is_good(target)));
+            let poor = poor.count();
+            if poor == 0 {
+                break;
+            }
+            count.total += poor as u64;
+            if !self.pass(|cell| !cell.is_good(target), &effort, &mut count) {
+                break;
+            }
+            self.passes += 1;
+        }
+        Ok(())
+    }
+
+    /// One pass over the cells that are wanted; returns whether it came to its end.
+    fn pass(&mut self, wanted: impl Fn(&Cell) -> bool, effort: &Effort, count: &mut Count<'_>) -> bool {
+        let index: BTreeMap<Pair, usize> = self
+            .shared
+            .iter()
+            .enumerate()
+            .filter(|(_, shared)| shared.cells.iter().any(&wanted))
+            .map(|(at, shared)| (shared.pair, at))
+            .collect();
+        for part in self.rounds(&index) {
+            if self.must_end() {
+                return false;
+            }
+            let pairs: Vec<usize> = part.iter().map(|pair| index[pair]).collect();
+            self.visit(&pairs, &wanted, effort);
+            count.add(pairs.len());
+        }
+        true
+    }
+
+    /// The pairs in parts that may run at once, in random order.
+    fn rounds(&mut self, index: &BTreeMap<Pair, usize>) -> Vec<Vec<Pair>> {
+        let mut order: Vec<usize> = (0..self.cpus.len()).collect();
+        self.random.shuffle(&mut order);
+        let core = self.cores();
+        let mut parts = Vec::new();
+        for mut round in schedule::tournament(&order) {
+            round.retain(|pair| index.contains_key(pair));
+            let class = |pair: Pair| self.shared[index[&pair]].claimed.as_str();
+            parts.extend(schedule::split(&round, class, |cpu| core[cpu], &self.widths));
+        }
+        self.random.shuffle(&mut parts);
+        parts
+    }
+
+    /// The claimed core of each CPU, by number; a CPU that no core claims is its own.
+    fn cores(&self) -> Vec<usize> {
+        let cores = &self.topology.cores;
+        let of = |cpu: u32| cores.iter().position(|core| core.cpus.contains(cpu));
+        self.cpus.iter().enumerate().map(|(at, &cpu)| of(cpu).unwrap_or(cores.len() + at)).collect()
+    }
+
+    /// Lets pairs that share no CPU meet at the same time.
+    fn visit(&mut self, pairs: &[usize], wanted: &impl Fn(&Cell) -> bool, effort: &Effort) {
+        let mut planned: Vec<(usize, Vec<(usize, Kind)>)> = Vec::new();
+        let mut visits = Vec::new();
+        for &at in pairs {
+            let shared = &self.shared[at];
+            if [shared.pair.0, shared.pair.1].iter().any(|&cpu| self.lost.contains_key(&self.cpus[cpu])) {
+                continue;
+            }
+            let mut plan: Vec<(usize, Kind, u64)> = shared
+                .cells
+                .iter()
+                .enumerate()
+                .filter(|(_, cell)| wanted(cell))
+                .flat_map(|(cell, it)| it.kinds().map(move |(kind, rounds)| (cell, kind, rounds)))
+                .collect();
+            self.random.shuffle(&mut plan);
+            let mut tasks = Vec::with_capacity(plan.len());
+            for &(cell, kind, rounds) in &plan {
+                let place = self.place(shared.pair, shared.cells[cell].home).expect("cells have a place");
+                tasks.push(Task { kind, arena: &self.arenas[&place], rounds });
+            }
+            planned.push((at, plan.into_iter().map(|(cell, kind, _)| (cell, kind)).collect()));
+            visits.push((shared.pair, Visit::new(tasks, *effort)));
+        }
+        let cpus: Vec<u32> = visits.iter().flat_map(|((a, b), _)| [self.cpus[*a], self.cpus[*b]]).collect();
+        let jobs = cpus.iter().copied().zip(visits.iter().flat_map(|(_, visit)| visit.jobs())).collect();
+        let results = self.workers.run(jobs);
+        drop(visits);
+        let parts = self.take_note(&cpus, results);
+        for ((at, plan), parts) in planned.into_iter().zip(parts.chunks(2)) {
+            for ((cell, kind), outcome) in plan.into_iter().zip(settle(parts)) {
+                self.shared[at].cells[cell].add(kind, &outcome);
+            }
+        }
+    }
+
+    fn measure_singles(&mut self, effort: &Effort) {
+        for index in 0..self.cpus.len() {
+            if self.lost.contains_key(&self.cpus[index]) || self.must_end() {
+                continue;
+            }
+            let Some(arena) = self.own_arena(index) else { continue };
+            let job: Job<'_, _> = Box::new(|| singles::measure(arena, effort));
+            let cpu = self.cpus[index];
+            let results = self.workers.run(vec![(cpu, job)]);
+            let alone = self.take_note(&[cpu], results);
+            self.alone[index].extend(alone.into_iter().flatten());
+        }
+    }
+
+    /// Finds for each claimed class how many pairs may run at once.
+    fn pilot(&mut self, effort: &Effort) {
+        let core = self.cores();
+        let mut classes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, shared) in self.shared.iter().enumerate() {
+            let class = classes.entry(shared.claimed.clone()).or_default();
+            let apart = |&other: &usize| {
+                let (pair, other) = (shared.pair, self.shared[other].pair);
+                let cores = |pair: Pair| [core[pair.0], core[pair.1]];
+                !cores(pair).iter().any(|one| cores(other).contains(one))
+            };
+            if class.len() < PILOT && class.iter().all(apart) {
+                class.push(at);
+            }
+        }
+        for (class, pairs) in classes {
+            let width = schedule::width(pairs.len(), DISTURBANCE, |k| {
+                if self.must_end() { None } else { self.disturbance(&pairs[..k], effort) }
+            });
+            // What a pilot of sixteen does not disturb, more of the same kind may: links are shared.
+            self.widths.insert(class, width);
+        }
+    }
+
+    /// Relative shift of some pairs' figures when they run at once: the median over the pairs.
+    fn disturbance(&mut self, pairs: &[usize], effort: &Effort) -> Option<f64> {
+        let mut apart = vec![Vec::new(); pairs.len()];
+        let mut together = vec![Vec::new(); pairs.len()];
+        for _ in 0..3 {
+            for (samples, &at) in apart.iter_mut().zip(pairs) {
+                samples.extend(self.trial(&[at], effort).remove(0));
+            }
+            for (samples, more) in together.iter_mut().zip(self.trial(pairs, effort)) {
+                samples.extend(more);
+            }
+        }
+        let mut shifts: Vec<f64> = apart
+            .into_iter()
+            .zip(together)
+            .filter_map(|(apart, together)| {
+                let (apart, together) = (statistics::estimate(&[apart])?, statistics::estimate(&[together])?);
+                Some(together.median / apart.median - 1.0)
+            })
+            .collect();
+        shifts.sort_by(f64::total_cmp);
+        let shift = statistics::median(&shifts);
+        shift.is_finite().then_some(shift)
+    }
+
+    /// Samples of the first cell of each pair, not kept.
+    fn trial(&mut self, pairs: &[usize], effort: &Effort) -> Vec<Vec<f64>> {
+        let before: Vec<Vec<Cell>> = pairs.iter().map(|&at| self.shared[at].cells.clone()).collect();
+        for &at in pairs {
+            self.shared[at].cells = before_first(&self.shared[at].cells);
+        }
+        self.visit(pairs, &|_| true, effort);
+        pairs
+            .iter()
+            .zip(before)
+            .map(|(&at, cells)| {
+                let trial = std::mem::replace(&mut self.shared[at].cells, cells);
+                trial.into_iter().flat_map(Cell::into_samples).collect()
+            })
+            .collect()
+    }
+}
+
+/// A fresh cell like the first.
+fn before_first(cells: &[Cell]) -> Vec<Cell> {
+    cells.first().map(|cell| Cell::new(cell.method, cell.home, None)).into_iter().collect()
+}

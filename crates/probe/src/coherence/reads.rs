@@ -1,0 +1,286 @@
+//! Loads of lines that another CPU has put in a known state (Molka et al., PACT 2009).
+//!
+//! The states are reached by the order of accesses, as the protocols define them; no user program can observe them:
+//!
+//! | state | the owner … | then a third CPU … | then the owner … |
+//! |---|---|---|---|
+//! | Modified | writes | | |
+//! | Exclusive | flushes and loads | | |
+//! | Shared | flushes and loads | loads | |
+//! | Forward (Intel) | flushes | loads | loads |
+//! | Owned (AMD) | writes | loads | |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use coho_profile::{Home, LineState, StateRead};
+
+use super::Progress;
+use super::chase::{LINE, Ring, STRIDE};
+use super::meeting::{Absent, Meeting, Side};
+use super::survey::Survey;
+use super::visit::ABSENCE;
+use crate::clock::Clock;
+use crate::statistics;
+use crate::workers::Job;
+
+const SMALLEST: u64 = 16 << 10;
+/// The largest buffer, whatever the caches: beyond it time grows and nothing is learnt.
+const LARGEST: u64 = 256 << 20;
+
+/// Who reads whose lines.
+#[derive(Debug, Clone, Copy)]
+struct Roles {
+    reader: usize,
+    owner: usize,
+    third: Option<usize>,
+}
+
+/// Reads for one pair of each claimed class, in both directions, and of each reader's own lines; with the reasons
+/// for what is missing.
+pub(super) fn measure(
+    survey: &mut Survey<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> (Vec<StateRead>, BTreeMap<String, String>) {
+    let mut reads = survey.options.resume.as_ref().map_or_else(Vec::new, |earlier| {
+        earlier.reads.iter().filter(|read| read.ns.stable).cloned().collect::<Vec<_>>()
+    });
+    let mut not_available = BTreeMap::new();
+    let (states, others) = states(survey);
+    not_available.extend(others);
+    let sizes = sizes(survey);
+    let roles = roles(survey);
+    let homes = if survey.options.quick { &[Home::A][..] } else { &[Home::A, Home::B] };
+    let total = (roles.len() * homes.len() * sizes.len()) as u64;
+    let started = Instant::now();
+    let mut done = 0;
+    for role in &roles {
+        for &home in homes {
+            if role.reader == role.owner && home == Home::B {
+                done += sizes.len() as u64;
+                continue;
+            }
+            let (Some(&largest), Ok(mut ring)) =
+                (sizes.last(), Ring::map(sizes.last().copied().unwrap_or(0)))
+            else {
+                not_available.insert("reads".into(), "no memory for the buffers".into());
+                return (reads, not_available);
+            };
+            debug_assert!(sizes.iter().all(|&bytes| bytes <= largest));
+            for &bytes in &sizes {
+                if survey.must_end() {
+                    return (reads, not_available);
+                }
+                measure_size(survey, *role, home, bytes, &states, &mut ring, &mut reads, &mut not_available);
+                done += 1;
+                let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
+                progress(Progress { phase: "reads", done, total, left: Some(left) });
+            }
+        }
+    }
+    (reads, not_available)
+}
+
+/// The states that this machine has, and why not the others.
+fn states(survey: &Survey<'_>) -> (Vec<LineState>, BTreeMap<String, String>) {
+    let vendor = survey.topology.cpu.vendor.as_deref().unwrap_or("");
+    let third = survey.cpus.len() >= 3;
+    let mut reasons = BTreeMap::new();
+    let states =
+        [LineState::Modified, LineState::Exclusive, LineState::Shared, LineState::Owned, LineState::Forward]
+            .into_iter()
+            .filter(|state| {
+                let why = match state {
+                    LineState::Owned if !matches!(vendor, "AuthenticAMD" | "HygonGenuine") => {
+                        Some("only AMD's protocol has the state")
+                    }
+                    LineState::Forward if vendor != "GenuineIntel" => {
+                        Some("only Intel's protocol has the state")
+                    }
+                    LineState::Shared | LineState::Owned | LineState::Forward if !third => {
+                        Some("takes a third CPU to share the lines with")
+                    }
+                    _ => None,
+                };
+                if let Some(why) = why {
+                    reasons.insert(format!("reads of state {state:?}"), why.to_owned());
+                }
+                why.is_none()
+            })
+            .collect();
+    (states, reasons)
+}
+
+/// Sizes from 16 KiB by fours to one that no claimed cache holds, as far as memory goes.
+fn sizes(survey: &Survey<'_>) -> Vec<u64> {
+    let cache = survey.topology.caches.iter().map(|cache| cache.size_bytes).max().unwrap_or(0);
+    let beyond = (2 * cache).clamp(SMALLEST, LARGEST).min(free_memory() / 8);
+    let largest = if survey.options.quick { beyond.min(4 << 20) } else { beyond };
+    let mut sizes: Vec<u64> = std::iter::successors(Some(SMALLEST), |bytes| Some(bytes * 4))
+        .take_while(|bytes| bytes * 2 <= largest.max(2 * SMALLEST))
+        .collect();
+    let largest = largest / LINE as u64 * LINE as u64;
+    if sizes.last().is_some_and(|&last| last < largest) {
+        sizes.push(largest);
+    }
+    if survey.options.quick {
+        let last = sizes.len() - 1;
+        sizes = sizes
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| at % 2 == 0 || *at == last)
+            .map(|(_, b)| b)
+            .collect();
+    }
+    sizes
+}
+
+fn free_memory() -> u64 {
+    // SAFETY: no pointers.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_AVPHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    pages.max(0) as u64 * size.max(0) as u64
+}
+
+/// The nearest pair of each claimed class, both ways, and each of their readers with itself.
+fn roles(survey: &Survey<'_>) -> Vec<Roles> {
+    let mut classes = BTreeSet::new();
+    let pairs: Vec<_> = survey
+        .shared
+        .iter()
+        .filter(|shared| classes.insert(shared.claimed.clone()))
+        .map(|s| s.pair)
+        .collect();
+    let third = |reader, owner| (0..survey.cpus.len()).find(|&cpu| cpu != reader && cpu != owner);
+    let local = |cpu| Roles { reader: cpu, owner: cpu, third: third(cpu, cpu) };
+    let readers: BTreeSet<_> = pairs.iter().map(|pair| pair.0).collect();
+    let across = pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
+    readers
+        .into_iter()
+        .map(local)
+        .chain(across.map(|(reader, owner)| Roles { reader, owner, third: third(reader, owner) }))
+        .collect()
+}
+
+#[allow(clippy::too_many_arguments)]
+fn measure_size(
+    survey: &mut Survey<'_>,
+    roles: Roles,
+    home: Home,
+    bytes: u64,
+    states: &[LineState],
+    ring: &mut Ring,
+    reads: &mut Vec<StateRead>,
+    not_available: &mut BTreeMap<String, String>,
+) {
+    let (reader, owner) = (survey.cpus[roles.reader], survey.cpus[roles.owner]);
+    let toucher = if home == Home::A { reader } else { owner };
+    let seed = survey.random.u64(..);
+    let link: Job<'_, ()> = Box::new(|| ring.link(bytes, &mut fastrand::Rng::with_seed(seed)));
+    let linked = survey.workers.run(vec![(toucher, link)]);
+    survey.take_note(&[toucher], linked);
+    let repeats = match (survey.options.quick, bytes) {
+        (true, _) => 3,
+        (false, ..0x200_0000) => 9,
+        (false, _) => 3,
+    };
+    for &state in states {
+        let known = |read: &StateRead| {
+            (read.reader, read.owner, read.state, read.bytes, read.home)
+                == (reader, owner, state, bytes, home)
+        };
+        if reads.iter().any(known) || survey.must_end() {
+            continue;
+        }
+        let passes = measure_state(survey, roles, state, ring, repeats);
+        match statistics::estimate(&passes) {
+            Some(ns) => reads.push(StateRead { reader, owner, state, bytes, home, ns }),
+            None => {
+                let what = format!("read by {reader} of {owner}'s {state:?} lines");
+                not_available.insert(what, "the CPUs never came together".into());
+            }
+        }
+    }
+}
+
+/// One figure per window of the ring and repetition.
+fn measure_state(
+    survey: &mut Survey<'_>,
+    roles: Roles,
+    state: LineState,
+    ring: &Ring,
+    repeats: u32,
+) -> Vec<Vec<f64>> {
+    let clock = Clock::get();
+    let (with_reader, with_third) = (Meeting::new(), Meeting::new());
+    let shares = matches!(state, LineState::Shared | LineState::Owned | LineState::Forward);
+    let meet = |meeting: &Meeting, side| meeting.meet(side, ABSENCE + Duration::from_secs(1));
+    let prepare = || -> Result<(), Absent> {
+        match state {
+            LineState::Modified | LineState::Owned => ring.write(),
+            LineState::Exclusive | LineState::Shared => {
+                ring.flush();
+                ring.load();
+            }
+            LineState::Forward => ring.flush(),
+        }
+        if shares {
+            meet(&with_third, Side::Leader)?;
+            meet(&with_third, Side::Leader)?;
+        }
+        if state == LineState::Forward {
+            ring.load();
+        }
+        Ok(())
+    };
+    let mut jobs: Vec<(u32, Job<'_, Vec<Vec<f64>>>)> = Vec::new();
+    if roles.reader == roles.owner {
+        let alone = || (0..repeats).map_while(|_| prepare().ok().map(|()| ring.chase(&clock))).collect();
+        jobs.push((survey.cpus[roles.reader], Box::new(alone)));
+    } else {
+        let read = || {
+            let one = |_| {
+                meet(&with_reader, Side::Follower).ok()?;
+                let times = ring.chase(&clock);
+                meet(&with_reader, Side::Follower).ok()?;
+                Some(times)
+            };
+            (0..repeats).map_while(one).collect()
+        };
+        let own = || {
+            for _ in 0..repeats {
+                let met = prepare().and_then(|()| meet(&with_reader, Side::Leader));
+                if met.and_then(|()| meet(&with_reader, Side::Leader)).is_err() {
+                    break;
+                }
+            }
+            Vec::new()
+        };
+        jobs.push((survey.cpus[roles.reader], Box::new(read)));
+        jobs.push((survey.cpus[roles.owner], Box::new(own)));
+    }
+    if let Some(third) = roles.third.filter(|_| shares) {
+        let share = || {
+            for _ in 0..repeats {
+                if meet(&with_third, Side::Follower).is_err() {
+                    break;
+                }
+                ring.load();
+                if meet(&with_third, Side::Follower).is_err() {
+                    break;
+                }
+            }
+            Vec::new()
+        };
+        jobs.push((survey.cpus[third], Box::new(share)));
+    }
+    let cpus: Vec<u32> = jobs.iter().map(|(cpu, _)| *cpu).collect();
+    let results = survey.workers.run(jobs);
+    survey.take_note(&cpus, results).swap_remove(0).unwrap_or_default()
+}
+
+/// How the buffers lie, for the method's parameters.
+pub(super) fn layout() -> String {
+    format!(
+        "one line of {LINE} bytes every {STRIDE}; from 2 MiB huge pages are asked for, below they are small"
+    )
+}

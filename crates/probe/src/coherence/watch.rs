@@ -1,0 +1,97 @@
+//! One pair over a while: when it jumps, and between which values.
+
+use std::time::{Duration, Instant};
+
+use coho_profile::{PairMethod, Timeline, TimelineSample};
+
+use super::Progress;
+use super::arena::Arena;
+use super::run::Effort;
+use super::visit::{Kind, Outcome, Task, Visit, settle};
+use crate::workers::Workers;
+use crate::{Error, statistics, stop};
+
+/// Time between the starts of two samples.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Measures a pair about twenty times a second for as long as said, or until a stop. Between samples the CPUs are
+/// free.
+///
+/// # Errors
+/// If the two are the same CPU, one of them cannot be used or is lost, or they never ran at the same time.
+pub fn watch(
+    (a, b): (u32, u32),
+    method: PairMethod,
+    duration: Duration,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Timeline, Error> {
+    if a == b {
+        return Err(Error::other(format!("a pair takes two CPUs, not {a} twice")));
+    }
+    let workers = Workers::start(&[a, b])?;
+    let arena = Arena::map()?;
+    let effort = Effort::new(8, 16, 0.05);
+    let start = Instant::now();
+    let mut samples = Vec::new();
+    let mut rounds = 0;
+    while start.elapsed() < duration && !stop::requested() {
+        let at = start.elapsed();
+        let outcome =
+            sample(&workers, (a, b), &Task { kind: Kind::Time(method), arena: &arena, rounds }, &effort)?;
+        if let Some(ns) = statistics::estimate(&[outcome.samples]) {
+            rounds = outcome.rounds;
+            samples.push(TimelineSample { at_s: at.as_secs_f64(), ns: ns.median });
+        }
+        let total = duration.as_millis() as u64;
+        let left = duration.saturating_sub(start.elapsed());
+        progress(Progress { phase: "watch", done: total - left.as_millis() as u64, total, left: Some(left) });
+        std::thread::sleep((at + INTERVAL).saturating_sub(start.elapsed()).min(left));
+    }
+    timeline((a, b), method, samples)
+}
+
+fn sample(workers: &Workers, (a, b): (u32, u32), task: &Task<'_>, effort: &Effort) -> Result<Outcome, Error> {
+    let visit = Visit::new(vec![*task], *effort);
+    let parts = workers.run([a, b].into_iter().zip(visit.jobs()).collect());
+    let parts: Vec<_> =
+        parts.into_iter().map(|part| part.map(|done| Some(done.value))).collect::<Result<_, _>>()?;
+    Ok(settle(&parts).pop().unwrap_or_default())
+}
+
+fn timeline((a, b): (u32, u32), method: PairMethod, samples: Vec<TimelineSample>) -> Result<Timeline, Error> {
+    let series: Vec<f64> = samples.iter().map(|sample| sample.ns).collect();
+    let Some(estimate) = statistics::estimate(std::slice::from_ref(&series)) else {
+        return Err(Error::other(format!("CPUs {a} and {b} never ran at the same time")));
+    };
+    let change_points_s =
+        statistics::change_points(&series).into_iter().map(|index| samples[index].at_s).collect();
+    Ok(Timeline { a, b, method, samples, change_points_s, modes: estimate.modes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pin;
+
+    #[test]
+    fn a_jump_stands_in_the_timeline() {
+        let sample = |i: u32| TimelineSample {
+            at_s: f64::from(i) * 0.05,
+            ns: if i < 60 { 25.0 } else { 100.0 } + f64::from(i % 7) * 0.1,
+        };
+        let timeline = timeline((0, 1), PairMethod::Turn, (0..100).map(sample).collect()).unwrap();
+        assert_eq!(timeline.change_points_s, [3.0]);
+        assert_eq!(timeline.modes.len(), 2);
+        assert!((timeline.modes[0].value - 25.3).abs() < 0.1);
+    }
+
+    #[test]
+    fn watches_for_as_long_as_said() {
+        let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+        assert!(watch((cpus[0], cpus[0]), PairMethod::Turn, Duration::ZERO, &mut |_| ()).is_err());
+        let [a, b] = cpus[..] else { return eprintln!("skipped: only one CPU") };
+        let watched = watch((a, b), PairMethod::Turn, Duration::from_millis(400), &mut |_| ()).unwrap();
+        assert!(!watched.samples.is_empty());
+        assert!(watched.samples.is_sorted_by(|one, next| one.at_s < next.at_s));
+    }
+}

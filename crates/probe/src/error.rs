@@ -1,0 +1,38 @@
+//! Why an experiment could not be run.
+
+use std::fmt;
+
+/// What failed, where and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// A CPU that cannot be used.
+    Cpu {
+        /// The CPU.
+        cpu: u32,
+        /// Why not.
+        why: String,
+    },
+    /// Anything else.
+    Other(String),
+}
+
+impl Error {
+    pub(crate) fn cpu(cpu: u32, why: impl Into<String>) -> Self {
+        Self::Cpu { cpu, why: why.into() }
+    }
+
+    pub(crate) fn other(message: impl Into<String>) -> Self {
+        Self::Other(message.into())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu { cpu, why } => write!(f, "CPU {cpu} cannot be used: {why}"),
+            Self::Other(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

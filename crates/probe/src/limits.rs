@@ -1,0 +1,136 @@
+//! What is taken away from a measurement: quotas, involuntary switches and stolen time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use coho_topology::CpuSet;
+
+/// Involuntary context switches of the calling thread since it began.
+pub fn involuntary_switches() -> u64 {
+    // SAFETY: a zeroed rusage is valid and the kernel fills it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage
+    };
+    usage.ru_nivcsw.max(0) as u64
+}
+
+/// Time that the hypervisor took away from these CPUs since boot, in seconds; `None` if the kernel does not tell.
+pub fn steal_s(cpus: &CpuSet) -> Option<f64> {
+    // SAFETY: no pointers.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    steal_ticks(&stat, cpus).map(|ticks| ticks as f64 / per_second.max(1) as f64)
+}
+
+fn steal_ticks(stat: &str, cpus: &CpuSet) -> Option<u64> {
+    let mut total = None;
+    for line in stat.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let Some(Ok(cpu)) = fields.next().and_then(|name| name.strip_prefix("cpu")).map(str::parse) else {
+            continue;
+        };
+        if cpus.contains(cpu) {
+            // user nice system idle iowait irq softirq steal
+            let steal: u64 = fields.nth(7)?.parse().ok()?;
+            *total.get_or_insert(0) += steal;
+        }
+    }
+    total
+}
+
+/// The limits that control groups set: `cpu quota` in CPUs, `cpuset`, `memory`; only those that are set.
+pub fn control_groups() -> BTreeMap<String, String> {
+    let mut limits = BTreeMap::new();
+    let Ok(groups) = fs::read_to_string("/proc/self/cgroup") else { return limits };
+    if let Some(cpus) = quota_cpus(&groups, Path::new("/sys/fs/cgroup")) {
+        limits.insert("cpu quota".into(), format!("{cpus} CPUs"));
+    }
+    for (name, controller, files) in [
+        ("cpuset", "cpuset", ["cpuset.cpus.effective", "cpuset.cpus"]),
+        ("memory", "memory", ["memory.max", "memory.limit_in_bytes"]),
+    ] {
+        let found = ancestors(&groups, Path::new("/sys/fs/cgroup"), controller)
+            .flat_map(|folder| files.map(|file| folder.join(file)))
+            .filter_map(|file| fs::read_to_string(file).ok())
+            .map(|text| text.trim().to_owned())
+            // An unset v1 memory limit is a huge number of whole pages.
+            .find(|text| {
+                !text.is_empty() && text != "max" && text.parse::<u64>().map_or(true, |n| n < 1 << 60)
+            });
+        if let Some(value) = found {
+            let unit = if name == "memory" { " bytes" } else { "" };
+            limits.insert(name.into(), format!("{value}{unit}"));
+        }
+    }
+    limits
+}
+
+/// The CPU time that the control groups allow, in CPUs: the least of all levels; `None` where there is no quota.
+pub fn cpu_quota() -> Option<f64> {
+    quota_cpus(&fs::read_to_string("/proc/self/cgroup").ok()?, Path::new("/sys/fs/cgroup"))
+}
+
+fn quota_cpus(groups: &str, root: &Path) -> Option<f64> {
+    let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<f64>().ok();
+    ancestors(groups, root, "cpu")
+        .filter_map(|folder| {
+            let v2 = fs::read_to_string(folder.join("cpu.max")).ok().and_then(|text| {
+                let (quota, period) = text.trim().split_once(' ')?;
+                Some((quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?))
+            });
+            let (quota, period) = v2.or_else(|| {
+                Some((number(folder.join("cpu.cfs_quota_us"))?, number(folder.join("cpu.cfs_period_us"))?))
+            })?;
+            (quota > 0.0 && period > 0.0).then_some(quota / period)
+        })
+        .min_by(f64::total_cmp)
+}
+
+/// The folders of the process's group and of those above it, for a controller, in both versions.
+fn ancestors<'a>(groups: &'a str, root: &'a Path, controller: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
+    groups.lines().flat_map(move |line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next().unwrap_or(""), parts.next().unwrap_or("/"));
+        let mount = if controllers.is_empty() {
+            Some(root.to_path_buf())
+        } else {
+            controllers.split(',').any(|name| name == controller).then(|| root.join(controllers))
+        };
+        let path = PathBuf::from(path.trim_start_matches('/'));
+        mount
+            .into_iter()
+            .flat_map(move |mount| path.ancestors().map(|below| mount.join(below)).collect::<Vec<_>>())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_steal_of_the_cpus_asked_for() {
+        let stat =
+            "cpu  9 9 9 9 9 9 9 100 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu1 1 2 3 4 5 6 7 30 0 0\nintr 5\n";
+        assert_eq!(steal_ticks(stat, &CpuSet::from_iter([0])), Some(8));
+        assert_eq!(steal_ticks(stat, &CpuSet::up_to(2)), Some(38));
+        assert_eq!(steal_ticks("cpu0 1 2\n", &CpuSet::up_to(1)), None);
+    }
+
+    #[test]
+    fn takes_the_tightest_quota_of_both_versions() {
+        let root = std::env::temp_dir().join(format!("coho-quota-{}", std::process::id()));
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir_all(root.join("cpu,cpuacct/c")).unwrap();
+        fs::write(root.join("a/cpu.max"), "150000 100000\n").unwrap();
+        fs::write(root.join("a/b/cpu.max"), "max 100000\n").unwrap();
+        assert_eq!(quota_cpus("0::/a/b\n", &root), Some(1.5));
+        fs::write(root.join("cpu,cpuacct/c/cpu.cfs_quota_us"), "50000\n").unwrap();
+        fs::write(root.join("cpu,cpuacct/c/cpu.cfs_period_us"), "100000\n").unwrap();
+        assert_eq!(quota_cpus("4:cpu,cpuacct:/c\n0::/a/b\n", &root), Some(0.5));
+        assert_eq!(quota_cpus("4:memory:/c\n", &root), None);
+        fs::remove_dir_all(root).unwrap();
+    }
+}

@@ -1,0 +1,161 @@
+//! Figures from batches: medians with intervals that assume no distribution, modes and change points.
+
+mod change;
+mod modes;
+
+use coho_profile::Estimate;
+
+pub use change::change_points;
+pub use modes::modes;
+
+/// Relative difference below which passes never count as disagreeing: caches, turbo and the address of a line move
+/// figures by as much.
+pub const PASS_FLOOR: f64 = 0.10;
+
+/// Median of sorted samples; `NaN` of none.
+pub fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[middle],
+        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+    }
+}
+
+/// The median's interval of at least 95 % confidence by order statistics (binomial with p = 1/2): it holds for every
+/// distribution of independent samples. Fewer than six samples give no such interval; it is then their whole range.
+pub fn interval(sorted: &[f64]) -> (f64, f64) {
+    let n = sorted.len();
+    if n == 0 {
+        return (f64::NAN, f64::NAN);
+    }
+    let rank = lower_rank(n as u64) as usize;
+    (sorted[rank], sorted[n - 1 - rank])
+}
+
+/// The largest r such that P(fewer than r + 1 of n coins show heads) is at most 2.5 %, counted from 0.
+fn lower_rank(n: u64) -> u64 {
+    if n > 200 {
+        // Normal approximation of the binomial, rounded outwards.
+        return ((n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as u64).saturating_sub(1);
+    }
+    let mut term = 0.5f64.powi(n as i32);
+    let mut below = 0.0;
+    for rank in 0..n / 2 {
+        below += term;
+        if below > 0.025 {
+            return rank.saturating_sub(1);
+        }
+        term *= (n - rank) as f64 / (rank + 1) as f64;
+    }
+    (n / 2).saturating_sub(1)
+}
+
+/// An estimate from the samples of several passes; `None` without a finite sample.
+///
+/// The interval covers that of all samples together and that of the passes' medians, since samples of one pass are
+/// not independent. It is stable if the samples show one mode and the passes' own intervals, widened by
+/// [`PASS_FLOOR`], have a value in common.
+///
+/// ```
+/// let figure = coho_probe::statistics::estimate(&[vec![10.0, 10.1, 10.2], vec![10.1, 10.1, 10.3]]).unwrap();
+/// assert_eq!(figure.median, 10.1);
+/// assert!(figure.stable);
+/// ```
+pub fn estimate(passes: &[Vec<f64>]) -> Option<Estimate> {
+    let passes: Vec<Vec<f64>> =
+        passes.iter().map(|pass| sorted(pass)).filter(|pass| !pass.is_empty()).collect();
+    let all = sorted(&passes.concat());
+    let min = *all.first()?;
+    let median = self::median(&all);
+    let (mut low, mut high) = interval(&all);
+    if passes.len() > 1 {
+        let medians = sorted(&passes.iter().map(|pass| self::median(pass)).collect::<Vec<_>>());
+        let of_passes = interval(&medians);
+        (low, high) = (low.min(of_passes.0), high.max(of_passes.1));
+    }
+    let modes = modes(&all);
+    let intervals = passes.iter().map(|pass| interval(pass));
+    let (most_low, least_high) = intervals
+        .fold((f64::NEG_INFINITY, f64::INFINITY), |(low, high), pass| (low.max(pass.0), high.min(pass.1)));
+    let agree = most_low <= least_high + PASS_FLOOR * median.abs();
+    Some(Estimate { median, low, high, min, n: all.len() as u64, stable: agree && modes.len() == 1, modes })
+}
+
+fn sorted(samples: &[f64]) -> Vec<f64> {
+    let mut samples: Vec<_> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
+    samples.sort_by(f64::total_cmp);
+    samples
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ranks_are_those_of_the_tables() {
+        // Conover, Practical Nonparametric Statistics, table A3 (p = 0.5, two-sided 95 %), counted from 0.
+        for (n, rank) in [(5, 0), (6, 0), (8, 0), (9, 1), (11, 1), (15, 3), (20, 5), (100, 39)] {
+            assert_eq!(lower_rank(n), rank, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn the_interval_covers_the_median_as_often_as_it_says() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for n in [11, 44, 300] {
+            let covered = (0..2000)
+                .filter(|_| {
+                    // Heavy one-sided tail; its median is ln 2.
+                    let samples: Vec<_> = (0..n).map(|_| -(1.0 - random.f64()).ln()).collect();
+                    let (low, high) = interval(&sorted(&samples));
+                    (low..=high).contains(&std::f64::consts::LN_2)
+                })
+                .count();
+            assert!(covered >= 1880, "{covered} of 2000 with n = {n}");
+        }
+    }
+
+    #[test]
+    fn passes_that_disagree_are_unstable() {
+        let near: Vec<f64> = (0..20).map(|i| 50.0 + f64::from(i) * 0.05).collect();
+        let shifted: Vec<f64> = near.iter().map(|x| x * 1.15).collect();
+        assert!(estimate(&[near.clone(), near.clone()]).unwrap().stable);
+        let both = estimate(&[near.clone(), shifted]).unwrap();
+        assert!(!both.stable && both.low < 51.0 && both.high > 57.0);
+        assert_eq!(estimate(&[vec![], vec![f64::NAN]]), None);
+    }
+
+    #[test]
+    fn a_preempted_batch_moves_nothing() {
+        let mut samples = vec![25.0; 30];
+        samples.extend([4000.0, 90_000.0]);
+        let figure = estimate(&[samples]).unwrap();
+        assert_eq!((figure.median, figure.high), (25.0, 25.0));
+    }
+
+    proptest! {
+        #[test]
+        fn estimates_are_ordered(passes in prop::collection::vec(prop::collection::vec(0.1f64..1e6, 0..40), 0..6)) {
+            match estimate(&passes) {
+                None => prop_assert!(passes.iter().all(Vec::is_empty)),
+                Some(figure) => {
+                    prop_assert!(figure.min <= figure.low && figure.low <= figure.median && figure.median <= figure.high);
+                    prop_assert_eq!(figure.n as usize, passes.iter().map(Vec::len).sum::<usize>());
+                    let shares: f64 = figure.modes.iter().map(|mode| mode.share).sum();
+                    prop_assert!((shares - 1.0).abs() < 1e-9);
+                }
+            }
+        }
+
+        #[test]
+        fn estimates_scale(pass in prop::collection::vec(1.0f64..100.0, 1..60), by in 0.1f64..1000.0) {
+            let one = estimate(std::slice::from_ref(&pass)).unwrap();
+            let scaled = estimate(&[pass.iter().map(|x| x * by).collect()]).unwrap();
+            prop_assert!((scaled.median / one.median / by - 1.0).abs() < 1e-9);
+            prop_assert_eq!(scaled.modes.len(), one.modes.len());
+        }
+    }
+}

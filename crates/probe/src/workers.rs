@@ -1,0 +1,243 @@
+//! Threads that are pinned once and then handed work: a thread pair per measurement would cost more than the
+//! measurement.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::{Error, limits, pin};
+
+/// How long a worker spins for its next job before it sleeps.
+const BRIEF: Duration = Duration::from_micros(20);
+
+/// A job for the worker on a CPU.
+pub type Job<'env, T> = Box<dyn FnOnce() -> T + Send + 'env>;
+
+type Erased = Box<dyn FnOnce() + Send>;
+
+/// One pinned thread on each of some CPUs.
+///
+/// ```
+/// use coho_probe::{pin, workers::Workers};
+/// let cpu = pin::allowed()?.first().expect("a CPU to run on");
+/// let workers = Workers::start(&[cpu])?;
+/// let done = workers.run(vec![(cpu, Box::new(pin::current))]);
+/// assert_eq!(done[0].as_ref().unwrap().value, Some(cpu));
+/// # Ok::<(), coho_probe::Error>(())
+/// ```
+pub struct Workers {
+    threads: BTreeMap<u32, Worker>,
+}
+
+struct Worker {
+    jobs: Option<Sender<Erased>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a job returned, and what befell its thread meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done<T> {
+    /// What the job returned.
+    pub value: T,
+    /// Involuntary context switches of the thread during the job.
+    pub involuntary_switches: u64,
+}
+
+impl Workers {
+    /// Starts and pins a thread on each CPU.
+    ///
+    /// # Errors
+    /// [`Error::Cpu`] naming the first CPU that a thread cannot be pinned to, and why.
+    pub fn start(cpus: &[u32]) -> Result<Self, Error> {
+        let mut threads = BTreeMap::new();
+        let (pinned, pins) = channel();
+        for &cpu in cpus {
+            if threads.contains_key(&cpu) {
+                continue;
+            }
+            let (jobs, mailbox) = channel();
+            let pinned = pinned.clone();
+            let thread = std::thread::Builder::new()
+                .name(format!("coho cpu {cpu}"))
+                .spawn(move || {
+                    let pin = pin::to(cpu);
+                    let usable = pin.is_ok();
+                    // The starter waits for every pin.
+                    let _ = pinned.send(pin);
+                    drop(pinned);
+                    if usable {
+                        work(&mailbox);
+                    }
+                })
+                .map_err(|error| Error::cpu(cpu, format!("no thread for it: {error}")))?;
+            threads.insert(cpu, Worker { jobs: Some(jobs), thread: Some(thread) });
+        }
+        drop(pinned);
+        let workers = Self { threads };
+        let mut failures: Vec<_> = pins.iter().filter_map(Result::err).collect();
+        failures.sort_by_key(|error| match error {
+            Error::Cpu { cpu, .. } => *cpu,
+            Error::Other(_) => u32::MAX,
+        });
+        failures.into_iter().next().map_or(Ok(workers), Err)
+    }
+
+    /// The CPUs that have a worker.
+    pub fn cpus(&self) -> Vec<u32> {
+        self.threads.keys().copied().collect()
+    }
+
+    /// Runs jobs at the same time, each on its CPU's worker, and waits for all. Several jobs for one CPU run in order.
+    ///
+    /// A result is an error where no worker has that CPU, or where it was not on its CPU before or after the job.
+    ///
+    /// # Panics
+    /// With a job's own panic, after all jobs have ended.
+    pub fn run<'env, T: Send + 'env>(&self, jobs: Vec<(u32, Job<'env, T>)>) -> Vec<Result<Done<T>, Error>> {
+        type Outcome<T> = Result<Result<Done<T>, Error>, Box<dyn Any + Send>>;
+        let (outcome, outcomes) = channel::<(usize, Outcome<T>)>();
+        let mut results: Vec<Option<Result<Done<T>, Error>>> = Vec::new();
+        let mut under_way = 0;
+        for (index, (cpu, job)) in jobs.into_iter().enumerate() {
+            results.push(None);
+            let outcome = outcome.clone();
+            let erased: Box<dyn FnOnce() + Send + 'env> = Box::new(move || {
+                let result = catch_unwind(AssertUnwindSafe(|| watched(cpu, job)));
+                // `run` waits for as many outcomes as it has handed out jobs.
+                let _ = outcome.send((index, result));
+            });
+            // SAFETY: only the lifetime changes. `run` does not return before each job that was handed out has sent
+            // its outcome, which is the last thing that it does with what it borrows; a job that could not be
+            // handed out is dropped at once, and workers outlive `run` as it borrows them.
+            let erased: Erased = unsafe { std::mem::transmute(erased) };
+            let sent =
+                self.threads.get(&cpu).and_then(|worker| worker.jobs.as_ref()).map(|jobs| jobs.send(erased));
+            match sent {
+                Some(Ok(())) => under_way += 1,
+                Some(Err(_)) | None => results[index] = Some(Err(Error::cpu(cpu, "no worker runs on it"))),
+            }
+        }
+        drop(outcome);
+        let mut panicked = None;
+        for _ in 0..under_way {
+            let (index, result) = outcomes.recv().expect("each job under way sends its outcome");
+            match result {
+                Ok(result) => results[index] = Some(result),
+                Err(panic) => panicked = Some(panic),
+            }
+        }
+        if let Some(panic) = panicked {
+            resume_unwind(panic);
+        }
+        results.into_iter().map(|result| result.expect("every job has an outcome")).collect()
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for worker in self.threads.values_mut() {
+            worker.jobs = None;
+        }
+        for worker in self.threads.values_mut() {
+            if let Some(thread) = worker.thread.take() {
+                // Jobs catch their panics.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+fn work(mailbox: &Receiver<Erased>) {
+    while let Some(job) = next(mailbox) {
+        job();
+    }
+}
+
+fn next(mailbox: &Receiver<Erased>) -> Option<Erased> {
+    let start = Instant::now();
+    while start.elapsed() < BRIEF {
+        match mailbox.try_recv() {
+            Ok(job) => return Some(job),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    mailbox.recv().ok()
+}
+
+fn watched<T>(cpu: u32, job: Job<'_, T>) -> Result<Done<T>, Error> {
+    pin::verify(cpu)?;
+    let before = limits::involuntary_switches();
+    let value = job();
+    let involuntary_switches = limits::involuntary_switches() - before;
+    pin::verify(cpu)?;
+    Ok(Done { value, involuntary_switches })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    fn cpus() -> Vec<u32> {
+        pin::allowed().unwrap().iter().take(4).collect()
+    }
+
+    #[test]
+    fn runs_borrowing_jobs_on_their_cpus() {
+        let workers = Workers::start(&cpus()).unwrap();
+        let sum = AtomicU64::new(0);
+        for _ in 0..200 {
+            let jobs = workers
+                .cpus()
+                .into_iter()
+                .map(|cpu| {
+                    let job: Job<'_, Option<u32>> = Box::new(|| {
+                        sum.fetch_add(1, Ordering::Relaxed);
+                        pin::current()
+                    });
+                    (cpu, job)
+                })
+                .collect();
+            for (cpu, done) in workers.cpus().into_iter().zip(workers.run(jobs)) {
+                assert_eq!(done.unwrap().value, Some(cpu));
+            }
+        }
+        assert_eq!(sum.into_inner(), 200 * workers.cpus().len() as u64);
+    }
+
+    #[test]
+    fn names_a_cpu_without_a_worker() {
+        let workers = Workers::start(&cpus()).unwrap();
+        let result = workers.run(vec![(60_000, Box::new(|| ()) as Job<'_, ()>)]);
+        assert!(result[0].as_ref().unwrap_err().to_string().contains("CPU 60000"));
+        let error = Workers::start(&[cpus()[0], 60_000]).err().expect("no such CPU");
+        assert!(error.to_string().contains("CPU 60000"), "{error}");
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_the_worker_lives_on() {
+        let workers = Workers::start(&cpus()[..1]).unwrap();
+        let cpu = cpus()[0];
+        let panicking: Vec<(u32, Job<'_, ()>)> = vec![(cpu, Box::new(|| panic!("on purpose")))];
+        assert!(catch_unwind(AssertUnwindSafe(|| workers.run(panicking))).is_err());
+        let job: Job<'_, u8> = Box::new(|| 7);
+        assert_eq!(workers.run(vec![(cpu, job)])[0].as_ref().unwrap().value, 7);
+    }
+
+    #[test]
+    fn a_worker_that_lost_its_pin_is_named() {
+        let Some(&[first, second]) = cpus().get(..2).map(|two| <&[u32; 2]>::try_from(two).unwrap()) else {
+            return eprintln!("skipped: only one CPU");
+        };
+        let workers = Workers::start(&[first]).unwrap();
+        let elsewhere = coho_topology::CpuSet::from_iter([second]);
+        let job: Job<'_, ()> = Box::new(|| pin::confine(&elsewhere).unwrap());
+        let error = workers.run(vec![(first, job)]).remove(0).unwrap_err();
+        assert!(matches!(error, Error::Cpu { cpu, .. } if cpu == first), "{error}");
+    }
+}

@@ -1,0 +1,133 @@
+//! The coherence experiment as a whole, on the machine at hand.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use coho_probe::coherence::{Options, Pairs, measure};
+use coho_probe::pin;
+use coho_profile::{Home, LineState, PairMethod};
+use coho_topology::{Cache, CacheKind, Pu, Topology, Unit};
+
+/// One experiment at a time: they use the same CPUs.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn cpus() -> Vec<u32> {
+    pin::allowed().unwrap().iter().take(4).collect()
+}
+
+/// A machine of one package with one L3.
+fn topology() -> Topology {
+    let cpus: coho_topology::CpuSet = cpus().into_iter().collect();
+    let cache = Cache {
+        level: 3,
+        kind: CacheKind::Unified,
+        size_bytes: 1 << 20,
+        line_bytes: Some(64),
+        ways: None,
+        cpus: cpus.clone(),
+    };
+    let mut topology = Topology {
+        pus: cpus.iter().map(|os| Pu { os, ..Pu::default() }).collect(),
+        cores: cpus.iter().map(|os| Unit { id: None, cpus: [os].into_iter().collect() }).collect(),
+        packages: vec![Unit { id: Some(0), cpus }],
+        caches: vec![cache],
+        ..Topology::default()
+    };
+    topology.finish();
+    topology
+}
+
+fn quick() -> Options {
+    Options { cpus: cpus(), ..Options::quick() }
+}
+
+#[test]
+fn a_quick_survey_has_every_pair_method_and_home() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let n = cpus().len();
+    if n < 2 {
+        return eprintln!("skipped: only one CPU");
+    }
+    let mut calls = 0;
+    let coherence = measure(&quick(), &topology(), &mut |progress| {
+        assert!(progress.done <= progress.total);
+        calls += 1;
+    })
+    .unwrap();
+    assert!(calls > 0);
+    assert_eq!(coherence.pairs.len(), n * (n - 1) / 2 * 3 * 2, "{:?}", coherence.method.not_available);
+    assert_eq!(coherence.singles.len(), n);
+    for pair in &coherence.pairs {
+        assert!(pair.a < pair.b && pair.ns.low <= pair.ns.median && pair.ns.median <= pair.ns.high);
+        assert_eq!(pair.claimed.as_deref(), Some("L3"));
+        let changes = pair.ownership_changes_per_op.as_ref().map(|changes| changes.median);
+        assert_eq!(changes.is_some(), pair.method == PairMethod::FreeRunning);
+        assert!(changes.is_none_or(|changes| (0.0..=1.01).contains(&changes)));
+    }
+    for method in [PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning] {
+        assert!(coherence.coherence_times.iter().any(|time| time.method == method && time.class == "on-die"));
+    }
+    assert!(coherence.coherence_times.iter().all(|time| time.baseline == "locked single CPU"));
+    for state in [LineState::Modified, LineState::Exclusive] {
+        assert!(coherence.reads.iter().any(|read| read.state == state && read.reader != read.owner));
+        assert!(coherence.reads.iter().any(|read| read.state == state && read.reader == read.owner));
+    }
+    assert!(coherence.method.not_available.contains_key("reads of state Owned"));
+}
+
+#[test]
+fn resuming_keeps_stable_figures_and_measures_the_others() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if cpus().len() < 2 {
+        return eprintln!("skipped: only one CPU");
+    }
+    let options = Options { reads: false, passes: 1, extra_passes: 0, ..quick() };
+    let mut earlier = measure(&options, &topology(), &mut |_| ()).unwrap();
+    for (index, pair) in earlier.pairs.iter_mut().enumerate() {
+        pair.ns.median = 1e9;
+        pair.ns.stable = index % 2 == 0;
+    }
+    let resumed = Options { resume: Some(earlier.clone()), ..options };
+    let coherence = measure(&resumed, &topology(), &mut |_| ()).unwrap();
+    assert_eq!(coherence.pairs.len(), earlier.pairs.len());
+    for (index, pair) in coherence.pairs.iter().enumerate() {
+        assert_eq!(pair.ns.median == 1e9, index % 2 == 0);
+    }
+}
+
+#[test]
+fn a_time_limit_keeps_what_is_done() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if cpus().len() < 2 {
+        return eprintln!("skipped: only one CPU");
+    }
+    let options = Options { passes: 1 << 40, time_limit: Some(Duration::from_millis(300)), ..quick() };
+    let start = Instant::now();
+    let coherence = measure(&options, &topology(), &mut |_| ()).unwrap();
+    assert!(coherence.method.interrupted);
+    assert!(start.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn what_cannot_be_is_an_error_or_a_reason() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let error = |options: Options| measure(&options, &topology(), &mut |_| ()).unwrap_err().to_string();
+    assert!(error(Options { cpus: vec![0], ..quick() }).contains("two CPUs"));
+    assert!(error(Options { cpus: vec![cpus()[0], 60_000], ..quick() }).contains("CPU 60000"));
+    assert!(error(Options { methods: vec![], ..quick() }).contains("no method"));
+    if cpus().len() < 2 {
+        return eprintln!("skipped: only one CPU");
+    }
+    let options = Options {
+        homes: vec![Home::A, Home::Third],
+        methods: vec![PairMethod::Turn],
+        pairs: Pairs::Audit,
+        passes: 1,
+        extra_passes: 0,
+        reads: false,
+        ..quick()
+    };
+    let coherence = measure(&options, &topology(), &mut |_| ()).unwrap();
+    assert!(coherence.pairs.iter().all(|pair| pair.home == Home::A));
+    assert!(coherence.method.not_available.contains_key("home third"));
+}
