@@ -1,0 +1,3 @@
+//! Charts as SVG, for papers and pages.
+
+pub mod lines;
