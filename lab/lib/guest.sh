@@ -53,5 +53,5 @@ boot() {
 # Without its self-tests, watchdogs and calibrations the kernel boots in half the time.
 kernel_arguments() {
     echo "console=ttyS0 quiet panic=-1 mitigations=off nowatchdog tsc=reliable no_timer_check lpj=10000000" \
-        "cryptomgr.notests" "$(section kernel "$1" | tr '\n' ' ')"
+        "cryptomgr.notests rcupdate.rcu_expedited=1" "$(section kernel "$1" | tr '\n' ' ')"
 }
