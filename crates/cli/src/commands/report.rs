@@ -12,11 +12,20 @@ pub struct Args {
     /// Where to write the page; it stands alone and fetches nothing
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
+    /// Also write the charts as SVG files into this folder: heat-map-METHOD.svg, class-histogram-METHOD.svg, cpi.svg,
+    /// latency-by-size.svg; those of a second profile end in -2.svg, and so on
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let subjects = Subject::load_all(&args.profiles)?;
     coho_profile::write_atomic(&args.output, report::render(&subjects).as_bytes())?;
     eprintln!("wrote {}", args.output.display());
+    if let Some(folder) = &args.svg {
+        for file in report::write_svgs(&subjects, folder)? {
+            eprintln!("wrote {}", file.display());
+        }
+    }
     Ok(())
 }

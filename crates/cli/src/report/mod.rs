@@ -12,6 +12,7 @@ pub mod figures;
 mod histogram;
 mod matrix;
 mod page;
+mod paper_svg;
 mod reads;
 mod scale;
 mod sections;
@@ -21,3 +22,4 @@ mod tables;
 pub mod text;
 
 pub use page::render;
+pub use paper_svg::write_all as write_svgs;

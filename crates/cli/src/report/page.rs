@@ -225,7 +225,8 @@ impl Page {
             .collect();
         let mut methods: Vec<_> = matrix.views.iter().map(|view| view.method).collect();
         methods.dedup();
-        let coarse = precisions.contains(&Some(Precision::Coarse));
+        let chart = charts::heat_map(id.to_owned(), matrix, precisions);
+        let rounding = chart.as_ref().map_or(0.0, |(_, rounding)| *rounding);
         let caption = html! {
             strong { "Time of each pair of CPUs. " }
             "A cell is the median time of the CPUs of its row and column, in ns; colours are logarithmic, dark is near. "
@@ -235,13 +236,12 @@ impl Page {
             @if let Some(view) = matrix.views.first() { "n = " (view.measured()) " cells measured of " (view.ns.len()) ". " }
             "White lines bound groups, thicker ones wider groups. The outermost hundredth of times has the colours' ends. "
             @if matrix.cpus_per_cell > 1 { "Each cell is the median of up to " (matrix.cpus_per_cell) " × " (matrix.cpus_per_cell) " pairs. " }
-            @if coarse { "Times in this map are rounded by about a percent to keep the page small; the profile has them in full. " }
+            @if rounding > 1e-3 { "Times in this map are rounded by up to " (text::number(rounding * 100.0)) " % to keep the page small; the profile has them in full. " }
             @if !left_out.is_empty() { "Left out to keep the page small: " (left_out.join("; ")) "." }
         };
-        let chart = charts::heat_map(id.to_owned(), matrix, precisions);
         html! {
             @match chart {
-                Some(chart) => {
+                Some((chart, _)) => {
                     (controls(id, matrix, precisions))
                     (self.figure(chart, &caption))
                 }

@@ -15,14 +15,17 @@ const NAMED_ROWS: usize = 32;
 /// Up to so many rows each cell shows its figure.
 const FIGURED_ROWS: usize = 12;
 
-/// The heat map with the views that a precision is given for; `None` if there is none.
-pub fn heat_map(id: String, matrix: &Matrix, precisions: &[Option<Precision>]) -> Option<Chart> {
+/// The heat map with the views that a precision is given for, and by how much its times are rounded at most; `None` if
+/// there is no view.
+pub fn heat_map(id: String, matrix: &Matrix, precisions: &[Option<Precision>]) -> Option<(Chart, f64)> {
+    let mut rounding: f64 = 0.0;
     let views: Vec<Value> = matrix
         .views
         .iter()
         .zip(precisions)
         .filter_map(|(view, precision)| {
             let encoded = Encoded::of(view, (*precision)?);
+            rounding = rounding.max(encoded.rounding());
             let (low, high) = scale::robust_ends(view.ns.iter().copied())?;
             let (ticks, texts): (Vec<f64>, Vec<String>) = scale::log_ticks(low, high).into_iter().unzip();
             Some(json!({
@@ -61,7 +64,7 @@ pub fn heat_map(id: String, matrix: &Matrix, precisions: &[Option<Precision>]) -
         "orders": orders,
         "figures": labels.len() <= FIGURED_ROWS,
     });
-    Some(chart)
+    Some((chart, rounding))
 }
 
 fn order_json(order: &Order, labels: &[String]) -> Value {
