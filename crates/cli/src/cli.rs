@@ -14,6 +14,12 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run every quick experiment; write a profile and a report
+    Survey(commands::survey::Args),
+    /// Tell what the machine, or a description of one, says it is
+    Topology(commands::topology::Args),
+    /// Predict from measured or published figures
+    Predict(commands::predict::Args),
     /// Make a page or charts from profiles
     Report(commands::report::Args),
     /// Compare a profile with another or with published figures
@@ -29,6 +35,9 @@ enum Command {
 impl Cli {
     pub fn run(&self) -> anyhow::Result<()> {
         match &self.command {
+            Command::Survey(args) => commands::survey::run(args),
+            Command::Topology(args) => commands::topology::run(args),
+            Command::Predict(args) => commands::predict::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),
             Command::Schema(args) => commands::schema::run(args),

@@ -1,8 +1,11 @@
 //! The command `coho`: arguments, tables, plots and reports over what the other crates measure and predict.
 
+mod arguments;
 mod cli;
 mod commands;
+mod judge;
 mod report;
+mod svg;
 
 use std::process::ExitCode;
 

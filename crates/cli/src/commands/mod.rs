@@ -3,5 +3,8 @@
 pub mod compare;
 pub mod completions;
 pub mod man;
+pub mod predict;
 pub mod report;
 pub mod schema;
+pub mod survey;
+pub mod topology;

@@ -1,0 +1,150 @@
+//! `coho survey`: every quick experiment, a profile and a report.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use coho_probe::{coherence, host, stop};
+use coho_profile::{Profile, TopologySection, Verdict, write_atomic};
+use coho_topology::{Counts, CpuSet};
+
+use crate::arguments::duration;
+use crate::judge::judge;
+use crate::report;
+use crate::report::subject::Subject;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where to write the profile [default: coho-DATE.json]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Where to write the report [default: the profile's name with .html]
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Measure these CPUs only (0-3,8)
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// Fewer passes and sizes: some seconds on a small machine
+    #[arg(long)]
+    quick: bool,
+    /// Stop measuring after this time and keep what is done
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
+    time_limit: Option<Duration>,
+    /// Print the profile on standard output, and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    stop::on_signals().context("cannot catch Ctrl-C")?;
+    let host = host::collect();
+    let output = args.output.clone().unwrap_or_else(|| default_name(host.date.as_deref()));
+    let page = args.report.clone().unwrap_or_else(|| output.with_extension("html"));
+
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let clock_ghz = host.clock_ghz;
+    let mut profile = Profile {
+        host: Some(host),
+        topology: Some(TopologySection::from(topology.clone())),
+        ..Profile::default()
+    };
+    // What is finished stands in the file before the next experiment begins.
+    profile.write(&output)?;
+
+    let options = coherence::Options {
+        cpus: args.cpus.as_ref().map(|cpus| cpus.iter().collect()).unwrap_or_default(),
+        time_limit: args.time_limit,
+        ..if args.quick { coherence::Options::quick() } else { coherence::Options::default() }
+    };
+    let mut measured = coherence::measure(&options, &topology, &mut |_| ())?;
+    judge(&mut measured, &topology, clock_ghz);
+    profile.coherence = Some(measured);
+    profile.write(&output)?;
+
+    let subject = Subject::of_file(&output, profile.clone());
+    write_atomic(&page, report::render(&[subject]).as_bytes())?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        out.write_all(profile.to_json().as_bytes())?;
+    } else {
+        summarise(&mut out, &profile)?;
+        writeln!(out, "\nprofile  {}\nreport   {}", output.display(), page.display())?;
+    }
+    Ok(())
+}
+
+/// `coho-2026-11-21T21-30-00Z.json`: a name of its own for each run, so that none overwrites another's.
+fn default_name(date: Option<&str>) -> PathBuf {
+    let date = date.unwrap_or("profile").replace(':', "-");
+    PathBuf::from(format!("coho-{date}.json"))
+}
+
+/// What a person wants to know first.
+fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
+    if let Some(host) = &profile.host {
+        let cpu = host.cpu.as_deref().unwrap_or("unknown CPU");
+        let hypervisor =
+            host.hypervisor.as_ref().map(|name| format!(", virtual ({name})")).unwrap_or_default();
+        writeln!(out, "{cpu}{hypervisor}")?;
+    }
+    if let Some(topology) = &profile.topology {
+        writeln!(out, "{}", counted(topology.counts))?;
+    }
+    let Some(coherence) = &profile.coherence else { return Ok(()) };
+    writeln!(out)?;
+    for class in &coherence.classes {
+        let cycles = class.cycles.map(|cycles| format!(", {cycles:.0} cycles")).unwrap_or_default();
+        let ns = &class.ns;
+        writeln!(
+            out,
+            "{:<10} {:7.1} ns a transfer (95 % interval {:.1} to {:.1}){cycles}; {} pair{}",
+            class.name,
+            ns.median,
+            ns.low,
+            ns.high,
+            class.pairs,
+            if class.pairs == 1 { "" } else { "s" }
+        )?;
+        if ns.modes.len() > 1 {
+            let modes: Vec<_> = ns
+                .modes
+                .iter()
+                .map(|mode| format!("{:.1} ns ({:.0} %)", mode.value, mode.share * 100.0))
+                .collect();
+            writeln!(out, "           jumps between {}", modes.join(" and "))?;
+        }
+    }
+    if let Some(verdict) = coherence.verdict {
+        writeln!(out, "verdict    {}", verdict_in_words(verdict))?;
+    }
+    for contradiction in &coherence.contradictions {
+        writeln!(out, "claimed: {}; measured: {}", contradiction.claim, contradiction.figures)?;
+    }
+    Ok(())
+}
+
+fn counted(counts: Counts) -> String {
+    let told = [
+        (counts.package, "package", "packages"),
+        (counts.die, "die", "dies"),
+        (counts.numa, "memory node", "memory nodes"),
+        (counts.l3, "L3", "L3s"),
+        (counts.module, "module", "modules"),
+        (counts.core, "core", "cores"),
+        (counts.pu, "CPU", "CPUs"),
+    ];
+    let told = told.into_iter().filter(|(count, ..)| *count > 0);
+    told.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn verdict_in_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Hops => "hops: CPUs form groups that are near within and far across",
+        Verdict::Flat => "flat: all pairs are alike",
+        Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
+        Verdict::Unstable => "unstable: the figures jumped during the run",
+    }
+}
