@@ -26,16 +26,13 @@ pub fn detect() -> Result<Topology, Error> {
 /// # Errors
 /// If neither source can be read.
 pub fn detect_with_dump() -> Result<Loaded, Error> {
-    let (told, answered) = std::thread::scope(|scope| {
-        let answers = scope.spawn(|| {
-            let dump = cpuid::live(&cpuid::allowed_cpus()?)?;
-            let topology = cpuid::decode(&dump)?;
-            Ok((topology, dump))
-        });
-        let told = sysfs::read(Path::new("/sys"));
-        let answered = answers.join().unwrap_or_else(|_| Err(Error::new("reading CPUID panicked")));
-        (told, answered)
+    // One after the other: CPUID has a thread on each CPU already, and on a busy machine one more to wait for costs
+    // more than reading sysfs does.
+    let answered = cpuid::allowed_cpus().and_then(|cpus| cpuid::live(&cpus)).and_then(|dump| {
+        let topology = cpuid::decode(&dump)?;
+        Ok((topology, dump))
     });
+    let told = sysfs::read(Path::new("/sys"));
     both_or_either(told, answered)
 }
 
