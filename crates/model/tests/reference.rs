@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use coho_model::{Matrix, classify};
+use coho_model::{Classification, Matrix, classify};
+use coho_profile::Verdict;
+use coho_topology::{CpuSet, Pu, Topology, Unit};
 use serde_json::Value;
 
 fn matrices() -> Option<PathBuf> {
@@ -37,19 +39,6 @@ fn expected_levels_are_found() {
         let matrix = read(&name).unwrap();
         assert_eq!(matrix.len() as u64, entry["n"], "{name}");
         let found = classify(&matrix);
-        println!("{name}: {:?}", found.verdict);
-        for level in &found.levels {
-            println!(
-                "    {:?} {:.1} .. {:.1}",
-                sizes(&level.groups),
-                level.max_inside_ns,
-                level.min_across_ns
-            );
-        }
-        for class in &found.classes {
-            println!("    {}: {:.1} ns, {} pairs", class.name, class.ns.median, class.pairs);
-        }
-        found.notes.iter().for_each(|note| println!("    {note}"));
         for level in entry["levels"].as_array().unwrap() {
             let same = found.levels.iter().any(|found| match level["members"].as_array() {
                 Some(members) => serde_json::to_value(&found.groups).unwrap().as_array() == Some(members),
@@ -62,4 +51,73 @@ fn expected_levels_are_found() {
             assert!(physical || !same, "{name}: {} groups are no level", level["groups"]);
         }
     }
+}
+
+fn levels(found: &Classification) -> Vec<BTreeMap<String, u64>> {
+    found.levels.iter().map(|level| sizes(&level.groups)).collect()
+}
+
+/// Nothing but hardware's levels, and what the line's home does to the rest.
+#[test]
+fn verdicts() {
+    use Verdict::{Flat, HomeBiased, Hops};
+    let sizes = |levels: &[&[(&str, u64)]]| -> Vec<BTreeMap<String, u64>> {
+        let level = |sizes: &&[(&str, u64)]| sizes.iter().map(|&(size, n)| (size.to_owned(), n)).collect();
+        levels.iter().map(level).collect()
+    };
+    let cases: [(&str, Verdict, &[&[(&str, u64)]]); 16] = [
+        ("kcores_AMD_FX-8300_8-Core_Processor_by-kassane", Hops, &[&[("2", 4)]]),
+        // Sibling threads are expected at 64 pairs; four of them took twice as long as the others.
+        ("kcores_Dual_AMD_EPYC_7601_32-Core_Processor_by-jstzwj", HomeBiased, &[&[("2", 64)], &[("8", 16)]]),
+        ("kcores_Intel_Core_2_Quad_Processor_Q9550_2.83GHz_by-yowanvista", Hops, &[&[("2", 2)]]),
+        ("kcores_Intel_Xeon_E5-2697v3_HT-off_by-miyconst", Flat, &[]),
+        ("kcores_Quad_Intel_Xeon_E5-4650v2_2.4GHz_by-AlloyBronya", Hops, &[&[("2", 20)], &[("20", 2)]]),
+        ("nviennot_AMD_EPYC_7773X", Hops, &[&[("2", 64)], &[("16", 8)]]),
+        ("nviennot_AMD_EPYC_7R13_48-Core_Processor", HomeBiased, &[&[("2", 96)], &[("16", 12)]]),
+        ("nviennot_AMD_Ryzen_7_2700X_Eight-Core_Processor", Hops, &[&[("2", 8)], &[("8", 2)]]),
+        ("nviennot_AMD_Ryzen_9_5950X_3.40_GHz", Hops, &[&[("2", 16)], &[("16", 2)]]),
+        ("nviennot_AMD_Ryzen_9_7950X", Hops, &[&[("16", 2)]]),
+        ("nviennot_AMD_Ryzen_Threadripper_1950X", HomeBiased, &[&[("2", 16)], &[("8", 4)]]),
+        ("nviennot_AWS_Graviton3", Flat, &[]),
+        // Two efficiency cores and two clusters of three performance cores.
+        ("nviennot_Apple_M1_Pro", Hops, &[&[("2", 1), ("3", 2)]]),
+        ("nviennot_Dual_Intel_R_Xeon_Gold_6242_2.8GHz", Hops, &[&[("2", 32)], &[("32", 2)]]),
+        ("nviennot_Dual_Intel_R_Xeon_R_CPU_X5650_2.67GHz", Hops, &[&[("2", 12)], &[("12", 2)]]),
+        ("nviennot_Intel_Core_i9-12900K", Hops, &[&[("1", 8), ("2", 8)]]),
+    ];
+    for (name, verdict, expected) in cases {
+        let Some(matrix) = read(&format!("{name}.csv")) else { return };
+        let found = classify(&matrix);
+        assert_eq!((found.verdict, levels(&found)), (verdict, sizes(expected)), "{name}: {:?}", found.notes);
+    }
+}
+
+#[test]
+fn the_home_is_named() {
+    let Some(matrix) = read("nviennot_AMD_EPYC_7R13_48-Core_Processor.csv") else { return };
+    let found = classify(&matrix);
+    assert!(found.notes.iter().any(|note| note.contains("CPUs 0-47,96-143 look near")), "{:?}", found.notes);
+    let medians: Vec<f64> = found.classes.iter().map(|class| class.ns.median).collect();
+    assert!(medians.windows(2).all(|pair| pair[1] > 1.7 * pair[0]) && medians.len() == 4, "{medians:?}");
+}
+
+#[test]
+fn classes_are_named_by_the_claims_they_meet() {
+    let Some(matrix) = read("nviennot_Dual_Intel_R_Xeon_R_CPU_X5650_2.67GHz.csv") else { return };
+    let unit = |of: &dyn Fn(u32) -> bool| Unit { id: None, cpus: (0..24).filter(|&cpu| of(cpu)).collect() };
+    let mut claimed = Topology {
+        pus: (0..24).map(|os| Pu { os, ..Pu::default() }).collect(),
+        packages: (0..2).map(|p| unit(&|cpu| cpu % 12 / 6 == p)).collect(),
+        cores: (0..12).map(|core| unit(&|cpu| cpu % 12 == core)).collect(),
+        ..Topology::default()
+    };
+    let named = |topology: &Topology| -> Vec<String> {
+        let mut found = classify(&matrix);
+        found.name_by(topology);
+        found.classes.into_iter().map(|class| class.name).collect()
+    };
+    assert_eq!(named(&claimed), ["core", "package", "system"]);
+    claimed.cores = (0..12).map(|core| unit(&|cpu| cpu / 2 == core)).collect();
+    claimed.packages = vec![Unit { id: None, cpus: CpuSet::up_to(24) }];
+    assert_eq!(named(&claimed), ["class 1", "class 2", "package"]);
 }

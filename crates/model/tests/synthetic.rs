@@ -248,3 +248,84 @@ fn a_home_is_told_from_hops() {
     eprintln!("home: told in {told}, levels invented in {invented} of {tries}");
     assert!(told * 100 >= tries * 95 && invented * 100 <= tries * 2, "{told}, {invented}");
 }
+
+/// A matrix of the times that a function tells, with noise.
+fn noisy(rng: &mut Rng, n: usize, noise: f64, time: impl Fn(usize, usize) -> f64) -> Matrix {
+    let cell = |at: usize| time(at / n, at % n) * (noise * normal(rng)).exp();
+    let ns = (0..n * n).map(cell).collect();
+    Matrix::new((0..n as u32).collect(), ns).unwrap()
+}
+
+/// Cores of two kinds, of which only one has two threads; and sockets some of whose sibling threads are missing.
+#[test]
+fn lone_cpus_are_left_alone() {
+    let mut rng = Rng::with_seed(19);
+    let (mut right, tries) = (0, 100);
+    for _ in 0..tries {
+        let (pairs, lone) = (4 + rng.usize(..8), 1 + rng.usize(..12));
+        let n = 2 * pairs + lone;
+        let kind = |cpu: usize| usize::from(cpu >= 2 * pairs);
+        let matrix = noisy(&mut rng, n, 0.03, |a, b| match (kind(a), kind(b)) {
+            (0, 0) if a / 2 == b / 2 => 5.0,
+            (0, 0) => 34.0,
+            (1, 1) => 46.0,
+            _ => 40.0,
+        });
+        let found = classify(&matrix);
+        let sizes: Vec<usize> =
+            found.levels.iter().flat_map(|level| level.groups.iter().map(Vec::len)).collect();
+        let expected: Vec<usize> =
+            std::iter::repeat_n(2, pairs).chain(std::iter::repeat_n(1, lone)).collect();
+        right += usize::from(sizes == expected && found.verdict == Verdict::Hops);
+    }
+    eprintln!("lone CPUs: {right} of {tries}");
+    assert!(right * 100 >= tries * 97, "{right} of {tries}");
+}
+
+/// Clusters of efficiency cores beside performance cores of two threads, at a level of their own.
+#[test]
+fn clusters_of_one_kind_of_core_are_no_home() {
+    let mut rng = Rng::with_seed(23);
+    for clusters in 1..=4 {
+        let n = 16 + 4 * clusters;
+        let matrix = noisy(&mut rng, n, 0.02, |a, b| match (a < 16, b < 16) {
+            (true, true) if a / 2 == b / 2 => 5.0,
+            (false, false) if a / 4 == b / 4 => 20.0,
+            _ => 38.0,
+        });
+        let found = classify(&matrix);
+        assert_eq!(found.verdict, Verdict::Hops, "{clusters}: {:?}", found.notes);
+        assert!(found.levels.iter().all(|level| level.groups[..8].iter().all(|group| group.len() == 2)));
+    }
+}
+
+/// A clock of 100 ns, as some systems have: a mean of few round trips stands at multiples of 5 ns.
+#[test]
+fn steps_of_a_coarse_clock_are_no_levels() {
+    let mut rng = Rng::with_seed(29);
+    let (mut right, tries) = (0, 100);
+    for _ in 0..tries {
+        let step = 5.0 + 0.4 * rng.f64();
+        let jitter = (0..1024).map(|_| rng.f64()).collect::<Vec<_>>();
+        let read =
+            |ns: f64, at: usize| ((ns / step).floor() + f64::from(jitter[at] < (ns / step).fract())) * step;
+        let matrix = noisy(&mut rng, 32, 0.001, |a, b| {
+            let (a, b) = (a.min(b), a.max(b));
+            let ns = if a / 2 == b / 2 {
+                7.5
+            } else if a / 16 == b / 16 {
+                17.0
+            } else {
+                70.0
+            };
+            read(ns, 32 * a + b)
+        });
+        let found = classify(&matrix);
+        let socket: Vec<Vec<u32>> = vec![(0..16).collect(), (16..32).collect()];
+        right += usize::from(groups(&found).last() == Some(&socket) && found.levels.len() <= 2);
+        let invented = |level: &Vec<Vec<u32>>| level.len() != 2 && level.iter().any(|group| group.len() != 2);
+        assert!(!groups(&found).iter().any(invented), "{:?}", groups(&found));
+    }
+    eprintln!("coarse clock: {right} of {tries}");
+    assert_eq!(right, tries);
+}
