@@ -57,6 +57,9 @@ fn levels(found: &Classification) -> Vec<BTreeMap<String, u64>> {
     found.levels.iter().map(|level| sizes(&level.groups)).collect()
 }
 
+/// A matrix, its verdict and the sizes of each level's groups.
+type Case = (&'static str, Verdict, &'static [&'static [(&'static str, u64)]]);
+
 /// Nothing but hardware's levels, and what the line's home does to the rest.
 #[test]
 fn verdicts() {
@@ -65,7 +68,7 @@ fn verdicts() {
         let level = |sizes: &&[(&str, u64)]| sizes.iter().map(|&(size, n)| (size.to_owned(), n)).collect();
         levels.iter().map(level).collect()
     };
-    let cases: [(&str, Verdict, &[&[(&str, u64)]]); 16] = [
+    let cases: [Case; 16] = [
         ("kcores_AMD_FX-8300_8-Core_Processor_by-kassane", Hops, &[&[("2", 4)]]),
         // Sibling threads are expected at 64 pairs; four of them took twice as long as the others.
         ("kcores_Dual_AMD_EPYC_7601_32-Core_Processor_by-jstzwj", HomeBiased, &[&[("2", 64)], &[("8", 16)]]),
