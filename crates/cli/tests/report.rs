@@ -92,7 +92,7 @@ fn a_page_of_512_cpus_stays_small() {
 #[test]
 fn several_large_profiles_do_not_make_the_page_large() {
     let folder = tempfile::tempdir().unwrap();
-    profiles::many_cpus().write(&folder.path().join("large.json")).unwrap();
+    profiles::many_cpus_sparse().write(&folder.path().join("large.json")).unwrap();
     let output = coho(folder.path(), &["report", "large.json", "large.json", "-o", "page.html"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
@@ -167,4 +167,37 @@ fn published_figures_stand_where_a_file_may() {
     let wrong = coho(folder.path(), &["report", "published:nobody"]);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(!folder.path().join("report.html").exists());
+}
+
+#[test]
+fn charts_for_papers_have_fixed_names_and_escape_what_they_write() {
+    let folder = tempfile::tempdir().unwrap();
+    profiles::two_cpus().write(&folder.path().join("mine.json")).unwrap();
+    profiles::hostile().write(&folder.path().join("hostile.json")).unwrap();
+    let output = coho(folder.path(), &["report", "mine.json", "hostile.json", "--svg", "charts"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut names: Vec<String> = std::fs::read_dir(folder.path().join("charts"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let expected = [
+        "class-histogram-free-running.svg",
+        "class-histogram-turn-2.svg",
+        "class-histogram-turn.svg",
+        "cpi-2.svg",
+        "cpi.svg",
+        "heat-map-free-running.svg",
+        "heat-map-turn-2.svg",
+        "heat-map-turn.svg",
+        "latency-by-size-2.svg",
+        "latency-by-size.svg",
+    ];
+    assert_eq!(names, expected);
+    for name in names {
+        let svg = std::fs::read_to_string(folder.path().join("charts").join(&name)).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{name}");
+        assert!(!svg.contains("<script") && !svg.contains("<a "), "{name}");
+        assert!(svg.matches("<text").count() > 3, "{name} has no axes");
+    }
 }

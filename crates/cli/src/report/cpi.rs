@@ -4,7 +4,7 @@ use coho_model::cpi::{Line, Unavailable, lines};
 use coho_profile::published::kawabe_furuya;
 
 use super::subject::Subject;
-use super::{classes, text};
+use super::{classes, scale, text};
 
 /// One line of the chart and whose it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ pub fn models(subject: &Subject) -> Result<Vec<Model>, Unavailable> {
         line,
         published: subject.published,
     };
-    Ok(lines.into_iter().filter(|line| line.cycles.is_finite()).map(model).collect())
+    Ok(lines.into_iter().filter(|line| scale::is_time(line.cycles)).map(model).collect())
 }
 
 impl Model {

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::matrix::View;
+use super::scale;
 
 /// What the matrices of one page may take together, in bytes; with the drawing library the page stays below 6 MB.
 pub const PAGE_BUDGET: usize = 800_000;
@@ -49,15 +50,14 @@ pub struct Encoded {
 impl Encoded {
     /// Codes a view's times.
     pub fn of(view: &View, precision: Precision) -> Self {
-        let finite = || view.ns.iter().copied().filter(|ns| ns.is_finite() && *ns > 0.0);
+        let finite = || view.ns.iter().copied().filter(|ns| scale::is_time(*ns));
         let low = finite().fold(f64::INFINITY, f64::min);
         let high = finite().fold(low, f64::max);
         let step = ((high / low).ln() / (precision.codes() - 1.0)).max(1e-9);
         let width = precision.bytes();
         let mut bytes = Vec::with_capacity(view.ns.len() * width);
         for ns in &view.ns {
-            let code =
-                if ns.is_finite() && *ns > 0.0 { 1 + ((ns / low).ln() / step).round() as u16 } else { 0 };
+            let code = if scale::is_time(*ns) { 1 + ((ns / low).ln() / step).round() as u16 } else { 0 };
             bytes.extend_from_slice(&code.to_le_bytes()[..width]);
         }
         Self { width, low, step, base64: STANDARD.encode(bytes) }

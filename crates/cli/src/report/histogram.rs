@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::PairMethod;
 
 use super::classes;
+use super::scale;
 use super::subject::Subject;
 
 /// Counts of pairs in steps of equal ratio.
@@ -26,7 +27,7 @@ pub struct Histogram {
 pub fn of(subject: &Subject) -> Vec<Histogram> {
     let Some(coherence) = subject.coherence() else { return Vec::new() };
     let mut by_method: BTreeMap<PairMethod, Vec<(String, f64)>> = BTreeMap::new();
-    for pair in coherence.pairs.iter().filter(|pair| pair.ns.median.is_finite() && pair.ns.median > 0.0) {
+    for pair in coherence.pairs.iter().filter(|pair| scale::is_time(pair.ns.median)) {
         let class = classes::of_pair(pair, subject);
         by_method.entry(pair.method).or_default().push((class, pair.ns.median.log10()));
     }

@@ -6,7 +6,7 @@ use coho_profile::{Coherence, Home, PairMethod};
 use coho_topology::{Level, Topology};
 
 use super::subject::Subject;
-use super::{classes, figures, text};
+use super::{classes, figures, scale, text};
 
 /// More rows than this are drawn several CPUs to a cell: a screen has no more points to show them with.
 const MAX_CELLS: usize = 512;
@@ -95,11 +95,10 @@ impl Matrix {
     /// The matrix of a profile; `None` if it has no pairs.
     pub fn of(subject: &Subject) -> Option<Self> {
         let coherence = subject.coherence()?;
-        let usable = |ns: f64| ns.is_finite() && ns > 0.0;
         let mut cpus: Vec<u32> = coherence
             .pairs
             .iter()
-            .filter(|pair| pair.a != pair.b && usable(pair.ns.median))
+            .filter(|pair| pair.a != pair.b && scale::is_time(pair.ns.median))
             .flat_map(|pair| [pair.a, pair.b])
             .collect();
         cpus.sort_unstable();
@@ -152,7 +151,7 @@ fn views(coherence: &Coherence, cell_of: &HashMap<u32, usize>, n: usize) -> Vec<
         let mut times: Vec<Vec<f64>> = vec![Vec::new(); n * (n - 1) / 2];
         for pair in coherence.pairs.iter().filter(|pair| (pair.method, pair.home) == (method, home)) {
             let (Some(&i), Some(&j)) = (cell_of.get(&pair.a), cell_of.get(&pair.b)) else { continue };
-            if i != j && pair.ns.median > 0.0 {
+            if i != j && scale::is_time(pair.ns.median) {
                 times[index(n, i.min(j), i.max(j))].push(pair.ns.median);
             }
         }

@@ -10,7 +10,7 @@ use super::charts::{self, Chart};
 use super::encode::{self, Precision};
 use super::matrix::Matrix;
 use super::subject::Subject;
-use super::{boxes, boxes_svg, classes, cpi, evolution, histogram, reads, sections, tables, text};
+use super::{boxes, boxes_svg, classes, cpi, evolution, histogram, reads, scale, sections, tables, text};
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -258,7 +258,7 @@ impl Page {
         let found: Vec<(String, f64)> = coherence
             .classes
             .iter()
-            .filter(|class| class.ns.median.is_finite() && class.ns.median > 0.0)
+            .filter(|class| scale::is_time(class.ns.median))
             .take(12)
             .map(|class| (class.name.clone(), class.ns.median))
             .collect();

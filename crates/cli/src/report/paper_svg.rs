@@ -26,6 +26,9 @@ const FONT: &str = "sans-serif";
 /// Shades of a map: cells of one shade side by side become one rectangle, so that 512 CPUs make no file of 20 MB.
 const SHADES: f64 = 32.0;
 
+/// Up to so many rows each cell shows its figure.
+const FIGURED_ROWS: usize = 12;
+
 /// Writes every chart that the profiles have figures for into a folder, which is made if need be; returns the files.
 ///
 /// # Errors
@@ -87,9 +90,9 @@ fn colour(hex: &str) -> RGBColor {
 
 fn heat_map(subject: &Subject, matrix: &Matrix, view: &View) -> anyhow::Result<String> {
     let n = matrix.labels.len() as i32;
-    let cell = (560 / n).max(1);
+    let cell = (560 / n).clamp(1, 120);
     let (left, top, side) = (110, 40, cell * n);
-    let (width, height) = ((left + side + 90) as u32, (top + side + 110) as u32);
+    let (width, height) = ((left + side.max(280) + 90) as u32, (top + side + 110) as u32);
     let Some((low, high)) = scale::robust_ends(view.ns.iter().copied()) else {
         return Err(anyhow!("nothing to draw: no pair was measured"));
     };
@@ -121,6 +124,22 @@ fn heat_map(subject: &Subject, matrix: &Matrix, view: &View) -> anyhow::Result<S
                 if let Some(shade) = run[0] {
                     let corners = [(x, y), (x + run.len() as i32 * cell, y + cell)];
                     area.draw(&Rectangle::new(corners, viridis(shade).filled()))?;
+                }
+            }
+            if order.cells.len() <= FIGURED_ROWS {
+                let figure = label.pos(Pos::new(HPos::Center, VPos::Center));
+                for (column, shade) in shades.iter().enumerate() {
+                    let Some(shade) = shade else { continue };
+                    let j = order.cells[column];
+                    let ns = view.ns[matrix::index(n as usize, i.min(j), i.max(j))];
+                    // Viridis is dark at its beginning.
+                    let ink = if (*shade as f64) < SHADES * 0.6 { &WHITE } else { &BLACK };
+                    let at = |place: usize| place as i32 * cell + cell / 2;
+                    area.draw_text(
+                        &text::number(ns),
+                        &figure.color(ink),
+                        (left + at(column), top + at(row)),
+                    )?;
                 }
             }
         }
@@ -192,7 +211,7 @@ fn class_histogram(histogram: &Histogram) -> anyhow::Result<String> {
             ($y:expr, $floor:expr, $stacked:expr, $label:expr) => {{
                 let mut chart = builder.build_cartesian_2d(x, $y)?;
                 let mut mesh = chart.configure_mesh();
-                mesh.disable_x_mesh().x_desc("time, ns (logarithmic)").y_desc($label);
+                mesh.disable_x_mesh().x_labels(5).x_desc("time, ns (logarithmic)").y_desc($label);
                 mesh.x_label_formatter(&|ns| scale::plain(*ns))
                     .y_label_formatter(&|count| format!("{count:.0}"));
                 mesh.light_line_style(TRANSPARENT)
@@ -257,10 +276,11 @@ fn latency_by_size(lines: &[Line]) -> anyhow::Result<String> {
     let molka = kawabe_furuya::figures().molka_2009;
     let references: Vec<f64> = std::iter::once(molka.on_die).chain(molka.hop1).collect();
     let top = points().map(|point| point.1).chain(references.iter().copied()).fold(0.0, f64::max) * 1.08;
-    drawn((760, 520), |area| {
+    drawn((900, 480), |area| {
         let mut chart = ChartBuilder::on(area)
             .caption("Reads of lines in a known state", (FONT, 18))
             .margin(12)
+            .margin_right(250)
             .x_label_area_size(44)
             .y_label_area_size(52)
             .build_cartesian_2d((low as f64..high as f64).log_scale().base(2.0), 0.0..top)?;
@@ -273,25 +293,25 @@ fn latency_by_size(lines: &[Line]) -> anyhow::Result<String> {
             .label_style((FONT, 12))
             .axis_desc_style((FONT, 14))
             .draw()?;
-        for (index, line) in lines.iter().enumerate() {
-            let style = colour(classes::colour_at(index)).stroke_width(2);
+        // Names stand beside the chart: there are too many to lie over it.
+        let name = |row: usize, text: &str, style: ShapeStyle| -> Drawn {
+            let y = 48 + 20 * row as i32;
+            area.draw(&PathElement::new([(665, y), (690, y)], style))?;
+            let label = (FONT, 12).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+            Ok(area.draw_text(text, &label, (697, y))?)
+        };
+        for (row, line) in lines.iter().enumerate() {
+            let style = colour(classes::colour_at(row)).stroke_width(2);
             let points = line.points.iter().map(|point| (point.0 as f64, point.1));
-            chart
-                .draw_series(LineSeries::new(points, style).point_size(3))?
-                .label(line.name())
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], style));
+            chart.draw_series(LineSeries::new(points, style).point_size(3))?;
+            name(row, &line.name(), style)?;
         }
-        for ns in references {
+        for (row, ns) in references.iter().enumerate() {
             let style = BLACK.mix(0.5).stroke_width(1);
-            let ends = [(low as f64, ns), (high as f64, ns)];
-            chart
-                .draw_series(DashedLineSeries::new(ends, 6, 4, style))?
-                .label(format!("Molka et al. 2009, exclusive: {ns} ns"))
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], style));
+            let ends = [(low as f64, *ns), (high as f64, *ns)];
+            chart.draw_series(DashedLineSeries::new(ends, 6, 4, style))?;
+            name(lines.len() + row, &format!("Molka et al. 2009, E: {ns} ns"), style)?;
         }
-        let mut labels = chart.configure_series_labels();
-        labels.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.85));
-        labels.border_style(BLACK.mix(0.3)).label_font((FONT, 12)).draw()?;
         Ok(())
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::figures;
+use super::scale;
 use super::subject::Subject;
 
 /// One line of the chart.
@@ -27,7 +28,7 @@ impl Line {
 pub fn of(subject: &Subject) -> Vec<Line> {
     let Some(coherence) = subject.coherence() else { return Vec::new() };
     let mut grouped: BTreeMap<(String, String), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
-    for read in coherence.reads.iter().filter(|read| read.bytes > 0 && read.ns.median.is_finite()) {
+    for read in coherence.reads.iter().filter(|read| read.bytes > 0 && scale::is_time(read.ns.median)) {
         let key = (figures::relation(subject, read), figures::state_name(read));
         grouped.entry(key).or_default().entry(read.bytes).or_default().push(read.ns.median);
     }

@@ -1,5 +1,13 @@
 //! Logarithmic axes: times of one machine span two orders of magnitude.
 
+/// A second: no line takes so long to share. A profile that tells more is damaged, and axes over it would be endless.
+const MAX_NS: f64 = 1e9;
+
+/// Whether a number can be a time, in ns, that a chart shows.
+pub fn is_time(ns: f64) -> bool {
+    ns > 0.0 && ns < MAX_NS
+}
+
 /// Positions (log10) and texts of ticks at 1, 2 and 5 times powers of ten between two times; only at 1 if these are many.
 pub fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     if !(low > 0.0 && high >= low && high.is_finite()) {
@@ -42,7 +50,7 @@ pub fn plain(value: f64) -> String {
 /// The ends between which all but the outermost hundredth of the values lies: one odd pair must not take the colours
 /// from all others. `None` if there is no positive value.
 pub fn robust_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    let mut values: Vec<f64> = values.filter(|value| value.is_finite() && *value > 0.0).collect();
+    let mut values: Vec<f64> = values.filter(|value| is_time(*value)).collect();
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     let cut = values.len() / 100;
@@ -61,6 +69,12 @@ mod tests {
         assert_eq!(texts, ["110", "112", "114", "116", "118"]);
         assert_eq!(log_ticks(5.0, 5.0).len(), 1);
         assert!(log_ticks(0.0, 5.0).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_a_time_is_none() {
+        assert!(is_time(0.3) && is_time(5e8));
+        assert!(![0.0, -1.0, f64::NAN, f64::INFINITY, f64::MAX].into_iter().any(is_time));
     }
 
     #[test]

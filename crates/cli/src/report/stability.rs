@@ -3,7 +3,7 @@
 use coho_profile::{Mode, Timeline};
 
 use super::subject::Subject;
-use super::{classes, figures};
+use super::{classes, figures, scale};
 
 /// More points than this say no more on a screen.
 const MAX_SAMPLES: usize = 4000;
@@ -21,8 +21,11 @@ pub struct Jumper {
 
 /// A timeline's samples (s, ns): all of them, or the medians of equal runs if there are very many.
 pub fn samples(timeline: &Timeline) -> Vec<(f64, f64)> {
-    let finite: Vec<_> =
-        timeline.samples.iter().filter(|sample| sample.at_s.is_finite() && sample.ns.is_finite()).collect();
+    let finite: Vec<_> = timeline
+        .samples
+        .iter()
+        .filter(|sample| sample.at_s.is_finite() && scale::is_time(sample.ns))
+        .collect();
     let run = finite.len().div_ceil(MAX_SAMPLES).max(1);
     let merged = |run: &[&coho_profile::TimelineSample]| {
         Some((run[0].at_s, figures::median(run.iter().map(|sample| sample.ns))?))

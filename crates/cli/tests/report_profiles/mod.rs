@@ -1,4 +1,5 @@
 //! Profiles made up by code, for tests of what shows profiles.
+#![allow(dead_code)] // Each test program uses some of them.
 
 use std::collections::BTreeMap;
 
@@ -103,6 +104,11 @@ fn estimate(median: f64) -> Estimate {
 
 /// The profile of a machine of a shape, measured by these methods.
 pub fn profile(shape: &Shape, kinds: &[(PairMethod, Home)]) -> Profile {
+    profile_of(shape, kinds, |_, _| true)
+}
+
+/// The same with the pairs that `measured` chooses.
+fn profile_of(shape: &Shape, kinds: &[(PairMethod, Home)], measured: impl Fn(u32, u32) -> bool) -> Profile {
     let mut pairs = Vec::new();
     for &(method, home) in kinds {
         let scale = match method {
@@ -111,7 +117,7 @@ pub fn profile(shape: &Shape, kinds: &[(PairMethod, Home)]) -> Profile {
             PairMethod::Turn | PairMethod::Unknown => 1.0,
         };
         for a in 0..shape.cpus() {
-            for b in a + 1..shape.cpus() {
+            for b in (a + 1..shape.cpus()).filter(|&b| measured(a, b)) {
                 let (claimed, ns) = shape.claimed(a, b);
                 pairs.push(Pair {
                     a,
@@ -290,13 +296,25 @@ pub fn two_modes() -> Profile {
     profile
 }
 
-/// The 512 CPUs of a large server, in two packages.
+/// The 512 CPUs of a large server, in two packages: all pairs by one method, those of the first CPU by two more.
 pub fn many_cpus() -> Profile {
     let shape = Shape { packages: 2, l3s: 16, cores: 8, threads: 2 };
-    profile(
-        &shape,
-        &[(PairMethod::Turn, Home::A), (PairMethod::Turn, Home::B), (PairMethod::FreeRunning, Home::Unknown)],
-    )
+    let others = [(PairMethod::Turn, Home::B), (PairMethod::FreeRunning, Home::Unknown)];
+    let mut all = profile(&shape, &[(PairMethod::Turn, Home::A)]);
+    let more = profile_of(&shape, &others, |a, _| a == 0);
+    let (all_coherence, more) =
+        (all.coherence.as_mut().expect("a section"), more.coherence.expect("a section"));
+    all_coherence.pairs.extend(more.pairs);
+    all_coherence.coherence_times.extend(more.coherence_times);
+    all
+}
+
+/// The same by three methods, but only pairs of the first CPU: as wide a matrix in a small file.
+pub fn many_cpus_sparse() -> Profile {
+    let shape = Shape { packages: 2, l3s: 16, cores: 8, threads: 2 };
+    let kinds =
+        [(PairMethod::Turn, Home::A), (PairMethod::Turn, Home::B), (PairMethod::FreeRunning, Home::Unknown)];
+    profile_of(&shape, &kinds, |a, _| a == 0)
 }
 
 /// 16 CPUs whose every text tries to do harm.

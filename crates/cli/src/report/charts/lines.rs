@@ -9,7 +9,7 @@ use super::{Chart, layout, literal};
 use crate::report::cpi::Model;
 use crate::report::reads::Line as ReadLine;
 use crate::report::stability::Jumper;
-use crate::report::{classes, text};
+use crate::report::{classes, scale, text};
 
 const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, DashType::DashDot];
 
@@ -115,7 +115,7 @@ pub fn timeline(id: String, timeline: &Timeline, samples: &[(f64, f64)]) -> Char
         shape.line(line("#009e73", DashType::Dot))
     };
     let finite_changes = timeline.change_points_s.iter().filter(|at| at.is_finite()).take(200).map(change);
-    let modes = timeline.modes.iter().filter(|mode| mode.value.is_finite()).take(20).map(mode);
+    let modes = timeline.modes.iter().filter(|mode| scale::is_time(mode.value)).take(20).map(mode);
     let x = Axis::new().title("time from the start, s");
     let y = Axis::new().title("time per step, ns");
     plot.set_layout(layout(x, y).show_legend(false).shapes(finite_changes.chain(modes).collect()));
@@ -126,7 +126,7 @@ pub fn timeline(id: String, timeline: &Timeline, samples: &[(f64, f64)]) -> Char
 pub fn modes(id: String, jumpers: &[Jumper]) -> Chart {
     let (mut x, mut y, mut sizes, mut hover) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for jumper in jumpers {
-        for mode in &jumper.modes {
+        for mode in jumper.modes.iter().filter(|mode| scale::is_time(mode.value)) {
             x.push(literal(&jumper.name));
             y.push(mode.value);
             sizes.push(4 + (mode.share.clamp(0.0, 1.0) * 14.0) as usize);

@@ -1,0 +1,153 @@
+//! The report in a browser: every chart is drawn, nothing complains, nothing is fetched. Skipped where no Chromium is.
+
+mod report_profiles;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use coho_profile::Profile;
+use report_profiles as profiles;
+
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// The first browser on the path that runs.
+fn browser() -> Option<&'static str> {
+    let runs = |name: &&str| {
+        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
+    let found = NAMES.into_iter().find(|name| runs(&name));
+    if found.is_none() {
+        println!("skipped: none of {} is installed", NAMES.join(", "));
+    }
+    found
+}
+
+/// Where screenshots stay for people to look at.
+fn screenshots() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-screenshots");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+struct Visit {
+    /// The document as it is after its scripts ran.
+    document: String,
+    /// What the browser logged.
+    log: String,
+}
+
+fn chromium(browser: &str, arguments: &[String]) -> (String, String) {
+    let data = tempfile::tempdir().unwrap();
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--enable-logging=stderr", "--v=0", "--hide-scrollbars", "--virtual-time-budget=10000"])
+        .arg(format!("--user-data-dir={}", data.path().display()))
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// Makes the report of a profile, opens it and takes pictures of it as on a desk and on a phone.
+fn visit(browser: &str, name: &str, profile: &Profile, heights: (u32, u32)) -> Visit {
+    let folder = tempfile::tempdir().unwrap();
+    profile.write(&folder.path().join("profile.json")).unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_coho"))
+        .args(["report", "profile.json", "-o", "page.html"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let page = format!("file://{}", folder.path().join("page.html").display());
+    let (document, log) =
+        chromium(browser, &["--dump-dom".into(), "--window-size=1200,900".into(), page.clone()]);
+
+    // A window is never narrower than 500 pixels; a frame in it may be as narrow as a phone.
+    let frame = folder.path().join("phone.html");
+    let style = format!("border:0;width:400px;height:{}px", heights.1);
+    std::fs::write(
+        &frame,
+        format!("<body style='margin:0'><iframe src='page.html' style='{style}'></iframe>"),
+    )
+    .unwrap();
+    let views =
+        [("desk", page, 1200, heights.0), ("phone", format!("file://{}", frame.display()), 500, heights.1)];
+    for (kind, address, width, height) in views {
+        let picture = screenshots().join(format!("{name}-{kind}.png"));
+        let _ = std::fs::remove_file(&picture);
+        let arguments = [
+            format!("--screenshot={}", picture.display()),
+            format!("--window-size={width},{height}"),
+            address,
+        ];
+        chromium(browser, &arguments);
+        assert!(picture.exists(), "no screenshot at {}", picture.display());
+        println!("see {}", picture.display());
+    }
+    Visit { document, log }
+}
+
+/// The number in an attribute of the page's first element.
+fn attribute(document: &str, name: &str) -> usize {
+    let value = document.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap();
+    value.parse().unwrap()
+}
+
+/// Every chart that the page promises is drawn and the browser has nothing to complain about.
+fn assert_drawn(visit: &Visit) -> usize {
+    let complaints: Vec<&str> = visit.log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+    let charts = attribute(&visit.document, "data-charts");
+    assert_eq!(attribute(&visit.document, "data-drawn"), charts);
+    let places = visit.document.matches("<div class=\"plot js-plotly-plot\"").count();
+    assert_eq!(places, charts);
+    // A chart is one or more SVG elements of this class.
+    let drawn = visit.document.split("<div class=\"plot js-plotly-plot\"").skip(1);
+    assert!(drawn.into_iter().all(|place| place.contains("class=\"main-svg\"")));
+    charts
+}
+
+#[test]
+fn two_cpus_are_drawn() {
+    let Some(browser) = browser() else { return };
+    let visit = visit(browser, "two", &profiles::two_modes(), (6500, 8200));
+    // Heat map, reads, CPI, timeline, modes, evolution.
+    assert_eq!(assert_drawn(&visit), 6);
+    // Each cell of the heat map shows its figure.
+    let heat = visit.document.split("id=\"s0-heat\"").nth(1).unwrap();
+    let heat = heat.split("<figcaption>").next().unwrap();
+    assert!(heat.contains(">24.0<") || heat.contains(">23."), "no figure in the cells");
+    assert!(heat.contains("heatmaplayer"));
+}
+
+#[test]
+fn five_hundred_and_twelve_cpus_are_drawn() {
+    let Some(browser) = browser() else { return };
+    let visit = visit(browser, "many", &profiles::many_cpus(), (6500, 9000));
+    assert!(assert_drawn(&visit) >= 5);
+    let heat = visit.document.split("id=\"s0-heat\"").nth(1).unwrap().split("<figcaption>").next().unwrap();
+    // The map is one picture within the chart, its groups' bounds are lines over it.
+    assert!(heat.contains("<image") && heat.matches("shape-group").count() >= 60);
+}
+
+#[test]
+fn a_hostile_profile_does_nothing() {
+    let Some(browser) = browser() else { return };
+    let visit = visit(browser, "hostile", &profiles::hostile(), (7500, 9500));
+    assert_drawn(&visit);
+    assert!(visit.document.contains("<title>coho report: profile</title>"));
+    let body = visit.document.split("<body>").nth(1).unwrap();
+    for tag in ["<img", "<a href=\"http", "xlink:href=\"http", "onerror=\""] {
+        assert!(!body.contains(tag), "{tag}");
+    }
+}
+
+#[test]
+fn an_empty_profile_draws_what_is_published() {
+    let Some(browser) = browser() else { return };
+    let visit = visit(browser, "empty", &Profile::default(), (3500, 4500));
+    assert_eq!(assert_drawn(&visit), 1);
+}
