@@ -20,6 +20,8 @@ enum Command {
     Topology(commands::topology::Args),
     /// Predict from measured or published figures
     Predict(commands::predict::Args),
+    /// Measure what it costs CPUs to share a line
+    Coherence(commands::coherence::Args),
     /// Make a page or charts from profiles
     Report(commands::report::Args),
     /// Compare a profile with another or with published figures
@@ -38,6 +40,7 @@ impl Cli {
             Command::Survey(args) => commands::survey::run(args),
             Command::Topology(args) => commands::topology::run(args),
             Command::Predict(args) => commands::predict::run(args),
+            Command::Coherence(args) => commands::coherence::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),
             Command::Schema(args) => commands::schema::run(args),

@@ -6,6 +6,7 @@ mod commands;
 mod judge;
 mod report;
 mod svg;
+mod terminal;
 
 use std::process::ExitCode;
 

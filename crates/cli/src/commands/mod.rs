@@ -1,5 +1,6 @@
 //! A module for each command.
 
+pub mod coherence;
 pub mod compare;
 pub mod completions;
 pub mod man;

@@ -1,0 +1,219 @@
+//! `coho coherence`: what it costs CPUs to share a line.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use coho_model::{Matrix, coherence_from_matrix};
+use coho_probe::coherence::{self, Options, Pairs};
+use coho_probe::{host, pin, stop};
+use coho_profile::{Coherence, Home, PairMethod, Profile, TopologySection, write_atomic};
+use coho_topology::CpuSet;
+
+use crate::arguments::duration;
+use crate::judge::judge;
+use crate::terminal::{self, Depth, progress};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Measure these CPUs only (0-3,8)
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// What to do with the line: turn, flags, free-running
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method, conflicts_with = "from")]
+    method: Vec<PairMethod>,
+    /// Where the line lives: first touched by a, by b, or on a third memory node
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = home, conflicts_with = "from")]
+    home: Vec<Home>,
+    /// Leave out the loads of lines in known states
+    #[arg(long)]
+    no_reads: bool,
+    /// Two measurements a CPU instead of all pairs: enough to contradict the claimed topology
+    #[arg(long, conflicts_with = "from")]
+    audit: bool,
+    /// Fewer passes and sizes
+    #[arg(long, conflicts_with = "from")]
+    quick: bool,
+    /// Stop after this time and keep what is done
+    #[arg(long, value_name = "SECONDS", value_parser = duration, conflicts_with = "from")]
+    time_limit: Option<Duration>,
+    /// Seed of the random order, to repeat one
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Measure only what is missing or unstable in this profile
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    resume: Option<PathBuf>,
+    /// Watch one pair for this time (60s, 5m): when it changes, and between which values
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["from", "audit", "resume", "time_limit"])]
+    watch_for: Option<Duration>,
+    /// The pair to watch [default: the first two CPUs]
+    #[arg(long, value_name = "A,B", value_parser = pair, requires = "watch_for")]
+    pair: Option<(u32, u32)>,
+    /// Read a matrix of times in ns instead of measuring
+    #[arg(long, value_name = "FILE.csv", conflicts_with = "cpus")]
+    from: Option<PathBuf>,
+    /// Print the profile's section as JSON, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Also write a profile
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let profile = match &args.from {
+        Some(path) => read_matrix(path)?,
+        None => measure(args)?,
+    };
+    if let Some(path) = &args.output {
+        write_atomic(path, profile.to_json().as_bytes())?;
+    }
+    let coherence = profile.coherence.context("nothing was measured")?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&coherence)?)?;
+    } else if let Some(timeline) = &coherence.timeline {
+        terminal::timeline::write(&mut out, timeline)?;
+    } else {
+        terminal::coherence::write(&mut out, &coherence, Depth::of_stdout())?;
+    }
+    Ok(())
+}
+
+fn read_matrix(path: &Path) -> anyhow::Result<Profile> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let matrix = Matrix::parse_csv(&text).with_context(|| path.display().to_string())?;
+    Ok(Profile { coherence: Some(coherence_from_matrix(&matrix)), ..Profile::default() })
+}
+
+fn measure(args: &Args) -> anyhow::Result<Profile> {
+    stop::on_signals().context("cannot catch Ctrl-C")?;
+    let resume = args.resume.as_deref().map(read_coherence).transpose()?;
+    let host = host::collect();
+    let clock_ghz = host.clock_ghz;
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let mut measured = match args.watch_for {
+        Some(time) => watch(args, time)?,
+        None => coherence::measure(&options(args, resume), &topology, &mut progress::on_stderr())?,
+    };
+    if measured.timeline.is_none() {
+        judge(&mut measured, &topology, clock_ghz);
+    }
+    Ok(Profile {
+        host: Some(host),
+        topology: Some(TopologySection::from(topology)),
+        coherence: Some(measured),
+        ..Profile::default()
+    })
+}
+
+fn options(args: &Args, resume: Option<Coherence>) -> Options {
+    let mut options = if args.quick { Options::quick() } else { Options::default() };
+    options.cpus = args.cpus.as_ref().map(|cpus| cpus.iter().collect()).unwrap_or_default();
+    options.pairs = if args.audit { Pairs::Audit } else { Pairs::All };
+    if !args.method.is_empty() {
+        options.methods = distinct(&args.method);
+    }
+    if !args.home.is_empty() {
+        options.homes = distinct(&args.home);
+    }
+    options.reads = !args.no_reads && !args.audit;
+    options.time_limit = args.time_limit;
+    options.seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
+    options.resume = resume;
+    options
+}
+
+fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
+    let (a, b) = match args.pair {
+        Some(pair) => pair,
+        None => {
+            let cpus = match &args.cpus {
+                Some(cpus) => cpus.clone(),
+                None => pin::allowed()?,
+            };
+            let mut first = cpus.iter();
+            first.next().zip(first.next()).context("watching takes two CPUs")?
+        }
+    };
+    let method = match args.method[..] {
+        [] => PairMethod::Turn,
+        [method] => method,
+        _ => bail!("--watch-for takes one --method"),
+    };
+    let timeline = coherence::watch((a, b), method, time, &mut progress::on_stderr())?;
+    let stable = timeline.modes.len() == 1 && timeline.change_points_s.is_empty();
+    let interrupted = stop::requested();
+    let mut measured =
+        Coherence { cpus: vec![a, b], stable, timeline: Some(timeline), ..Coherence::default() };
+    measured.method.description = "One pair, about twenty times a second.".into();
+    measured.method.duration_s = time.as_secs_f64();
+    measured.method.interrupted = interrupted;
+    Ok(measured)
+}
+
+/// The coherence section of a profile, or one printed by `--json`.
+fn read_coherence(path: &Path) -> anyhow::Result<Coherence> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    match Profile::from_json(&text) {
+        Ok(profile) => {
+            profile.coherence.with_context(|| format!("{}: the profile has no coherence", path.display()))
+        }
+        Err(error) => match serde_json::from_str::<Coherence>(&text) {
+            Ok(coherence) if !coherence.pairs.is_empty() => Ok(coherence),
+            _ => bail!("{}: {error}", path.display()),
+        },
+    }
+}
+
+fn method(text: &str) -> Result<PairMethod, String> {
+    match text {
+        "turn" => Ok(PairMethod::Turn),
+        "flags" => Ok(PairMethod::Flags),
+        "free-running" => Ok(PairMethod::FreeRunning),
+        _ => Err("methods are turn, flags and free-running".into()),
+    }
+}
+
+fn home(text: &str) -> Result<Home, String> {
+    match text {
+        "a" => Ok(Home::A),
+        "b" => Ok(Home::B),
+        "third" => Ok(Home::Third),
+        _ => Err("homes are a, b and third".into()),
+    }
+}
+
+fn pair(text: &str) -> Result<(u32, u32), String> {
+    let numbers =
+        text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
+    match numbers {
+        Some((a, b)) if a != b => Ok((a, b)),
+        _ => Err("give two CPUs, as in 0,1".into()),
+    }
+}
+
+fn distinct<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
+    let mut kept = Vec::new();
+    for &value in values {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_command_line() {
+        assert_eq!(method("free-running"), Ok(PairMethod::FreeRunning));
+        assert!(method("ping-pong").is_err() && home("c").is_err());
+        assert_eq!(pair("3, 7"), Ok((3, 7)));
+        assert!(pair("3,3").is_err() && pair("3").is_err() && pair("a,b").is_err());
+        assert_eq!(distinct(&[1, 2, 1]), [1, 2]);
+    }
+}

@@ -1,0 +1,45 @@
+//! How far an experiment is: on standard error, on a terminal, once it takes over a second.
+
+use std::time::{Duration, Instant};
+
+use coho_probe::coherence::Progress;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Shorter experiments show nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// A redraw takes time from the CPUs that are measured.
+const REDRAWS_PER_S: u8 = 4;
+
+/// Shows the progress that it is called with, until it is dropped.
+pub fn on_stderr() -> impl FnMut(Progress) {
+    let start = Instant::now();
+    let mut bar: Option<Shown> = None;
+    move |progress| {
+        if start.elapsed() < PATIENCE {
+            return;
+        }
+        let Shown(bar) = bar.get_or_insert_with(Shown::new);
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+        let left = progress.left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
+        bar.set_message(format!("{}{left}", progress.phase));
+    }
+}
+
+/// A bar that leaves no trace.
+struct Shown(ProgressBar);
+
+impl Shown {
+    fn new() -> Self {
+        // Hidden by indicatif where standard error is no terminal.
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_S));
+        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}").expect("a valid template");
+        Self(bar.with_style(style))
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
