@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use anyhow::bail;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
 
-use crate::report::compare::{Comparison, Fact, compare};
+use crate::report::compare::{Comparison, Fact, Row, compare};
 use crate::report::subject::Subject;
 use crate::report::text;
 
@@ -17,7 +17,10 @@ pub struct Args {
     /// What to compare it with: a profile file, or `published:NAME[/MACHINE]`
     #[arg(value_name = "B")]
     second: String,
-    /// Print the comparison as JSON
+    /// List every figure, also reads of prepared lines that do not differ
+    #[arg(long)]
+    all: bool,
+    /// Print the comparison, with every figure, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -33,20 +36,23 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&comparison)?)?;
     } else {
-        print(&mut out, &comparison)?;
+        print(&mut out, &comparison, args.all)?;
     }
     Ok(())
 }
 
-fn print(out: &mut impl Write, comparison: &Comparison) -> std::io::Result<()> {
+fn print(out: &mut impl Write, comparison: &Comparison, all: bool) -> std::io::Result<()> {
     if comparison.figures.is_empty() {
         writeln!(out, "The profiles have no figure in common.")?;
     } else {
-        writeln!(out, "{}", figures(comparison))?;
-        writeln!(
-            out,
-            "≠ beyond noise: the intervals do not overlap; = within it; ? an interval is not told."
-        )?;
+        let (shown, passed_over): (Vec<&Row>, Vec<&Row>) =
+            comparison.figures.iter().partition(|row| all || !row.is_read() || row.differs());
+        writeln!(out, "{}", figures(&comparison.profiles, &shown))?;
+        writeln!(out, "≠ beyond noise (intervals do not overlap); = within it; ? an interval is not told")?;
+        if !passed_over.is_empty() {
+            let n = text::count(passed_over.len(), "read");
+            writeln!(out, "{n} of prepared lines within noise; --all lists them.")?;
+        }
     }
     if comparison.without_counterpart > 0 {
         let first = text::short(&comparison.profiles[0], 40);
@@ -68,7 +74,8 @@ fn print(out: &mut impl Write, comparison: &Comparison) -> std::io::Result<()> {
 
 fn table(profiles: &[String], first: &str, ratios: bool) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    let style = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+    table.load_style(style).set_content_arrangement(ContentArrangement::Dynamic);
     // A wide terminal is used, but lines that run across a whole screen are hard to follow.
     let width = table.width().unwrap_or(80).clamp(40, 120);
     table.set_width(width);
@@ -83,9 +90,9 @@ fn table(profiles: &[String], first: &str, ratios: bool) -> Table {
     table
 }
 
-fn figures(comparison: &Comparison) -> Table {
-    let mut table = table(&comparison.profiles, "figure", true);
-    for row in &comparison.figures {
+fn figures(profiles: &[String], rows: &[&Row]) -> Table {
+    let mut table = table(profiles, "figure", true);
+    for row in rows {
         let mut cells = vec![Cell::new(format!("{}, {}", row.label, row.unit))];
         for (index, value) in row.values.iter().enumerate() {
             let Some(value) = value else {

@@ -40,6 +40,18 @@ pub struct Row {
     pub values: Vec<Option<Cell>>,
 }
 
+impl Row {
+    /// Whether it is a read of prepared lines: there are many, one for each state, owner and size.
+    pub fn is_read(&self) -> bool {
+        self.id.starts_with("read.")
+    }
+
+    /// Whether any profile differs from the first by more than noise, or by how much cannot be told.
+    pub fn differs(&self) -> bool {
+        self.values.iter().skip(1).flatten().any(|cell| cell.beyond_noise != Some(false))
+    }
+}
+
 /// A figure and, but in the first profile, how it differs from the first's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Pair, PairMethod, StateRead};
 use coho_topology::Level;
 
-use super::classes;
 use super::subject::Subject;
+use super::{classes, text};
 
 /// A figure that profiles can have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,10 +21,10 @@ pub struct Figure {
     pub n: u64,
 }
 
-/// What a figure is; orders as tables do.
+/// What a figure is; orders as tables do: by kind of figure, class, unit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    rank: (u8, usize),
+    rank: (u8, usize, usize),
     /// Stable for scripts: `coherence.free-running.on-die.ns`.
     pub id: String,
     /// For people: `coherence time, on-die, free-running`.
@@ -35,7 +35,13 @@ pub struct Key {
 
 impl Key {
     fn new(table: u8, row: usize, id: String, label: String, unit: &'static str) -> Self {
-        Self { rank: (table, row), id: format!("{id}.{unit}"), label, unit }
+        let unit_rank = usize::from(unit != "ns");
+        Self {
+            rank: (table, row, unit_rank),
+            id: format!("{id}.{unit}"),
+            label: text::short(&label, 80),
+            unit,
+        }
     }
 }
 
@@ -146,9 +152,9 @@ fn reads(subject: &Subject, coherence: &Coherence) -> Vec<Figure> {
         grouped.entry((state, relation(subject, read), read.bytes)).or_default().push(&read.ns);
     }
     let figure = |((state, relation, bytes), estimates): ((String, String, u64), Vec<&Estimate>)| {
-        let row = classes::rank(&relation).0;
+        let row = if relation == OWN { 0 } else { 1 + classes::rank(&relation).0 };
         let id = format!("read.{state}.{relation}.{bytes:020}");
-        let label = format!("read of {state}, {relation}, {}", super::text::bytes(bytes));
+        let label = format!("read of {state}, {relation}, {}", text::bytes(bytes));
         let mut key = Key::new(3, row, id, label, "ns");
         // The padded number kept sizes in order; scripts want it plain.
         key.rank.1 = key.rank.1 * 64 + bytes.checked_ilog2().unwrap_or(0) as usize;
@@ -163,10 +169,13 @@ pub fn state_name(read: &StateRead) -> String {
     format!("{:?}", read.state).to_ascii_lowercase()
 }
 
+/// The relation of a reader to lines that it prepared itself.
+pub const OWN: &str = "own";
+
 /// How near the owner of the lines is to the reader, by the claims: `own` for the reader itself.
 pub fn relation(subject: &Subject, read: &StateRead) -> String {
     if read.reader == read.owner {
-        return "own".to_owned();
+        return OWN.to_owned();
     }
     let Some(section) = &subject.profile.topology else { return "another CPU".to_owned() };
     let level = section.topology.closest_shared(read.reader, read.owner);

@@ -123,7 +123,7 @@ impl Matrix {
                     format!("CPUs {} … {}", subject.cpu_label(ends.0), subject.cpu_label(ends.1))
                 }
             })
-            .map(|label| text::short(&label, 60))
+            .map(|label| text::short(&label, 28))
             .collect();
         let mut orders = Vec::new();
         if let Some(claimed) = claimed {

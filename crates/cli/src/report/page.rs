@@ -268,7 +268,7 @@ impl Page {
             .map(|(number, histogram)| {
                 if histogram.pairs < FEWEST_COUNTED {
                     return html! { p.missing { "No histogram of " (classes::method_name(histogram.method)) ": "
-                        (text::count(histogram.pairs, "pair")) " make no distribution; the table of pairs has them." } };
+                        (text::count(histogram.pairs, "pair")) " only; see the table of pairs." } };
                 }
                 // Classes are found in strict alternation, or in the only method there is.
                 let marks = if number == 0 { found.as_slice() } else { &[] };

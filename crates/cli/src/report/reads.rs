@@ -40,6 +40,6 @@ pub fn of(subject: &Subject) -> Vec<Line> {
         Line { state, relation, points: sizes.into_iter().filter_map(point).collect() }
     };
     let mut lines: Vec<_> = grouped.into_iter().map(line).collect();
-    lines.sort_by_key(|line| (line.relation != "own", super::classes::rank(&line.relation).0));
+    lines.sort_by_key(|line| (line.relation != figures::OWN, super::classes::rank(&line.relation).0));
     lines
 }

@@ -98,7 +98,9 @@ pub fn evolution(id: String, processors: &[Processor]) -> Chart {
         .hover_info(HoverInfo::None);
         plot.add_trace(trace);
     }
-    let x = Axis::new().title("ns").range_mode(plotly::layout::RangeMode::ToZero);
+    // Figures stand behind their bars.
+    let room = 1.3 * processors.iter().fold(0.0, |most: f64, row| most.max(row.ns));
+    let x = Axis::new().title("ns").range(vec![0.0, room]);
     plot.set_layout(layout(x, Axis::new()).show_legend(true));
     let height = 110 + 34 * u32::try_from(processors.len()).unwrap_or(u32::MAX / 64).min(60);
     Chart::new(id, "Coherence time on one die by processor", height, &plot)
