@@ -124,6 +124,17 @@ fn nodes_distances_and_offline_cpus_survive() {
 }
 
 #[test]
+fn one_kind_of_cores_is_none() {
+    let kind = |cpus| format!("<cpukind cpuset=\"{cpus}\"><info name=\"CoreType\" value=\"A\"/></cpukind>");
+    let with = |kinds: &str| {
+        let text = machine(PUS).replace("</topology>", &format!("{kinds}</topology>"));
+        hwloc::parse(&text).unwrap().kinds.len()
+    };
+    assert_eq!(with(&kind("0x3")), 0);
+    assert_eq!(with(&(kind("0x1") + &kind("0x2"))), 2);
+}
+
+#[test]
 fn version_1_is_read() {
     let topology = hwloc::parse(
         r#"<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc.dtd"><topology>

@@ -235,6 +235,10 @@ impl Parser {
         topology.caches.retain(|cache| !cache.cpus.is_empty());
         topology.kinds.iter_mut().for_each(|kind| kind.cpus = kind.cpus.intersection(&online));
         topology.kinds.retain(|kind| !kind.cpus.is_empty());
+        // hwloc has one kind where all cores are alike.
+        if topology.kinds.len() < 2 {
+            topology.kinds.clear();
+        }
         topology.numa_nodes.iter_mut().for_each(|node| node.cpus = node.cpus.intersection(&online));
         topology.numa_nodes.sort_by_key(|node| node.os);
         self.assign_distances()?;
