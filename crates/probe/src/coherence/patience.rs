@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
+use super::sync::{LOOKS, is_over};
 use crate::clock::{Clock, Ticks};
-
-/// Looks at the line between two looks at the clock.
-const LOOKS: u32 = if cfg!(loom) { 1 } else { 64 };
 
 /// A wait this long shows that a CPU was away: a hundred times what the slowest links take.
 pub(crate) const STALL: Duration = Duration::from_micros(10);
@@ -51,7 +49,6 @@ impl Wait<'_> {
     }
 
     #[cold]
-    #[cfg(not(loom))]
     fn look_at_clock(&mut self) -> bool {
         let now = self.patience.clock.now();
         if self.since == 0 {
@@ -59,13 +56,6 @@ impl Wait<'_> {
         }
         let waited = now.saturating_sub(self.since);
         self.stalled |= waited > self.patience.stall;
-        waited <= self.patience.lost
-    }
-
-    /// In a model, every third look in vain ends the wait.
-    #[cfg(loom)]
-    fn look_at_clock(&mut self) -> bool {
-        loom::thread::yield_now();
-        self.looks < 3
+        !is_over(waited, self.patience.lost)
     }
 }

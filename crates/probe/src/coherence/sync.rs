@@ -1,56 +1,41 @@
-//! The primitives under the pair protocols: the standard ones, or loom's where the protocols are model-checked.
+//! What the pair protocols rest on. The model checker replaces this module, and nothing else (`tests/models`).
 
-#[cfg(loom)]
-pub(crate) use loom::{
-    hint::spin_loop as pause,
-    sync::Mutex,
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-    thread::{Thread, current as current_thread},
-};
-use std::time::Duration;
-#[cfg(not(loom))]
-use std::time::Instant;
-#[cfg(not(loom))]
-pub(crate) use std::{
-    hint::spin_loop as pause,
-    sync::Mutex,
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-    thread::{Thread, current as current_thread},
-};
+use std::time::{Duration, Instant};
 
-/// An end to waiting.
-pub(crate) struct Deadline {
-    #[cfg(not(loom))]
-    end: Instant,
+pub(crate) use std::hint::spin_loop as pause;
+pub(crate) use std::sync::Mutex;
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::thread::{Thread, current as current_thread};
+
+use crate::clock::Ticks;
+
+/// Looks at a line between two looks at the clock.
+pub(crate) const LOOKS: u32 = 64;
+/// How often a side spins for the other at a meeting before it sleeps: a CPU that spins while its partner waits for a
+/// turn on a busy CPU only uses up its own turn.
+pub(crate) const SPINS: u32 = 2000;
+
+/// Whether a wait has become too long.
+pub(crate) fn is_over(waited: Ticks, limit: Ticks) -> bool {
+    waited > limit
 }
 
-impl Deadline {
-    #[cfg(not(loom))]
-    pub(crate) fn after(patience: Duration) -> Self {
-        Self { end: Instant::now() + patience }
-    }
+/// An end to sleeping.
+pub(crate) struct Deadline(Instant);
 
-    /// In a model nobody is late.
-    #[cfg(loom)]
-    pub(crate) fn after(_: Duration) -> Self {
-        Self {}
+impl Deadline {
+    pub(crate) fn after(patience: Duration) -> Self {
+        Self(Instant::now() + patience)
     }
 
     /// Sleeps until woken, or for no reason, or until the end; returns whether time is left.
-    #[cfg(not(loom))]
     pub(crate) fn park(&self) -> bool {
-        match self.end.checked_duration_since(Instant::now()) {
+        match self.0.checked_duration_since(Instant::now()) {
             Some(left) if !left.is_zero() => {
                 std::thread::park_timeout(left);
                 true
             }
             _ => false,
         }
-    }
-
-    #[cfg(loom)]
-    pub(crate) fn park(&self) -> bool {
-        loom::thread::park();
-        true
     }
 }

@@ -262,4 +262,34 @@ mod tests {
         // And a follower whose leader has gone gives up as well.
         assert!(visit.follow().iter().all(|(_, marked)| marked.is_empty()));
     }
+
+    #[test]
+    fn both_sides_pass_together_many_times() {
+        let (meeting, sum) = (Meeting::new(), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for side in [Side::Leader, Side::Follower] {
+                let (meeting, sum) = (&meeting, &sum);
+                scope.spawn(move || {
+                    for round in 0..5000u64 {
+                        sum.fetch_add(1, Relaxed);
+                        meeting.meet(side, Duration::from_secs(60)).unwrap();
+                        assert!(sum.load(Relaxed) >= 2 * (round + 1));
+                        meeting.meet(side, Duration::from_secs(60)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(sum.into_inner(), 10_000);
+    }
+
+    #[test]
+    fn a_meeting_gives_up_alone_and_tells_the_late() {
+        let meeting = Meeting::new();
+        let start = Instant::now();
+        assert_eq!(meeting.meet(Side::Leader, Duration::from_millis(5)), Err(Absent));
+        assert!(start.elapsed() >= Duration::from_millis(5));
+        // The late side finds the leader's arrival, and at the next meeting that it has gone.
+        assert_eq!(meeting.meet(Side::Follower, Duration::from_secs(60)), Ok(()));
+        assert_eq!(meeting.meet(Side::Follower, Duration::from_secs(60)), Err(Absent));
+    }
 }
