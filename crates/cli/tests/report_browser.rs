@@ -15,7 +15,7 @@ fn browser() -> Option<&'static str> {
     let runs = |name: &&str| {
         Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
     };
-    let found = NAMES.into_iter().find(|name| runs(&name));
+    let found = NAMES.into_iter().find(|name| runs(name));
     if found.is_none() {
         println!("skipped: none of {} is installed", NAMES.join(", "));
     }

@@ -4,20 +4,22 @@ use coho_profile::{Pair, PairMethod};
 
 use super::subject::Subject;
 
-/// The class of a pair after its claimed level, under the papers' name where they have one (paper 1: SMT pair, on-die,
-/// 1 hop, 2 hops), so that profiles and publications can be set side by side.
-///
-/// Between packages a machine of two has one hop; of more, the claim does not tell how many, and `system` stays.
+/// The class of a pair after its claimed level, as [`named`].
 pub fn of_pair(pair: &Pair, subject: &Subject) -> String {
-    named(pair.claimed.as_deref().unwrap_or("not claimed"), subject.packages())
+    named(pair.claimed.as_deref().unwrap_or("not claimed"), subject)
 }
 
-/// As [`of_pair`], from the claimed level's name and the number of packages.
-pub fn named(level: &str, packages: usize) -> String {
+/// A claimed level or class under the papers' name where it has one (paper 1: SMT pair, on-die, 1 hop, 2 hops), so that
+/// profiles and publications can be set side by side.
+///
+/// CPUs that share no more than their package are on one die if it has no L3 or die of which they could share less.
+/// Between packages a machine of two has one hop; of more, the claim does not tell how many, and `system` stays.
+pub fn named(level: &str, subject: &Subject) -> String {
     match level.to_ascii_lowercase().as_str() {
         "core" | "smt" => "smt".to_owned(),
         "l3" | "die" | "on-die" => "on-die".to_owned(),
-        "system" if packages == 2 => "1-hop".to_owned(),
+        "package" | "numa node" if subject.packages_are_dies() => "on-die".to_owned(),
+        "system" if subject.packages() == 2 => "1-hop".to_owned(),
         "1 hop" => "1-hop".to_owned(),
         "2 hops" | "2 hop" => "2-hop".to_owned(),
         lower => lower.to_owned(),
@@ -86,13 +88,21 @@ pub fn method_meaning(method: PairMethod) -> &'static str {
 mod tests {
     use super::*;
 
+    fn paper(machine: &str) -> Subject {
+        Subject::load(&format!("published:kawabe-furuya/{machine}")).unwrap().remove(0)
+    }
+
     #[test]
     fn claimed_levels_take_the_papers_names_where_these_are_certain() {
-        assert_eq!(named("core", 1), "smt");
-        assert_eq!(named("L3", 8), "on-die");
-        assert_eq!(named("system", 2), "1-hop");
-        assert_eq!(named("system", 8), "system");
-        assert_eq!(named("package", 2), "package");
+        let mut two = paper("e5620");
+        assert_eq!(named("core", &two), "smt");
+        assert_eq!(named("L3", &two), "on-die");
+        assert_eq!(named("system", &two), "1-hop");
+        assert_eq!(named("system", &paper("x7560")), "system");
+        // The paper tells of no L3; where there are several, a package is no die.
+        assert_eq!(named("package", &two), "on-die");
+        two.profile.topology.as_mut().unwrap().counts.l3 = 8;
+        assert_eq!(named("package", &two), "package");
     }
 
     #[test]

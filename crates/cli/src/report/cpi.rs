@@ -33,7 +33,7 @@ pub fn models(subject: &Subject) -> Result<Vec<Model>, Unavailable> {
     let lines = lines(&subject.profile, paper.base_cpi, &paper.cpi_rates_percent)?;
     let model = |line: Line| Model {
         subject: subject.label.clone(),
-        class: classes::named(&line.class, subject.packages()),
+        class: classes::named(&line.class, subject),
         line,
         published: subject.published,
     };

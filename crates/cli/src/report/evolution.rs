@@ -32,7 +32,7 @@ pub fn of(subjects: &[Subject], paper: &Figures) -> Vec<Bar> {
 fn measured(subject: &Subject) -> Option<Bar> {
     let times = &subject.coherence()?.coherence_times;
     let time = times.iter().find(|time| {
-        time.method == PairMethod::FreeRunning && classes::named(&time.class, subject.packages()) == "on-die"
+        time.method == PairMethod::FreeRunning && classes::named(&time.class, subject) == "on-die"
     })?;
     let finite = (0.0..1e6).contains(&time.coherence_ns);
     finite.then(|| Bar { name: subject.label.clone(), ns: time.coherence_ns, published: false })

@@ -95,7 +95,7 @@ fn class_row(method: PairMethod, class: &str) -> usize {
 }
 
 fn times(subject: &Subject, coherence: &Coherence, time: &CoherenceTime) -> Vec<Figure> {
-    let class = classes::named(&time.class, subject.packages());
+    let class = classes::named(&time.class, subject);
     let method = classes::method_name(time.method);
     let row = class_row(time.method, &class);
     let key = |unit| {
@@ -184,7 +184,7 @@ pub fn relation(subject: &Subject, read: &StateRead) -> String {
         Some(level) => level.to_string(),
         None => "system".to_owned(),
     };
-    classes::named(&name, subject.packages())
+    classes::named(&name, subject)
 }
 
 /// The median of medians, between the medians of the intervals' ends.

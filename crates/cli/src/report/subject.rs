@@ -84,6 +84,14 @@ impl Subject {
         self.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len())
     }
 
+    /// Whether the topology claims nothing between cores and packages that would make a package more than one die.
+    pub fn packages_are_dies(&self) -> bool {
+        self.profile.topology.as_ref().is_some_and(|section| {
+            let counts = &section.counts;
+            counts.l3 == 0 && counts.die == 0 && counts.numa <= counts.package
+        })
+    }
+
     /// How to call a CPU: its number, with the papers' name of it where the topology tells one.
     pub fn cpu_label(&self, cpu: u32) -> String {
         match self.pu_name(cpu) {

@@ -182,8 +182,7 @@ impl PaperColumn {
         let mean = |class: &str| {
             let times = &subject.coherence()?.coherence_times;
             let mine = times.iter().find(|time| {
-                time.method == PairMethod::FreeRunning
-                    && classes::named(&time.class, subject.packages()) == class
+                time.method == PairMethod::FreeRunning && classes::named(&time.class, subject) == class
             });
             mine.map(|time| time.mean_ns).filter(|mean| mean.is_finite())
         };
