@@ -27,8 +27,21 @@ pub fn named(level: &str, subject: &Subject) -> String {
 }
 
 /// Nearest first.
-const ORDER: [&str; 9] =
-    ["smt", "module", "l2", "on-die", "numa node", "package", "1-hop", "2-hop", "system"];
+const ORDER: [&str; 13] = [
+    "smt",
+    "module",
+    "l2",
+    "on-die",
+    "numa node",
+    "package",
+    "1-hop",
+    "2-hop",
+    "system",
+    "within level 1",
+    "within level 2",
+    "within level 3",
+    "across all levels",
+];
 
 /// Sorts classes nearest first, unknown ones behind by name.
 pub fn rank(class: &str) -> (usize, &str) {
@@ -48,6 +61,10 @@ pub fn colour(class: &str) -> &'static str {
         "package" | "numa" | "numa node" => COLOURS[3],
         "1-hop" | "system" => COLOURS[1],
         "2-hop" => COLOURS[5],
+        "within level 1" => COLOURS[4],
+        "within level 2" => COLOURS[0],
+        "within level 3" => COLOURS[3],
+        "across all levels" => COLOURS[1],
         _ => COLOURS[6],
     }
 }

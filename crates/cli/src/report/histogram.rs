@@ -1,8 +1,8 @@
 //! Pair times counted by size, split by what is claimed of the pairs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use coho_profile::PairMethod;
+use coho_profile::{Coherence, PairMethod};
 
 use super::classes;
 use super::scale;
@@ -26,12 +26,43 @@ pub struct Histogram {
 /// A histogram for each method that the profile has pairs of.
 pub fn of(subject: &Subject) -> Vec<Histogram> {
     let Some(coherence) = subject.coherence() else { return Vec::new() };
+    let found = Found::of(coherence);
     let mut by_method: BTreeMap<PairMethod, Vec<(String, f64)>> = BTreeMap::new();
     for pair in coherence.pairs.iter().filter(|pair| scale::is_time(pair.ns.median)) {
-        let class = classes::of_pair(pair, subject);
+        let class = match &pair.claimed {
+            Some(_) => classes::of_pair(pair, subject),
+            None => found.class(pair.a, pair.b),
+        };
         by_method.entry(pair.method).or_default().push((class, pair.ns.median.log10()));
     }
     by_method.into_iter().map(|(method, pairs)| count(method, &pairs)).collect()
+}
+
+/// The groups that the figures show, for pairs of which nothing is claimed.
+struct Found {
+    /// Each CPU's group, by level, finest first.
+    levels: Vec<HashMap<u32, usize>>,
+}
+
+impl Found {
+    fn of(coherence: &Coherence) -> Self {
+        let members = |groups: &[Vec<u32>]| {
+            let numbered = groups.iter().enumerate();
+            numbered.flat_map(|(group, cpus)| cpus.iter().map(move |&cpu| (cpu, group))).collect()
+        };
+        Self { levels: coherence.levels.iter().map(|level| members(&level.groups)).collect() }
+    }
+
+    /// `within level 1`, the finest that holds both CPUs.
+    fn class(&self, a: u32, b: u32) -> String {
+        let both =
+            |groups: &HashMap<u32, usize>| groups.get(&a).is_some_and(|group| groups.get(&b) == Some(group));
+        match self.levels.iter().position(both) {
+            Some(level) => format!("within level {}", level + 1),
+            None if self.levels.is_empty() => "not claimed".to_owned(),
+            None => "across all levels".to_owned(),
+        }
+    }
 }
 
 fn count(method: PairMethod, pairs: &[(String, f64)]) -> Histogram {
@@ -79,6 +110,20 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_nothing_is_claimed_the_found_groups_are_the_classes() {
+        let level = |groups: &[&[u32]]| coho_profile::Level {
+            groups: groups.iter().map(|group| group.to_vec()).collect(),
+            max_inside_ns: 1.0,
+            min_across_ns: 2.0,
+        };
+        let levels = vec![level(&[&[0, 1], &[2, 3], &[4]]), level(&[&[0, 1, 2, 3], &[4]])];
+        let found = Found::of(&Coherence { levels, ..Coherence::default() });
+        assert_eq!(found.class(0, 1), "within level 1");
+        assert_eq!(found.class(1, 2), "within level 2");
+        assert_eq!(found.class(1, 4), "across all levels");
+    }
 
     #[test]
     fn every_pair_is_counted_once_within_its_ends() {

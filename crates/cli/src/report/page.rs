@@ -275,7 +275,7 @@ impl Page {
                 let chart = charts::histogram(format!("s{index}-classes-{number}"), histogram, marks);
                 let caption = html! {
                     strong { "Pair times, " (classes::method_name(histogram.method)) ". " }
-                    "How many pairs took how long, coloured by what is claimed of them; n = " (histogram.pairs) " pairs. "
+                    "How many pairs took how long, coloured by what is claimed of them, or by the groups found where nothing is; n = " (histogram.pairs) " pairs. "
                     @if !marks.is_empty() { "Dotted lines: medians of the classes that the figures show. " }
                     "Colours that mix in one heap, or one colour in two heaps, speak against the claim."
                 };
