@@ -12,15 +12,22 @@ const HOMES: [Home; 4] = [Home::A, Home::B, Home::Third, Home::Unknown];
 /// Fills `classes`, `levels`, `verdict` and `contradictions` from the pairs. `clock_ghz` turns ns into cycles.
 pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
     coherence.contradictions = audit(topology, coherence);
-    let choices = METHODS.iter().flat_map(|&method| HOMES.iter().map(move |&home| (method, home)));
-    let Some(matrix) =
-        choices.into_iter().find_map(|(m, home)| Matrix::from_pairs(&coherence.pairs, m, home))
-    else {
+    let mut choices = METHODS.iter().flat_map(|&method| HOMES.iter().map(move |&home| (method, home)));
+    let Some((matrix, method, home)) = choices.find_map(|(method, home)| {
+        Matrix::from_pairs(&coherence.pairs, method, home).map(|matrix| (matrix, method, home))
+    }) else {
         return;
     };
     let mut found = classify(&matrix);
     found.name_by(topology);
     coherence.classes = found.classes;
+    if let [class] = &mut coherence.classes[..]
+        && class.pairs == 1
+        && let Some(only) = coherence.pairs.iter().find(|pair| (pair.method, pair.home) == (method, home))
+    {
+        // A class of one pair is known as well as the pair is.
+        class.ns = only.ns.clone();
+    }
     for class in &mut coherence.classes {
         class.cycles = clock_ghz.map(|ghz| class.ns.median * ghz);
     }

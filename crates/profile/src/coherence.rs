@@ -28,7 +28,7 @@ pub struct Coherence {
     pub levels: Vec<Level>,
     /// What the figures say as a whole.
     pub verdict: Option<Verdict>,
-    /// Whether the figures kept to one value each during the run.
+    /// Whether all but a few of the figures of strict alternation kept to one value each during the run.
     pub stable: bool,
     /// Why the verdict is what it is, or what makes the run unstable, in words.
     pub notes: Vec<String>,

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use coho_probe::{coherence, host, stop};
-use coho_profile::{Profile, TopologySection, Verdict, write_atomic};
+use coho_profile::{Coherence, Profile, TopologySection, write_atomic};
 use coho_topology::{Counts, CpuSet};
 
 use crate::arguments::duration;
 use crate::judge::judge;
-use crate::report;
 use crate::report::subject::Subject;
+use crate::{report, terminal};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -31,6 +31,9 @@ pub struct Args {
     /// Stop measuring after this time and keep what is done
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     time_limit: Option<Duration>,
+    /// Seed of the random order, to repeat one
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Print the profile on standard output, and nothing else
     #[arg(long)]
     json: bool,
@@ -55,9 +58,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let options = coherence::Options {
         cpus: args.cpus.as_ref().map(|cpus| cpus.iter().collect()).unwrap_or_default(),
         time_limit: args.time_limit,
+        seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
         ..if args.quick { coherence::Options::quick() } else { coherence::Options::default() }
     };
-    let mut measured = coherence::measure(&options, &topology, &mut |_| ())?;
+    let mut measured = match coherence::measure(&options, &topology, &mut terminal::progress::on_stderr()) {
+        Ok(measured) => measured,
+        // A CPU that was asked for by name must be there; a machine of one CPU still has a topology to tell.
+        Err(error) if args.cpus.is_some() => return Err(error.into()),
+        Err(error) => not_available(&error.to_string()),
+    };
     judge(&mut measured, &topology, clock_ghz);
     profile.coherence = Some(measured);
     profile.write(&output)?;
@@ -72,6 +81,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(out, "\nprofile  {}\nreport   {}", output.display(), page.display())?;
     }
     Ok(())
+}
+
+/// The section of an experiment that could not be made.
+fn not_available(why: &str) -> Coherence {
+    let mut section = Coherence::default();
+    section.method.not_available.insert("coherence".into(), why.into());
+    section
 }
 
 /// `coho-2026-11-21T21-30-00Z.json`: a name of its own for each run, so that none overwrites another's.
@@ -91,37 +107,8 @@ fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
     if let Some(topology) = &profile.topology {
         writeln!(out, "{}", counted(topology.counts))?;
     }
-    let Some(coherence) = &profile.coherence else { return Ok(()) };
     writeln!(out)?;
-    for class in &coherence.classes {
-        let cycles = class.cycles.map(|cycles| format!(", {cycles:.0} cycles")).unwrap_or_default();
-        let ns = &class.ns;
-        writeln!(
-            out,
-            "{:<10} {:7.1} ns a transfer (95 % interval {:.1} to {:.1}){cycles}; {} pair{}",
-            class.name,
-            ns.median,
-            ns.low,
-            ns.high,
-            class.pairs,
-            if class.pairs == 1 { "" } else { "s" }
-        )?;
-        if ns.modes.len() > 1 {
-            let modes: Vec<_> = ns
-                .modes
-                .iter()
-                .map(|mode| format!("{:.1} ns ({:.0} %)", mode.value, mode.share * 100.0))
-                .collect();
-            writeln!(out, "           jumps between {}", modes.join(" and "))?;
-        }
-    }
-    if let Some(verdict) = coherence.verdict {
-        writeln!(out, "verdict    {}", verdict_in_words(verdict))?;
-    }
-    for contradiction in &coherence.contradictions {
-        writeln!(out, "claimed: {}; measured: {}", contradiction.claim, contradiction.figures)?;
-    }
-    Ok(())
+    profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))
 }
 
 fn counted(counts: Counts) -> String {
@@ -138,13 +125,4 @@ fn counted(counts: Counts) -> String {
     told.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-fn verdict_in_words(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Hops => "hops: CPUs form groups that are near within and far across",
-        Verdict::Flat => "flat: all pairs are alike",
-        Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
-        Verdict::Unstable => "unstable: the figures jumped during the run",
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use coho_profile::{
-    Coherence, CoherenceTime, Estimate, Home, LineState, Pair, PairMethod, Verdict, published,
+    Coherence, CoherenceTime, Estimate, Home, LineState, Mode, Pair, PairMethod, Verdict, published,
 };
 
 use super::table::table;
@@ -209,11 +209,17 @@ fn map(out: &mut impl Write, coherence: &Coherence, depth: Depth) -> io::Result<
     Ok(())
 }
 
-fn findings(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
+/// Writes what follows from the figures: classes, levels, verdict, contradictions, and what is missing.
+pub fn findings(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
     for class in &coherence.classes {
         let cycles = class.cycles.map_or_else(String::new, |cycles| format!(", {cycles:.0} cycles"));
         let pairs = text::count(class.pairs as usize, "pair");
         writeln!(out, "{:<10} {} ns{cycles}; {pairs}", text::tame(&class.name), text::estimate(&class.ns))?;
+        if class.ns.modes.len() > 1 {
+            let mode = |mode: &Mode| format!("{} ns ({:.0} %)", text::number(mode.value), mode.share * 100.0);
+            let modes: Vec<_> = class.ns.modes.iter().map(mode).collect();
+            writeln!(out, "           jumps between {}", modes.join(" and "))?;
+        }
     }
     for (index, level) in coherence.levels.iter().enumerate() {
         let groups = text::count(level.groups.len(), "group");

@@ -1,6 +1,6 @@
 //! Tables that keep to the width of a page.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
 
 /// Tables are read on terminals and pasted into reports.
 pub(super) const COLUMNS: u16 = 80;
@@ -11,7 +11,7 @@ pub(super) fn table<const N: usize>(header: [&str; N], left: usize, rows: Vec<[S
     let cell = |(column, text): (usize, String)| Cell::new(text).set_alignment(align(column));
     let mut table = Table::new();
     table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(COLUMNS)
         .set_header(header.map(str::to_owned).into_iter().enumerate().map(cell));
