@@ -1,0 +1,17 @@
+//! `make bench`: coho beside its peers, run in turn, as ratios of medians. Only ratios within one run count.
+
+mod detection;
+mod pairs;
+mod turns;
+
+fn main() {
+    // `cargo test --all-targets` runs benches too; the comparison is for `make bench` alone.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        println!("peers: run by `make bench`");
+        return;
+    }
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    println!("Ratios to peers; each row's commands ran in turn. Below 1: coho is quicker.\n");
+    detection::run(quick);
+    pairs::run(quick);
+}
