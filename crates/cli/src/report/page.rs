@@ -1,6 +1,5 @@
 //! The page as a whole: one file that fetches nothing.
 
-use coho_profile::Verdict;
 use coho_profile::published::{self, kawabe_furuya};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plotly::Plot;
@@ -10,14 +9,11 @@ use super::charts::{self, Chart};
 use super::encode::{self, Precision};
 use super::matrix::Matrix;
 use super::subject::Subject;
-use super::{boxes, boxes_svg, classes, cpi, evolution, histogram, reads, scale, sections, tables, text};
+use super::{classes, cpi, evolution, histogram, reads, scale, sections, tables, text};
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; base-uri 'none'; form-action 'none'";
-
-/// Widths, in CSS pixels, that the drawing of a topology is laid out for: a page and a phone.
-const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Fewer pairs than this are a table, not a histogram.
 const FEWEST_COUNTED: usize = 4;
@@ -178,13 +174,13 @@ impl Page {
         html! {
             section.subject id=(format!("s{index}")) {
                 h2 { (text::short(&subject.label, 80)) @if subject.published { " " small { "(published)" } } }
-                (summary(subject))
+                (sections::summary(subject))
                 @for (section, name) in sections::ALL {
                     section id=(id(section)) {
                         h3 { (name) }
                         @match section {
                             "host" => (tables::host(subject)),
-                            "topology" => (topology(subject, self.boxes)),
+                            "topology" => (sections::topology(subject, self.boxes)),
                             "pairs" => (self.pairs(&id("heat"), subject, matrix, precisions)),
                             "classes" => (self.classes(index, subject)),
                             "reads" => (self.reads(id("read-chart"), subject)),
@@ -242,12 +238,12 @@ impl Page {
         html! {
             @match chart {
                 Some((chart, _)) => {
-                    (controls(id, matrix, precisions))
+                    (sections::controls(id, matrix, precisions))
                     (self.figure(chart, &caption))
                 }
                 None => p.missing { "Not drawn: the page would become too large. Make a report of this profile alone." },
             }
-            (pair_table(subject))
+            (sections::pair_table(subject))
         }
     }
 
@@ -353,135 +349,6 @@ impl Page {
                 h3 { "Evolution" }
                 (self.figure(chart, &caption))
             }
-        }
-    }
-}
-
-/// What the figures say, in a sentence.
-fn summary(subject: &Subject) -> Markup {
-    let Some(coherence) = subject.coherence() else {
-        return html! { p.verdict { "This profile has no section coherence: nothing on sharing lines was measured." } };
-    };
-    let verdict = match coherence.verdict {
-        Some(Verdict::Hops) => {
-            format!("The figures show {} of groups of CPUs.", text::count(coherence.levels.len(), "level"))
-        }
-        Some(Verdict::Flat) => "All pairs are alike.".to_owned(),
-        Some(Verdict::HomeBiased) => {
-            "The times depend on where the line lives; levels cannot be told apart from it.".to_owned()
-        }
-        Some(Verdict::Unstable) => {
-            "The figures jumped during the run; they hold only for a while.".to_owned()
-        }
-        None => "No verdict on the pairs stands in this profile.".to_owned(),
-    };
-    let stable = match (subject.published, coherence.stable) {
-        (true, _) => "",
-        (false, true) => " They kept to one value each.",
-        (false, false) => " Not all figures kept to one value: see stability.",
-    };
-    let contradictions = match coherence.contradictions.len() {
-        0 => String::new(),
-        n => format!(" {} of the claimed topology.", text::count(n, "contradiction")),
-    };
-    html! {
-        p.verdict { (verdict) (stable) (contradictions)
-            @if coherence.method.interrupted { " The run was interrupted; this is what it had." }
-        }
-        @if !coherence.notes.is_empty() {
-            ul.notes { @for note in coherence.notes.iter().take(20) { li { (text::short(note, 500)) } } }
-        }
-    }
-}
-
-fn topology(subject: &Subject, most: usize) -> Markup {
-    let Some(section) = &subject.profile.topology else {
-        return html! { p.missing { "Not recorded in this profile." } };
-    };
-    let counts = &section.counts;
-    let counted = [
-        (counts.package, "package"),
-        (counts.die, "die"),
-        (counts.numa, "NUMA node"),
-        (counts.l3, "L3"),
-        (counts.module, "module"),
-        (counts.core, "core"),
-        (counts.pu, "PU"),
-    ];
-    let told =
-        counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| text::count(count, name));
-    let nodes = boxes::of(&section.topology, most);
-    html! {
-        figure.drawing {
-            @for (class, width) in DRAWING_WIDTHS {
-                div class=(class) { (PreEscaped(boxes_svg::draw(&nodes, width))) }
-            }
-            figcaption {
-                strong { "The topology that the machine claims. " } (told.collect::<Vec<_>>().join(", "))
-                ". Innermost boxes are PUs by operating-system number; point at a box for its name."
-            }
-        }
-        @if !section.topology.disagreements.is_empty() {
-            p { "Sources that disagree; the first is believed:" }
-            ul { @for disagreement in section.topology.disagreements.iter().take(20) {
-                li { (disagreement.level) ": "
-                    @for (i, claim) in disagreement.claims.iter().enumerate() {
-                        @if i > 0 { "; " } (claim.source) " says " (text::short(&claim.says, 200))
-                    }
-                }
-            } }
-        }
-    }
-}
-
-/// Switches of a heat map, where there is something to switch.
-fn controls(id: &str, matrix: &Matrix, precisions: &[Option<Precision>]) -> Markup {
-    let views: Vec<String> = matrix
-        .views
-        .iter()
-        .zip(precisions)
-        .filter(|(_, precision)| precision.is_some())
-        .map(|(view, _)| view.name())
-        .collect();
-    let select = |name: &str, label: &str, options: &[String]| {
-        html! { @if options.len() > 1 {
-            label { (label) " "
-                select data-heat=(id) data-switch=(name) {
-                    @for (index, option) in options.iter().enumerate() { option value=(index) { (option) } }
-                }
-            }
-        } }
-    };
-    let orders: Vec<String> = matrix.orders.iter().map(|order| order.name.clone()).collect();
-    html! { div.controls { (select("view", "Method", &views)) (select("order", "Order of CPUs", &orders)) } }
-}
-
-/// The pairs as a table, for those who read figures and for small machines.
-fn pair_table(subject: &Subject) -> Markup {
-    const MOST: usize = 128;
-    let pairs = subject.coherence().map(|coherence| coherence.pairs.as_slice()).unwrap_or_default();
-    html! {
-        details {
-            summary { "Pairs as a table" @if pairs.len() > MOST { " (the first " (MOST) " of " (pairs.len()) ")" } }
-            div.scroll { table.figures {
-                thead { tr {
-                    th scope="col" { "Pair" } th scope="col" { "Method" } th scope="col" { "Claimed" }
-                    th scope="col" { "ns (95 % interval)" } th scope="col" { "n" }
-                    th scope="col" { "changes of owner" } th scope="col" { "preempted" } th scope="col" { "one value?" }
-                } }
-                tbody { @for pair in pairs.iter().take(MOST) {
-                    tr {
-                        th scope="row" { (text::short(&subject.pair_label(pair), 80)) }
-                        td { (classes::method_name(pair.method)) }
-                        td { (text::short(pair.claimed.as_deref().unwrap_or("–"), 40)) }
-                        td.number { (text::estimate(&pair.ns)) }
-                        td.number { (pair.ns.n) }
-                        td.number { (pair.ownership_changes_per_op.as_ref().map_or("–".to_owned(), text::estimate)) }
-                        td.number { (pair.preempted_batches) }
-                        td { @if subject.published { "–" } @else if pair.ns.stable { "yes" } @else { "no" } }
-                    }
-                } }
-            } }
         }
     }
 }

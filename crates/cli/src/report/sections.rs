@@ -1,10 +1,16 @@
 //! The sections that every profile has in the page, and the one that is made of several charts.
 
-use maud::{Markup, html};
+use coho_profile::Verdict;
+use maud::{Markup, PreEscaped, html};
 
 use super::charts::{self, Chart};
+use super::encode::Precision;
+use super::matrix::Matrix;
 use super::subject::Subject;
-use super::{classes, stability, text};
+use super::{boxes, boxes_svg, classes, stability, text};
+
+/// Widths, in CSS pixels, that the drawing of a topology is laid out for: a page and a phone.
+const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Name in links and heading, in order.
 pub const ALL: [(&str, &str); 10] = [
@@ -61,5 +67,135 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
         @if let Some(jumps) = &jumps { (jumps) }
         @else if coherence.pairs.is_empty() { p.missing { "No pairs were measured." } }
         @else { p { "No pair jumped between values: each kept to one in all passes." } }
+    }
+}
+
+/// What the figures say, in a sentence.
+pub fn summary(subject: &Subject) -> Markup {
+    let Some(coherence) = subject.coherence() else {
+        return html! { p.verdict { "This profile has no section coherence: nothing on sharing lines was measured." } };
+    };
+    let verdict = match coherence.verdict {
+        Some(Verdict::Hops) => {
+            format!("The figures show {} of groups of CPUs.", text::count(coherence.levels.len(), "level"))
+        }
+        Some(Verdict::Flat) => "All pairs are alike.".to_owned(),
+        Some(Verdict::HomeBiased) => {
+            "The times depend on where the line lives; levels cannot be told apart from it.".to_owned()
+        }
+        Some(Verdict::Unstable) => {
+            "The figures jumped during the run; they hold only for a while.".to_owned()
+        }
+        None => "No verdict on the pairs stands in this profile.".to_owned(),
+    };
+    let stable = match (subject.published, coherence.stable) {
+        (true, _) => "",
+        (false, true) => " They were stable.",
+        (false, false) => " Not all kept to one value: see stability.",
+    };
+    let contradictions = match coherence.contradictions.len() {
+        0 => String::new(),
+        n => format!(" {} of the claimed topology.", text::count(n, "contradiction")),
+    };
+    html! {
+        p.verdict { (verdict) (stable) (contradictions)
+            @if coherence.method.interrupted { " The run was interrupted; this is what it had." }
+        }
+        @if !coherence.notes.is_empty() {
+            ul.notes { @for note in coherence.notes.iter().take(20) { li { (text::short(note, 500)) } } }
+        }
+    }
+}
+
+/// The drawing of the claimed topology, with at most so many boxes of its finest level, and where sources disagree.
+pub fn topology(subject: &Subject, most: usize) -> Markup {
+    let Some(section) = &subject.profile.topology else {
+        return html! { p.missing { "Not recorded in this profile." } };
+    };
+    let counts = &section.counts;
+    let counted = [
+        (counts.package, "package"),
+        (counts.die, "die"),
+        (counts.numa, "NUMA node"),
+        (counts.l3, "L3"),
+        (counts.module, "module"),
+        (counts.core, "core"),
+        (counts.pu, "PU"),
+    ];
+    let told =
+        counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| text::count(count, name));
+    let nodes = boxes::of(&section.topology, most);
+    html! {
+        figure.drawing {
+            @for (class, width) in DRAWING_WIDTHS {
+                div class=(class) { (PreEscaped(boxes_svg::draw(&nodes, width))) }
+            }
+            figcaption {
+                strong { "The topology that the machine claims. " } (told.collect::<Vec<_>>().join(", "))
+                ". Innermost boxes are PUs by operating-system number; point at a box for its name."
+            }
+        }
+        @if !section.topology.disagreements.is_empty() {
+            p { "Sources that disagree; the first is believed:" }
+            ul { @for disagreement in section.topology.disagreements.iter().take(20) {
+                li { (disagreement.level) ": "
+                    @for (i, claim) in disagreement.claims.iter().enumerate() {
+                        @if i > 0 { "; " } (claim.source) " says " (text::short(&claim.says, 200))
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// Switches of a heat map, where there is something to switch.
+pub fn controls(id: &str, matrix: &Matrix, precisions: &[Option<Precision>]) -> Markup {
+    let views: Vec<String> = matrix
+        .views
+        .iter()
+        .zip(precisions)
+        .filter(|(_, precision)| precision.is_some())
+        .map(|(view, _)| view.name())
+        .collect();
+    let select = |name: &str, label: &str, options: &[String]| {
+        html! { @if options.len() > 1 {
+            label { (label) " "
+                select data-heat=(id) data-switch=(name) {
+                    @for (index, option) in options.iter().enumerate() { option value=(index) { (option) } }
+                }
+            }
+        } }
+    };
+    let orders: Vec<String> = matrix.orders.iter().map(|order| order.name.clone()).collect();
+    html! { div.controls { (select("view", "Method", &views)) (select("order", "Order of CPUs", &orders)) } }
+}
+
+/// The pairs as a table, for those who read figures and for small machines.
+pub fn pair_table(subject: &Subject) -> Markup {
+    const MOST: usize = 128;
+    let pairs = subject.coherence().map(|coherence| coherence.pairs.as_slice()).unwrap_or_default();
+    html! {
+        details {
+            summary { "Pairs as a table" @if pairs.len() > MOST { " (the first " (MOST) " of " (pairs.len()) ")" } }
+            div.scroll { table.figures {
+                thead { tr {
+                    th scope="col" { "Pair" } th scope="col" { "Method" } th scope="col" { "Claimed" }
+                    th scope="col" { "ns (95 % interval)" } th scope="col" { "n" }
+                    th scope="col" { "changes of owner" } th scope="col" { "preempted" } th scope="col" { "one value?" }
+                } }
+                tbody { @for pair in pairs.iter().take(MOST) {
+                    tr {
+                        th scope="row" { (text::short(&subject.pair_label(pair), 80)) }
+                        td { (classes::method_name(pair.method)) }
+                        td { (text::short(pair.claimed.as_deref().unwrap_or("–"), 40)) }
+                        td.number { (text::estimate(&pair.ns)) }
+                        td.number { (pair.ns.n) }
+                        td.number { (pair.ownership_changes_per_op.as_ref().map_or("–".to_owned(), text::estimate)) }
+                        td.number { (pair.preempted_batches) }
+                        td { @if subject.published { "–" } @else if pair.ns.stable { "yes" } @else { "no" } }
+                    }
+                } }
+            } }
+        }
     }
 }
