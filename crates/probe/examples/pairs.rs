@@ -1,12 +1,10 @@
-//! Time of each pair by `turn`, and how long that took: `cargo run --release --example pairs [METHOD]`.
-
-use std::time::Instant;
+//! Time of each pair by `turn`, and what a pair takes, hand-off included:
+//! `cargo run --release --example pairs`.
 
 use coho_probe::coherence::{Options, measure};
 use coho_profile::{Home, PairMethod};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let topology = coho_topology::detect()?;
     let options = Options {
         methods: vec![PairMethod::Turn],
         homes: vec![Home::A],
@@ -16,13 +14,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         concurrent: false,
         ..Options::default()
     };
-    let start = Instant::now();
-    let coherence = measure(&options, &topology, &mut |_| ())?;
-    let took = start.elapsed();
+    let coherence = measure(&options, &coho_topology::detect()?, &mut |_| ())?;
     for pair in &coherence.pairs {
         let ns = &pair.ns;
         println!(
-            "{} {}: {:.2} ns ({:.2} to {:.2}, ±{:.1} %), {} batches and {} preempted, stable {}",
+            "{} {}: {:.2} ns ({:.2} to {:.2}, ±{:.1} %), {} batches and {} preempted, {} modes, stable {}",
             pair.a,
             pair.b,
             ns.median,
@@ -31,9 +27,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ns.relative_half_width() * 100.0,
             ns.n,
             pair.preempted_batches,
+            ns.modes.len(),
             ns.stable
         );
     }
-    println!("{took:.1?} in all, {:.2} ms of it for pairs", coherence.method.duration_s * 1e3);
+    println!("{} ms a pair", coherence.method.parameters["ms_per_pair"]);
     Ok(())
 }

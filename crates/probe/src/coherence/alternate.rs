@@ -4,7 +4,7 @@ use coho_profile::PairMethod;
 
 use super::line::{Broken, End, Led, MAX_ROUNDS, Tag, Two};
 use super::patience::Patience;
-use super::run::{Batch, Effort, Run};
+use super::run::{Batch, Effort, Run, Sample};
 use super::sync::Ordering::Release;
 use super::{flags, turn};
 
@@ -34,7 +34,8 @@ pub(crate) fn lead(
         };
         if calibrated {
             let ns = patience.clock.ns(ticks) / (2 * *rounds) as f64;
-            result.batches.push(Batch { number: tag.batch(), ns, preempted: stalled });
+            let sample = Sample { line: (tag.batch() % lines.len()) as u32, value: ns as f32 };
+            result.batches.push(Batch { number: tag.batch(), sample, preempted: stalled });
         } else {
             // What a preemption has stretched tells nothing of the time that a batch takes.
             calibrated = !stalled && (ticks * 5 >= effort.batch * 4 || *rounds >= MAX_ROUNDS);

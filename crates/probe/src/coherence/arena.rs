@@ -5,7 +5,8 @@ use super::sync::AtomicU64;
 use crate::Error;
 use crate::memory::{PAGE, Pages};
 
-/// Lines that a run takes in turn: enough for several slices of a cache. The protocols need at least two.
+/// Lines that a run takes in turn: some slices of a cache, each often enough for a median. The protocols need at least
+/// two.
 pub(crate) const LINES: usize = 8;
 /// Distance that keeps two lines apart also where lines are fetched in pairs.
 const APART: usize = 128;

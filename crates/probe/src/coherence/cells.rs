@@ -2,6 +2,7 @@
 
 use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod};
 
+use super::run::{Sample, level};
 use super::visit::{Kind, Outcome};
 use crate::statistics;
 
@@ -20,7 +21,7 @@ pub(crate) struct Cell {
 /// Samples by pass.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Figure {
-    passes: Vec<Vec<f64>>,
+    passes: Vec<Vec<Sample>>,
     rounds: u64,
 }
 
@@ -30,6 +31,10 @@ impl Figure {
             self.passes.push(outcome.samples.clone());
         }
         self.rounds = outcome.rounds;
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        statistics::estimate(&level(&self.passes))
     }
 }
 
@@ -64,13 +69,13 @@ impl Cell {
     pub(crate) fn estimate(&self) -> Option<Estimate> {
         match &self.kept {
             Some(pair) => Some(pair.ns.clone()),
-            None => statistics::estimate(&self.time.passes),
+            None => self.time.estimate(),
         }
     }
 
     /// All its samples of time.
     pub(crate) fn into_samples(self) -> Vec<f64> {
-        self.time.passes.concat()
+        level(&self.time.passes).concat()
     }
 
     /// Whether its figure is stable and as tight as asked for.
@@ -90,10 +95,7 @@ impl Cell {
             method: self.method,
             home: self.home,
             ns: self.estimate()?,
-            ownership_changes_per_op: self
-                .changes
-                .as_ref()
-                .and_then(|changes| statistics::estimate(&changes.passes)),
+            ownership_changes_per_op: self.changes.as_ref().and_then(Figure::estimate),
             preempted_batches: self.preempted,
             claimed: Some(claimed.to_owned()),
         })
@@ -121,7 +123,10 @@ mod tests {
     fn keeps_only_what_is_stable() {
         let mut ns = Estimate::exact(40.0);
         let mut pair = Cell::new(PairMethod::Turn, Home::A, None);
-        pair.add(Kind::Time(PairMethod::Turn), &Outcome { samples: vec![40.0; 9], preempted: 2, rounds: 5 });
+        pair.add(
+            Kind::Time(PairMethod::Turn),
+            &Outcome { samples: vec![Sample { line: 0, value: 40.0 }; 9], preempted: 2, rounds: 5 },
+        );
         let measured = pair.pair(0, 1, "L3").unwrap();
         assert_eq!((measured.ns.median, measured.preempted_batches), (40.0, 2));
         let mut earlier = Coherence { pairs: vec![measured.clone()], ..Coherence::default() };

@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::increment;
 use super::line::Two;
 use super::patience::{LOST, Patience};
-use super::run::{Batch, Effort, Run};
+use super::run::{Batch, Effort, Run, Sample};
 use super::sync::Ordering::{Acquire, Release};
 use crate::statistics;
 
@@ -113,9 +113,10 @@ fn batches(log: &[Entry], counting: bool) -> Vec<Batch> {
         .map(|(number, entry)| {
             // Time per increment and CPU: both CPUs' increments fall in the batch's time.
             let per_increment = 2.0 / entry.both as f64;
-            let ns = if counting { entry.acquisitions as f64 } else { entry.ns } * per_increment;
+            let figure = if counting { entry.acquisitions as f64 } else { entry.ns } * per_increment;
             let share = entry.share();
-            Batch { number, ns, preempted: !(share >= usual / 4.0 && share <= usual * 4.0) }
+            let sample = Sample { line: 0, value: figure as f32 };
+            Batch { number, sample, preempted: !(share >= usual / 4.0 && share <= usual * 4.0) }
         })
         .collect()
 }
@@ -138,12 +139,12 @@ mod tests {
         let preempted: Vec<_> = batches.iter().map(|batch| batch.preempted).collect();
         assert_eq!(preempted[..13], [false; 13]);
         assert_eq!(preempted[13..], [true; 2]);
-        assert_eq!(batches[0].ns, 50.0);
+        assert_eq!(batches[0].sample.value, 50.0);
     }
 
     #[test]
     fn ownership_changes_are_between_none_and_one_per_increment() {
         let batches = batches(&[entry(1.0, 100, 100); 4], true);
-        assert_eq!(batches[0].ns, 0.25);
+        assert_eq!(batches[0].sample.value, 0.25);
     }
 }

@@ -38,7 +38,7 @@ impl Count<'_> {
 
 impl Survey<'_> {
     pub(super) fn measure_pairs(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Error> {
-        let effort = Effort::new(16, 48, self.options.target_half_width);
+        let effort = Effort::new(16, 32, self.options.target_half_width);
         if self.options.concurrent {
             self.pilot(&effort);
         }
@@ -83,7 +83,9 @@ impl Survey<'_> {
                 return false;
             }
             let pairs: Vec<usize> = part.iter().map(|pair| index[pair]).collect();
+            let start = Instant::now();
             self.visit(&pairs, &wanted, effort);
+            self.visiting += start.elapsed();
             count.add(pairs.len());
         }
         true

@@ -23,7 +23,7 @@ pub(crate) fn measure(arena: &Arena, effort: &Effort) -> Alone {
     };
     let unlocked = |n| increment::unlocked(line, n);
     let (mut n_locked, mut n_unlocked) = (0, 0);
-    for _ in 0..effort.fewest * 2 {
+    for _ in 0..effort.fewest {
         let switches = involuntary_switches();
         let times = (batch(locked, &mut n_locked, effort), batch(unlocked, &mut n_unlocked, effort));
         if involuntary_switches() == switches {

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use coho_profile::PairMethod;
 
-use super::arena::{Arena, LINES};
-use super::line::Two;
+use super::arena::Arena;
 use super::meeting::{Absent, Meeting, Side};
-use super::run::{Effort, Run};
+use super::run::{Effort, Run, Sample};
 use super::{alternate, free_running};
 use crate::workers::Job;
 
@@ -39,7 +38,7 @@ pub(crate) struct Task<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Outcome {
     /// Figures of the batches during which both CPUs ran.
-    pub(crate) samples: Vec<f64>,
+    pub(crate) samples: Vec<Sample>,
     /// Batches, and runs broken off, in which one was away.
     pub(crate) preempted: u64,
     /// The number of round trips that makes a batch.
@@ -116,11 +115,9 @@ impl<'a> Visit<'a> {
             let lines = task.arena.lines();
             let run = match task.kind {
                 Kind::Time(PairMethod::FreeRunning) => {
-                    free_running::lead(one(&lines, id), id, false, &missing, &mut rounds)
+                    free_running::lead(lines[0], id, false, &missing, &mut rounds)
                 }
-                Kind::OwnershipChanges => {
-                    free_running::lead(one(&lines, id), id, true, &missing, &mut rounds)
-                }
+                Kind::OwnershipChanges => free_running::lead(lines[0], id, true, &missing, &mut rounds),
                 Kind::Time(method) => alternate::lead(method, &lines, id, &missing, &mut rounds),
             };
             let broken = run.broken;
@@ -153,10 +150,10 @@ impl<'a> Visit<'a> {
             let patience = &self.effort.patience;
             match task.kind {
                 Kind::Time(PairMethod::FreeRunning) => {
-                    free_running::follow(one(&lines, run), run, false, patience);
+                    free_running::follow(lines[0], run, false, patience);
                 }
                 Kind::OwnershipChanges => {
-                    free_running::follow(one(&lines, run), run, true, patience);
+                    free_running::follow(lines[0], run, true, patience);
                 }
                 Kind::Time(method) => {
                     marks.push((run, alternate::follow(method, &lines, run, patience)));
@@ -169,11 +166,6 @@ impl<'a> Visit<'a> {
     fn announce(&self, run: u32, meeting: u16, task: u16) {
         self.order.store(u64::from(run) << 32 | u64::from(meeting) << 16 | u64::from(task), Release);
     }
-}
-
-/// Free-running CPUs keep to one line a run, another in each run.
-fn one<'a>(lines: &[Two<'a>; LINES], run: u32) -> Two<'a> {
-    lines[run as usize % LINES]
 }
 
 /// Puts what both sides saw together, an outcome for each task that was reached; none if a CPU was lost, for it may
@@ -189,7 +181,7 @@ pub(crate) fn settle(parts: &[Option<Part>]) -> Vec<Outcome> {
                     if batch.preempted || marked.contains(&batch.number) {
                         outcome.preempted += 1;
                     } else {
-                        outcome.samples.push(batch.ns);
+                        outcome.samples.push(batch.sample);
                     }
                 }
                 outcome.preempted += u64::from(run.broken);
@@ -238,7 +230,10 @@ mod tests {
         for (outcome, kind) in outcomes.iter().zip(METHODS) {
             assert!(!outcome.samples.is_empty(), "{kind:?}: {outcome:?}");
             let plausible = if kind == Kind::OwnershipChanges { 0.0..=1.01 } else { 0.1..=1e5 };
-            assert!(outcome.samples.iter().all(|sample| plausible.contains(sample)), "{kind:?}: {outcome:?}");
+            assert!(
+                outcome.samples.iter().all(|sample| plausible.contains(&sample.value)),
+                "{kind:?}: {outcome:?}"
+            );
         }
     }
 

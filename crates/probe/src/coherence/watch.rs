@@ -6,7 +6,7 @@ use coho_profile::{PairMethod, Timeline, TimelineSample};
 
 use super::Progress;
 use super::arena::Arena;
-use super::run::Effort;
+use super::run::{Effort, level};
 use super::visit::{Kind, Outcome, Task, Visit, settle};
 use crate::workers::Workers;
 use crate::{Error, statistics, stop};
@@ -38,7 +38,7 @@ pub fn watch(
         let at = start.elapsed();
         let outcome =
             sample(&workers, (a, b), &Task { kind: Kind::Time(method), arena: &arena, rounds }, &effort)?;
-        if let Some(ns) = statistics::estimate(&[outcome.samples]) {
+        if let Some(ns) = statistics::estimate(&level(&[outcome.samples])) {
             rounds = outcome.rounds;
             samples.push(TimelineSample { at_s: at.as_secs_f64(), ns: ns.median });
         }

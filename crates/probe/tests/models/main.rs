@@ -46,7 +46,7 @@ fn a_meeting_shows_each_side_what_the_other_did_before() {
                 assert_eq!(done[1 - side as usize].load(Relaxed), 1);
             })
         });
-        sides.map(|side| side.join().unwrap());
+        sides.into_iter().for_each(|side| side.join().unwrap());
     });
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn lose_after(looks: u32) {
 pub(crate) fn is_over(_: Ticks, _: Ticks) -> bool {
     loom::thread::yield_now();
     LOOKED.set(LOOKED.get() + 1);
-    if LOOKED.get() % LOST_AFTER.get() == 0 {
+    if LOOKED.get().is_multiple_of(LOST_AFTER.get()) {
         LOOKED.set(0);
         return true;
     }
