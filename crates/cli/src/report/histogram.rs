@@ -89,6 +89,11 @@ impl Histogram {
         (end(bin), end(bin + 1))
     }
 
+    /// Whether there are enough pairs to speak of a distribution; fewer are a table.
+    pub fn is_telling(&self) -> bool {
+        self.pairs >= 4
+    }
+
     /// Whether one class's heap would hide beside another's.
     pub fn lopsided(&self) -> bool {
         let heaps = || self.series.iter().filter_map(|(_, counts)| counts.iter().max());

@@ -15,9 +15,6 @@ use super::{classes, cpi, evolution, histogram, reads, scale, sections, tables, 
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; base-uri 'none'; form-action 'none'";
 
-/// Fewer pairs than this are a table, not a histogram.
-const FEWEST_COUNTED: usize = 4;
-
 /// Boxes of the finest level in all drawings of a page together.
 const MAX_BOXES: usize = 768;
 
@@ -262,7 +259,7 @@ impl Page {
             .iter()
             .enumerate()
             .map(|(number, histogram)| {
-                if histogram.pairs < FEWEST_COUNTED {
+                if !histogram.is_telling() {
                     return html! { p.missing { "No histogram of " (classes::method_name(histogram.method)) ": "
                         (text::count(histogram.pairs, "pair")) " only; see the table of pairs." } };
                 }

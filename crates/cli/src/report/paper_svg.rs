@@ -1,7 +1,7 @@
 //! The report's charts as SVG files for papers, on white ground.
 //!
 //! Names are fixed. Of the first profile: `heat-map-METHOD[-home-HOME].svg` for every method and home that was
-//! measured, `class-histogram-METHOD.svg`, `cpi.svg` and `latency-by-size.svg`. Of the n-th profile the same with
+//! measured, `class-histogram-METHOD.svg` for every method with more than a few pairs, `cpi.svg` and `latency-by-size.svg`. Of the n-th profile the same with
 //! `-n` before the dot.
 
 use std::path::{Path, PathBuf};
@@ -56,9 +56,9 @@ fn charts(subject: &Subject) -> anyhow::Result<Vec<(String, String)>> {
             charts.push((format!("heat-map-{}", view.file_stem()), heat_map(subject, &matrix, view)?));
         }
     }
-    for histogram in histogram::of(subject) {
+    for histogram in histogram::of(subject).iter().filter(|histogram| histogram.is_telling()) {
         let stem = format!("class-histogram-{}", classes::method_name(histogram.method));
-        charts.push((stem, class_histogram(&histogram)?));
+        charts.push((stem, class_histogram(histogram)?));
     }
     if let Ok(models) = cpi::models(subject) {
         charts.push(("cpi".to_owned(), cpi_chart(&models)?));
@@ -205,15 +205,14 @@ fn class_histogram(histogram: &Histogram) -> anyhow::Result<String> {
             .margin(12)
             .x_label_area_size(44)
             .y_label_area_size(64);
-        let x = (low..high).log_scale();
+        let x = low.log10()..high.log10();
         // Both kinds of axis are drawn the same way, but are different types.
         macro_rules! draw {
             ($y:expr, $floor:expr, $stacked:expr, $label:expr) => {{
-                let mut chart = builder.build_cartesian_2d(x, $y)?;
+                let mut chart = builder.build_cartesian_2d(x.clone(), $y)?;
                 let mut mesh = chart.configure_mesh();
-                mesh.disable_x_mesh().x_labels(5).x_desc("time, ns (logarithmic)").y_desc($label);
-                mesh.x_label_formatter(&|ns| scale::plain(*ns))
-                    .y_label_formatter(&|count| format!("{count:.0}"));
+                mesh.disable_x_mesh().x_desc("time, ns (logarithmic)").y_desc($label);
+                mesh.x_labels(0).y_label_formatter(&|count| format!("{count:.0}"));
                 mesh.light_line_style(TRANSPARENT)
                     .label_style((FONT, 12))
                     .axis_desc_style((FONT, 14))
@@ -223,6 +222,7 @@ fn class_histogram(histogram: &Histogram) -> anyhow::Result<String> {
                     let fill = colour(classes::colour(class));
                     let bars = (0..counts.len()).filter(|&bin| counts[bin] > 0).map(|bin| {
                         let (left, right) = histogram.ends(bin);
+                        let (left, right) = (left.log10(), right.log10());
                         let base = if $stacked { f64::from(below[bin]) } else { $floor };
                         let top = if $stacked { base } else { 0.0 } + f64::from(counts[bin]);
                         below[bin] += counts[bin];
@@ -232,6 +232,13 @@ fn class_histogram(histogram: &Histogram) -> anyhow::Result<String> {
                     let legend = move |(x, y)| Rectangle::new([(x, y - 5), (x + 14, y + 5)], fill.filled());
                     chart.draw_series(bars)?.label(name).legend(legend);
                 }
+                // Round ticks also where all pairs lie within a few per cent: a logarithmic axis of plotters has none.
+                chart.draw_series(scale::log_ticks(low, high).into_iter().map(|(position, text)| {
+                    let label = (FONT, 12).into_font().color(&BLACK).pos(Pos::new(HPos::Center, VPos::Top));
+                    EmptyElement::at((position, $floor))
+                        + PathElement::new([(0, 0), (0, 5)], BLACK)
+                        + Text::new(text, (0, 7), label)
+                }))?;
                 let mut labels = chart.configure_series_labels();
                 labels.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.85));
                 labels.border_style(BLACK.mix(0.3)).label_font((FONT, 12)).draw()?;
