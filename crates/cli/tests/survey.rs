@@ -1,0 +1,102 @@
+//! `coho survey` from beginning to end, and ended in the middle.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use coho_profile::Profile;
+use support::{assert_valid, coho, fails, json, succeeds, two_cpus};
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_profile_that_follows_the_schema_and_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("mine.json");
+    let said = succeeds(&["survey", "--quick", "-o", &profile.to_string_lossy()]);
+    assert!(said.contains("mine.json") && said.contains("mine.html"), "{said}");
+    assert_eq!(names(folder.path()), ["mine.html", "mine.json"]);
+    let text = fs::read_to_string(&profile).unwrap();
+    assert_valid(&json(&text));
+    let read = Profile::from_json(&text).unwrap();
+    assert!(read.host.is_some() && read.topology.is_some() && read.coherence.is_some());
+    let page = fs::metadata(folder.path().join("mine.html")).unwrap().len();
+    assert!(page < 6_000_000, "the report has {page} bytes");
+}
+
+#[test]
+fn runs_without_names_do_not_overwrite_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let done = coho(&["survey", "--quick", "--json"]).current_dir(folder.path()).output().unwrap();
+        assert!(done.status.success());
+        assert_valid(&json(&String::from_utf8(done.stdout).unwrap()));
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+    assert_eq!(names(folder.path()).len(), 4);
+}
+
+#[test]
+fn wrong_cpus_are_named_before_anything_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.json").to_string_lossy().into_owned();
+    assert!(fails(&["survey", "--cpus", "0,60000", "-o", &file], 1).contains("60000"));
+    assert!(fails(&["survey", "--time-limit", "soon"], 2).contains("soon"));
+    let nowhere = folder.path().join("no/such/x.json").to_string_lossy().into_owned();
+    assert!(fails(&["survey", "--quick", "-o", &nowhere], 1).contains("x.json"));
+}
+
+/// Starts a long survey and waits until its first part is on disk.
+fn begun(folder: &Path) -> Child {
+    let profile = folder.join("mine.json");
+    let child = coho(&["survey", "-o", &profile.to_string_lossy()]).stdout(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while !profile.exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the first part never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn send(child: &Child, signal: &str) {
+    let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn an_interrupted_survey_keeps_what_it_has_and_reports_it() {
+    if !two_cpus() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = begun(folder.path());
+    send(&child, "-INT");
+    assert!(child.wait().unwrap().success());
+    assert_eq!(names(folder.path()), ["mine.html", "mine.json"]);
+    let profile = Profile::read(&folder.path().join("mine.json")).unwrap();
+    assert!(profile.coherence.unwrap().method.interrupted);
+}
+
+#[test]
+fn a_killed_survey_leaves_a_whole_file() {
+    if !two_cpus() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = begun(folder.path());
+    send(&child, "-KILL");
+    assert!(!child.wait().unwrap().success());
+    let profile = Profile::read(&folder.path().join("mine.json")).unwrap();
+    assert!(profile.topology.is_some());
+    assert_eq!(names(folder.path()), ["mine.json"]);
+}
