@@ -1,25 +1,43 @@
 //! The wish to stop: SIGINT and SIGTERM end an experiment early and keep what it has.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
+/// Second of the monotonic clock in which a stop was requested; 0 for never.
+static REQUESTED: AtomicI64 = AtomicI64::new(0);
+/// A second signal within so many seconds is the same wish: some senders signal a process and its group.
+const SAME_WISH: i64 = 1;
 
-extern "C" fn handle(_signal: libc::c_int) {
-    REQUESTED.store(true, Relaxed);
+extern "C" fn handle(signal: libc::c_int) {
+    let now = now();
+    let first = REQUESTED.compare_exchange(0, now, Relaxed, Relaxed).err();
+    if first.is_some_and(|first| now - first > SAME_WISH) {
+        // SAFETY: both calls are async-signal-safe; the default action of these signals ends the process.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
 }
 
-/// From now on the first SIGINT or SIGTERM is a request to stop; a second one ends the process.
+/// Seconds of the monotonic clock, at least 1.
+fn now() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: async-signal-safe; `time` is valid for writes.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec.max(1)
+}
+
+/// From now on the first SIGINT or SIGTERM is a request to stop; one that comes later ends the process.
 ///
 /// # Errors
 /// If the operating system refuses the handlers.
 pub fn on_signals() -> std::io::Result<()> {
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: a zeroed sigaction is a valid one; the handler only stores to an atomic, and SA_RESETHAND gives the
-        // default action back for the second signal.
+        // SAFETY: a zeroed sigaction is a valid one, and the handler only makes async-signal-safe calls.
         let result = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as *const () as libc::sighandler_t;
-            action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
+            action.sa_flags = libc::SA_RESTART;
             libc::sigemptyset(&mut action.sa_mask);
             libc::sigaction(signal, &action, std::ptr::null_mut())
         };
@@ -32,5 +50,5 @@ pub fn on_signals() -> std::io::Result<()> {
 
 /// Whether a stop has been requested.
 pub fn requested() -> bool {
-    REQUESTED.load(Relaxed)
+    REQUESTED.load(Relaxed) != 0
 }

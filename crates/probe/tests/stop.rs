@@ -1,0 +1,27 @@
+//! A stop by signal, in a process of its own as it stops everything.
+
+use coho_probe::coherence::{Options, measure};
+use coho_probe::{pin, stop};
+
+#[test]
+fn a_signal_keeps_what_is_done_even_if_it_comes_twice_at_once() {
+    let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+    if cpus.len() < 2 {
+        return eprintln!("skipped: only one CPU");
+    }
+    stop::on_signals().unwrap();
+    assert!(!stop::requested());
+    let options = Options { cpus, passes: 1 << 40, ..Options::quick() };
+    let topology = coho_topology::detect().unwrap();
+    let coherence = measure(&options, &topology, &mut |progress| {
+        if progress.done == 3 {
+            for _ in 0..2 {
+                // SAFETY: the handlers are installed.
+                unsafe { libc::raise(libc::SIGINT) };
+            }
+        }
+    })
+    .unwrap();
+    assert!(stop::requested() && coherence.method.interrupted);
+    assert!(!coherence.pairs.is_empty());
+}
