@@ -41,7 +41,6 @@ fn runs_without_names_do_not_overwrite_each_other() {
         let done = coho(&["survey", "--quick", "--json"]).current_dir(folder.path()).output().unwrap();
         assert!(done.status.success());
         assert_valid(&json(&String::from_utf8(done.stdout).unwrap()));
-        std::thread::sleep(Duration::from_millis(1100));
     }
     assert_eq!(names(folder.path()).len(), 4);
 }

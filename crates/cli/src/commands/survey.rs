@@ -90,10 +90,15 @@ fn not_available(why: &str) -> Coherence {
     section
 }
 
-/// `coho-2026-11-21T21-30-00Z.json`: a name of its own for each run, so that none overwrites another's.
+/// `coho-2026-11-21T21-30-00Z.json`, or with a number behind where that is taken: no run overwrites another's files.
 fn default_name(date: Option<&str>) -> PathBuf {
     let date = date.unwrap_or("profile").replace(':', "-");
-    PathBuf::from(format!("coho-{date}.json"))
+    let names = (1..)
+        .map(|n: u32| if n == 1 { format!("coho-{date}.json") } else { format!("coho-{date}-{n}.json") });
+    let taken = |name: &PathBuf| {
+        name.symlink_metadata().is_ok() || name.with_extension("html").symlink_metadata().is_ok()
+    };
+    names.map(PathBuf::from).find(|name| !taken(name)).expect("some number is free")
 }
 
 /// What a person wants to know first.

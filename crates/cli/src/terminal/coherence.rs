@@ -74,7 +74,9 @@ fn pairs(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
     writeln!(out, "Pairs on one line, ns a step (turn, flags) or an increment (free-running)")?;
     let header = ["pair", "claimed", "method", "home", "ns (95 %)", "moves", "preempted"];
     writeln!(out, "{}", table(header, 4, rows))?;
-    writeln!(out, "moves: ownership changes per increment; !: did not keep to one value")?;
+    if coherence.pairs.iter().any(|pair| pair.method != PairMethod::Unknown) {
+        writeln!(out, "moves: ownership changes per increment; !: did not keep to one value")?;
+    }
     if listed.len() > shown.len() {
         writeln!(out, "… and {}", text::count(listed.len() - shown.len(), "more pair"))?;
     }
