@@ -1,13 +1,16 @@
-//! The lines that a CPU brings to its pairs, each on a page of its own.
+//! The lines that a CPU brings to its pairs, two on each page.
 
 use super::line::Two;
 use super::sync::AtomicU64;
 use crate::Error;
 use crate::memory::{PAGE, Pages};
 
-/// Lines that a run takes in turn: some slices of a cache, each often enough for a median. The protocols need at least
-/// two.
-pub(crate) const LINES: usize = 8;
+/// Lines of a batch,
+pub(crate) const SEGMENTS: usize = 4;
+/// groups of lines, which batches take in turn,
+pub(crate) const GROUPS: usize = 8;
+/// and lines in all: enough to know the mean over a cache's slices. The protocols need at least two.
+pub(crate) const LINES: usize = SEGMENTS * GROUPS;
 /// Distance that keeps two lines apart also where lines are fetched in pairs.
 const APART: usize = 128;
 
@@ -19,7 +22,7 @@ pub(crate) struct Arena {
 
 impl Arena {
     pub(crate) fn map() -> Result<Self, Error> {
-        Ok(Self { pages: Pages::map(2 * LINES * PAGE)? })
+        Ok(Self { pages: Pages::map(LINES * PAGE)? })
     }
 
     pub(crate) fn pages(&self) -> &Pages {
@@ -31,8 +34,10 @@ impl Arena {
     }
 
     fn line(&self, index: usize) -> &AtomicU64 {
-        // Not the same set of a cache for all: another offset in each page.
-        let offset = index * PAGE + (index * 5 * APART) % PAGE;
+        // Not the same set of a cache for all: another offset in each page, and half a page between its two.
+        let page = index / 2;
+        let within = (page * 5 * APART + index % 2 * PAGE / 2) % PAGE;
+        let offset = page * PAGE + within;
         // SAFETY: within the mapping, aligned, zeroed, and used only as this atomic as long as the arena lives.
         unsafe { AtomicU64::from_ptr(self.pages.start().add(offset).cast().as_ptr()) }
     }
@@ -51,7 +56,7 @@ mod tests {
             .flat_map(|two| [two.first as *const _ as usize, two.second as *const _ as usize])
             .collect();
         addresses.sort_unstable();
-        assert!(addresses.windows(2).all(|pair| pair[1] / PAGE > pair[0] / PAGE));
+        assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] >= APART));
         assert!(addresses.iter().all(|address| address % APART == 0));
     }
 }

@@ -5,7 +5,7 @@ use super::line::{Broken, End, Led, Tag, Two};
 use super::patience::Patience;
 use super::sync::Ordering::{Acquire, Release};
 
-/// Leads a batch of `rounds` timed round trips, that is twice as many steps, after one that is not timed.
+/// Leads a segment of `rounds` timed round trips, that is twice as many steps, after one that is not timed.
 pub(crate) fn lead(lines: Two<'_>, tag: Tag, rounds: u64, patience: &Patience) -> Result<Led, Broken> {
     exchange(lines, tag, 1, patience)?;
     let mut stalled = false;
@@ -34,7 +34,7 @@ fn exchange(lines: Two<'_>, tag: Tag, round: u64, patience: &Patience) -> Result
     }
 }
 
-/// Follows a batch to its end; returns also whether a wait within it was a stall.
+/// Follows a segment to its end; returns also whether a wait within it was a stall.
 pub(crate) fn follow(lines: Two<'_>, tag: Tag, patience: &Patience) -> Result<(End, bool), Broken> {
     let mut stalled = false;
     for round in 1.. {
@@ -58,5 +58,5 @@ pub(crate) fn follow(lines: Two<'_>, tag: Tag, patience: &Patience) -> Result<(E
         stalled |= wait.stalled && round > 1;
         lines.second.store(tag.step(round), Release);
     }
-    unreachable!("a batch has fewer rounds than there are numbers")
+    unreachable!("a segment has fewer rounds than there are numbers")
 }

@@ -6,6 +6,8 @@
 //! batches in which both CPUs ran from those in which one was away: a figure that jumps because the host has moved a
 //! CPU keeps its share.
 //!
+//! All runs of a pair and home use one line, as the paper does, so that passes can be compared.
+//!
 //! Ownership changes come from a second run, in which every increment is an XADD that compares what it found with
 //! what the leader had left: each difference is one acquisition of the line by the leader, and one by the follower
 //! before it.

@@ -2,46 +2,46 @@
 
 use super::sync::AtomicU64;
 
-/// Which batch of which run a word belongs to: runs never take each other's words for their own, whatever an earlier
+/// Which segment of which run a word belongs to: runs never take each other's words for their own, whatever an earlier
 /// one has left in a line.
 ///
-/// A word is `run:32 | batch:12 | step:20`.
+/// A word is `run:32 | segment:12 | step:20`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
     run: u32,
-    batch: u32,
+    segment: u32,
 }
 
 const STEP_BITS: u32 = 20;
 const LAST_STEP: u64 = (1 << STEP_BITS) - 1;
-/// One more than the largest batch number of a run.
-pub(crate) const MAX_BATCHES: u32 = 0xFFF;
-/// The most round trips of a batch.
+/// One more than the largest segment number of a run.
+pub(crate) const MAX_SEGMENTS: u32 = 0xFFF;
+/// The most round trips of a segment.
 pub(crate) const MAX_ROUNDS: u64 = 1 << 18;
 
 impl Tag {
-    /// The first batch of a run.
+    /// The first segment of a run.
     pub(crate) fn first(run: u32) -> Self {
-        Self { run, batch: 0 }
+        Self { run, segment: 0 }
     }
 
-    /// The batch after this one; `None` after the last that fits.
+    /// The segment after this one; `None` after the last that fits.
     pub(crate) fn next(self) -> Option<Self> {
-        (self.batch + 1 < MAX_BATCHES).then_some(Self { batch: self.batch + 1, ..self })
+        (self.segment + 1 < MAX_SEGMENTS).then_some(Self { segment: self.segment + 1, ..self })
     }
 
-    /// Number of the batch within its run.
-    pub(crate) fn batch(self) -> usize {
-        self.batch as usize
+    /// Number of the segment within its run.
+    pub(crate) fn segment(self) -> usize {
+        self.segment as usize
     }
 
     /// The word of a step.
     #[inline(always)]
     pub(crate) fn step(self, step: u64) -> u64 {
-        u64::from(self.run) << 32 | u64::from(self.batch) << STEP_BITS | step
+        u64::from(self.run) << 32 | u64::from(self.segment) << STEP_BITS | step
     }
 
-    /// The word that ends the batch.
+    /// The word that ends the segment.
     #[inline(always)]
     pub(crate) fn done(self) -> u64 {
         self.step(LAST_STEP)
@@ -50,14 +50,14 @@ impl Tag {
     /// The word that ends the run, for whatever reason.
     #[inline(always)]
     pub(crate) fn stop(self) -> u64 {
-        Self { batch: MAX_BATCHES, ..self }.done()
+        Self { segment: MAX_SEGMENTS, ..self }.done()
     }
 }
 
-/// How a batch ended for the follower.
+/// How a segment ended for the follower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The leader goes on with the next batch.
+    /// The leader goes on with the next segment.
     Next,
     /// The leader ended the run.
     Stopped,
@@ -67,7 +67,7 @@ pub(crate) enum End {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-/// A batch as the leader saw it.
+/// A segment as the leader saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Led {
     /// Time of its round trips.

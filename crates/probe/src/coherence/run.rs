@@ -13,7 +13,7 @@ pub(crate) const BATCH: Duration = Duration::from_micros(12);
 /// The figure of a batch on one of the lines: ns per step or increment, or ownership changes per increment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
-    /// Which of the lines.
+    /// Which of the lines or groups of lines.
     pub(crate) line: u32,
     /// Single, as a large machine has a hundred million of them.
     pub(crate) value: f32,
@@ -21,8 +21,8 @@ pub(crate) struct Sample {
 
 /// The samples as if each line had the mean line's level: what remains is what changes with time.
 ///
-/// A line's address decides which slice of a cache keeps it, and that changes its time by up to a half; so much is no
-/// instability, and the lines of a visit are the same in each pass.
+/// A line's address decides which slice of a cache keeps it, and that changes its time; so much is no instability, and
+/// the lines of a visit are the same in each pass.
 pub(crate) fn level(passes: &[Vec<Sample>]) -> Vec<Vec<f64>> {
     let mut by_line: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for sample in passes.iter().flatten() {

@@ -8,7 +8,7 @@ use super::patience::Patience;
 use super::sync::AtomicU64;
 use super::sync::Ordering::{AcqRel, Acquire, Release};
 
-/// Leads a batch of `rounds` timed round trips, that is twice as many steps, after one that is not timed.
+/// Leads a segment of `rounds` timed round trips, that is twice as many steps, after one that is not timed.
 pub(crate) fn lead(line: &AtomicU64, tag: Tag, rounds: u64, patience: &Patience) -> Result<Led, Broken> {
     line.store(tag.step(1), Release);
     advance(line, tag, tag.step(2), tag.step(3), patience)?;
@@ -35,7 +35,7 @@ fn advance(line: &AtomicU64, tag: Tag, from: u64, to: u64, patience: &Patience) 
     Ok(wait.stalled)
 }
 
-/// Follows a batch to its end; returns also whether a wait within it was a stall.
+/// Follows a segment to its end; returns also whether a wait within it was a stall.
 pub(crate) fn follow(line: &AtomicU64, tag: Tag, patience: &Patience) -> Result<(End, bool), Broken> {
     let mut stalled = false;
     let mut step = 1;
@@ -53,7 +53,7 @@ pub(crate) fn follow(line: &AtomicU64, tag: Tag, patience: &Patience) -> Result<
                 return Err(Broken);
             }
         }
-        // Before its first step the leader may be busy with the batch before.
+        // Before its first step the leader may be busy with the segment before.
         stalled |= wait.stalled && step > 1;
         step += 2;
     }

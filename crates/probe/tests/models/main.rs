@@ -50,13 +50,13 @@ fn a_meeting_shows_each_side_what_the_other_did_before() {
     });
 }
 
-/// The lines of a batch.
+/// The lines of a segment.
 fn two(lines: &[AtomicU64; 4], tag: Tag) -> Two<'_> {
-    let first = 2 * (tag.batch() % 2);
+    let first = 2 * (tag.segment() % 2);
     Two { first: &lines[first], second: &lines[first + 1] }
 }
 
-/// Two lines, and a run of two batches of one round trip with partners that may be taken for lost.
+/// Two lines, and a run of two segments of one round trip with partners that may be taken for lost.
 fn run(flags: bool, lost_after: u32) {
     sync::lose_after(lost_after);
     let lines = Arc::new(std::array::from_fn::<_, 4, _>(|_| AtomicU64::new(0)));
@@ -64,7 +64,7 @@ fn run(flags: bool, lost_after: u32) {
     let follower = thread::spawn(move || {
         let patience = Patience::new();
         let mut tag = Tag::first(7);
-        let mut batches = 0;
+        let mut segments = 0;
         loop {
             let lines = two(&theirs, tag);
             let followed = if flags {
@@ -73,8 +73,8 @@ fn run(flags: bool, lost_after: u32) {
                 turn::follow(lines.first, tag, &patience)
             };
             match followed {
-                Ok((End::Next, _)) => batches += 1,
-                Ok((End::Stopped, _)) => return Some(batches),
+                Ok((End::Next, _)) => segments += 1,
+                Ok((End::Stopped, _)) => return Some(segments),
                 Err(_) => return None,
             }
             tag = tag.next().unwrap();
@@ -103,9 +103,9 @@ fn run(flags: bool, lost_after: u32) {
     let followed = follower.join().unwrap();
     if lost_after == u32::MAX {
         assert_eq!((led, followed), (2, Some(2)));
-    } else if let Some(batches) = followed {
-        // The follower never counts a batch that the leader did not end.
-        assert!(batches <= led, "{batches} of {led}");
+    } else if let Some(segments) = followed {
+        // The follower never counts a segment that the leader did not end.
+        assert!(segments <= led, "{segments} of {led}");
     }
     assert!(lines.iter().all(|line| line.load(Acquire) == 0 || line.load(Acquire) >> 32 == 7));
 }
