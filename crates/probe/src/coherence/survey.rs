@@ -289,6 +289,15 @@ impl<'a> Survey<'a> {
                 first.ns.high,
             ));
         }
+        if self.options.cpus.is_empty() {
+            let measured = self.cpus.iter().copied().collect();
+            let outside = self.topology.cpus().difference(&measured);
+            if !outside.is_empty() {
+                notes.push(format!(
+                    "CPUs {outside} are online, but this process may use only {measured} (cpuset or affinity)"
+                ));
+            }
+        }
         if let Some(quota) = limits::cpu_quota().filter(|&quota| quota < self.cpus.len() as f64) {
             notes.push(format!(
                 "a control group allows {quota} CPUs: both sides of a pair may be held up at once"
