@@ -49,18 +49,3 @@ unpack_kernel() {
     mv "$work/kernel/boot/"vmlinuz-* "$cache/" 2>> "$work/apt.log"
 }
 
-# Sets `coho` to a static binary, built in a target folder of its own: its flags would rebuild everything else.
-find_coho() {
-    coho=${LAB_COHO:-}
-    if [ -n "$coho" ]; then
-        [ -x "$coho" ] || { echo "lab: LAB_COHO: '$coho' is not a program" >&2; exit 2; }
-        return 0
-    fi
-    target=x86_64-unknown-linux-gnu
-    RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" bounded 1800 cargo build --quiet --release --locked \
-        --manifest-path "$root/Cargo.toml" --target "$target" --target-dir "$root/target/lab" -p coho || {
-        echo "lab: coho does not build for the guest" >&2
-        exit 1
-    }
-    coho=$root/target/lab/$target/release/coho
-}
