@@ -101,7 +101,7 @@ pub struct Pair {
     /// Ownership changes per increment, for `free-running`: 1 means that the line moved each time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ownership_changes_per_op: Option<Estimate>,
-    /// Batches in which a CPU was preempted, of all; they are kept.
+    /// Batches in which a CPU was preempted: counted here and kept out of the figure.
     #[serde(default)]
     pub preempted_batches: u64,
     /// The claimed level that both CPUs share ("core", "L3", "package", …; "system" where none).

@@ -57,7 +57,7 @@ pub fn run(quick: bool) {
 
 fn coho(a: u32, b: u32) -> Result<Run, String> {
     let cpus = format!("{a},{b}");
-    let text = stdout(
+    let (text, _) = output(
         COHO,
         &["coherence", "--json", "--no-reads", "--method", "turn", "--home", "a", "--cpus", &cpus],
     )?;
@@ -71,10 +71,10 @@ fn coho(a: u32, b: u32) -> Result<Run, String> {
 /// Its table's cell reads `31±0`: the mean and the standard error of it, which its summary gives as a spread of runs.
 fn peer(a: u32, b: u32) -> Result<Run, String> {
     let begin = Instant::now();
-    let text = stdout(PEER, &["--cores", &format!("{a},{b}")])?;
+    let (out, table) = output(PEER, &["--cores", &format!("{a},{b}")])?;
     let seconds = begin.elapsed().as_secs_f64();
-    let plain = without_colours(&text);
-    let cell = plain.lines().find(|line| line.contains('±')).ok_or("its table has no figure")?;
+    let plain = without_colours(&(out + &table));
+    let cell = plain.split(['\n', '\r']).find(|line| line.contains('±')).ok_or("its table has no figure")?;
     let (mean, error) = cell.split_once('±').expect("found above");
     let number =
         |text: &str| text.trim().parse::<f64>().map_err(|_| format!("'{text}' is no figure of {PEER}"));
@@ -83,13 +83,12 @@ fn peer(a: u32, b: u32) -> Result<Run, String> {
     Ok(Run { seconds, ns, half_width: 1.96 * error / ns })
 }
 
-fn stdout(program: &str, arguments: &[&str]) -> Result<String, String> {
+/// What a program writes on standard output and on standard error.
+fn output(program: &str, arguments: &[&str]) -> Result<(String, String), String> {
     let output =
         Command::new(program).args(arguments).output().map_err(|error| format!("{program}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    String::from_utf8(output.stdout).map_err(|error| format!("{program}: {error}"))
+    let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    if output.status.success() { Ok((out, error)) } else { Err(format!("{program}: {}", error.trim())) }
 }
 
 fn without_colours(text: &str) -> String {
