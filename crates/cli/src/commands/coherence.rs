@@ -20,10 +20,10 @@ pub struct Args {
     /// Measure these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
-    /// What to do with the line: turn, flags, free-running
+    /// What to do with the line: turn, flags, free-running [default: all; turn alone beyond 64 CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method, conflicts_with = "from")]
     method: Vec<PairMethod>,
-    /// Where the line lives: first touched by a, by b, or on a third memory node
+    /// Where the line lives: first touched by a, by b, or on a third memory node [default: a,b; a alone beyond 64 CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = home, conflicts_with = "from")]
     home: Vec<Home>,
     /// Leave out the loads of lines in known states
@@ -95,7 +95,7 @@ fn measure(args: &Args) -> anyhow::Result<Profile> {
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let mut measured = match args.watch_for {
         Some(time) => watch(args, time)?,
-        None => coherence::measure(&options(args, resume), &topology, &mut progress::on_stderr())?,
+        None => coherence::measure(&options(args, resume)?, &topology, &mut progress::on_stderr())?,
     };
     if measured.timeline.is_none() {
         judge(&mut measured, &topology, clock_ghz);
@@ -108,9 +108,9 @@ fn measure(args: &Args) -> anyhow::Result<Profile> {
     })
 }
 
-fn options(args: &Args, resume: Option<Coherence>) -> Options {
-    let mut options = if args.quick { Options::quick() } else { Options::default() };
-    options.cpus = args.cpus.as_ref().map(|cpus| cpus.iter().collect()).unwrap_or_default();
+fn options(args: &Args, resume: Option<Coherence>) -> anyhow::Result<Options> {
+    let effort = if args.quick { Options::quick() } else { Options::default() };
+    let mut options = effort.on(args.cpus.iter().flat_map(CpuSet::iter).collect())?;
     options.pairs = if args.audit { Pairs::Audit } else { Pairs::All };
     if !args.method.is_empty() {
         options.methods = distinct(&args.method);
@@ -122,7 +122,7 @@ fn options(args: &Args, resume: Option<Coherence>) -> Options {
     options.time_limit = args.time_limit;
     options.seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
     options.resume = resume;
-    options
+    Ok(options)
 }
 
 fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {

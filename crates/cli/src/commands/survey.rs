@@ -55,11 +55,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // What is finished stands in the file before the next experiment begins.
     profile.write(&output)?;
 
+    let effort = if args.quick { coherence::Options::quick() } else { coherence::Options::default() };
     let options = coherence::Options {
-        cpus: args.cpus.as_ref().map(|cpus| cpus.iter().collect()).unwrap_or_default(),
         time_limit: args.time_limit,
         seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
-        ..if args.quick { coherence::Options::quick() } else { coherence::Options::default() }
+        ..effort.on(args.cpus.iter().flat_map(CpuSet::iter).collect())?
     };
     let mut measured = match coherence::measure(&options, &topology, &mut terminal::progress::on_stderr()) {
         Ok(measured) => measured,

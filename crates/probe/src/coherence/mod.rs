@@ -67,6 +67,9 @@ pub struct Options {
     pub resume: Option<Coherence>,
 }
 
+/// CPUs beyond which [`Options::on`] asks for one method and home only.
+pub const MANY: usize = 64;
+
 /// Which pairs to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pairs {
@@ -102,6 +105,18 @@ impl Options {
     /// What a first look needs: on two CPUs a second or two.
     pub fn quick() -> Self {
         Self { passes: 3, extra_passes: 3, quick: true, ..Self::default() }
+    }
+
+    /// For these CPUs (all that the process may use if empty). The pairs of more than [`MANY`] are so many that one
+    /// method and home of each is enough to ask for; whoever wants the others names them.
+    ///
+    /// # Errors
+    /// If the operating system does not tell which CPUs the process may use.
+    pub fn on(self, cpus: Vec<u32>) -> Result<Self, crate::Error> {
+        let n = if cpus.is_empty() { crate::pin::allowed()?.len() } else { cpus.len() };
+        let (methods, homes) =
+            if n > MANY { (vec![PairMethod::Turn], vec![Home::A]) } else { (self.methods, self.homes) };
+        Ok(Self { cpus, methods, homes, ..self })
     }
 }
 
