@@ -58,8 +58,10 @@ mod tests {
 
     #[test]
     fn very_many_samples_are_drawn_by_medians_of_runs() {
-        let sample =
-            |i: u32| TimelineSample { at_s: f64::from(i), ns: if i % 3 == 0 { 900.0 } else { 100.0 } };
+        let sample = |i: u32| TimelineSample {
+            at_s: f64::from(i),
+            ns: if i.is_multiple_of(3) { 900.0 } else { 100.0 },
+        };
         let timeline = Timeline {
             a: 0,
             b: 1,
