@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use coho_probe::{coherence, host, stop};
-use coho_profile::{Coherence, Profile, TopologySection, write_atomic};
+use coho_profile::{Coherence, PairMethod, Profile, TopologySection, write_atomic};
 use coho_topology::{Counts, CpuSet};
 
 use crate::arguments::duration;
@@ -39,6 +39,10 @@ pub struct Args {
     json: bool,
 }
 
+/// How long a pair is watched for changes.
+const A_WHILE: Duration = Duration::from_secs(5);
+const BRIEFLY: Duration = Duration::from_secs(1);
+
 pub fn run(args: &Args) -> anyhow::Result<()> {
     stop::on_signals().context("cannot catch Ctrl-C")?;
     let host = host::collect();
@@ -68,6 +72,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Err(error) => not_available(&error.to_string()),
     };
     judge(&mut measured, &topology, clock_ghz);
+    watch(&mut measured, if args.quick { BRIEFLY } else { A_WHILE });
     profile.coherence = Some(measured);
     profile.write(&output)?;
 
@@ -81,6 +86,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(out, "\nprofile  {}\nreport   {}", output.display(), page.display())?;
     }
     Ok(())
+}
+
+/// Adds how the nearest pair's time moves for a while, unless the survey is to end or no pair was measured.
+fn watch(measured: &mut Coherence, time: Duration) {
+    let nearest = measured.pairs.iter().filter(|pair| pair.method == PairMethod::Turn);
+    let nearest = nearest.min_by(|one, other| one.ns.median.total_cmp(&other.ns.median));
+    let Some((a, b)) = nearest.map(|pair| (pair.a, pair.b)).filter(|_| !measured.method.interrupted) else {
+        return;
+    };
+    match coherence::watch((a, b), PairMethod::Turn, time, &mut terminal::progress::on_stderr()) {
+        Ok(timeline) => measured.timeline = Some(timeline),
+        Err(error) => drop(measured.method.not_available.insert("timeline".into(), error.to_string())),
+    }
 }
 
 /// The section of an experiment that could not be made.
