@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use coho_probe::{coherence, host, stop};
-use coho_profile::{Coherence, PairMethod, Profile, TopologySection, write_atomic};
+use coho_profile::{Coherence, PairMethod, Profile, TopologySection, Verdict, write_atomic};
 use coho_topology::{Counts, CpuSet};
 
 use crate::arguments::duration;
@@ -96,7 +96,16 @@ fn watch(measured: &mut Coherence, time: Duration) {
         return;
     };
     match coherence::watch((a, b), PairMethod::Turn, time, &mut terminal::progress::on_stderr()) {
-        Ok(timeline) => measured.timeline = Some(timeline),
+        Ok(timeline) => {
+            if timeline.modes.len() > 1 || !timeline.change_points_s.is_empty() {
+                measured.stable = false;
+                measured.verdict = Some(Verdict::Unstable);
+                measured
+                    .notes
+                    .push(format!("CPUs {a} and {b} changed their distance while they were watched"));
+            }
+            measured.timeline = Some(timeline);
+        }
         Err(error) => drop(measured.method.not_available.insert("timeline".into(), error.to_string())),
     }
 }
