@@ -334,9 +334,13 @@ impl<'a> Survey<'a> {
         for shared in &self.shared {
             if shared.cells.iter().any(|cell| cell.estimate().is_none()) {
                 let (a, b) = (self.cpus[shared.pair.0], self.cpus[shared.pair.1]);
-                let why =
-                    if self.interrupted { "stopped before" } else { "the two never ran at the same time" };
-                not_available.insert(format!("pair {a},{b}"), why.into());
+                let lost = [a, b].into_iter().find(|cpu| self.lost.contains_key(cpu));
+                let why = match lost {
+                    Some(cpu) => format!("CPU {cpu} was lost"),
+                    None if self.interrupted => "stopped before".to_owned(),
+                    None => "the two never ran at the same time".to_owned(),
+                };
+                not_available.insert(format!("pair {a},{b}"), why);
             }
         }
         let names = |values: Vec<String>| json!(values);
