@@ -210,14 +210,8 @@ fn add_caches(cpu: &Cpu<'_>, place: &mut Place) {
     if cpu.topology_extensions {
         for cache in cache_leaves(cpu.view, 0x8000_001D) {
             place.told_by.insert((level_of(cache.level), "CPUID 0x8000001D EAX[25:14]"));
-            place.add_cache(CacheOf {
-                level: cache.level,
-                kind: cache.kind,
-                size_bytes: cache.size_bytes,
-                line_bytes: cache.line_bytes,
-                ways: Some(cache.ways),
-                key: cpu.sharers(&cache),
-            });
+            let key = cpu.sharers(&cache);
+            place.add_cache(cache.with_key(key));
         }
     }
     // Some dumps have sub-leaf 0 alone; every processor with the leaf has a level 2.

@@ -97,14 +97,8 @@ fn add_caches(view: &View<'_>, fields: &Fields, place: &mut Place) {
         // Hypervisors pass the host's sharing counts on; no cache reaches beyond its package.
         let by = if shift > fields.package { "CPUID 0x4 EAX[25:14], cut at the package" } else { BY_LEAF_4 };
         place.told_by.insert((level_of(cache.level), by));
-        place.add_cache(CacheOf {
-            level: cache.level,
-            kind: cache.kind,
-            size_bytes: cache.size_bytes,
-            line_bytes: cache.line_bytes,
-            ways: Some(cache.ways),
-            key: fields.member(shift).key,
-        });
+        let key = fields.member(shift).key;
+        place.add_cache(cache.with_key(key));
     }
     if !place.caches.is_empty() {
         return;

@@ -1,6 +1,7 @@
 //! The leaves that several vendors share: topology levels (0xB, 0x1F, 0x80000026), deterministic caches (4,
 //! 0x8000001D) and the older cache fields (0x80000005, 0x80000006).
 
+use super::place::{CacheOf, Key};
 use super::view::{View, bits};
 use crate::CacheKind;
 
@@ -93,6 +94,14 @@ pub(super) struct CacheLeaf {
     pub(super) ways: u32,
     /// How many APIC ids share it.
     pub(super) shared_by: u32,
+}
+
+impl CacheLeaf {
+    /// The same cache, shared by the CPUs of the same key.
+    pub(super) fn with_key(self, key: Key) -> CacheOf {
+        let Self { level, kind, size_bytes, line_bytes, ways, .. } = self;
+        CacheOf { level, kind, size_bytes, line_bytes, ways: Some(ways), key }
+    }
 }
 
 /// The caches of leaf 4 or 0x8000001D.
