@@ -72,6 +72,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let coherence = profile.coherence.context("nothing was measured")?;
     let mut out = std::io::stdout().lock();
     if args.json {
+        // Whoever reads the section alone should not miss that CPUs left in the middle.
+        for (cpu, why) in coherence.method.not_available.iter().filter(|(what, _)| what.starts_with("CPU ")) {
+            eprintln!("coho: warning: {cpu}: {why}");
+        }
         writeln!(out, "{}", serde_json::to_string_pretty(&coherence)?)?;
     } else if let Some(timeline) = &coherence.timeline {
         terminal::timeline::write(&mut out, timeline)?;

@@ -39,6 +39,8 @@ impl Count<'_> {
 impl Survey<'_> {
     pub(super) fn measure_pairs(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Error> {
         let effort = Effort::new(16, 32, self.options.target_half_width);
+        // First, since every machine can give these.
+        self.measure_singles(&effort);
         if self.options.concurrent {
             self.pilot(&effort);
         }
@@ -181,11 +183,20 @@ impl Survey<'_> {
         }
         for (class, pairs) in classes {
             let width = schedule::width(pairs.len(), DISTURBANCE, |k| {
-                if self.must_end() { None } else { self.disturbance(&pairs[..k], effort) }
+                if self.must_end() || self.pilot_is_long() {
+                    None
+                } else {
+                    self.disturbance(&pairs[..k], effort)
+                }
             });
             // What a pilot of sixteen does not disturb, more of the same kind may: links are shared.
             self.widths.insert(class, width);
         }
+    }
+
+    /// Whether the pilot has had its share of the time: what it saves must not cost what it is for.
+    fn pilot_is_long(&self) -> bool {
+        self.options.time_limit.is_some_and(|limit| self.started.elapsed() > limit / 4)
     }
 
     /// Relative shift of some pairs' figures when they run at once: the median over the pairs.
@@ -194,6 +205,9 @@ impl Survey<'_> {
         let mut together = vec![Vec::new(); pairs.len()];
         for _ in 0..3 {
             for (samples, &at) in apart.iter_mut().zip(pairs) {
+                if self.pilot_is_long() {
+                    return None;
+                }
                 samples.extend(self.trial(&[at], effort).remove(0));
             }
             for (samples, more) in together.iter_mut().zip(self.trial(pairs, effort)) {

@@ -77,7 +77,7 @@ pub(super) struct Survey<'a> {
     pub(super) not_available: BTreeMap<String, String>,
     reads: Vec<StateRead>,
     clock_ghz: Option<f64>,
-    started: Instant,
+    pub(super) started: Instant,
     steal_before: Option<f64>,
 }
 
