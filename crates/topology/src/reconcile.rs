@@ -11,6 +11,9 @@
 //! | caches | sysfs, a level it lacks CPUID | the kernel reads the same leaves, for every CPU |
 //! | kinds, identity, hypervisor, APIC ids | CPUID, else sysfs | the processor names itself |
 //!
+//! CPUID's units and caches are taken only where it answers for exactly the online CPUs: under a cpuset it sees the
+//! allowed ones alone, and its partition of these would drop the others' cores and cut their caches.
+//!
 //! A level is compared on the CPUs that both sources cover. The memory nodes that CPUID numbers are the
 //! hardware's, and firmware may join or divide them (interleaving, nodes per socket): that alone is no
 //! contradiction, crossing ones are.
@@ -36,26 +39,10 @@ pub fn reconcile(sysfs: Topology, cpuid: &Topology) -> Topology {
         compare(&mut believed, cpuid, Level::Core, &common);
     }
     take_identity(&mut believed, cpuid);
-    take_caches(&mut believed, cpuid);
-    if told(cpuid, Level::Core) && (bulldozer || !told(&believed, Level::Core)) {
-        believed.cores = cpuid.cores.clone();
-        take_facts(&mut believed, cpuid, Level::Core);
-    }
-    if told(cpuid, Level::Module) {
-        believed.modules = cpuid.modules.clone();
-        take_facts(&mut believed, cpuid, Level::Module);
-    }
-    if told(cpuid, Level::Kind) {
-        believed.kinds = cpuid.kinds.clone();
-        take_facts(&mut believed, cpuid, Level::Kind);
-    }
-    if assumed(&believed, Level::Package) && !assumed(cpuid, Level::Package) && covers(cpuid, &believed) {
-        believed.packages = cpuid.packages.clone();
-        take_facts(&mut believed, cpuid, Level::Package);
-    }
-    if believed.dies.is_empty() && told(cpuid, Level::Die) && covers(cpuid, &believed) {
-        believed.dies = cpuid.dies.clone();
-        take_facts(&mut believed, cpuid, Level::Die);
+    describe_caches(&mut believed, cpuid);
+    if believed.cpus() == cpuid.cpus() {
+        take_units(&mut believed, cpuid, bulldozer);
+        take_caches(&mut believed, cpuid);
     }
     believed.disagreements.extend(cpuid.disagreements.iter().cloned());
     believed.finish();
@@ -70,8 +57,28 @@ fn assumed(topology: &Topology, level: Level) -> bool {
     topology.facts.iter().any(|fact| fact.level == level && fact.source == Source::Assumed)
 }
 
-fn covers(cpuid: &Topology, sysfs: &Topology) -> bool {
-    sysfs.cpus().is_subset(&cpuid.cpus())
+/// Takes the units that CPUID knows better than sysfs, or that sysfs lacks; both hold the same CPUs.
+fn take_units(believed: &mut Topology, cpuid: &Topology, bulldozer: bool) {
+    if told(cpuid, Level::Core) && (bulldozer || !told(believed, Level::Core)) {
+        believed.cores = cpuid.cores.clone();
+        take_facts(believed, cpuid, Level::Core);
+    }
+    if told(cpuid, Level::Module) {
+        believed.modules = cpuid.modules.clone();
+        take_facts(believed, cpuid, Level::Module);
+    }
+    if told(cpuid, Level::Kind) {
+        believed.kinds = cpuid.kinds.clone();
+        take_facts(believed, cpuid, Level::Kind);
+    }
+    if assumed(believed, Level::Package) && !assumed(cpuid, Level::Package) {
+        believed.packages = cpuid.packages.clone();
+        take_facts(believed, cpuid, Level::Package);
+    }
+    if believed.dies.is_empty() && told(cpuid, Level::Die) {
+        believed.dies = cpuid.dies.clone();
+        take_facts(believed, cpuid, Level::Die);
+    }
 }
 
 fn take_facts(into: &mut Topology, from: &Topology, level: Level) {
@@ -93,7 +100,7 @@ fn take_identity(believed: &mut Topology, cpuid: &Topology) {
     }
 }
 
-/// Fills in the levels of caches that sysfs lacks, and what it does not tell of a cache.
+/// Takes the levels of caches that sysfs lacks; both hold the same CPUs.
 fn take_caches(believed: &mut Topology, cpuid: &Topology) {
     for (number, level) in [(1, Level::L1), (2, Level::L2), (3, Level::L3), (4, Level::L4)] {
         if !told(believed, level) && told(cpuid, level) {
@@ -101,6 +108,10 @@ fn take_caches(believed: &mut Topology, cpuid: &Topology) {
             take_facts(believed, cpuid, level);
         }
     }
+}
+
+/// Fills in what sysfs does not tell of a cache that both know.
+fn describe_caches(believed: &mut Topology, cpuid: &Topology) {
     let known: HashMap<_, &Cache> =
         cpuid.caches.iter().map(|cache| ((cache.level, cache.kind, &cache.cpus), cache)).collect();
     for cache in &mut believed.caches {
