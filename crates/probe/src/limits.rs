@@ -73,6 +73,44 @@ pub fn cpu_quota() -> Option<f64> {
     quota_cpus(&fs::read_to_string("/proc/self/cgroup").ok()?, Path::new("/sys/fs/cgroup"))
 }
 
+/// Memory that this process may still take without displacing anything, in bytes: what the kernel calls available, or
+/// what the tightest control group leaves if that is less. `None` if the kernel does not tell.
+pub fn available_memory() -> Option<u64> {
+    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    // In kB, which are of 1024 bytes here.
+    let available = listed(&meminfo, "MemAvailable:")?.saturating_mul(1024);
+    Some(group_memory(&groups, Path::new("/sys/fs/cgroup")).map_or(available, |left| left.min(available)))
+}
+
+/// What the control groups leave of their memory limits; file pages that can be dropped count as left.
+fn group_memory(groups: &str, root: &Path) -> Option<u64> {
+    let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    ancestors(groups, root, "memory")
+        .filter_map(|folder| {
+            let (limit, used, droppable) = match number(folder.join("memory.max")) {
+                Some(limit) => (limit, number(folder.join("memory.current")), "inactive_file"),
+                None => (
+                    number(folder.join("memory.limit_in_bytes"))?,
+                    number(folder.join("memory.usage_in_bytes")),
+                    "total_inactive_file",
+                ),
+            };
+            let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+            let held = used.unwrap_or(0).saturating_sub(listed(&stat, droppable).unwrap_or(0));
+            Some(limit.saturating_sub(held))
+        })
+        .min()
+}
+
+/// The number after a name at the beginning of a line.
+fn listed(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        (words.next() == Some(name)).then(|| words.next()?.parse().ok()).flatten()
+    })
+}
+
 fn quota_cpus(groups: &str, root: &Path) -> Option<f64> {
     let number = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<f64>().ok();
     ancestors(groups, root, "cpu")
@@ -132,5 +170,24 @@ mod tests {
         assert_eq!(quota_cpus("4:cpu,cpuacct:/c\n0::/a/b\n", &root), Some(0.5));
         assert_eq!(quota_cpus("4:memory:/c\n", &root), None);
         fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn takes_what_the_tightest_group_leaves_of_memory() {
+        let root = std::env::temp_dir().join(format!("coho-memory-{}", std::process::id()));
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir_all(root.join("memory/c")).unwrap();
+        fs::write(root.join("a/memory.max"), "1000\n").unwrap();
+        fs::write(root.join("a/memory.current"), "700\n").unwrap();
+        fs::write(root.join("a/memory.stat"), "anon 100\ninactive_file 200\n").unwrap();
+        fs::write(root.join("a/b/memory.max"), "max\n").unwrap();
+        assert_eq!(group_memory("0::/a/b\n", &root), Some(500));
+        fs::write(root.join("memory/c/memory.limit_in_bytes"), "800\n").unwrap();
+        fs::write(root.join("memory/c/memory.usage_in_bytes"), "900\n").unwrap();
+        fs::write(root.join("memory/c/memory.stat"), "total_inactive_file 400\n").unwrap();
+        assert_eq!(group_memory("4:memory:/c\n0::/a/b\n", &root), Some(300));
+        assert_eq!(group_memory("4:cpu:/c\n", &root), None);
+        fs::remove_dir_all(root).unwrap();
+        assert!(available_memory().is_some_and(|bytes| bytes > 0));
     }
 }

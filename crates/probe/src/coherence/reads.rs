@@ -21,12 +21,14 @@ use super::meeting::{Absent, Meeting, Side};
 use super::survey::Survey;
 use super::visit::ABSENCE;
 use crate::clock::Clock;
-use crate::statistics;
 use crate::workers::Job;
+use crate::{limits, statistics};
 
 const SMALLEST: u64 = 16 << 10;
-/// The largest buffer, whatever the caches: beyond it time grows and nothing is learnt.
-const LARGEST: u64 = 256 << 20;
+/// The largest buffer of a quick survey.
+const QUICK: u64 = 4 << 20;
+/// One in so many bytes of the available memory may be taken.
+const MEMORY_SHARE: u64 = 8;
 
 /// Who reads whose lines.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +50,15 @@ pub(super) fn measure(
     let mut not_available = BTreeMap::new();
     let (states, others) = states(survey);
     not_available.extend(others);
-    let sizes = sizes(survey);
+    let memory = limits::available_memory().unwrap_or(0);
+    let cache = survey.topology.caches.iter().map(|cache| cache.size_bytes).max().unwrap_or(0);
+    let sizes = match sizes(cache, memory, survey.options.quick) {
+        Ok(sizes) => sizes,
+        Err((sizes, why)) => {
+            not_available.insert("reads beyond the L3".into(), why);
+            sizes
+        }
+    };
     let roles = roles(survey);
     let homes = if survey.options.quick { &[Home::A][..] } else { &[Home::A, Home::B] };
     let total = (roles.len() * homes.len() * sizes.len()) as u64;
@@ -111,34 +121,29 @@ fn states(survey: &Survey<'_>) -> (Vec<LineState>, BTreeMap<String, String>) {
     (states, reasons)
 }
 
-/// Sizes from 16 KiB by fours to one that no claimed cache holds, as far as memory goes.
-fn sizes(survey: &Survey<'_>) -> Vec<u64> {
-    let cache = survey.topology.caches.iter().map(|cache| cache.size_bytes).max().unwrap_or(0);
-    let beyond = (2 * cache).clamp(SMALLEST, LARGEST).min(free_memory() / 8);
-    let largest = if survey.options.quick { beyond.min(4 << 20) } else { beyond };
-    let mut sizes: Vec<u64> = std::iter::successors(Some(SMALLEST), |bytes| Some(bytes * 4))
-        .take_while(|bytes| bytes * 2 <= largest.max(2 * SMALLEST))
-        .collect();
-    let largest = largest / LINE as u64 * LINE as u64;
-    if sizes.last().is_some_and(|&last| last < largest) {
-        sizes.push(largest);
+/// Sizes by fours from 16 KiB to the power of two that holds the largest cache twice; as many as memory allows, with
+/// the reason, where it does not allow all. All are powers of two, so that runs have sizes in common.
+fn sizes(cache: u64, memory: u64, quick: bool) -> Result<Vec<u64>, (Vec<u64>, String)> {
+    let beyond = cache.saturating_mul(2).checked_next_power_of_two().unwrap_or(1 << 63).max(SMALLEST);
+    let wanted = if quick { beyond.min(QUICK) } else { beyond };
+    // A ring takes a stride for each line.
+    let room = memory / MEMORY_SHARE * LINE as u64 / STRIDE as u64;
+    let possible = room.checked_ilog2().map_or(0, |power| 1 << power);
+    let largest = wanted.min(possible).max(SMALLEST);
+    let by = if quick { 16 } else { 4 };
+    let below = std::iter::successors(Some(SMALLEST), |bytes| Some(bytes * by));
+    let sizes: Vec<u64> = below.take_while(|&bytes| bytes < largest).chain([largest]).collect();
+    if cache == 0 {
+        Err((sizes, "the machine claims no sizes of caches".into()))
+    } else if largest < wanted {
+        let why = format!(
+            "that takes buffers of {wanted} bytes; of {memory} bytes of available memory, {largest} is the most that \
+             may be used"
+        );
+        Err((sizes, why))
+    } else {
+        Ok(sizes)
     }
-    if survey.options.quick {
-        let last = sizes.len() - 1;
-        sizes = sizes
-            .into_iter()
-            .enumerate()
-            .filter(|(at, _)| at % 2 == 0 || *at == last)
-            .map(|(_, b)| b)
-            .collect();
-    }
-    sizes
-}
-
-fn free_memory() -> u64 {
-    // SAFETY: no pointers.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_AVPHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    pages.max(0) as u64 * size.max(0) as u64
 }
 
 /// The nearest pair of each claimed class, both ways, and each of their readers with itself.
@@ -279,8 +284,34 @@ fn measure_state(
 }
 
 /// How the buffers lie, for the method's parameters.
-pub(super) fn layout() -> String {
+pub(super) fn layout(quick: bool) -> String {
+    let sizes = if quick { format!("; quick: of up to {QUICK} bytes") } else { String::new() };
     format!(
-        "one line of {LINE} bytes every {STRIDE}; from 2 MiB huge pages are asked for, below they are small"
+        "one line of {LINE} bytes every {STRIDE}; from 2 MiB huge pages are asked for, below they are small{sizes}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn buffers_reach_beyond_the_largest_cache() {
+        let sizes = |cache| super::sizes(cache, 1 << 50, false).unwrap();
+        assert_eq!(sizes(105 * MIB).last(), Some(&(256 * MIB)));
+        assert_eq!(sizes(504 * MIB).last(), Some(&(1024 * MIB)));
+        assert_eq!(sizes(2 * MIB), [16 << 10, 64 << 10, 256 << 10, MIB, 4 * MIB]);
+        assert_eq!(super::sizes(105 * MIB, 1 << 50, true).unwrap(), [16 << 10, 256 << 10, QUICK]);
+    }
+
+    #[test]
+    fn too_little_memory_is_a_reason_and_leaves_sizes_that_compare() {
+        let (sizes, why) = super::sizes(32 * MIB, 300 * MIB, false).unwrap_err();
+        assert_eq!(sizes, [16 << 10, 64 << 10, 256 << 10, MIB, 4 * MIB, 16 * MIB]);
+        assert!(why.contains("available memory"), "{why}");
+        assert_eq!(super::sizes(32 * MIB, 0, false).unwrap_err().0, [SMALLEST]);
+        assert!(super::sizes(0, 1 << 50, false).unwrap_err().1.contains("no sizes"));
+    }
 }

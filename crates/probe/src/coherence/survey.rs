@@ -356,7 +356,7 @@ impl<'a> Survey<'a> {
             ("timer_step_ns", json!(clock::Clock::get().step_ns())),
             ("pairs_at_once", json!(self.widths)),
             ("ms_per_pair", json!(self.ms_per_pair())),
-            ("read_buffers", json!(self.options.reads.then(reads::layout))),
+            ("read_buffers", json!(self.options.reads.then(|| reads::layout(self.options.quick)))),
         ];
         let cpus: CpuSet = self.cpus.iter().copied().collect();
         let steal = limits::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
