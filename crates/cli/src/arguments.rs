@@ -1,6 +1,54 @@
 //! Values of options that several commands take.
 
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use coho_topology::CpuSet;
+
+/// Options that do not go together in a way that only the files show: exit status 2, as for other wrong usage.
+#[derive(Debug)]
+pub struct WrongUsage(String);
+
+impl fmt::Display for WrongUsage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUsage {}
+
+/// Checks that no file is to be written twice, or written over what is read.
+///
+/// # Errors
+/// If two of the outputs, or an output and an input, are the same file.
+pub fn check_outputs(outputs: &[&Path], inputs: &[&Path]) -> Result<(), WrongUsage> {
+    let real = |path: &&Path| -> PathBuf {
+        let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        folder.canonicalize().unwrap_or_else(|_| folder.into()).join(path.file_name().unwrap_or_default())
+    };
+    for (index, output) in outputs.iter().enumerate() {
+        // Devices take whatever is written to them.
+        if real(output).starts_with("/dev") {
+            continue;
+        }
+        if outputs[..index].iter().chain(inputs).any(|other| real(other) == real(output)) {
+            return Err(WrongUsage(format!(
+                "'{}' would be overwritten; name another file",
+                output.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A list of CPUs (`0-3,8`) that names at least one.
+pub fn cpus(text: &str) -> Result<CpuSet, String> {
+    match text.parse::<CpuSet>() {
+        Ok(cpus) if cpus.is_empty() => Err("names no CPU".into()),
+        other => other.map_err(|error| error.to_string()),
+    }
+}
 
 /// A time: `90` (seconds), `1.5`, `60s`, `2m`, `500ms`; above zero and at most a year.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -17,6 +65,21 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_not_overwritten_by_one_command() {
+        let path = Path::new;
+        assert!(check_outputs(&[path("a.json"), path("a.html")], &[path("b.json")]).is_ok());
+        assert!(check_outputs(&[path("a.json"), path("./a.json")], &[]).is_err());
+        assert!(check_outputs(&[path("a.json")], &[path("./src/../a.json")]).is_err());
+        assert!(check_outputs(&[path("/dev/null"), path("/dev/null")], &[]).is_ok());
+    }
+
+    #[test]
+    fn a_cpu_list_names_a_cpu() {
+        assert_eq!(cpus("0-1").unwrap().len(), 2);
+        assert!(cpus("").is_err() && cpus("x").is_err());
+    }
 
     #[test]
     fn times_are_seconds_or_carry_their_unit() {

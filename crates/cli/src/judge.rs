@@ -3,6 +3,7 @@
 use coho_model::{Matrix, audit, classify};
 use coho_profile::{Coherence, Home, PairMethod, Verdict};
 use coho_topology::Topology;
+use serde_json::Value;
 
 /// The figures that classes are found in, best first: strict alternation tells the distance alone.
 const METHODS: [PairMethod; 4] =
@@ -11,6 +12,8 @@ const HOMES: [Home; 4] = [Home::A, Home::B, Home::Third, Home::Unknown];
 
 /// Fills `classes`, `levels`, `verdict` and `contradictions` from the pairs. `clock_ghz` turns ns into cycles.
 pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
+    // The clock while it was measured, if that is known, is the one that its other cycles are counted by.
+    let clock_ghz = coherence.method.parameters.get("clock_ghz").and_then(Value::as_f64).or(clock_ghz);
     coherence.contradictions = audit(topology, coherence);
     let mut choices = METHODS.iter().flat_map(|&method| HOMES.iter().map(move |&home| (method, home)));
     let Some((matrix, method, home)) = choices.find_map(|(method, home)| {

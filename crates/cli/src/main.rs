@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("coho: {error:#}");
-            ExitCode::FAILURE
+            if error.is::<arguments::WrongUsage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -37,6 +37,7 @@ fn what_is_wrong_is_named() {
     let error = fails(&["coherence", "--from", &name, "--json"], 1);
     assert!(error.contains("matrix.csv") && error.contains("line 3") && error.contains("fast"), "{error}");
     assert!(fails(&["coherence", "--cpus", "0,60000"], 1).contains("60000"));
+    assert!(fails(&["coherence", "--cpus", ""], 2).contains("no CPU"));
     assert!(fails(&["coherence", "--cpus", "0-99999999"], 2).contains("99999999"));
     assert!(fails(&["coherence", "--method", "ping-pong"], 2).contains("turn"));
     assert!(fails(&["coherence", "--cpus", "0"], 1).contains("two CPUs"));
@@ -79,6 +80,37 @@ fn a_run_goes_on_from_where_one_ended() {
     for pair in first["pairs"].as_array().unwrap().iter().filter(stable) {
         assert!(again["pairs"].as_array().unwrap().contains(pair), "a stable figure is kept as it was");
     }
+}
+
+#[test]
+fn figures_of_another_machine_are_not_gone_on_with() {
+    if !two_cpus() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.json");
+    let name = file.to_string_lossy().into_owned();
+    succeeds(&["coherence", "--quick", "--no-reads", "--method", "turn", "-o", &name]);
+    let mut other = coho_profile::Profile::read(&file).unwrap();
+    other.host.as_mut().unwrap().cpu = Some("another CPU".into());
+    other.write(&file).unwrap();
+    let error = fails(&["coherence", "--quick", "--resume", &name], 1);
+    assert!(error.contains("another CPU") && error.contains("other.json"), "{error}");
+}
+
+#[test]
+fn another_section_of_the_profile_stays() {
+    if !two_cpus() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json");
+    std::fs::write(&file, r#"{"schema": "coho-profile/1", "calls": {"later": true}}"#).unwrap();
+    let arguments = ["coherence", "--quick", "--no-reads", "--method", "turn", "--home", "a", "-o"];
+    succeeds(&[&arguments[..], &[&file.to_string_lossy()]].concat());
+    let profile = parse(&std::fs::read_to_string(&file).unwrap());
+    assert_eq!(profile["calls"]["later"], true);
+    assert_eq!(profile["coherence"]["pairs"].as_array().unwrap().len(), 1);
 }
 
 #[test]

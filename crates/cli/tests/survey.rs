@@ -55,6 +55,19 @@ fn wrong_cpus_are_named_before_anything_is_lost() {
     assert!(fails(&["survey", "--quick", "-o", &nowhere], 1).contains("x.json"));
 }
 
+#[test]
+fn one_file_is_never_written_over_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("x.html").to_string_lossy().into_owned();
+    assert!(fails(&["survey", "--quick", "-o", &page], 2).contains("x.html"));
+    let profile = folder.path().join("p.json").to_string_lossy().into_owned();
+    succeeds(&["survey", "--quick", "-o", &profile, "--report", &page]);
+    let before = fs::read_to_string(&profile).unwrap();
+    assert!(fails(&["report", &profile, "-o", &profile], 2).contains("p.json"));
+    assert!(fails(&["predict", "cpi", &profile, "--svg", &profile], 2).contains("p.json"));
+    assert_eq!(fs::read_to_string(&profile).unwrap(), before);
+}
+
 /// Starts a long survey and waits until its first part is on disk.
 fn begun(folder: &Path) -> Child {
     let profile = folder.join("mine.json");

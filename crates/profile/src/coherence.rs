@@ -26,7 +26,7 @@ pub struct Coherence {
     pub classes: Vec<Class>,
     /// The partitions of the CPUs that the figures show, finest first.
     pub levels: Vec<Level>,
-    /// What the figures say as a whole.
+    /// What the figures say as a whole; `null` where no pair was measured.
     pub verdict: Option<Verdict>,
     /// Whether all but a few of the figures of strict alternation kept to one value each during the run.
     pub stable: bool,
@@ -193,7 +193,7 @@ pub struct CoherenceTime {
     pub coherence_ns: f64,
     /// The same in cycles, where the clock is known.
     pub coherence_cycles: Option<f64>,
-    /// Number of pairs.
+    /// Number of pairs of CPUs, whatever the homes of their lines.
     pub pairs: u64,
 }
 

@@ -42,6 +42,18 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// No profile or matrix is longer: one of 512 CPUs with every method takes a third of it.
+const MAX_BYTES: u64 = 1 << 29;
+
+/// Reads a text file, but no endless one.
+///
+/// # Errors
+/// If it cannot be read, is longer than 512 MiB, or is no UTF-8.
+pub fn read_text(path: &Path) -> Result<String, Error> {
+    let file = File::open(path).map_err(|error| Error::io(path, &error))?;
+    coho_topology::read_text(file, path, MAX_BYTES).map_err(|error| Error::new(error.to_string()))
+}
+
 /// Writes a file under a temporary name in the same folder, syncs it and renames it into place.
 ///
 /// A reader sees the old file or the new one, also after a crash. If `path` is a symbolic link, the link is

@@ -17,7 +17,7 @@ pub use coherence::{
     StateRead, Timeline, TimelineSample, Verdict,
 };
 pub use estimate::{Estimate, Mode};
-pub use file::{Error, write_atomic};
+pub use file::{Error, read_text, write_atomic};
 pub use host::Host;
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::file::Error;
-use crate::{Coherence, Host, write_atomic};
+use crate::{Coherence, Host, read_text, write_atomic};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
@@ -92,7 +92,7 @@ impl Profile {
     /// # Errors
     /// If it cannot be read, or as [`Profile::from_json`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
+        let text = read_text(path)?;
         Self::from_json(&text).map_err(|error| error.in_file(path))
     }
 

@@ -42,7 +42,7 @@ impl Budget {
 ///
 /// # Errors
 /// If it cannot be read, is longer, or is no UTF-8; the error names `path`.
-pub(crate) fn read_text(file: File, path: &Path, limit: u64) -> Result<String, Error> {
+pub fn read_text(file: File, path: &Path, limit: u64) -> Result<String, Error> {
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| Error::io(path, &error))?;
     if bytes.len() as u64 > limit {

@@ -10,6 +10,7 @@ mod error;
 pub mod freebsd;
 pub mod hwloc;
 mod nest;
+mod plain;
 mod recognise;
 mod reconcile;
 pub mod sysfs;
@@ -17,6 +18,7 @@ mod topology;
 pub mod tree;
 mod xml;
 
+pub use bounds::read_text;
 pub use cpuset::{CpuSet, MAX_CPUS};
 pub use detect::{detect, detect_with_dump};
 pub use error::Error;

@@ -2,23 +2,23 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use coho_model::{Matrix, coherence_from_matrix};
 use coho_probe::coherence::{self, Options, Pairs};
 use coho_probe::{host, pin, stop};
-use coho_profile::{Coherence, Home, PairMethod, Profile, TopologySection, write_atomic};
+use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text};
 use coho_topology::CpuSet;
 
-use crate::arguments::duration;
+use crate::arguments::{self, check_outputs, duration};
 use crate::judge::judge;
 use crate::terminal::{self, Depth, progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Measure these CPUs only (0-3,8)
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
     /// What to do with the line: turn, flags, free-running [default: all; turn alone beyond 64 CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method, conflicts_with = "from")]
@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     resume: Option<PathBuf>,
     /// Watch one pair for this time (60s, 5m): when it changes, and between which values
-    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["from", "audit", "resume", "time_limit"])]
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["from", "audit", "home", "no_reads", "quick", "resume", "seed", "time_limit"])]
     watch_for: Option<Duration>,
     /// The pair to watch [default: the first two CPUs]
     #[arg(long, value_name = "A,B", value_parser = pair, requires = "watch_for")]
@@ -62,12 +62,20 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if let (Some(output), Some(matrix)) = (&args.output, &args.from) {
+        check_outputs(&[output], &[matrix])?;
+    }
     let profile = match &args.from {
         Some(path) => read_matrix(path)?,
         None => measure(args)?,
     };
     if let Some(path) = &args.output {
-        write_atomic(path, profile.to_json().as_bytes())?;
+        // Other sections of a profile that is there already stay.
+        Profile::update(path, |file| {
+            file.host = profile.host.clone().or(file.host.take());
+            file.topology = profile.topology.clone().or(file.topology.take());
+            file.coherence = profile.coherence.clone();
+        })?;
     }
     let coherence = profile.coherence.context("nothing was measured")?;
     let mut out = std::io::stdout().lock();
@@ -82,19 +90,23 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     } else {
         terminal::coherence::write(&mut out, &coherence, Depth::of_stdout())?;
     }
+    let nothing = coherence.pairs.is_empty() && coherence.timeline.is_none() && args.from.is_none();
+    if nothing && !coherence.method.interrupted {
+        bail!("no pair was measured; 'method.not_available' of --json says why");
+    }
     Ok(())
 }
 
 fn read_matrix(path: &Path) -> anyhow::Result<Profile> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let text = read_text(path)?;
     let matrix = Matrix::parse_csv(&text).with_context(|| path.display().to_string())?;
     Ok(Profile { coherence: Some(coherence_from_matrix(&matrix)), ..Profile::default() })
 }
 
 fn measure(args: &Args) -> anyhow::Result<Profile> {
     stop::on_signals().context("cannot catch Ctrl-C")?;
-    let resume = args.resume.as_deref().map(read_coherence).transpose()?;
     let host = host::collect();
+    let resume = args.resume.as_deref().map(|path| read_coherence(path, &host)).transpose()?;
     let clock_ghz = host.clock_ghz;
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let mut measured = match args.watch_for {
@@ -146,22 +158,24 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
         [method] => method,
         _ => bail!("--watch-for takes one --method"),
     };
+    let started = Instant::now();
     let timeline = coherence::watch((a, b), method, time, &mut progress::on_stderr())?;
     let stable = timeline.modes.len() == 1 && timeline.change_points_s.is_empty();
     let interrupted = stop::requested();
     let mut measured =
         Coherence { cpus: vec![a, b], stable, timeline: Some(timeline), ..Coherence::default() };
     measured.method.description = "One pair, about twenty times a second.".into();
-    measured.method.duration_s = time.as_secs_f64();
+    measured.method.duration_s = started.elapsed().as_secs_f64();
     measured.method.interrupted = interrupted;
     Ok(measured)
 }
 
 /// The coherence section of a profile, or one printed by `--json`.
-fn read_coherence(path: &Path) -> anyhow::Result<Coherence> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+fn read_coherence(path: &Path, host: &Host) -> anyhow::Result<Coherence> {
+    let text = read_text(path)?;
     match Profile::from_json(&text) {
         Ok(profile) => {
+            same_machine(path, &profile, host)?;
             profile.coherence.with_context(|| format!("{}: the profile has no coherence", path.display()))
         }
         Err(error) => match serde_json::from_str::<Coherence>(&text) {
@@ -169,6 +183,21 @@ fn read_coherence(path: &Path) -> anyhow::Result<Coherence> {
             _ => bail!("{}: {error}", path.display()),
         },
     }
+}
+
+/// Figures of two machines must not become one profile.
+fn same_machine(path: &Path, earlier: &Profile, host: &Host) -> anyhow::Result<()> {
+    let facts = |host: &Host| [host.cpu.clone(), host.architecture.clone(), host.hypervisor.clone()];
+    if let Some(before) = earlier.host.as_ref().map(facts).filter(|before| *before != facts(host)) {
+        let told = |facts: &[Option<String>]| facts.iter().flatten().cloned().collect::<Vec<_>>().join(", ");
+        bail!(
+            "{}: measured on another machine ({}), this is {}; measure anew without --resume",
+            path.display(),
+            told(&before),
+            told(&facts(host))
+        );
+    }
+    Ok(())
 }
 
 fn method(text: &str) -> Result<PairMethod, String> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Subcommand;
@@ -10,6 +10,7 @@ use coho_model::cpi::{self, Line};
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 
+use crate::arguments::check_outputs;
 use crate::report::subject::Subject;
 use crate::report::{classes, text};
 use crate::svg::lines::{Lines, Series};
@@ -77,6 +78,9 @@ struct Prediction {
 }
 
 fn run_cpi(args: &CpiArgs) -> anyhow::Result<()> {
+    if let Some(file) = &args.svg {
+        check_outputs(&[file], &args.profiles.iter().map(Path::new).collect::<Vec<_>>())?;
+    }
     let prediction = Prediction::of(&Subject::load_all(&args.profiles)?, args);
     if let Some(file) = &args.svg
         && !prediction.lines.is_empty()
@@ -89,9 +93,7 @@ fn run_cpi(args: &CpiArgs) -> anyhow::Result<()> {
     } else {
         out.write_all(prediction.table(args).as_bytes())?;
         if args.profiles == [PUBLISHED] && std::io::stderr().is_terminal() {
-            eprintln!(
-                "published machines; `coho predict cpi PROFILE` shows yours, `coho survey` makes its profile"
-            );
+            eprintln!("The published machines; `coho predict cpi PROFILE` shows yours.");
         }
     }
     if prediction.lines.is_empty() {
@@ -142,7 +144,7 @@ impl Prediction {
         if !self.lines.is_empty() {
             let mut table = Table::new();
             table.load_style(presets::NOTHING);
-            let rates = args.rate.iter().map(|rate| format!("{rate} %"));
+            let rates = args.rate.iter().map(|rate| format!("{rate}%"));
             let head = ["source", "class", "method", "cycles"].map(str::to_owned);
             table.set_header(head.into_iter().chain(rates));
             for (source, line) in &self.lines {

@@ -1,7 +1,8 @@
 //! `coho report`: profiles as a page to read, or as charts for a paper.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::arguments::check_outputs;
 use crate::report::{self, subject::Subject};
 
 #[derive(Debug, clap::Args)]
@@ -19,6 +20,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let inputs: Vec<_> = args.profiles.iter().map(Path::new).collect();
+    check_outputs(&[&args.output], &inputs)?;
     let subjects = Subject::load_all(&args.profiles)?;
     coho_profile::write_atomic(&args.output, report::render(&subjects).as_bytes())?;
     eprintln!("wrote {}", args.output.display());

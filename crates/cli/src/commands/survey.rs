@@ -2,14 +2,14 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use coho_probe::{coherence, host, stop};
 use coho_profile::{Coherence, PairMethod, Profile, TopologySection, Verdict, write_atomic};
 use coho_topology::{Counts, CpuSet};
 
-use crate::arguments::duration;
+use crate::arguments::{self, check_outputs, duration};
 use crate::judge::judge;
 use crate::report::subject::Subject;
 use crate::{report, terminal};
@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Measure these CPUs only (0-3,8)
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
     /// Fewer passes and sizes: some seconds on a small machine
     #[arg(long)]
@@ -49,6 +49,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let output = args.output.clone().unwrap_or_else(|| default_name(host.date.as_deref()));
     let page = args.report.clone().unwrap_or_else(|| output.with_extension("html"));
 
+    check_outputs(&[&output, &page], &[])?;
+    let started = Instant::now();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let clock_ghz = host.clock_ghz;
     let mut profile = Profile {
@@ -72,7 +74,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Err(error) => not_available(&error.to_string()),
     };
     judge(&mut measured, &topology, clock_ghz);
-    watch(&mut measured, if args.quick { BRIEFLY } else { A_WHILE });
+    let left = args.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
+    watch(&mut measured, left.min(if args.quick { BRIEFLY } else { A_WHILE }));
     profile.coherence = Some(measured);
     profile.write(&output)?;
 
@@ -92,7 +95,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn watch(measured: &mut Coherence, time: Duration) {
     let nearest = measured.pairs.iter().filter(|pair| pair.method == PairMethod::Turn);
     let nearest = nearest.min_by(|one, other| one.ns.median.total_cmp(&other.ns.median));
-    let Some((a, b)) = nearest.map(|pair| (pair.a, pair.b)).filter(|_| !measured.method.interrupted) else {
+    let Some((a, b)) =
+        nearest.map(|pair| (pair.a, pair.b)).filter(|_| !measured.method.interrupted && !time.is_zero())
+    else {
         return;
     };
     match coherence::watch((a, b), PairMethod::Turn, time, &mut terminal::progress::on_stderr()) {

@@ -261,7 +261,7 @@ impl Page {
             .map(|(number, histogram)| {
                 if !histogram.is_telling() {
                     return html! { p.missing { "No histogram of " (classes::method_name(histogram.method)) ": "
-                        (text::count(histogram.pairs, "pair")) " only; see the table of pairs." } };
+                        (text::count(histogram.pairs, "figure")) " only; see the table of pairs." } };
                 }
                 // Classes are found in strict alternation, or in the only method there is.
                 let marks = if number == 0 { found.as_slice() } else { &[] };
