@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::plain::plain;
+
 /// A failure to read or to believe a source: what, where (file and line, if any) and what to do.
 ///
 /// Prints as `FILE:LINE: message`.
@@ -14,19 +16,22 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error that is not yet tied to a place.
+    /// An error that is not yet tied to a place. Control characters of the message, which may quote the source, are
+    /// dropped.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { file: None, line: None, message: message.into() }
+        let mut message = message.into();
+        plain(&mut message);
+        Self { file: None, line: None, message }
     }
 
     /// An error at a line, counted from 1, of a text whose file the caller adds with [`Error::in_file`].
     pub fn at_line(line: usize, message: impl Into<String>) -> Self {
-        Self { file: None, line: Some(line), message: message.into() }
+        Self { line: Some(line), ..Self::new(message) }
     }
 
     /// The failure of an input or output operation on `file`.
     pub fn io(file: &Path, error: &std::io::Error) -> Self {
-        Self { file: Some(file.to_path_buf()), line: None, message: error.to_string() }
+        Self { file: Some(file.to_path_buf()), ..Self::new(error.to_string()) }
     }
 
     /// Names the file, unless a deeper call has named one.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::CpuSet;
+use crate::{CpuSet, plain};
 
 /// What a machine says it is: its units, caches, memory nodes and CPU kinds, and who said so.
 ///
@@ -309,8 +309,10 @@ impl Topology {
         INWARD.into_iter().find(|&level| self.partition(level).iter().any(both))
     }
 
-    /// Names every PU after the papers and puts every list in the order of first CPUs; each decoder ends with it.
+    /// Names every PU after the papers, puts every list in the order of first CPUs and drops control characters from
+    /// every text, so that none drives a terminal; each decoder ends with it.
     pub fn finish(&mut self) {
+        plain::topology(self);
         self.pus.sort_by_key(|pu| pu.os);
         for units in [&mut self.packages, &mut self.dies, &mut self.modules, &mut self.cores] {
             units.sort_by(|a, b| a.cpus.cmp(&b.cpus));
