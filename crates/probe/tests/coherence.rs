@@ -72,6 +72,7 @@ fn a_quick_survey_has_every_pair_method_and_home() {
         assert!(coherence.reads.iter().any(|read| read.state == state && read.reader != read.owner));
         assert!(coherence.reads.iter().any(|read| read.state == state && read.reader == read.owner));
     }
+    assert!(coherence.reads.iter().all(|read| read.ns.n >= 6));
     assert!(coherence.method.not_available.contains_key("reads of state Owned"));
 }
 

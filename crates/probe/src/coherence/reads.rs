@@ -27,6 +27,11 @@ use crate::{limits, statistics};
 const SMALLEST: u64 = 16 << 10;
 /// The largest buffer of a quick survey.
 const QUICK: u64 = 4 << 20;
+/// Repetitions of a figure: the fewest that have a 95 % interval also where each gives one sample,
+const FEW: u32 = 6;
+/// and what buffers below [`LONG`] bytes leave time for.
+const MANY: u32 = 9;
+const LONG: u64 = 32 << 20;
 /// One in so many bytes of the available memory may be taken.
 const MEMORY_SHARE: u64 = 8;
 
@@ -183,11 +188,7 @@ fn measure_size(
     let link: Job<'_, ()> = Box::new(|| ring.link(bytes, &mut fastrand::Rng::with_seed(seed)));
     let linked = survey.workers.run(vec![(toucher, link)]);
     survey.take_note(&[toucher], linked);
-    let repeats = match (survey.options.quick, bytes) {
-        (true, _) => 3,
-        (false, ..0x200_0000) => 9,
-        (false, _) => 3,
-    };
+    let repeats = if survey.options.quick || bytes >= LONG { FEW } else { MANY };
     for &state in states {
         let known = |read: &StateRead| {
             (read.reader, read.owner, read.state, read.bytes, read.home)

@@ -12,6 +12,9 @@ pub use modes::modes;
 /// figures by as much.
 pub const PASS_FLOOR: f64 = 0.10;
 
+/// The fewest samples whose range is a 95 % interval of their median: the range of five misses it in 1 of 16 cases.
+const FEWEST: usize = 6;
+
 /// One in so many passes may be odd without making a figure unstable: among many passes, some meet a disturbance.
 const ODD_PASSES: usize = 8;
 
@@ -58,7 +61,8 @@ fn lower_rank(n: u64) -> u64 {
 ///
 /// The interval covers that of all samples together and that of the passes' medians, since samples of one pass are
 /// not independent. It is stable if the samples show one mode and the passes' own intervals, widened by
-/// [`PASS_FLOOR`], hold the median of all, but for one in eight.
+/// [`PASS_FLOOR`], hold the median of all, but for one in eight. Fewer than six samples are never stable: they have no
+/// 95 % interval, and [`low`](Estimate::low) to [`high`](Estimate::high) is then their whole range.
 ///
 /// ```
 /// let figure = coho_probe::statistics::estimate(&[vec![10.0, 10.1, 10.2], vec![10.1, 10.1, 10.3]]).unwrap();
@@ -84,7 +88,8 @@ pub fn estimate(passes: &[Vec<f64>]) -> Option<Estimate> {
         median < low - floor || median > high + floor
     };
     let agree = passes.iter().filter(apart).count() <= passes.len() / ODD_PASSES;
-    Some(Estimate { median, low, high, min, n: all.len() as u64, stable: agree && modes.len() == 1, modes })
+    let stable = all.len() >= FEWEST && agree && modes.len() == 1;
+    Some(Estimate { median, low, high, min, n: all.len() as u64, stable, modes })
 }
 
 fn sorted(samples: &[f64]) -> Vec<f64> {
@@ -134,6 +139,13 @@ mod tests {
         many.push(near.iter().map(|x| x * 1.2).collect());
         assert!(estimate(&many).unwrap().stable);
         assert_eq!(estimate(&[vec![], vec![f64::NAN]]), None);
+    }
+
+    #[test]
+    fn too_few_samples_for_an_interval_are_not_stable() {
+        assert!(!estimate(&[vec![25.0; 5]]).unwrap().stable);
+        assert!(!estimate(&vec![vec![25.0]; 3]).unwrap().stable);
+        assert!(estimate(&vec![vec![25.0]; FEWEST]).unwrap().stable);
     }
 
     #[test]
