@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::cpuid::{self, Dump};
-use crate::{Error, Topology, bounds, freebsd, hwloc, sysfs};
+use crate::{Error, Topology, bounds, freebsd, hwloc, sysfs, xml};
 
 /// Longer than any description: a CPUID dump of 384 CPUs takes 1 MiB.
 const MAX_BYTES: u64 = 64 << 20;
@@ -49,14 +49,15 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
 /// # Errors
 /// As for [`load`]; the caller adds the file's name.
 pub fn load_text(text: &str) -> Result<Loaded, Error> {
-    let start = text.trim_start_matches('\u{feff}').trim_start();
+    let text = text.trim_start_matches('\u{feff}');
+    let start = text.trim_start();
     if start.starts_with('{') {
         return json(start).map(Loaded::from);
     }
-    if start.starts_with('<') && !start.contains("<groups") {
-        return hwloc::parse(text).map(Loaded::from);
+    if start.starts_with('<') {
+        return load_xml(text).map(Loaded::from);
     }
-    if start.starts_with("<groups") || start.starts_with("kern.sched.topology_spec") {
+    if start.starts_with("kern.sched.topology_spec") {
         return freebsd::parse(text).map(|spec| freebsd::to_topology(&spec).into());
     }
     if cpuid::looks_like(text) {
@@ -66,6 +67,17 @@ pub fn load_text(text: &str) -> Result<Loaded, Error> {
         "not recognised: expected a CPUID dump, hwloc XML, FreeBSD's kern.sched.topology_spec, or the JSON \
          of 'coho topology'",
     ))
+}
+
+/// The root element tells whose XML it is.
+fn load_xml(text: &str) -> Result<Topology, Error> {
+    match xml::root(text)?.as_str() {
+        "groups" => freebsd::parse(text).map(|spec| freebsd::to_topology(&spec)),
+        "topology" => hwloc::parse(text),
+        other => Err(Error::new(format!(
+            "the XML's root is <{other}>: expected hwloc's <topology> or FreeBSD's <groups>"
+        ))),
+    }
 }
 
 fn load_dir(dir: &Path) -> Result<Loaded, Error> {

@@ -57,6 +57,18 @@ pub(crate) enum Node {
     End,
 }
 
+/// The root element's name, past declarations and comments.
+pub(crate) fn root(text: &str) -> Result<String, Error> {
+    let mut reader = Reader::new(text, 1);
+    loop {
+        match reader.next()? {
+            Node::Open(element) => return Ok(element.name),
+            Node::Text(_) | Node::Close => {}
+            Node::End => return Err(reader.error("the XML holds no element")),
+        }
+    }
+}
+
 /// Reads XML node by node.
 pub(crate) struct Reader<'a> {
     inner: quick_xml::Reader<&'a [u8]>,

@@ -29,6 +29,31 @@ fn each_kind_of_file_is_recognised() {
     assert_eq!(load_text(&xml).unwrap().topology.counts(), loaded.topology.counts());
 }
 
+#[test]
+fn xml_is_told_by_its_root_element() {
+    let groups =
+        r#"<groups><group level="1" cache-level="3"><cpu count="2" mask="3">0, 1</cpu></group></groups>"#;
+    let hwloc = r#"<topology version="2.0"><object type="Machine" cpuset="0x1">
+        <object type="PU" os_index="0" cpuset="0x1"/></object></topology>"#;
+    let header = "<?xml version=\"1.0\"?>\n";
+    for before in ["", header, "\u{feff}", "\n  <!-- not <groups, not <topology -->\n", "<!-- <a> -->"] {
+        for (text, source, cpus) in [(groups, Source::FreebsdSpec, 2), (hwloc, Source::HwlocXml, 1)] {
+            let topology = load_text(&format!("{before}{text}")).unwrap().topology;
+            assert_eq!(topology.facts[0].source, source, "after {before:?}");
+            assert_eq!(topology.counts().pu, cpus, "after {before:?}");
+        }
+    }
+    let noted = hwloc.replace("><object type=\"Machine\"", "><!-- <groups> --><object type=\"Machine\"");
+    assert_eq!(load_text(&noted).unwrap().topology.counts().pu, 1);
+    let sysctl = format!("kern.sched.topology_spec: {header}{groups}");
+    assert_eq!(load_text(&sysctl).unwrap().topology.counts().pu, 2);
+
+    let error = load_text("<svg></svg>").unwrap_err().to_string();
+    assert!(error.contains("<svg>") && error.contains("<groups>"), "{error}");
+    let error = load_text("<?xml version=\"1.0\"?>\n<!-- none -->\n").unwrap_err();
+    assert!(error.to_string().contains("no element"), "{error}");
+}
+
 #[cfg(feature = "serde")]
 #[test]
 fn the_json_of_a_topology_is_read_back_whole() {
