@@ -1,6 +1,7 @@
 //! The wish to stop: SIGINT and SIGTERM end an experiment early and keep what it has.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// Second of the monotonic clock in which a stop was requested; 0 for never.
 static REQUESTED: AtomicI64 = AtomicI64::new(0);
@@ -51,4 +52,19 @@ pub fn on_signals() -> std::io::Result<()> {
 /// Whether a stop has been requested.
 pub fn requested() -> bool {
     REQUESTED.load(Relaxed) != 0
+}
+
+/// When an experiment has to end: at its time limit or as soon as a stop is requested.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct End(Option<Instant>);
+
+impl End {
+    /// A limit that no clock reaches is none.
+    pub(crate) fn after(start: Instant, limit: Option<Duration>) -> Self {
+        Self(limit.and_then(|limit| start.checked_add(limit)))
+    }
+
+    pub(crate) fn has_come(self) -> bool {
+        requested() || self.0.is_some_and(|end| Instant::now() >= end)
+    }
 }

@@ -107,6 +107,10 @@ fn a_time_limit_keeps_what_is_done() {
     let coherence = measure(&options, &topology(), &mut |_| ()).unwrap();
     assert!(coherence.method.interrupted);
     assert!(start.elapsed() < Duration::from_secs(60));
+    assert!(coherence.method.not_available["reads"].starts_with("stopped before"));
+    let nothing =
+        measure(&Options { time_limit: Some(Duration::ZERO), ..options }, &topology(), &mut |_| ()).unwrap();
+    assert!(nothing.pairs.is_empty() && !nothing.stable);
 }
 
 #[test]

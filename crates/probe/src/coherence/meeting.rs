@@ -90,8 +90,8 @@ impl Meeting {
         }
     }
 
-    /// Ends the meeting for both sides.
-    fn abandon(&self) {
+    /// Ends the meeting for both sides: who waits or comes later finds nobody.
+    pub(crate) fn abandon(&self) {
         self.abandoned.store(true, Release);
         self.wake(Side::Leader);
         self.wake(Side::Follower);

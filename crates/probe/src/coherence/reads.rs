@@ -66,31 +66,43 @@ pub(super) fn measure(
     };
     let roles = roles(survey);
     let homes = if survey.options.quick { &[Home::A][..] } else { &[Home::A, Home::B] };
-    let total = (roles.len() * homes.len() * sizes.len()) as u64;
+    // What a CPU reads of its own has its home there, whoever is called what.
+    let plans: Vec<_> = roles
+        .iter()
+        .flat_map(|role| homes.iter().map(move |&home| (*role, home)))
+        .filter(|(role, home)| role.reader != role.owner || *home == Home::A)
+        .collect();
+    let total = (plans.len() * sizes.len()) as u64;
     let started = Instant::now();
     let mut done = 0;
-    for role in &roles {
-        for &home in homes {
-            if role.reader == role.owner && home == Home::B {
-                done += sizes.len() as u64;
-                continue;
-            }
-            let (Some(&largest), Ok(mut ring)) =
-                (sizes.last(), Ring::map(sizes.last().copied().unwrap_or(0)))
-            else {
-                not_available.insert("reads".into(), "no memory for the buffers".into());
+    for (role, home) in plans {
+        let mut ring = match Ring::map(sizes.last().copied().unwrap_or(SMALLEST)) {
+            Ok(ring) => ring,
+            Err(error) => {
+                not_available.insert("reads".into(), error.to_string());
                 return (reads, not_available);
-            };
-            debug_assert!(sizes.iter().all(|&bytes| bytes <= largest));
-            for &bytes in &sizes {
-                if survey.must_end() {
-                    return (reads, not_available);
-                }
-                measure_size(survey, *role, home, bytes, &states, &mut ring, &mut reads, &mut not_available);
-                done += 1;
-                let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
-                progress(Progress { phase: "reads", done, total, left: Some(left) });
             }
+        };
+        for &bytes in &sizes {
+            if survey.must_end()
+                || !measure_size(
+                    survey,
+                    role,
+                    home,
+                    bytes,
+                    &states,
+                    &mut ring,
+                    &mut reads,
+                    &mut not_available,
+                )
+            {
+                let why = format!("stopped before {} of {total} buffers were read", total - done);
+                not_available.insert("reads".into(), why);
+                return (reads, not_available);
+            }
+            done += 1;
+            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
+            progress(Progress { phase: "reads", done, total, left: Some(left) });
         }
     }
     (reads, not_available)
@@ -171,6 +183,7 @@ fn roles(survey: &Survey<'_>) -> Vec<Roles> {
         .collect()
 }
 
+/// Reads a buffer in each state; returns whether it came to its end.
 #[allow(clippy::too_many_arguments)]
 fn measure_size(
     survey: &mut Survey<'_>,
@@ -181,7 +194,7 @@ fn measure_size(
     ring: &mut Ring,
     reads: &mut Vec<StateRead>,
     not_available: &mut BTreeMap<String, String>,
-) {
+) -> bool {
     let (reader, owner) = (survey.cpus[roles.reader], survey.cpus[roles.owner]);
     let toucher = if home == Home::A { reader } else { owner };
     let seed = survey.random.u64(..);
@@ -194,10 +207,13 @@ fn measure_size(
             (read.reader, read.owner, read.state, read.bytes, read.home)
                 == (reader, owner, state, bytes, home)
         };
-        if reads.iter().any(known) || survey.must_end() {
+        if reads.iter().any(known) {
             continue;
         }
         let passes = measure_state(survey, roles, state, ring, repeats);
+        if passes.len() < repeats as usize && survey.must_end() {
+            return false;
+        }
         match statistics::estimate(&passes) {
             Some(ns) => reads.push(StateRead { reader, owner, state, bytes, home, ns }),
             None => {
@@ -206,9 +222,10 @@ fn measure_size(
             }
         }
     }
+    true
 }
 
-/// One figure per window of the ring and repetition.
+/// One figure per window of the ring and repetition; fewer repetitions if it has to end.
 fn measure_state(
     survey: &mut Survey<'_>,
     roles: Roles,
@@ -220,7 +237,13 @@ fn measure_state(
     let (with_reader, with_third) = (Meeting::new(), Meeting::new());
     let shares = matches!(state, LineState::Shared | LineState::Owned | LineState::Forward);
     let meet = |meeting: &Meeting, side| meeting.meet(side, ABSENCE + Duration::from_secs(1));
+    let end = survey.end();
     let prepare = || -> Result<(), Absent> {
+        if end.has_come() {
+            with_reader.abandon();
+            with_third.abandon();
+            return Err(Absent);
+        }
         match state {
             LineState::Modified | LineState::Owned => ring.write(),
             LineState::Exclusive | LineState::Shared => {

@@ -14,8 +14,9 @@ use super::schedule::{self, Pair};
 use super::singles::Alone;
 use super::times::{claimed, coherence_times};
 use super::{Options, Pairs, Progress, patience, reads};
+use crate::stop::End;
 use crate::workers::{Done, Job, Workers};
-use crate::{Error, clock, limits, pin, statistics, stop};
+use crate::{Error, clock, limits, pin, statistics};
 
 /// Measures what it costs the CPUs to share a line, as `options` say.
 ///
@@ -113,9 +114,13 @@ impl<'a> Survey<'a> {
 
     /// Whether to stop here and keep what there is.
     pub(super) fn must_end(&mut self) -> bool {
-        let late = self.options.time_limit.is_some_and(|limit| self.started.elapsed() >= limit);
-        self.interrupted |= late || stop::requested();
+        self.interrupted |= self.end().has_come();
         self.interrupted
+    }
+
+    /// When to stop, for jobs that take long.
+    pub(super) fn end(&self) -> End {
+        End::after(self.started, self.options.time_limit)
     }
 
     /// The values of jobs that ran on these CPUs; takes note of those that are lost.
@@ -380,7 +385,7 @@ impl<'a> Survey<'a> {
 }
 
 /// Whether all but a few figures of strict alternation kept to one value. How many increments a free-running CPU gets
-/// done in one ownership is chance: those figures count only where there are no others.
+/// done in one ownership is chance: those figures count only where there are no others. Of no figures nothing is known.
 fn is_stable(pairs: &[coho_profile::Pair]) -> bool {
     let strict = |pair: &&coho_profile::Pair| matches!(pair.method, PairMethod::Turn | PairMethod::Flags);
     let mut counted: Vec<_> = pairs.iter().filter(strict).collect();
@@ -388,7 +393,7 @@ fn is_stable(pairs: &[coho_profile::Pair]) -> bool {
         counted = pairs.iter().collect();
     }
     let jumped = counted.iter().filter(|pair| !pair.ns.stable).count();
-    jumped as f64 <= UNSTABLE * counted.len() as f64
+    !counted.is_empty() && jumped as f64 <= UNSTABLE * counted.len() as f64
 }
 
 /// The name that a value has in the profile.
@@ -411,4 +416,30 @@ fn chosen(options: &Options) -> Result<Vec<u32>, Error> {
         return Err(Error::other("there is no method or no home to measure"));
     }
     Ok(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Estimate, Pair};
+
+    use super::*;
+
+    #[test]
+    fn only_figures_that_keep_to_one_value_make_a_stable_run() {
+        let pair = |method, stable| Pair {
+            a: 0,
+            b: 1,
+            method,
+            home: Home::A,
+            ns: Estimate { stable, ..Estimate::exact(50.0) },
+            ownership_changes_per_op: None,
+            preempted_batches: 0,
+            claimed: None,
+        };
+        let (turn, free) = (PairMethod::Turn, PairMethod::FreeRunning);
+        assert!(!is_stable(&[]));
+        assert!(is_stable(&[pair(turn, true), pair(free, false)]));
+        assert!(!is_stable(&[pair(turn, false), pair(free, true)]));
+        assert!(is_stable(&[pair(free, true)]));
+    }
 }

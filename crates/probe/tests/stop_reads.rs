@@ -1,0 +1,33 @@
+//! A stop by signal during the reads, in a process of its own as it stops everything.
+
+use std::time::Duration;
+
+use coho_probe::coherence::{Options, measure};
+use coho_probe::{pin, stop};
+
+#[test]
+fn reads_that_were_stopped_are_named_and_the_others_whole() {
+    let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+    if cpus.len() < 2 {
+        return eprintln!("skipped: only one CPU");
+    }
+    stop::on_signals().unwrap();
+    let options = Options { cpus, passes: 1, extra_passes: 0, ..Options::default() };
+    let mut stopping = None;
+    let coherence = measure(&options, &coho_topology::detect().unwrap(), &mut |progress| {
+        if progress.phase == "reads" && stopping.is_none() {
+            // In the middle of a buffer's repetitions, most likely.
+            stopping = Some(std::thread::spawn(|| {
+                std::thread::sleep(Duration::from_millis(2));
+                // SAFETY: the handlers are installed.
+                unsafe { libc::raise(libc::SIGINT) };
+            }));
+        }
+    })
+    .unwrap();
+    stopping.expect("reads were reached").join().unwrap();
+    assert!(coherence.method.interrupted && stop::requested());
+    assert!(coherence.method.not_available["reads"].starts_with("stopped before"));
+    assert!(!coherence.reads.is_empty());
+    assert!(coherence.reads.iter().all(|read| read.ns.n >= 6));
+}
