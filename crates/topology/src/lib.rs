@@ -9,6 +9,8 @@ mod detect;
 mod error;
 pub mod freebsd;
 pub mod hwloc;
+#[cfg(feature = "serde")]
+mod json;
 mod nest;
 mod plain;
 mod recognise;

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::cpuid::{self, Dump};
+#[cfg(feature = "serde")]
+use crate::json::load as load_json;
 use crate::{Error, Topology, bounds, freebsd, hwloc, sysfs, xml};
 
 /// Longer than any description: a CPUID dump of 384 CPUs takes 1 MiB.
@@ -27,7 +29,8 @@ impl From<Topology> for Loaded {
 }
 
 /// Reads a CPUID dump of any dialect (a file, or hwloc's directory), a copied sysfs tree (a directory),
-/// hwloc XML, FreeBSD's `kern.sched.topology_spec`, or the JSON that `coho topology` prints.
+/// hwloc XML, FreeBSD's `kern.sched.topology_spec`, the JSON that `coho topology` prints, or a machine profile that
+/// holds a topology.
 ///
 /// # Errors
 /// If `path` cannot be read, is none of these, or is wrong in itself; the error names the file, and the
@@ -52,7 +55,7 @@ pub fn load_text(text: &str) -> Result<Loaded, Error> {
     let text = text.trim_start_matches('\u{feff}');
     let start = text.trim_start();
     if start.starts_with('{') {
-        return json(start).map(Loaded::from);
+        return load_json(text).map(Loaded::from);
     }
     if start.starts_with('<') {
         return load_xml(text).map(Loaded::from);
@@ -64,8 +67,8 @@ pub fn load_text(text: &str) -> Result<Loaded, Error> {
         return decoded(cpuid::parse(text)?);
     }
     Err(Error::new(
-        "not recognised: expected a CPUID dump, hwloc XML, FreeBSD's kern.sched.topology_spec, or the JSON \
-         of 'coho topology'",
+        "not recognised: expected a CPUID dump, hwloc XML, FreeBSD's kern.sched.topology_spec, the JSON of \
+         'coho topology', or a profile",
     ))
 }
 
@@ -97,35 +100,7 @@ fn decoded(dump: Dump) -> Result<Loaded, Error> {
     Ok(Loaded { topology: cpuid::decode(&dump)?, dump: Some(dump), not_available: Vec::new() })
 }
 
-#[cfg(feature = "serde")]
-fn json(text: &str) -> Result<Topology, Error> {
-    let failed = |error: serde_json::Error| {
-        Error::at_line(error.line(), format!("not the JSON of a topology: {error}"))
-    };
-    let mut budget = bounds::Budget::default();
-    charge(&serde_json::from_str(text).map_err(failed)?, &mut budget)?;
-    let mut topology: Topology = serde_json::from_str(text).map_err(failed)?;
-    bounds::check(&topology)?;
-    topology.finish();
-    Ok(topology)
-}
-
-/// Accounts for the sets that the arrays of numbers in this would make: a short text can ask for large masks.
-#[cfg(feature = "serde")]
-fn charge(value: &serde_json::Value, budget: &mut bounds::Budget) -> Result<(), Error> {
-    use serde_json::Value;
-    match value {
-        Value::Object(fields) => fields.values().try_for_each(|field| charge(field, budget)),
-        Value::Array(items) => {
-            let largest = items.iter().filter_map(Value::as_u64).max().unwrap_or(0);
-            budget.charge_words(largest.min(u64::from(crate::MAX_CPUS)) as usize / 64)?;
-            items.iter().filter(|item| !item.is_number()).try_for_each(|item| charge(item, budget))
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(not(feature = "serde"))]
-fn json(_: &str) -> Result<Topology, Error> {
+fn load_json(_: &str) -> Result<Topology, Error> {
     Err(Error::new("JSON is not read: this build lacks the feature 'serde'"))
 }

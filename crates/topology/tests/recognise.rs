@@ -65,6 +65,37 @@ fn the_json_of_a_topology_is_read_back_whole() {
 
 #[cfg(feature = "serde")]
 #[test]
+fn a_profile_is_read_by_its_topology() {
+    let xml = r#"<topology version="2.0"><object type="Machine" cpuset="0x3">
+        <object type="Core" cpuset="0x3"><object type="PU" os_index="0" cpuset="0x1"/>
+        <object type="PU" os_index="1" cpuset="0x2"/></object></object></topology>"#;
+    let topology = load_text(xml).unwrap().topology;
+    let mut section = serde_json::to_value(&topology).unwrap();
+    section["counts"] = serde_json::to_value(topology.counts()).unwrap();
+    // More arrays of large numbers than a topology may hold.
+    let samples = vec![[4_000_000_000_u64]; 5000];
+    let mut profile = serde_json::json!({"schema": "coho-profile/1", "topology": section, "coherence": samples, "later": {}});
+    assert_eq!(load_text(&profile.to_string()).unwrap().topology, topology);
+    assert_eq!(load_text(&section.to_string()).unwrap().topology, topology);
+
+    let refused = |profile: &serde_json::Value, part: &str| {
+        let error = load_text(&profile.to_string()).unwrap_err().to_string();
+        assert!(error.contains(part), "expected '{part}': {error}");
+    };
+    profile["topology"]["packages"] = serde_json::json!([]);
+    refused(&profile, "no package");
+    profile["topology"]["packages"] = vec![serde_json::json!({"id": 0, "cpus": [65535]}); 20_000].into();
+    refused(&profile, "more objects and CPUs");
+    profile["topology"] = serde_json::Value::Null;
+    refused(&profile, "the profile has no topology");
+    profile.as_object_mut().unwrap().remove("topology");
+    refused(&profile, "the profile has no topology");
+    profile["schema"] = "coho-profile/2".into();
+    refused(&profile, "\"coho-profile/2\"");
+}
+
+#[cfg(feature = "serde")]
+#[test]
 fn json_that_contradicts_itself_is_refused() {
     let unit = |cpus: &str| format!(r#"{{"id":0,"cpus":[{cpus}]}}"#);
     let json = |pus: &str, packages: &str, caches: &str| {
