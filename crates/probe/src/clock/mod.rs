@@ -14,6 +14,7 @@ mod arch;
 mod arch;
 mod effective;
 
+pub(crate) use effective::Tries;
 pub use effective::effective_ghz;
 
 /// Where the clock's readings come from.

@@ -80,6 +80,7 @@ impl Survey<'_> {
             .filter(|(_, shared)| shared.cells.iter().any(&wanted))
             .map(|(at, shared)| (shared.pair, at))
             .collect();
+        self.measure_clock();
         for part in self.rounds(&index) {
             if self.must_end() {
                 return false;

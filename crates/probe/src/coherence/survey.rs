@@ -77,7 +77,7 @@ pub(super) struct Survey<'a> {
     pub(super) interrupted: bool,
     pub(super) not_available: BTreeMap<String, String>,
     reads: Vec<StateRead>,
-    clock_ghz: Option<f64>,
+    clock: clock::Tries,
     pub(super) started: Instant,
     steal_before: Option<f64>,
 }
@@ -102,7 +102,7 @@ impl<'a> Survey<'a> {
             interrupted: false,
             not_available: BTreeMap::new(),
             reads: Vec::new(),
-            clock_ghz: None,
+            clock: clock::Tries::default(),
             started: Instant::now(),
             steal_before: limits::steal_s(&cpus.iter().copied().collect()),
             cpus,
@@ -156,11 +156,11 @@ impl<'a> Survey<'a> {
         self.arenas.get(&(index, Place::Own))
     }
 
-    fn measure_clock(&mut self) {
-        match self.run(self.cpus[0], Box::new(clock::effective_ghz)) {
-            Some(Ok(ghz)) => self.clock_ghz = Some(ghz),
-            Some(Err(why)) => drop(self.not_available.insert("cycles".into(), why)),
-            None => {}
+    /// Tries once more how fast the CPUs run; about 1 ms.
+    pub(super) fn measure_clock(&mut self) {
+        let Some(&cpu) = self.cpus.iter().find(|cpu| !self.lost.contains_key(cpu)) else { return };
+        if let Some(result) = self.run(cpu, Box::new(clock::effective_ghz)) {
+            self.clock.add(result);
         }
     }
 
@@ -236,7 +236,8 @@ impl<'a> Survey<'a> {
         self.not_available.extend(not_available);
     }
 
-    fn finish(self) -> Coherence {
+    fn finish(mut self) -> Coherence {
+        self.measure_clock();
         let mut coherence = Coherence {
             method: self.method(),
             cpus: self.cpus.clone(),
@@ -248,7 +249,7 @@ impl<'a> Survey<'a> {
             let (a, b) = (self.cpus[shared.pair.0], self.cpus[shared.pair.1]);
             coherence.pairs.extend(shared.cells.iter().filter_map(|cell| cell.pair(a, b, &shared.claimed)));
         }
-        coherence.coherence_times = coherence_times(&coherence, self.topology, self.clock_ghz);
+        coherence.coherence_times = coherence_times(&coherence, self.topology, self.clock.median());
         coherence.stable = is_stable(&coherence.pairs);
         coherence.notes = self.notes(&coherence);
         coherence
@@ -333,6 +334,9 @@ impl<'a> Survey<'a> {
     fn method(&self) -> Method {
         let options = self.options;
         let mut not_available = self.not_available.clone();
+        if let Some(why) = self.clock.why_not() {
+            not_available.insert("cycles".into(), why.to_owned());
+        }
         for (cpu, why) in &self.lost {
             not_available.insert(format!("CPU {cpu}"), why.clone());
         }
@@ -357,7 +361,7 @@ impl<'a> Survey<'a> {
             ("stall_us", json!(patience::STALL.as_secs_f64() * 1e6)),
             ("lines", json!(LINES)),
             ("target_half_width", json!(options.target_half_width)),
-            ("clock_ghz", json!(self.clock_ghz)),
+            ("clock_ghz", json!(self.clock.median())),
             ("timer_step_ns", json!(clock::Clock::get().step_ns())),
             ("pairs_at_once", json!(self.widths)),
             ("ms_per_pair", json!(self.ms_per_pair())),
