@@ -117,7 +117,8 @@ fn a_time_limit_keeps_what_is_done() {
 fn what_cannot_be_is_an_error_or_a_reason() {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let error = |options: Options| measure(&options, &topology(), &mut |_| ()).unwrap_err().to_string();
-    assert!(error(Options { cpus: vec![0], ..quick() }).contains("two CPUs"));
+    assert!(error(Options { cpus: vec![cpus()[0]], ..quick() }).contains("two CPUs"));
+    assert!(error(Options { cpus: vec![60_000], ..quick() }).contains("CPU 60000"));
     assert!(error(Options { cpus: vec![cpus()[0], 60_000], ..quick() }).contains("CPU 60000"));
     assert!(error(Options { methods: vec![], ..quick() }).contains("no method"));
     if cpus().len() < 2 {

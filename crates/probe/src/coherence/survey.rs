@@ -86,6 +86,10 @@ impl<'a> Survey<'a> {
     fn start(options: &'a Options, topology: &'a Topology) -> Result<Self, Error> {
         let cpus = chosen(options)?;
         let workers = Workers::start(&cpus)?;
+        // Only now: whoever asks for one CPU that does not exist should hear of that first.
+        if cpus.len() < 2 {
+            return Err(Error::other(format!("sharing takes two CPUs, there is {}", cpus.len())));
+        }
         let mut survey = Self {
             options,
             topology,
@@ -413,9 +417,6 @@ fn chosen(options: &Options) -> Result<Vec<u32>, Error> {
         if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
     cpus.sort_unstable();
     cpus.dedup();
-    if cpus.len() < 2 {
-        return Err(Error::other(format!("sharing takes two CPUs, there is {}", cpus.len())));
-    }
     if options.methods.is_empty() || options.homes.is_empty() {
         return Err(Error::other("there is no method or no home to measure"));
     }
