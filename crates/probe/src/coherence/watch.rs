@@ -15,10 +15,11 @@ use crate::{Error, statistics, stop};
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Measures a pair about twenty times a second for as long as said, or until a stop. Between samples the CPUs are
-/// free.
+/// free. If one of them is lost on the way, the timeline ends there.
 ///
 /// # Errors
-/// If the two are the same CPU, one of them cannot be used or is lost, or they never ran at the same time.
+/// If the two are the same CPU, one of them cannot be used or is lost before the first sample, or they never ran at
+/// the same time.
 pub fn watch(
     (a, b): (u32, u32),
     method: PairMethod,
@@ -36,8 +37,12 @@ pub fn watch(
     let mut rounds = 0;
     while start.elapsed() < duration && !stop::requested() {
         let at = start.elapsed();
-        let outcome =
-            sample(&workers, (a, b), &Task { kind: Kind::Time(method), arena: &arena, rounds }, &effort)?;
+        let task = Task { kind: Kind::Time(method), arena: &arena, rounds };
+        let outcome = match sample(&workers, (a, b), &task, &effort) {
+            Ok(outcome) => outcome,
+            Err(error) if samples.is_empty() => return Err(error),
+            Err(_) => break,
+        };
         if let Some(ns) = statistics::estimate(&level(&[outcome.samples])) {
             rounds = outcome.rounds;
             samples.push(TimelineSample { at_s: at.as_secs_f64(), ns: ns.median });

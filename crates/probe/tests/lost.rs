@@ -1,0 +1,44 @@
+//! A CPU that goes away while it is watched, in a process of its own as it takes a pin from a thread of that name.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use coho_probe::coherence::watch;
+use coho_probe::pin;
+use coho_profile::PairMethod;
+
+/// Does to a worker what taking its CPU offline does: lets it run elsewhere.
+fn unpin(cpu: u32, to: u32) {
+    let name = format!("coho cpu {cpu}\n");
+    let worker = fs::read_dir("/proc/self/task")
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|task| fs::read_to_string(task.join("comm")).unwrap() == name)
+        .expect("a worker of that name");
+    let thread: libc::pid_t = worker.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    let words = coho_topology::CpuSet::from_iter([to]).words().to_vec();
+    // SAFETY: the kernel reads exactly the given number of bytes.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, words.len() * 8, words.as_ptr()) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn a_timeline_ends_where_a_cpu_is_lost() {
+    let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+    let [a, b] = cpus[..] else { return eprintln!("skipped: only one CPU") };
+    let long = Duration::from_secs(3600);
+    let start = Instant::now();
+    let mut calls = 0;
+    let timeline = watch((a, b), PairMethod::Turn, long, &mut |_| {
+        calls += 1;
+        if calls == 5 {
+            unpin(b, a);
+        }
+    })
+    .unwrap();
+    assert!((1..=5).contains(&timeline.samples.len()), "{:?}", timeline.samples);
+    assert!(start.elapsed() < long);
+    let error = watch((a, b), PairMethod::Turn, Duration::ZERO, &mut |_| ()).unwrap_err();
+    assert!(error.to_string().contains("never ran"), "{error}");
+}
