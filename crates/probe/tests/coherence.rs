@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coho_probe::coherence::{Options, Pairs, measure};
 use coho_probe::pin;
 use coho_profile::{Home, LineState, PairMethod};
-use coho_topology::{Cache, CacheKind, Pu, Topology, Unit};
+use coho_topology::{Cache, CacheKind, CpuSet, NumaNode, Pu, Topology, Unit};
 
 /// One experiment at a time: they use the same CPUs.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -136,4 +136,11 @@ fn what_cannot_be_is_an_error_or_a_reason() {
     let coherence = measure(&options, &topology(), &mut |_| ()).unwrap();
     assert!(coherence.pairs.iter().all(|pair| pair.home == Home::A));
     assert!(coherence.method.not_available.contains_key("home third"));
+    // Memory that cannot be bound, as a node that is claimed and does not exist.
+    let mut refused = topology();
+    let node = |os, cpus| NumaNode { os, cpus, memory_bytes: Some(1 << 30), ..NumaNode::default() };
+    refused.numa_nodes = vec![node(0, cpus().into_iter().collect()), node(1000, CpuSet::default())];
+    let coherence = measure(&options, &refused, &mut |_| ()).unwrap();
+    assert!(!coherence.pairs.is_empty() && coherence.pairs.iter().all(|pair| pair.home == Home::A));
+    assert!(coherence.method.not_available["home third"].starts_with("mbind to memory node 1000"));
 }

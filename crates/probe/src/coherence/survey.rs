@@ -180,12 +180,12 @@ impl<'a> Survey<'a> {
             let (a, b) = (self.cpus[pair.0], self.cpus[pair.1]);
             let mut cells = Vec::new();
             for &home in &self.options.homes {
-                match self.place(pair, home) {
-                    Ok(place) => self.arena(place)?,
-                    Err(why) => {
-                        self.not_available.entry(format!("home {}", name(&home))).or_insert(why);
-                        continue;
-                    }
+                let place = self.place(pair, home);
+                // A container may refuse to bind memory to a node: the other homes are measured nevertheless.
+                if let Err(why) = place.and_then(|place| self.arena(place).map_err(|error| error.to_string()))
+                {
+                    self.not_available.entry(format!("home {}", name(&home))).or_insert(why);
+                    continue;
                 }
                 for &method in &self.options.methods {
                     let kept = kept(self.options.resume.as_ref(), a, b, method, home);
