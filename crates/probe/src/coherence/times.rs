@@ -1,6 +1,6 @@
 //! The paper's coherence time: the mean of a class's pairs less what sharing costs without a transfer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coho_profile::{Coherence, CoherenceTime, PairMethod};
 use coho_topology::{Level, Topology};
@@ -25,10 +25,12 @@ pub fn coherence_times(
     clock_ghz: Option<f64>,
 ) -> Vec<CoherenceTime> {
     let mut groups: BTreeMap<(PairMethod, Class), Vec<f64>> = BTreeMap::new();
+    let mut counted: BTreeMap<(PairMethod, Class), BTreeSet<(u32, u32)>> = BTreeMap::new();
     let distances = far_distances(coherence, topology);
     for pair in &coherence.pairs {
         let class = class(topology, pair.a, pair.b, &distances);
         groups.entry((pair.method, class)).or_default().push(pair.ns.median);
+        counted.entry((pair.method, class)).or_default().insert((pair.a, pair.b));
     }
     let within: Vec<_> = {
         let mut levels: Vec<_> = groups.keys().filter_map(|(_, class)| class.level()).collect();
@@ -55,7 +57,7 @@ pub fn coherence_times(
                 baseline: baseline.into(),
                 coherence_ns,
                 coherence_cycles: clock_ghz.map(|ghz| coherence_ns * ghz),
-                pairs: times.len() as u64,
+                pairs: counted[&(method, class)].len() as u64,
             })
         })
         .collect()
