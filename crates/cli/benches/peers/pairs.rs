@@ -48,9 +48,16 @@ pub fn run(quick: bool) {
         );
     }
     let time = ratio(&all(&ours, |run| run.seconds), &all(&theirs, |run| run.seconds));
-    let width = ratio(&all(&ours, |run| run.half_width), &all(&theirs, |run| run.half_width));
+    // Between runs, since the peer's printed error may round to nothing.
+    let spread = |runs: &[Run]| {
+        let ns = all(runs, |run| run.ns);
+        let (least, most) =
+            ns.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &x| (low.min(x), high.max(x)));
+        (most - least) / median(&ns)
+    };
+    let width = spread(&ours) / spread(&theirs);
     println!(
-        "  coho takes {time:.3} of the time (1/{:.0}); its interval is {width:.2} as wide\n",
+        "  coho takes {time:.3} of the time (1/{:.0}); its runs differ {width:.2} times as much\n",
         1.0 / time
     );
 }
