@@ -4,7 +4,6 @@
 //! estimates by [`statistics`]. It never predicts; that is the model's part.
 #![warn(missing_docs)]
 
-pub mod clock;
 pub mod coherence;
 mod error;
 pub mod host;
@@ -13,6 +12,8 @@ pub mod memory;
 pub mod pin;
 pub mod statistics;
 pub mod stop;
+mod tries;
 pub mod workers;
 
+pub use coho_counters::clock;
 pub use error::Error;

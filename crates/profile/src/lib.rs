@@ -4,7 +4,9 @@
 //! The papers' published figures are profiles too: [`published`].
 #![warn(missing_docs)]
 
+mod calls;
 mod coherence;
+mod counters;
 mod estimate;
 mod file;
 mod host;
@@ -12,10 +14,12 @@ mod method;
 mod profile;
 pub mod published;
 
+pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Judgement, Side};
 pub use coherence::{
     Class, Coherence, CoherenceTime, Contradiction, Home, Level, LineState, Pair, PairMethod, Single,
     StateRead, Timeline, TimelineSample, Verdict,
 };
+pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};
 pub use estimate::{Estimate, Mode};
 pub use file::{Error, read_text, write_atomic};
 pub use host::Host;

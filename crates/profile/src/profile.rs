@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::file::Error;
-use crate::{Coherence, Host, read_text, write_atomic};
+use crate::{Calls, Coherence, Counters, Host, read_text, write_atomic};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
@@ -35,6 +35,12 @@ pub struct Profile {
     /// What sharing a line costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coherence: Option<Coherence>,
+    /// What reading a counter costs, and which events may be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
+    /// What system, libc and MPI calls cost and evict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Calls>,
     /// Sections that this version does not know; kept on rewrite.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -61,7 +67,15 @@ impl From<Topology> for TopologySection {
 
 impl Default for Profile {
     fn default() -> Self {
-        Self { schema: SCHEMA.into(), host: None, topology: None, coherence: None, unknown: BTreeMap::new() }
+        Self {
+            schema: SCHEMA.into(),
+            host: None,
+            topology: None,
+            coherence: None,
+            counters: None,
+            calls: None,
+            unknown: BTreeMap::new(),
+        }
     }
 }
 

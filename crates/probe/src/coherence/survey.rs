@@ -15,6 +15,7 @@ use super::singles::Alone;
 use super::times::{claimed, coherence_times};
 use super::{Options, Pairs, Progress, patience, reads};
 use crate::stop::End;
+use crate::tries::Tries;
 use crate::workers::{Done, Job, Workers};
 use crate::{Error, clock, limits, pin, statistics};
 
@@ -77,7 +78,7 @@ pub(super) struct Survey<'a> {
     pub(super) interrupted: bool,
     pub(super) not_available: BTreeMap<String, String>,
     reads: Vec<StateRead>,
-    clock: clock::Tries,
+    clock: Tries,
     pub(super) started: Instant,
     steal_before: Option<f64>,
 }
@@ -106,7 +107,7 @@ impl<'a> Survey<'a> {
             interrupted: false,
             not_available: BTreeMap::new(),
             reads: Vec::new(),
-            clock: clock::Tries::default(),
+            clock: Tries::default(),
             started: Instant::now(),
             steal_before: limits::steal_s(&cpus.iter().copied().collect()),
             cpus,

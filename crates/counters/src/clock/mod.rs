@@ -14,7 +14,6 @@ mod arch;
 mod arch;
 mod effective;
 
-pub(crate) use effective::Tries;
 pub use effective::effective_ghz;
 
 /// Where the clock's readings come from.
@@ -32,7 +31,7 @@ pub type Ticks = u64;
 /// A monotonic clock and what is known of it.
 ///
 /// ```
-/// let clock = coho_probe::clock::Clock::get();
+/// let clock = coho_counters::clock::Clock::get();
 /// let start = clock.now();
 /// assert!(clock.ns(clock.now() - start) >= 0.0);
 /// ```

@@ -1,0 +1,152 @@
+//! What a call costs and evicts: section `calls`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Counts, Estimate, Method};
+
+/// System, libc and MPI calls: their events cold and warm, and the damage to the caller's caches (paper 2).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Calls {
+    /// What the figures rest on.
+    pub method: CallMethod,
+    /// Parameters of the run, and what was not available.
+    pub conditions: Method,
+    /// One row for each call, state, side and form.
+    pub calls: Vec<Call>,
+    /// What it costs the caller to walk its working set again after a call.
+    pub damage: Vec<Damage>,
+    /// How the timing method maps evicted lines to lines used, measured here with victims of known size.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calibration: Vec<Calibration>,
+    /// What the figures mean, call by call.
+    pub judgements: Vec<Judgement>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// What the figures rest on.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum CallMethod {
+    /// Performance counters.
+    Pmu,
+    /// Prime and probe by time, without a counter.
+    #[default]
+    Timing,
+}
+
+/// Caches before the call.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheState {
+    /// Cleared: 64 KiB of nops executed, 64 MiB walked.
+    Cold,
+    /// As the call before left them.
+    #[default]
+    Warm,
+}
+
+/// Where the events happened.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// In user mode.
+    User,
+    /// In the kernel.
+    Kernel,
+    /// Not told apart: the timing method sees both together.
+    #[default]
+    Both,
+}
+
+/// One call in one state, seen from one side. Figures are per call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[allow(non_snake_case)]
+pub struct Call {
+    /// The call: `getpid`, `read(4096)`.
+    pub name: String,
+    /// `syscalls`, `libc`, `mpi` or `extra`.
+    pub set: String,
+    /// Caches before the call.
+    pub state: CacheState,
+    /// Where the events happened.
+    pub side: Side,
+    /// Whether it went through the C library's function; otherwise the instruction stands in the measured loop.
+    pub wrapped: bool,
+    /// The events: L1DR, L1DM, L1IM, L2M, L3M, INS, CYCLE, STALL.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Cycles per instruction.
+    pub CPI: Option<Estimate>,
+    /// Time, in ns; on one side alone only where a counter of that side's cycles gives it.
+    pub ns: Option<Estimate>,
+    /// Lines of code that user mode executed, by single steps: exact, without a counter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_lines: Option<u64>,
+    /// Lines of data that user mode touched, by single steps: exact, without a counter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_lines: Option<u64>,
+    /// Data lines that the call itself uses in the level-1 cache, estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footprint_lines: Option<Estimate>,
+}
+
+/// What walking a working set again costs after a call, more than without one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Damage {
+    /// The call.
+    pub name: String,
+    /// Size of the working set, in bytes.
+    pub set_bytes: u64,
+    /// Lines that are no longer where they were: by counter, or the extra time over a miss's penalty.
+    pub lines: Option<Estimate>,
+    /// Extra time of the walk, in ns.
+    pub ns: Option<Estimate>,
+}
+
+/// A victim of known size and what it was seen to evict.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Calibration {
+    /// Lines that the victim touched, at random places.
+    pub lines: u64,
+    /// Lines of the primed set that it evicted.
+    pub evicted: Option<Estimate>,
+}
+
+/// What the figures say of one call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Judgement {
+    /// The call.
+    pub name: String,
+    /// Data and code that a cold call brings in, in KiB (paper 2: lines that the level-2 cache missed); by the timing
+    /// method the data alone.
+    pub footprint_kib: Option<f64>,
+    /// Warm over cold time or cycles, 0 to 1.
+    pub warm_over_cold: Option<f64>,
+    /// What the call and its damage cost the caller, in ns, with the working set of `set_bytes`.
+    pub cost_ns: Option<f64>,
+    /// The working set of which the damage was taken, in bytes.
+    pub set_bytes: Option<u64>,
+    /// What a message to another core and back costs, in ns, from `coherence`; `null` where that was not measured.
+    pub channel_ns: Option<f64>,
+    /// Whether the cost exceeds the channel's: `null` where either is not known.
+    pub worth_delegating: Option<bool>,
+    /// In words, with the two figures.
+    pub why: String,
+}

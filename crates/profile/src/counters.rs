@@ -1,0 +1,138 @@
+//! What reading a counter costs and which events tell the truth: section `counters`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Estimate, Method};
+
+/// The price of user-level counters (paper 2, Table 4), the events that may be used and the clock.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Counters {
+    /// How it was measured.
+    pub method: Method,
+    /// What a start, a stop or a read costs with each tool.
+    pub tools: Vec<CounterTool>,
+    /// The instruction that reads a counter in user mode.
+    pub rdpmc: Rdpmc,
+    /// The events tried, and whether each counted what a known piece of work must cause.
+    pub events: Vec<EventTest>,
+    /// What CPUID costs, in ns: under a hypervisor always an exit.
+    pub cpuid_ns: Option<Estimate>,
+    /// What two readings of the clock cost with nothing between, in ns.
+    pub empty_ns: Option<Estimate>,
+    /// The clock that everything is timed by.
+    pub clock: Option<ClockFacts>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// What one tool's operation costs (a row of the paper's Table 4).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CounterTool {
+    /// Tool and operation, as in `user-level read` or `PAPI_read`.
+    pub name: String,
+    /// What it does in user mode.
+    pub user: Counts,
+    /// What it does in the kernel.
+    pub kernel: Counts,
+    /// How often the operation enters the kernel, found without counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_entries: Option<f64>,
+    /// Time of the operation, in ns.
+    pub ns: Option<Estimate>,
+    /// Why figures are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_available: Option<String>,
+}
+
+/// Events of one operation by the paper's names; `null` where not counted, for a reason in `not_available`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[allow(non_snake_case)]
+pub struct Counts {
+    /// References to the level-1 data cache.
+    pub L1DR: Option<Estimate>,
+    /// Lines that the level-1 data cache missed.
+    pub L1DM: Option<Estimate>,
+    /// Lines that the level-1 instruction cache missed.
+    pub L1IM: Option<Estimate>,
+    /// Lines that the level-2 cache missed.
+    pub L2M: Option<Estimate>,
+    /// Lines that the last-level cache missed.
+    pub L3M: Option<Estimate>,
+    /// Instructions retired.
+    pub INS: Option<Estimate>,
+    /// Core cycles.
+    pub CYCLE: Option<Estimate>,
+    /// Share of the cycles in which nothing was executed, 0 to 1 (paper 2: INACTIVE / CYCLE). In Table 4, where the
+    /// paper prints cycles, those over CYCLE.
+    pub STALL: Option<Estimate>,
+}
+
+/// The instruction that reads a counter in user mode (RDPMC; on AArch64 a register).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Rdpmc {
+    /// Whether user mode may use it here.
+    pub available: bool,
+    /// Whether a hypervisor takes every use for itself; `null` where it is not available.
+    pub trapped: Option<bool>,
+    /// Time of one use, in ns.
+    pub ns: Option<Estimate>,
+    /// Time of one use while instructions are counted as well, in ns: dearer under some hypervisors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns_with_instructions: Option<Estimate>,
+    /// Why it is not available, or what follows from its price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// One event's self-test.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct EventTest {
+    /// The paper's column: `L1DM`.
+    pub name: String,
+    /// The event by the maker's name and its code: `L2 request from L1D (0x60/c8)`.
+    pub event: String,
+    /// Whether it counted, within the bounds, what known work causes, and nothing where that causes nothing.
+    pub passed: bool,
+    /// Whether this event stands for the column.
+    pub chosen: bool,
+    /// What was counted against what was expected, or why it could not be opened.
+    pub why: String,
+}
+
+/// What is known of the clock.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClockFacts {
+    /// The instruction or the system's clock.
+    pub source: String,
+    /// Frequency, in GHz; `null` for a clock of the system.
+    pub ghz: Option<f64>,
+    /// Smallest step, in ns.
+    pub step_ns: f64,
+    /// Whether the CPU says that it runs at one rate in all states.
+    pub invariant: Option<bool>,
+    /// Clock of each CPU less that of the first, in ns, with the bound that the line's transfer sets.
+    pub offsets: Vec<ClockOffset>,
+}
+
+/// How far two CPUs' clocks are apart.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClockOffset {
+    /// The CPU compared with the first.
+    pub cpu: u32,
+    /// Its clock less the first CPU's, in ns.
+    pub ns: f64,
+    /// Half the quickest round trip: the offset is known to this, in ns.
+    pub uncertainty_ns: f64,
+}

@@ -1,0 +1,2 @@
+//! Barriers and the fork-join team.
+#![warn(missing_docs)]
