@@ -10,6 +10,7 @@ pub mod host;
 pub mod limits;
 pub mod memory;
 pub mod pin;
+mod progress;
 pub mod statistics;
 pub mod stop;
 mod tries;
@@ -17,3 +18,4 @@ pub mod workers;
 
 pub use coho_counters::clock;
 pub use error::Error;
+pub use progress::Progress;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use coho_probe::coherence::Progress;
+use coho_probe::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shorter experiments show nothing.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::Progress;
 use super::cells::Cell;
 use super::run::Effort;
 use super::schedule::{self, Pair};
 use super::singles;
 use super::survey::Survey;
 use super::visit::{Kind, Task, Visit, settle};
+use crate::Progress;
 use crate::workers::Job;
 use crate::{Error, statistics};
 

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use coho_profile::{Home, LineState, StateRead};
 
-use super::Progress;
 use super::chase::{LINE, Ring, STRIDE};
 use super::meeting::{Absent, Meeting, Side};
 use super::survey::Survey;
 use super::visit::ABSENCE;
+use crate::Progress;
 use crate::clock::Clock;
 use crate::workers::Job;
 use crate::{limits, statistics};

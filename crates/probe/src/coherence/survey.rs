@@ -13,11 +13,11 @@ use super::run::BATCH;
 use super::schedule::{self, Pair};
 use super::singles::Alone;
 use super::times::{claimed, coherence_times};
-use super::{Options, Pairs, Progress, patience, reads};
+use super::{Options, Pairs, patience, reads};
 use crate::stop::End;
 use crate::tries::Tries;
 use crate::workers::{Done, Job, Workers};
-use crate::{Error, clock, limits, pin, statistics};
+use crate::{Error, Progress, clock, limits, pin, statistics};
 
 /// Measures what it costs the CPUs to share a line, as `options` say.
 ///

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use coho_profile::{PairMethod, Timeline, TimelineSample};
 
-use super::Progress;
 use super::arena::Arena;
 use super::run::{Effort, level};
 use super::visit::{Kind, Outcome, Task, Visit, settle};
+use crate::Progress;
 use crate::workers::Workers;
 use crate::{Error, statistics, stop};
 
