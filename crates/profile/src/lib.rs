@@ -13,6 +13,7 @@ mod host;
 mod method;
 mod profile;
 pub mod published;
+mod sync;
 
 pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Judgement, Side};
 pub use coherence::{
@@ -25,3 +26,4 @@ pub use file::{Error, read_text, write_atomic};
 pub use host::Host;
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};
+pub use sync::{BarrierTime, ForkJoinTime, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};

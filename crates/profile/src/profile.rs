@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::file::Error;
-use crate::{Calls, Coherence, Counters, Host, read_text, write_atomic};
+use crate::{Calls, Coherence, Counters, Host, Sync, read_text, write_atomic};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
@@ -41,6 +41,9 @@ pub struct Profile {
     /// What system, libc and MPI calls cost and evict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Calls>,
+    /// What it costs CPUs to wait for each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<Sync>,
     /// Sections that this version does not know; kept on rewrite.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -74,6 +77,7 @@ impl Default for Profile {
             coherence: None,
             counters: None,
             calls: None,
+            sync: None,
             unknown: BTreeMap::new(),
         }
     }

@@ -1,0 +1,137 @@
+//! What it costs CPUs to wait for each other: section `sync`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Estimate, Method};
+
+/// Barriers, fork and join, and programs that live by them (paper 3).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Sync {
+    /// How it was measured.
+    pub method: Method,
+    /// What no algorithm can be quicker than, for all CPUs measured.
+    pub limit_ns: Option<SyncLimit>,
+    /// Barriers by algorithm, number of threads and mapping.
+    pub barriers: Vec<BarrierTime>,
+    /// Fork and join of an empty parallel region.
+    pub fork_join: Vec<ForkJoinTime>,
+    /// Other libraries, measured in turn with ours.
+    pub peers: Vec<SyncPeer>,
+    /// Programs, by name (`daxpy`, `galerkin`, `weather`).
+    pub kernels: BTreeMap<String, Kernel>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// Latency limits from one-way times between the CPUs; contention can only add to them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SyncLimit {
+    /// Diameter of the one-way times, in ns: nobody may leave before the last arrival is known to all.
+    pub barrier: Estimate,
+    /// Longest way from the first CPU to another and back, in ns.
+    pub fork_join: Estimate,
+}
+
+/// One barrier's time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BarrierTime {
+    /// `fbs`, `lock`, `central`, `dissemination`, …
+    pub algorithm: String,
+    /// Where the flags lie: `separate-lines` or `one-line`; empty where there is no choice.
+    pub layout: String,
+    /// Threads that take part.
+    pub threads: u32,
+    /// Ranks on CPUs: `sequential` (fill the nearest first) or `binary-tree` (spread first).
+    pub mapping: String,
+    /// Time of one barrier, in ns.
+    pub ns: Option<Estimate>,
+    /// The same over the limit measured in the same run.
+    pub times_limit: Option<f64>,
+}
+
+/// Fork and join of an empty region.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ForkJoinTime {
+    /// As in [`BarrierTime::algorithm`].
+    pub algorithm: String,
+    /// Threads that take part.
+    pub threads: u32,
+    /// As in [`BarrierTime::mapping`].
+    pub mapping: String,
+    /// From the call until the last member has begun, in ns.
+    pub fork_ns: Option<Estimate>,
+    /// From the last member's end until the caller goes on, in ns.
+    pub join_ns: Option<Estimate>,
+    /// Both, timed together, in ns.
+    pub total_ns: Option<Estimate>,
+    /// The total over the limit measured in the same run.
+    pub times_limit: Option<f64>,
+}
+
+/// Another library's time and how it compares.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SyncPeer {
+    /// The library: `libgomp`, `pthread_barrier`, …
+    pub name: String,
+    /// `barrier` or `fork-join`.
+    pub operation: String,
+    /// Threads that took part.
+    pub threads: u32,
+    /// Time of the operation, in ns.
+    pub ns: Option<Estimate>,
+    /// Its time over ours in the same pass: above 1, ours is quicker.
+    pub ratio: Option<Estimate>,
+    /// Why there is no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_available: Option<String>,
+}
+
+/// A program run under several barriers, teams and mappings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Kernel {
+    /// How it was run.
+    pub method: Method,
+    /// The runs.
+    pub points: Vec<KernelPoint>,
+    /// Largest relative departure of the conserved or known quantity over all runs.
+    pub invariant_error: Option<f64>,
+    /// What that quantity is.
+    pub invariant: String,
+    /// Constants of T_n = S + P / n + T_F + T_B fitted to the points, by name and in ns or ns per element.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fitted: BTreeMap<String, f64>,
+}
+
+/// One run of a program.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct KernelPoint {
+    /// Loop length, of loops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<u64>,
+    /// Problem size, of applications: unknowns or cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Threads.
+    pub threads: u32,
+    /// The barrier: `fbs` or `lock`; `none` for one thread.
+    pub barrier: String,
+    /// As in [`BarrierTime::mapping`].
+    pub mapping: String,
+    /// Time of one loop or of the whole run, in s.
+    pub seconds: Option<Estimate>,
+    /// The part of it in which a thread waited for others, mean over threads, in s.
+    pub sync_seconds: Option<Estimate>,
+    /// Floating-point operations, in 10^9 a second.
+    pub gflops: Option<Estimate>,
+}
