@@ -3,7 +3,8 @@
 use std::fs;
 
 use coho_profile::{
-    Class, Coherence, Estimate, Home, Host, Level, Pair, PairMethod, Profile, Single, TopologySection,
+    CacheState, Call, Calls, Class, ClockFacts, Coherence, CounterTool, Counters, Counts, Damage, Estimate,
+    EventTest, Home, Host, Judgement, Level, Pair, PairMethod, Profile, Side, Single, TopologySection,
     Verdict, published, write_atomic,
 };
 use coho_topology::{CpuSet, Pu, Topology, Unit};
@@ -52,8 +53,10 @@ fn assert_valid(profile: &Value) {
 fn profiles_follow_their_schema() {
     assert_valid(&serde_json::to_value(small()).unwrap());
     assert_valid(&serde_json::to_value(Profile::default()).unwrap());
-    for (_, machine) in published::read("kawabe-furuya").unwrap().machines {
-        assert_valid(&serde_json::to_value(machine).unwrap());
+    for name in published::NAMES {
+        for (_, machine) in published::read(name).unwrap().machines {
+            assert_valid(&serde_json::to_value(machine).unwrap());
+        }
     }
 }
 
@@ -68,6 +71,54 @@ fn the_schema_refuses_what_is_no_profile() {
 #[test]
 fn round_trip() {
     let profile = small();
+    assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
+}
+
+/// A profile with the sections of paper 2, with figures and without.
+fn counted() -> Profile {
+    let counts = Counts { L1DR: Some(Estimate::exact(105.0)), ..Counts::default() };
+    let call = Call {
+        name: "getpid".into(),
+        set: "syscalls".into(),
+        state: CacheState::Cold,
+        side: Side::Kernel,
+        counts: counts.clone(),
+        code_lines: Some(3),
+        ..Call::default()
+    };
+    let calls = Calls {
+        calls: vec![call],
+        damage: vec![Damage { name: "getpid".into(), set_bytes: 24 << 10, ..Damage::default() }],
+        judgements: vec![Judgement { name: "getpid".into(), ..Judgement::default() }],
+        ..Calls::default()
+    };
+    let counters = Counters {
+        tools: vec![CounterTool { name: "user-level read".into(), user: counts, ..CounterTool::default() }],
+        events: vec![EventTest { name: "L1DM".into(), passed: true, ..EventTest::default() }],
+        clock: Some(ClockFacts { source: "RDTSCP".into(), ..ClockFacts::default() }),
+        ..Counters::default()
+    };
+    Profile { counters: Some(counters), calls: Some(calls), ..Profile::default() }
+}
+
+#[test]
+fn what_scripts_ask_of_counters_and_calls_stands_under_the_papers_names() {
+    let profile = counted();
+    let value = serde_json::to_value(&profile).unwrap();
+    assert_valid(&value);
+    let call = &value["calls"]["calls"][0];
+    assert_eq!(
+        (&call["state"], &call["side"], &call["wrapped"]),
+        (&json!("cold"), &json!("kernel"), &json!(false))
+    );
+    assert_eq!(call["L1DR"]["median"], 105.0);
+    let columns = ["L1DM", "L1IM", "L2M", "L3M", "INS", "CYCLE", "STALL", "CPI", "ns"];
+    assert!(columns.iter().all(|column| call.get(column) == Some(&Value::Null)), "null, not absent: {call}");
+    assert_eq!(value["calls"]["method"], "timing");
+    assert_eq!(value["calls"]["damage"][0]["set_bytes"], 24 << 10);
+    assert_eq!(value["counters"]["tools"][0]["user"]["L1DR"]["median"], 105.0);
+    assert_eq!(value["counters"]["rdpmc"]["available"], false);
+    assert_eq!(value["counters"]["events"][0]["passed"], true);
     assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
 }
 

@@ -3,6 +3,7 @@
 //! Each paper has a file of facts beside this module, with its source inside, and a type that reads it.
 
 pub mod kawabe_furuya;
+pub mod shimosawa_hori_ishikawa;
 
 use crate::Profile;
 use crate::file::Error;
@@ -19,7 +20,7 @@ pub struct Publication {
 }
 
 /// The names that [`read`] knows.
-pub const NAMES: [&str; 1] = ["kawabe-furuya"];
+pub const NAMES: [&str; 2] = ["kawabe-furuya", "shimosawa-hori-ishikawa"];
 
 /// The figures of the paper with this name (`kawabe-furuya`), or of one of its machines (`kawabe-furuya/e5620`).
 ///
@@ -36,6 +37,7 @@ pub fn read(name: &str) -> Result<Publication, Error> {
         name.split_once('/').map_or((name, None), |(paper, machine)| (paper, Some(machine)));
     let mut publication = match paper {
         "kawabe-furuya" => kawabe_furuya::figures().publication(),
+        "shimosawa-hori-ishikawa" => shimosawa_hori_ishikawa::figures().publication(),
         _ => {
             return Err(Error::new(format!(
                 "no published figures named '{name}'; there are: {}",
