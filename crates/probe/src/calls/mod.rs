@@ -1,0 +1,105 @@
+//! What a system or libc call costs, and what it evicts from the caller's caches (paper 2).
+
+mod request;
+mod survey;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+pub use request::Request;
+pub use survey::measure;
+
+use crate::Error;
+
+/// What to measure and how well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The sets of calls.
+    pub sets: Vec<Set>,
+    /// Further calls, by name.
+    pub extra: Vec<Request>,
+    /// Whether performance counters may be used; where there are none, time alone is used anyway.
+    pub pmu: bool,
+    /// Repetitions of each warm figure; a cold one takes a quarter of them, as clearing the caches takes milliseconds.
+    pub repeats: u32,
+    /// The CPU to measure on, by operating-system number; the first that the process may use if `None`.
+    pub cpu: Option<u32>,
+    /// Sizes of the working sets whose damage is measured, in bytes; the level-1 data cache's own is added.
+    pub damage_bytes: Vec<usize>,
+    /// Fewer repetitions where 1000 would be the default, and fewer working sets.
+    pub quick: bool,
+    /// Stop after this time and keep what is done.
+    pub time_limit: Option<Duration>,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sets: Set::ALL.to_vec(),
+            extra: Vec::new(),
+            pmu: true,
+            repeats: 1000,
+            cpu: None,
+            damage_bytes: [8, 24, 32, 64, 256, 1024].map(|kib| kib << 10).to_vec(),
+            quick: false,
+            time_limit: None,
+            seed: 0,
+        }
+    }
+}
+
+impl Options {
+    /// What a first look needs: some seconds.
+    pub fn quick() -> Self {
+        Self {
+            repeats: 200,
+            damage_bytes: [24, 256].map(|kib| kib << 10).to_vec(),
+            quick: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// A set of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Set {
+    /// getpid, gettimeofday, stat, open, write of 1 byte and close, on a tmpfs (paper 2, Table 5).
+    Syscalls,
+    /// fprintf and sprintf of one `%f` (paper 2, Table 6).
+    Libc,
+    /// Send, Recv, Isend and Irecv of 1 byte (paper 2, Table 7), where the machine has an MPI.
+    Mpi,
+}
+
+impl Set {
+    /// All sets.
+    pub const ALL: [Self; 3] = [Self::Syscalls, Self::Libc, Self::Mpi];
+
+    /// The name it has in a profile and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Syscalls => "syscalls",
+            Self::Libc => "libc",
+            Self::Mpi => "mpi",
+        }
+    }
+}
+
+impl fmt::Display for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Set {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|set| set.name() == text).ok_or_else(|| {
+            Error::other(format!("there is no set of calls {text:?}; there are syscalls, libc and mpi"))
+        })
+    }
+}
