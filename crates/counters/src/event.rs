@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use perf_event_open_sys::bindings as sys;
+
 /// A column of the paper's tables (paper 2): what an event stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Column {
@@ -64,10 +66,66 @@ pub struct Event {
     pub name: String,
     /// `perf_event_attr.type`: `PERF_TYPE_RAW`, `PERF_TYPE_HARDWARE`, …
     pub kind: u32,
-    /// `perf_event_attr.config`: for raw events the code in the form of the CPU's event-select register.
+    /// `perf_event_attr.config`: for raw events the code in the form of the CPU's event-select register; for
+    /// breakpoints their type.
     pub config: u64,
-    /// `perf_event_attr.config1`: what some events need beside (off-core response).
+    /// `perf_event_attr.config1`: what some events need beside (off-core response); for breakpoints the address.
     pub config1: u64,
+}
+
+impl Event {
+    /// One of the kernel's general hardware events: `PERF_COUNT_HW_CPU_CYCLES`.
+    pub fn cycles() -> Self {
+        Self::of("cycles", sys::PERF_TYPE_HARDWARE, sys::PERF_COUNT_HW_CPU_CYCLES)
+    }
+
+    /// One of the kernel's general hardware events: `PERF_COUNT_HW_INSTRUCTIONS`.
+    pub fn instructions() -> Self {
+        Self::of("instructions", sys::PERF_TYPE_HARDWARE, sys::PERF_COUNT_HW_INSTRUCTIONS)
+    }
+
+    /// A software event: page faults of the thread.
+    pub fn page_faults() -> Self {
+        Self::of("page-faults", sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_PAGE_FAULTS)
+    }
+
+    /// A software event: context switches of the thread, which happen in the kernel.
+    pub fn context_switches() -> Self {
+        Self::of("context-switches", sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_CONTEXT_SWITCHES)
+    }
+
+    /// A software event that never counts: what it costs to open and read an event, without a PMU.
+    pub fn dummy() -> Self {
+        Self::of("dummy", sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_DUMMY)
+    }
+
+    /// How often the instruction at an address is executed, by a breakpoint of the CPU: exact, and without a PMU.
+    /// Each execution costs an exception.
+    pub fn executions(of: *const ()) -> Self {
+        let mut event = Self::of("executions", sys::PERF_TYPE_BREAKPOINT, sys::HW_BREAKPOINT_X);
+        event.config1 = of as u64;
+        event
+    }
+
+    /// Whether this counts retired instructions, also under conditions (`cmask`, `inv`). Hypervisors emulate this count
+    /// at every exit, which makes exits dearer while it is live; so it wants a pass of its own.
+    pub fn counts_instructions(&self) -> bool {
+        const CODE: u64 = if cfg!(target_arch = "x86_64") { 0xC0 } else { 0x08 };
+        match self.kind {
+            sys::PERF_TYPE_HARDWARE => self.config as u32 == sys::PERF_COUNT_HW_INSTRUCTIONS,
+            sys::PERF_TYPE_RAW => self.config & 0xF_0000_FFFF == CODE,
+            _ => false,
+        }
+    }
+
+    /// Whether a counter of the CPU is needed.
+    pub(crate) fn needs_hardware(&self) -> bool {
+        !matches!(self.kind, sys::PERF_TYPE_SOFTWARE | sys::PERF_TYPE_TRACEPOINT | sys::PERF_TYPE_BREAKPOINT)
+    }
+
+    fn of(name: &str, kind: u32, config: u32) -> Self {
+        Self { name: name.into(), kind, config: config.into(), config1: 0 }
+    }
 }
 
 /// In which mode of the CPU events are counted.

@@ -1,0 +1,13 @@
+//! Linux' perf events of the calling thread, read in user mode.
+
+mod counter;
+mod group;
+pub(crate) mod machine;
+mod map;
+mod open;
+mod page;
+
+pub use counter::Counter;
+pub use group::Group;
+pub(crate) use page::CAP_USER_RDPMC;
+pub use page::Page;
