@@ -1,11 +1,12 @@
 //! What follows from a machine profile: classes of CPU pairs found in their times, contradictions to the claimed
-//! topology, and what coherence costs a program. Nothing here measures.
+//! topology, what coherence costs a program, and which calls another core should execute. Nothing here measures.
 #![warn(missing_docs)]
 
 mod audit;
 mod classify;
 pub mod cpi;
 mod csv;
+pub mod delegation;
 mod error;
 mod matrix;
 mod stats;

@@ -134,8 +134,8 @@ pub struct Calibration {
 pub struct Judgement {
     /// The call.
     pub name: String,
-    /// Data and code that a cold call brings in, in KiB (paper 2: lines that the level-2 cache missed); by the timing
-    /// method the data alone.
+    /// Data and code that a cold call brings in, in KiB (paper 2: lines that the level-2 cache missed). By the timing
+    /// method the data that it uses in the level-1 cache, with the code of user mode where `code_lines` tells that.
     pub footprint_kib: Option<f64>,
     /// Warm over cold time or cycles, 0 to 1.
     pub warm_over_cold: Option<f64>,
@@ -145,7 +145,8 @@ pub struct Judgement {
     pub set_bytes: Option<u64>,
     /// What a message to another core and back costs, in ns, from `coherence`; `null` where that was not measured.
     pub channel_ns: Option<f64>,
-    /// Whether the cost exceeds the channel's: `null` where either is not known.
+    /// Whether the cost exceeds the channel's and that of the call executed warm on another core, for a caller that
+    /// waits: `null` where one of them is not known.
     pub worth_delegating: Option<bool>,
     /// In words, with the two figures.
     pub why: String,
