@@ -5,8 +5,11 @@ pub mod clock;
 mod error;
 mod event;
 mod perf;
+mod price;
 mod rdpmc;
+pub mod tables;
 
 pub use error::{Error, Lost};
 pub use event::{Column, Event, Mode};
-pub use perf::{Counter, Group, Page};
+pub use perf::{Bias, Counter, Delta, Group, Page, Span, free_counters, passes};
+pub use price::{Method, Price};

@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use super::map::Map;
 use super::open;
+use super::page::Page;
 use crate::{Error, Event, Lost, Mode};
 
 /// Events of the calling thread that count together or not at all.
@@ -61,6 +62,11 @@ impl Group {
     #[allow(clippy::len_without_is_empty)] // a group is never empty
     pub fn len(&self) -> usize {
         self.fds.len()
+    }
+
+    /// The first event's page.
+    pub(crate) fn leader(&self) -> &Page {
+        &self.maps[0].page
     }
 
     /// The counts in the order of the events, read in user mode one after another: no kernel entry.

@@ -6,8 +6,12 @@ pub(crate) mod machine;
 mod map;
 mod open;
 mod page;
+mod passes;
+mod span;
 
 pub use counter::Counter;
 pub use group::Group;
 pub(crate) use page::CAP_USER_RDPMC;
 pub use page::Page;
+pub use passes::{free_counters, passes};
+pub use span::{Bias, Delta, Span};

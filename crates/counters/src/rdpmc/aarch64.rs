@@ -71,3 +71,15 @@ pub(crate) unsafe fn counter(number: u32) -> u64 {
     }
     registers!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
 }
+
+/// Waits until all work before it is done, and lets none after it begin.
+#[inline(always)]
+pub(crate) fn fence() {
+    // SAFETY: barriers without arguments.
+    unsafe { asm!("dsb ish", "isb", options(nostack)) };
+}
+
+/// User mode has no instruction that is an exit under every hypervisor.
+pub(crate) fn exit() -> Option<fn() -> u64> {
+    None
+}

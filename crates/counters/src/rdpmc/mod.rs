@@ -11,4 +11,4 @@ mod arch;
 #[path = "x86_64.rs"]
 mod arch;
 
-pub(crate) use arch::{CONFIG1, HOW_TO_PERMIT, INSTRUCTION, counter, protocol};
+pub(crate) use arch::{CONFIG1, HOW_TO_PERMIT, INSTRUCTION, counter, exit, fence, protocol};

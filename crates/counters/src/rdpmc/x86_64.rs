@@ -1,6 +1,7 @@
 //! RDPMC.
 
 use std::arch::asm;
+use std::arch::x86_64::{__cpuid, _mm_lfence};
 use std::mem::offset_of;
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
@@ -79,4 +80,19 @@ pub(crate) unsafe fn counter(number: u32) -> u64 {
     // the program has it.
     unsafe { asm!("rdpmc", in("ecx") number, out("eax") low, out("edx") high, options(nostack)) };
     u64::from(high) << 32 | u64::from(low)
+}
+
+/// Waits until all work before it is done, and lets none after it begin.
+#[inline(always)]
+pub(crate) fn fence() {
+    // SAFETY: LFENCE exists on every x86-64 CPU.
+    unsafe { _mm_lfence() };
+}
+
+/// An instruction that is an exit under every hypervisor.
+pub(crate) fn exit() -> Option<fn() -> u64> {
+    // CPUID is unprivileged and exists on every x86-64 CPU.
+    #[allow(unused_unsafe)]
+    // SAFETY: as above.
+    Some(|| u64::from(unsafe { __cpuid(0) }.eax))
 }
