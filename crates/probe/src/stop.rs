@@ -1,17 +1,30 @@
 //! The wish to stop: SIGINT and SIGTERM end an experiment early and keep what it has.
 
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Second of the monotonic clock in which a stop was requested; 0 for never.
 static REQUESTED: AtomicI64 = AtomicI64::new(0);
 /// A second signal within so many seconds is the same wish: some senders signal a process and its group.
 const SAME_WISH: i64 = 1;
+/// What to do before a signal ends the process; null for nothing.
+static LAST_ACT: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Has `act`, which must be async-signal-safe, called before a later signal ends the process.
+pub(crate) fn before_death(act: extern "C" fn()) {
+    LAST_ACT.store(act as *mut (), Relaxed);
+}
 
 extern "C" fn handle(signal: libc::c_int) {
     let now = now();
     let first = REQUESTED.compare_exchange(0, now, Relaxed, Relaxed).err();
     if first.is_some_and(|first| now - first > SAME_WISH) {
+        let last_act = LAST_ACT.load(Relaxed);
+        if !last_act.is_null() {
+            // SAFETY: only `before_death` writes there, and what it writes is such a function.
+            let last_act: extern "C" fn() = unsafe { std::mem::transmute(last_act) };
+            last_act();
+        }
         // SAFETY: both calls are async-signal-safe; the default action of these signals ends the process.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);

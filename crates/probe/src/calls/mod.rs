@@ -1,6 +1,11 @@
 //! What a system or libc call costs, and what it evicts from the caller's caches (paper 2).
 
+mod arch;
+mod catalogue;
+mod code;
 mod request;
+mod scratch;
+mod subject;
 mod survey;
 
 use std::fmt;

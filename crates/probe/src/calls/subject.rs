@@ -1,0 +1,138 @@
+//! A call under measurement: how it is made ready, made, and cleaned up after.
+
+use std::io;
+
+use super::Set;
+
+/// A call in one form.
+pub(super) struct Subject {
+    /// Its name: `getpid`, `read(4096)`.
+    pub(super) name: String,
+    /// The set that it belongs to; `None` if it was asked for by name.
+    pub(super) set: Option<Set>,
+    /// Whether it goes through the C library's function.
+    pub(super) wrapped: bool,
+    /// Most calls between two clean-ups.
+    pub(super) most: usize,
+    /// What it does.
+    pub(super) body: Box<dyn Body>,
+}
+
+impl Subject {
+    /// The name of the set in the profile.
+    pub(super) fn set_name(&self) -> &'static str {
+        self.set.map_or("extra", Set::name)
+    }
+}
+
+/// What a subject does. The three follow each other: ready, run, clean.
+pub(super) trait Body: Send {
+    /// Makes ready what so many calls need.
+    fn ready(&mut self, calls: usize) -> io::Result<()>;
+    /// Makes the calls and nothing else; the least of their results.
+    fn run(&mut self, calls: usize) -> isize;
+    /// Undoes what the calls did.
+    fn clean(&mut self) -> io::Result<()>;
+}
+
+impl dyn Body {
+    /// Makes ready, makes the calls within what `around` does before and after, and cleans up.
+    ///
+    /// # Errors
+    /// If one of the calls failed, or what surrounds them.
+    pub(super) fn within<T>(
+        &mut self,
+        calls: usize,
+        around: impl FnOnce(&mut dyn FnMut()) -> T,
+    ) -> io::Result<T> {
+        self.ready(calls)?;
+        let mut least = 0;
+        // The kernel's own -1 is EPERM; a function of the C library that returns -1 writes its reason over this.
+        // SAFETY: the address of the thread's own error number.
+        unsafe { *libc::__errno_location() = libc::EPERM };
+        let result = around(&mut || least = self.run(calls));
+        // Before anything else can change the C library's error number.
+        let error = (least < 0).then(|| failure(least));
+        self.clean()?;
+        error.map_or(Ok(result), Err)
+    }
+}
+
+/// The kernel's own results are negative error numbers; the C library returns -1 and keeps the number apart.
+fn failure(result: isize) -> io::Error {
+    if result == -1 { io::Error::last_os_error() } else { io::Error::from_raw_os_error(-result as i32) }
+}
+
+/// A body made of a state and functions of it; the loop is compiled around the call.
+pub(super) struct With<S, C> {
+    pub(super) state: S,
+    pub(super) ready: fn(&mut S, usize) -> io::Result<()>,
+    pub(super) call: C,
+    pub(super) clean: fn(&mut S) -> io::Result<()>,
+}
+
+impl<S: Send, C: Fn(&mut S, usize) -> isize + Send> Body for With<S, C> {
+    fn ready(&mut self, calls: usize) -> io::Result<()> {
+        (self.ready)(&mut self.state, calls)
+    }
+
+    fn run(&mut self, calls: usize) -> isize {
+        let mut least = 0;
+        for index in 0..calls {
+            least = least.min((self.call)(&mut self.state, index));
+        }
+        least
+    }
+
+    fn clean(&mut self) -> io::Result<()> {
+        (self.clean)(&mut self.state)
+    }
+}
+
+/// A call that needs nothing before it and leaves nothing behind.
+pub(super) fn plain(call: impl Fn() -> isize + Send + 'static) -> Box<dyn Body> {
+    Box::new(With {
+        state: (),
+        ready: |(), _| Ok(()),
+        call: move |(): &mut (), _| call(),
+        clean: |()| Ok(()),
+    })
+}
+
+/// No call at all: what everything else is compared with.
+pub(super) fn nothing() -> Box<dyn Body> {
+    plain(|| std::hint::black_box(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_named_and_cleaned_up_after() {
+        let counted = |result: isize| With {
+            state: 0usize,
+            ready: |made, calls| {
+                *made = calls;
+                Ok(())
+            },
+            call: move |_: &mut usize, _| result,
+            clean: |made| {
+                assert_eq!(std::mem::take(made), 3);
+                Ok(())
+            },
+        };
+        let mut good: Box<dyn Body> = Box::new(counted(7));
+        assert_eq!(good.within(3, |run| run()).unwrap(), ());
+        let mut bad: Box<dyn Body> = Box::new(counted(-(libc::ENOSPC as isize)));
+        assert_eq!(bad.within(3, |run| run()).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
+        let mut unready: Box<dyn Body> = Box::new(With {
+            state: (),
+            ready: |(), _| Err(io::ErrorKind::NotFound.into()),
+            call: |(): &mut (), _| -> isize { unreachable!("it was not ready") },
+            clean: |()| Ok(()),
+        });
+        assert_eq!(unready.within(1, |run| run()).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(nothing().within(5, |run| run()).is_ok());
+    }
+}
