@@ -13,6 +13,7 @@ pub mod memory;
 pub mod pin;
 mod progress;
 pub mod statistics;
+pub mod step;
 pub mod stop;
 mod tries;
 pub mod workers;
