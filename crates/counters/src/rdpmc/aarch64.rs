@@ -1,7 +1,8 @@
 //! The counters' registers, PMEVCNTRn_EL0 and PMCCNTR_EL0.
 
 use std::arch::asm;
-use std::sync::atomic::{Ordering::Acquire, fence};
+use std::sync::atomic;
+use std::sync::atomic::Ordering::Acquire;
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
 
@@ -28,7 +29,7 @@ pub(crate) unsafe fn protocol(page: *const perf_event_mmap_page) -> Option<u64> 
     unsafe {
         loop {
             let lock = (&raw const (*page).lock).read_volatile();
-            fence(Acquire);
+            atomic::fence(Acquire);
             let capabilities = (&raw const (*page).__bindgen_anon_1.capabilities).read_volatile();
             let index = (&raw const (*page).index).read_volatile();
             if capabilities & CAP_USER_RDPMC == 0 || index == 0 {
@@ -38,7 +39,7 @@ pub(crate) unsafe fn protocol(page: *const perf_event_mmap_page) -> Option<u64> 
             let raw = counter(index - 1);
             let unused = 0u32.wrapping_sub((&raw const (*page).pmc_width).read_volatile().into());
             let count = raw.wrapping_shl(unused).cast_signed().wrapping_shr(unused);
-            fence(Acquire);
+            atomic::fence(Acquire);
             if lock == (&raw const (*page).lock).read_volatile() {
                 return Some(offset.wrapping_add(count).cast_unsigned());
             }
@@ -53,17 +54,17 @@ pub(crate) unsafe fn protocol(page: *const perf_event_mmap_page) -> Option<u64> 
 #[inline(always)]
 pub(crate) unsafe fn counter(number: u32) -> u64 {
     macro_rules! read {
-        ($register:literal) => {{
+        ($($part:literal)*) => {{
             let count: u64;
             // SAFETY: the caller vouches for the counter.
-            unsafe { asm!(concat!("mrs {}, ", $register), out(reg) count, options(nostack)) };
+            unsafe { asm!(concat!("mrs {}, " $(, $part)*), out(reg) count, options(nostack)) };
             count
         }};
     }
     macro_rules! registers {
         ($($number:literal)*) => {
             match number {
-                $($number => read!(concat!("pmevcntr", $number, "_el0")),)*
+                $($number => read!("pmevcntr" $number "_el0"),)*
                 CYCLES => read!("pmccntr_el0"),
                 _ => 0,
             }
