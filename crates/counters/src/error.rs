@@ -99,6 +99,8 @@ impl Error {
                 }
             }
             libc::EMFILE | libc::ENFILE => Self::TooManyFiles,
+            // All of the CPU's breakpoints are in use.
+            libc::ENOSPC => Self::NotScheduled { events: 1 },
             errno => Self::System { call: "perf_event_open", errno },
         }
     }

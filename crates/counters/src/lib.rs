@@ -4,6 +4,7 @@
 pub mod clock;
 mod error;
 mod event;
+pub mod ffi;
 mod perf;
 mod price;
 mod rdpmc;

@@ -48,7 +48,7 @@ impl Group {
             match open::open(sibling, mode, Some(fds[0].as_fd())) {
                 Ok(fd) => fds.push(fd),
                 // What the leader's opening has passed, the group's size does not: x86 checks that it could ever fit.
-                Err(Error::System { errno: libc::EINVAL, .. }) => {
+                Err(Error::System { errno: libc::EINVAL, .. } | Error::NotScheduled { .. }) => {
                     return Err(Error::NotScheduled { events: events.len() });
                 }
                 Err(error) => return Err(error),

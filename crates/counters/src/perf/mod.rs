@@ -14,4 +14,5 @@ pub use group::Group;
 pub(crate) use page::CAP_USER_RDPMC;
 pub use page::Page;
 pub use passes::{free_counters, passes};
+pub(crate) use span::median_of_pairs;
 pub use span::{Bias, Delta, Span};

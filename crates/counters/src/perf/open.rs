@@ -123,3 +123,18 @@ pub(super) fn read(leader: &OwnedFd, values: &mut [u64]) -> Result<Times, Error>
         Ok(_) => Err(Error::Invalid("the kernel's read of a perf event was short")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_time_is_refused() {
+        assert_eq!(Times { enabled_ns: 7, running_ns: 7 }.whole(), Ok(()));
+        let error = Times { enabled_ns: 10, running_ns: 7 }.whole().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the event counted for 7 ns of 10 ns; a figure scaled up from a part is refused"
+        );
+    }
+}

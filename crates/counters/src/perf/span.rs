@@ -32,8 +32,8 @@ pub struct Bias(pub u64);
 #[derive(Debug)]
 #[must_use = "a span counts until `stop`"]
 pub struct Span<'c> {
-    counter: &'c Counter,
-    start: u64,
+    pub(crate) counter: &'c Counter,
+    pub(crate) start: u64,
 }
 
 impl Span<'_> {
@@ -97,14 +97,7 @@ impl Counter {
     /// # Errors
     /// [`Lost`], as [`read`](Self::read).
     pub fn calibrate(&self) -> Result<Bias, Lost> {
-        let mut raw = Vec::with_capacity(PAIRS);
-        for pair in 0..WARM_UP + PAIRS {
-            let delta = self.start()?.stop()?;
-            if pair >= WARM_UP {
-                raw.push(delta.raw);
-            }
-        }
-        Ok(Bias(median(&mut raw)))
+        median_of_pairs(|| Ok(self.start()?.stop()?.raw)).map(Bias)
     }
 }
 
@@ -148,6 +141,19 @@ impl Group {
         }
         Ok(raw.iter_mut().map(|raw| Bias(median(raw))).collect())
     }
+}
+
+/// The median of what many empty pairs count.
+#[inline(always)]
+pub(crate) fn median_of_pairs<E>(mut pair: impl FnMut() -> Result<u64, E>) -> Result<u64, E> {
+    let mut raw = Vec::with_capacity(PAIRS);
+    for number in 0..WARM_UP + PAIRS {
+        let counted = pair()?;
+        if number >= WARM_UP {
+            raw.push(counted);
+        }
+    }
+    Ok(median(&mut raw))
 }
 
 fn median(values: &mut [u64]) -> u64 {
