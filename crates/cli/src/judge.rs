@@ -1,7 +1,8 @@
-//! What the model finds in measured coherence, put beside the figures: classes, levels, verdict, contradictions.
+//! What the model finds in measured figures, put beside them: classes, levels, verdict and contradictions of
+//! coherence; what calls are worth delegating.
 
-use coho_model::{Matrix, audit, classify};
-use coho_profile::{Coherence, Home, PairMethod, Verdict};
+use coho_model::{Matrix, audit, classify, delegation};
+use coho_profile::{Coherence, Home, PairMethod, Profile, Verdict};
 use coho_topology::Topology;
 use serde_json::Value;
 
@@ -37,4 +38,11 @@ pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f
     coherence.levels = found.levels;
     coherence.verdict = Some(if coherence.stable { found.verdict } else { Verdict::Unstable });
     coherence.notes.extend(found.notes);
+}
+
+/// Fills the judgements of a profile's calls, by its own coherence.
+pub fn calls(profile: &mut Profile) {
+    if let Some(calls) = &mut profile.calls {
+        delegation::judge(calls, profile.coherence.as_ref());
+    }
 }

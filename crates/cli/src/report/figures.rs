@@ -6,7 +6,7 @@ use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Pair, PairMethod, S
 use coho_topology::Level;
 
 use super::subject::Subject;
-use super::{classes, text};
+use super::{call_figures, classes, text};
 
 /// A figure that profiles can have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Figure {
     pub value: f64,
     /// Within which the value lies by the profile's own intervals; `None` where the source tells none.
     pub interval: Option<(f64, f64)>,
-    /// How many CPUs, pairs or chains it is the median or mean of.
+    /// How many CPUs, pairs, chains or samples it is the median or mean of.
     pub n: u64,
 }
 
@@ -29,12 +29,13 @@ pub struct Key {
     pub id: String,
     /// For people: `coherence time, on-die, free-running`.
     pub label: String,
-    /// `ns` or `cycles`.
+    /// `ns`, `cycles`, `lines`, …
     pub unit: &'static str,
 }
 
 impl Key {
-    fn new(table: u8, row: usize, id: String, label: String, unit: &'static str) -> Self {
+    /// `table` and `row` order figures that are not of one id.
+    pub fn new(table: u8, row: usize, id: String, label: String, unit: &'static str) -> Self {
         let unit_rank = usize::from(unit != "ns");
         Self {
             rank: (table, row, unit_rank),
@@ -47,11 +48,13 @@ impl Key {
 
 /// All comparable figures of a profile, in the order of tables.
 pub fn of(subject: &Subject) -> Vec<Figure> {
-    let Some(coherence) = subject.coherence() else { return Vec::new() };
-    let mut figures = singles(subject, coherence);
-    figures.extend(pair_classes(subject, coherence));
-    figures.extend(coherence.coherence_times.iter().flat_map(|time| times(subject, coherence, time)));
-    figures.extend(reads(subject, coherence));
+    let mut figures = call_figures::of(subject);
+    if let Some(coherence) = subject.coherence() {
+        figures.extend(singles(subject, coherence));
+        figures.extend(pair_classes(subject, coherence));
+        figures.extend(coherence.coherence_times.iter().flat_map(|time| times(subject, coherence, time)));
+        figures.extend(reads(subject, coherence));
+    }
     figures.retain(|figure| figure.value.is_finite());
     figures.sort_by(|a, b| a.key.cmp(&b.key));
     figures.dedup_by(|later, first| later.key == first.key);

@@ -2,11 +2,15 @@
 
 mod boxes;
 mod boxes_svg;
+mod call_figures;
+mod calls;
 mod charts;
 pub mod classes;
 pub mod compare;
+mod counters;
 mod cpi;
 mod encode;
+pub mod events;
 mod evolution;
 pub mod figures;
 mod histogram;

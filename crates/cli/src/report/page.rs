@@ -9,7 +9,7 @@ use super::charts::{self, Chart};
 use super::encode::{self, Precision};
 use super::matrix::Matrix;
 use super::subject::Subject;
-use super::{classes, cpi, evolution, histogram, reads, scale, sections, tables, text};
+use super::{calls, classes, counters, cpi, evolution, histogram, reads, scale, sections, tables, text};
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -187,6 +187,8 @@ impl Page {
                                 Some(coherence) => (tables::contradictions(coherence)),
                                 None => p.missing { "Not measured: the profile has no section coherence." },
                             },
+                            "counters" => (counters::section(subject)),
+                            "calls" => (calls::section(subject, &id("calls-chart"), |chart, caption| self.figure(chart, caption))),
                             "missing" => (tables::not_available(subject)),
                             _ => @match coherence {
                                 Some(coherence) => (tables::method(&coherence.method)),

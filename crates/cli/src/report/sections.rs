@@ -13,7 +13,7 @@ use super::{boxes, boxes_svg, classes, stability, text};
 const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Name in links and heading, in order.
-pub const ALL: [(&str, &str); 10] = [
+pub const ALL: [(&str, &str); 12] = [
     ("host", "Host"),
     ("topology", "Topology"),
     ("pairs", "Pairs of CPUs"),
@@ -22,6 +22,8 @@ pub const ALL: [(&str, &str); 10] = [
     ("cpi", "Cost in CPI"),
     ("stability", "Stability"),
     ("audit", "Audit of the claims"),
+    ("counters", "Counters"),
+    ("calls", "Calls"),
     ("missing", "Not available"),
     ("method", "Method"),
 ];

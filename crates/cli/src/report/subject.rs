@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use coho_profile::{Coherence, Pair, Profile, published};
 
+use crate::judge;
+
 /// Stands before the name of a paper, in place of a file.
 const PUBLISHED: &str = "published:";
 
@@ -64,8 +66,11 @@ impl Subject {
     /// Each machine of a publication.
     pub fn of_publication(publication: published::Publication) -> Vec<Self> {
         let name = publication.name;
-        let subject =
-            |(machine, profile)| Self { label: format!("{name}/{machine}"), published: true, profile };
+        let subject = |(machine, mut profile): (String, Profile)| {
+            // Papers tell figures; what follows from them is the model's.
+            judge::calls(&mut profile);
+            Self { label: format!("{name}/{machine}"), published: true, profile }
+        };
         publication.machines.into_iter().map(subject).collect()
     }
 

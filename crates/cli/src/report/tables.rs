@@ -291,6 +291,8 @@ pub fn not_available(subject: &Subject) -> Markup {
     let sections = [
         ("topology", subject.profile.topology.is_some()),
         ("coherence", subject.profile.coherence.is_some()),
+        ("counters", subject.profile.counters.is_some()),
+        ("calls", subject.profile.calls.is_some()),
         ("host", subject.profile.host.is_some()),
     ];
     for (name, _) in sections.into_iter().filter(|(_, present)| !present) {
@@ -298,6 +300,12 @@ pub fn not_available(subject: &Subject) -> Markup {
     }
     if let Some(coherence) = subject.coherence() {
         reasons.extend(coherence.method.not_available.clone());
+    }
+    let counters = subject.profile.counters.as_ref().map(|counters| ("counters", &counters.method));
+    let calls = subject.profile.calls.as_ref().map(|calls| ("calls", &calls.conditions));
+    for (section, method) in counters.into_iter().chain(calls) {
+        let named = |(what, why): (&String, &String)| (format!("{section}: {what}"), text::reason(why));
+        reasons.extend(method.not_available.iter().map(named));
     }
     html! {
         @if reasons.is_empty() { p { "Nothing was left out that this profile's sections cover." } }

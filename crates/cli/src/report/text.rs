@@ -57,6 +57,11 @@ pub fn tame(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
+/// Why something is missing, for a place that says already that it is.
+pub fn reason(why: &str) -> String {
+    tame(why.strip_prefix("not available: ").unwrap_or(why))
+}
+
 /// A thousand is still read at a glance; a longer text is cut.
 pub fn short(text: &str, most: usize) -> String {
     let tame = tame(text);

@@ -1,7 +1,9 @@
 //! What people see on a terminal: tables of 80 columns, maps in colour, progress.
 
+pub mod calls;
 pub mod coherence;
 mod colour;
+pub mod counters;
 mod heat_map;
 pub mod progress;
 mod table;

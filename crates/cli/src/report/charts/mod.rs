@@ -1,6 +1,7 @@
 //! Charts of the page, by crate plotly. Colours of text and ground are set in the page, which knows its theme.
 
 mod bars;
+mod calls;
 mod heat;
 mod lines;
 
@@ -9,6 +10,7 @@ use plotly::{Layout, Plot};
 use serde_json::Value;
 
 pub use bars::{evolution, histogram};
+pub use calls::{calibration, calls};
 pub use heat::heat_map;
 pub use lines::{cpi, modes, reads, timeline};
 

@@ -1,0 +1,174 @@
+//! The figures of counters and calls that can be set beside another profile's.
+
+use coho_profile::{Call, CallMethod, Calls, Counters, Estimate, Side};
+
+use super::events;
+use super::figures::{Figure, Key};
+use super::subject::Subject;
+
+/// Tables in the order of comparisons: behind those of coherence.
+const COUNTERS: u8 = 4;
+const CALLS: u8 = 5;
+
+/// Calls in the paper's order; others behind.
+const ORDER: [&str; 12] = [
+    "getpid",
+    "gettimeofday",
+    "stat",
+    "open",
+    "write",
+    "close",
+    "fprintf",
+    "sprintf",
+    "MPI_Send",
+    "MPI_Recv",
+    "MPI_Isend",
+    "MPI_Irecv",
+];
+
+/// What a column counts, as a unit.
+fn unit(column: &str) -> &'static str {
+    match column {
+        "L1DR" => "references",
+        "INS" => "instructions",
+        "CYCLE" => "cycles",
+        "STALL" => "share",
+        "CPI" => "cycles/instruction",
+        _ => "lines",
+    }
+}
+
+/// Figures of both sections.
+pub fn of(subject: &Subject) -> Vec<Figure> {
+    let counters = subject.profile.counters.iter().flat_map(|counters| of_counters(subject, counters));
+    let calls = subject.profile.calls.iter().flat_map(|calls| of_calls(subject, calls));
+    counters.chain(calls).collect()
+}
+
+fn figure(subject: &Subject, key: Key, estimate: &Estimate) -> Figure {
+    let told = !subject.published && estimate.n > 1;
+    Figure {
+        key,
+        value: estimate.median,
+        interval: told.then_some((estimate.low, estimate.high)),
+        n: estimate.n,
+    }
+}
+
+fn of_counters(subject: &Subject, counters: &Counters) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let key = |row: usize, id: &str, label: String, unit| {
+        Key::new(COUNTERS, row, format!("counters.{id}"), label, unit)
+    };
+    for tool in &counters.tools {
+        let (row, name) = table_4(&tool.name);
+        if let Some(ns) = &tool.ns {
+            figures.push(figure(subject, key(row, name, name.to_owned(), "ns"), ns));
+        }
+        for (side, counts) in [("user", &tool.user), ("kernel", &tool.kernel)] {
+            for (column, estimate) in events::COLUMNS.iter().zip(events::of_counts(counts)) {
+                let Some(estimate) = estimate else { continue };
+                let (id, label) = (format!("{name}.{side}.{column}"), format!("{name}, {side}: {column}"));
+                figures.push(figure(subject, key(row, &id, label, unit(column)), estimate));
+            }
+        }
+    }
+    for (id, label, ns) in [
+        ("rdpmc", "reading a counter in user mode", &counters.rdpmc.ns),
+        ("cpuid", "CPUID", &counters.cpuid_ns),
+        ("empty", "two readings of the clock", &counters.empty_ns),
+    ] {
+        figures.extend(ns.iter().map(|ns| figure(subject, key(100, id, label.to_owned(), "ns"), ns)));
+    }
+    figures
+}
+
+/// A tool's place and its name in the paper's Table 4, where that has the like: a start and a stop.
+fn table_4(name: &str) -> (usize, &str) {
+    match name {
+        "user-level tool" => (0, "user-level start and stop"),
+        "kernel-level tool (perf_event_open only)" => (1, "perf_event start and stop"),
+        "PAPI" => (2, "PAPI start and stop"),
+        other => (3, other),
+    }
+}
+
+fn of_calls(subject: &Subject, calls: &Calls) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let place = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+    let key = |name: &str, id: &str, label: &str, unit| {
+        Key::new(CALLS, place(name), format!("calls.{name}.{id}"), format!("{name}, {label}"), unit)
+    };
+    for call in &calls.calls {
+        let bare = !call.wrapped && calls.calls.iter().any(|other| is_other_form(call, other));
+        let words = [events::state(call.state), events::side(call.side), if bare { "bare" } else { "" }];
+        let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let (id, label) = (words.join("."), words.join(", "));
+        if let Some(ns) = &call.ns {
+            figures.push(figure(subject, key(&call.name, &id, &label, "ns"), ns));
+        }
+        for (column, estimate) in events::COLUMNS.iter().zip(events::of_call(call)) {
+            let Some(estimate) = estimate else { continue };
+            let (id, label) = (format!("{id}.{column}"), format!("{label}: {column}"));
+            figures.push(figure(subject, key(&call.name, &id, &label, unit(column)), estimate));
+        }
+    }
+    // By counters and by time a footprint is not the same quantity.
+    let footprint = match calls.method {
+        CallMethod::Pmu => ("footprint", "footprint"),
+        CallMethod::Timing => ("footprint-by-time", "footprint by time"),
+    };
+    for judgement in &calls.judgements {
+        let told = [
+            (footprint.0, footprint.1, "KiB", judgement.footprint_kib),
+            ("warm-over-cold", "warm / cold", "share", judgement.warm_over_cold),
+        ];
+        for (id, label, unit, value) in told {
+            let Some(value) = value else { continue };
+            figures.push(Figure { key: key(&judgement.name, id, label, unit), value, interval: None, n: 1 });
+        }
+    }
+    figures
+}
+
+/// The same figures through the C library's function: the usual form, as the paper's, bears no name.
+fn is_other_form(call: &Call, other: &Call) -> bool {
+    let same = |call: &Call| -> (String, _, Side, bool) {
+        (call.name.clone(), call.state, call.side, events::counted(call))
+    };
+    other.wrapped && same(other) == same(call)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::figures;
+
+    fn paper() -> Subject {
+        Subject::load("published:shimosawa-hori-ishikawa").unwrap().remove(0)
+    }
+
+    #[test]
+    fn the_papers_tables_are_figures_and_every_key_is_one() {
+        let all = of(&paper());
+        let value = |id: &str| all.iter().find(|figure| figure.key.id == id).map(|figure| figure.value);
+        assert_eq!(value("calls.write.cold.kernel.L2M.lines"), Some(405.0));
+        assert_eq!(value("calls.MPI_Irecv.warm.user.CPI.cycles/instruction"), Some(4.61));
+        assert_eq!(value("counters.PAPI start and stop.kernel.INS.instructions"), Some(1463.0));
+        assert_eq!(value("calls.getpid.footprint.KiB"), Some(0.75));
+        assert_eq!(figures::of(&paper()).len(), all.len(), "no two figures have the same key");
+    }
+
+    #[test]
+    fn a_bare_call_is_told_apart_only_where_both_forms_were_measured() {
+        let mut subject = paper();
+        subject.profile.counters = None;
+        let call = Call { name: "write".into(), ns: Some(Estimate::exact(500.0)), ..Call::default() };
+        let ids = |subject: &Subject| of(subject).into_iter().map(|figure| figure.key.id).collect::<Vec<_>>();
+        subject.profile.calls = Some(Calls { calls: vec![call.clone()], ..Calls::default() });
+        assert_eq!(ids(&subject), ["calls.write.warm.ns"]);
+        let wrapped = Call { wrapped: true, ..call.clone() };
+        subject.profile.calls = Some(Calls { calls: vec![wrapped, call], ..Calls::default() });
+        assert_eq!(ids(&subject), ["calls.write.warm.ns", "calls.write.warm.bare.ns"]);
+    }
+}

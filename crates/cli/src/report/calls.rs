@@ -1,0 +1,292 @@
+//! The page's section on calls: the paper's Tables 5 to 7 beside this profile's, damage and judgements.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coho_profile::{CacheState, Call, CallMethod, Calls, Estimate, Judgement, Side};
+use maud::{Markup, html};
+
+use super::charts::{self, Chart};
+use super::subject::Subject;
+use super::{events, tables, text};
+
+/// Rows of one table, at most: a profile may bring any number.
+const MOST: usize = 200;
+
+/// Charts and tables of a profile's calls. `figure` gives a chart its place.
+pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Markup) -> Markup) -> Markup {
+    let Some(calls) = &subject.profile.calls else {
+        return html! { p.missing { "Not measured: the profile has no section calls." } };
+    };
+    let (_, paper) = events::published();
+    let beside = if subject.published { Calls::default() } else { paper };
+    let bars: Vec<Markup> = events::SETS
+        .iter()
+        .filter_map(|(set, title)| {
+            let bars = Bars::of(calls, &beside, set, subject.clock_ghz());
+            let caption = html! {
+                strong { (title) ". " }
+                "Time of a call with cleared and with warm caches, logarithmic; a cold call brings in again what it uses. "
+                @if bars.converted { "Of the profile, cycles at its clock. " }
+                @if bars.series.iter().any(|series| series.published) {
+                    "Grey: " (events::MACHINE) ", the paper's cycles at its 2.67 GHz"
+                    @if *set == "syscalls" { ", in the kernel alone" } "."
+                }
+            };
+            let chart = charts::calls(format!("{id}-{set}"), title, &bars);
+            (!bars.series.is_empty()).then(|| figure(chart, &caption))
+        })
+        .collect();
+    let curve = (!calls.calibration.is_empty()).then(|| {
+        let caption = html! {
+            strong { "Calibration of the timing method. " }
+            "Lines of a primed set that were seen evicted, against lines that a victim of known size touched at random places. "
+            "A call's footprint is read off this curve backwards; bars are 95 % intervals of the median."
+        };
+        figure(charts::calibration(format!("{id}-calibration"), &calls.calibration), &caption)
+    });
+    html! {
+        p { (method(calls.method)) }
+        @for bar in &bars { (bar) }
+        @for (set, title) in events::SETS { (table(calls, &beside, set, title)) }
+        (damage(calls))
+        @if let Some(curve) = &curve { (curve) }
+        (judgements(calls, &beside))
+        (missing(&calls.conditions.not_available))
+        details { summary { "How calls were measured" } (tables::method(&calls.conditions)) }
+    }
+}
+
+fn method(method: CallMethod) -> &'static str {
+    match method {
+        CallMethod::Pmu => "Counted by performance counters.",
+        CallMethod::Timing => {
+            "Measured by time alone (prime and probe): no counter counts here, and what only one can tell is a dash."
+        }
+    }
+}
+
+/// What was not available and why, below what it concerns.
+pub fn missing(reasons: &BTreeMap<String, String>) -> Markup {
+    html! { @if !reasons.is_empty() {
+        ul.notes { @for (what, why) in reasons.iter().take(MOST) {
+            li { "Not available: " (text::short(what, 80)) ": " (text::short(&text::reason(why), 300)) }
+        } }
+    } }
+}
+
+/// Cold and warm times of a set's calls.
+pub struct Bars {
+    /// Names along the axis.
+    pub names: Vec<String>,
+    /// Bars of one kind.
+    pub series: Vec<Series>,
+    /// Whether the profile's own times come from cycles.
+    pub converted: bool,
+}
+
+/// A bar for each name, where there is a figure.
+pub struct Series {
+    pub state: CacheState,
+    pub published: bool,
+    /// In ns.
+    pub ns: Vec<Option<f64>>,
+}
+
+impl Bars {
+    fn of(calls: &Calls, paper: &Calls, set: &str, ghz: Option<f64>) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for call in calls.calls.iter().filter(|call| call.set == set) {
+            if !names.contains(&call.name) && names.len() < 40 {
+                names.push(call.name.clone());
+            }
+        }
+        let mut converted = false;
+        let mut series = Vec::new();
+        for (of, published) in [(calls, false), (paper, true)] {
+            for state in [CacheState::Cold, CacheState::Warm] {
+                let ghz = if published { Some(PAPER_GHZ) } else { ghz };
+                let times: Vec<_> = names.iter().map(|name| time(of, name, state, ghz)).collect();
+                converted |= !published && times.iter().flatten().any(|(_, converted)| *converted);
+                let ns: Vec<_> = times.into_iter().map(|time| time.map(|(ns, _)| ns)).collect();
+                if ns.iter().any(Option::is_some) {
+                    series.push(Series { state, published, ns });
+                }
+            }
+        }
+        Self { names, series, converted }
+    }
+}
+
+/// The clock of the paper's machine, which does not change: Turbo Boost is off.
+const PAPER_GHZ: f64 = 2.67;
+
+/// A call's time in ns, as programs issue it where that was measured, and whether it had to be converted from cycles.
+fn time(calls: &Calls, name: &str, state: CacheState, ghz: Option<f64>) -> Option<(f64, bool)> {
+    let rows = || calls.calls.iter().filter(|call| call.name == name && call.state == state);
+    let in_form = |wrapped: bool| {
+        let form = || rows().filter(move |call| call.wrapped == wrapped);
+        let sum = |figure: fn(&Call) -> Option<&Estimate>| -> Option<f64> {
+            if let Some(both) = form().filter(|call| call.side == Side::Both).find_map(figure) {
+                return Some(both.median);
+            }
+            let mut sides = form().filter(|call| call.side != Side::Both).peekable();
+            sides.peek()?;
+            sides.map(|call| figure(call).map(|estimate| estimate.median)).sum()
+        };
+        let ns = sum(|call| call.ns.as_ref()).map(|ns| (ns, false));
+        ns.or_else(|| Some((sum(|call| call.counts.CYCLE.as_ref())? / ghz?, true)))
+    };
+    in_form(true).or_else(|| in_form(false)).filter(|(ns, _)| ns.is_finite() && *ns > 0.0)
+}
+
+/// A set's events and times, the paper's below.
+fn table(calls: &Calls, paper: &Calls, set: &str, title: &str) -> Markup {
+    let rows = events::beside(calls, paper, set);
+    html! { @if !rows.is_empty() {
+        h4 { (title) }
+        div.scroll { table.figures.events {
+            thead { tr {
+                th scope="col" { "Call" } th scope="col" { "Form" } th scope="col" { "Side" } th scope="col" { "Caches" }
+                @for column in events::COLUMNS { th scope="col" { (column) } }
+                th scope="col" { "ns (95 % interval)" } th scope="col" { "lines" }
+            } }
+            tbody { @for (call, published) in rows.iter().take(MOST) { (row(call, *published)) } }
+        } }
+        p.note { (events::MEANING) ". Lines: data in the level-1 cache (estimated), and of code and data in user mode by single steps." }
+    } }
+}
+
+fn row(call: &Call, published: bool) -> Markup {
+    let lines = [
+        call.footprint_lines.as_ref().map(|lines| format!("{} data", text::number(lines.median))),
+        call.code_lines.map(|lines| format!("{lines} code (user)")),
+        call.data_lines.map(|lines| format!("{lines} data (user)")),
+    ];
+    let lines: Vec<_> = lines.into_iter().flatten().collect();
+    html! {
+        tr.published[published] {
+            th scope="row" { @if published { small { "published " } } (text::short(&call.name, 40)) }
+            td { (events::form(call)) } td { (events::side(call.side)) } td { (events::state(call.state)) }
+            @for figure in events::of_call(call) { (cell(figure)) }
+            td.number { (call.ns.as_ref().map_or("–".to_owned(), text::estimate)) }
+            td { (lines.join(", ")) }
+        }
+    }
+}
+
+fn cell(figure: Option<&Estimate>) -> Markup {
+    html! { @match figure {
+        Some(_) => td.number { (events::figure(figure)) },
+        None => td.number.missing { "–" },
+    } }
+}
+
+fn damage(calls: &Calls) -> Markup {
+    let mut names: Vec<&str> = Vec::new();
+    let sizes: BTreeSet<u64> = calls.damage.iter().map(|damage| damage.set_bytes).take(MOST).collect();
+    for damage in calls.damage.iter().take(MOST * 10) {
+        if !names.contains(&damage.name.as_str()) {
+            names.push(&damage.name);
+        }
+    }
+    if names.is_empty() {
+        return html! {};
+    }
+    let of = |name: &str, bytes: u64| {
+        calls.damage.iter().find(|damage| damage.name == name && damage.set_bytes == bytes)
+    };
+    html! {
+        h4 { "Damage to the caller's caches" }
+        p { "Extra time of walking a working set again after a call, and lines of it that were no longer where they were." }
+        div.scroll { table.figures {
+            thead { tr { th scope="col" { "Call" } @for bytes in &sizes { th scope="col" { (text::bytes(*bytes)) } } } }
+            tbody { @for name in &names { tr {
+                th scope="row" { (text::short(name, 40)) }
+                @for &bytes in &sizes {
+                    @match of(name, bytes) {
+                        Some(damage) => td.number {
+                            (damage.ns.as_ref().map_or("–".to_owned(), |ns| format!("{:.0} ns", ns.median)))
+                            @if let Some(lines) = &damage.lines { br; small { (format!("{:.0}", lines.median)) " lines" } }
+                        },
+                        None => td.number.missing { "–" },
+                    }
+                }
+            } } }
+        } }
+    }
+}
+
+fn judgements(calls: &Calls, paper: &Calls) -> Markup {
+    if calls.judgements.is_empty() {
+        return html! {};
+    }
+    let published =
+        |judgement: &Judgement| paper.judgements.iter().find(|other| other.name == judgement.name);
+    let kib = |kib: Option<f64>| kib.map_or("–".to_owned(), |kib| format!("{kib:.1}"));
+    let share =
+        |ratio: Option<f64>| ratio.map_or("–".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio));
+    let ns = |ns: Option<f64>| ns.map_or("–".to_owned(), |ns| format!("{ns:.0}"));
+    html! {
+        h4 { "What another core should execute" }
+        p { "A call costs its caller its warm time, as programs issue it, and the damage to the caller's caches. Another core "
+            "executes it warm, for a message there and back. A caller that does not wait pays the message there alone." }
+        div.scroll { table.figures {
+            thead { tr {
+                th scope="col" { "Call" } th scope="col" { "Footprint, KiB" } th scope="col" { "Warm / cold" }
+                th scope="col" { "Cost, ns" } th scope="col" { "Channel, ns" } th scope="col" { "Delegate?" } th scope="col" { "Why" }
+            } }
+            tbody { @for judgement in calls.judgements.iter().take(MOST) {
+                tr {
+                    th scope="row" { (text::short(&judgement.name, 40)) }
+                    td.number { (kib(judgement.footprint_kib))
+                        @if let Some(paper) = published(judgement) { br; small { "published " (kib(paper.footprint_kib)) } } }
+                    td.number { (share(judgement.warm_over_cold))
+                        @if let Some(paper) = published(judgement) { br; small { "published " (share(paper.warm_over_cold)) } } }
+                    td.number { (ns(judgement.cost_ns)) }
+                    td.number { (ns(judgement.channel_ns)) }
+                    td { @match judgement.worth_delegating { Some(true) => "yes", Some(false) => "no", None => "–" } }
+                    td { (text::short(&judgement.why, 600)) }
+                }
+            } }
+        } }
+        p.note {
+            @match calls.method {
+                CallMethod::Pmu => "Footprint: lines that a cold call missed in the level-2 cache.",
+                CallMethod::Timing => "Footprint: data lines used in the level-1 cache and code lines of user mode; published: lines missed in the level-2 cache, which is another measure.",
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paper() -> Subject {
+        Subject::load("published:shimosawa-hori-ishikawa").unwrap().remove(0)
+    }
+
+    #[test]
+    fn the_papers_tables_are_printed_whole() {
+        let mut charts = Vec::new();
+        let page = section(&paper(), "s0-calls", |chart, _| {
+            charts.push(chart.id);
+            html! {}
+        });
+        let page = page.into_string();
+        assert_eq!(charts, ["s0-calls-syscalls", "s0-calls-libc", "s0-calls-mpi"]);
+        for figure in ["36018", "17.02", "22512", "12720", "6.4 %", "25.3"] {
+            assert!(page.contains(figure), "{figure}");
+        }
+    }
+
+    #[test]
+    fn bars_are_times_in_ns_whatever_was_measured() {
+        let calls = paper().profile.calls.unwrap();
+        let bars = Bars::of(&calls, &Calls::default(), "syscalls", Some(2.0));
+        let write = bars.names.iter().position(|name| name == "write").unwrap();
+        assert!(bars.converted);
+        assert_eq!(bars.series[0].ns[write], Some(18_009.0));
+        assert!(Bars::of(&calls, &Calls::default(), "syscalls", None).series.is_empty(), "no clock, no time");
+    }
+}

@@ -1,0 +1,146 @@
+//! The page's section on counters: what reading one costs, beside the paper's Table 4, and which events may be used.
+
+use coho_profile::{CounterTool, Counters, Rdpmc};
+use maud::{Markup, html};
+
+use super::subject::Subject;
+use super::{calls, events, tables, text};
+
+/// Rows of one table, at most: a profile may bring any number.
+const MOST: usize = 200;
+
+/// Tables of a profile's counters.
+pub fn section(subject: &Subject) -> Markup {
+    let Some(counters) = &subject.profile.counters else {
+        return html! { p.missing { "Not measured: the profile has no section counters." } };
+    };
+    let (paper, _) = events::published();
+    let beside = if subject.published { &[][..] } else { &paper.tools[..] };
+    html! {
+        p { (rdpmc(&counters.rdpmc)) }
+        h4 { "What counting costs (paper 2, Table 4)" }
+        (tools(&counters.tools, beside))
+        p.note { (events::MEANING) ". Published: " (events::MACHINE) ", start and stop with nothing between." }
+        (tests(counters))
+        (clock(counters))
+        (calls::missing(&counters.method.not_available))
+        details { summary { "How counters were measured" } (tables::method(&counters.method)) }
+    }
+}
+
+fn rdpmc(rdpmc: &Rdpmc) -> Markup {
+    html! {
+        @match (rdpmc.available, rdpmc.trapped) {
+            (false, _) => "User mode cannot read a counter here. ",
+            (true, Some(true)) => "User mode may read counters, but a hypervisor takes every use of the instruction for itself. ",
+            (true, Some(false)) => "User mode may read counters, and no hypervisor takes the instruction for itself. ",
+            (true, None) => "User mode may read counters; whether a hypervisor takes the instruction for itself is not known. ",
+        }
+        @if let Some(ns) = &rdpmc.ns { "One use takes " (text::estimate(ns)) " ns. " }
+        @if let Some(ns) = &rdpmc.ns_with_instructions { "While instructions are counted, " (text::estimate(ns)) " ns. " }
+        @if let Some(note) = &rdpmc.note { (text::short(note, 400)) }
+    }
+}
+
+fn tools(tools: &[CounterTool], published: &[CounterTool]) -> Markup {
+    let all =
+        tools.iter().take(MOST).map(|tool| (tool, false)).chain(published.iter().map(|tool| (tool, true)));
+    html! {
+        div.scroll { table.figures.events {
+            thead { tr {
+                th scope="col" { "Tool and operation" } th scope="col" { "Side" }
+                @for column in &events::COLUMNS[..8] { th scope="col" { (column) } }
+                th scope="col" { "ns (95 % interval)" } th scope="col" { "kernel entries" }
+            } }
+            tbody { @for (tool, published) in all {
+                @for (side, counts) in [("user", &tool.user), ("kernel", &tool.kernel)] {
+                    tr.published[published] {
+                        th scope="row" { @if side == "user" {
+                            @if published { small { "published " } } (text::short(&tool.name, 60))
+                            @if let Some(why) = &tool.not_available { br; small { (text::short(why, 300)) } }
+                        } }
+                        td { (side) }
+                        @for figure in events::of_counts(counts) { td.number { (events::figure(figure)) } }
+                        td.number { @if side == "user" { (tool.ns.as_ref().map_or("–".to_owned(), text::estimate)) } }
+                        td.number { @if side == "user" { (tool.kernel_entries.map_or("–".to_owned(), text::number)) } }
+                    }
+                }
+            } }
+        } }
+    }
+}
+
+fn tests(counters: &Counters) -> Markup {
+    html! { @if !counters.events.is_empty() {
+        h4 { "Events held against work of known effect" }
+        div.scroll { table.figures {
+            thead { tr {
+                th scope="col" { "Column" } th scope="col" { "Event" } th scope="col" { "Passed" }
+                th scope="col" { "Used" } th scope="col" { "Why" }
+            } }
+            tbody { @for test in counters.events.iter().take(MOST) {
+                tr {
+                    th scope="row" { (text::short(&test.name, 40)) }
+                    td { (text::short(&test.event, 120)) }
+                    td { @if test.passed { "yes" } @else { "no" } }
+                    td { @if test.chosen { "yes" } }
+                    td { (text::short(&test.why, 300)) }
+                }
+            } }
+        } }
+    } }
+}
+
+fn clock(counters: &Counters) -> Markup {
+    let ns = |estimate: &Option<_>| estimate.as_ref().map(|ns| format!("{} ns", text::estimate(ns)));
+    let clock = counters.clock.as_ref();
+    let offsets = clock.filter(|clock| !clock.offsets.is_empty()).map(|clock| {
+        let worst = clock.offsets.iter().map(|offset| offset.ns.abs()).fold(0.0, f64::max);
+        let known = clock.offsets.iter().map(|offset| offset.uncertainty_ns).fold(0.0, f64::max);
+        let cpus = text::count(clock.offsets.len(), "CPU");
+        format!("{cpus}: at most {} ns, known to ±{} ns", text::number(worst), text::number(known))
+    });
+    let rows = [
+        ("Clock", clock.map(|clock| text::short(&clock.source, 80))),
+        ("Its frequency", clock.and_then(|clock| clock.ghz).map(|ghz| format!("{ghz:.3} GHz"))),
+        ("Its step", clock.map(|clock| format!("{} ns", text::number(clock.step_ns)))),
+        (
+            "One rate in all states",
+            clock.and_then(|clock| clock.invariant).map(|yes| if yes { "yes" } else { "no" }.to_owned()),
+        ),
+        ("Offsets from the first CPU", offsets),
+        ("Two readings, nothing between", ns(&counters.empty_ns)),
+        ("CPUID", ns(&counters.cpuid_ns)),
+    ];
+    html! { @if rows.iter().any(|(_, value)| value.is_some()) {
+        h4 { "The clock" }
+        div.scroll { table.facts {
+            @for (name, value) in rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+                tr { th scope="row" { (name) } td { (value) } }
+            }
+        } }
+    } }
+}
+
+#[cfg(test)]
+mod tests_of_the_page {
+    use super::*;
+
+    #[test]
+    fn table_4_stands_below_a_profile_that_counted_nothing() {
+        let mut subject = Subject::load("published:shimosawa-hori-ishikawa").unwrap().remove(0);
+        subject.published = false;
+        subject.profile.counters = Some(Counters {
+            tools: vec![CounterTool {
+                name: "<b>read".into(),
+                not_available: Some("no PMU".into()),
+                ..CounterTool::default()
+            }],
+            ..Counters::default()
+        });
+        let page = section(&subject).into_string();
+        for text in ["&lt;b&gt;read", "no PMU", "User mode cannot read", "PAPI", "5741", "0.66"] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+    }
+}

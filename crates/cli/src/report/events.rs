@@ -1,0 +1,117 @@
+//! Events of a call by the paper's columns, for tables on pages and terminals.
+
+use coho_profile::published::shimosawa_hori_ishikawa;
+use coho_profile::{CacheState, Call, Calls, Counters, Counts, Estimate, Side};
+
+use super::text;
+use crate::judge;
+
+/// The columns of paper 2's Tables 5 to 7, with its abbreviations; Table 4 has all but the last.
+pub const COLUMNS: [&str; 9] = ["L1DR", "L1DM", "L1IM", "L2M", "L3M", "INS", "CYCLE", "STALL", "CPI"];
+
+/// What the columns count.
+pub const MEANING: &str = "L1DR: references to the level-1 data cache; L1DM, L1IM, L2M, L3M: lines missed in the \
+                           level-1 data and instruction, level-2 and last-level cache; INS: instructions; STALL: \
+                           share of the cycles in which nothing was executed; CPI: cycles per instruction";
+
+/// The sets of calls with their tables in the paper and what these say.
+pub const SETS: [(&str, &str); 4] = [
+    ("syscalls", "System calls (paper 2, Table 5)"),
+    ("libc", "Functions of the C library (paper 2, Table 6)"),
+    ("mpi", "MPI functions (paper 2, Table 7)"),
+    ("extra", "Calls asked for"),
+];
+
+/// Figures in the order of [`COLUMNS`], less CPI.
+pub fn of_counts(counts: &Counts) -> [Option<&Estimate>; 8] {
+    [
+        &counts.L1DR,
+        &counts.L1DM,
+        &counts.L1IM,
+        &counts.L2M,
+        &counts.L3M,
+        &counts.INS,
+        &counts.CYCLE,
+        &counts.STALL,
+    ]
+    .map(Option::as_ref)
+}
+
+/// Figures in the order of [`COLUMNS`].
+pub fn of_call(call: &Call) -> [Option<&Estimate>; 9] {
+    let [a, b, c, d, e, f, g, h] = of_counts(&call.counts);
+    [a, b, c, d, e, f, g, h, call.CPI.as_ref()]
+}
+
+/// Whether any event of a call was counted.
+pub fn counted(call: &Call) -> bool {
+    of_call(call).iter().any(Option::is_some)
+}
+
+/// A count: whole, but for small ones and shares.
+pub fn figure(estimate: Option<&Estimate>) -> String {
+    match estimate.map(|estimate| estimate.median) {
+        None => "–".to_owned(),
+        Some(0.0) => "0".to_owned(),
+        Some(value) if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value:.0}"),
+        Some(value) if value.abs() < 100.0 => text::printed(value),
+        Some(value) => text::number(value),
+    }
+}
+
+/// `cold` or `warm`.
+pub fn state(state: CacheState) -> &'static str {
+    match state {
+        CacheState::Cold => "cold",
+        CacheState::Warm => "warm",
+    }
+}
+
+/// Where the events happened; nothing where that is not told apart.
+pub fn side(side: Side) -> &'static str {
+    match side {
+        Side::User => "user",
+        Side::Kernel => "kernel",
+        Side::Both => "",
+    }
+}
+
+/// How a call was made: by the C library or bare. Functions of libraries have one form.
+pub fn form(call: &Call) -> &'static str {
+    match (call.set.as_str(), call.wrapped) {
+        ("libc" | "mpi", _) => "",
+        (_, true) => "libc",
+        (_, false) => "bare",
+    }
+}
+
+/// The paper's counters and calls, these judged as measured ones are.
+pub fn published() -> (Counters, Calls) {
+    let publication = shimosawa_hori_ishikawa::figures().publication();
+    let mut profile = publication.machines.into_iter().next().map(|(_, profile)| profile).unwrap_or_default();
+    judge::calls(&mut profile);
+    (profile.counters.unwrap_or_default(), profile.calls.unwrap_or_default())
+}
+
+/// A set's rows, call by call and state by state, the paper's (`true`) behind those measured.
+pub fn beside<'a>(calls: &'a Calls, paper: &'a Calls, set: &str) -> Vec<(&'a Call, bool)> {
+    let mut names: Vec<&str> = Vec::new();
+    for call in calls.calls.iter().filter(|call| call.set == set) {
+        if !names.contains(&call.name.as_str()) {
+            names.push(&call.name);
+        }
+    }
+    let mut rows = Vec::new();
+    for name in names {
+        for state in [CacheState::Cold, CacheState::Warm] {
+            for (calls, published) in [(calls, false), (paper, true)] {
+                let mine = |call: &&Call| call.set == set && call.name == name && call.state == state;
+                rows.extend(calls.calls.iter().filter(mine).map(|call| (call, published)));
+            }
+        }
+    }
+    rows
+}
+
+/// The paper's short name for its machine.
+pub const MACHINE: &str = "Xeon X5550";
