@@ -1,2 +1,22 @@
-//! Barriers and the fork-join team.
-#![warn(missing_docs)]
+//! Barriers near the physical limit, and fork-join teams, after Nakamura et al., "Fast Barrier Synchronization" (FBS).
+//!
+//! A [`Barrier`] lets a fixed number of threads wait for each other. Threads spin with PAUSE and sleep in the end
+//! ([`WaitPolicy`]); a thread that arrives pays for the sleepers neither a fence nor a read-modify-write.
+
+mod barrier;
+mod doze;
+mod error;
+pub mod limits;
+mod number;
+mod os;
+mod padded;
+mod sync;
+#[cfg(test)]
+mod tests;
+mod wait;
+mod watchdog;
+
+pub use barrier::{Algorithm, Barrier, BarrierBuilder, MAX_THREADS, TimedOut};
+pub use error::Error;
+pub use wait::WaitPolicy;
+pub use watchdog::Late;

@@ -1,0 +1,155 @@
+//! What can be chosen of a barrier.
+
+use std::sync::atomic::AtomicU8;
+use std::time::Duration;
+
+use coho_topology::Topology;
+
+use super::algorithm::choose;
+use super::call::Rank;
+use super::groups::{self, Groups};
+use super::{Algorithm, Barrier, Central, Kind, OneLine, Rounds, SeparateLines, Tournament};
+use super::{dissemination, hierarchical};
+use crate::padded::Padded;
+use crate::sync::prepare;
+use crate::wait::{Bell, Crowding, Patience, WaitPolicy};
+use crate::watchdog::{Late, Watchdog};
+use crate::{Error, limits};
+
+/// The most threads of a barrier or a team.
+pub const MAX_THREADS: usize = 4096;
+
+/// A barrier to be.
+#[must_use]
+pub struct BarrierBuilder<'a> {
+    threads: usize,
+    algorithm: Algorithm,
+    policy: WaitPolicy,
+    places: Option<(&'a Topology, &'a [u32])>,
+    measured: Option<&'a dyn Fn(Algorithm) -> Option<f64>>,
+    watchdog: Option<Watchdog>,
+}
+
+impl BarrierBuilder<'static> {
+    pub(super) fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            algorithm: Algorithm::Auto,
+            policy: WaitPolicy::default(),
+            places: None,
+            measured: None,
+            watchdog: None,
+        }
+    }
+}
+
+impl<'a> BarrierBuilder<'a> {
+    /// How the threads learn that all have arrived; [`Algorithm::Auto`] if not said.
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// How threads wait.
+    pub fn policy(mut self, policy: WaitPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Where the threads run: the CPU of each rank, for the algorithms that depend on it.
+    pub fn places(mut self, topology: &'a Topology, cpus: &'a [u32]) -> Self {
+        self.places = Some((topology, cpus));
+        self
+    }
+
+    /// Measured times of a barrier in nanoseconds, by which [`Algorithm::Auto`] chooses where they are known.
+    pub fn measured(mut self, times_ns: &'a dyn Fn(Algorithm) -> Option<f64>) -> Self {
+        self.measured = Some(times_ns);
+        self
+    }
+
+    /// Calls `report` from a thread that has waited so long at a barrier, once for each wait; the report names the
+    /// ranks that have not arrived. A thread that waits spinning looks at the clock every few microseconds, one that
+    /// sleeps is woken for it.
+    pub fn watchdog(mut self, patience: Duration, report: impl Fn(&Late) + Send + Sync + 'static) -> Self {
+        self.watchdog = Some(Watchdog { patience, report: Box::new(report) });
+        self
+    }
+
+    /// Makes the barrier.
+    ///
+    /// # Errors
+    /// [`Error::Size`] unless there are 1 to [`MAX_THREADS`] threads; [`Error::Argument`] for a radix or arity below 2,
+    /// or places of another number of threads.
+    pub fn build(self) -> Result<Barrier, Error> {
+        let threads = self.threads;
+        if !(1..=MAX_THREADS).contains(&threads) {
+            return Err(Error::Size { asked: threads, most: MAX_THREADS });
+        }
+        let levels = match self.places {
+            Some((_, cpus)) if cpus.len() != threads => {
+                return Err(Error::Argument(format!("places of {} threads for {threads}", cpus.len())));
+            }
+            Some((topology, cpus)) => groups::levels(topology, cpus),
+            None => Vec::new(),
+        };
+        let crowding = crowding(threads, self.places.map(|(_, cpus)| cpus));
+        let algorithm = match self.algorithm {
+            Algorithm::Auto => choose(threads, &levels, crowding == Crowding::Threads, self.measured),
+            chosen => chosen,
+        };
+        prepare();
+        let rank = |_| {
+            Padded(Rank {
+                left: AtomicU8::new(0),
+                arrived: AtomicU8::new(0),
+                bell: Bell::new(),
+                patience: Patience::new(&self.policy, crowding),
+            })
+        };
+        Ok(Barrier {
+            ranks: (0..threads).map(rank).collect(),
+            kind: kind(algorithm, threads, &levels)?,
+            algorithm,
+            watchdog: self.watchdog,
+        })
+    }
+}
+
+fn kind(algorithm: Algorithm, threads: usize, levels: &[Groups]) -> Result<Kind, Error> {
+    let at_least_two = |what: &str, given: usize| match given {
+        0 | 1 => Err(Error::Argument(format!("{what} of {given}; at least 2 is needed"))),
+        // Beyond all threads it would change nothing.
+        _ => Ok(given.min(threads.max(2))),
+    };
+    Ok(match algorithm {
+        Algorithm::Auto | Algorithm::Fbs => Kind::SeparateLines(SeparateLines::new(threads)),
+        Algorithm::FbsOneLine => Kind::OneLine(OneLine::new(threads)),
+        Algorithm::Lock => Kind::Lock(Central::new(threads)),
+        Algorithm::SpinLock => Kind::SpinLock(Central::new(threads)),
+        Algorithm::Central => Kind::Central(Central::new(threads)),
+        Algorithm::Dissemination { radix } => {
+            Kind::Rounds(Rounds::new(dissemination::schedule(threads, at_least_two("a radix", radix)?)))
+        }
+        Algorithm::Tournament { arity } => {
+            Kind::Tournament(Tournament::new(threads, at_least_two("an arity", arity)?))
+        }
+        Algorithm::Hierarchical if !levels.is_empty() => {
+            Kind::Rounds(Rounds::new(hierarchical::schedule(levels, threads)))
+        }
+        Algorithm::Grid | Algorithm::Hierarchical => {
+            let grid = groups::grid(levels, threads);
+            Kind::Rounds(Rounds::new(hierarchical::schedule(&[grid], threads)))
+        }
+    })
+}
+
+/// What keeps these threads from running at once.
+fn crowding(threads: usize, cpus: Option<&[u32]>) -> Crowding {
+    let places = match cpus {
+        // Threads that are pinned to the same CPU are in each other's way however many CPUs there are.
+        Some(cpus) => cpus.iter().collect::<std::collections::HashSet<_>>().len(),
+        None => limits::allowed_cpus().map_or(threads, |cpus| cpus.len()),
+    };
+    Crowding::of(threads, places, limits::cpu_quota())
+}

@@ -1,0 +1,36 @@
+//! Barriers with one counter and one flag that reverses: the last to arrive lets all go.
+
+use super::call::Call;
+use super::counter::Counter;
+use crate::number::Flag;
+use crate::padded::Padded;
+use crate::wait::{Bell, Ended};
+
+#[derive(Debug)]
+pub(super) struct Central<C> {
+    counter: Padded<C>,
+    /// The sense: written once a barrier, so not on the counter's line.
+    generation: Padded<Flag>,
+    bell: Padded<Bell>,
+}
+
+impl<C: Counter> Central<C> {
+    pub(super) fn new(threads: usize) -> Self {
+        Self { counter: Padded(C::new(threads)), generation: Padded(Flag::new()), bell: Padded(Bell::new()) }
+    }
+
+    #[inline(always)]
+    pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
+        if !call.again && self.counter.count() {
+            self.generation.raise(call.number);
+            self.bell.ring();
+            return Ok(());
+        }
+        call.waiter.until(&self.generation, call.previous, &self.bell)
+    }
+
+    /// Wakes all who sleep.
+    pub(super) fn wake(&self) {
+        self.bell.wake();
+    }
+}

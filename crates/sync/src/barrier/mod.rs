@@ -1,0 +1,195 @@
+//! Barriers: nobody leaves before all have arrived.
+
+mod algorithm;
+mod builder;
+mod call;
+mod central;
+mod counter;
+mod dissemination;
+mod fbs;
+mod groups;
+mod hierarchical;
+mod one_line;
+mod rounds;
+mod tournament;
+
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+pub use algorithm::Algorithm;
+pub use builder::{BarrierBuilder, MAX_THREADS};
+use call::{Call, Rank};
+use central::Central;
+use counter::{Atomic, InMutex, InSpinLock};
+use fbs::SeparateLines;
+use one_line::OneLine;
+use rounds::Rounds;
+use tournament::Tournament;
+
+use crate::number::next;
+use crate::padded::Padded;
+use crate::sync::{AtomicBool, now};
+use crate::wait::{Ended, Limits, Waiter};
+use crate::watchdog::{Late, Watchdog};
+
+/// A barrier for a fixed number of threads, each of which has a rank of its own.
+///
+/// What a thread did before it arrived is visible to every thread that has left the barrier.
+///
+/// ```
+/// use coho_sync::{Algorithm, Barrier};
+/// let barrier = Barrier::new(Algorithm::Fbs, 2)?;
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| barrier.wait(1));
+///     barrier.wait(0);
+/// });
+/// # Ok::<(), coho_sync::Error>(())
+/// ```
+pub struct Barrier {
+    ranks: Box<[Padded<Rank>]>,
+    kind: Kind,
+    algorithm: Algorithm,
+    watchdog: Option<Watchdog>,
+}
+
+enum Kind {
+    SeparateLines(SeparateLines),
+    OneLine(OneLine),
+    Lock(Central<InMutex>),
+    SpinLock(Central<InSpinLock>),
+    Central(Central<Atomic>),
+    Tournament(Tournament),
+    Rounds(Rounds),
+}
+
+/// A wait took longer than its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimedOut {
+    /// The ranks that have not arrived, in ascending order. It may be empty: the last may arrive just after the time
+    /// is up.
+    pub missing: Vec<usize>,
+}
+
+impl fmt::Display for TimedOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the barrier took too long; ranks that have not arrived: {:?}", self.missing)
+    }
+}
+
+impl std::error::Error for TimedOut {}
+
+impl Barrier {
+    /// A barrier of a kind for so many threads, with the default way of waiting.
+    ///
+    /// # Errors
+    /// [`Error::Size`](crate::Error::Size) unless there are 1 to [`MAX_THREADS`] threads;
+    /// [`Error::Argument`](crate::Error::Argument) for a radix or arity below 2.
+    pub fn new(algorithm: Algorithm, threads: usize) -> Result<Self, crate::Error> {
+        Self::builder(threads).algorithm(algorithm).build()
+    }
+
+    /// A barrier with more to choose.
+    pub fn builder(threads: usize) -> BarrierBuilder<'static> {
+        BarrierBuilder::new(threads)
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// The algorithm; never [`Algorithm::Auto`], but what that chose.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Arrives as `rank` and waits until all have arrived. One thread at a time may use a rank, else the barrier loses
+    /// its meaning (but not its memory safety).
+    ///
+    /// # Panics
+    /// If `rank` is not below [`Barrier::threads`].
+    #[inline]
+    pub fn wait(&self, rank: usize) {
+        self.wait_within(rank, Limits::NONE).expect("without a limit only the last arrival ends a wait");
+    }
+
+    /// As [`Barrier::wait`], but waits at most so long.
+    ///
+    /// # Errors
+    /// [`TimedOut`] with the missing ranks. The arrival stands: the next wait as this rank goes on with the same
+    /// barrier.
+    ///
+    /// # Panics
+    /// If `rank` is not below [`Barrier::threads`].
+    pub fn wait_timeout(&self, rank: usize, limit: Duration) -> Result<(), TimedOut> {
+        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        let limits = Limits { until_ns: Some(now().saturating_add(limit_ns)), ..Limits::NONE };
+        self.wait_within(rank, limits).map_err(|_| TimedOut { missing: self.missing(rank) })
+    }
+
+    /// As [`Barrier::wait`], unless `interrupt` is set and [`Barrier::wake`] called.
+    #[inline]
+    pub(crate) fn wait_unless(&self, rank: usize, interrupt: &AtomicBool) -> Result<(), Ended> {
+        self.wait_within(rank, Limits { interrupt: Some(interrupt), ..Limits::NONE })
+    }
+
+    #[inline(always)]
+    fn wait_within(&self, rank: usize, limits: Limits<'_>) -> Result<(), Ended> {
+        match &self.watchdog {
+            None => self.arrive(rank, limits),
+            Some(watchdog) => {
+                let report = |waited| watchdog.report(&Late { rank, waited, missing: self.missing(rank) });
+                self.arrive(rank, Limits { watch: Some((watchdog.patience, &report)), ..limits })
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn arrive(&self, rank: usize, limits: Limits<'_>) -> Result<(), Ended> {
+        let me = &self.ranks[rank];
+        let previous = me.left.load(Relaxed);
+        let number = next(previous);
+        let again = me.arrived.load(Relaxed) == number;
+        me.arrived.store(number, Relaxed);
+        let waiter = Waiter { patience: &me.patience, limits };
+        let call = Call { ranks: &self.ranks, rank, previous, number, again, waiter };
+        match &self.kind {
+            Kind::SeparateLines(fbs) => fbs.wait(&call),
+            Kind::OneLine(fbs) => fbs.wait(&call),
+            Kind::Lock(central) => central.wait(&call),
+            Kind::SpinLock(central) => central.wait(&call),
+            Kind::Central(central) => central.wait(&call),
+            Kind::Tournament(tournament) => tournament.wait(&call),
+            Kind::Rounds(rounds) => rounds.wait(&call),
+        }?;
+        me.left.store(number, Relaxed);
+        Ok(())
+    }
+
+    /// The ranks that have not arrived at the barrier that `rank` waits at.
+    fn missing(&self, rank: usize) -> Vec<usize> {
+        let previous = self.ranks[rank].left.load(Relaxed);
+        let late = |&other: &usize| self.ranks[other].arrived.load(Relaxed) == previous;
+        (0..self.threads()).filter(late).collect()
+    }
+
+    /// Wakes all who sleep, so that they see their interrupt.
+    pub(crate) fn wake(&self) {
+        for rank in &self.ranks {
+            rank.bell.wake();
+        }
+        match &self.kind {
+            Kind::Lock(central) => central.wake(),
+            Kind::SpinLock(central) => central.wake(),
+            Kind::Central(central) => central.wake(),
+            Kind::SeparateLines(_) | Kind::OneLine(_) | Kind::Tournament(_) | Kind::Rounds(_) => {}
+        }
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Barrier({}, {} threads)", self.algorithm, self.threads())
+    }
+}

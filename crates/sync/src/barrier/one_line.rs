@@ -1,0 +1,35 @@
+//! FBS with all flags in one line (paper 3): each store invalidates everybody's copy.
+//!
+//! With two threads this is the best there is on many processors: the store's own fetch of the line brings the
+//! partner's flag along, so a barrier is one transfer each way.
+
+use super::call::{Call, others};
+use crate::number::Flag;
+use crate::padded::Padded;
+use crate::wait::Ended;
+
+/// Flags in a line.
+const LINE: usize = 128;
+
+#[derive(Debug)]
+pub(super) struct OneLine {
+    lines: Box<[Padded<[Flag; LINE]>]>,
+    threads: usize,
+}
+
+impl OneLine {
+    pub(super) fn new(threads: usize) -> Self {
+        let line = |_| Padded(std::array::from_fn(|_| Flag::new()));
+        Self { lines: (0..threads.div_ceil(LINE)).map(line).collect(), threads }
+    }
+
+    #[inline(always)]
+    pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
+        let flag = |rank: usize| &self.lines[rank / LINE][rank % LINE];
+        call.raise(flag(call.rank));
+        for other in others(call.rank, self.threads) {
+            call.wait_for(other, flag(other))?;
+        }
+        Ok(())
+    }
+}

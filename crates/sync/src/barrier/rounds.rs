@@ -1,0 +1,61 @@
+//! FBS in rounds: in each, a thread raises its flag of that round and waits for those of some others. There is no root
+//! and no release, so that a barrier takes as long as its rounds.
+//!
+//! The three numbers suffice in each round: nobody leaves a barrier before all have arrived at it, so no flag of a
+//! later barrier than the next can be seen.
+
+use super::call::Call;
+use crate::number::Flag;
+use crate::padded::Padded;
+use crate::wait::Ended;
+
+/// For each rank, for each round, the ranks whose flags of that round it waits for.
+pub(super) type Schedule = Vec<Vec<Vec<usize>>>;
+
+#[derive(Debug)]
+pub(super) struct Rounds {
+    /// Of each rank, a flag for each round.
+    flags: Box<[Box<[Padded<Flag>]>]>,
+    schedule: Box<[Padded<Box<[Box<[usize]>]>>]>,
+}
+
+impl Rounds {
+    pub(super) fn new(schedule: Schedule) -> Self {
+        let flags = |rounds: &Vec<Vec<usize>>| rounds.iter().map(|_| Padded(Flag::new())).collect();
+        let boxed = |rounds: Vec<Vec<usize>>| Padded(rounds.into_iter().map(Vec::into_boxed_slice).collect());
+        Self {
+            flags: schedule.iter().map(flags).collect(),
+            schedule: schedule.into_iter().map(boxed).collect(),
+        }
+    }
+
+    pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
+        for (round, awaited) in self.schedule[call.rank].iter().enumerate() {
+            call.raise(&self.flags[call.rank][round]);
+            for &other in awaited {
+                call.wait_for(other, &self.flags[other][round])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether at the end of its rounds everybody knows of everybody's arrival.
+#[cfg(test)]
+pub(super) fn is_complete(schedule: &Schedule) -> bool {
+    let threads = schedule.len();
+    let rounds = schedule.iter().map(Vec::len).max().unwrap_or(0);
+    let mut known: Vec<Vec<bool>> =
+        (0..threads).map(|rank| (0..threads).map(|other| other == rank).collect()).collect();
+    for round in 0..rounds {
+        let before = known.clone();
+        for (rank, awaited) in schedule.iter().map(|rounds| &rounds[round]).enumerate() {
+            for &other in awaited {
+                for (mine, theirs) in known[rank].iter_mut().zip(&before[other]) {
+                    *mine |= theirs;
+                }
+            }
+        }
+    }
+    known.iter().flatten().all(|&knows| knows)
+}

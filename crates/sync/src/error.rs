@@ -1,0 +1,52 @@
+//! What can go wrong when barriers and teams are made.
+
+use std::fmt;
+
+/// Why a barrier or a team cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A number of threads outside `1..=most`.
+    Size {
+        /// The number asked for.
+        asked: usize,
+        /// The most that is possible.
+        most: usize,
+    },
+    /// An argument that makes no sense, and which does.
+    Argument(String),
+    /// A thread cannot run on a CPU.
+    Cpu {
+        /// The operating system's number of the CPU.
+        cpu: u32,
+        /// Why not.
+        why: String,
+    },
+    /// The operating system refused something.
+    System {
+        /// What was wanted.
+        what: &'static str,
+        /// Its answer.
+        why: String,
+    },
+    /// The process is a child that `fork` made after the team was started; its threads stayed with the parent.
+    Forked,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size { asked, most } => {
+                write!(f, "{asked} threads asked for; from 1 to {most} are possible")
+            }
+            Self::Argument(why) => f.write_str(why),
+            Self::Cpu { cpu, why } => write!(f, "CPU {cpu}: {why}"),
+            Self::System { what, why } => write!(f, "{what}: {why}"),
+            Self::Forked => f.write_str(
+                "the team's threads stayed with the process that called fork; start another team in the child",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

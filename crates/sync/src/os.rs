@@ -1,0 +1,83 @@
+//! The system calls that waiting rests on.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A word that threads sleep on (futex, private to the process).
+#[derive(Debug, Default)]
+pub(crate) struct Futex(AtomicU32);
+
+impl Futex {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    pub(crate) fn load(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn advance(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Sleeps while the word is `seen`, until woken, or for no reason, at most for `limit`.
+    pub(crate) fn wait(&self, seen: u32, limit: Option<Duration>) {
+        let timeout = limit.map(|limit| libc::timespec {
+            tv_sec: limit.as_secs().min(i32::MAX as u64) as libc::time_t,
+            tv_nsec: limit.subsec_nanos() as libc::c_long,
+        });
+        let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the word lives as long as `self`, and the kernel only reads it and the timeout.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                self.0.as_ptr(),
+                libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                seen,
+                timeout,
+            );
+        }
+    }
+
+    pub(crate) fn wake_all(&self) {
+        // SAFETY: the kernel uses the address only to find sleepers.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                self.0.as_ptr(),
+                libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+                i32::MAX,
+            );
+        }
+    }
+}
+
+/// The monotonic clock in nanoseconds.
+pub(crate) fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the structure; the monotonic clock exists everywhere.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+const MEMBARRIER_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+fn membarrier(command: libc::c_int) -> bool {
+    // SAFETY: no pointers.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// Makes this process able to fence all its threads at once; returns whether the kernel does that (Linux 4.14).
+pub(crate) fn register_membarrier() -> bool {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    *REGISTERED.get_or_init(|| {
+        membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_PRIVATE_EXPEDITED)
+    })
+}
+
+/// A full fence on every running thread of the process; returns whether it was done.
+pub(crate) fn fence_everybody() -> bool {
+    membarrier(MEMBARRIER_PRIVATE_EXPEDITED)
+}

@@ -1,0 +1,52 @@
+//! What the barriers and the team rest on. The model checker replaces this module, and nothing else
+//! (`tests/models`).
+
+pub(crate) use std::hint::spin_loop as relax;
+pub(crate) use std::hint::spin_loop as pause;
+pub(crate) use std::sync::Mutex;
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+pub(crate) use std::thread::yield_now;
+
+pub(crate) use crate::doze::{can_doze, doze};
+pub(crate) use crate::os::{Futex, now};
+
+use std::sync::atomic::{compiler_fence, fence};
+
+use crate::os;
+use crate::padded::Padded;
+
+/// Looks before the clock is read for the first time.
+pub(crate) fn first_looks() -> u32 {
+    128
+}
+
+/// Looks between two readings of the clock.
+pub(crate) const LOOKS: u32 = 64;
+
+/// Whether the kernel fences the other threads, so that those who arrive need no fence of their own.
+static ASYMMETRIC: Padded<AtomicBool> = Padded(AtomicBool::new(false));
+
+/// To be called before threads meet.
+pub(crate) fn prepare() {
+    if os::register_membarrier() {
+        ASYMMETRIC.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Between a store and the look whether somebody sleeps for it: nothing but the compiler's order where
+/// [`heavy_fence`] reaches into the other threads.
+#[inline(always)]
+pub(crate) fn light_fence() {
+    if ASYMMETRIC.load(Ordering::Relaxed) {
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// Between saying that one sleeps and the last look; returns whether the two fences together are as good as two full
+/// ones.
+pub(crate) fn heavy_fence() -> bool {
+    fence(Ordering::SeqCst);
+    !ASYMMETRIC.load(Ordering::Relaxed) || os::fence_everybody()
+}

@@ -1,0 +1,40 @@
+//! Telling who keeps the others waiting.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A wait that has lasted long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Late {
+    /// Who waits.
+    pub rank: usize,
+    /// For how long it has waited.
+    pub waited: Duration,
+    /// Who has not arrived, in ascending order.
+    pub missing: Vec<usize>,
+}
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "rank {} has waited {:?} at a barrier; ranks that have not arrived: {:?}",
+            self.rank, self.waited, self.missing
+        )
+    }
+}
+
+type Report = Box<dyn Fn(&Late) + Send + Sync>;
+
+/// After how long to tell, and whom.
+pub(crate) struct Watchdog {
+    pub(crate) patience: Duration,
+    pub(crate) report: Report,
+}
+
+impl Watchdog {
+    #[cold]
+    pub(crate) fn report(&self, late: &Late) {
+        (self.report)(late);
+    }
+}

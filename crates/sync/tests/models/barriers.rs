@@ -1,0 +1,112 @@
+//! Barriers: what was done before is seen after, in every episode.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+use crate::barrier::{Algorithm, Barrier};
+use crate::check;
+use crate::sync::{Mistake, fence_steps, look, make};
+use crate::wait::WaitPolicy;
+
+/// A place that one thread writes and, a barrier later, the others read: loom refuses a read that the write is not
+/// ordered before.
+struct Place(UnsafeCell<bool>);
+
+// SAFETY: loom itself checks every access.
+unsafe impl Sync for Place {}
+// SAFETY: as above.
+unsafe impl Send for Place {}
+
+/// Each thread writes its place of the episode, meets the others, and reads theirs.
+fn meet(algorithm: Algorithm, policy: WaitPolicy, threads: usize, episodes: usize) {
+    let barrier = Barrier::builder(threads).algorithm(algorithm).policy(policy).build().unwrap();
+    let places = || (0..threads).map(|_| Place(UnsafeCell::new(false))).collect();
+    let shared = Arc::new((barrier, (0..episodes).map(|_| places()).collect::<Vec<Vec<_>>>()));
+    let run = |rank: usize, (barrier, episodes): &(Barrier, Vec<Vec<Place>>)| {
+        for places in episodes {
+            // SAFETY: loom checks.
+            places[rank].0.with_mut(|place| unsafe { *place = true });
+            barrier.wait(rank);
+            // SAFETY: loom checks.
+            assert!(places.iter().all(|place| place.0.with(|place| unsafe { *place })));
+        }
+    };
+    let others: Vec<_> = (1..threads)
+        .map(|rank| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || run(rank, &shared))
+        })
+        .collect();
+    run(0, &shared);
+    others.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+fn spinning(algorithm: Algorithm) {
+    check(3, move || meet(algorithm, WaitPolicy::Active, 2, 2));
+    look(0);
+    check(3, move || meet(algorithm, WaitPolicy::Active, 2, 4));
+    check(2, move || meet(algorithm, WaitPolicy::Active, 3, 3));
+}
+
+fn sleeping(algorithm: Algorithm) {
+    fence_steps(true);
+    check(2, move || meet(algorithm, WaitPolicy::Passive, 2, 1));
+}
+
+macro_rules! models {
+    ($($name:ident: $algorithm:expr,)*) => {$(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn spinning() {
+                super::spinning($algorithm);
+            }
+
+            #[test]
+            fn sleeping() {
+                super::sleeping($algorithm);
+            }
+        }
+    )*};
+}
+
+models! {
+    fbs: Algorithm::Fbs,
+    fbs_one_line: Algorithm::FbsOneLine,
+    lock: Algorithm::Lock,
+    spin_lock: Algorithm::SpinLock,
+    central: Algorithm::Central,
+    dissemination: Algorithm::Dissemination { radix: 2 },
+    tournament: Algorithm::Tournament { arity: 2 },
+    wide_tournament: Algorithm::Tournament { arity: 3 },
+    grid: Algorithm::Grid,
+}
+
+fn is_found(algorithm: Algorithm, policy: WaitPolicy) -> bool {
+    catch_unwind(AssertUnwindSafe(|| check(2, move || meet(algorithm, policy, 2, 1)))).is_err()
+}
+
+#[test]
+fn flags_without_release_are_found() {
+    make(Mistake::RelaxedFlags);
+    for algorithm in [
+        Algorithm::Fbs,
+        Algorithm::FbsOneLine,
+        Algorithm::Dissemination { radix: 2 },
+        Algorithm::Tournament { arity: 2 },
+        Algorithm::Grid,
+    ] {
+        assert!(is_found(algorithm, WaitPolicy::Active), "{algorithm}");
+    }
+    make(Mistake::None);
+}
+
+#[test]
+fn a_missing_fence_before_the_look_for_sleepers_is_found() {
+    fence_steps(false);
+    assert!(is_found(Algorithm::Fbs, WaitPolicy::Passive));
+}

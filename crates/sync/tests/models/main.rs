@@ -1,0 +1,30 @@
+//! Model checks: the same source as in the library, on loom's primitives.
+
+#![allow(dead_code, unused_imports)]
+
+#[path = "../../src/barrier/mod.rs"]
+mod barrier;
+#[path = "../../src/error.rs"]
+mod error;
+#[path = "../../src/limits.rs"]
+mod limits;
+#[path = "../../src/number.rs"]
+mod number;
+#[path = "../../src/padded.rs"]
+mod padded;
+mod sync;
+#[path = "../../src/wait/mod.rs"]
+mod wait;
+#[path = "../../src/watchdog.rs"]
+mod watchdog;
+
+mod barriers;
+
+use error::Error;
+
+fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 20_000;
+    builder.check(model);
+}
