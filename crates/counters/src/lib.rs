@@ -12,5 +12,5 @@ pub mod tables;
 
 pub use error::{Error, Lost};
 pub use event::{Column, Event, Mode};
-pub use perf::{Bias, Counter, Delta, Group, Page, Span, free_counters, passes};
+pub use perf::{Bias, Counter, Delta, Group, Page, Span, StandIn, free_counters, passes};
 pub use price::{Method, Price};

@@ -8,6 +8,7 @@ mod open;
 mod page;
 mod passes;
 mod span;
+mod stand_in;
 
 pub use counter::Counter;
 pub use group::Group;
@@ -16,3 +17,4 @@ pub use page::Page;
 pub use passes::{free_counters, passes};
 pub(crate) use span::median_of_pairs;
 pub use span::{Bias, Delta, Span};
+pub use stand_in::StandIn;
