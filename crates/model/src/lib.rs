@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 mod audit;
+pub mod barrier;
 mod classify;
 pub mod cpi;
 mod csv;

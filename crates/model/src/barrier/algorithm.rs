@@ -1,0 +1,332 @@
+//! The algorithms, as programs.
+
+use std::fmt;
+use std::rc::Rc;
+
+use super::program::{Program, Step, Word};
+
+/// How threads wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// Fast Barrier Synchronization with a line for each flag (paper 3, 3.2): every thread reads every other's flag.
+    Fbs,
+    /// The same with all flags on one line.
+    FbsOneLine,
+    /// FBS in two rounds: within groups of near threads, then between those of equal rank in their groups.
+    Grid,
+    /// Log₂ n rounds, in each of which a thread tells one that is twice as far by rank (Hensgen, Finkel & Manber,
+    /// 1988).
+    Dissemination,
+    /// An atomic counter, whose last arrival releases all by one word; sense-reversing.
+    Central,
+    /// A counter under a lock, whose last arrival releases all by one word.
+    Lock,
+    /// Flags up and down a tree of ranks with four children each (Mellor-Crummey & Scott, 1991).
+    Tree,
+    /// Pairs, pairs of winners, …; the champion releases the way back (Hensgen, Finkel & Manber, 1988).
+    Tournament,
+    /// Groups of near threads report to a leader, leaders run FBS, and release their groups.
+    Hierarchical,
+}
+
+/// Children of a tree's node.
+const ARITY: usize = 4;
+
+impl Algorithm {
+    /// Every algorithm of barriers.
+    pub const BARRIERS: [Self; 9] = [
+        Self::Fbs,
+        Self::FbsOneLine,
+        Self::Grid,
+        Self::Dissemination,
+        Self::Central,
+        Self::Lock,
+        Self::Tree,
+        Self::Tournament,
+        Self::Hierarchical,
+    ];
+
+    /// Those that can fork and join: a caller starts the others and goes on when all have done.
+    pub const FORK_JOINS: [Self; 6] =
+        [Self::Fbs, Self::FbsOneLine, Self::Central, Self::Lock, Self::Tree, Self::Hierarchical];
+
+    /// Its name in profiles.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fbs | Self::FbsOneLine => "fbs",
+            Self::Grid => "grid",
+            Self::Dissemination => "dissemination",
+            Self::Central => "central",
+            Self::Lock => "lock",
+            Self::Tree => "tree",
+            Self::Tournament => "tournament",
+            Self::Hierarchical => "hierarchical",
+        }
+    }
+
+    /// Where the flags lie, as profiles name it; empty where there is no choice.
+    pub fn layout(self) -> &'static str {
+        match self {
+            Self::Fbs => "separate-lines",
+            Self::FbsOneLine => "one-line",
+            _ => "",
+        }
+    }
+
+    /// Whether threads are gathered in groups.
+    pub(super) fn is_grouped(self) -> bool {
+        matches!(self, Self::Grid | Self::Hierarchical)
+    }
+
+    /// Whether the first thread learns of all arrivals before any other may: then no barrier is quicker than the way to
+    /// it and back. Where whoever comes last releases the others, the root moves, and a series of barriers may be quicker.
+    pub fn has_fixed_root(self) -> bool {
+        matches!(self, Self::Tree | Self::Tournament)
+    }
+
+    /// One barrier of `n` threads; `groups` of ranks matter only to those that gather in groups.
+    pub(super) fn barrier(self, n: usize, groups: &[Vec<usize>]) -> Program {
+        let mut program = Program::new(n);
+        let p = &mut program;
+        match self {
+            Self::Fbs => {
+                let flags = p.flags(0..n);
+                (0..n).for_each(|rank| exchange(p, rank, &flags, rank));
+            }
+            Self::FbsOneLine => {
+                let flags = p.packed(n);
+                (0..n).for_each(|rank| exchange(p, rank, &flags, rank));
+            }
+            Self::Grid => grid(p, groups),
+            Self::Dissemination => dissemination(p),
+            Self::Central => {
+                let (counter, go) = (p.flag(0), p.flag(0));
+                for rank in 0..n {
+                    p.then(rank, Step::Arrive { counter, of: n as u32 });
+                    p.then(rank, Step::StoreIfLast(go));
+                    p.wait(rank, go);
+                }
+            }
+            Self::Lock => {
+                let go = count_under_lock(p);
+                (0..n).for_each(|rank| p.wait(rank, go));
+            }
+            Self::Tree => {
+                let tree = Tree::new(p);
+                for rank in 0..n {
+                    tree.gather(p, rank);
+                    tree.wait_for_parent(p, rank);
+                    tree.release(p, rank);
+                }
+            }
+            Self::Tournament => tournament(p),
+            Self::Hierarchical => hierarchical(p, groups),
+        }
+        program
+    }
+
+    /// One fork and join of an empty region by rank 0; `None` where the algorithm has no way to start threads.
+    pub(super) fn fork_join(self, n: usize, groups: &[Vec<usize>]) -> Option<Program> {
+        let mut program = Program::new(n);
+        let p = &mut program;
+        match self {
+            Self::Fbs => {
+                let (go, done) = (p.flag(0), p.flags(1..n));
+                go_and_done(p, go, &done);
+            }
+            Self::FbsOneLine => {
+                let words = p.packed(n);
+                go_and_done(p, words[0], &words[1..].into());
+            }
+            Self::Central => {
+                let (go, counter, done) = (p.flag(0), p.flag(1), p.flag(1));
+                p.store(0, go);
+                p.wait(0, done);
+                for rank in 1..n {
+                    p.wait(rank, go);
+                    p.then(rank, Step::Arrive { counter, of: n as u32 - 1 });
+                    p.then(rank, Step::StoreIfLast(done));
+                }
+            }
+            Self::Lock => {
+                let go = p.flag(0);
+                p.store(0, go);
+                (1..n).for_each(|rank| p.wait(rank, go));
+                let done = count_under_lock(p);
+                p.wait(0, done);
+            }
+            Self::Tree => {
+                let tree = Tree::new(p);
+                for rank in 0..n {
+                    tree.wait_for_parent(p, rank);
+                    tree.release(p, rank);
+                    tree.gather(p, rank);
+                }
+            }
+            Self::Hierarchical => fork_join_by_groups(p, groups),
+            Self::Grid | Self::Dissemination | Self::Tournament => return None,
+        }
+        Some(program)
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.layout() {
+            "" => f.pad(self.name()),
+            layout => f.pad(&format!("{} {layout}", self.name())),
+        }
+    }
+}
+
+/// FBS: says that one is there and waits for all others.
+fn exchange(p: &mut Program, thread: usize, flags: &Rc<[Word]>, own: usize) {
+    p.store(thread, flags[own]);
+    p.wait_others(thread, flags, own);
+}
+
+/// Groups need not be equal: who has no equal in a smaller group looks to that of its rank modulo the group's size.
+fn grid(p: &mut Program, groups: &[Vec<usize>]) {
+    for group in groups {
+        let flags = p.flags(group.iter().copied());
+        group.iter().enumerate().for_each(|(own, &rank)| exchange(p, rank, &flags, own));
+    }
+    let second: Vec<Rc<[Word]>> = groups.iter().map(|group| p.flags(group.iter().copied())).collect();
+    let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
+    for at in 0..longest {
+        let column: Rc<[Word]> = second.iter().map(|flags| flags[at % flags.len()]).collect();
+        for (own, group) in groups.iter().enumerate() {
+            if let Some(&rank) = group.get(at) {
+                exchange(p, rank, &column, own);
+            }
+        }
+    }
+}
+
+fn dissemination(p: &mut Program) {
+    let n = p.threads();
+    let mut distance = 1;
+    while distance < n {
+        let flags = p.flags(0..n);
+        for rank in 0..n {
+            p.store(rank, flags[rank]);
+            p.wait(rank, flags[(rank + n - distance) % n]);
+        }
+        distance *= 2;
+    }
+}
+
+/// Everybody counts itself under a lock; returns the word that the last one writes.
+fn count_under_lock(p: &mut Program) -> Word {
+    let (lock, counter, full) = (p.flag(0), p.flag(0), p.flag(0));
+    let n = p.threads();
+    for rank in 0..n {
+        p.then(rank, Step::Lock(lock));
+        p.then(rank, Step::Arrive { counter, of: n as u32 });
+        p.then(rank, Step::StoreIfLast(full));
+        p.then(rank, Step::Unlock(lock));
+    }
+    full
+}
+
+/// A tree of ranks: children tell their parent by a line each, a parent all its children by one.
+struct Tree {
+    up: Rc<[Word]>,
+    down: Rc<[Word]>,
+}
+
+impl Tree {
+    fn new(p: &mut Program) -> Self {
+        let n = p.threads();
+        Self { up: p.flags(0..n), down: p.flags(0..n) }
+    }
+
+    fn children(&self, rank: usize) -> std::ops::Range<usize> {
+        let n = self.up.len();
+        (rank * ARITY + 1).min(n)..(rank * ARITY + 1 + ARITY).min(n)
+    }
+
+    fn gather(&self, p: &mut Program, rank: usize) {
+        p.wait_all(rank, self.up[self.children(rank)].into());
+        if rank > 0 {
+            p.store(rank, self.up[rank]);
+        }
+    }
+
+    fn wait_for_parent(&self, p: &mut Program, rank: usize) {
+        if rank > 0 {
+            p.wait(rank, self.down[(rank - 1) / ARITY]);
+        }
+    }
+
+    fn release(&self, p: &mut Program, rank: usize) {
+        if !self.children(rank).is_empty() {
+            p.store(rank, self.down[rank]);
+        }
+    }
+}
+
+fn tournament(p: &mut Program) {
+    let n = p.threads();
+    let up = p.flags(0..n);
+    // Written by who beat the rank: the nearest below it with one bit less.
+    let down = p.flags((0..n).map(|rank| rank & rank.wrapping_sub(1)));
+    for rank in 0..n {
+        let rounds = if rank == 0 { usize::BITS } else { rank.trailing_zeros() };
+        let beaten: Vec<usize> = (0..rounds.min(n.ilog2() + 1))
+            .map(|round| rank + (1 << round))
+            .filter(|&other| other < n)
+            .collect();
+        beaten.iter().for_each(|&other| p.wait(rank, up[other]));
+        if rank > 0 {
+            p.store(rank, up[rank]);
+            p.wait(rank, down[rank]);
+        }
+        beaten.iter().rev().for_each(|&other| p.store(rank, down[other]));
+    }
+}
+
+/// Each group's members tell its first.
+fn gather_in_groups(p: &mut Program, groups: &[Vec<usize>]) {
+    for group in groups {
+        let up = p.flags(group[1..].iter().copied());
+        group[1..].iter().zip(up.iter()).for_each(|(&member, &flag)| p.store(member, flag));
+        p.wait_all(group[0], up);
+    }
+}
+
+fn hierarchical(p: &mut Program, groups: &[Vec<usize>]) {
+    gather_in_groups(p, groups);
+    let flags = p.flags(groups.iter().map(|group| group[0]));
+    for (own, group) in groups.iter().enumerate() {
+        let leader = group[0];
+        exchange(p, leader, &flags, own);
+        let go = p.flag(leader);
+        p.store(leader, go);
+        group[1..].iter().for_each(|&member| p.wait(member, go));
+    }
+}
+
+/// One go word for all, a word for each that has done.
+fn go_and_done(p: &mut Program, go: Word, done: &Rc<[Word]>) {
+    p.store(0, go);
+    for (at, &word) in done.iter().enumerate() {
+        p.wait(at + 1, go);
+        p.store(at + 1, word);
+    }
+    p.wait_all(0, done.clone());
+}
+
+/// The caller writes a go word for each group; members tell their group's first, the firsts tell the caller.
+fn fork_join_by_groups(p: &mut Program, groups: &[Vec<usize>]) {
+    for group in groups {
+        let go = p.flag(0);
+        p.store(0, go);
+        group.iter().filter(|&&rank| rank != 0).for_each(|&rank| p.wait(rank, go));
+    }
+    gather_in_groups(p, groups);
+    let leaders: Vec<usize> = groups.iter().map(|group| group[0]).filter(|&leader| leader != 0).collect();
+    let done = p.flags(leaders.iter().copied());
+    leaders.iter().zip(done.iter()).for_each(|(&leader, &flag)| p.store(leader, flag));
+    p.wait_all(0, done);
+}

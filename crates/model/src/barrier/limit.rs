@@ -1,0 +1,60 @@
+//! What no barrier can be quicker than, whatever its algorithm: the time that knowledge of an arrival needs to spread.
+//!
+//! The one-way time of two CPUs is half a round trip, by the quicker of the two ways that are measured
+//! ([`Machine::one_way_ns`]). A third member may be a short cut, so that what counts is the shortest path.
+
+use super::Machine;
+
+/// The shortest time in which word of one member's arrival can reach each other, in ns, by rank; members pass it on.
+/// `team` holds the CPU index of each rank.
+pub fn distances(machine: &Machine, team: &[usize], from: usize) -> Vec<f64> {
+    let n = team.len();
+    let mut distance: Vec<f64> = team.iter().map(|&cpu| machine.one_way_ns(team[from], cpu)).collect();
+    let mut open: Vec<usize> = (0..n).filter(|&rank| rank != from).collect();
+    // Dijkstra's algorithm without a heap, since every member is every other's neighbour.
+    while let Some(at) = (0..open.len()).min_by(|&a, &b| distance[open[a]].total_cmp(&distance[open[b]])) {
+        let near = open.swap_remove(at);
+        for &rank in &open {
+            let way = distance[near] + machine.one_way_ns(team[near], team[rank]);
+            distance[rank] = distance[rank].min(way);
+        }
+    }
+    distance
+}
+
+/// The longest of the [`distances`] from a member: what it takes to tell everybody, in ns.
+pub fn eccentricity(machine: &Machine, team: &[usize], from: usize) -> f64 {
+    distances(machine, team, from).into_iter().fold(0.0, f64::max)
+}
+
+/// The least time of a barrier, in ns: the diameter of the one-way times. Nobody may leave before the last arrival
+/// is known to all.
+pub fn barrier_limit(machine: &Machine, team: &[usize]) -> f64 {
+    let n = team.len();
+    let one_way = |a: usize, b: usize| machine.one_way_ns(team[a], team[b]);
+    let mut best = 0.0;
+    // All shortest paths would take n³ steps. Most pairs are seen to lie within the best so far directly, or by a
+    // near neighbour of theirs; the first that is not shows a member whose paths are looked at as a whole.
+    let mut near: Vec<usize> = Vec::with_capacity(n);
+    for from in 0..n {
+        let mut far = (0..n).filter(|&to| one_way(from, to) > best).peekable();
+        if far.peek().is_none() {
+            continue;
+        }
+        near.clear();
+        near.extend((0..n).filter(|&rank| rank != from && one_way(from, rank) < best));
+        near.sort_unstable_by(|&a, &b| one_way(from, a).total_cmp(&one_way(from, b)));
+        let within = |to: usize| near.iter().any(|&by| one_way(from, by) + one_way(by, to) <= best);
+        if far.any(|to| !within(to)) {
+            best = best.max(eccentricity(machine, team, from));
+        }
+    }
+    best
+}
+
+/// The least time of a fork and join of an empty region, in ns: the longest way from the caller, of rank `root`, to
+/// a member and back.
+pub fn fork_join_limit(machine: &Machine, team: &[usize], root: usize) -> f64 {
+    // One-way times are the same in both directions, so that the way back is the way there.
+    2.0 * eccentricity(machine, team, root)
+}

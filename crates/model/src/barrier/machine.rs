@@ -1,0 +1,307 @@
+//! What a machine costs barriers: one-way times between its CPUs and what comes on top of them.
+
+use std::fmt;
+
+use coho_profile::{Coherence, Home, PairMethod, Profile};
+
+use super::choose::longest_message;
+use super::latency::{Latency, Levels, Tier};
+use super::mapping::Mapping;
+use crate::{Error, MAX_CPUS, Matrix, classify};
+
+/// Where a figure of the model comes from, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// From figures measured on the machine.
+    Measured(String),
+    /// From a fit to other figures of the machine.
+    Fitted(String),
+    /// Taken without a measurement.
+    Assumed(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Measured(how) => write!(f, "measured: {how}"),
+            Self::Fitted(how) => write!(f, "fitted: {how}"),
+            Self::Assumed(why) => write!(f, "assumed: {why}"),
+        }
+    }
+}
+
+/// What one more remote line costs a CPU that reads several, and one more reader a line that is read by several: the
+/// gap between transfers that follow each other. Never more than the transfer itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExtraLine {
+    /// Its fixed part, in ns.
+    pub ns: f64,
+    /// Its part that grows with the one-way time, as a share of it: 1 where no two transfers overlap.
+    pub of_latency: f64,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// What an atomic operation costs a CPU that owns the line already.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Local {
+    /// Its time, in ns.
+    pub ns: f64,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// A machine as barriers see it. CPUs are indices into [`Machine::cpus`].
+///
+/// ```
+/// use coho_model::barrier::{Machine, Tier};
+/// // Two modules of four chips of two cores.
+/// let tiers = [Tier { cpus: 2, ns: 40.0 }, Tier { cpus: 8, ns: 90.0 }, Tier { cpus: 16, ns: 150.0 }];
+/// let machine = Machine::hierarchical(&tiers)?;
+/// assert_eq!((machine.len(), machine.message_ns(0, 1), machine.message_ns(7, 8)), (16, 40.0, 150.0));
+/// # Ok::<(), coho_model::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    cpus: Vec<u32>,
+    message: Latency,
+    /// Where it differs from `message`.
+    transfer: Option<Latency>,
+    levels: Levels,
+    /// Where the one-way times come from.
+    pub latency_source: Source,
+    /// Cost of one more line or reader.
+    pub extra_line: ExtraLine,
+    /// Cost of an atomic operation without a transfer.
+    pub local: Local,
+    /// What was filled in or supposed, in words.
+    pub notes: Vec<String>,
+}
+
+impl Machine {
+    /// A machine from a matrix of times: halves of round trips of compare-and-swap on one line, as
+    /// core-to-core-latency and most published matrices tell. One such half is taken for both a message and a transfer.
+    ///
+    /// # Errors
+    /// If the matrix has no time of a pair.
+    pub fn from_matrix(matrix: &Matrix) -> Result<Self, Error> {
+        let found = classify(matrix);
+        let levels = by_index(matrix.cpus(), found.levels.into_iter().map(|level| level.groups));
+        let (message, missing) = Latency::from_matrix(matrix, matrix.cpus(), &levels).ok_or_else(no_times)?;
+        let source = Source::Measured("matrix of half round trips on one line".into());
+        Ok(Self::new(matrix.cpus().to_vec(), message, levels, source, missing))
+    }
+
+    /// A machine from a profile.
+    ///
+    /// - A *message* (a store that another CPU waits for) takes the step of `flags`: taking the reader's copy away
+    ///   and its fetching the word anew is just what an arrival flag does.
+    /// - A *transfer* (an atomic operation on a line that another CPU owns) takes the step of `turn`.
+    /// - Where one of them was not measured, the other stands for both; times of unknown method, then free-running
+    ///   ones, where neither was: the latter bound a transfer from below only.
+    /// - The extra line comes from the section's FBS times of three and more threads, the local cost from the locked
+    ///   increments of single CPUs.
+    ///
+    /// # Errors
+    /// If the profile has no times of pairs, or names more than [`MAX_CPUS`] CPUs.
+    pub fn from_profile(profile: &Profile) -> Result<Self, Error> {
+        let coherence = profile.coherence.as_ref().ok_or_else(no_times)?;
+        let measured = |method| {
+            let homes = [Home::A, Home::B, Home::Unknown, Home::Third];
+            homes.into_iter().find_map(|home| Matrix::from_pairs(&coherence.pairs, method, home))
+        };
+        let (flags, turn) = (measured(PairMethod::Flags), measured(PairMethod::Turn));
+        let known = [PairMethod::Flags, PairMethod::Turn, PairMethod::Unknown, PairMethod::FreeRunning];
+        let (method, matrix) =
+            known.into_iter().find_map(|method| Some((method, measured(method)?))).ok_or_else(no_times)?;
+        let cpus = if coherence.cpus.is_empty() { matrix.cpus().to_vec() } else { coherence.cpus.clone() };
+        if cpus.len() > MAX_CPUS {
+            return Err(Error::new(format!("{} CPUs; a machine may have {MAX_CPUS}", cpus.len())));
+        }
+        let levels = levels_of(profile, coherence, &cpus);
+        let (message, missing) = Latency::from_matrix(&matrix, &cpus, &levels).ok_or_else(no_times)?;
+        let mut machine = Self::new(cpus, message, levels, describe(method), missing);
+        if let (Some(_), Some(turn)) = (flags, turn) {
+            machine.transfer =
+                Latency::from_matrix(&turn, &machine.cpus, &machine.levels).map(|found| found.0);
+        }
+        if !coherence.singles.is_empty() {
+            let mut locked: Vec<f64> =
+                coherence.singles.iter().map(|single| single.locked_ns.median).collect();
+            let source = Source::Measured("locked increments of single CPUs".into());
+            machine.local = Local { ns: crate::stats::median(&mut locked), source };
+        }
+        if let Some(extra_line) = machine.extra_line_from(profile) {
+            machine.extra_line = extra_line;
+        }
+        Ok(machine)
+    }
+
+    /// A machine of equal units, innermost tier first; the last one holds all CPUs.
+    ///
+    /// # Errors
+    /// If there is no tier, a tier does not hold several units of the one before, a time is not positive, or there are
+    /// more than [`MAX_CPUS`] CPUs.
+    pub fn hierarchical(tiers: &[Tier]) -> Result<Self, Error> {
+        let mut inner = 1;
+        for tier in tiers {
+            if tier.cpus <= inner || tier.cpus % inner != 0 {
+                return Err(Error::new(format!("a tier of {} CPUs cannot hold units of {inner}", tier.cpus)));
+            }
+            if !tier.ns.is_finite() || tier.ns <= 0.0 {
+                return Err(Error::new(format!("a one-way time of {} ns; it must be positive", tier.ns)));
+            }
+            inner = tier.cpus;
+        }
+        let n = tiers.last().map_or(0, |tier| tier.cpus);
+        if n == 0 || n > MAX_CPUS {
+            return Err(Error::new(format!("{n} CPUs; a machine may have 2 to {MAX_CPUS}")));
+        }
+        let groups =
+            |tier: &Tier| (0..n).step_by(tier.cpus).map(|at| (at..at + tier.cpus).collect()).collect();
+        let levels = tiers[..tiers.len() - 1].iter().map(groups).collect();
+        let source = Source::Assumed("levels as given".into());
+        Ok(Self::new((0..n as u32).collect(), Latency::from_tiers(tiers), levels, source, 0))
+    }
+
+    fn new(cpus: Vec<u32>, message: Latency, levels: Levels, source: Source, missing: usize) -> Self {
+        let notes = match missing {
+            0 => Vec::new(),
+            _ => vec![format!(
+                "{missing} pairs have no time: they were given the median of pairs that share the same level, groups \
+                 of the coarsest level being taken for the corners of a cube"
+            )],
+        };
+        let overlap = "3 ns, as out-of-order CPUs with several misses under way need about that";
+        Self {
+            cpus,
+            message,
+            transfer: None,
+            levels,
+            latency_source: source,
+            extra_line: ExtraLine { ns: 3.0, of_latency: 0.0, source: Source::Assumed(overlap.into()) },
+            local: Local { ns: 0.0, source: Source::Assumed("nothing beside transfers".into()) },
+            notes,
+        }
+    }
+
+    /// The least squares of T(n) = L + (n - 2) g over the FBS times on separate lines, L being the longest message of
+    /// the n CPUs.
+    fn extra_line_from(&self, profile: &Profile) -> Option<ExtraLine> {
+        let (mut numerator, mut denominator, mut times) = (0.0, 0.0, 0);
+        for time in &profile.sync.as_ref()?.barriers {
+            let threads = time.threads as usize;
+            let fbs = time.algorithm == "fbs" && time.layout == "separate-lines";
+            let (true, Some(ns), Ok(mapping)) = (fbs, &time.ns, time.mapping.parse::<Mapping>()) else {
+                continue;
+            };
+            if !(3..=self.len()).contains(&threads) {
+                continue;
+            }
+            let team = &mapping.order(self)[..threads];
+            let extra = (threads - 2) as f64;
+            numerator += extra * (ns.median - longest_message(self, team));
+            denominator += extra * extra;
+            times += 1;
+        }
+        (times > 0).then(|| ExtraLine {
+            ns: f64::max(numerator / denominator, 0.0),
+            of_latency: 0.0,
+            source: Source::Measured(format!("{times} FBS times of three and more threads")),
+        })
+    }
+
+    /// The operating system's numbers of the CPUs.
+    pub fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    /// The number of CPUs.
+    pub fn len(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// Whether there are no CPUs.
+    pub fn is_empty(&self) -> bool {
+        self.cpus.is_empty()
+    }
+
+    /// Groups of near CPUs, one partition a level, finest first.
+    pub fn levels(&self) -> &[Vec<Vec<usize>>] {
+        &self.levels
+    }
+
+    /// From a store of one CPU until another that waits for it has read it, in ns.
+    ///
+    /// # Panics
+    /// As the methods below, if an index is not below [`Machine::len`].
+    pub fn message_ns(&self, from: usize, to: usize) -> f64 {
+        self.message.between(from, to)
+    }
+
+    /// From one CPU's atomic operation on a line until another's has taken the line over, in ns.
+    pub fn transfer_ns(&self, from: usize, to: usize) -> f64 {
+        self.transfer.as_ref().unwrap_or(&self.message).between(from, to)
+    }
+
+    /// The shortest way known for a word to pass directly from one CPU to another, in ns: what limits are made of.
+    pub fn one_way_ns(&self, from: usize, to: usize) -> f64 {
+        let message = self.message_ns(from, to);
+        self.transfer.as_ref().map_or(message, |transfer| message.min(transfer.between(from, to)))
+    }
+
+    /// What one more line, or one more reader of a line, costs in ns, where its message takes `message_ns`.
+    pub fn gap_ns(&self, message_ns: f64) -> f64 {
+        message_ns.min(self.extra_line.ns + self.extra_line.of_latency * message_ns)
+    }
+}
+
+fn no_times() -> Error {
+    Error::new("there are no times between CPUs; `coho coherence` measures them")
+}
+
+fn describe(method: PairMethod) -> Source {
+    Source::Measured(
+        match method {
+            PairMethod::Flags => "half round trips of stores on two lines, one for each direction",
+            PairMethod::Turn => "half round trips of compare-and-swap on one line",
+            PairMethod::FreeRunning => {
+                "free-running increments, taken as one transfer each: a lower bound, as one ownership may serve several"
+            }
+            PairMethod::Unknown => "times whose method is not known, taken as half round trips",
+        }
+        .into(),
+    )
+}
+
+/// The levels that were found in the times or, where none were looked for, those that the topology claims.
+fn levels_of(profile: &Profile, coherence: &Coherence, cpus: &[u32]) -> Levels {
+    if coherence.verdict.is_some() {
+        return by_index(cpus, coherence.levels.iter().map(|level| level.groups.clone()));
+    }
+    let Some(topology) = profile.topology.as_ref().map(|section| &section.topology) else {
+        return Vec::new();
+    };
+    let units = [&topology.cores, &topology.modules, &topology.dies, &topology.packages];
+    by_index(
+        cpus,
+        units.into_iter().map(|units| units.iter().map(|unit| unit.cpus.iter().collect()).collect()),
+    )
+}
+
+/// Partitions by CPU number as partitions by index; trivial ones, and CPUs of other machines, fall out.
+fn by_index(cpus: &[u32], partitions: impl Iterator<Item = Vec<Vec<u32>>>) -> Levels {
+    let index: std::collections::BTreeMap<u32, usize> =
+        cpus.iter().enumerate().map(|(at, &cpu)| (cpu, at)).collect();
+    let groups = |groups: Vec<Vec<u32>>| -> Vec<Vec<usize>> {
+        let members = |group: Vec<u32>| group.iter().filter_map(|cpu| index.get(cpu).copied()).collect();
+        groups.into_iter().map(members).filter(|group: &Vec<usize>| !group.is_empty()).collect()
+    };
+    partitions
+        .map(groups)
+        .filter(|groups| {
+            let members: usize = groups.iter().map(Vec::len).sum();
+            groups.len() > 1 && groups.len() < cpus.len() && members == cpus.len()
+        })
+        .collect()
+}

@@ -1,0 +1,32 @@
+//! The time of barriers and of fork and join, predicted from one-way times between CPUs (paper 3).
+//!
+//! [`Machine`] holds the times, [`predict`] simulates every algorithm's line transfers on it, and [`barrier_limit`]
+//! tells what none can be quicker than.
+//!
+//! What the model leaves out: instructions between transfers (but for atomic operations on lines already owned),
+//! limits of links and cache directories that many lines share, the home of a line beyond what the one-way times
+//! hold, false sharing and prefetching of neighbouring lines, SMT siblings that slow each other down while they spin,
+//! preemption, and threads that arrive at different times. All threads arrive at once, again and again; the time is
+//! that of one episode in such a series.
+
+mod algorithm;
+mod choose;
+mod fit;
+mod latency;
+mod limit;
+mod machine;
+mod mapping;
+mod predict;
+mod program;
+mod simulate;
+#[cfg(test)]
+mod tests;
+
+pub use algorithm::Algorithm;
+pub use choose::{Choice, Cluster, choose, clusters, longest_message};
+pub use fit::{Figure, Fit, Published, SR11000, fit};
+pub use latency::Tier;
+pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
+pub use machine::{ExtraLine, Local, Machine, Source};
+pub use mapping::Mapping;
+pub use predict::{Groups, Prediction, predict, predict_fork_join};

@@ -1,0 +1,167 @@
+//! Every algorithm's time for a team.
+
+use std::fmt;
+
+use super::program::Program;
+use super::{Algorithm, Machine, Mapping, barrier_limit, fork_join_limit, simulate};
+use crate::Error;
+
+/// A predicted time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// How the threads wait.
+    pub algorithm: Algorithm,
+    /// The sizes of the groups, of algorithms that gather in groups.
+    pub groups: Option<Groups>,
+    /// Threads that take part.
+    pub threads: usize,
+    /// Which CPUs they run on.
+    pub mapping: Mapping,
+    /// Time of one barrier, or of one fork and join, in ns.
+    pub ns: f64,
+    /// The same over the latency limit of that team; infinite where the limit is 0.
+    pub times_limit: f64,
+}
+
+/// How many groups, and how many threads in the largest; `8 x 16`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Groups {
+    /// Number of groups.
+    pub groups: usize,
+    /// Threads in the largest.
+    pub of: usize,
+}
+
+impl fmt::Display for Groups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {}", self.groups, self.of)
+    }
+}
+
+/// The time of a barrier of the first `threads` CPUs of a mapping, for every algorithm, quickest first. Those that
+/// gather in groups do so along the machine's levels or by the block, whatever is quickest.
+///
+/// ```
+/// use coho_model::barrier::{Algorithm, Machine, Mapping, predict};
+/// let matrix = coho_model::Matrix::parse_csv("\n25\n90,92\n91,93,26\n")?;
+/// let predictions = predict(&Machine::from_matrix(&matrix)?, 4, Mapping::Sequential)?;
+/// assert_eq!(predictions[0].algorithm, Algorithm::Fbs);
+/// assert!(predictions[0].times_limit >= 1.0);
+/// # Ok::<(), coho_model::Error>(())
+/// ```
+///
+/// # Errors
+/// If there are fewer than two threads, or more than CPUs.
+pub fn predict(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Vec<Prediction>, Error> {
+    let team = team(machine, threads, mapping)?;
+    let limit = barrier_limit(machine, &team.cpus);
+    Ok(team
+        .predict(&Algorithm::BARRIERS, limit, |algorithm, groups| Some(algorithm.barrier(threads, groups))))
+}
+
+/// The time of a fork and join of an empty region by the mapping's first CPU, for every algorithm that can start
+/// threads, quickest first.
+///
+/// # Errors
+/// As [`predict`].
+pub fn predict_fork_join(
+    machine: &Machine,
+    threads: usize,
+    mapping: Mapping,
+) -> Result<Vec<Prediction>, Error> {
+    let team = team(machine, threads, mapping)?;
+    let limit = fork_join_limit(machine, &team.cpus, 0);
+    Ok(team.predict(&Algorithm::FORK_JOINS, limit, |algorithm, groups| algorithm.fork_join(threads, groups)))
+}
+
+/// Threads on CPUs of a machine.
+pub(super) struct Team<'a> {
+    machine: &'a Machine,
+    mapping: Mapping,
+    /// The CPU of each rank.
+    pub cpus: Vec<usize>,
+}
+
+pub(super) fn team(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Team<'_>, Error> {
+    if threads < 2 {
+        return Err(Error::new(format!("a barrier of {threads} threads waits for nobody; give 2 or more")));
+    }
+    let mut cpus = mapping.order(machine);
+    if threads > cpus.len() {
+        return Err(Error::new(format!("{threads} threads; the machine has {} CPUs", cpus.len())));
+    }
+    cpus.truncate(threads);
+    Ok(Team { machine, mapping, cpus })
+}
+
+impl Team<'_> {
+    fn predict(
+        &self,
+        algorithms: &[Algorithm],
+        limit: f64,
+        program: impl Fn(Algorithm, &[Vec<usize>]) -> Option<Program>,
+    ) -> Vec<Prediction> {
+        let groupings = self.groupings();
+        let quickest = |&algorithm: &Algorithm| {
+            let groupings = if algorithm.is_grouped() { &groupings[..] } else { &[Vec::new()] };
+            let times =
+                groupings.iter().filter_map(|groups| Some((self.time(&program(algorithm, groups)?), groups)));
+            let (ns, groups) = times.min_by(|a, b| a.0.total_cmp(&b.0))?;
+            let of = groups.iter().map(Vec::len).max();
+            Some(Prediction {
+                algorithm,
+                groups: of.map(|of| Groups { groups: groups.len(), of }),
+                threads: self.cpus.len(),
+                mapping: self.mapping,
+                ns,
+                times_limit: if limit > 0.0 { ns / limit } else { f64::INFINITY },
+            })
+        };
+        let mut predictions: Vec<Prediction> = algorithms.iter().filter_map(quickest).collect();
+        predictions.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+        predictions
+    }
+
+    /// The mean time of an episode, in ns, from the first arrival to the last departure of a series.
+    pub(super) fn time(&self, program: &Program) -> f64 {
+        let episodes = episodes(self.cpus.len());
+        let outcome = simulate::run(self.machine, &self.cpus, program, episodes);
+        outcome.finished.into_iter().fold(0.0, f64::max) / f64::from(episodes)
+    }
+
+    /// The ways in which the team may be parted: along each of the machine's levels, and in equal blocks of near
+    /// ranks of about the square root of their number.
+    fn groupings(&self) -> Vec<Vec<Vec<usize>>> {
+        let n = self.cpus.len();
+        let mut place = vec![0; self.machine.len()];
+        Mapping::Sequential.order(self.machine).into_iter().enumerate().for_each(|(at, cpu)| place[cpu] = at);
+        let mut near: Vec<usize> = (0..n).collect();
+        near.sort_unstable_by_key(|&rank| place[self.cpus[rank]]);
+        let mut rank_of = vec![None; self.machine.len()];
+        self.cpus.iter().enumerate().for_each(|(rank, &cpu)| rank_of[cpu] = Some(rank));
+
+        let mut groupings: Vec<Vec<Vec<usize>>> = Vec::new();
+        for level in self.machine.levels() {
+            let members = |group: &Vec<usize>| group.iter().filter_map(|&cpu| rank_of[cpu]).collect();
+            groupings
+                .push(level.iter().map(members).filter(|group: &Vec<usize>| !group.is_empty()).collect());
+        }
+        let root = n.isqrt();
+        let blocks = (0..).map(|bits| 1usize << bits).take_while(|&size| size < n);
+        for size in blocks.filter(|&size| 8 * size > root && size <= 8 * root) {
+            groupings.push(near.chunks(size).map(<[usize]>::to_vec).collect());
+        }
+        groupings.retain(|groups| groups.len() > 1 && groups.len() < n);
+        if groupings.is_empty() {
+            groupings.push(vec![near]);
+        }
+        groupings
+    }
+}
+
+/// Episodes of a series: enough for threads to fall out of step where an algorithm lets them, few enough for thousands
+/// of threads, which have some n² events each. An even number, so that the diameter stays a limit: two threads that only
+/// tell each other in turns are back where they were after two.
+fn episodes(threads: usize) -> u32 {
+    if threads <= 1024 { 4 } else { 2 }
+}

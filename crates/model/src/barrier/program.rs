@@ -1,0 +1,112 @@
+//! Barriers, forks and joins as what each thread does to which words.
+
+use std::rc::Rc;
+
+/// A line, by number.
+pub(super) type Line = u32;
+/// A word on one of the lines, by number. Words hold the number of the last episode that was reached, counters how
+/// often they were added to; all only grow, but for locks.
+pub(super) type Word = u32;
+
+/// Some of a ring of words, from one of them on.
+#[derive(Debug, Clone)]
+pub(super) struct Ring {
+    pub words: Rc<[Word]>,
+    pub from: usize,
+    pub count: usize,
+}
+
+/// What a thread does next.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// Writes the episode's number.
+    Store(Word),
+    /// Reads words one after the other and waits until each holds the episode's number or a later one.
+    Wait(Ring),
+    /// Adds one to a counter, which is full with so many arrivals an episode.
+    Arrive { counter: Word, of: u32 },
+    /// Writes the episode's number if one's own arrival has filled the counter.
+    StoreIfLast(Word),
+    /// Takes a lock.
+    Lock(Word),
+    /// Gives it back.
+    Unlock(Word),
+}
+
+/// An episode of each thread, and where its words lie.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub steps: Vec<Vec<Step>>,
+    /// The line of each word.
+    pub line_of: Vec<Line>,
+    /// Who owns each line at first, by rank.
+    pub owners: Vec<u32>,
+}
+
+impl Program {
+    pub(super) fn new(threads: usize) -> Self {
+        Self { steps: vec![Vec::new(); threads], ..Self::default() }
+    }
+
+    pub(super) fn line(&self, word: Word) -> Line {
+        self.line_of[word as usize]
+    }
+
+    /// The number of threads.
+    pub(super) fn threads(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// A word on a line of its own.
+    pub(super) fn flag(&mut self, owner: usize) -> Word {
+        self.owners.push(owner as u32);
+        self.word_on(self.owners.len() as Line - 1)
+    }
+
+    /// A word each, on lines of their own.
+    pub(super) fn flags(&mut self, owners: impl IntoIterator<Item = usize>) -> Rc<[Word]> {
+        owners.into_iter().map(|owner| self.flag(owner)).collect()
+    }
+
+    /// A word for each of `n`, all on one line.
+    pub(super) fn packed(&mut self, n: usize) -> Rc<[Word]> {
+        self.owners.push(0);
+        let line = self.owners.len() as Line - 1;
+        (0..n).map(|_| self.word_on(line)).collect()
+    }
+
+    fn word_on(&mut self, line: Line) -> Word {
+        self.line_of.push(line);
+        self.line_of.len() as Word - 1
+    }
+
+    pub(super) fn then(&mut self, thread: usize, step: Step) {
+        self.steps[thread].push(step);
+    }
+
+    pub(super) fn store(&mut self, thread: usize, word: Word) {
+        self.then(thread, Step::Store(word));
+    }
+
+    /// Waits for one word.
+    pub(super) fn wait(&mut self, thread: usize, word: Word) {
+        self.wait_all(thread, [word].into());
+    }
+
+    /// Waits for all of some words, in order.
+    pub(super) fn wait_all(&mut self, thread: usize, words: Rc<[Word]>) {
+        let count = words.len();
+        if count > 0 {
+            self.then(thread, Step::Wait(Ring { words, from: 0, count }));
+        }
+    }
+
+    /// Waits for all words of a ring but one's own, beginning with the one behind it: so nobody reads the same line
+    /// at the same time.
+    pub(super) fn wait_others(&mut self, thread: usize, words: &Rc<[Word]>, own: usize) {
+        if words.len() > 1 {
+            let ring = Ring { words: words.clone(), from: own + 1, count: words.len() - 1 };
+            self.then(thread, Step::Wait(ring));
+        }
+    }
+}

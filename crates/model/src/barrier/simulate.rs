@@ -1,0 +1,252 @@
+//! An event simulation of cache lines.
+//!
+//! A line has an owner, which wrote it last, and copies, which the next write takes away. Whoever asks for a line is
+//! served in the order of asking:
+//! - a *read* without a copy starts when the line is free, arrives a message later, and keeps the line, and the
+//!   reader, busy for an extra line's gap: readers of one line, and lines of one reader, follow each other at that gap;
+//! - a *write* by a CPU that holds a copy takes effect at once, as taking the copies away is in the readers' message
+//!   time; a CPU's writes of several such lines follow each other at the gap;
+//! - a write by a CPU that holds no copy brings the line over, which keeps it busy for the whole transfer.
+//!
+//! CPUs that wait for a word hold a copy and ask again when it is taken away.
+
+use std::collections::BTreeMap;
+
+use super::Machine;
+use super::program::{Line, Program, Step, Word};
+
+/// What a simulation found.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Outcome {
+    /// When each thread had finished its last episode, in ns.
+    pub finished: Vec<f64>,
+    /// Events served.
+    pub events: u64,
+}
+
+/// Runs a program some episodes long, all threads starting at 0. `team` holds the CPU index of each rank.
+pub(super) fn run(machine: &Machine, team: &[usize], program: &Program, episodes: u32) -> Outcome {
+    let mut simulation = Simulation::new(machine, team, program, episodes);
+    while let Some((at, threads)) = simulation.events.pop_first() {
+        for thread in threads {
+            simulation.served += 1;
+            simulation.serve(thread as usize, f64::from_bits(at));
+        }
+    }
+    let waiting = simulation.threads.iter().filter(|thread| thread.episode <= episodes).count();
+    assert_eq!(waiting, 0, "threads wait for words that nobody writes");
+    Outcome {
+        finished: simulation.threads.iter().map(|thread| thread.issue).collect(),
+        events: simulation.served,
+    }
+}
+
+struct Thread {
+    /// Counts from 1.
+    episode: u32,
+    step: usize,
+    /// How many words of a wait have been seen.
+    seen: usize,
+    /// When it may ask for the next line.
+    issue: f64,
+    /// When the last of the words seen arrived.
+    arrived: f64,
+    /// When its next write to a line that others hold may take effect.
+    write: f64,
+    /// Whether its arrival was the last of the episode.
+    last: bool,
+}
+
+struct LineState {
+    owner: u32,
+    /// Who read it last, its owner where nobody has since the last write.
+    reader: u32,
+    /// When who asks next is served.
+    free: f64,
+    waiting: Vec<u32>,
+}
+
+struct Simulation<'a> {
+    machine: &'a Machine,
+    team: &'a [usize],
+    program: &'a Program,
+    episodes: u32,
+    /// Who goes on at each time to come, in the order of asking. Times are positive, so that their bits are in order.
+    events: BTreeMap<u64, Vec<u32>>,
+    served: u64,
+    threads: Vec<Thread>,
+    lines: Vec<LineState>,
+    values: Vec<u64>,
+    copies: Copies,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(machine: &'a Machine, team: &'a [usize], program: &'a Program, episodes: u32) -> Self {
+        let thread =
+            || Thread { episode: 1, step: 0, seen: 0, issue: 0.0, arrived: 0.0, write: 0.0, last: false };
+        let line = |&owner: &u32| LineState { owner, reader: owner, free: 0.0, waiting: Vec::new() };
+        let mut simulation = Self {
+            machine,
+            team,
+            program,
+            episodes,
+            events: BTreeMap::new(),
+            served: 0,
+            threads: team.iter().map(|_| thread()).collect(),
+            lines: program.owners.iter().map(line).collect(),
+            values: vec![0; program.line_of.len()],
+            copies: Copies::everywhere(program.owners.len(), team.len()),
+        };
+        (0..team.len()).for_each(|thread| simulation.note(thread, 0.0));
+        simulation
+    }
+
+    fn note(&mut self, thread: usize, at: f64) {
+        self.events.entry(at.to_bits()).or_default().push(thread as u32);
+    }
+
+    fn serve(&mut self, thread: usize, now: f64) {
+        let program = self.program;
+        let episode = u64::from(self.threads[thread].episode);
+        match &program.steps[thread][self.threads[thread].step] {
+            &Step::Store(word) => self.store(thread, now, word, episode),
+            Step::Wait(ring) => self.wait(thread, now, ring.from, ring.count, &ring.words, episode),
+            &Step::Arrive { counter, of } => {
+                let done = self.own(program.line(counter), thread, now, self.machine.local.ns);
+                self.values[counter as usize] += 1;
+                self.threads[thread].last = self.values[counter as usize] == episode * u64::from(of);
+                self.next(thread, done);
+            }
+            &Step::StoreIfLast(word) if self.threads[thread].last => self.store(thread, now, word, episode),
+            Step::StoreIfLast(_) => self.next(thread, now),
+            &Step::Lock(word) => self.lock(thread, now, word),
+            &Step::Unlock(word) => self.store(thread, now, word, 0),
+        }
+    }
+
+    /// Goes on to the next step, or to the next episode's first.
+    fn next(&mut self, thread: usize, at: f64) {
+        let steps = self.program.steps[thread].len();
+        let state = &mut self.threads[thread];
+        (state.step, state.seen, state.issue, state.arrived) = (state.step + 1, 0, at, at);
+        if state.step == steps {
+            (state.step, state.episode) = (0, state.episode + 1);
+        }
+        if state.episode <= self.episodes {
+            self.note(thread, at);
+        }
+    }
+
+    fn store(&mut self, thread: usize, now: f64, word: Word, value: u64) {
+        let done = self.own(self.program.line(word), thread, now, 0.0);
+        self.values[word as usize] = value;
+        self.next(thread, done);
+    }
+
+    /// Waits for words, in order, that hold the episode's number or a later one.
+    fn wait(&mut self, thread: usize, now: f64, from: usize, count: usize, words: &[Word], episode: u64) {
+        while self.threads[thread].seen < count {
+            let word = words[(from + self.threads[thread].seen) % words.len()];
+            let line = self.program.line(word);
+            let fetched = self.fetch(line, thread, now);
+            if self.values[word as usize] < episode {
+                self.lines[line as usize].waiting.push(thread as u32);
+                return;
+            }
+            self.threads[thread].seen += 1;
+            if fetched && self.threads[thread].seen < count {
+                return self.note(thread, self.threads[thread].issue);
+            }
+        }
+        self.next(thread, now.max(self.threads[thread].arrived));
+    }
+
+    /// Takes a lock that is free, or watches it with loads; who loses a race for it does not take the line.
+    fn lock(&mut self, thread: usize, now: f64, word: Word) {
+        let line = self.program.line(word);
+        if self.values[word as usize] == 0 {
+            let done = self.own(line, thread, now, self.machine.local.ns);
+            self.values[word as usize] = 1;
+            return self.next(thread, done);
+        }
+        self.fetch(line, thread, now);
+        self.lines[line as usize].waiting.push(thread as u32);
+    }
+
+    /// Reads a line; returns whether it had to be fetched.
+    fn fetch(&mut self, line: Line, thread: usize, now: f64) -> bool {
+        if self.copies.holds(line, thread) {
+            return false;
+        }
+        let state = &mut self.lines[line as usize];
+        let (from, to) = (self.team[state.owner as usize], self.team[thread]);
+        let start = now.max(state.free);
+        let message = self.machine.message_ns(from, to);
+        let next = start + self.machine.gap_ns(message);
+        (state.free, state.reader) = (next, thread as u32);
+        let reader = &mut self.threads[thread];
+        reader.issue = next;
+        reader.arrived = reader.arrived.max(start + message);
+        self.copies.add(line, thread);
+        true
+    }
+
+    /// Makes a thread the only one to hold a line and wakes those that wait for it; returns when it does. A line that
+    /// was held already takes `held_ns`.
+    fn own(&mut self, line: Line, thread: usize, now: f64, held_ns: f64) -> f64 {
+        let state = &mut self.lines[line as usize];
+        let cpu = self.team[thread];
+        let start = now.max(state.free);
+        let done = if !self.copies.holds(line, thread) {
+            start + self.machine.transfer_ns(self.team[state.owner as usize], cpu)
+        } else if state.reader == thread as u32 {
+            start + held_ns
+        } else {
+            let writer = &mut self.threads[thread];
+            let start = start.max(writer.write);
+            let message = self.machine.message_ns(cpu, self.team[state.reader as usize]);
+            writer.write = start + self.machine.gap_ns(message);
+            start + held_ns
+        };
+        (state.owner, state.reader, state.free) = (thread as u32, thread as u32, done);
+        self.copies.keep_only(line, thread);
+        for waiting in std::mem::take(&mut state.waiting) {
+            let issue = self.threads[waiting as usize].issue;
+            self.note(waiting as usize, done.max(issue));
+        }
+        done
+    }
+}
+
+/// Who holds a copy of which line.
+struct Copies {
+    words_per_line: usize,
+    bits: Vec<u64>,
+}
+
+impl Copies {
+    fn everywhere(lines: usize, threads: usize) -> Self {
+        let words_per_line = threads.div_ceil(64);
+        Self { words_per_line, bits: vec![u64::MAX; lines * words_per_line] }
+    }
+
+    fn at(&self, line: Line, thread: usize) -> (usize, u64) {
+        (line as usize * self.words_per_line + thread / 64, 1 << (thread % 64))
+    }
+
+    fn holds(&self, line: Line, thread: usize) -> bool {
+        let (at, bit) = self.at(line, thread);
+        self.bits[at] & bit != 0
+    }
+
+    fn add(&mut self, line: Line, thread: usize) {
+        let (at, bit) = self.at(line, thread);
+        self.bits[at] |= bit;
+    }
+
+    fn keep_only(&mut self, line: Line, thread: usize) {
+        let first = line as usize * self.words_per_line;
+        self.bits[first..first + self.words_per_line].fill(0);
+        self.add(line, thread);
+    }
+}

@@ -1,0 +1,325 @@
+//! What holds of any machine, and what the papers and published matrices tell.
+
+use coho_profile::{
+    BarrierTime, Coherence, Estimate, Home, Pair, PairMethod, Profile, Single, Sync, published,
+};
+use proptest::prelude::*;
+
+use super::program::Program;
+use super::*;
+use crate::Matrix;
+
+fn tiers<const N: usize>(tiers: [(usize, f64); N]) -> Machine {
+    Machine::hierarchical(&tiers.map(|(cpus, ns)| Tier { cpus, ns })).unwrap()
+}
+
+fn ns(predictions: &[Prediction], algorithm: Algorithm) -> f64 {
+    predictions.iter().find(|prediction| prediction.algorithm == algorithm).unwrap().ns
+}
+
+fn assert_near(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-9 * expected, "{found} instead of {expected}");
+}
+
+#[test]
+fn two_threads_take_a_message() {
+    let predictions = predict(&tiers([(2, 61.7)]), 2, Mapping::Sequential).unwrap();
+    assert_near(ns(&predictions, Algorithm::Fbs), 61.7);
+    assert_near(predictions[0].times_limit, 1.0);
+    let predictions = predict_fork_join(&tiers([(2, 61.7)]), 2, Mapping::Sequential).unwrap();
+    assert_near(ns(&predictions, Algorithm::Fbs), 2.0 * 61.7);
+    assert_near(predictions[0].times_limit, 1.0);
+}
+
+/// All CPUs alike: the times that follow by hand.
+#[test]
+fn closed_forms() {
+    let predictions = predict(&tiers([(64, 100.0)]), 64, Mapping::Sequential).unwrap();
+    assert_near(ns(&predictions, Algorithm::Fbs), 100.0 + 62.0 * 3.0);
+    assert_near(ns(&predictions, Algorithm::Dissemination), 600.0);
+    // Two exchanges of eight.
+    assert_near(ns(&predictions, Algorithm::Grid), 2.0 * (100.0 + 6.0 * 3.0));
+    // Six rounds up and down, of which every winner's releases follow each other at the gap.
+    let tournament = ns(&predictions, Algorithm::Tournament);
+    assert!((1200.0..1200.0 + 6.0 * 5.0 * 3.0).contains(&tournament), "{tournament}");
+    // 64 transfers of the counter, the release, and 62 further readers of it.
+    let central = ns(&predictions, Algorithm::Central);
+    assert!((6300.0..6400.0 + 100.0 + 62.0 * 3.0 + 1.0).contains(&central), "{central}");
+}
+
+#[test]
+fn what_cannot_be_predicted_is_refused() {
+    let machine = tiers([(4, 50.0)]);
+    assert!(predict(&machine, 1, Mapping::Sequential).is_err());
+    assert!(predict(&machine, 5, Mapping::Sequential).unwrap_err().to_string().contains("4 CPUs"));
+    assert!(Machine::hierarchical(&[]).is_err());
+    assert!(Machine::hierarchical(&[Tier { cpus: 4, ns: 1.0 }, Tier { cpus: 6, ns: 2.0 }]).is_err());
+    assert!(Machine::hierarchical(&[Tier { cpus: 2, ns: f64::NAN }]).is_err());
+    assert!(Machine::from_profile(&Profile::default()).is_err());
+    assert!(fit(&Published { separate_8_ns: 0.0, ..SR11000 }).is_err());
+}
+
+/// A matrix of distances between points, which no detour shortens.
+fn metric() -> impl Strategy<Value = Matrix> {
+    prop::collection::vec((0.0..100.0f64, 0.0..100.0f64), 2..10).prop_map(|points| {
+        let way = |a: (f64, f64), b: (f64, f64)| 5.0 + (a.0 - b.0).hypot(a.1 - b.1);
+        let cells = points.iter().flat_map(|&a| points.iter().map(move |&b| way(a, b))).collect();
+        Matrix::new((0..points.len() as u32).collect(), cells).unwrap()
+    })
+}
+
+/// A matrix with short cuts.
+fn any_times() -> impl Strategy<Value = Matrix> {
+    (2usize..12).prop_flat_map(|n| {
+        prop::collection::vec(1.0..100.0f64, n * n)
+            .prop_map(move |ns| Matrix::new((0..n as u32).collect(), ns).unwrap())
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_beats_the_limit(matrix in prop_oneof![metric(), any_times()], gap in 0.0..40.0f64, share in 0.0..1.0f64) {
+        let mut machine = Machine::from_matrix(&matrix).unwrap();
+        machine.extra_line = ExtraLine { ns: gap, of_latency: share, source: Source::Assumed("drawn".into()) };
+        let n = machine.len();
+        for mapping in Mapping::ALL {
+            let root = eccentricity(&machine, &mapping.order(&machine), 0);
+            for prediction in predict(&machine, n, mapping).unwrap() {
+                prop_assert!(prediction.times_limit > 1.0 - 1e-9, "{prediction:?}");
+                let rooted = prediction.algorithm.has_fixed_root();
+                prop_assert!(!rooted || prediction.ns > 2.0 * root * (1.0 - 1e-9), "{prediction:?}");
+            }
+            for prediction in predict_fork_join(&machine, n, mapping).unwrap() {
+                prop_assert!(prediction.times_limit > 1.0 - 1e-9, "{prediction:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_is_the_diameter_of_the_shortest_paths(matrix in any_times()) {
+        let machine = Machine::from_matrix(&matrix).unwrap();
+        let n = machine.len();
+        let team: Vec<usize> = (0..n).collect();
+        let mut way: Vec<f64> = (0..n * n).map(|at| machine.one_way_ns(at / n, at % n)).collect();
+        for by in 0..n {
+            for at in 0..n * n {
+                way[at] = way[at].min(way[at / n * n + by] + way[by * n + at % n]);
+            }
+        }
+        let diameter = way.iter().copied().fold(0.0, f64::max);
+        prop_assert!((barrier_limit(&machine, &team) - diameter).abs() < 1e-9);
+        let furthest = way[..n].iter().copied().fold(0.0, f64::max);
+        prop_assert!((fork_join_limit(&machine, &team, 0) - 2.0 * furthest).abs() < 1e-9);
+    }
+}
+
+/// The rule's choice is near the best of what it chooses from.
+#[test]
+fn the_rule_agrees_with_the_simulation() {
+    let machines = [
+        tiers([(64, 100.0)]),
+        tiers([(2, 10.0), (16, 29.0), (128, 140.0)]),
+        tiers([(2, 8.0), (16, 25.0), (96, 110.0), (192, 200.0)]),
+        tiers([(16, 45.0), (32, 140.0)]),
+    ];
+    for machine in machines {
+        for (gap, threads) in [(1.0, 4), (3.0, 8), (3.0, 16), (3.0, 32), (8.0, 64), (50.0, 128)] {
+            if threads > machine.len() {
+                continue;
+            }
+            let mut machine = machine.clone();
+            machine.extra_line.ns = gap;
+            let team = &Mapping::Sequential.order(&machine)[..threads];
+            let predictions = predict(&machine, threads, Mapping::Sequential).unwrap();
+            let flat_or = [Algorithm::Fbs, Algorithm::Grid, Algorithm::Dissemination];
+            let best = flat_or
+                .map(|algorithm| ns(&predictions, algorithm))
+                .into_iter()
+                .fold(f64::INFINITY, f64::min);
+            let choice = choose(threads, &clusters(&machine, team), longest_message(&machine, team), gap);
+            let chosen = ns(
+                &predictions,
+                match choice {
+                    Choice::Flat => Algorithm::Fbs,
+                    Choice::Grid { .. } => Algorithm::Grid,
+                    Choice::Dissemination => Algorithm::Dissemination,
+                },
+            );
+            assert!(
+                chosen <= 1.2 * best,
+                "{threads} threads, {gap} ns a line: {choice:?} takes {chosen}, not {best}"
+            );
+        }
+    }
+}
+
+/// Paper 3: separate lines before one line before the lock variable, the more CPUs the more; sequential mapping before
+/// binary tree.
+#[test]
+fn the_papers_orders_hold_on_its_machine() {
+    let fit = fit(&SR11000).unwrap();
+    for figure in &fit.figures {
+        assert!(figure.residual().abs() < 0.2, "{figure:?}");
+    }
+    let time = |threads, mapping, algorithm| {
+        ns(&predict_fork_join(&fit.machine, threads, mapping).unwrap(), algorithm)
+    };
+    let mut before = 0.0;
+    for threads in [4, 8, 16] {
+        let [separate, one_line, lock] = [Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock]
+            .map(|algorithm| time(threads, Mapping::Sequential, algorithm));
+        assert!(separate < one_line && one_line < lock, "{threads}: {separate} {one_line} {lock}");
+        assert!(lock / separate > before);
+        before = lock / separate;
+    }
+    for threads in [2, 4, 8] {
+        let [sequential, tree] = Mapping::ALL.map(|mapping| time(threads, mapping, Algorithm::Fbs));
+        assert!(tree > 1.2 * sequential, "{threads}: {sequential} {tree}");
+    }
+}
+
+#[test]
+fn a_machine_is_found_again_from_its_figures() {
+    let known = fit(&SR11000).unwrap();
+    let figure = |at: usize| known.figures[at].predicted;
+    let again = fit(&Published {
+        separate_8_ns: figure(0),
+        separate_16_ns: figure(1),
+        lock_over_separate_16: figure(2),
+        one_line_over_separate_16: figure(3),
+        binary_tree_over_sequential_8: figure(4),
+        ..SR11000
+    })
+    .unwrap();
+    for figure in &again.figures {
+        assert!(figure.residual().abs() < 0.03, "{figure:?}");
+    }
+}
+
+fn pair(a: u32, b: u32, method: PairMethod, ns: f64) -> Pair {
+    Pair {
+        a,
+        b,
+        method,
+        home: Home::A,
+        ns: Estimate::exact(ns),
+        ownership_changes_per_op: None,
+        preempted_batches: 0,
+        claimed: None,
+    }
+}
+
+#[test]
+fn a_profile_gives_messages_transfers_and_their_extras() {
+    let pairs = |method, ns| (0..4).flat_map(move |b| (0..b).map(move |a| pair(a, b, method, ns)));
+    let single = Single {
+        cpu: 0,
+        name: "C0".into(),
+        locked_ns: Estimate::exact(6.0),
+        unlocked_ns: Estimate::exact(1.0),
+    };
+    let mut profile = Profile {
+        coherence: Some(Coherence {
+            cpus: (0..4).collect(),
+            pairs: pairs(PairMethod::Turn, 50.0).chain(pairs(PairMethod::Flags, 63.0)).collect(),
+            singles: vec![single],
+            ..Coherence::default()
+        }),
+        ..Profile::default()
+    };
+    let machine = Machine::from_profile(&profile).unwrap();
+    assert_eq!(
+        (machine.message_ns(0, 3), machine.transfer_ns(0, 3), machine.one_way_ns(0, 3)),
+        (63.0, 50.0, 50.0)
+    );
+    assert_eq!(machine.local.ns, 6.0);
+    assert!(matches!(machine.extra_line.source, Source::Assumed(_)));
+    let fbs = |threads, ns| BarrierTime {
+        algorithm: "fbs".into(),
+        layout: "separate-lines".into(),
+        threads,
+        mapping: "sequential".into(),
+        ns: Some(Estimate::exact(ns)),
+        times_limit: None,
+    };
+    let barriers = vec![fbs(2, 69.0), fbs(3, 68.0), fbs(4, 73.0)];
+    profile.sync = Some(Sync { barriers, ..Sync::default() });
+    let machine = Machine::from_profile(&profile).unwrap();
+    assert_near(machine.extra_line.ns, 5.0);
+    assert!(matches!(machine.extra_line.source, Source::Measured(_)));
+}
+
+/// Eight packages, of which the paper measured the first against the others.
+#[test]
+fn the_papers_xeon_is_completed_by_its_classes() {
+    let paper = published::read("kawabe-furuya/x7560").unwrap();
+    let machine = Machine::from_profile(&paper.machines[0].1).unwrap();
+    assert_eq!((machine.len(), machine.levels().len()), (128, 2));
+    assert!(machine.notes[0].contains("pairs have no time"), "{:?}", machine.notes);
+    // CPUs 8 p to 8 p + 7 and their siblings are package p.
+    assert_eq!((machine.message_ns(0, 64), machine.message_ns(9, 73)), (13.29, 13.29));
+    assert_eq!(machine.message_ns(24, 25), 40.92);
+    assert!((215.0..220.0).contains(&machine.message_ns(3 * 8, 2 * 8)), "one hop");
+    assert!((276.0..316.0).contains(&machine.message_ns(3 * 8, 5 * 8)), "two hops");
+    let predictions = predict(&machine, 64, Mapping::BinaryTree).unwrap();
+    assert_eq!(predictions[0].algorithm, Algorithm::Grid);
+}
+
+/// Diameter in ns and, where it was noted, the rooted algorithms' least time over it, as computed independently.
+#[test]
+fn limits_of_published_machines() {
+    let Some(reference) = std::env::var_os("COHO_REFERENCE") else {
+        eprintln!("skipped: COHO_REFERENCE is not set");
+        return;
+    };
+    let cases = [
+        ("AMD_EPYC_7773X", 140.0, 1.69),
+        ("AMD_EPYC_7R13_48-Core_Processor", 209.0, 1.87),
+        ("AWS_Graviton3", 57.0, 1.79),
+        ("AMD_Ryzen_Threadripper_1950X", 160.0, 1.94),
+    ];
+    for (name, diameter, rooted) in cases {
+        let file = std::path::Path::new(&reference).join(format!("matrices/nviennot_{name}.csv"));
+        let text =
+            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let machine = Machine::from_matrix(&Matrix::parse_csv(&text).unwrap()).unwrap();
+        let team: Vec<usize> = (0..machine.len()).collect();
+        let limit = barrier_limit(&machine, &team);
+        assert_eq!(limit.round(), diameter, "{name}: {limit}");
+        let centre = team.iter().map(|&cpu| eccentricity(&machine, &team, cpu)).fold(f64::INFINITY, f64::min);
+        assert!((2.0 * centre / limit - rooted).abs() < 0.006, "{name}: {}", 2.0 * centre / limit);
+    }
+}
+
+/// Events served by one episode of every algorithm.
+fn events(machine: &Machine) -> Vec<(Algorithm, u64)> {
+    let n = machine.len();
+    let team: Vec<usize> = (0..n).collect();
+    let groups: Vec<Vec<usize>> = team.chunks(n.isqrt()).map(<[usize]>::to_vec).collect();
+    let count = |program: Program| simulate::run(machine, &team, &program, 2).events / 2;
+    Algorithm::BARRIERS.map(|algorithm| (algorithm, count(algorithm.barrier(n, &groups)))).to_vec()
+}
+
+#[test]
+fn events_stay_countable() {
+    for (algorithm, events) in events(&tiers([(4, 10.0), (16, 40.0), (64, 90.0), (256, 200.0)])) {
+        assert!(events < 3 * 256 * 256, "{algorithm}: {events}");
+    }
+}
+
+/// The largest machine.
+#[test]
+#[ignore = "takes seconds in release mode"]
+fn four_thousand_cpus() {
+    let machine = tiers([(2, 10.0), (16, 30.0), (128, 90.0), (1024, 150.0), (4096, 400.0)]);
+    for (algorithm, events) in events(&machine) {
+        assert!(events < 3 * 4096 * 4096, "{algorithm}: {events}");
+    }
+    for mapping in Mapping::ALL {
+        let start = std::time::Instant::now();
+        let predictions = predict(&machine, 4096, mapping).unwrap();
+        eprintln!("4096 threads, {mapping}: {:.2?}", start.elapsed());
+        assert_eq!(predictions[0].algorithm, Algorithm::Grid);
+        assert!(predictions[0].times_limit < 3.0);
+    }
+}
