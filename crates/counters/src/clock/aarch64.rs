@@ -8,6 +8,11 @@ pub(super) fn source() -> Source {
     Source::Counter("CNTVCT_EL0")
 }
 
+/// The architecture demands it.
+pub(super) fn invariant() -> bool {
+    true
+}
+
 #[inline(always)]
 pub(super) fn counter() -> u64 {
     let now: u64;
@@ -21,7 +26,7 @@ macro_rules! chain {
     ($(#[$documentation:meta])* $name:ident, $step:literal) => {
         $(#[$documentation])*
         #[inline(never)]
-        pub(super) fn $name(blocks: u64) {
+        pub(crate) fn $name(blocks: u64) {
             // SAFETY: registers only.
             unsafe {
                 asm!(

@@ -13,8 +13,12 @@ mod arch;
 #[path = "x86_64.rs"]
 mod arch;
 mod effective;
+mod offset;
+mod step;
 
+pub(crate) use arch::additions;
 pub use effective::effective_ghz;
+pub use offset::Offset;
 
 /// Where the clock's readings come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +78,8 @@ impl Clock {
         self.source
     }
 
-    /// The smallest step seen between two readings that differ, in ns.
+    /// The step in which the readings advance, in ns: the largest of which all differences of some thousand readings are
+    /// multiples, but for rounding.
     pub fn step_ns(&self) -> f64 {
         self.step_ns
     }
@@ -82,6 +87,12 @@ impl Clock {
     /// The counter's frequency in GHz; `None` where the operating system's clock is used.
     pub fn counter_ghz(&self) -> Option<f64> {
         matches!(self.source, Source::Counter(_)).then_some(1.0 / self.ns_per_tick)
+    }
+
+    /// Whether the counter runs at one rate whatever the CPU does: on x86 as CPUID says (leaf 0x80000007, EDX bit 8), on
+    /// AArch64 by architecture.
+    pub fn invariant() -> bool {
+        arch::invariant()
     }
 
     fn calibrate() -> Self {
@@ -96,7 +107,7 @@ impl Clock {
             let (ticks_after, ns_after) = clock.both();
             clock.ns_per_tick = (ns_after - ns_before) as f64 / (ticks_after - ticks_before).max(1) as f64;
         }
-        clock.step_ns = clock.ns(clock.smallest_step());
+        clock.step_ns = step::measure(|| clock.now()) * clock.ns_per_tick;
         clock
     }
 
@@ -112,18 +123,6 @@ impl Clock {
             .min()
             .map(|(_, ticks, ns)| (ticks, ns))
             .expect("32 tries")
-    }
-
-    fn smallest_step(&self) -> Ticks {
-        let mut readings: Vec<_> = (0..4096).map(|_| self.now()).collect();
-        readings.dedup();
-        // The gap between two readings is a multiple of the step plus what reading costs; the differences of gaps
-        // show the step itself where reading takes longer.
-        let mut gaps: Vec<_> = readings.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        gaps.sort_unstable();
-        gaps.dedup();
-        let smallest = gaps.first().copied().unwrap_or(0);
-        gaps.windows(2).map(|pair| pair[1] - pair[0]).min().map_or(smallest, |between| between.min(smallest))
     }
 }
 

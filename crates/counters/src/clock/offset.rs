@@ -1,0 +1,274 @@
+//! How far the clocks of two CPUs are apart, by messages between them.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::{Clock, Ticks};
+
+/// Rounds of an exchange; the quickest message each way decides.
+const ROUNDS: usize = 4096;
+/// After this time fewer rounds will do.
+const LONG: Duration = Duration::from_millis(100);
+/// The fewest.
+const FEW_ROUNDS: usize = 64;
+/// A CPU that does not answer for this long will not.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// One CPU's clock less another's.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Offset {
+    /// The difference, in ns.
+    pub ns: f64,
+    /// How far the difference may be off, in ns: half of what the quickest messages there and back took together.
+    pub uncertainty_ns: f64,
+}
+
+impl Clock {
+    /// The clock of CPU `b` less that of CPU `a`, from messages between two threads of their own, which are pinned
+    /// there. Takes some ms, up to 2 s where the CPUs are busy.
+    ///
+    /// A message takes time, so the clock that sends it is behind the clock that receives it: every message one way
+    /// bounds the difference from above, every message the other way from below.
+    ///
+    /// # Errors
+    /// Why there is no figure: a CPU cannot be used, one of them did not answer, or the difference changed meanwhile.
+    ///
+    /// ```
+    /// let clock = coho_counters::clock::Clock::get();
+    /// match clock.offset(0, 1) {
+    ///     Ok(offset) => println!("CPU 1 is {:.0} ns ahead, within {:.0} ns", offset.ns, offset.uncertainty_ns),
+    ///     Err(why) => println!("not available: {why}"),
+    /// }
+    /// ```
+    pub fn offset(&self, a: u32, b: u32) -> Result<Offset, String> {
+        if a == b {
+            return Ok(Offset::default());
+        }
+        let (low, high) = difference(&exchange((a, || self.now()), (b, || self.now()))?)?;
+        // Halves first: the counters' difference may be anything.
+        let middle = low as f64 / 2.0 + high as f64 / 2.0;
+        Ok(Offset {
+            ns: middle * self.ns_per_tick,
+            uncertainty_ns: (high as f64 / 2.0 - low as f64 / 2.0) * self.ns_per_tick,
+        })
+    }
+
+    /// The clock of each CPU less that of the first, in the order of `cpus`; for the first itself 0.
+    ///
+    /// # Errors
+    /// As [`offset`](Self::offset), for the first pair that fails.
+    ///
+    /// ```
+    /// let clock = coho_counters::clock::Clock::get();
+    /// assert_eq!(clock.offsets(&[])?, []);
+    /// assert_eq!(clock.offsets(&[0])?[0].ns, 0.0);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn offsets(&self, cpus: &[u32]) -> Result<Vec<Offset>, String> {
+        cpus.iter().map(|&cpu| self.offset(cpus[0], cpu)).collect()
+    }
+}
+
+/// Times at which messages were sent by `a` and answered by `b`; `a` has one more, for the last answer.
+#[derive(Debug)]
+struct Stamps {
+    a: Vec<Ticks>,
+    b: Vec<Ticks>,
+}
+
+/// The bounds of `b`'s clock less `a`'s, in ticks.
+fn difference(stamps: &Stamps) -> Result<(i64, i64), String> {
+    let less = |b: &Ticks, a: &Ticks| b.wrapping_sub(*a).cast_signed();
+    let there = stamps.b.iter().zip(&stamps.a).map(|(b, a)| less(b, a)).min();
+    let back = stamps.b.iter().zip(&stamps.a[1..]).map(|(b, a)| less(b, a)).max();
+    match (back, there) {
+        (Some(low), Some(high)) if low <= high => Ok((low, high)),
+        (Some(_), Some(_)) => {
+            Err("the difference of the clocks changed during the exchange: one of them is no steady clock"
+                .into())
+        }
+        _ => Err("no message was exchanged".into()),
+    }
+}
+
+/// Number of the message that is due: even ones are `a`'s.
+#[repr(align(128))]
+struct Turn(AtomicU64);
+
+/// `a` wants no further answer.
+const END: u64 = u64::MAX;
+/// One side cannot go on.
+const BROKEN: u64 = u64::MAX - 1;
+
+impl Turn {
+    /// Waits for message `due`; `false` at the end.
+    fn wait(&self, due: u64, cpu: u32) -> Result<bool, String> {
+        let mut since = None;
+        loop {
+            for _ in 0..1 << 12 {
+                match self.0.load(Ordering::Acquire) {
+                    turn if turn == due => return Ok(true),
+                    END => return Ok(false),
+                    BROKEN => return Err("the other CPU gave up".into()),
+                    _ => std::hint::spin_loop(),
+                }
+            }
+            if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                self.0.store(BROKEN, Ordering::Release);
+                return Err(format!(
+                    "CPU {cpu} heard nothing from the other for {} s; it may be busy with other work",
+                    PATIENCE.as_secs()
+                ));
+            }
+        }
+    }
+
+    fn pass(&self, turn: u64) {
+        self.0.store(turn, Ordering::Release);
+    }
+}
+
+/// Sends messages to and fro between two CPUs, each stamped with what `now` reads there.
+fn exchange(
+    (cpu_a, now_a): (u32, impl Fn() -> Ticks + Send),
+    (cpu_b, now_b): (u32, impl Fn() -> Ticks + Send),
+) -> Result<Stamps, String> {
+    let turn = &Turn(AtomicU64::new(0));
+    let (a, b) = std::thread::scope(|scope| {
+        let a = scope.spawn(move || lead(turn, cpu_a, now_a));
+        let b = scope.spawn(move || answer(turn, cpu_b, now_b));
+        (a.join().expect("nothing panics"), b.join().expect("nothing panics"))
+    });
+    match (a, b) {
+        (Ok(a), Ok(b)) => Ok(Stamps { a, b }),
+        // Of two reasons, the other one's "gave up" is none.
+        (Err(why), Err(other)) if why.contains("gave up") => Err(other),
+        (Err(why), _) | (_, Err(why)) => Err(why),
+    }
+}
+
+fn lead(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, String> {
+    pin(cpu).inspect_err(|_| turn.pass(BROKEN))?;
+    let mut stamps = Vec::with_capacity(ROUNDS + 1);
+    let mut begun = None;
+    for round in 0..=ROUNDS {
+        turn.wait(2 * round as u64, cpu)?;
+        stamps.push(now());
+        let late = begun.get_or_insert_with(Instant::now).elapsed() > LONG && round >= FEW_ROUNDS;
+        if late || round == ROUNDS {
+            break;
+        }
+        turn.pass(2 * round as u64 + 1);
+    }
+    turn.pass(END);
+    Ok(stamps)
+}
+
+fn answer(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, String> {
+    pin(cpu).inspect_err(|_| turn.pass(BROKEN))?;
+    let mut stamps = Vec::with_capacity(ROUNDS);
+    while turn.wait(2 * stamps.len() as u64 + 1, cpu)? {
+        stamps.push(now());
+        turn.pass(2 * stamps.len() as u64);
+    }
+    Ok(stamps)
+}
+
+/// Pins the calling thread and makes sure that it is there.
+fn pin(cpu: u32) -> Result<(), String> {
+    // As many CPUs as Linux can be built for, and more.
+    const MOST: u32 = 1 << 16;
+    if cpu >= MOST {
+        return Err(format!("CPU {cpu} does not exist"));
+    }
+    let mut mask = vec![0u64; cpu as usize / 64 + 1];
+    mask[cpu as usize / 64] = 1 << (cpu % 64);
+    // SAFETY: the kernel reads exactly the given number of bytes.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len() * 8, mask.as_ptr()) };
+    if result != 0 {
+        return Err(format!("CPU {cpu} cannot be used: {}", io::Error::last_os_error()));
+    }
+    // SAFETY: no arguments.
+    match u32::try_from(unsafe { libc::sched_getcpu() }) {
+        Ok(now) if now != cpu => Err(format!("a thread pinned to CPU {cpu} runs on CPU {now}")),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two CPUs that this process may use.
+    fn two_cpus() -> Option<(u32, u32)> {
+        let mut usable = (0..64).filter(|&cpu| std::thread::spawn(move || pin(cpu).is_ok()).join().unwrap());
+        let two = usable.next().zip(usable.next());
+        if two.is_none() {
+            eprintln!("skipped: fewer than two CPUs");
+        }
+        two
+    }
+
+    fn bounds(low: i64, high: i64) -> impl Fn(i64) -> bool {
+        move |truth| (low..=high).contains(&truth)
+    }
+
+    #[test]
+    fn the_quickest_messages_bound_the_difference() {
+        // b is 1000 ahead; messages take 50 to 70 there and 40 to 90 back.
+        let stamps = Stamps { a: vec![0, 140, 260], b: vec![1050, 1210] };
+        let (low, high) = difference(&stamps).unwrap();
+        assert_eq!((low, high), (950, 1050));
+        assert!(bounds(low, high)(1000));
+        assert!(difference(&Stamps { a: vec![0], b: vec![] }).is_err());
+    }
+
+    #[test]
+    fn a_clock_that_jumps_is_no_clock() {
+        let stamps = Stamps { a: vec![0, 100, 200], b: vec![1050, 50] };
+        assert!(difference(&stamps).unwrap_err().contains("changed during the exchange"));
+    }
+
+    #[test]
+    fn counters_that_start_anywhere_are_compared() {
+        let (low, high) = difference(&Stamps { a: vec![u64::MAX - 10, 90], b: vec![39] }).unwrap();
+        assert_eq!((low, high), (-51, 50));
+    }
+
+    #[test]
+    fn a_shifted_clock_is_found() {
+        let Some((a, b)) = two_cpus() else { return };
+        let clock = Clock::get();
+        let now = || clock.now();
+        for shift in [-5_000_000_i64, 0, 300_000_000] {
+            let shifted = || clock.now().wrapping_add_signed(shift);
+            let plain = difference(&exchange((a, now), (b, now)).unwrap()).unwrap();
+            let moved = difference(&exchange((a, now), (b, shifted)).unwrap()).unwrap();
+            // Both pairs of bounds hold the truth, which differs by the shift: they overlap.
+            let moved = (moved.0 - shift, moved.1 - shift);
+            assert!(plain.0.max(moved.0) <= plain.1.min(moved.1), "{plain:?} and {moved:?}");
+        }
+    }
+
+    #[test]
+    fn an_offset_is_the_opposite_from_the_other_side() {
+        let Some((a, b)) = two_cpus() else { return };
+        let clock = Clock::get();
+        let (there, back) = (clock.offset(a, b).unwrap(), clock.offset(b, a).unwrap());
+        eprintln!("{there:?} {back:?}");
+        assert!((there.ns + back.ns).abs() <= there.uncertainty_ns + back.uncertainty_ns);
+        assert!(there.uncertainty_ns > 0.0);
+        assert_eq!(clock.offset(a, a).unwrap(), Offset::default());
+        let all = clock.offsets(&[a, b]).unwrap();
+        assert!((all[1].ns - there.ns).abs() <= all[1].uncertainty_ns + there.uncertainty_ns);
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_named() {
+        for cpu in [60_000, u32::MAX] {
+            let why = Clock::get().offset(0, cpu).unwrap_err();
+            assert!(why.contains(&format!("CPU {cpu}")), "{why}");
+        }
+    }
+}
