@@ -8,6 +8,7 @@ pub mod ffi;
 mod perf;
 mod price;
 mod rdpmc;
+pub mod selftest;
 pub mod tables;
 
 pub use error::{Error, Lost};
