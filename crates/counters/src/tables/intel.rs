@@ -9,8 +9,7 @@ use crate::Column::{
 /// hypervisor can hide an extension but not lend one.
 pub(super) fn microarchitectures(identity: &Identity) -> Vec<&'static Microarchitecture> {
     let claimed = claimed(identity);
-    let betrayed =
-        (identity.amx && !claimed.is_some_and(|claimed| has_amx(claimed))).then_some(&SAPPHIRE_RAPIDS);
+    let betrayed = (identity.amx && !claimed.is_some_and(has_amx)).then_some(&SAPPHIRE_RAPIDS);
     betrayed.into_iter().chain(claimed).collect()
 }
 
