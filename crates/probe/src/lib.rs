@@ -15,6 +15,7 @@ mod progress;
 pub mod statistics;
 pub mod step;
 pub mod stop;
+mod timer;
 mod tries;
 pub mod workers;
 

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use super::{Options, machine};
+use crate::timer;
 
 /// A closure behind plain pointers: the marks call it by one instruction.
 #[derive(Clone, Copy)]
@@ -45,7 +46,8 @@ pub(super) fn main(parent: libc::pid_t, options: &Options, work: Work, empty: Wo
             libc::sigdelset(&mut blocked, signal);
         }
         libc::sigprocmask(libc::SIG_SETMASK, &blocked, std::ptr::null_mut());
-        if !die_after(options.limit) {
+        // A call that never returns needs no watcher.
+        if timer::die_after(options.limit).is_err() {
             libc::_exit(NO_TIMER | errno());
         }
         if libc::ptrace(libc::PTRACE_TRACEME, 0, std::ptr::null_mut::<c_void>(), 0) != 0 {
@@ -58,23 +60,6 @@ pub(super) fn main(parent: libc::pid_t, options: &Options, work: Work, empty: Wo
         machine::marked(empty.run, empty.data);
         machine::marked(work.run, work.data);
         libc::_exit(0)
-    }
-}
-
-/// A timer of the child's own that kills it: a call that never returns needs no watcher.
-fn die_after(limit: std::time::Duration) -> bool {
-    // SAFETY: zeroed values of these types are valid, and the pointers live through the calls.
-    unsafe {
-        let mut event: libc::sigevent = std::mem::zeroed();
-        event.sigev_notify = libc::SIGEV_SIGNAL;
-        event.sigev_signo = libc::SIGKILL;
-        let mut timer: libc::timer_t = std::mem::zeroed();
-        let mut when: libc::itimerspec = std::mem::zeroed();
-        when.it_value.tv_sec = libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX);
-        // A zero time would disarm it.
-        when.it_value.tv_nsec = libc::c_long::from(limit.subsec_nanos().max(1) as i32);
-        libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer) == 0
-            && libc::timer_settime(timer, 0, &when, std::ptr::null_mut()) == 0
     }
 }
 

@@ -1,0 +1,191 @@
+//! Compiling the functions over MPI and starting the ranks, within bounds.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::{RankCommand, STOP, library};
+use crate::stop;
+
+/// Time that compiling may take.
+const COMPILING: Duration = Duration::from_secs(60);
+/// Time that ranks have to end by themselves once they are asked to.
+const ENDING: Duration = Duration::from_secs(10);
+/// Between two looks at a process.
+const LOOK: Duration = Duration::from_millis(20);
+/// What is read of the messages of a process that failed, in bytes from their end.
+const TOLD: u64 = 2000;
+/// File of a private folder that takes what processes print.
+const LOG: &str = "log";
+
+/// What keeps the ranks on this machine and lets two of them run on whatever it has: for MPICH and its kin, UCX,
+/// libfabric and Open MPI 4 and 5. A variable that is set already is left alone.
+const ENVIRONMENT: [(&str, &str); 12] = [
+    ("HYDRA_IFACE", "lo"),
+    ("HYDRA_LAUNCHER", "fork"),
+    ("UCX_TLS", "posix,self"),
+    ("FI_TCP_IFACE", "lo"),
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("OMPI_MCA_oob_tcp_if_include", "lo"),
+    ("OMPI_MCA_btl_tcp_if_include", "lo"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+    ("PRTE_MCA_hwloc_default_binding_policy", "none"),
+];
+
+/// The machine's MPI: its compiler and its launcher.
+#[derive(Debug)]
+pub(super) struct Tools {
+    mpicc: PathBuf,
+    mpiexec: PathBuf,
+}
+
+impl Tools {
+    /// Looks for them in the path.
+    pub(super) fn find(path: &OsStr) -> Result<Self, String> {
+        let find = |name: &str| {
+            let mut places = std::env::split_paths(path).map(|folder| folder.join(name));
+            places
+                .find(|place| place.is_file())
+                .ok_or_else(|| format!("no {name} (Debian: mpich libmpich-dev)"))
+        };
+        Ok(Self { mpicc: find("mpicc")?, mpiexec: find("mpiexec")? })
+    }
+
+    /// Compiles the functions into the folder.
+    pub(super) fn compile(&self, folder: &Path) -> Result<(), String> {
+        let source = folder.join("shim.c");
+        fs::write(&source, library::SOURCE).map_err(|error| format!("{}: {error}", source.display()))?;
+        let mut command = Command::new(&self.mpicc);
+        command.args(["-O2", "-shared", "-fPIC", "-o"]).arg(folder.join(library::FILE)).arg(&source);
+        bounded("mpicc", command, folder, Instant::now() + COMPILING)
+    }
+
+    /// Runs two ranks to their end.
+    pub(super) fn run(&self, rank: &RankCommand, folder: &Path, end: Instant) -> Result<(), String> {
+        let mut command = Command::new(&self.mpiexec);
+        for (name, value) in ENVIRONMENT {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
+        command.args(["-n", "2"]).arg(&rank.program).args(&rank.arguments).arg(folder);
+        bounded("mpiexec", command, folder, end)
+    }
+}
+
+/// Runs a command that must end in time. Once a stop is requested, the folder says so to those who look there.
+fn bounded(name: &str, mut command: Command, folder: &Path, mut end: Instant) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{name}: {error}");
+    let log = folder.join(LOG);
+    let mut log =
+        OpenOptions::new().create(true).truncate(true).read(true).write(true).open(log).map_err(failed)?;
+    let print = |log: &File| log.try_clone().map(Stdio::from).map_err(failed);
+    command.stdin(Stdio::null()).stdout(print(&log)?).stderr(print(&log)?).process_group(0);
+    let mut group = Group(command.spawn().map_err(failed)?);
+    let mut stopping = false;
+    let status = loop {
+        if let Some(status) = group.0.try_wait().map_err(failed)? {
+            break status;
+        }
+        if stop::requested() && !stopping {
+            stopping = true;
+            File::create(folder.join(STOP)).map_err(failed)?;
+            end = end.min(Instant::now() + ENDING);
+        }
+        if Instant::now() >= end {
+            return Err(format!("{name} did not end in time{}", told(&mut log)));
+        }
+        sleep(LOOK);
+    };
+    if status.success() { Ok(()) } else { Err(format!("{name} failed ({status}){}", told(&mut log))) }
+}
+
+/// The last of what was printed, on one line.
+fn told(log: &mut File) -> String {
+    let mut bytes = Vec::new();
+    let length = log.seek(SeekFrom::End(0)).unwrap_or(0);
+    let read =
+        log.seek(SeekFrom::Start(length.saturating_sub(TOLD))).and_then(|_| log.read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if read.is_err() || line.is_empty() { String::new() } else { format!(": {line}") }
+}
+
+/// A process and those that it started; none is left behind.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let group = -(self.0.id() as libc::pid_t);
+        for signal in [libc::SIGTERM, libc::SIGKILL] {
+            // A launcher ends its ranks when it is told to end; those it has put into sessions of their own end by
+            // their timers otherwise.
+            let start = Instant::now();
+            while matches!(self.0.try_wait(), Ok(None)) && start.elapsed() < Duration::from_secs(2) {
+                // SAFETY: no pointers; the leader has not been reaped, so the number is still the group's.
+                unsafe { libc::kill(group, signal) };
+                sleep(LOOK);
+            }
+        }
+        // Nothing more can be done about one that SIGKILL does not end at once.
+        let _ = self.0.try_wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn run(script: &str, limit: Duration) -> Result<(), String> {
+        let folder = tempfile::tempdir().unwrap();
+        bounded("sh", shell(script), folder.path(), Instant::now() + limit)
+    }
+
+    #[test]
+    fn names_what_is_missing() {
+        let none = Tools::find(OsStr::new("/nonexistent")).unwrap_err();
+        assert_eq!(none, "no mpicc (Debian: mpich libmpich-dev)");
+    }
+
+    #[test]
+    fn tells_why_a_command_failed() {
+        assert_eq!(run("echo noise", Duration::from_secs(60)), Ok(()));
+        let failed =
+            run("echo out; echo 'no  such\nthing' >&2; exit 7", Duration::from_secs(60)).unwrap_err();
+        assert!(failed.contains("exit status: 7") && failed.ends_with(": out no such thing"), "{failed}");
+        let long = run("yes | head -c 100000; exit 1", Duration::from_secs(60)).unwrap_err();
+        assert!(long.len() < 2 * TOLD as usize, "{}", long.len());
+    }
+
+    #[test]
+    fn ends_a_command_and_what_it_started() {
+        let start = Instant::now();
+        let marker = format!("600.{}", std::process::id());
+        let late = run(&format!("sleep {marker} & sleep {marker}"), Duration::from_millis(300)).unwrap_err();
+        assert!(late.starts_with("sh did not end in time"), "{late}");
+        assert!(start.elapsed() < Duration::from_secs(60));
+        let running = || {
+            let processes = fs::read_dir("/proc").unwrap().flatten();
+            let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+            lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(&marker))
+        };
+        while running() {
+            assert!(start.elapsed() < Duration::from_secs(60), "a process was left behind");
+            sleep(LOOK);
+        }
+    }
+}

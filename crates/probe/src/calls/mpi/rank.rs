@@ -1,0 +1,87 @@
+//! What runs in the ranks.
+
+use std::path::Path;
+use std::time::Duration;
+
+use coho_profile::Calls;
+use serde::{Deserialize, Serialize};
+
+use super::super::{Options, Set, survey};
+use super::library::{self, Library};
+use super::link::{Function, Link, PEER, serve};
+use super::{RESULT, STOP, TASK, read, write};
+use crate::{Error, pin, stop, timer};
+
+/// Time that ranks may live beyond what they were given: for starting and ending.
+pub(super) const BEYOND: Duration = Duration::from_secs(60);
+
+/// What the ranks are to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Task {
+    pub(super) measured_cpu: u32,
+    pub(super) peer_cpu: u32,
+    pub(super) pmu: bool,
+    pub(super) repeats: u32,
+    pub(super) damage_bytes: Vec<usize>,
+    pub(super) quick: bool,
+    pub(super) time_limit: Duration,
+    pub(super) seed: u64,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Outcome {
+    pub(super) calls: Calls,
+    /// The library's name and version.
+    pub(super) library: String,
+}
+
+/// What a program does that [`measure`](super::super::measure) has started as an MPI rank.
+///
+/// # Errors
+/// If it was not started so, or MPI fails; the launcher reports what is printed of it.
+pub fn rank_main(folder: &Path) -> Result<(), Error> {
+    let task: Task = read(&folder.join(TASK))?;
+    timer::die_after(task.time_limit + BEYOND).map_err(|error| Error::other(format!("no timer: {error}")))?;
+    stop::on_signals().map_err(|error| Error::other(format!("no signal handlers: {error}")))?;
+    let library = Library::start(&folder.join(library::FILE))?;
+    if library.ranks != 2 {
+        return Err(Error::other(format!(
+            "{} ranks were started instead of 2: mpicc and mpiexec may belong to different MPIs",
+            library.ranks
+        )));
+    }
+    if library.rank == PEER {
+        pin::to(task.peer_cpu)?;
+        return serve(&library);
+    }
+    let version = library.version.clone();
+    let link = Link::open(library)?;
+    let subjects = Function::ALL.map(|function| link.subject(function)).into();
+    let ask = || {
+        if !stop::requested() && folder.join(STOP).exists() {
+            // SAFETY: the handler takes it for a request to stop.
+            unsafe { libc::raise(libc::SIGTERM) };
+        }
+    };
+    let calls = survey::of(&task.options(), |_| (subjects, Vec::new()), &mut |_| ask())?;
+    write(&folder.join(RESULT), &Outcome { calls, library: version })?;
+    link.close()
+}
+
+impl Task {
+    fn options(&self) -> Options {
+        Options {
+            sets: vec![Set::Mpi],
+            extra: Vec::new(),
+            pmu: self.pmu,
+            repeats: self.repeats,
+            cpu: Some(self.measured_cpu),
+            damage_bytes: self.damage_bytes.clone(),
+            quick: self.quick,
+            time_limit: Some(self.time_limit),
+            seed: self.seed,
+            ..Options::default()
+        }
+    }
+}
