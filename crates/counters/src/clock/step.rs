@@ -77,7 +77,19 @@ mod tests {
         assert_eq!(from_gaps(vec![1, 2, 3]), 1.0);
     }
 
+    #[test]
+    fn no_readings_differ_by_less_than_the_step() {
+        let clock = crate::clock::Clock::get();
+        let readings: Vec<_> = (0..1000).map(|_| clock.now()).collect();
+        let gaps = readings.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > 0);
+        // Rounding to whole ticks may take one.
+        let least = clock.ns(gaps.min().unwrap() + 1);
+        eprintln!("step {:.2} ns, {least:.2} ns between readings", clock.step_ns());
+        assert!(clock.step_ns() <= least);
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
         #[test]
         fn the_step_of_a_made_up_clock_is_found(quarters in 12..4000u64, work in 1..2000u64) {
             let step = quarters as f64 / 4.0;

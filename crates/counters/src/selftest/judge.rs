@@ -69,7 +69,7 @@ impl Verdict {
 /// use coho_counters::Column;
 /// use coho_counters::selftest::{Caches, Kind, Observation, Work, judge};
 ///
-/// let kib = |n| Some(n << 10);
+/// let kib = |n: usize| Some(n << 10);
 /// let caches = Caches {
 ///     line_bytes: 64, l1d_bytes: kib(32), l1i_bytes: kib(32), l2_bytes: kib(512), l3_bytes: kib(32 << 10),
 /// };
