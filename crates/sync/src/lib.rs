@@ -7,10 +7,13 @@ mod barrier;
 mod doze;
 mod error;
 pub mod limits;
+mod map;
 mod number;
 mod os;
 mod padded;
+mod pin;
 mod sync;
+mod team;
 #[cfg(test)]
 mod tests;
 mod wait;
@@ -18,5 +21,7 @@ mod watchdog;
 
 pub use barrier::{Algorithm, Barrier, BarrierBuilder, MAX_THREADS, TimedOut};
 pub use error::Error;
+pub use map::Mapping;
+pub use team::{CallerPin, Member, Schedule, Team, TeamBuilder, Times, Turn};
 pub use wait::WaitPolicy;
 pub use watchdog::Late;

@@ -1,0 +1,131 @@
+//! What can be chosen of a team.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use coho_topology::Topology;
+
+use super::Team;
+use crate::barrier::Barrier;
+use crate::wait::WaitPolicy;
+use crate::{Algorithm, Error, Late, MAX_THREADS, Mapping, limits};
+
+/// A team to be.
+#[derive(Clone)]
+#[must_use]
+pub struct TeamBuilder {
+    pub(super) size: usize,
+    pub(super) capacity: Option<usize>,
+    pub(super) cpus: Option<Vec<u32>>,
+    pub(super) mapping: Mapping,
+    pub(super) pinned: bool,
+    pub(super) algorithm: Algorithm,
+    pub(super) policy: WaitPolicy,
+    pub(super) watchdog: Option<(Duration, Arc<dyn Fn(&Late) + Send + Sync>)>,
+}
+
+impl TeamBuilder {
+    pub(super) fn new(size: usize) -> Self {
+        Self {
+            size,
+            capacity: None,
+            cpus: None,
+            mapping: Mapping::default(),
+            pinned: true,
+            algorithm: Algorithm::Auto,
+            policy: WaitPolicy::default(),
+            watchdog: None,
+        }
+    }
+
+    /// The most members that [`Team::resize`] can give it; if not said, as many as there are CPUs, or its first size.
+    pub fn capacity(mut self, most: usize) -> Self {
+        self.capacity = Some(most);
+        self
+    }
+
+    /// The CPU of each rank, in place of a mapping.
+    pub fn cpus(mut self, cpus: impl Into<Vec<u32>>) -> Self {
+        self.cpus = Some(cpus.into());
+        self
+    }
+
+    /// How ranks are laid out on the CPUs that the process may use.
+    pub fn mapping(mut self, mapping: Mapping) -> Self {
+        self.mapping = mapping;
+        self
+    }
+
+    /// Whether its threads are pinned; they are if not said, as long as each has a CPU for itself.
+    pub fn pinned(mut self, pinned: bool) -> Self {
+        self.pinned = pinned;
+        self
+    }
+
+    /// The algorithm of [`Member::barrier`](super::Member::barrier).
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// How members wait, in a run and between runs.
+    pub fn policy(mut self, policy: WaitPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Calls `report` when a member has waited so long at a barrier, with the ranks that have not come.
+    pub fn watchdog(mut self, patience: Duration, report: impl Fn(&Late) + Send + Sync + 'static) -> Self {
+        self.watchdog = Some((patience, Arc::new(report)));
+        self
+    }
+
+    /// Starts the team's threads: all but the first member, which is whoever calls a run.
+    ///
+    /// # Errors
+    /// [`Error::Size`] for no members or more than [`MAX_THREADS`]; [`Error::Cpu`] for a CPU that cannot be had;
+    /// [`Error::System`] if threads cannot be started; [`Error::Argument`] as [`Barrier::new`].
+    pub fn start(self) -> Result<Team, Error> {
+        if !(1..=MAX_THREADS).contains(&self.size) {
+            return Err(Error::Size { asked: self.size, most: MAX_THREADS });
+        }
+        Team::start(self)
+    }
+
+    /// The CPUs for ranks in order; empty where threads are not to be pinned.
+    pub(super) fn places(&self) -> Result<Vec<u32>, Error> {
+        match &self.cpus {
+            Some(cpus) if cpus.len() < self.size => {
+                Err(Error::Argument(format!("{} CPUs for a team of {}", cpus.len(), self.size)))
+            }
+            Some(cpus) => Ok(cpus.clone()),
+            None if !self.pinned => Ok(Vec::new()),
+            None => {
+                let allowed = limits::allowed_cpus()?;
+                Ok(match topology() {
+                    Some(topology) => self.mapping.order(topology, &allowed),
+                    None => allowed.iter().collect(),
+                })
+            }
+        }
+    }
+
+    /// The barrier of a team of this size on these CPUs, of which there may be too few for it.
+    pub(super) fn barrier(&self, size: usize, cpus: &[u32]) -> Result<Barrier, Error> {
+        let mut barrier = Barrier::builder(size).algorithm(self.algorithm).policy(self.policy);
+        if let (Some(topology), Some(cpus)) = (topology(), cpus.get(..size)) {
+            barrier = barrier.places(topology, cpus);
+        }
+        if let Some((patience, report)) = &self.watchdog {
+            let report = Arc::clone(report);
+            barrier = barrier.watchdog(*patience, move |late| report(late));
+        }
+        barrier.build()
+    }
+}
+
+/// This machine, looked at once; `None` if it does not tell of itself.
+fn topology() -> Option<&'static Topology> {
+    static TOPOLOGY: OnceLock<Option<Topology>> = OnceLock::new();
+    TOPOLOGY.get_or_init(|| coho_topology::detect().ok()).as_ref()
+}

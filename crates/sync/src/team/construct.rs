@@ -1,0 +1,65 @@
+//! What the members share while they are in the same loop or `single`. Members meet constructs in the same order, but
+//! not at the same time, so there are several places, used in turn.
+
+use crate::padded::Padded;
+use crate::sync::AtomicUsize;
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::wait::Bell;
+
+/// A member can be so many constructs ahead of another.
+const PLACES: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Constructs([Padded<Construct>; PLACES]);
+
+#[derive(Debug)]
+pub(super) struct Construct {
+    /// How many constructs this place has seen the end of.
+    generation: AtomicUsize,
+    left: AtomicUsize,
+    /// What has been taken: iterations, chunks, or the `single`.
+    pub(super) taken: AtomicUsize,
+    /// The iteration whose turn it is in an ordered loop.
+    pub(super) turn: AtomicUsize,
+    /// Rung when the place becomes free and at each turn.
+    pub(super) bell: Bell,
+}
+
+impl Constructs {
+    pub(super) fn new() -> Self {
+        let place = || Construct {
+            generation: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+            bell: Bell::new(),
+        };
+        Self(std::array::from_fn(|_| Padded(place())))
+    }
+
+    pub(super) fn place(&self, number: usize) -> &Construct {
+        &self.0[number % PLACES]
+    }
+
+    pub(super) fn wake(&self) {
+        self.0.iter().for_each(|place| place.bell.wake());
+    }
+}
+
+impl Construct {
+    /// Whether the construct that had this place before is over for all.
+    pub(super) fn is_free(&self, number: usize) -> bool {
+        self.generation.load(Acquire) == number / PLACES
+    }
+
+    /// A member of `size` leaves; the last clears the place for the next construct.
+    pub(super) fn leave(&self, size: usize) {
+        if self.left.fetch_add(1, AcqRel) + 1 == size {
+            self.left.store(0, Relaxed);
+            self.taken.store(0, Relaxed);
+            self.turn.store(0, Relaxed);
+            self.generation.store(self.generation.load(Relaxed) + 1, Release);
+            self.bell.ring();
+        }
+    }
+}

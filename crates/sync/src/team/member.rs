@@ -1,0 +1,189 @@
+//! One of a team's threads during a run, and what it can do together with the others.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::PoisonError;
+
+use super::Schedule;
+use super::construct::Construct;
+use super::poison::Interrupted;
+use super::state::State;
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::wait::{Ended, Limits, Patience, WaitPolicy, Waiter};
+
+/// A member of a team during a run.
+///
+/// [`Member::barrier`], [`Member::reduce`], [`Member::single`] and the loops are met by every member of the team, in the
+/// same order. A run that ends with members having met different numbers of loops and `single`s panics; a member that
+/// waits at a barrier to which another does not come waits for ever, and a watchdog
+/// ([`TeamBuilder::watchdog`](super::TeamBuilder::watchdog)) tells for whom.
+pub struct Member<'team> {
+    rank: usize,
+    state: &'team State,
+    met: Cell<usize>,
+    reduced: Cell<usize>,
+    /// A rank is used by one thread.
+    not_send: PhantomData<*const ()>,
+}
+
+impl<'team> Member<'team> {
+    pub(super) fn new(rank: usize, state: &'team State) -> Self {
+        Self { rank, state, met: Cell::new(state.met), reduced: Cell::new(0), not_send: PhantomData }
+    }
+
+    /// How many constructs it has met since the team's state was made.
+    pub(super) fn met(&self) -> usize {
+        self.met.get()
+    }
+
+    /// Its number in the team, from 0, which is the caller of the run.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many members the team has.
+    pub fn size(&self) -> usize {
+        self.state.barrier.threads()
+    }
+
+    /// Waits until all members have arrived; what they did before is then visible.
+    ///
+    /// If a member has panicked, this unwinds, and the run raises that panic again.
+    #[inline]
+    pub fn barrier(&self) {
+        self.go_on(self.state.barrier.wait_unless(self.rank, &self.state.poison.spread));
+    }
+
+    #[inline]
+    fn go_on(&self, ended: Result<(), Ended>) {
+        if ended.is_err() {
+            // Not a panic of its own: it is not announced.
+            resume_unwind(Box::new(Interrupted));
+        }
+    }
+
+    /// Combines a value of each member, in the order of ranks, and returns the result to all of them. One barrier long.
+    ///
+    /// # Panics
+    /// If another member reduces values of another type.
+    pub fn reduce<T: Copy + Send + 'static>(&self, value: T, combine: impl Fn(T, T) -> T) -> T {
+        let state = self.state;
+        if state.poison.has_spread() {
+            // A member that has caught its unwinding is no longer in step with the others.
+            resume_unwind(Box::new(Interrupted));
+        }
+        let turn = self.reduced.replace(self.reduced.get() + 1);
+        // SAFETY: others read this rank's value of this turn only between the barrier below and the next one, and the
+        // turn comes round again only after that.
+        unsafe { state.values.lay(self.rank, turn, value) };
+        self.go_on(state.reduction.wait_unless(self.rank, &state.poison.spread));
+        // SAFETY: every member has come to the barrier of reductions as often as this one, each time with a value, and
+        // none uses this turn's places again before all have come to the next one.
+        let look = |rank| unsafe { state.values.look::<T>(rank, turn) };
+        let mut values = (0..self.size()).map(|rank| {
+            look(rank).unwrap_or_else(|| {
+                panic!("rank {rank} reduces values of another type than rank {}", self.rank)
+            })
+        });
+        let first = values.next().expect("a team has a member");
+        values.fold(first, combine)
+    }
+
+    /// Runs `work` on the first member that comes here; the others go on at once, with `None`.
+    pub fn single<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
+        self.construct(|place| {
+            let first = place.taken.load(Relaxed) == 0 && place.taken.swap(1, AcqRel) == 0;
+            first.then(work)
+        })
+    }
+
+    /// Runs `work` while no other member of the team is in a critical section.
+    pub fn critical<R>(&self, work: impl FnOnce() -> R) -> R {
+        // A panic inside poisons the team, not the lock.
+        let _alone = self.state.critical.lock().unwrap_or_else(PoisonError::into_inner);
+        work()
+    }
+
+    /// Shares out the iterations of a loop among the members, a chunk at a time. There is no barrier at the end.
+    pub fn for_chunks(&self, range: Range<usize>, schedule: Schedule, work: impl FnMut(Range<usize>)) {
+        let who = (self.rank, self.size());
+        if schedule.is_shared() {
+            self.construct(|place| schedule.deal(range, who, &place.taken, work));
+        } else {
+            // Nothing is shared, so that no place is needed.
+            schedule.deal(range, who, &self.state.constructs.place(0).taken, work);
+        }
+    }
+
+    /// Shares out the iterations of a loop among the members. There is no barrier at the end.
+    pub fn for_each(&self, range: Range<usize>, schedule: Schedule, mut work: impl FnMut(usize)) {
+        self.for_chunks(range, schedule, |chunk| chunk.for_each(&mut work));
+    }
+
+    /// As [`Member::for_each`]; each iteration may do a part of its work in its [`Turn`].
+    pub fn for_each_ordered(
+        &self,
+        range: Range<usize>,
+        schedule: Schedule,
+        mut work: impl FnMut(usize, &Turn<'_>),
+    ) {
+        let (who, start) = ((self.rank, self.size()), range.start);
+        self.construct(|place| {
+            schedule.deal(range, who, &place.taken, |chunk| {
+                for index in chunk {
+                    let turn = Turn { member: self, place, index: index - start, over: Cell::new(false) };
+                    work(index, &turn);
+                    if !turn.over.get() {
+                        turn.ordered(|| ());
+                    }
+                }
+            });
+        });
+    }
+
+    /// Goes through the next construct.
+    fn construct<R>(&self, body: impl FnOnce(&Construct) -> R) -> R {
+        let number = self.met.replace(self.met.get() + 1);
+        let place = self.state.constructs.place(number);
+        self.wait_until(place, &|| place.is_free(number));
+        let result = body(place);
+        place.leave(self.size());
+        result
+    }
+
+    fn wait_until(&self, place: &Construct, done: &dyn Fn() -> bool) {
+        if done() {
+            return;
+        }
+        let patience = Patience::new(&WaitPolicy::default(), self.state.crowding);
+        let limits = Limits { interrupt: Some(&self.state.poison.spread), ..Limits::NONE };
+        self.go_on(Waiter { patience: &patience, limits }.until_true(done, &place.bell));
+    }
+}
+
+/// An iteration's turn in an ordered loop.
+pub struct Turn<'a> {
+    member: &'a Member<'a>,
+    place: &'a Construct,
+    index: usize,
+    over: Cell<bool>,
+}
+
+impl Turn<'_> {
+    /// Runs `work` after the turns of all iterations before this one. An iteration that does not take its turn passes it
+    /// on when it ends.
+    ///
+    /// # Panics
+    /// If the iteration has had its turn.
+    pub fn ordered<R>(&self, work: impl FnOnce() -> R) -> R {
+        assert!(!self.over.replace(true), "an iteration has one turn");
+        let (place, index) = (self.place, self.index);
+        self.member.wait_until(place, &|| place.turn.load(Acquire) == index);
+        let result = work();
+        place.turn.store(index + 1, Release);
+        place.bell.ring();
+        result
+    }
+}

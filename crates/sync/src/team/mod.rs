@@ -1,0 +1,327 @@
+//! Fork and join: a team of threads that persist between runs.
+
+mod builder;
+mod construct;
+mod fork;
+mod forked;
+mod member;
+mod poison;
+mod reduce;
+mod schedule;
+mod state;
+mod times;
+mod worker;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use coho_topology::CpuSet;
+
+pub use builder::TeamBuilder;
+use construct::Constructs;
+use fork::Fork;
+pub use member::{Member, Turn};
+use poison::Poison;
+use reduce::Values;
+pub use schedule::Schedule;
+use state::State;
+pub use times::Times;
+
+use crate::padded::Padded;
+use crate::wait::{Crowding, Patience};
+use crate::{Error, limits, pin};
+
+/// Threads that persist between parallel regions, each pinned to a CPU, with the caller of a run as rank 0.
+///
+/// A run needs the team for itself, so that no run can be nested in another of the same team, nor two be made at a time;
+/// a member may run another team. A panic of a member ends the waits of all others and is raised again by the run; the
+/// team can be used further. After `fork` the child's team has no threads, and a run there panics.
+///
+/// ```
+/// use coho_sync::{Schedule, Team};
+/// let mut team = Team::new(2)?;
+/// let squares: Vec<_> = (0..100).map(std::sync::atomic::AtomicUsize::new).collect();
+/// team.parallel_for(0..100, Schedule::Static, |i| {
+///     squares[i].store(i * i, std::sync::atomic::Ordering::Relaxed);
+/// });
+/// let sum = team.parallel_reduce(0..100, Schedule::Static, || 0, |sum, i| sum + i * i, |a, b| a + b);
+/// assert_eq!(sum, squares.into_iter().map(|square| square.into_inner()).sum());
+/// # Ok::<(), coho_sync::Error>(())
+/// ```
+pub struct Team {
+    fork: Arc<Fork>,
+    threads: Vec<JoinHandle<()>>,
+    size: usize,
+    state: Box<State>,
+    /// The leader's, at the join.
+    patience: Patience,
+    cpus: Vec<u32>,
+    capacity: usize,
+    choice: TeamBuilder,
+    forks: usize,
+}
+
+impl Team {
+    /// A team of so many members, pinned compactly.
+    ///
+    /// # Errors
+    /// As [`TeamBuilder::start`].
+    pub fn new(size: usize) -> Result<Self, Error> {
+        Self::builder(size).start()
+    }
+
+    /// A team with more to choose.
+    pub fn builder(size: usize) -> TeamBuilder {
+        TeamBuilder::new(size)
+    }
+
+    fn start(choice: TeamBuilder) -> Result<Self, Error> {
+        let cpus = choice.places()?;
+        let size = choice.size;
+        let capacity = match (choice.capacity, &choice.cpus) {
+            (Some(most), _) => most,
+            (None, Some(cpus)) => cpus.len(),
+            (None, None) => limits::allowed_cpus()?.len(),
+        };
+        let capacity = capacity.max(size);
+        let crowding = crowding(size);
+        let mut team = Self {
+            fork: Arc::new(Fork::new(capacity)),
+            threads: Vec::new(),
+            size: 1,
+            state: state(&choice, 1, &cpus, crowding)?,
+            patience: Patience::new(&choice.policy, crowding),
+            cpus,
+            capacity,
+            choice,
+            forks: forked::count(),
+        };
+        team.resize(size)?;
+        Ok(team)
+    }
+
+    /// The number of members.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The CPUs of the members in the order of ranks; rank 0 runs where its caller does, unless
+    /// [`Team::pin_caller`] is used. Empty if the members are not pinned.
+    pub fn cpus(&self) -> &[u32] {
+        self.cpus.get(..self.size).unwrap_or(&[])
+    }
+
+    /// The algorithm of the members' barrier.
+    pub fn algorithm(&self) -> crate::Algorithm {
+        self.state.barrier.algorithm()
+    }
+
+    /// Pins the calling thread to the CPU of rank 0 until the guard is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Cpu`] if it cannot be pinned.
+    pub fn pin_caller(&self) -> Result<CallerPin, Error> {
+        let before = limits::allowed_cpus()?;
+        if let Some(&cpu) = self.cpus().first() {
+            pin::to(cpu)?;
+        }
+        Ok(CallerPin { before, not_send: PhantomData })
+    }
+
+    /// Changes the number of members. Threads that are not needed wait for a larger team; none is ended.
+    ///
+    /// # Errors
+    /// [`Error::Size`] for none or more than the team's capacity; [`Error::Cpu`] or [`Error::System`] if a thread cannot
+    /// be had, and [`Error::Forked`] in a child of `fork`. The team then keeps its size.
+    pub fn resize(&mut self, size: usize) -> Result<(), Error> {
+        if forked::count() != self.forks {
+            return Err(Error::Forked);
+        }
+        if !(1..=self.capacity).contains(&size) {
+            return Err(Error::Size { asked: size, most: self.capacity });
+        }
+        if size == self.size {
+            return Ok(());
+        }
+        let crowding = crowding(size);
+        let state = state(&self.choice, size, &self.cpus, crowding)?;
+        while self.threads.len() + 1 < size {
+            self.add_thread()?;
+        }
+        if size < self.size {
+            self.fork.start(worker::part(size));
+            self.fork.join(self.size, &self.patience, |_, _| ());
+        }
+        (self.size..size).for_each(|rank| self.fork.call(rank));
+        self.size = size;
+        self.state = state;
+        Ok(())
+    }
+
+    fn add_thread(&mut self) -> Result<(), Error> {
+        let rank = self.threads.len() + 1;
+        // Threads that share CPUs are left to the scheduler.
+        let pinned = self.choice.pinned && self.cpus.len() >= self.capacity.min(self.choice.size);
+        let cpu = if pinned { self.cpus.get(rank).copied() } else { None };
+        let (ready, is_ready) = channel();
+        let fork = Arc::clone(&self.fork);
+        let policy = self.choice.policy;
+        let crowding = crowding(self.capacity.min(self.choice.size.max(rank + 1)));
+        let thread = std::thread::Builder::new().name(format!("coho team {rank}")).spawn(move || {
+            let pin = cpu.map_or(Ok(()), pin::to);
+            let usable = pin.is_ok();
+            // The starter waits for it.
+            let _ = ready.send(pin);
+            if usable {
+                worker::work(rank, &fork, &Patience::new(&policy, crowding));
+            }
+        });
+        let thread = thread
+            .map_err(|error| Error::System { what: "starting a team's thread", why: error.to_string() })?;
+        is_ready.recv().expect("the thread tells whether it is pinned")?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// Runs `body` on every member and returns when all have ended.
+    ///
+    /// # Panics
+    /// With a member's panic, after all have ended; if members have met different numbers of constructs; in a child of
+    /// `fork`.
+    #[inline]
+    pub fn run<F: Fn(&Member<'_>) + Sync>(&mut self, body: F) {
+        assert!(forked::count() == self.forks, "{}", Error::Forked);
+        let order = worker::order(&body, &self.state);
+        if self.size > 1 {
+            self.fork.start(order);
+        }
+        // The body is called behind a `catch_unwind`, so that nothing is left before all have ended.
+        let met = worker::run(0, order);
+        let mut stray = None;
+        self.fork.join(self.size, &self.patience, |rank, told| {
+            if told != met {
+                stray = Some((rank, told));
+            }
+        });
+        if stray.is_some() || self.state.poison.has_spread() {
+            self.recover(met, stray);
+        }
+        self.state.met = met;
+    }
+
+    /// Makes the team usable after a run that went wrong, and panics.
+    #[cold]
+    fn recover(&mut self, met: usize, stray: Option<(usize, usize)>) -> ! {
+        let new = state(&self.choice, self.size, &self.cpus, self.state.crowding);
+        let old = std::mem::replace(&mut self.state, new.expect("what could be made before"));
+        match (old.poison.take(), stray) {
+            (Some(payload), _) => resume_unwind(payload),
+            (None, Some((rank, told))) => panic!(
+                "rank {rank} has met {} loops and singles, rank 0 {}: every member must meet each",
+                told - old.met,
+                met - old.met
+            ),
+            (None, None) => unreachable!("only a panic poisons"),
+        }
+    }
+
+    /// Runs `work` for each index of a range, shared out among the members.
+    ///
+    /// # Panics
+    /// As [`Team::run`].
+    pub fn parallel_for(&mut self, range: Range<usize>, schedule: Schedule, work: impl Fn(usize) + Sync) {
+        self.run(|member| member.for_each(range.clone(), schedule, &work));
+    }
+
+    /// Folds the indices of a range: each member its share, beginning with `identity`, then the members' results in the
+    /// order of ranks.
+    ///
+    /// # Panics
+    /// As [`Team::run`].
+    pub fn parallel_reduce<T: Send>(
+        &mut self,
+        range: Range<usize>,
+        schedule: Schedule,
+        identity: impl Fn() -> T + Sync,
+        fold: impl Fn(T, usize) -> T + Sync,
+        combine: impl Fn(T, T) -> T,
+    ) -> T {
+        let parts: Vec<_> = (0..self.size).map(|_| Padded(Mutex::new(None))).collect();
+        self.run(|member| {
+            let mut part = Some(identity());
+            member
+                .for_each(range.clone(), schedule, |index| part = part.take().map(|part| fold(part, index)));
+            *parts[member.rank()].0.lock().unwrap_or_else(PoisonError::into_inner) = part;
+        });
+        let mut parts =
+            parts.into_iter().filter_map(|part| part.0.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let first = parts.next().expect("every member leaves its part");
+        parts.fold(first, combine)
+    }
+}
+
+/// What keeps the members from running at once.
+fn crowding(size: usize) -> Crowding {
+    Crowding::of(size, limits::allowed_cpus().map_or(size, |cpus| cpus.len()), limits::cpu_quota())
+}
+
+fn state(choice: &TeamBuilder, size: usize, cpus: &[u32], crowding: Crowding) -> Result<Box<State>, Error> {
+    Ok(Box::new(State {
+        barrier: choice.barrier(size, cpus)?,
+        reduction: choice.barrier(size, cpus)?,
+        values: Values::new(size),
+        constructs: Constructs::new(),
+        critical: Mutex::new(()),
+        poison: Poison::new(),
+        met: 0,
+        crowding,
+    }))
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        let threads = std::mem::take(&mut self.threads);
+        if forked::count() != self.forks {
+            // They are the parent's.
+            std::mem::forget(threads);
+            return;
+        }
+        if self.size > 1 {
+            self.fork.start(worker::part(1));
+            self.fork.join(self.size, &self.patience, |_, _| ());
+        }
+        for rank in 1..=threads.len() {
+            self.fork.dismiss(rank);
+        }
+        for thread in threads {
+            // Bodies' panics are caught.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Team {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Team({} members, barrier: {})", self.size, self.algorithm())
+    }
+}
+
+/// Keeps the thread that made it pinned; see [`Team::pin_caller`].
+#[derive(Debug)]
+#[must_use = "the pin ends with the guard"]
+pub struct CallerPin {
+    before: CpuSet,
+    not_send: PhantomData<*const ()>,
+}
+
+impl Drop for CallerPin {
+    fn drop(&mut self) {
+        // A cpuset that has changed meanwhile may refuse; the thread then stays where it is allowed to be.
+        let _ = pin::confine(&self.before);
+    }
+}

@@ -1,0 +1,120 @@
+//! Every algorithm under stress: random delays, more threads than CPUs, every way of waiting.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use coho_sync::{Algorithm, Barrier, Error, MAX_THREADS, WaitPolicy};
+
+const POLICIES: [WaitPolicy; 3] =
+    [WaitPolicy::Adaptive, WaitPolicy::Passive, WaitPolicy::SpinFor(Duration::from_micros(3))];
+
+/// Nobody may be seen to be behind after a barrier, nor more than one barrier ahead.
+fn stress(barrier: &Barrier, rounds: usize, delays: bool) {
+    let arrived: Vec<_> = (0..barrier.threads()).map(|_| AtomicUsize::new(0)).collect();
+    std::thread::scope(|scope| {
+        for rank in 0..barrier.threads() {
+            let arrived = &arrived;
+            scope.spawn(move || {
+                let mut random = fastrand::Rng::with_seed(rank as u64);
+                for round in 1..=rounds {
+                    if delays && random.u8(..) < 16 {
+                        std::thread::sleep(Duration::from_micros(random.u64(..300)));
+                    }
+                    arrived[rank].store(round, Ordering::Relaxed);
+                    barrier.wait(rank);
+                    for other in arrived {
+                        let seen = other.load(Ordering::Relaxed);
+                        assert!((round..=round + 1).contains(&seen), "{barrier:?}: {seen} in round {round}");
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn nobody_leaves_before_all_have_arrived() {
+    for algorithm in Algorithm::ALL {
+        for policy in POLICIES {
+            for threads in [1, 2, 3, 5] {
+                let barrier = Barrier::builder(threads).algorithm(algorithm).policy(policy).build().unwrap();
+                stress(&barrier, 200, false);
+                stress(&barrier, 50, true);
+            }
+        }
+    }
+}
+
+#[test]
+fn sixteen_threads_on_two_cpus() {
+    for algorithm in Algorithm::ALL.into_iter().chain([Algorithm::Auto]) {
+        let barrier = Barrier::new(algorithm, 16).unwrap();
+        stress(&barrier, 100, true);
+    }
+}
+
+#[test]
+fn a_wait_that_timed_out_goes_on() {
+    for algorithm in Algorithm::ALL {
+        let barrier = Barrier::new(algorithm, 3).unwrap();
+        for _ in 0..4 {
+            let late = barrier.wait_timeout(0, Duration::from_millis(1)).unwrap_err();
+            assert_eq!(late.missing, [1, 2], "{algorithm}");
+            let late = barrier.wait_timeout(2, Duration::ZERO).unwrap_err();
+            assert_eq!(late.missing, [1], "{algorithm}");
+            assert!(late.to_string().contains("[1]"));
+            std::thread::scope(|scope| {
+                scope.spawn(|| barrier.wait(0));
+                scope.spawn(|| barrier.wait_timeout(2, Duration::from_secs(3600)).unwrap());
+                barrier.wait(1);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_watchdog_names_who_is_late() {
+    for policy in POLICIES {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = Arc::clone(&told);
+        let barrier = Barrier::builder(3)
+            .algorithm(Algorithm::Fbs)
+            .policy(policy)
+            .watchdog(Duration::from_millis(1), move |late| tell.lock().unwrap().push(late.clone()))
+            .build()
+            .unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| barrier.wait(0));
+            scope.spawn(|| barrier.wait(2));
+            while told.lock().unwrap().len() < 2 {
+                std::thread::yield_now();
+            }
+            barrier.wait(1);
+        });
+        let told = told.lock().unwrap();
+        // Each of the two waits once, and tells once for each flag that it waits for at most.
+        assert!(told.iter().all(|late| late.missing.contains(&1) && late.waited >= Duration::from_millis(1)));
+        assert!(told.iter().any(|late| late.rank == 0) && told.iter().any(|late| late.rank == 2));
+    }
+}
+
+#[test]
+fn bad_requests_are_refused() {
+    for threads in [0, MAX_THREADS + 1] {
+        let error = Barrier::new(Algorithm::Fbs, threads).unwrap_err();
+        assert_eq!(error, Error::Size { asked: threads, most: MAX_THREADS });
+    }
+    for algorithm in [Algorithm::Dissemination { radix: 0 }, Algorithm::Tournament { arity: 1 }] {
+        assert!(matches!(Barrier::new(algorithm, 4), Err(Error::Argument(_))));
+    }
+    let places = Barrier::builder(3).places(&coho_topology::Topology::default(), &[0, 1]).build();
+    assert!(places.unwrap_err().to_string().contains("2 threads for 3"));
+}
+
+#[test]
+fn the_largest_barriers_can_be_made() {
+    for algorithm in Algorithm::ALL {
+        assert_eq!(Barrier::new(algorithm, MAX_THREADS).unwrap().threads(), MAX_THREADS);
+    }
+}

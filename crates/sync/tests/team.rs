@@ -1,0 +1,301 @@
+//! Teams: every construct, panics, changes of size, several at once.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use coho_sync::{Algorithm, Error, Schedule, Team, WaitPolicy};
+
+const SCHEDULES: [Schedule; 4] =
+    [Schedule::Static, Schedule::StaticChunked(3), Schedule::Dynamic(2), Schedule::Guided(1)];
+
+/// Teams of sizes that fit this machine and that do not.
+fn teams() -> impl Iterator<Item = Team> {
+    [1, 2, 3, 5].into_iter().map(|size| Team::new(size).unwrap())
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap()
+}
+
+#[test]
+fn every_member_runs_once_and_sees_what_others_did_before_a_barrier() {
+    for mut team in teams() {
+        let places: Vec<_> = (0..team.size()).map(|_| AtomicUsize::new(0)).collect();
+        for run in 1..100 {
+            team.run(|member| {
+                places[member.rank()].fetch_add(1, Ordering::Relaxed);
+                member.barrier();
+                assert!(places.iter().all(|place| place.load(Ordering::Relaxed) == run));
+            });
+        }
+    }
+}
+
+#[test]
+fn loops_share_out_every_iteration_once() {
+    for mut team in teams() {
+        for schedule in SCHEDULES {
+            for length in [0, 1, 7, 100] {
+                let seen: Vec<_> = (0..length).map(|_| AtomicUsize::new(0)).collect();
+                team.parallel_for(10..10 + length, schedule, |i| {
+                    seen[i - 10].fetch_add(1, Ordering::Relaxed);
+                });
+                // Two loops in a run, without a barrier between them.
+                team.run(|member| {
+                    for _ in 0..20 {
+                        member.for_each(0..length, schedule, |i| {
+                            seen[i].fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+                assert!(seen.iter().all(|times| times.load(Ordering::Relaxed) == 21), "{schedule:?} {seen:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn reductions_agree_with_one_thread() {
+    for mut team in teams() {
+        for schedule in SCHEDULES {
+            let sum = team.parallel_reduce(0..1000, schedule, || 0, |sum, i| sum + i, |a, b| a + b);
+            assert_eq!(sum, 499_500);
+        }
+        let texts = team.parallel_reduce(
+            0..9,
+            Schedule::Static,
+            String::new,
+            |text, i| text + &i.to_string(),
+            |a, b| a + &b,
+        );
+        assert_eq!(texts, "012345678");
+        let size = team.size();
+        team.run(|member| {
+            for round in 0..50 {
+                let sum = member.reduce(member.rank() + round, |a, b| a + b);
+                assert_eq!(sum, size * (size - 1) / 2 + size * round);
+                let (first, last) = member.reduce((member.rank(), member.rank()), |a, b| (a.0, b.1));
+                assert_eq!((first, last), (0, size - 1));
+            }
+        });
+    }
+}
+
+#[test]
+fn single_runs_once_critical_alone_and_ordered_in_order() {
+    for mut team in teams() {
+        let (singles, mut sum) = (AtomicUsize::new(0), 0);
+        let counter = std::sync::atomic::AtomicPtr::new(&mut sum);
+        let size = team.size();
+        team.run(|member| {
+            for _ in 0..30 {
+                if member.single(|| singles.fetch_add(1, Ordering::Relaxed)).is_some() {
+                    std::thread::yield_now();
+                }
+                member.critical(|| {
+                    let counter = counter.load(Ordering::Relaxed);
+                    // SAFETY: alive until the run ends, and only touched in the critical section.
+                    unsafe { *counter += 1 };
+                });
+            }
+        });
+        assert_eq!((singles.into_inner(), sum), (30, 30 * size));
+        for schedule in SCHEDULES {
+            let order = Mutex::new(Vec::new());
+            team.run(|member| {
+                member.for_each_ordered(5..40, schedule, |i, turn| {
+                    if i % 3 != 0 {
+                        turn.ordered(|| order.lock().unwrap().push(i));
+                    }
+                });
+            });
+            assert_eq!(order.into_inner().unwrap(), (5..40).filter(|i| i % 3 != 0).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn a_panic_ends_everybody_s_waits_and_is_raised_again() {
+    let where_others_wait: [fn(&coho_sync::Member<'_>); 4] = [
+        |member| member.barrier(),
+        |member| {
+            member.reduce(1, |a, b| a + b);
+        },
+        |member| member.for_each_ordered(0..10, Schedule::Dynamic(1), |_, turn| turn.ordered(|| ())),
+        |_| (),
+    ];
+    for policy in [WaitPolicy::Adaptive, WaitPolicy::Passive] {
+        let mut team = Team::builder(3).policy(policy).start().unwrap();
+        for (round, wait) in where_others_wait.iter().enumerate() {
+            for guilty in 0..3 {
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    team.run(|member| {
+                        if member.rank() == guilty {
+                            std::thread::sleep(Duration::from_millis(round as u64));
+                            panic!("rank {guilty} fails");
+                        }
+                        wait(member);
+                        if round < 2 {
+                            unreachable!("nobody passes without the guilty");
+                        }
+                    });
+                }));
+                assert_eq!(message(&*result.unwrap_err()), format!("rank {guilty} fails"));
+                // And the team is well again.
+                let count = AtomicUsize::new(0);
+                team.run(|member| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    member.barrier();
+                    assert_eq!(count.load(Ordering::Relaxed), 3);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn members_out_of_step_are_told_of() {
+    let mut team = Team::new(2).unwrap();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        team.run(|member| {
+            if member.rank() == 1 {
+                member.single(|| ());
+            }
+        });
+    }));
+    assert!(message(&*result.unwrap_err()).contains("rank 1 has met 1 loops and singles, rank 0 0"));
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        team.run(|member| {
+            if member.rank() == 1 {
+                member.reduce(1u8, |a, _| a);
+            } else {
+                member.reduce(1u64, |a, _| a);
+            }
+        });
+    }));
+    assert!(message(&*result.unwrap_err()).contains("of another type"));
+    team.parallel_for(0..10, Schedule::Dynamic(1), |_| ());
+}
+
+#[test]
+fn the_size_changes_without_new_threads() {
+    let mut team = Team::builder(2).capacity(6).start().unwrap();
+    let ids = Mutex::new(std::collections::HashSet::new());
+    for round in 0..200 {
+        let size = 1 + round * 5 % 6;
+        team.resize(size).unwrap();
+        let count = AtomicUsize::new(0);
+        team.run(|member| {
+            assert_eq!(member.size(), size);
+            count.fetch_add(1, Ordering::Relaxed);
+            ids.lock().unwrap().insert(std::thread::current().id());
+            member.barrier();
+            assert_eq!(count.load(Ordering::Relaxed), size);
+        });
+    }
+    assert_eq!(ids.into_inner().unwrap().len(), 6);
+    assert_eq!(team.resize(7), Err(Error::Size { asked: 7, most: 6 }));
+    assert_eq!(team.resize(0), Err(Error::Size { asked: 0, most: 6 }));
+}
+
+#[test]
+fn several_teams_at_once_and_one_inside_another() {
+    let count = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut team = Team::new(2).unwrap();
+                for _ in 0..100 {
+                    team.run(|member| {
+                        count.fetch_add(1, Ordering::Relaxed);
+                        member.barrier();
+                    });
+                }
+            });
+        }
+    });
+    let mut outer = Team::new(2).unwrap();
+    outer.run(|_| {
+        let mut inner = Team::new(2).unwrap();
+        inner.run(|_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+    });
+    assert_eq!(count.into_inner(), 3 * 100 * 2 + 4);
+}
+
+#[test]
+fn fork_and_join_are_timed_apart() {
+    let mut team = Team::new(2).unwrap();
+    let times = team.run_timed(|member| {
+        if member.rank() == 1 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+    assert!(times.work >= Duration::from_millis(1), "{times:?}");
+    assert!(times.fork > Duration::ZERO && times.join > Duration::ZERO, "{times:?}");
+}
+
+#[test]
+fn a_watchdog_names_the_missing_member() {
+    let late = std::sync::Arc::new(Mutex::new(None));
+    let told = std::sync::Arc::clone(&late);
+    let mut team = Team::builder(2)
+        .algorithm(Algorithm::Central)
+        .watchdog(Duration::from_millis(1), move |late| *told.lock().unwrap() = Some(late.clone()))
+        .start()
+        .unwrap();
+    team.run(|member| {
+        if member.rank() == 1 {
+            // Ends as soon as the other has complained.
+            while late.lock().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+        }
+        member.barrier();
+    });
+    let late = late.lock().unwrap().clone().unwrap();
+    assert_eq!((late.rank, late.missing.as_slice()), (0, [1].as_slice()));
+    assert!(late.to_string().contains("have not arrived: [1]"));
+}
+
+#[test]
+fn the_caller_s_pin_ends_with_its_guard() {
+    let team = Team::new(1).unwrap();
+    let before = coho_sync::limits::allowed_cpus().unwrap();
+    let pin = team.pin_caller().unwrap();
+    assert_eq!(coho_sync::limits::allowed_cpus().unwrap().iter().collect::<Vec<_>>(), team.cpus());
+    drop(pin);
+    assert_eq!(coho_sync::limits::allowed_cpus().unwrap(), before);
+}
+
+#[test]
+fn bad_requests_are_refused() {
+    assert_eq!(Team::new(0).unwrap_err(), Error::Size { asked: 0, most: coho_sync::MAX_THREADS });
+    let absent = Team::builder(2).cpus([0, 65_535]).start().unwrap_err();
+    assert!(absent.to_string().contains("CPU 65535"), "{absent}");
+    assert!(Team::builder(3).cpus([0]).start().is_err());
+    let radix = Team::builder(2).algorithm(Algorithm::Dissemination { radix: 1 }).start();
+    assert!(radix.unwrap_err().to_string().contains("radix of 1"));
+}
+
+#[test]
+fn a_child_of_fork_is_told_that_it_has_no_team() {
+    let mut team = Team::new(2).unwrap();
+    team.run(|_| ());
+    // SAFETY: the child only asks the team and leaves without running anything else.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let refused = team.resize(1) == Err(Error::Forked);
+        drop(team);
+        // SAFETY: as above.
+        unsafe { libc::_exit(if refused { 0 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: the status is written to a local.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!(status, 0);
+    team.run(|_| ());
+}
