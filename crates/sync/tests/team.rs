@@ -16,7 +16,11 @@ fn teams() -> impl Iterator<Item = Team> {
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> &str {
-    panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap()
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap()
 }
 
 #[test]
@@ -50,7 +54,10 @@ fn loops_share_out_every_iteration_once() {
                         });
                     }
                 });
-                assert!(seen.iter().all(|times| times.load(Ordering::Relaxed) == 21), "{schedule:?} {seen:?}");
+                assert!(
+                    seen.iter().all(|times| times.load(Ordering::Relaxed) == 21),
+                    "{schedule:?} {seen:?}"
+                );
             }
         }
     }

@@ -10,23 +10,27 @@ use crate::wait::Bell;
 const PLACES: usize = 8;
 
 #[derive(Debug)]
-pub(super) struct Constructs([Padded<Construct>; PLACES]);
+pub(crate) struct Constructs(Box<[Padded<Construct>]>);
 
 #[derive(Debug)]
-pub(super) struct Construct {
+pub(crate) struct Construct {
     /// How many constructs this place has seen the end of.
     generation: AtomicUsize,
     left: AtomicUsize,
     /// What has been taken: iterations, chunks, or the `single`.
-    pub(super) taken: AtomicUsize,
+    pub(crate) taken: AtomicUsize,
     /// The iteration whose turn it is in an ordered loop.
-    pub(super) turn: AtomicUsize,
+    pub(crate) turn: AtomicUsize,
     /// Rung when the place becomes free and at each turn.
-    pub(super) bell: Bell,
+    pub(crate) bell: Bell,
 }
 
 impl Constructs {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
+        Self::with_places(PLACES)
+    }
+
+    pub(crate) fn with_places(places: usize) -> Self {
         let place = || Construct {
             generation: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
@@ -34,26 +38,26 @@ impl Constructs {
             turn: AtomicUsize::new(0),
             bell: Bell::new(),
         };
-        Self(std::array::from_fn(|_| Padded(place())))
+        Self((0..places).map(|_| Padded(place())).collect())
     }
 
-    pub(super) fn place(&self, number: usize) -> &Construct {
-        &self.0[number % PLACES]
+    pub(crate) fn place(&self, number: usize) -> &Construct {
+        &self.0[number % self.0.len()]
     }
 
-    pub(super) fn wake(&self) {
+    /// Whether the construct that had the place of this one before is over for all.
+    pub(crate) fn is_free(&self, number: usize) -> bool {
+        self.place(number).generation.load(Acquire) == number / self.0.len()
+    }
+
+    pub(crate) fn wake(&self) {
         self.0.iter().for_each(|place| place.bell.wake());
     }
 }
 
 impl Construct {
-    /// Whether the construct that had this place before is over for all.
-    pub(super) fn is_free(&self, number: usize) -> bool {
-        self.generation.load(Acquire) == number / PLACES
-    }
-
     /// A member of `size` leaves; the last clears the place for the next construct.
-    pub(super) fn leave(&self, size: usize) {
+    pub(crate) fn leave(&self, size: usize) {
         if self.left.fetch_add(1, AcqRel) + 1 == size {
             self.left.store(0, Relaxed);
             self.taken.store(0, Relaxed);

@@ -146,8 +146,9 @@ impl<'team> Member<'team> {
     /// Goes through the next construct.
     fn construct<R>(&self, body: impl FnOnce(&Construct) -> R) -> R {
         let number = self.met.replace(self.met.get() + 1);
-        let place = self.state.constructs.place(number);
-        self.wait_until(place, &|| place.is_free(number));
+        let constructs = &self.state.constructs;
+        let place = constructs.place(number);
+        self.wait_until(place, &|| constructs.is_free(number));
         let result = body(place);
         place.leave(self.size());
         result

@@ -78,12 +78,19 @@ models! {
     fbs: Algorithm::Fbs,
     fbs_one_line: Algorithm::FbsOneLine,
     lock: Algorithm::Lock,
-    spin_lock: Algorithm::SpinLock,
     central: Algorithm::Central,
     dissemination: Algorithm::Dissemination { radix: 2 },
     tournament: Algorithm::Tournament { arity: 2 },
     wide_tournament: Algorithm::Tournament { arity: 3 },
     grid: Algorithm::Grid,
+}
+
+/// Loom follows a lock that spins by itself only so far.
+#[test]
+fn spin_lock() {
+    check(1, || meet(Algorithm::SpinLock, WaitPolicy::Active, 2, 2));
+    fence_steps(true);
+    check(1, || meet(Algorithm::SpinLock, WaitPolicy::Passive, 2, 1));
 }
 
 fn is_found(algorithm: Algorithm, policy: WaitPolicy) -> bool {

@@ -4,8 +4,12 @@
 
 #[path = "../../src/barrier/mod.rs"]
 mod barrier;
+#[path = "../../src/team/construct.rs"]
+mod construct;
 #[path = "../../src/error.rs"]
 mod error;
+#[path = "../../src/team/fork.rs"]
+mod fork;
 #[path = "../../src/limits.rs"]
 mod limits;
 #[path = "../../src/number.rs"]
@@ -19,6 +23,7 @@ mod wait;
 mod watchdog;
 
 mod barriers;
+mod team;
 
 use error::Error;
 
