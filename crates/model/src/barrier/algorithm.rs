@@ -25,16 +25,21 @@ pub enum Algorithm {
     Tree,
     /// Pairs, pairs of winners, …; the champion releases the way back (Hensgen, Finkel & Manber, 1988).
     Tournament,
-    /// Groups of near threads report to a leader, leaders run FBS, and release their groups.
+    /// The grid with a round for each level of the machine.
     Hierarchical,
+    /// Groups of near threads report to a leader, leaders run FBS, and release their groups.
+    Leaders,
 }
+
+/// Groups of ranks; every rank is in one.
+pub(super) type Partition = Vec<Vec<usize>>;
 
 /// Children of a tree's node.
 const ARITY: usize = 4;
 
 impl Algorithm {
     /// Every algorithm of barriers.
-    pub const BARRIERS: [Self; 9] = [
+    pub const BARRIERS: [Self; 10] = [
         Self::Fbs,
         Self::FbsOneLine,
         Self::Grid,
@@ -44,11 +49,12 @@ impl Algorithm {
         Self::Tree,
         Self::Tournament,
         Self::Hierarchical,
+        Self::Leaders,
     ];
 
     /// Those that can fork and join: a caller starts the others and goes on when all have done.
     pub const FORK_JOINS: [Self; 6] =
-        [Self::Fbs, Self::FbsOneLine, Self::Central, Self::Lock, Self::Tree, Self::Hierarchical];
+        [Self::Fbs, Self::FbsOneLine, Self::Central, Self::Lock, Self::Tree, Self::Leaders];
 
     /// Its name in profiles.
     pub fn name(self) -> &'static str {
@@ -61,6 +67,7 @@ impl Algorithm {
             Self::Tree => "tree",
             Self::Tournament => "tournament",
             Self::Hierarchical => "hierarchical",
+            Self::Leaders => "leaders",
         }
     }
 
@@ -73,19 +80,14 @@ impl Algorithm {
         }
     }
 
-    /// Whether threads are gathered in groups.
-    pub(super) fn is_grouped(self) -> bool {
-        matches!(self, Self::Grid | Self::Hierarchical)
-    }
-
     /// Whether the first thread learns of all arrivals before any other may: then no barrier is quicker than the way to
     /// it and back. Where whoever comes last releases the others, the root moves, and a series of barriers may be quicker.
     pub fn has_fixed_root(self) -> bool {
         matches!(self, Self::Tree | Self::Tournament)
     }
 
-    /// One barrier of `n` threads; `groups` of ranks matter only to those that gather in groups.
-    pub(super) fn barrier(self, n: usize, groups: &[Vec<usize>]) -> Program {
+    /// One barrier of `n` threads; `levels` of groups, finest first, matter only to those that gather in groups.
+    pub(super) fn barrier(self, n: usize, levels: &[Partition]) -> Program {
         let mut program = Program::new(n);
         let p = &mut program;
         match self {
@@ -97,7 +99,7 @@ impl Algorithm {
                 let flags = p.packed(n);
                 (0..n).for_each(|rank| exchange(p, rank, &flags, rank));
             }
-            Self::Grid => grid(p, groups),
+            Self::Grid | Self::Hierarchical => rounds(p, levels),
             Self::Dissemination => dissemination(p),
             Self::Central => {
                 let (counter, go) = (p.flag(0), p.flag(0));
@@ -120,13 +122,13 @@ impl Algorithm {
                 }
             }
             Self::Tournament => tournament(p),
-            Self::Hierarchical => hierarchical(p, groups),
+            Self::Leaders => leaders(p, &levels[0]),
         }
         program
     }
 
     /// One fork and join of an empty region by rank 0; `None` where the algorithm has no way to start threads.
-    pub(super) fn fork_join(self, n: usize, groups: &[Vec<usize>]) -> Option<Program> {
+    pub(super) fn fork_join(self, n: usize, levels: &[Partition]) -> Option<Program> {
         let mut program = Program::new(n);
         let p = &mut program;
         match self {
@@ -163,8 +165,8 @@ impl Algorithm {
                     tree.gather(p, rank);
                 }
             }
-            Self::Hierarchical => fork_join_by_groups(p, groups),
-            Self::Grid | Self::Dissemination | Self::Tournament => return None,
+            Self::Leaders => fork_join_by_groups(p, &levels[0]),
+            Self::Grid | Self::Hierarchical | Self::Dissemination | Self::Tournament => return None,
         }
         Some(program)
     }
@@ -185,22 +187,48 @@ fn exchange(p: &mut Program, thread: usize, flags: &Rc<[Word]>, own: usize) {
     p.wait_others(thread, flags, own);
 }
 
-/// Groups need not be equal: who has no equal in a smaller group looks to that of its rank modulo the group's size.
-fn grid(p: &mut Program, groups: &[Vec<usize>]) {
-    for group in groups {
-        let flags = p.flags(group.iter().copied());
-        group.iter().enumerate().for_each(|(own, &rank)| exchange(p, rank, &flags, own));
-    }
-    let second: Vec<Rc<[Word]>> = groups.iter().map(|group| p.flags(group.iter().copied())).collect();
-    let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
-    for at in 0..longest {
-        let column: Rc<[Word]> = second.iter().map(|flags| flags[at % flags.len()]).collect();
-        for (own, group) in groups.iter().enumerate() {
-            if let Some(&rank) = group.get(at) {
-                exchange(p, rank, &column, own);
+/// FBS between the parts of each group of each level, and last between all groups: a thread exchanges flags with one
+/// of each other part, of its own place. Parts need not be equal: who has no equal in a smaller one looks to that of its
+/// place modulo the part's size.
+fn rounds(p: &mut Program, levels: &[Partition]) {
+    let n = p.threads();
+    let mut inner: Partition = (0..n).map(|rank| vec![rank]).collect();
+    let all = vec![(0..n).collect()];
+    for outer in levels.iter().chain([&all]) {
+        let flags = p.flags(0..n);
+        for parts in parts(&inner, outer) {
+            for place in 0..parts.iter().map(|part| part.len()).max().unwrap_or(0) {
+                let column: Rc<[Word]> = parts.iter().map(|part| flags[part[place % part.len()]]).collect();
+                for (own, part) in parts.iter().enumerate() {
+                    if let (Some(&rank), true) = (part.get(place), parts.len() > 1) {
+                        exchange(p, rank, &column, own);
+                    }
+                }
             }
         }
+        inner.clone_from(outer);
     }
+}
+
+/// The groups of a finer partition that each group of a coarser one holds.
+fn parts<'a>(finer: &'a Partition, coarser: &Partition) -> Vec<Vec<&'a Vec<usize>>> {
+    let n = finer.iter().map(Vec::len).sum();
+    let mut of = vec![0; n];
+    for (index, group) in coarser.iter().enumerate() {
+        group.iter().for_each(|&rank| of[rank] = index);
+    }
+    let mut parts = vec![Vec::new(); coarser.len()];
+    finer.iter().for_each(|part| parts[of[part[0]]].push(part));
+    parts
+}
+
+/// How many exchange flags in each round of a grid, at most.
+pub(super) fn shape(n: usize, levels: &[Partition]) -> Vec<usize> {
+    let alone: Partition = (0..n).map(|rank| vec![rank]).collect();
+    let all = vec![(0..n).collect()];
+    let mut finer = std::iter::once(&alone).chain(levels);
+    let round = |coarser: &Partition| parts(finer.next()?, coarser).iter().map(Vec::len).max();
+    levels.iter().chain([&all]).filter_map(round).collect()
 }
 
 fn dissemination(p: &mut Program) {
@@ -295,7 +323,7 @@ fn gather_in_groups(p: &mut Program, groups: &[Vec<usize>]) {
     }
 }
 
-fn hierarchical(p: &mut Program, groups: &[Vec<usize>]) {
+fn leaders(p: &mut Program, groups: &[Vec<usize>]) {
     gather_in_groups(p, groups);
     let flags = p.flags(groups.iter().map(|group| group[0]));
     for (own, group) in groups.iter().enumerate() {

@@ -43,6 +43,8 @@ pub enum Choice {
         /// Threads in a group.
         group: usize,
     },
+    /// FBS in a round for each level of clusters, and one between the largest.
+    Hierarchical,
     /// Dissemination.
     Dissemination,
 }
@@ -54,8 +56,9 @@ pub enum Choice {
 /// - flat FBS takes that of all threads;
 /// - a grid takes that within a group and that between groups: it is quicker than flat once `n - c - n/c + 2` lines
 ///   cost more than a message within the group of c;
-/// - dissemination takes a message a round, each as long as the longest within the threads that it spans: quicker only
-///   where an extra line costs nearly a whole message.
+/// - a round for each level takes the sum of theirs;
+/// - dissemination takes log₂ n messages, each of which some pair of far threads exchanges: quicker only where an extra
+///   line costs nearly a whole message.
 ///
 /// Without clusters, groups of about the square root of the threads do as well as any.
 ///
@@ -70,7 +73,7 @@ pub fn choose(threads: usize, clusters: &[Cluster], across_ns: f64, extra_line_n
         0 | 1 => 0.0,
         _ => ns + (threads - 2) as f64 * extra_line_ns.min(ns),
     };
-    let spanning = |threads: usize| {
+    let within = |threads: usize| {
         let near = clusters.iter().filter(|cluster| cluster.threads >= threads).map(|cluster| cluster.ns);
         near.fold(across_ns, f64::min)
     };
@@ -83,12 +86,16 @@ pub fn choose(threads: usize, clusters: &[Cluster], across_ns: f64, extra_line_n
     let root = threads.isqrt().max(1).next_power_of_two();
     for group in clusters.iter().map(|cluster| cluster.threads).chain([root]) {
         if (2..threads).contains(&group) {
-            let ns = exchange(group, spanning(group)) + exchange(threads.div_ceil(group), across_ns);
+            let ns = exchange(group, within(group)) + exchange(threads.div_ceil(group), across_ns);
             try_one(ns, Choice::Grid { group });
         }
     }
-    let rounds =
-        std::iter::successors(Some(1usize), |span| span.checked_mul(2)).take_while(|&span| span < threads);
-    try_one(rounds.map(|span| spanning(2 * span)).sum(), Choice::Dissemination);
+    let (mut ns, mut inner) = (0.0, 1);
+    for cluster in clusters.iter().filter(|cluster| (2..threads).contains(&cluster.threads)) {
+        ns += exchange(cluster.threads.div_ceil(inner), cluster.ns);
+        inner = cluster.threads;
+    }
+    try_one(ns + exchange(threads.div_ceil(inner), across_ns), Choice::Hierarchical);
+    try_one(f64::from(threads.max(1).next_power_of_two().ilog2()) * across_ns, Choice::Dissemination);
     best.1
 }

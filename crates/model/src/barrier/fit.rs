@@ -81,11 +81,9 @@ pub fn fit(published: &Published) -> Result<Fit, Error> {
     let scale = published.separate_16_ns / 16.0;
     let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures));
     // From several starts, since the order in which lines are served makes the error uneven.
-    let found = [0.1, 0.3, 0.5, 0.7, 0.9].into_iter().flat_map(|share| {
-        [(0.2, 0.5), (0.5, 0.8)]
-            .map(|(chip, module)| search([chip * scale, module * scale, scale, share], error))
-    });
-    let best = found.min_by(|a, b| error(a).total_cmp(&error(b))).expect("there are starts");
+    let found =
+        [0.1, 0.3, 0.5, 0.7, 0.9].map(|share| search([0.3 * scale, 0.6 * scale, scale, share], error));
+    let best = found.into_iter().min_by(|a, b| error(a).total_cmp(&error(b))).expect("there are starts");
     Ok(Fit {
         machine: machine(&best)?,
         tiers_ns: [best[0], best[1], best[2]],
@@ -105,7 +103,7 @@ fn machine(&[chip, module, node, share]: &Point) -> Result<Machine, Error> {
     Ok(machine)
 }
 
-fn judge(at: &Point, published: &Published) -> Result<Vec<Figure>, Error> {
+pub(super) fn judge(at: &Point, published: &Published) -> Result<Vec<Figure>, Error> {
     let machine = machine(at)?;
     let time = |algorithm: Algorithm, threads, mapping| -> Result<f64, Error> {
         let program = algorithm.fork_join(threads, &[]).expect("these need no groups");
@@ -148,7 +146,7 @@ fn search(start: Point, error: impl Fn(&Point) -> f64) -> Point {
     let valid = |at: &Point| at[0] <= at[1] && at[1] <= at[2] && at[3] <= 1.0;
     let mut best = (start, error(&start));
     let mut step = 0.5f64;
-    while step > 1e-4 {
+    while step > 1e-3 {
         let before = best.1;
         for parameter in 0..start.len() {
             for factor in [step.exp(), (-step).exp()] {

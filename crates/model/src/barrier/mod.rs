@@ -29,4 +29,4 @@ pub use latency::Tier;
 pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Local, Machine, Source};
 pub use mapping::Mapping;
-pub use predict::{Groups, Prediction, predict, predict_fork_join};
+pub use predict::{Prediction, predict, predict_fork_join};

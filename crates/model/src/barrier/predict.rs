@@ -1,7 +1,6 @@
 //! Every algorithm's time for a team.
 
-use std::fmt;
-
+use super::algorithm::{Partition, shape};
 use super::program::Program;
 use super::{Algorithm, Machine, Mapping, barrier_limit, fork_join_limit, simulate};
 use crate::Error;
@@ -11,8 +10,9 @@ use crate::Error;
 pub struct Prediction {
     /// How the threads wait.
     pub algorithm: Algorithm,
-    /// The sizes of the groups, of algorithms that gather in groups.
-    pub groups: Option<Groups>,
+    /// How many exchange flags in each round, of algorithms that gather in groups: `[16, 8]` for groups of 16 threads
+    /// and then 8 groups. Empty for the others.
+    pub shape: Vec<usize>,
     /// Threads that take part.
     pub threads: usize,
     /// Which CPUs they run on.
@@ -21,21 +21,6 @@ pub struct Prediction {
     pub ns: f64,
     /// The same over the latency limit of that team; infinite where the limit is 0.
     pub times_limit: f64,
-}
-
-/// How many groups, and how many threads in the largest; `8 x 16`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Groups {
-    /// Number of groups.
-    pub groups: usize,
-    /// Threads in the largest.
-    pub of: usize,
-}
-
-impl fmt::Display for Groups {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} x {}", self.groups, self.of)
-    }
 }
 
 /// The time of a barrier of the first `threads` CPUs of a mapping, for every algorithm, quickest first. Those that
@@ -56,7 +41,7 @@ pub fn predict(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Ve
     let team = team(machine, threads, mapping)?;
     let limit = barrier_limit(machine, &team.cpus);
     Ok(team
-        .predict(&Algorithm::BARRIERS, limit, |algorithm, groups| Some(algorithm.barrier(threads, groups))))
+        .predict(&Algorithm::BARRIERS, limit, |algorithm, levels| Some(algorithm.barrier(threads, levels))))
 }
 
 /// The time of a fork and join of an empty region by the mapping's first CPU, for every algorithm that can start
@@ -71,7 +56,7 @@ pub fn predict_fork_join(
 ) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
     let limit = fork_join_limit(machine, &team.cpus, 0);
-    Ok(team.predict(&Algorithm::FORK_JOINS, limit, |algorithm, groups| algorithm.fork_join(threads, groups)))
+    Ok(team.predict(&Algorithm::FORK_JOINS, limit, |algorithm, levels| algorithm.fork_join(threads, levels)))
 }
 
 /// Threads on CPUs of a machine.
@@ -99,19 +84,23 @@ impl Team<'_> {
         &self,
         algorithms: &[Algorithm],
         limit: f64,
-        program: impl Fn(Algorithm, &[Vec<usize>]) -> Option<Program>,
+        program: impl Fn(Algorithm, &[Partition]) -> Option<Program>,
     ) -> Vec<Prediction> {
-        let groupings = self.groupings();
+        let n = self.cpus.len();
+        let (levels, partings) = (vec![self.levels()], self.partings());
         let quickest = |&algorithm: &Algorithm| {
-            let groupings = if algorithm.is_grouped() { &groupings[..] } else { &[Vec::new()] };
-            let times =
-                groupings.iter().filter_map(|groups| Some((self.time(&program(algorithm, groups)?), groups)));
-            let (ns, groups) = times.min_by(|a, b| a.0.total_cmp(&b.0))?;
-            let of = groups.iter().map(Vec::len).max();
+            let choices = match algorithm {
+                Algorithm::Grid | Algorithm::Leaders => &partings,
+                Algorithm::Hierarchical => &levels,
+                _ => &vec![Vec::new()],
+            };
+            let time =
+                |levels: &Vec<Partition>| Some((self.time(&program(algorithm, levels)?), shape(n, levels)));
+            let (ns, shape) = choices.iter().filter_map(time).min_by(|a, b| a.0.total_cmp(&b.0))?;
             Some(Prediction {
                 algorithm,
-                groups: of.map(|of| Groups { groups: groups.len(), of }),
-                threads: self.cpus.len(),
+                shape: if shape.len() > 1 { shape } else { Vec::new() },
+                threads: n,
                 mapping: self.mapping,
                 ns,
                 times_limit: if limit > 0.0 { ns / limit } else { f64::INFINITY },
@@ -129,33 +118,41 @@ impl Team<'_> {
         outcome.finished.into_iter().fold(0.0, f64::max) / f64::from(episodes)
     }
 
-    /// The ways in which the team may be parted: along each of the machine's levels, and in equal blocks of near
-    /// ranks of about the square root of their number.
-    fn groupings(&self) -> Vec<Vec<Vec<usize>>> {
+    /// The machine's levels, as far as they part the team; by rank.
+    fn levels(&self) -> Vec<Partition> {
+        let mut rank_of = vec![None; self.machine.len()];
+        self.cpus.iter().enumerate().for_each(|(rank, &cpu)| rank_of[cpu] = Some(rank));
+        let mut levels: Vec<Partition> = Vec::new();
+        for level in self.machine.levels() {
+            let members = |group: &Vec<usize>| group.iter().filter_map(|&cpu| rank_of[cpu]).collect();
+            let groups: Partition =
+                level.iter().map(members).filter(|group: &Vec<usize>| !group.is_empty()).collect();
+            let finer = levels.last().map_or(self.cpus.len(), Vec::len);
+            if groups.len() > 1 && groups.len() < finer {
+                levels.push(groups);
+            }
+        }
+        levels
+    }
+
+    /// The ways to part the team once: along each of the machine's levels, and in equal blocks of near ranks of about
+    /// the square root of their number.
+    fn partings(&self) -> Vec<Vec<Partition>> {
         let n = self.cpus.len();
         let mut place = vec![0; self.machine.len()];
         Mapping::Sequential.order(self.machine).into_iter().enumerate().for_each(|(at, cpu)| place[cpu] = at);
         let mut near: Vec<usize> = (0..n).collect();
         near.sort_unstable_by_key(|&rank| place[self.cpus[rank]]);
-        let mut rank_of = vec![None; self.machine.len()];
-        self.cpus.iter().enumerate().for_each(|(rank, &cpu)| rank_of[cpu] = Some(rank));
-
-        let mut groupings: Vec<Vec<Vec<usize>>> = Vec::new();
-        for level in self.machine.levels() {
-            let members = |group: &Vec<usize>| group.iter().filter_map(|&cpu| rank_of[cpu]).collect();
-            groupings
-                .push(level.iter().map(members).filter(|group: &Vec<usize>| !group.is_empty()).collect());
-        }
         let root = n.isqrt();
-        let blocks = (0..).map(|bits| 1usize << bits).take_while(|&size| size < n);
-        for size in blocks.filter(|&size| 8 * size > root && size <= 8 * root) {
-            groupings.push(near.chunks(size).map(<[usize]>::to_vec).collect());
+        let sizes = (0..).map(|bits| 1usize << bits).take_while(|&size| size < n);
+        let blocks = sizes
+            .filter(|&size| size > 1 && 8 * size > root && size <= 8 * root)
+            .map(|size| near.chunks(size).map(<[usize]>::to_vec).collect());
+        let mut partings: Vec<Partition> = self.levels().into_iter().chain(blocks).collect();
+        if partings.is_empty() {
+            partings.push(vec![near]);
         }
-        groupings.retain(|groups| groups.len() > 1 && groups.len() < n);
-        if groupings.is_empty() {
-            groupings.push(vec![near]);
-        }
-        groupings
+        partings.into_iter().map(|groups| vec![groups]).collect()
     }
 }
 

@@ -131,8 +131,9 @@ fn the_rule_agrees_with_the_simulation() {
             machine.extra_line.ns = gap;
             let team = &Mapping::Sequential.order(&machine)[..threads];
             let predictions = predict(&machine, threads, Mapping::Sequential).unwrap();
-            let flat_or = [Algorithm::Fbs, Algorithm::Grid, Algorithm::Dissemination];
-            let best = flat_or
+            let choices =
+                [Algorithm::Fbs, Algorithm::Grid, Algorithm::Hierarchical, Algorithm::Dissemination];
+            let best = choices
                 .map(|algorithm| ns(&predictions, algorithm))
                 .into_iter()
                 .fold(f64::INFINITY, f64::min);
@@ -142,6 +143,7 @@ fn the_rule_agrees_with_the_simulation() {
                 match choice {
                     Choice::Flat => Algorithm::Fbs,
                     Choice::Grid { .. } => Algorithm::Grid,
+                    Choice::Hierarchical => Algorithm::Hierarchical,
                     Choice::Dissemination => Algorithm::Dissemination,
                 },
             );
@@ -180,8 +182,8 @@ fn the_papers_orders_hold_on_its_machine() {
 
 #[test]
 fn a_machine_is_found_again_from_its_figures() {
-    let known = fit(&SR11000).unwrap();
-    let figure = |at: usize| known.figures[at].predicted;
+    let known = super::fit::judge(&[90.0, 200.0, 330.0, 0.4], &SR11000).unwrap();
+    let figure = |at: usize| known[at].predicted;
     let again = fit(&Published {
         separate_8_ns: figure(0),
         separate_16_ns: figure(1),
@@ -262,7 +264,11 @@ fn the_papers_xeon_is_completed_by_its_classes() {
     assert!((215.0..220.0).contains(&machine.message_ns(3 * 8, 2 * 8)), "one hop");
     assert!((276.0..316.0).contains(&machine.message_ns(3 * 8, 5 * 8)), "two hops");
     let predictions = predict(&machine, 64, Mapping::BinaryTree).unwrap();
-    assert_eq!(predictions[0].algorithm, Algorithm::Grid);
+    assert!(
+        matches!(predictions[0].algorithm, Algorithm::Grid | Algorithm::Hierarchical),
+        "{:?}",
+        predictions[0]
+    );
 }
 
 /// Diameter in ns and, where it was noted, the rooted algorithms' least time over it, as computed independently.
@@ -295,9 +301,9 @@ fn limits_of_published_machines() {
 fn events(machine: &Machine) -> Vec<(Algorithm, u64)> {
     let n = machine.len();
     let team: Vec<usize> = (0..n).collect();
-    let groups: Vec<Vec<usize>> = team.chunks(n.isqrt()).map(<[usize]>::to_vec).collect();
+    let levels = [team.chunks(n.isqrt()).map(<[usize]>::to_vec).collect()];
     let count = |program: Program| simulate::run(machine, &team, &program, 2).events / 2;
-    Algorithm::BARRIERS.map(|algorithm| (algorithm, count(algorithm.barrier(n, &groups)))).to_vec()
+    Algorithm::BARRIERS.map(|algorithm| (algorithm, count(algorithm.barrier(n, &levels)))).to_vec()
 }
 
 #[test]
@@ -319,7 +325,11 @@ fn four_thousand_cpus() {
         let start = std::time::Instant::now();
         let predictions = predict(&machine, 4096, mapping).unwrap();
         eprintln!("4096 threads, {mapping}: {:.2?}", start.elapsed());
-        assert_eq!(predictions[0].algorithm, Algorithm::Grid);
+        assert!(
+            matches!(predictions[0].algorithm, Algorithm::Grid | Algorithm::Hierarchical),
+            "{:?}",
+            predictions[0]
+        );
         assert!(predictions[0].times_limit < 3.0);
     }
 }
