@@ -38,32 +38,34 @@ impl SelfTest {
     /// Lays out the work for a CPU with these caches; takes some ms and 4 to 40 MiB.
     ///
     /// # Errors
-    /// [`Error::System`] if there is no room, or no memory may be made executable.
+    /// [`Error::System`] if there is no room, or no memory may be made executable; [`Error::Invalid`] for lines of a
+    /// size that no CPU has.
     pub fn new(caches: Caches) -> Result<Self, Error> {
+        if Work::that_fits(&caches).is_empty() {
+            return Err(Error::Invalid("a cache line of this size exists on no CPU"));
+        }
         Ok(Self { caches, bench: Bench::lay_out(&caches)? })
     }
 
-    /// Tries a candidate on all work whose count of the column's events is known; takes some 50 ms.
+    /// Tries a candidate on all work whose count of the column's events is known; takes some tenths of a second.
     pub fn test(&self, column: Column, candidate: &Candidate) -> Verdict {
-        let ghz = (0..TRIES).find_map(|_| clock::effective_ghz().ok());
-        // Whether anything is expected of some work depends on whether its cycles are known, not on how many they are.
-        let known = ghz.map(|_| 0.0);
-        let counters = candidate
-            .events
-            .iter()
-            .map(|event| Counter::open(event, Mode::User))
-            .collect::<Result<Vec<_>, _>>();
-        let observations = counters.and_then(|counters| {
-            self.bench
-                .pieces()
-                .filter(|piece| expectation(column, piece.work, &self.caches, known).is_some())
-                .map(|piece| observe(piece, &counters, ghz))
-                .collect::<Result<Vec<_>, _>>()
-        });
-        match observations {
+        match self.observe(column, candidate) {
             Ok(observations) => judge(column, &observations, &self.caches),
             Err(error) => Verdict::untried(error.to_string()),
         }
+    }
+
+    fn observe(&self, column: Column, candidate: &Candidate) -> Result<Vec<Observation>, Error> {
+        let open = |event| Counter::open(event, Mode::User);
+        let counters = candidate.events.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let ghz = (0..TRIES).find_map(|_| clock::effective_ghz().ok());
+        // Whether anything is expected of some work depends on whether its cycles are known, not on how many they are.
+        let known = ghz.map(|_| 0.0);
+        self.bench
+            .pieces()
+            .filter(|piece| expectation(column, piece.work, &self.caches, known).is_some())
+            .map(|piece| observe(piece, &counters, ghz))
+            .collect()
     }
 }
 
@@ -110,7 +112,7 @@ pub struct EventSet {
 }
 
 /// Tries every event that may stand for `columns` on the CPU that the caller runs on, and chooses. Pin the thread first.
-/// Takes some 2 s where there are counters, some 20 ms where there are none.
+/// Takes some seconds where there are counters, some 0.1 s where there are none.
 ///
 /// # Errors
 /// As [`SelfTest::new`]. That an event cannot be opened is no error here but the outcome of its test.

@@ -184,6 +184,14 @@ fn planted_events_are_found_out() {
 }
 
 #[test]
+fn absurd_caches_are_refused() {
+    for line_bytes in [0, 8, 48, 1 << 20] {
+        let refused = SelfTest::new(Caches { line_bytes, ..ZEN_3 });
+        assert!(matches!(refused, Err(Error::Invalid(_))));
+    }
+}
+
+#[test]
 fn what_is_chosen_has_passed() {
     let events = match choose(&Column::ALL) {
         Ok(events) => events,

@@ -47,6 +47,10 @@ pub struct Work {
 
 /// Loads, stores or additions of a piece of work.
 const OPERATIONS: u64 = 1 << 16;
+/// More memory than this no walk visits, so that it takes some ms.
+const LARGEST: usize = 32 * MIB;
+/// Sizes of lines between which those of all CPUs lie.
+const LINE_SIZES: std::ops::RangeInclusive<usize> = 16..=1024;
 /// Lines that are flushed and walked.
 const FLUSHED_LINES: usize = 1 << 14;
 /// Lines from one flushed line to the next: the prefetcher of a line's neighbour finds nothing of use.
@@ -65,29 +69,34 @@ const PER_STORE: u64 = 5;
 impl Work {
     /// The pieces of work that fit a machine with these caches: those of the paper and of its reference points where
     /// they fit (24 KiB, 256 KiB, 8 MiB; 64 KiB of nops), else the nearest that do.
+    ///
+    /// None for lines of a size that no CPU has.
     pub fn that_fits(caches: &Caches) -> Vec<Self> {
         let line = caches.line_bytes;
-        let chase = |reach, bytes: usize, steps: u64| Self {
-            kind: Kind::Chase(reach),
-            bytes: bytes / line * line,
-            operations: steps,
-        };
         let mut all = Vec::new();
+        if !LINE_SIZES.contains(&line) || !line.is_power_of_two() {
+            return all;
+        }
+        let mut chase = |reach, bytes: usize, at_least: usize, steps: Option<u64>| {
+            let bytes = bytes / line * line;
+            if bytes >= at_least.max(2 * line) {
+                let operations = steps.unwrap_or((bytes / line) as u64);
+                all.push(Self { kind: Kind::Chase(reach), bytes, operations });
+            }
+        };
         if let Some(l1d) = caches.l1d_bytes {
-            all.push(chase(Reach::L1, (24 * KIB).min(l1d / 4 * 3), OPERATIONS));
+            chase(Reach::L1, (24 * KIB).min(l1d / 4 * 3), 0, Some(OPERATIONS));
             if let Some(l2) = caches.l2_bytes {
-                let bytes = (256 * KIB).max(4 * l1d).min(l2 / 2);
-                all.extend((bytes >= 2 * l1d).then(|| chase(Reach::L2, bytes, OPERATIONS)));
+                let bytes = (256 * KIB).max(l1d.saturating_mul(4)).min(l2 / 2).min(LARGEST);
+                chase(Reach::L2, bytes, l1d.saturating_mul(2), Some(OPERATIONS));
             }
         }
         if let (Some(l2), Some(l3)) = (caches.l2_bytes, caches.l3_bytes) {
-            // At most what a walk of some ms can visit.
-            let bytes = (8 * MIB).max(4 * l2).min(l3 / 2).min(32 * MIB);
-            let steps = (bytes / line) as u64;
-            all.extend((bytes >= 2 * l2).then(|| chase(Reach::L3, bytes, steps)));
+            let bytes = (8 * MIB).max(l2.saturating_mul(4)).min(l3 / 2).min(LARGEST);
+            chase(Reach::L3, bytes, l2.saturating_mul(2), None);
         }
-        all.push(chase(Reach::Memory, FLUSHED_LINES * FLUSHED_STRIDE * line, FLUSHED_LINES as u64));
-        let nops = (64 * KIB).max(2 * caches.l1i_bytes.unwrap_or(0)).min(MIB);
+        chase(Reach::Memory, FLUSHED_LINES * FLUSHED_STRIDE * line, 0, Some(FLUSHED_LINES as u64));
+        let nops = (64 * KIB).max(caches.l1i_bytes.unwrap_or(0).saturating_mul(2)).min(MIB) / line * line;
         all.push(Self { kind: Kind::Nops, bytes: nops, operations: NOP_PASSES * (nops / line) as u64 });
         all.push(Self { kind: Kind::Additions, bytes: 0, operations: OPERATIONS });
         all.push(Self { kind: Kind::Stores, bytes: 16 * KIB, operations: OPERATIONS });
@@ -155,24 +164,27 @@ mod tests {
         assert!(work(&unknown, Kind::Chase(Reach::Memory)).is_some());
     }
 
+    fn sizes() -> impl Strategy<Value = Option<usize>> {
+        prop::option::of(prop_oneof![any::<usize>(), 0..64 * KIB, MIB..1024 * MIB])
+    }
+
     proptest! {
         #[test]
         fn a_chase_fits_its_cache_and_exceeds_the_one_before(
-            l1d in 8 * KIB..256 * KIB,
-            l2 in 64 * KIB..64 * MIB,
-            l3 in MIB..1024 * MIB,
-            line in prop::sample::select(&[32usize, 64, 128, 256]),
+            [l1d, l1i, l2, l3] in [sizes(), sizes(), sizes(), sizes()],
+            line in prop_oneof![Just(64usize), 0..2048usize],
         ) {
-            let caches = Caches { line_bytes: line, l1d_bytes: Some(l1d), l1i_bytes: Some(l1d), l2_bytes: Some(l2), l3_bytes: Some(l3) };
+            let caches = Caches { line_bytes: line, l1d_bytes: l1d, l1i_bytes: l1i, l2_bytes: l2, l3_bytes: l3 };
             for work in Work::that_fits(&caches) {
-                prop_assert!(work.operations > 0 && work.bytes <= 32 * MIB);
+                prop_assert!(work.operations > 0 && work.bytes <= 64 * MIB);
                 let (above, below) = match work.kind {
-                    Kind::Chase(Reach::L1) => (0, l1d),
-                    Kind::Chase(Reach::L2) => (l1d, l2),
-                    Kind::Chase(Reach::L3) => (l2, l3),
+                    Kind::Chase(Reach::L1) => (0, l1d.unwrap()),
+                    Kind::Chase(Reach::L2) => (l1d.unwrap(), l2.unwrap()),
+                    Kind::Chase(Reach::L3) => (l2.unwrap(), l3.unwrap()),
                     _ => continue,
                 };
-                prop_assert!(work.bytes > above && work.bytes < below && work.bytes.is_multiple_of(line));
+                prop_assert!(work.bytes > above && work.bytes < below);
+                prop_assert!(work.bytes >= 2 * line && work.bytes.is_multiple_of(line));
             }
         }
     }

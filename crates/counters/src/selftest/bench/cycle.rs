@@ -17,7 +17,11 @@ pub(super) struct Cycle {
 
 impl Cycle {
     /// A cycle through every `stride`-th byte of `bytes`.
+    ///
+    /// # Panics
+    /// If there is no room for a pointer in each.
     pub(super) fn new(bytes: usize, stride: usize) -> Result<Self, Error> {
+        assert!(stride.is_multiple_of(size_of::<Word>()) && stride > 0 && bytes >= stride);
         let mapping = Mapping::new(bytes)?;
         let lines = bytes / stride;
         let mut order: Vec<usize> = (0..lines).collect();
