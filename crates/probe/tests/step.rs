@@ -299,6 +299,57 @@ fn counts_in_a_process_of_many_threads_and_leaves_no_child() {
     assert!(children.into_iter().all(|children| children.trim().is_empty()));
 }
 
+#[test]
+#[ignore = "the test below starts it in a process of its own and kills that"]
+fn counts_without_end() {
+    let options = Options { most_steps: u64::MAX, warm_ups: 0, ..Options::default() };
+    // The limit ends it where nobody kills it.
+    assert!(step::count_with(&options, || while std::hint::black_box(true) {}).is_err());
+}
+
+#[test]
+fn a_killed_tracer_leaves_nothing_behind() {
+    needs_ptrace!();
+    let mut tracer = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "counts_without_end"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    let within = |what: &str| assert!(start.elapsed() < Duration::from_secs(50), "{what}");
+    let traced = loop {
+        if let Some(&traced) = traced_by(tracer.id()).first() {
+            break traced;
+        }
+        within("nothing was traced");
+    };
+    tracer.kill().unwrap();
+    tracer.wait().unwrap();
+    // Whoever adopts it may take its time to reap it.
+    let lives = || {
+        let stat = std::fs::read_to_string(format!("/proc/{traced}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+    };
+    while lives() {
+        within("the traced process outlived its tracer");
+    }
+}
+
+/// The processes whose tracer is a thread of this process.
+fn traced_by(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let tasks: Vec<_> = tasks.filter_map(|task| task.file_name().into_string().ok()).collect();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let numbers = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|number: &u32| {
+            let status = std::fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
+            let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+            tracer.is_some_and(|tracer| tasks.iter().any(|task| task == tracer.trim()))
+        })
+        .collect()
+}
+
 /// The number of the calling thread.
 fn own_thread() -> String {
     let link = std::fs::read_link("/proc/thread-self").unwrap();

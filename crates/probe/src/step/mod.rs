@@ -8,7 +8,8 @@
 //! The work runs in a copy of the process, made by `fork`: what it changes in memory stays there, what it does to
 //! files is done. Where the process has several threads, the copy has only the calling one, and a lock that another
 //! thread holds stays locked in it; the C library keeps its allocator usable, other libraries may not. Until the work
-//! starts the copy makes only calls that are safe after `fork`. It has all signals blocked that do not come from its own
+//! starts the copy makes only calls that are safe after `fork`. Pages that are kept from copies, as those of
+//! performance counters are, are not there. It has all signals blocked that do not come from its own
 //! instructions.
 
 mod child;

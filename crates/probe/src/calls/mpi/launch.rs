@@ -89,6 +89,14 @@ fn bounded(name: &str, mut command: Command, folder: &Path, mut end: Instant) ->
         OpenOptions::new().create(true).truncate(true).read(true).write(true).open(log).map_err(failed)?;
     let print = |log: &File| log.try_clone().map(Stdio::from).map_err(failed);
     command.stdin(Stdio::null()).stdout(print(&log)?).stderr(print(&log)?).process_group(0);
+    // SAFETY: the one call that the new process makes before it becomes the command is a system call without pointers.
+    unsafe {
+        // Whatever ends this process ends the command: a launcher that is told to end does not leave its ranks behind.
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
     let mut group = Group(command.spawn().map_err(failed)?);
     let mut stopping = false;
     let status = loop {
