@@ -8,6 +8,7 @@ pub mod calls;
 pub mod coherence;
 mod error;
 pub mod host;
+pub mod kernels;
 pub mod limits;
 pub mod memory;
 pub mod pin;

@@ -1,0 +1,263 @@
+//! The model of paper 3, fitted to the points of a loop.
+//!
+//! T_1 = S + P n and T_n = S + P + T_F + T_B there, with P the share of one of n threads; here the loop length L varies
+//! too, so that P is the time of one element: T = S + P L / n + T_F + T_B. Totals alone can't tell fork T_F and join
+//! T_B apart, so their sum is fitted, one for each barrier, mapping and number of threads.
+
+use std::collections::BTreeMap;
+
+use coho_profile::KernelPoint;
+
+/// Name of the serial part S, in ns.
+pub const SERIAL: &str = "S_ns";
+/// Name of the time of an element on one thread, P, in ns.
+pub const ELEMENT: &str = "P_ns_per_element";
+/// Name of the root of the mean squared relative residual.
+pub const RESIDUAL: &str = "relative_residual";
+/// Name of the longest loop among the points fitted.
+pub const LONGEST: &str = "longest_fitted_length";
+
+/// Name of the sum of fork and join, T_F + T_B, under a barrier; its value is in ns.
+pub fn fork_join(barrier: &str, mapping: &str, threads: u32) -> String {
+    format!("T_F_plus_T_B_ns, {barrier}, {mapping}, {threads} threads")
+}
+
+/// Fits S, P and every T_F + T_B to the points of loops no longer than `longest`, beyond which P is another because
+/// the data lie farther away. What the profile's [`fitted`](coho_profile::Kernel::fitted) holds: constants by name.
+///
+/// Least squares of the relative residuals, since times range over decades; no constant may be negative. Empty where
+/// there are not more points than constants.
+///
+/// ```
+/// use coho_probe::kernels::fit;
+/// use coho_profile::{Estimate, KernelPoint};
+/// let point = |length: u64, threads: u32, ns: f64| KernelPoint {
+///     length: Some(length),
+///     threads,
+///     barrier: if threads > 1 { "fbs".into() } else { "none".into() },
+///     mapping: "sequential".into(),
+///     seconds: Some(Estimate::exact(ns / 1e9)),
+///     ..KernelPoint::default()
+/// };
+/// let points = [
+///     point(100, 1, 60.0), point(1000, 1, 510.0), point(100, 2, 235.0), point(1000, 2, 460.0), point(2000, 2, 710.0),
+/// ];
+/// let fitted = fit::fit(&points, 2000);
+/// assert!((fitted[fit::SERIAL] - 10.0).abs() < 1e-6);
+/// assert!((fitted[fit::ELEMENT] - 0.5).abs() < 1e-9);
+/// assert!((fitted[&fit::fork_join("fbs", "sequential", 2)] - 200.0).abs() < 1e-6);
+/// let seconds = fit::predict(&fitted, 4000, 2, "fbs", "sequential").unwrap();
+/// assert!((seconds * 1e9 - 1210.0).abs() < 1e-6);
+/// ```
+pub fn fit(points: &[KernelPoint], longest: u64) -> BTreeMap<String, f64> {
+    let equations: Vec<Equation> = points.iter().filter_map(|point| Equation::of(point, longest)).collect();
+    let mut names = vec![SERIAL.to_owned(), ELEMENT.to_owned()];
+    for equation in &equations {
+        names.extend(
+            equation.barrier.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>(),
+        );
+    }
+    if equations.len() <= names.len() {
+        return BTreeMap::new();
+    }
+    let rows: Vec<Vec<f64>> = equations.iter().map(|equation| equation.row(&names)).collect();
+    let Some(constants) = least_squares(&rows) else { return BTreeMap::new() };
+    let miss = |row: &Vec<f64>| (row.iter().zip(&constants).map(|(a, x)| a * x).sum::<f64>() - 1.0).powi(2);
+    let residual = (rows.iter().map(miss).sum::<f64>() / rows.len() as f64).sqrt();
+    let reach = equations.iter().map(|equation| equation.length).fold(0.0, f64::max);
+    names.into_iter().zip(constants).chain([(RESIDUAL.into(), residual), (LONGEST.into(), reach)]).collect()
+}
+
+/// The time of a loop by fitted constants, in s; `None` where none were fitted for that barrier, mapping and number of
+/// threads. One thread forks and joins nobody, whatever `barrier` and `mapping` say.
+pub fn predict(
+    fitted: &BTreeMap<String, f64>,
+    length: u64,
+    threads: u32,
+    barrier: &str,
+    mapping: &str,
+) -> Option<f64> {
+    let wait = match threads {
+        0 => return None,
+        1 => 0.0,
+        _ => *fitted.get(&fork_join(barrier, mapping, threads))?,
+    };
+    let work = fitted.get(ELEMENT)? * length as f64 / f64::from(threads);
+    Some((fitted.get(SERIAL)? + work + wait) / 1e9)
+}
+
+/// A point as an equation for the constants.
+struct Equation {
+    length: f64,
+    threads: f64,
+    ns: f64,
+    /// Which sum of fork and join is in it; one thread has none.
+    barrier: Option<String>,
+}
+
+impl Equation {
+    fn of(point: &KernelPoint, longest: u64) -> Option<Self> {
+        let length = point.length.filter(|&length| length <= longest)?;
+        let ns = point.seconds.as_ref()?.median * 1e9;
+        let barrier = (point.threads > 1).then(|| fork_join(&point.barrier, &point.mapping, point.threads));
+        (ns > 0.0 && point.threads > 0).then_some(Self {
+            length: length as f64,
+            threads: f64::from(point.threads),
+            ns,
+            barrier,
+        })
+    }
+
+    /// Coefficients of the named constants, over the time.
+    fn row(&self, names: &[String]) -> Vec<f64> {
+        let mut row = vec![0.0; names.len()];
+        row[0] = 1.0 / self.ns;
+        row[1] = self.length / self.threads / self.ns;
+        if let Some(at) = names.iter().position(|name| Some(name) == self.barrier.as_ref()) {
+            row[at] = 1.0 / self.ns;
+        }
+        row
+    }
+}
+
+/// The x that are not negative and bring every row's sum nearest to 1: unconstrained, then without what came out
+/// below 0, most negative first. `None` if the rows do not determine it.
+fn least_squares(rows: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let n = rows.first()?.len();
+    let mut free: Vec<usize> = (0..n).collect();
+    loop {
+        let sum = |i: usize, j: usize| rows.iter().map(|row| row[i] * row[j]).sum::<f64>();
+        let normal: Vec<Vec<f64>> = free
+            .iter()
+            .map(|&i| {
+                let right = rows.iter().map(|row| row[i]).sum();
+                free.iter().map(|&j| sum(i, j)).chain([right]).collect()
+            })
+            .collect();
+        let solved = solve(normal)?;
+        let lowest = (0..free.len()).min_by(|&a, &b| solved[a].total_cmp(&solved[b]))?;
+        if solved[lowest] >= 0.0 {
+            let mut x = vec![0.0; n];
+            free.iter().zip(solved).for_each(|(&at, value)| x[at] = value);
+            return Some(x);
+        }
+        free.remove(lowest);
+    }
+}
+
+/// Gauss's elimination with pivots, on rows that hold the right side last; scaled, as the constants' sizes differ.
+fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+    let n = rows.len();
+    let scale: Vec<f64> = (0..n).map(|i| rows[i][i].sqrt()).collect();
+    if scale.iter().any(|scale| !scale.is_normal()) {
+        return None;
+    }
+    for (i, row) in rows.iter_mut().enumerate() {
+        for (j, value) in row.iter_mut().enumerate() {
+            *value /= scale[i] * scale.get(j).copied().unwrap_or(1.0);
+        }
+    }
+    for column in 0..n {
+        let pivot = (column..n).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
+        if rows[pivot][column].abs() < 1e-12 {
+            return None;
+        }
+        rows.swap(column, pivot);
+        for below in column + 1..n {
+            let factor = rows[below][column] / rows[column][column];
+            for at in column..=n {
+                rows[below][at] -= factor * rows[column][at];
+            }
+        }
+    }
+    let mut x = vec![0.0; n];
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|j| rows[i][j] * x[j]).sum();
+        x[i] = (rows[i][n] - known) / rows[i][i];
+    }
+    Some(x.iter().zip(scale).map(|(x, scale)| x / scale).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::Estimate;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Points of a machine that keeps to the model, each time by a factor of its own.
+    fn points(
+        serial: f64,
+        element: f64,
+        waits: &[(&str, u32, f64)],
+        noise: impl Fn(usize) -> f64,
+    ) -> Vec<KernelPoint> {
+        let mut points = Vec::new();
+        for (barrier, threads, wait) in [("none", 1, 0.0)].iter().chain(waits) {
+            for power in 6..16 {
+                let length = 1u64 << power;
+                let ns = serial + element * length as f64 / f64::from(*threads) + wait;
+                let ns = ns * noise(points.len());
+                points.push(KernelPoint {
+                    length: Some(length),
+                    threads: *threads,
+                    barrier: (*barrier).into(),
+                    mapping: "sequential".into(),
+                    seconds: Some(Estimate::exact(ns / 1e9)),
+                    ..KernelPoint::default()
+                });
+            }
+        }
+        points
+    }
+
+    #[test]
+    fn finds_every_constant_among_noise() {
+        let waits = [("fbs", 2, 120.0), ("lock", 2, 400.0), ("fbs", 8, 900.0)];
+        let mut random = fastrand::Rng::with_seed(5);
+        let noise: Vec<f64> = (0..64).map(|_| 0.97 + 0.06 * random.f64()).collect();
+        let points = points(5.0, 0.3, &waits, |at| noise[at]);
+        let fitted = fit(&points, 1 << 16);
+        assert!((fitted[ELEMENT] / 0.3 - 1.0).abs() < 0.03, "{fitted:?}");
+        for (barrier, threads, wait) in waits {
+            let found = fitted[&fork_join(barrier, "sequential", threads)];
+            assert!((found / wait - 1.0).abs() < 0.03, "{barrier} {threads}: {found}");
+        }
+        assert!((0.01..0.03).contains(&fitted[RESIDUAL]), "{fitted:?}");
+        for point in &points {
+            let known = point.seconds.as_ref().unwrap().median;
+            let length = point.length.unwrap();
+            let told = predict(&fitted, length, point.threads, &point.barrier, &point.mapping).unwrap();
+            assert!((told / known - 1.0).abs() < 0.1);
+        }
+        assert_eq!(predict(&fitted, 64, 4, "fbs", "sequential"), None);
+    }
+
+    #[test]
+    fn loops_out_of_reach_change_nothing() {
+        let mut points = points(5.0, 0.3, &[("fbs", 2, 120.0)], |_| 1.0);
+        points.last_mut().unwrap().seconds = Some(Estimate::exact(1.0));
+        let fitted = fit(&points, 1 << 14);
+        assert!((fitted[SERIAL] - 5.0).abs() < 1e-6 && fitted[LONGEST] == 16384.0, "{fitted:?}");
+    }
+
+    #[test]
+    fn too_few_points_fit_nothing() {
+        let points = points(5.0, 0.3, &[("fbs", 2, 120.0)], |_| 1.0);
+        assert!(fit(&points[..2], 1 << 20).is_empty());
+        assert!(fit(&points, 10).is_empty());
+        // Ten times the same loop say nothing about S and P.
+        assert!(fit(&vec![points[0].clone(); 10], 1 << 20).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_constant_is_negative(ns in prop::collection::vec(1.0f64..1e6, 20)) {
+            let mut points = points(5.0, 0.3, &[("fbs", 2, 120.0)], |_| 1.0);
+            for (point, ns) in points.iter_mut().zip(ns) {
+                point.seconds = Some(Estimate::exact(ns / 1e9));
+            }
+            prop_assert!(fit(&points, 1 << 20).values().all(|&value| value >= 0.0));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Programs that live by barriers (paper 3, sections 3 and 4): a loop, an untuned solver and a tuned one.
+//!
+//! - `daxpy`: A(i) = B(i) + s C(i), each loop a parallel region, against its length; [`fit`] finds the constants of the
+//!   paper's model from it.
+//! - `galerkin`: natural convection by a spectral method, in many short parallel loops, as SPEC's galgel was run there.
+//! - `weather`: a shallow-water model in one parallel region with a barrier a stage, as the paper's weather model.
+//!
+//! All compute real things, which are checked after every visit: the loop's elements, and that the applications come
+//! to the result of one thread to the last bit and conserve what they should. Teams never have more threads than CPUs.
+
+mod applications;
+mod crew;
+mod daxpy;
+mod field;
+pub mod fit;
+mod galerkin;
+mod survey;
+mod team;
+mod vector;
+mod visit;
+mod weather;
+
+use std::time::Duration;
+
+use coho_profile::Kernel;
+use coho_sync::{Algorithm, Mapping};
+use coho_topology::{CacheKind, Topology};
+
+use crate::{Error, Progress, limits};
+
+/// A program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Which {
+    /// A(i) = B(i) + s C(i), by loop length.
+    Daxpy,
+    /// Natural convection by a spectral Galerkin method; many short parallel loops.
+    Galerkin,
+    /// A shallow-water dynamical core; one parallel region, few barriers.
+    Weather,
+}
+
+impl Which {
+    /// All of them, in the paper's order.
+    pub const ALL: [Self; 3] = [Self::Daxpy, Self::Galerkin, Self::Weather];
+
+    /// Its name in the profile.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Daxpy => "daxpy",
+            Self::Galerkin => "galerkin",
+            Self::Weather => "weather",
+        }
+    }
+}
+
+/// What to run and how well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The CPUs, by operating-system number; all that the process may use if empty.
+    pub cpus: Vec<u32>,
+    /// Sizes of teams; powers of two and all CPUs if empty. One thread is always measured too.
+    pub threads: Vec<u32>,
+    /// What fork, join and barriers inside regions are made of.
+    pub barriers: Vec<Algorithm>,
+    /// Where the ranks run.
+    pub mappings: Vec<Mapping>,
+    /// Fewer sizes, batches and passes: seconds on two CPUs.
+    pub quick: bool,
+    /// Stop after this time and keep what is done.
+    pub time_limit: Option<Duration>,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cpus: Vec::new(),
+            threads: Vec::new(),
+            barriers: vec![Algorithm::Lock, Algorithm::Fbs],
+            mappings: vec![Mapping::Sequential, Mapping::BinaryTree],
+            quick: false,
+            time_limit: None,
+            seed: 0,
+        }
+    }
+}
+
+/// Runs a program under every barrier, mapping and number of threads.
+///
+/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A team
+/// that cannot be had, or whose CPU is lost on the way, is named in `method.not_available`.
+///
+/// # Errors
+/// If a team is to have more threads than there are CPUs, a CPU asked for cannot be used, memory is short, or a result
+/// is wrong, which only a broken barrier or memory explains.
+pub fn measure(
+    which: Which,
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Kernel, Error> {
+    if options.barriers.is_empty() || options.mappings.is_empty() {
+        return Err(Error::other("there is no barrier or no mapping to measure"));
+    }
+    match which {
+        Which::Daxpy => {
+            let program = daxpy::Daxpy::up_to(reach(options, topology));
+            let mut kernel = survey::run("daxpy", &program, options, topology, progress)?;
+            for point in &mut kernel.points {
+                point.length = point.size.take();
+            }
+            // The time of an element is one as long as all of one thread's loop lies in its own cache.
+            kernel.fitted =
+                fit::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / daxpy::BYTES);
+            kernel.invariant = "every element, as one thread computes it".into();
+            Ok(kernel)
+        }
+        Which::Galerkin => {
+            let modes: &[usize] = if options.quick { &[16] } else { &[12, 16, 24, 32, 48] };
+            let program = applications::Galerkin::new(modes)?;
+            let mut kernel = survey::run("galerkin", &program, options, topology, progress)?;
+            kernel.invariant = "energy of a stratified layer without diffusion".into();
+            Ok(kernel)
+        }
+        Which::Weather => {
+            let edges: &[usize] = if options.quick { &[64] } else { &[32, 64, 128, 256] };
+            let program = applications::Weather::new(edges)?;
+            let mut kernel = survey::run("weather", &program, options, topology, progress)?;
+            kernel.invariant = "total mass and energy".into();
+            Ok(kernel)
+        }
+    }
+}
+
+/// A second-level cache, in bytes, where the topology tells of none.
+const SMALL_CACHE: u64 = 256 << 10;
+
+/// Bytes that the longest loop's arrays reach: beyond the last cache, but for a first look only beyond the CPU's own,
+/// and never more than a quarter of the memory that is free.
+fn reach(options: &Options, topology: &Topology) -> u64 {
+    let own = cache(topology, 2).unwrap_or(SMALL_CACHE);
+    let last = (2..=4).filter_map(|level| cache(topology, level)).max().unwrap_or(own);
+    let wanted = if options.quick { 4 * own } else { 2 * last };
+    // The longest loop may be twice as long as asked for.
+    wanted.min(limits::available_memory().unwrap_or(SMALL_CACHE) / 8)
+}
+
+/// Capacity of the smallest data cache of a level, in bytes.
+fn cache(topology: &Topology, level: u8) -> Option<u64> {
+    let data = |cache: &&coho_topology::Cache| cache.level == level && cache.kind != CacheKind::Instruction;
+    topology.caches.iter().filter(data).map(|cache| cache.size_bytes).filter(|&bytes| bytes > 0).min()
+}
+
+/// The name of a mapping in the profile.
+fn mapping_name(mapping: Mapping) -> &'static str {
+    match mapping {
+        Mapping::Sequential => "sequential",
+        Mapping::BinaryTree => "binary-tree",
+    }
+}
+
+/// The name of a barrier in the profile.
+fn barrier_name(algorithm: Algorithm) -> String {
+    match algorithm {
+        Algorithm::FbsOneLine => "fbs-one-line".into(),
+        Algorithm::Lock => "lock".into(),
+        other => other.to_string().to_lowercase().replace(' ', "-"),
+    }
+}

@@ -1,0 +1,250 @@
+//! Every crew in turn with every other, in several passes of random order, and what comes of it.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use coho_profile::{Kernel, KernelPoint, Method};
+use coho_sync::{Algorithm, Mapping};
+use coho_topology::Topology;
+use serde_json::json;
+
+use super::crew::Alone;
+use super::team;
+use super::visit::{BATCH, Effort, Program, Samples, visit};
+use super::{Options, barrier_name, mapping_name, vector};
+use crate::clock::Clock;
+use crate::stop::End;
+use crate::workers::{Job, Workers};
+use crate::{Error, Progress, limits, pin, statistics};
+
+/// One way to run a program, and what it has brought.
+struct Configuration {
+    /// `None` for one thread.
+    barrier: Option<Algorithm>,
+    mapping: Option<Mapping>,
+    /// The CPU of each rank.
+    cpus: Vec<u32>,
+    /// By pass, then size.
+    passes: Vec<Vec<Samples>>,
+    /// Why it is not run any more.
+    lost: Option<String>,
+}
+
+impl Configuration {
+    fn name(&self) -> String {
+        match (self.barrier, self.mapping) {
+            (Some(barrier), Some(mapping)) => {
+                let (barrier, mapping) = (barrier_name(barrier), mapping_name(mapping));
+                format!("{barrier}, {mapping}, {} threads", self.cpus.len())
+            }
+            _ => "one thread".into(),
+        }
+    }
+}
+
+/// Runs a program under all that `options` ask for.
+pub(super) fn run<P: Program>(
+    phase: &'static str,
+    program: &P,
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Kernel, Error> {
+    let cpus = if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
+    let workers = Workers::start(&cpus)?;
+    let cpus = workers.cpus();
+    let mut method = Method::default();
+    let mut configurations = configurations(&cpus, options, topology, &mut method.not_available)?;
+    let started = Instant::now();
+    let end = End::after(started, options.time_limit);
+    let steal_before = limits::steal_s(&cpus.iter().copied().collect());
+    let (passes, batches, time) = if options.quick { (3, 12, 60) } else { (6, 30, 500) };
+    let effort = Effort { batches, time: Duration::from_millis(time), end };
+    let mut random = fastrand::Rng::with_seed(options.seed);
+    let total = passes * configurations.len() as u64;
+    let mut done = 0;
+    for _ in 0..passes {
+        let mut order: Vec<usize> = (0..configurations.len()).collect();
+        random.shuffle(&mut order);
+        for at in order {
+            if end.has_come() {
+                break;
+            }
+            done += 1;
+            if configurations[at].lost.is_none() {
+                let seed = random.u64(..);
+                let switches = turn(program, &mut configurations[at], &workers, effort, seed)?;
+                method.involuntary_switches += switches;
+            }
+            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
+            progress(Progress { phase, done, total, left: Some(left) });
+        }
+        method.passes += u64::from(!end.has_come());
+    }
+    method.interrupted = end.has_come();
+    method.duration_s = started.elapsed().as_secs_f64();
+    let steal = limits::steal_s(&cpus.iter().copied().collect());
+    match (steal_before, steal) {
+        (Some(before), Some(after)) => method.steal_s = after - before,
+        _ => {
+            method.not_available.insert("steal".into(), "/proc/stat does not tell".into());
+        }
+    }
+    for configuration in &configurations {
+        if let Some(why) = &configuration.lost {
+            method.not_available.insert(configuration.name(), why.clone());
+        }
+    }
+    method.description = DESCRIPTION.into();
+    method.parameters = parameters(&cpus, options, batches);
+    method.parameters.insert("regions_a_run".into(), json!(P::REGIONS));
+    method.parameters.insert("barriers_a_run".into(), json!(P::BARRIERS));
+    let mut points = Vec::new();
+    let mut invariant_error: Option<f64> = None;
+    for configuration in &configurations {
+        points.extend((0..program.sizes().len()).filter_map(|size| point(program, configuration, size)));
+        for error in configuration.passes.iter().flatten().filter_map(|samples| samples.error) {
+            invariant_error = Some(invariant_error.map_or(error, |worst| worst.max(error)));
+        }
+    }
+    points.sort_by_key(|point| point.size);
+    Ok(Kernel { method, points, invariant_error, ..Kernel::default() })
+}
+
+const DESCRIPTION: &str = "Batches of every size in random order, by every team in turn in passes of random order. \
+    Every third batch is watched: its threads read the clock as they begin and end their share of a region and at \
+    every barrier, and what is not their own work is waiting. The share of waiting in watched batches times the time \
+    of the others is sync_seconds, so that reading the clock does not add to the times.";
+
+fn parameters(cpus: &[u32], options: &Options, batches: usize) -> BTreeMap<String, serde_json::Value> {
+    let clock = Clock::get();
+    let readings = 1000;
+    let start = clock.now();
+    for _ in 0..readings {
+        std::hint::black_box(clock.now());
+    }
+    let reading_ns = clock.ns(clock.now() - start) / f64::from(readings);
+    let mut parameters: BTreeMap<_, _> = [
+        ("cpus".into(), json!(cpus)),
+        ("batches_a_pass".into(), json!(batches)),
+        ("batch_us".into(), json!(BATCH.as_micros() as u64)),
+        ("vectors".into(), json!(vector::name())),
+        ("clock_reading_ns".into(), json!(reading_ns)),
+        ("clock_readings_of_a_watched_thread".into(), json!("2 a region and 2 a barrier inside it")),
+        ("seed".into(), json!(options.seed)),
+    ]
+    .into();
+    if let Some(quota) = limits::cpu_quota() {
+        parameters.insert("cpu_quota".into(), json!(quota));
+    }
+    parameters
+}
+
+/// One visit; returns the involuntary switches of its first thread.
+fn turn<P: Program>(
+    program: &P,
+    configuration: &mut Configuration,
+    workers: &Workers,
+    effort: Effort,
+    seed: u64,
+) -> Result<u64, Error> {
+    let (cpus, barrier) = (&configuration.cpus, configuration.barrier);
+    let job: Job<'_, _> = Box::new(move || {
+        let mut random = fastrand::Rng::with_seed(seed);
+        match barrier {
+            None => Ok(visit(program, &mut Alone, effort, &mut random)),
+            // A team that can't be had is no error of the program.
+            Some(barrier) => team::lead(barrier, cpus, |leader| visit(program, leader, effort, &mut random)),
+        }
+    });
+    let outcome = workers.run(vec![(cpus[0], job)]).pop().expect("one job has one outcome");
+    match outcome {
+        Ok(done) => {
+            match done.value {
+                Ok(samples) => configuration.passes.push(samples?),
+                Err(why) => configuration.lost = Some(why.to_string()),
+            }
+            Ok(done.involuntary_switches)
+        }
+        Err(error) => {
+            configuration.lost = Some(error.to_string());
+            Ok(0)
+        }
+    }
+}
+
+fn point<P: Program>(program: &P, configuration: &Configuration, size: usize) -> Option<KernelPoint> {
+    let gather = |of: fn(&Samples) -> &Vec<f64>| -> Vec<Vec<f64>> {
+        configuration.passes.iter().map(|pass| of(&pass[size]).clone()).collect()
+    };
+    let scaled = |passes: &[Vec<f64>], by: &dyn Fn(f64) -> f64| {
+        let passes: Vec<Vec<f64>> = passes.iter().map(|pass| pass.iter().map(|x| by(*x)).collect()).collect();
+        statistics::estimate(&passes)
+    };
+    let times = gather(|samples| &samples.seconds);
+    let seconds = statistics::estimate(&times)?;
+    let operations = program.sizes()[size].operations as f64;
+    Some(KernelPoint {
+        length: None,
+        size: Some(program.sizes()[size].n),
+        threads: configuration.cpus.len() as u32,
+        barrier: configuration.barrier.map_or_else(|| "none".into(), barrier_name),
+        mapping: configuration.mapping.map_or("", mapping_name).into(),
+        sync_seconds: scaled(&gather(|samples| &samples.waiting), &|share| share * seconds.median),
+        gflops: scaled(&times, &|seconds| operations / seconds / 1e9),
+        seconds: Some(seconds),
+    })
+}
+
+/// The teams to run, one thread first; a mapping that places a team like an earlier one is named and left out.
+fn configurations(
+    cpus: &[u32],
+    options: &Options,
+    topology: &Topology,
+    not_available: &mut BTreeMap<String, String>,
+) -> Result<Vec<Configuration>, Error> {
+    let mut teams = options.threads.clone();
+    if teams.is_empty() {
+        teams =
+            std::iter::successors(Some(2), |n| Some(2 * n)).take_while(|&n| n < cpus.len() as u32).collect();
+        teams.push(cpus.len() as u32);
+    }
+    teams.sort_unstable();
+    teams.dedup();
+    if let Some(&most) = teams.iter().find(|&&n| n as usize > cpus.len()) {
+        return Err(Error::other(format!(
+            "a team of {most} threads needs as many CPUs of its own, there are {}: threads that share a CPU measure \
+             its scheduler and not the barrier",
+            cpus.len()
+        )));
+    }
+    if teams.first() == Some(&0) {
+        return Err(Error::other("a team needs at least one thread"));
+    }
+    let alone =
+        Configuration { barrier: None, mapping: None, cpus: vec![cpus[0]], passes: Vec::new(), lost: None };
+    let mut configurations = vec![alone];
+    for threads in teams.into_iter().filter(|&threads| threads > 1) {
+        let mut placed: Vec<(Mapping, Vec<u32>)> = Vec::new();
+        for &mapping in &options.mappings {
+            let mut places = mapping.order(topology, &cpus.iter().copied().collect());
+            places.truncate(threads as usize);
+            if let Some((like, _)) = placed.iter().find(|(_, other)| *other == places) {
+                let why = format!("its ranks have the same CPUs as in {} mapping", mapping_name(*like));
+                not_available.insert(format!("{} mapping, {threads} threads", mapping_name(mapping)), why);
+                continue;
+            }
+            for &barrier in &options.barriers {
+                configurations.push(Configuration {
+                    barrier: Some(barrier),
+                    mapping: Some(mapping),
+                    cpus: places.clone(),
+                    passes: Vec::new(),
+                    lost: None,
+                });
+            }
+            placed.push((mapping, places));
+        }
+    }
+    Ok(configurations)
+}
