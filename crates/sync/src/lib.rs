@@ -6,6 +6,7 @@
 mod barrier;
 mod doze;
 mod error;
+mod ffi;
 pub mod limits;
 mod map;
 mod number;

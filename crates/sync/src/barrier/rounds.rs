@@ -12,11 +12,14 @@ use crate::wait::Ended;
 /// For each rank, for each round, the ranks whose flags of that round it waits for.
 pub(super) type Schedule = Vec<Vec<Vec<usize>>>;
 
+/// One rank's part of the schedule.
+type Awaited = Box<[Box<[usize]>]>;
+
 #[derive(Debug)]
 pub(super) struct Rounds {
     /// Of each rank, a flag for each round.
     flags: Box<[Box<[Padded<Flag>]>]>,
-    schedule: Box<[Padded<Box<[Box<[usize]>]>>]>,
+    awaited: Box<[Padded<Awaited>]>,
 }
 
 impl Rounds {
@@ -25,12 +28,12 @@ impl Rounds {
         let boxed = |rounds: Vec<Vec<usize>>| Padded(rounds.into_iter().map(Vec::into_boxed_slice).collect());
         Self {
             flags: schedule.iter().map(flags).collect(),
-            schedule: schedule.into_iter().map(boxed).collect(),
+            awaited: schedule.into_iter().map(boxed).collect(),
         }
     }
 
     pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
-        for (round, awaited) in self.schedule[call.rank].iter().enumerate() {
+        for (round, awaited) in self.awaited[call.rank].iter().enumerate() {
             call.raise(&self.flags[call.rank][round]);
             for &other in awaited {
                 call.wait_for(other, &self.flags[other][round])?;

@@ -10,6 +10,9 @@ use crate::barrier::Barrier;
 use crate::wait::WaitPolicy;
 use crate::{Algorithm, Error, Late, MAX_THREADS, Mapping, limits};
 
+/// Whom a watchdog tells; the barriers that a team makes in its life share it.
+type Report = Arc<dyn Fn(&Late) + Send + Sync>;
+
 /// A team to be.
 #[derive(Clone)]
 #[must_use]
@@ -21,7 +24,7 @@ pub struct TeamBuilder {
     pub(super) pinned: bool,
     pub(super) algorithm: Algorithm,
     pub(super) policy: WaitPolicy,
-    pub(super) watchdog: Option<(Duration, Arc<dyn Fn(&Late) + Send + Sync>)>,
+    pub(super) watchdog: Option<(Duration, Report)>,
 }
 
 impl TeamBuilder {

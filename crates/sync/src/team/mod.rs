@@ -116,6 +116,11 @@ impl Team {
         self.cpus.get(..self.size).unwrap_or(&[])
     }
 
+    /// Whether this process is a child that `fork` made after the team was started, and has not its threads.
+    pub fn is_forked(&self) -> bool {
+        forked::count() != self.forks
+    }
+
     /// The algorithm of the members' barrier.
     pub fn algorithm(&self) -> crate::Algorithm {
         self.state.barrier.algorithm()
@@ -139,7 +144,7 @@ impl Team {
     /// [`Error::Size`] for none or more than the team's capacity; [`Error::Cpu`] or [`Error::System`] if a thread cannot
     /// be had, and [`Error::Forked`] in a child of `fork`. The team then keeps its size.
     pub fn resize(&mut self, size: usize) -> Result<(), Error> {
-        if forked::count() != self.forks {
+        if self.is_forked() {
             return Err(Error::Forked);
         }
         if !(1..=self.capacity).contains(&size) {
@@ -195,7 +200,7 @@ impl Team {
     /// `fork`.
     #[inline]
     pub fn run<F: Fn(&Member<'_>) + Sync>(&mut self, body: F) {
-        assert!(forked::count() == self.forks, "{}", Error::Forked);
+        assert!(!self.is_forked(), "{}", Error::Forked);
         let order = worker::order(&body, &self.state);
         if self.size > 1 {
             self.fork.start(order);
@@ -286,7 +291,7 @@ fn state(choice: &TeamBuilder, size: usize, cpus: &[u32], crowding: Crowding) ->
 impl Drop for Team {
     fn drop(&mut self) {
         let threads = std::mem::take(&mut self.threads);
-        if forked::count() != self.forks {
+        if self.is_forked() {
             // They are the parent's.
             std::mem::forget(threads);
             return;

@@ -1,0 +1,138 @@
+//! Barriers for C.
+
+use std::time::Duration;
+
+use super::coho_sync_status::{self, *};
+use super::hand_out;
+use crate::{Algorithm, Barrier, Error};
+
+/// A barrier.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct coho_barrier(Barrier);
+
+/// How the threads of a barrier learn that all have arrived.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub enum coho_algorithm {
+    /// What suits the number of threads.
+    COHO_AUTO = 0,
+    /// FBS, each flag on a line of its own.
+    COHO_FBS = 1,
+    /// FBS, all flags in one line.
+    COHO_FBS_ONE_LINE = 2,
+    /// A counter in a mutex.
+    COHO_LOCK = 3,
+    /// A counter behind a spin lock.
+    COHO_SPIN_LOCK = 4,
+    /// Central, sense-reversing.
+    COHO_CENTRAL = 5,
+    /// Dissemination; the parameter is its radix, 2 or more.
+    COHO_DISSEMINATION = 6,
+    /// A tournament; the parameter is its arity, 2 or more.
+    COHO_TOURNAMENT = 7,
+    /// FBS inside clusters, then between them.
+    COHO_GRID = 8,
+    /// The grid with a round for each level of the machine.
+    COHO_HIERARCHICAL = 9,
+}
+
+pub(super) fn algorithm(constant: i32, parameter: usize) -> Result<Algorithm, Error> {
+    use coho_algorithm::*;
+    let known = [
+        (COHO_AUTO, Algorithm::Auto),
+        (COHO_FBS, Algorithm::Fbs),
+        (COHO_FBS_ONE_LINE, Algorithm::FbsOneLine),
+        (COHO_LOCK, Algorithm::Lock),
+        (COHO_SPIN_LOCK, Algorithm::SpinLock),
+        (COHO_CENTRAL, Algorithm::Central),
+        (COHO_DISSEMINATION, Algorithm::Dissemination { radix: parameter }),
+        (COHO_TOURNAMENT, Algorithm::Tournament { arity: parameter }),
+        (COHO_GRID, Algorithm::Grid),
+        (COHO_HIERARCHICAL, Algorithm::Hierarchical),
+    ];
+    known
+        .into_iter()
+        .find(|(name, _)| *name as i32 == constant)
+        .map(|(_, algorithm)| algorithm)
+        .ok_or_else(|| Error::Argument(format!("{constant} is no algorithm")))
+}
+
+/// Makes a barrier for so many threads. `algorithm` is a `coho_algorithm`; `parameter` is its radix or arity, else
+/// ignored.
+///
+/// # Safety
+/// `out` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_barrier_create(
+    algorithm: i32,
+    parameter: usize,
+    threads: usize,
+    out: *mut *mut coho_barrier,
+) -> coho_sync_status {
+    let made = self::algorithm(algorithm, parameter).and_then(|algorithm| Barrier::new(algorithm, threads));
+    // SAFETY: as the caller promises.
+    unsafe { hand_out(out, made.map(coho_barrier)) }
+}
+
+/// Arrives as `rank`, below the number of threads, and waits until all have arrived.
+///
+/// # Safety
+/// `barrier` is null or a barrier that is not being destroyed; one thread at a time uses a rank.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_barrier_wait(barrier: *const coho_barrier, rank: usize) -> coho_sync_status {
+    // SAFETY: as the caller promises.
+    match unsafe { barrier.as_ref() } {
+        Some(coho_barrier(barrier)) if rank < barrier.threads() => {
+            barrier.wait(rank);
+            COHO_SYNC_OK
+        }
+        _ => COHO_SYNC_INVALID,
+    }
+}
+
+/// As `coho_barrier_wait`, but returns `COHO_SYNC_TIMED_OUT` after so many nanoseconds. The arrival stands: the next
+/// wait as this rank goes on with the same barrier. The first ranks that have not arrived, `capacity` at most, are
+/// written to `missing`, and how many there are in all to `count`; both may be null.
+///
+/// # Safety
+/// As `coho_barrier_wait`; `missing` is null or has room for `capacity` ranks, `count` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_barrier_wait_timeout(
+    barrier: *const coho_barrier,
+    rank: usize,
+    limit_ns: u64,
+    missing: *mut usize,
+    capacity: usize,
+    count: *mut usize,
+) -> coho_sync_status {
+    // SAFETY: as the caller promises.
+    let Some(coho_barrier(barrier)) = (unsafe { barrier.as_ref() }) else { return COHO_SYNC_INVALID };
+    if rank >= barrier.threads() {
+        return COHO_SYNC_INVALID;
+    }
+    let Err(late) = barrier.wait_timeout(rank, Duration::from_nanos(limit_ns)) else { return COHO_SYNC_OK };
+    if !count.is_null() {
+        // SAFETY: as the caller promises.
+        unsafe { count.write(late.missing.len()) };
+    }
+    if !missing.is_null() {
+        for (place, rank) in late.missing.into_iter().take(capacity).enumerate() {
+            // SAFETY: below the capacity.
+            unsafe { missing.add(place).write(rank) };
+        }
+    }
+    COHO_SYNC_TIMED_OUT
+}
+
+/// Destroys a barrier; null is ignored.
+///
+/// # Safety
+/// `barrier` is null or came from `coho_barrier_create`, and no thread waits at it or will use it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_barrier_destroy(barrier: *mut coho_barrier) {
+    if !barrier.is_null() {
+        // SAFETY: as the caller promises.
+        drop(unsafe { Box::from_raw(barrier) });
+    }
+}

@@ -1,0 +1,112 @@
+//! The C interface from C and C++, with the static and the shared library, and under ThreadSanitizer.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Where cargo has put the libraries.
+fn libraries() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().unwrap().to_path_buf()
+}
+
+fn exists(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
+
+fn succeeds(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{command:?}: {}\n{}", output.status, text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Compiles a program against a library, runs it, and returns what it prints.
+fn run(compiler: &str, flags: &[&str], source: &str, name: &str, library: &OsStr) -> String {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let include = Path::new(ROOT).join("include");
+    let mut compile = Command::new(compiler);
+    compile.args(flags).args(["-Wall", "-Wextra", "-Werror", "-O1", "-g"]).arg("-I").arg(include);
+    compile.arg("-o").arg(&program).arg(Path::new(ROOT).join(source)).args(["-x", "none"]).arg(library);
+    succeeds(compile.args(["-lpthread", "-ldl", "-lm"]));
+    succeeds(Command::new(&program).env("LD_LIBRARY_PATH", libraries()))
+}
+
+#[test]
+fn c_with_the_static_library() {
+    if exists("gcc") {
+        let library = libraries().join("libcoho_sync.a");
+        assert_eq!(run("gcc", &["-std=c99"], "tests/c/sync.c", "c-static", library.as_ref()), "ok\n");
+    }
+}
+
+#[test]
+fn c_with_the_shared_library() {
+    if exists("gcc") {
+        let library = libraries().join("libcoho_sync.so");
+        assert_eq!(run("gcc", &["-std=c11"], "tests/c/sync.c", "c-shared", library.as_ref()), "ok\n");
+        assert_eq!(run("gcc", &["-std=c99"], "examples/c/pi.c", "pi", library.as_ref()), "3.141593\n");
+    }
+}
+
+#[test]
+fn cpp() {
+    if exists("g++") {
+        let library = libraries().join("libcoho_sync.a");
+        assert_eq!(run("g++", &["-x", "c++"], "tests/c/sync.c", "cpp", library.as_ref()), "ok\n");
+    }
+}
+
+/// The library and the standard library are built with ThreadSanitizer, for which their sources must be installed; gcc's
+/// own runtime lacks symbols that Rust's code needs, so Rust's is linked.
+#[test]
+fn thread_sanitizer_finds_no_race() {
+    let host = "x86_64-unknown-linux-gnu";
+    let sysroot = PathBuf::from(succeeds(Command::new("rustc").args(["--print", "sysroot"])).trim());
+    let runtimes = sysroot.join("lib/rustlib").join(host).join("lib");
+    let runtime = std::fs::read_dir(&runtimes)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("_rt.tsan.a")));
+    let Some(runtime) = runtime.filter(|_| sysroot.join("lib/rustlib/src/rust/library/Cargo.toml").exists())
+    else {
+        eprintln!("skipped: ThreadSanitizer needs {host} and rustup's component rust-src");
+        return;
+    };
+    if !exists("gcc") || !exists("g++") {
+        return;
+    }
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tsan");
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "-Zbuild-std=std,panic_abort", "--release", "--target", host, "-p", "coho-sync"]);
+    build.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=thread -Zexternal-clangrt");
+    build.env("CARGO_TARGET_DIR", &target).env("CARGO_PROFILE_RELEASE_LTO", "off").current_dir(ROOT);
+    let built = build.output().unwrap();
+    if !built.status.success() {
+        let why = String::from_utf8_lossy(&built.stderr);
+        let offline =
+            ["failed to download", "download of", "no matching package", "unable to update registry"];
+        assert!(offline.iter().any(|sign| why.contains(sign)), "{why}");
+        eprintln!("skipped: the standard library's dependencies cannot be had");
+        return;
+    }
+    let library = target.join(host).join("release/libcoho_sync.a");
+    let (object, program) = (target.join("sync.o"), target.join("sync"));
+    let mut compile = Command::new("gcc");
+    compile.args(["-g", "-O1", "-fsanitize=thread", "-c", "-I"]).arg(Path::new(ROOT).join("include"));
+    succeeds(compile.arg(Path::new(ROOT).join("tests/c/sync.c")).arg("-o").arg(&object));
+    let mut link = Command::new("g++");
+    link.arg("-rdynamic").arg("-o").arg(&program).arg(&object).arg(&library);
+    link.arg("-Wl,--whole-archive").arg(runtime).arg("-Wl,--no-whole-archive");
+    succeeds(link.args(["-lpthread", "-ldl", "-lm", "-lrt"]));
+    // Where the kernel places things at addresses too random for the sanitizer, it asks for less.
+    assert_eq!(succeeds(Command::new("setarch").arg("-R").arg(&program)), "ok\n");
+}
