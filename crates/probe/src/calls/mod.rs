@@ -1,12 +1,21 @@
 //! What a system or libc call costs, and what it evicts from the caller's caches (paper 2).
 
 mod arch;
+mod caches;
 mod catalogue;
 mod code;
+mod cold;
+mod curve;
+mod floor;
+mod lab;
+pub mod mpi;
+mod record;
 mod request;
 mod scratch;
+mod stage;
 mod subject;
 mod survey;
+mod walk;
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,6 +47,8 @@ pub struct Options {
     pub time_limit: Option<Duration>,
     /// Seed of the random order.
     pub seed: u64,
+    /// How this program is started as an MPI rank; without it there are no figures of MPI's calls.
+    pub mpi_rank: Option<mpi::RankCommand>,
 }
 
 impl Default for Options {
@@ -52,6 +63,7 @@ impl Default for Options {
             quick: false,
             time_limit: None,
             seed: 0,
+            mpi_rank: None,
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) trait Body: Send {
     fn clean(&mut self) -> io::Result<()>;
 }
 
-impl dyn Body {
+impl dyn Body + '_ {
     /// Makes ready, makes the calls within what `around` does before and after, and cleans up.
     ///
     /// # Errors

@@ -75,3 +75,46 @@ pub(in crate::calls) fn publish(code: *const u8, bytes: usize) {
     // SAFETY: barriers only.
     unsafe { asm!("dsb ish", "isb", options(nostack)) };
 }
+
+/// Follows so many links, each the address of the next, from `line` on; where it ends.
+///
+/// # Safety
+/// So many links are mapped.
+#[inline(always)]
+pub(in crate::calls) unsafe fn follow(mut line: *const u8, links: usize) -> *const u8 {
+    // SAFETY: the caller's promise; only registers are changed. Written out so that every build runs the same loop.
+    unsafe {
+        asm!(
+            "2:",
+            "ldr {line}, [{line}]",
+            "subs {left}, {left}, #1",
+            "b.ne 2b",
+            line = inout(reg) line,
+            left = inout(reg) links => _,
+            options(nostack, readonly),
+        );
+    }
+    line
+}
+
+/// Loads a word of each of so many lines of 64 bytes, one after the other.
+///
+/// # Safety
+/// They are mapped, and there is at least one.
+#[inline(always)]
+pub(in crate::calls) unsafe fn load(line: *const u8, lines: usize) {
+    // SAFETY: the caller's promise; only registers are changed.
+    unsafe {
+        asm!(
+            "2:",
+            "ldr {word}, [{line}]",
+            "add {line}, {line}, #64",
+            "subs {left}, {left}, #1",
+            "b.ne 2b",
+            word = out(reg) _,
+            line = inout(reg) line => _,
+            left = inout(reg) lines => _,
+            options(nostack, readonly),
+        );
+    }
+}

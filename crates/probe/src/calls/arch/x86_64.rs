@@ -63,3 +63,46 @@ pub(in crate::calls) fn jump(distance: i32) -> Vec<u8> {
 
 /// Makes written instructions visible to the fetching of instructions: nothing to do here.
 pub(in crate::calls) fn publish(_code: *const u8, _bytes: usize) {}
+
+/// Follows so many links, each the address of the next, from `line` on; where it ends.
+///
+/// # Safety
+/// So many links are mapped.
+#[inline(always)]
+pub(in crate::calls) unsafe fn follow(mut line: *const u8, links: usize) -> *const u8 {
+    // SAFETY: the caller's promise; only registers are changed. Written out so that every build runs the same loop.
+    unsafe {
+        asm!(
+            "2:",
+            "mov {line}, [{line}]",
+            "sub {left}, 1",
+            "jnz 2b",
+            line = inout(reg) line,
+            left = inout(reg) links => _,
+            options(nostack, readonly),
+        );
+    }
+    line
+}
+
+/// Loads a word of each of so many lines of 64 bytes, one after the other.
+///
+/// # Safety
+/// They are mapped, and there is at least one.
+#[inline(always)]
+pub(in crate::calls) unsafe fn load(line: *const u8, lines: usize) {
+    // SAFETY: the caller's promise; only registers are changed.
+    unsafe {
+        asm!(
+            "2:",
+            "mov {word}, [{line}]",
+            "add {line}, 64",
+            "sub {left}, 1",
+            "jnz 2b",
+            word = out(reg) _,
+            line = inout(reg) line => _,
+            left = inout(reg) lines => _,
+            options(nostack, readonly),
+        );
+    }
+}

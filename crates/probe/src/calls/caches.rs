@@ -1,0 +1,80 @@
+//! Sizes of the caches that are measured by.
+
+use coho_topology::{CacheKind, Topology};
+
+use crate::Error;
+
+/// Bytes of a line.
+pub(super) const LINE: usize = 64;
+
+/// What the CPU is said to have, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Caches {
+    pub(super) l1d: usize,
+    pub(super) l1i: usize,
+    pub(super) l2: usize,
+}
+
+impl Caches {
+    /// Of this CPU.
+    ///
+    /// # Errors
+    /// If the machine does not tell one of them.
+    pub(super) fn of(topology: &Topology, cpu: u32) -> Result<Self, Error> {
+        let size = |level: u8, kind: CacheKind| {
+            let cache = topology.caches.iter().find(|cache| {
+                cache.level == level
+                    && (cache.kind == kind || cache.kind == CacheKind::Unified)
+                    && cache.cpus.contains(cpu)
+                    && cache.size_bytes > 0
+            });
+            cache.map(|cache| cache.size_bytes as usize).ok_or_else(|| {
+                Error::other(format!("the machine does not tell the size of CPU {cpu}'s level-{level} cache"))
+            })
+        };
+        let caches = Self {
+            l1d: size(1, CacheKind::Data)?,
+            l1i: size(1, CacheKind::Instruction)?,
+            l2: size(2, CacheKind::Data)?,
+        };
+        // Whole pages, and less than the next level: what is primed and swept is computed from them.
+        if caches.l1d < 4096 || caches.l2 < 2 * caches.l1d || caches.l2 > 256 << 20 {
+            let Self { l1d, l2, .. } = caches;
+            return Err(Error::other(format!(
+                "a level-1 data cache of {l1d} bytes below a level-2 cache of {l2} cannot be measured by time"
+            )));
+        }
+        Ok(caches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_topology::{Cache, CpuSet};
+
+    use super::*;
+
+    #[test]
+    fn finds_the_cpu_s_own() {
+        let cache = |level, kind, size_bytes, cpus: &str| Cache {
+            level,
+            kind,
+            size_bytes,
+            line_bytes: Some(64),
+            ways: None,
+            cpus: cpus.parse::<CpuSet>().unwrap(),
+        };
+        let mut topology = Topology::default();
+        topology.caches = vec![
+            cache(1, CacheKind::Data, 32 << 10, "0"),
+            cache(1, CacheKind::Data, 48 << 10, "1"),
+            cache(1, CacheKind::Instruction, 64 << 10, "0-1"),
+            cache(2, CacheKind::Unified, 1 << 20, "0-1"),
+        ];
+        let caches = Caches::of(&topology, 1).unwrap();
+        assert_eq!(caches, Caches { l1d: 48 << 10, l1i: 64 << 10, l2: 1 << 20 });
+        assert!(Caches::of(&topology, 2).unwrap_err().to_string().contains("CPU 2's level-1"));
+        topology.caches[3].size_bytes = 32 << 10;
+        assert!(Caches::of(&topology, 1).is_err());
+    }
+}

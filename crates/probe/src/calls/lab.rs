@@ -1,0 +1,151 @@
+//! The equipment of a run, on the CPU that measures: clocks, sets and victims, and what each visit does with them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::caches::{Caches, LINE};
+use super::cold::Clear;
+use super::floor::Floors;
+use super::stage::{Stage, Sweeps};
+use super::subject::{Body, With, nothing};
+use super::walk::Field;
+use crate::Error;
+use crate::clock::Clock;
+
+/// Time of a batch of warm calls: long against the clock's step, short against a time slice.
+const BATCH: Duration = Duration::from_micros(20);
+/// Numbers of lines of the victims that make the curve, as shares of the level-1 data cache's lines.
+const VICTIMS: [f64; 15] =
+    [0.0, 0.006, 0.0125, 0.025, 0.04, 0.0625, 0.09, 0.125, 0.18, 0.25, 0.35, 0.5, 0.67, 0.85, 1.0];
+
+/// Caches cleared, sets linked.
+pub(super) struct Lab {
+    clock: Clock,
+    clear: Clear,
+    sweeps: Sweeps,
+    /// The set by which footprints are found.
+    pub(super) footprint: Stage,
+    /// The sets whose damage is of interest, by their bytes.
+    pub(super) damage: Vec<(usize, Stage)>,
+    /// Victims of known size, by their lines.
+    pub(super) victims: Vec<(usize, Box<dyn Body>)>,
+    pub(super) floors: Result<Floors, Error>,
+}
+
+impl Lab {
+    /// Sets up everything; the calling thread touches it first.
+    ///
+    /// # Errors
+    /// If memory is short or the system forbids generated code.
+    pub(super) fn new(caches: Caches, damage_bytes: &[usize], seed: u64) -> Result<Self, Error> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let field = Arc::new(Field::new((caches.l2 / 2).clamp(4 * caches.l1d, 1 << 20))?);
+        let lines = (caches.l1d / LINE) as f64;
+        let victims = VICTIMS.map(|share| {
+            let lines = (share * lines).round() as usize;
+            (lines, victim(&field, lines, random.u64(..)))
+        });
+        let mut sizes = damage_bytes.to_vec();
+        sizes.push(caches.l1d);
+        sizes.sort_unstable();
+        sizes.dedup();
+        let damage = sizes
+            .into_iter()
+            .map(|bytes| Ok((bytes, Stage::damage(bytes, caches, &mut random)?)))
+            .collect::<Result<_, Error>>()?;
+        Ok(Self {
+            clock: Clock::get(),
+            clear: Clear::new()?,
+            sweeps: Sweeps::new(caches, &mut random)?,
+            footprint: Stage::footprint(caches, &mut random)?,
+            damage,
+            victims: victims.into(),
+            floors: Floors::new(caches, &mut random),
+        })
+    }
+
+    /// How many calls make a batch, at most as many as the body makes in a row.
+    pub(super) fn batch(&self, body: &mut dyn Body, most: usize) -> io::Result<usize> {
+        let mut calls = 1;
+        while calls < most && self.time(body, calls)? < BATCH.as_nanos() as f64 {
+            calls = (2 * calls).min(most);
+        }
+        Ok(calls)
+    }
+
+    /// Time of warm calls, in ns a call, one figure a batch; the loop's own is taken off.
+    pub(super) fn warm(&self, body: &mut dyn Body, calls: usize, batches: usize) -> io::Result<Vec<f64>> {
+        let mut none = nothing();
+        let mut empty = (0..5).map(|_| self.time(&mut *none, calls)).collect::<io::Result<Vec<_>>>()?;
+        empty.sort_by(f64::total_cmp);
+        let one = |_| Ok((self.time(body, calls)? - empty[empty.len() / 2]) / calls as f64);
+        (0..batches).map(one).collect()
+    }
+
+    fn time(&self, body: &mut dyn Body, calls: usize) -> io::Result<f64> {
+        body.within(calls, |call| {
+            let start = self.clock.now();
+            call();
+            self.clock.ns(self.clock.now() - start)
+        })
+    }
+
+    /// Time of single calls after the caches were cleared, in ns; what the clock takes is among it.
+    pub(super) fn cold(&self, body: &mut dyn Body, calls: usize) -> io::Result<Vec<f64>> {
+        let one = |_| {
+            body.within(1, |call| {
+                self.clear.run();
+                let start = self.clock.now();
+                call();
+                self.clock.ns(self.clock.now() - start)
+            })
+        };
+        (0..calls).map(one).collect()
+    }
+
+    /// The same without a call.
+    pub(super) fn cold_nothing(&self, times: usize) -> Vec<f64> {
+        self.cold(&mut *nothing(), times).unwrap_or_default()
+    }
+
+    /// What a call evicts of the footprint's set, in ns of its walk.
+    pub(super) fn evicted(&mut self, body: &mut dyn Body, repeats: usize) -> io::Result<f64> {
+        self.footprint.excess(body, repeats, &self.sweeps, &self.clock)
+    }
+
+    /// The same for a victim of known size.
+    pub(super) fn calibrate(&mut self, victim: usize, repeats: usize) -> f64 {
+        let (_, body) = &mut self.victims[victim];
+        self.footprint.excess(&mut **body, repeats, &self.sweeps, &self.clock).unwrap_or(f64::NAN)
+    }
+
+    /// What a call costs the walk of a set, in ns.
+    pub(super) fn damage(&mut self, set: usize, body: &mut dyn Body, repeats: usize) -> io::Result<f64> {
+        self.damage[set].1.excess(body, repeats, &self.sweeps, &self.clock)
+    }
+
+    /// What a line costs that was pushed out of a set, in ns; of the footprint's set where none is named.
+    pub(super) fn penalty(&mut self, set: Option<usize>, repeats: usize) -> Option<f64> {
+        let stage = match set {
+            Some(set) => &mut self.damage[set].1,
+            None => &mut self.footprint,
+        };
+        stage.penalty(repeats, &self.sweeps, &self.clock)
+    }
+}
+
+/// A body that touches so many lines of the field, other ones each time.
+pub(super) fn victim(field: &Arc<Field>, lines: usize, draw: u64) -> Box<dyn Body> {
+    Box::new(With {
+        state: (Arc::clone(field), draw),
+        ready: |_, _| Ok(()),
+        call: move |(field, draw): &mut (Arc<Field>, u64), _| {
+            field.touch(lines, *draw);
+            // Far enough for none of the lines to be drawn again soon.
+            *draw = draw.wrapping_add(0x5851_f42d_4c95_7f2d);
+            0
+        },
+        clean: |_| Ok(()),
+    })
+}

@@ -1,0 +1,222 @@
+//! What the visits to a call gave, and the rows that it makes.
+
+use coho_profile::{CacheState, Calibration, Call, Counts, Damage, Estimate, Side};
+
+use super::curve::Curve;
+use super::stage::trimmed_mean;
+use super::subject::Subject;
+use crate::statistics;
+use crate::step::Steps;
+
+/// Parts of a run whose agreement makes a figure stable.
+const PARTS: usize = 5;
+
+/// The samples of one call in one form.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    /// Time of a warm call, in ns, by round.
+    pub(super) warm: Vec<Vec<f64>>,
+    /// Time of a cold call with the clock's own, in ns, by round.
+    pub(super) cold: Vec<Vec<f64>>,
+    /// Extra time of the footprint's set, in ns; one a round.
+    pub(super) evicted: Vec<f64>,
+    /// Extra time of each damaged set, in ns; one a round.
+    pub(super) damage: Vec<Vec<f64>>,
+    /// What the call does in user mode.
+    pub(super) steps: Option<Steps>,
+}
+
+/// What the samples are read by.
+#[derive(Debug, Default)]
+pub(super) struct Scale {
+    /// Time that the clock takes when the caches are cold, in ns.
+    pub(super) cold_ns: f64,
+    /// What a line costs that was pushed out of the footprint's set, in ns.
+    pub(super) footprint_ns: Option<f64>,
+    /// The same for each damaged set.
+    pub(super) damage_ns: Vec<Option<f64>>,
+    /// The curve, and those through the ends of its points' intervals.
+    pub(super) curves: Option<[Curve; 3]>,
+}
+
+impl Scale {
+    /// Lines that victims of known size were seen to evict: (lines, extra times in ns). Fills the curve.
+    pub(super) fn calibrate(&mut self, victims: &[(usize, Vec<f64>)]) -> Vec<Calibration> {
+        let Some(penalty) = self.footprint_ns else { return Vec::new() };
+        let calibration: Vec<_> = victims
+            .iter()
+            .map(|(lines, ns)| Calibration { lines: *lines as u64, evicted: scaled(ns, penalty) })
+            .collect();
+        let through = |pick: fn(&Estimate) -> f64| {
+            let points = calibration.iter().filter_map(|point| {
+                let evicted = point.evicted.as_ref()?;
+                Some((point.lines as f64, pick(evicted)))
+            });
+            Curve::through(&points.collect::<Vec<_>>())
+        };
+        let curves = (through(|e| e.median), through(|e| e.low), through(|e| e.high));
+        if let (Some(median), Some(low), Some(high)) = curves {
+            self.curves = Some([median, low, high]);
+        }
+        calibration
+    }
+
+    /// Lines that a call uses, from what it evicted in each round.
+    pub(super) fn footprint(&self, evicted_ns: &[f64]) -> Option<Estimate> {
+        let (penalty, [curve, lows, highs]) = (self.footprint_ns?, self.curves.as_ref()?);
+        let evicted = scaled(evicted_ns, penalty)?;
+        let lines: Vec<_> = evicted_ns.iter().map(|ns| curve.touched(ns / penalty)).collect();
+        let mut footprint = figure(&lines)?;
+        // The curve is not exact either: what the least victims evict at most is read as the fewest lines.
+        footprint.low = footprint.low.min(highs.touched(evicted.low));
+        footprint.high = footprint.high.max(lows.touched(evicted.high));
+        footprint.min = footprint.min.min(footprint.low);
+        Some(footprint)
+    }
+}
+
+/// Trimmed mean of what is finite; `None` of nothing.
+pub(super) fn middle(samples: &[f64]) -> Option<f64> {
+    let mut finite: Vec<_> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
+    (!finite.is_empty()).then(|| trimmed_mean(&mut finite))
+}
+
+/// An estimate from one figure a round: the run's parts take the place of passes.
+pub(super) fn figure(rounds: &[f64]) -> Option<Estimate> {
+    let part = rounds.len().div_ceil(PARTS).max(1);
+    statistics::estimate(&rounds.chunks(part).map(<[f64]>::to_vec).collect::<Vec<_>>())
+}
+
+fn scaled(ns: &[f64], penalty: f64) -> Option<Estimate> {
+    figure(&ns.iter().map(|ns| ns / penalty).collect::<Vec<_>>())
+}
+
+impl Record {
+    /// For so many damaged sets.
+    pub(super) fn new(sets: usize) -> Self {
+        Self { damage: vec![Vec::new(); sets], ..Self::default() }
+    }
+
+    /// The rows of both states, as far as there are figures.
+    pub(super) fn rows(&self, subject: &Subject, scale: &Scale) -> Vec<Call> {
+        let row = |state, side| Call {
+            name: subject.name.clone(),
+            set: subject.set_name().to_owned(),
+            wrapped: subject.wrapped,
+            state,
+            side,
+            ..Call::default()
+        };
+        let footprint = scale.footprint(&self.evicted);
+        let mut rows = Vec::new();
+        for state in [CacheState::Cold, CacheState::Warm] {
+            let ns = match state {
+                CacheState::Warm => statistics::estimate(&self.warm),
+                CacheState::Cold => {
+                    let less = |round: &Vec<f64>| round.iter().map(|ns| ns - scale.cold_ns).collect();
+                    statistics::estimate(&self.cold.iter().map(less).collect::<Vec<_>>())
+                }
+            };
+            if ns.is_some() || footprint.is_some() {
+                let cold = footprint.clone().filter(|_| state == CacheState::Cold);
+                rows.push(Call {
+                    ns,
+                    footprint_lines: footprint.clone(),
+                    counts: Counts { L1DM: cold, ..Counts::default() },
+                    ..row(state, Side::Both)
+                });
+            }
+            if let Some(steps) = &self.steps {
+                rows.push(Call {
+                    counts: Counts {
+                        INS: Some(Estimate::exact(steps.instructions as f64)),
+                        ..Counts::default()
+                    },
+                    code_lines: Some(steps.code_lines),
+                    data_lines: steps.data_lines,
+                    ..row(state, Side::User)
+                });
+            }
+        }
+        rows
+    }
+
+    /// The damage to each set.
+    pub(super) fn damages(&self, name: &str, sets: &[usize], scale: &Scale) -> Vec<Damage> {
+        let one = |((bytes, ns), penalty): ((&usize, &Vec<f64>), &Option<f64>)| {
+            Some(Damage {
+                name: name.to_owned(),
+                set_bytes: *bytes as u64,
+                lines: penalty.and_then(|penalty| scaled(ns, penalty)),
+                ns: Some(figure(ns)?),
+            })
+        };
+        sets.iter().zip(&self.damage).zip(&scale.damage_ns).filter_map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::Set;
+    use crate::calls::subject::nothing;
+
+    fn subject() -> Subject {
+        Subject { name: "stat".into(), set: Some(Set::Syscalls), wrapped: true, most: 1, body: nothing() }
+    }
+
+    fn scale() -> Scale {
+        let mut scale = Scale {
+            cold_ns: 50.0,
+            footprint_ns: Some(4.0),
+            damage_ns: vec![Some(4.0), None],
+            ..Scale::default()
+        };
+        let victims: Vec<_> = [0, 10, 40, 100].map(|lines| (lines, vec![8.0 * lines as f64; 30])).to_vec();
+        let calibration = scale.calibrate(&victims);
+        assert_eq!(calibration[2].evicted.as_ref().unwrap().median, 80.0);
+        scale
+    }
+
+    #[test]
+    fn samples_become_rows() {
+        let record = Record {
+            warm: vec![vec![200.0; 10]; 3],
+            cold: vec![vec![1050.0; 4]; 3],
+            evicted: vec![160.0; 12],
+            damage: vec![vec![400.0; 12], vec![-3.0; 12]],
+            steps: None,
+        };
+        let rows = record.rows(&subject(), &scale());
+        assert_eq!(rows.len(), 2);
+        let (cold, warm) = (&rows[0], &rows[1]);
+        assert_eq!((cold.state, warm.state), (CacheState::Cold, CacheState::Warm));
+        assert_eq!(cold.ns.as_ref().unwrap().median, 1000.0);
+        assert_eq!(warm.ns.as_ref().unwrap().median, 200.0);
+        // 160 ns are 40 lines evicted, which 20 lines touched.
+        assert_eq!(cold.footprint_lines.as_ref().unwrap().median, 20.0);
+        assert_eq!(cold.counts.L1DM, cold.footprint_lines);
+        assert_eq!(warm.counts.L1DM, None);
+        let damages = record.damages("stat", &[24 << 10, 8 << 20], &scale());
+        assert_eq!(damages[0].lines.as_ref().unwrap().median, 100.0);
+        assert_eq!((damages[1].ns.as_ref().unwrap().median, &damages[1].lines), (-3.0, &None));
+    }
+
+    #[test]
+    fn what_was_not_visited_has_no_row() {
+        let record = Record::new(2);
+        assert!(record.rows(&subject(), &scale()).is_empty());
+        assert!(record.damages("stat", &[1, 2], &scale()).is_empty());
+        assert_eq!(middle(&[f64::NAN]), None);
+        assert_eq!(Scale::default().footprint(&[1.0; 20]), None);
+    }
+
+    #[test]
+    fn steps_stand_on_the_user_s_side_in_both_states() {
+        let steps = Steps { instructions: 300, code_lines: 20, data_lines: Some(9), ..Steps::default() };
+        let record = Record { steps: Some(steps), ..Record::new(0) };
+        let rows = record.rows(&subject(), &scale());
+        assert!(rows.iter().all(|row| row.side == Side::User && row.code_lines == Some(20)));
+        assert_eq!(rows.len(), 2);
+    }
+}
