@@ -10,7 +10,7 @@ use super::program::{Program, Step, Word};
 pub enum Algorithm {
     /// Fast Barrier Synchronization with a line for each flag (paper 3, 3.2): every thread reads every other's flag.
     Fbs,
-    /// The same with all flags on one line.
+    /// The same with all flags, a byte each, on one line; 128 of them, beyond which there are more lines.
     FbsOneLine,
     /// FBS in two rounds: within groups of near threads, then between those of equal rank in their groups.
     Grid,
@@ -222,13 +222,18 @@ fn parts<'a>(finer: &'a Partition, coarser: &Partition) -> Vec<Vec<&'a Vec<usize
     parts
 }
 
-/// How many exchange flags in each round of a grid, at most.
+/// How many exchange flags in each round of a grid, at most; none where there is but one round.
 pub(super) fn shape(n: usize, levels: &[Partition]) -> Vec<usize> {
     let alone: Partition = (0..n).map(|rank| vec![rank]).collect();
     let all = vec![(0..n).collect()];
     let mut finer = std::iter::once(&alone).chain(levels);
     let round = |coarser: &Partition| parts(finer.next()?, coarser).iter().map(Vec::len).max();
-    levels.iter().chain([&all]).filter_map(round).collect()
+    let mut shape: Vec<usize> =
+        levels.iter().chain([&all]).filter_map(round).filter(|&many| many > 1).collect();
+    if shape.len() < 2 {
+        shape.clear();
+    }
+    shape
 }
 
 fn dissemination(p: &mut Program) {

@@ -129,7 +129,7 @@ impl Machine {
             let mut locked: Vec<f64> =
                 coherence.singles.iter().map(|single| single.locked_ns.median).collect();
             let source = Source::Measured("locked increments of single CPUs".into());
-            machine.local = Local { ns: crate::stats::median(&mut locked), source };
+            machine.local = Local { ns: crate::stats::median(&mut locked).max(0.0), source };
         }
         if let Some(extra_line) = machine.extra_line_from(profile) {
             machine.extra_line = extra_line;
@@ -252,7 +252,7 @@ impl Machine {
 
     /// What one more line, or one more reader of a line, costs in ns, where its message takes `message_ns`.
     pub fn gap_ns(&self, message_ns: f64) -> f64 {
-        message_ns.min(self.extra_line.ns + self.extra_line.of_latency * message_ns)
+        message_ns.min(self.extra_line.ns + self.extra_line.of_latency * message_ns).max(0.0)
     }
 }
 

@@ -7,7 +7,9 @@
 //! limits of links and cache directories that many lines share, the home of a line beyond what the one-way times
 //! hold, false sharing and prefetching of neighbouring lines, SMT siblings that slow each other down while they spin,
 //! preemption, and threads that arrive at different times. All threads arrive at once, again and again; the time is
-//! that of one episode in such a series.
+//! that of one episode in such a series. A reader gets a line as it is when it asks, not as it is when the owner sends
+//! it: two threads on one line or counter, each of which finds the other's next step already there, are predicted at
+//! about two messages, where one to one and a half were measured.
 
 mod algorithm;
 mod choose;

@@ -24,7 +24,8 @@ pub struct Prediction {
 }
 
 /// The time of a barrier of the first `threads` CPUs of a mapping, for every algorithm, quickest first. Those that
-/// gather in groups do so along the machine's levels or by the block, whatever is quickest.
+/// gather in groups do so along the machine's levels or by the block, whatever is quickest, and are left out where there
+/// is nothing to gather.
 ///
 /// ```
 /// use coho_model::barrier::{Algorithm, Machine, Mapping, predict};
@@ -87,7 +88,8 @@ impl Team<'_> {
         program: impl Fn(Algorithm, &[Partition]) -> Option<Program>,
     ) -> Vec<Prediction> {
         let n = self.cpus.len();
-        let (levels, partings) = (vec![self.levels()], self.partings());
+        let (levels, partings) = (self.levels(), self.partings());
+        let levels = if levels.is_empty() { Vec::new() } else { vec![levels] };
         let quickest = |&algorithm: &Algorithm| {
             let choices = match algorithm {
                 Algorithm::Grid | Algorithm::Leaders => &partings,
@@ -99,7 +101,7 @@ impl Team<'_> {
             let (ns, shape) = choices.iter().filter_map(time).min_by(|a, b| a.0.total_cmp(&b.0))?;
             Some(Prediction {
                 algorithm,
-                shape: if shape.len() > 1 { shape } else { Vec::new() },
+                shape,
                 threads: n,
                 mapping: self.mapping,
                 ns,
@@ -148,11 +150,8 @@ impl Team<'_> {
         let blocks = sizes
             .filter(|&size| size > 1 && 8 * size > root && size <= 8 * root)
             .map(|size| near.chunks(size).map(<[usize]>::to_vec).collect());
-        let mut partings: Vec<Partition> = self.levels().into_iter().chain(blocks).collect();
-        if partings.is_empty() {
-            partings.push(vec![near]);
-        }
-        partings.into_iter().map(|groups| vec![groups]).collect()
+        let partings = self.levels().into_iter().chain(blocks);
+        partings.map(|groups| vec![groups]).collect()
     }
 }
 

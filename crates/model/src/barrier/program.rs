@@ -2,6 +2,9 @@
 
 use std::rc::Rc;
 
+/// Bytes of a line (paper 3), each of which can be a flag.
+const LINE_BYTES: usize = 128;
+
 /// A line, by number.
 pub(super) type Line = u32;
 /// A word on one of the lines, by number. Words hold the number of the last episode that was reached, counters how
@@ -68,11 +71,16 @@ impl Program {
         owners.into_iter().map(|owner| self.flag(owner)).collect()
     }
 
-    /// A word for each of `n`, all on one line.
+    /// A word for each of `n`, as many on a line as there are bytes.
     pub(super) fn packed(&mut self, n: usize) -> Rc<[Word]> {
-        self.owners.push(0);
-        let line = self.owners.len() as Line - 1;
-        (0..n).map(|_| self.word_on(line)).collect()
+        (0..n)
+            .map(|at| {
+                if at % LINE_BYTES == 0 {
+                    self.owners.push(at as u32);
+                }
+                self.word_on(self.owners.len() as Line - 1)
+            })
+            .collect()
     }
 
     fn word_on(&mut self, line: Line) -> Word {

@@ -71,6 +71,8 @@ struct Simulation<'a> {
     team: &'a [usize],
     program: &'a Program,
     episodes: u32,
+    /// What an atomic operation costs without a transfer.
+    local_ns: f64,
     /// Who goes on at each time to come, in the order of asking. Times are positive, so that their bits are in order.
     events: BTreeMap<u64, Vec<u32>>,
     served: u64,
@@ -90,6 +92,7 @@ impl<'a> Simulation<'a> {
             team,
             program,
             episodes,
+            local_ns: machine.local.ns.max(0.0),
             events: BTreeMap::new(),
             served: 0,
             threads: team.iter().map(|_| thread()).collect(),
@@ -112,7 +115,7 @@ impl<'a> Simulation<'a> {
             &Step::Store(word) => self.store(thread, now, word, episode),
             Step::Wait(ring) => self.wait(thread, now, ring.from, ring.count, &ring.words, episode),
             &Step::Arrive { counter, of } => {
-                let done = self.own(program.line(counter), thread, now, self.machine.local.ns);
+                let done = self.own(program.line(counter), thread, now, self.local_ns);
                 self.values[counter as usize] += 1;
                 self.threads[thread].last = self.values[counter as usize] == episode * u64::from(of);
                 self.next(thread, done);
@@ -165,7 +168,7 @@ impl<'a> Simulation<'a> {
     fn lock(&mut self, thread: usize, now: f64, word: Word) {
         let line = self.program.line(word);
         if self.values[word as usize] == 0 {
-            let done = self.own(line, thread, now, self.machine.local.ns);
+            let done = self.own(line, thread, now, self.local_ns);
             self.values[word as usize] = 1;
             return self.next(thread, done);
         }
