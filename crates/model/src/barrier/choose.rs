@@ -65,7 +65,7 @@ pub enum Choice {
 /// ```
 /// use coho_model::barrier::{Choice, Cluster, choose};
 /// let dies = [Cluster { threads: 16, ns: 29.0 }];
-/// assert_eq!(choose(16, &[], 29.0, 3.0), Choice::Flat);
+/// assert_eq!(choose(8, &[], 29.0, 3.0), Choice::Flat);
 /// assert_eq!(choose(128, &dies, 140.0, 3.0), Choice::Grid { group: 16 });
 /// ```
 pub fn choose(threads: usize, clusters: &[Cluster], across_ns: f64, extra_line_ns: f64) -> Choice {
