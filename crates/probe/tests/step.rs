@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use coho_probe::step::{self, Options, Steps};
+use coho_probe::step::{self, Options};
 
 /// Says why nothing is tested where nothing can be.
 macro_rules! needs_ptrace {
@@ -16,13 +16,13 @@ macro_rules! needs_ptrace {
 
 /// What a function does beyond the call of it, the return and what the build puts around.
 #[cfg(target_arch = "x86_64")]
-fn body(function: unsafe extern "C" fn()) -> Steps {
+fn body(function: unsafe extern "C" fn()) -> step::Steps {
     unsafe extern "C" {
         fn step_nothing();
     }
     // SAFETY: the functions below follow the C convention and touch only what is theirs.
     let [nothing, whole] = [step_nothing, function].map(|f| step::count(|| unsafe { f() }).unwrap());
-    Steps {
+    step::Steps {
         instructions: whole.instructions - nothing.instructions,
         kernel_entries: whole.kernel_entries,
         loads: whole.loads.map(|loads| loads - nothing.loads.unwrap()),
@@ -196,6 +196,7 @@ mod x86_64 {
             Ok(steps) => assert_eq!(steps, read),
             Err(error) => assert!(error.to_string().contains("SIGSEGV"), "{error}"),
         }
+        // SAFETY: the function reads the thread's own memory.
         let without = step::count(|| unsafe { step_thread() }).unwrap();
         // xor, rdpmc, shl, or against mov, mov.
         assert_eq!((read.instructions, read.signals), (without.instructions + 2, 0));

@@ -22,6 +22,7 @@ pub(super) struct Tally {
 
 /// What an instruction does with an operand in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(target_arch = "aarch64", allow(dead_code, reason = "operands are not decoded there"))]
 pub(super) enum Access {
     Load,
     Store,
@@ -35,6 +36,7 @@ impl Tally {
     }
 
     /// `times` accesses that together touch the bytes from `at` on.
+    #[cfg_attr(target_arch = "aarch64", allow(dead_code, reason = "operands are not decoded there"))]
     pub(super) fn data(&mut self, at: u64, bytes: u64, times: u64, access: Access) {
         if access != Access::Store {
             self.loads += times;
