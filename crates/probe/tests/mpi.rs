@@ -1,0 +1,82 @@
+//! MPI's calls between two ranks, which are this program again.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use coho_probe::calls::mpi::{RankCommand, rank_main};
+use coho_probe::calls::{Options, Set, measure};
+use coho_probe::step;
+use coho_profile::{CacheState, Calls, Side};
+
+/// What `mpiexec` starts.
+#[test]
+#[ignore = "a rank that the test below starts"]
+fn as_a_rank() {
+    let folder = std::env::args().next_back().unwrap();
+    if Path::new(&folder).is_dir() {
+        rank_main(Path::new(&folder)).unwrap();
+    }
+}
+
+fn measured(mpi_rank: Option<RankCommand>) -> Calls {
+    let options = Options {
+        sets: vec![Set::Mpi],
+        repeats: 100,
+        damage_bytes: vec![24 << 10],
+        time_limit: Some(Duration::from_secs(120)),
+        mpi_rank,
+        ..Options::quick()
+    };
+    measure(&options, &mut |_| ()).unwrap()
+}
+
+#[test]
+fn bytes_are_sent_and_received() {
+    let this = RankCommand::this(["--ignored", "--exact", "--nocapture", "as_a_rank"]).unwrap();
+    let start = Instant::now();
+    let calls = measured(Some(this));
+    if let Some(why) = calls.conditions.not_available.get("mpi") {
+        let lacking = ["no mpicc", "no mpiexec", "two ranks need two CPUs"];
+        assert!(lacking.iter().any(|lack| why.contains(lack)), "{why}");
+        return eprintln!("skipped: {why}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(200));
+    assert!(calls.conditions.parameters["mpi"].as_str().is_some_and(|version| version.contains("MPI")));
+    for name in ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"] {
+        let rows: Vec<_> = calls.calls.iter().filter(|call| call.name == name && call.set == "mpi").collect();
+        assert!(rows.iter().all(|call| call.wrapped));
+        let ns = |state| {
+            let timed = rows.iter().find(|call| call.state == state && call.ns.is_some())?;
+            timed.ns.as_ref().map(|ns| ns.median)
+        };
+        let [cold, warm] = [CacheState::Cold, CacheState::Warm].map(ns);
+        if let (Some(cold), Some(warm)) = (cold, warm) {
+            assert!(warm > 0.0 && cold > warm, "{name}: cold {cold} ns, warm {warm} ns");
+        } else {
+            assert!(calls.conditions.interrupted, "{name}: {:?}", calls.conditions.not_available);
+        }
+        let user = rows.iter().find(|call| call.side == Side::User && call.code_lines.is_some());
+        match user {
+            Some(user) => assert!(user.code_lines.unwrap() > 5 && user.counts.INS.is_some(), "{user:?}"),
+            None => {
+                let known = calls.conditions.not_available.keys().any(|what| what.starts_with(name));
+                assert!(calls.conditions.interrupted || known || step::available().is_err());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_without_ranks_says_so() {
+    let calls = measured(None);
+    assert_eq!(calls.calls, []);
+    assert!(calls.conditions.not_available["mpi"].contains("does not start itself"));
+}
+
+#[test]
+fn ranks_that_fail_are_reported() {
+    let arguments = ["-c", "echo they fell over >&2; exit 3"].map(Into::into).into();
+    let calls = measured(Some(RankCommand { program: "/bin/sh".into(), arguments }));
+    let why = &calls.conditions.not_available["mpi"];
+    assert!(why.starts_with("no ") || why.contains("two CPUs") || why.contains("they fell over"), "{why}");
+}
