@@ -42,6 +42,21 @@ pub fn check_outputs(outputs: &[&Path], inputs: &[&Path]) -> Result<(), WrongUsa
     Ok(())
 }
 
+/// Checks, before anything is measured, that a file can lie where it is to be written.
+///
+/// # Errors
+/// If there is no such folder.
+pub fn check_folder(output: &Path) -> anyhow::Result<()> {
+    let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    anyhow::ensure!(
+        folder.is_dir(),
+        "cannot write {}: there is no folder {}",
+        output.display(),
+        folder.display()
+    );
+    Ok(())
+}
+
 /// A list of CPUs (`0-3,8`) that names at least one.
 pub fn cpus(text: &str) -> Result<CpuSet, String> {
     match text.parse::<CpuSet>() {

@@ -22,6 +22,8 @@ enum Command {
     Predict(commands::predict::Args),
     /// Measure what it costs CPUs to share a line
     Coherence(commands::coherence::Args),
+    /// Measure what system, libc and MPI calls cost, and what they evict
+    Calls(commands::calls::Args),
     /// Make a page or charts from profiles
     Report(commands::report::Args),
     /// Compare a profile with another or with published figures
@@ -32,6 +34,9 @@ enum Command {
     Completions(commands::completions::Args),
     /// Print the manual page
     Man,
+    /// Measure MPI's functions as one of its ranks
+    #[command(name = commands::mpi_rank::NAME, hide = true)]
+    MpiRank(commands::mpi_rank::Args),
 }
 
 impl Cli {
@@ -41,11 +46,13 @@ impl Cli {
             Command::Topology(args) => commands::topology::run(args),
             Command::Predict(args) => commands::predict::run(args),
             Command::Coherence(args) => commands::coherence::run(args),
+            Command::Calls(args) => commands::calls::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),
             Command::Schema(args) => commands::schema::run(args),
             Command::Completions(args) => commands::completions::run(args),
             Command::Man => commands::man::run(),
+            Command::MpiRank(args) => commands::mpi_rank::run(args),
         }
     }
 }

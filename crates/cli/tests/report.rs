@@ -66,8 +66,20 @@ fn assert_stands_alone(page: &str) {
 fn two_cpus_get_every_section_and_the_published_figures() {
     let page = page(&[("mine.json", profiles::two_cpus())]);
     assert_stands_alone(&page);
-    let sections =
-        ["host", "topology", "pairs", "classes", "reads", "cpi", "stability", "audit", "missing", "method"];
+    let sections = [
+        "host",
+        "topology",
+        "pairs",
+        "classes",
+        "reads",
+        "cpi",
+        "stability",
+        "audit",
+        "counters",
+        "calls",
+        "missing",
+        "method",
+    ];
     for section in sections {
         assert!(page.contains(&format!("id=\"s0-{section}\"")), "{section}");
         assert!(page.contains(&format!("href=\"#s0-{section}\"")), "{section}");
@@ -182,6 +194,9 @@ fn charts_for_papers_have_fixed_names_and_escape_what_they_write() {
         .collect();
     names.sort();
     let expected = [
+        "calls-extra-2.svg",
+        "calls-libc-2.svg",
+        "calls-syscalls-2.svg",
         "class-histogram-turn-2.svg",
         "cpi-2.svg",
         "cpi.svg",

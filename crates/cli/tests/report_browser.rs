@@ -124,6 +124,16 @@ fn two_cpus_are_drawn() {
 }
 
 #[test]
+fn counters_and_calls_are_drawn() {
+    let Some(browser) = browser() else { return };
+    let timed = visit(browser, "calls-by-time", &profiles::calls::timed(), (11_000, 15_000));
+    // Heat map, reads, CPI, evolution; system calls, libc, calls asked for, calibration.
+    assert_eq!(assert_drawn(&timed), 8);
+    let counted = visit(browser, "calls-counted", &profiles::calls::counted(), (10_000, 15_000));
+    assert_eq!(assert_drawn(&counted), 7);
+}
+
+#[test]
 fn five_hundred_and_twelve_cpus_are_drawn() {
     let Some(browser) = browser() else { return };
     let visit = visit(browser, "many", &profiles::many_cpus(), (6500, 9000));

@@ -30,6 +30,10 @@ fn a_profile_that_follows_the_schema_and_a_report() {
     assert_valid(&json(&text));
     let read = Profile::from_json(&text).unwrap();
     assert!(read.host.is_some() && read.topology.is_some() && read.coherence.is_some());
+    let calls = read.calls.unwrap();
+    assert!(calls.calls.iter().any(|call| call.name == "write"), "{:?}", calls.conditions.not_available);
+    assert!(calls.calls.iter().all(|call| call.set != "mpi"), "a quick survey starts no MPI");
+    assert!(!calls.judgements.is_empty());
     let page = fs::metadata(folder.path().join("mine.html")).unwrap().len();
     assert!(page < 6_000_000, "the report has {page} bytes");
 }

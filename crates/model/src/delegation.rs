@@ -68,8 +68,8 @@ struct Evidence {
     warm_over_cold: Option<f64>,
     /// Warm time as programs issue the call, through the C library where that was measured, in ns.
     issued_ns: Option<f64>,
-    /// Warm time with the instruction in the loop, as a core would execute it that does nothing else, in ns.
-    bare_ns: Option<f64>,
+    /// Warm time in the quicker form, as a core would execute it that does nothing else, in ns.
+    there_warm_ns: Option<f64>,
     /// Extra time of the walk over `set_bytes`, in ns.
     damage: Option<(u64, f64)>,
 }
@@ -78,7 +78,8 @@ impl Evidence {
     fn of(calls: &Calls, name: &str) -> Self {
         let rows: Vec<&Call> = calls.calls.iter().filter(|call| call.name == name).collect();
         let issued = Form::of(&rows, true).or_else(|| Form::of(&rows, false));
-        let bare = Form::of(&rows, false).or_else(|| Form::of(&rows, true));
+        let warm = |wrapped| Form::of(&rows, wrapped).and_then(|form| form.ns(CacheState::Warm));
+        let quicker = [warm(false), warm(true)].into_iter().flatten().min_by(f64::total_cmp);
         let nearest = calls
             .damage
             .iter()
@@ -93,7 +94,7 @@ impl Evidence {
             },
             warm_over_cold: issued.as_ref().and_then(Form::warm_over_cold),
             issued_ns: issued.as_ref().and_then(|form| form.ns(CacheState::Warm)),
-            bare_ns: bare.and_then(|form| form.ns(CacheState::Warm)),
+            there_warm_ns: quicker,
             // Less than nothing is noise.
             damage: nearest.map(|(bytes, ns)| (bytes, ns.max(0.0))),
         }
@@ -101,7 +102,7 @@ impl Evidence {
 
     fn judge(&self, name: &str, channel_ns: Option<f64>) -> Judgement {
         let cost_ns = self.issued_ns.zip(self.damage).map(|(ns, (_, damage))| ns + damage);
-        let there_ns = channel_ns.zip(self.bare_ns).map(|(channel, bare)| channel + bare);
+        let there_ns = channel_ns.zip(self.there_warm_ns).map(|(channel, bare)| channel + bare);
         let bound = OF_THE_THREAD.contains(&name);
         let worth = cost_ns.zip(there_ns).map(|(cost, there)| cost > there && !bound);
         Judgement {
@@ -118,7 +119,7 @@ impl Evidence {
 
     /// The figures in words: synchronous first, then asynchronous.
     fn words(&self, cost_ns: Option<f64>, channel_ns: Option<f64>) -> String {
-        let (Some(issued), Some(bare)) = (self.issued_ns, self.bare_ns) else {
+        let (Some(issued), Some(bare)) = (self.issued_ns, self.there_warm_ns) else {
             return "not judged: the warm call's time is not known".into();
         };
         let (Some(cost), Some((bytes, damage))) = (cost_ns, self.damage) else {

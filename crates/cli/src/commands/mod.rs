@@ -1,9 +1,11 @@
 //! A module for each command.
 
+pub mod calls;
 pub mod coherence;
 pub mod compare;
 pub mod completions;
 pub mod man;
+pub mod mpi_rank;
 pub mod predict;
 pub mod report;
 pub mod schema;

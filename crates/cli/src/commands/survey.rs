@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use coho_probe::{coherence, host, stop};
-use coho_profile::{Coherence, PairMethod, Profile, TopologySection, Verdict, write_atomic};
+use coho_probe::{calls, coherence, host, stop};
+use coho_profile::{Calls, Coherence, PairMethod, Profile, TopologySection, Verdict, write_atomic};
 use coho_topology::{Counts, CpuSet};
 
 use crate::arguments::{self, check_outputs, duration};
-use crate::judge::judge;
+use crate::judge::{self, judge};
 use crate::report::subject::Subject;
 use crate::{report, terminal};
 
@@ -42,6 +42,9 @@ pub struct Args {
 /// How long a pair is watched for changes.
 const A_WHILE: Duration = Duration::from_secs(5);
 const BRIEFLY: Duration = Duration::from_secs(1);
+/// How long counters and calls may take at most.
+const CALLS: Duration = Duration::from_secs(60);
+const CALLS_BRIEFLY: Duration = Duration::from_secs(5);
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     stop::on_signals().context("cannot catch Ctrl-C")?;
@@ -74,9 +77,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Err(error) => not_available(&error.to_string()),
     };
     judge(&mut measured, &topology, clock_ghz);
-    let left = args.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
-    watch(&mut measured, left.min(if args.quick { BRIEFLY } else { A_WHILE }));
+    let left = || args.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
+    watch(&mut measured, left().min(if args.quick { BRIEFLY } else { A_WHILE }));
     profile.coherence = Some(measured);
+    profile.write(&output)?;
+
+    profile.calls = call(args, options.seed, left());
+    judge::calls(&mut profile);
     profile.write(&output)?;
 
     let subject = Subject::of_file(&output, profile.clone());
@@ -89,6 +96,29 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(out, "\nprofile  {}\nreport   {}", output.display(), page.display())?;
     }
     Ok(())
+}
+
+/// What calls cost; `None` if the survey is to end. MPI takes seconds to start: a quick survey leaves it out.
+fn call(args: &Args, seed: u64, left: Duration) -> Option<Calls> {
+    if stop::requested() || left.is_zero() {
+        return None;
+    }
+    let mut options = calls::Options {
+        cpu: args.cpus.as_ref().and_then(|cpus| cpus.iter().next()),
+        time_limit: Some(left.min(if args.quick { CALLS_BRIEFLY } else { CALLS })),
+        seed,
+        mpi_rank: super::calls::rank().ok(),
+        ..calls::Options::quick()
+    };
+    if args.quick {
+        options.sets.retain(|set| *set != calls::Set::Mpi);
+    }
+    let measured = calls::measure(&options, &mut terminal::progress::on_stderr());
+    Some(measured.unwrap_or_else(|error| {
+        let mut section = Calls::default();
+        section.conditions.not_available.insert("calls".into(), error.to_string());
+        section
+    }))
 }
 
 /// Adds how the nearest pair's time moves for a while, unless the survey is to end or no pair was measured.
@@ -145,7 +175,8 @@ fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
         writeln!(out, "{}", counted(topology.counts))?;
     }
     writeln!(out)?;
-    profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))
+    profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))?;
+    profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))
 }
 
 fn counted(counts: Counts) -> String {

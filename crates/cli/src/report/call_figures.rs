@@ -86,9 +86,11 @@ fn of_counters(subject: &Subject, counters: &Counters) -> Vec<Figure> {
 /// A tool's place and its name in the paper's Table 4, where that has the like: a start and a stop.
 fn table_4(name: &str) -> (usize, &str) {
     match name {
-        "user-level tool" => (0, "user-level start and stop"),
-        "kernel-level tool (perf_event_open only)" => (1, "perf_event start and stop"),
-        "PAPI" => (2, "PAPI start and stop"),
+        "user-level tool" | "user-level start and stop" => (0, "user-level start and stop"),
+        "kernel-level tool (perf_event_open only)" | "perf_event start and stop" => {
+            (1, "perf_event start and stop")
+        }
+        "PAPI" | "PAPI start and stop" => (2, "PAPI start and stop"),
         other => (3, other),
     }
 }
@@ -121,7 +123,7 @@ fn of_calls(subject: &Subject, calls: &Calls) -> Vec<Figure> {
     for judgement in &calls.judgements {
         let told = [
             (footprint.0, footprint.1, "KiB", judgement.footprint_kib),
-            ("warm-over-cold", "warm / cold", "share", judgement.warm_over_cold),
+            ("warm-over-cold", "warm / cold", "%", judgement.warm_over_cold.map(|ratio| 100.0 * ratio)),
         ];
         for (id, label, unit, value) in told {
             let Some(value) = value else { continue };

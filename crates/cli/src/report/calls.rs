@@ -12,17 +12,21 @@ use super::{events, tables, text};
 /// Rows of one table, at most: a profile may bring any number.
 const MOST: usize = 200;
 
+/// The paper's calls; none beside the paper itself.
+fn beside(subject: &Subject) -> Calls {
+    if subject.published { Calls::default() } else { events::published().1 }
+}
+
 /// Charts and tables of a profile's calls. `figure` gives a chart its place.
 pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Markup) -> Markup) -> Markup {
     let Some(calls) = &subject.profile.calls else {
         return html! { p.missing { "Not measured: the profile has no section calls." } };
     };
-    let (_, paper) = events::published();
-    let beside = if subject.published { Calls::default() } else { paper };
+    let beside = beside(subject);
     let bars: Vec<Markup> = events::SETS
         .iter()
         .filter_map(|(set, title)| {
-            let bars = Bars::of(calls, &beside, set, subject.clock_ghz());
+            let bars = Bars::of_subject(subject, set);
             let caption = html! {
                 strong { (title) ". " }
                 "Time of a call with cleared and with warm caches, logarithmic; a cold call brings in again what it uses. "
@@ -47,7 +51,9 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     html! {
         p { (method(calls.method)) }
         @for bar in &bars { (bar) }
+        (times(calls, &beside))
         @for (set, title) in events::SETS { (table(calls, &beside, set, title)) }
+        p.note { (events::MEANING) ". A dash: not counted, for the reasons below." }
         (damage(calls))
         @if let Some(curve) = &curve { (curve) }
         (judgements(calls, &beside))
@@ -93,6 +99,13 @@ pub struct Series {
 }
 
 impl Bars {
+    /// Of a profile's calls and the paper's.
+    pub fn of_subject(subject: &Subject, set: &str) -> Self {
+        let none = Calls::default();
+        let calls = subject.profile.calls.as_ref().unwrap_or(&none);
+        Self::of(calls, &beside(subject), set, subject.clock_ghz())
+    }
+
     fn of(calls: &Calls, paper: &Calls, set: &str, ghz: Option<f64>) -> Self {
         let mut names: Vec<String> = Vec::new();
         for call in calls.calls.iter().filter(|call| call.set == set) {
@@ -139,39 +152,66 @@ fn time(calls: &Calls, name: &str, state: CacheState, ghz: Option<f64>) -> Optio
     in_form(true).or_else(|| in_form(false)).filter(|(ns, _)| ns.is_finite() && *ns > 0.0)
 }
 
-/// A set's events and times, the paper's below.
+/// Cold and warm times of all calls, and the lines that they use.
+fn times(calls: &Calls, paper: &Calls) -> Markup {
+    let rows = events::times(calls);
+    let published = |name: &str| paper.judgements.iter().find(|other| other.name == name)?.warm_over_cold;
+    let ns = |ns: Option<&Estimate>| ns.map_or("–".to_owned(), text::estimate);
+    // Single steps see the user's side: a row of its own.
+    let lines = |call: &Call, lines: fn(&Call) -> Option<u64>| {
+        let same =
+            calls.calls.iter().filter(|other| (&other.name, other.wrapped) == (&call.name, call.wrapped));
+        same.filter_map(lines).next().map_or("–".to_owned(), |lines| lines.to_string())
+    };
+    html! { @if !rows.is_empty() {
+        h4 { "Times and lines" }
+        div.scroll { table.figures.events {
+            thead { tr {
+                th scope="col" { "Call" } th scope="col" { "Form" } th scope="col" { "Cold, ns (95 % interval)" }
+                th scope="col" { "Warm, ns (95 % interval)" } th scope="col" { "Warm / cold" } th scope="col" { "published" }
+                th scope="col" { "Data lines" } th scope="col" { "Code, user" } th scope="col" { "Data, user" }
+            } }
+            tbody { @for times in rows.iter().take(MOST) {
+                tr {
+                    th scope="row" { (text::short(&times.call.name, 40)) }
+                    td { (events::form(times.call)) " " (events::side(times.call.side)) }
+                    td.number { (ns(times.cold)) }
+                    td.number { (ns(times.warm)) }
+                    td.number { (events::percent(times.ratio())) }
+                    td.number.published { (events::percent(published(&times.call.name))) }
+                    td.number { (times.call.footprint_lines.as_ref().map_or("–".to_owned(), text::estimate)) }
+                    td.number { (lines(times.call, |call| call.code_lines)) }
+                    td.number { (lines(times.call, |call| call.data_lines)) }
+                }
+            } }
+        } }
+        p.note { "libc: through the C library's function; bare: the instruction in the loop. Published: " (events::MACHINE)
+            ", by cycles. Data lines: used in the level-1 cache, estimated; code and data of user mode: by single steps, exact." }
+    } }
+}
+
+/// A set's events, the paper's below.
 fn table(calls: &Calls, paper: &Calls, set: &str, title: &str) -> Markup {
     let rows = events::beside(calls, paper, set);
     html! { @if !rows.is_empty() {
         h4 { (title) }
+        @if rows.iter().all(|(_, published)| *published) && !paper.calls.is_empty() {
+            p.missing { "Here nothing was counted; published:" }
+        }
         div.scroll { table.figures.events {
             thead { tr {
                 th scope="col" { "Call" } th scope="col" { "Form" } th scope="col" { "Side" } th scope="col" { "Caches" }
                 @for column in events::COLUMNS { th scope="col" { (column) } }
-                th scope="col" { "ns (95 % interval)" } th scope="col" { "lines" }
             } }
-            tbody { @for (call, published) in rows.iter().take(MOST) { (row(call, *published)) } }
+            tbody { @for (call, published) in rows.iter().take(MOST) {
+                tr.published[*published] {
+                    th scope="row" { (text::short(&call.name, 40)) @if *published { small { ", published" } } }
+                    td { (events::form(call)) } td { (events::side(call.side)) } td { (events::state(call.state)) }
+                    @for figure in events::of_call(call) { (cell(figure)) }
+                }
+            } }
         } }
-        p.note { (events::MEANING) ". Lines: data in the level-1 cache (estimated), and of code and data in user mode by single steps." }
     } }
-}
-
-fn row(call: &Call, published: bool) -> Markup {
-    let lines = [
-        call.footprint_lines.as_ref().map(|lines| format!("{} data", text::number(lines.median))),
-        call.code_lines.map(|lines| format!("{lines} code (user)")),
-        call.data_lines.map(|lines| format!("{lines} data (user)")),
-    ];
-    let lines: Vec<_> = lines.into_iter().flatten().collect();
-    html! {
-        tr.published[published] {
-            th scope="row" { @if published { small { "published " } } (text::short(&call.name, 40)) }
-            td { (events::form(call)) } td { (events::side(call.side)) } td { (events::state(call.state)) }
-            @for figure in events::of_call(call) { (cell(figure)) }
-            td.number { (call.ns.as_ref().map_or("–".to_owned(), text::estimate)) }
-            td { (lines.join(", ")) }
-        }
-    }
 }
 
 fn cell(figure: Option<&Estimate>) -> Markup {
@@ -205,8 +245,8 @@ fn damage(calls: &Calls) -> Markup {
                 @for &bytes in &sizes {
                     @match of(name, bytes) {
                         Some(damage) => td.number {
-                            (damage.ns.as_ref().map_or("–".to_owned(), |ns| format!("{:.0} ns", ns.median)))
-                            @if let Some(lines) = &damage.lines { br; small { (format!("{:.0}", lines.median)) " lines" } }
+                            (damage.ns.as_ref().map_or("–".to_owned(), |ns| format!("{} ns", events::whole(ns.median))))
+                            @if let Some(lines) = &damage.lines { br; small { (events::whole(lines.median)) " lines" } }
                         },
                         None => td.number.missing { "–" },
                     }
@@ -223,8 +263,6 @@ fn judgements(calls: &Calls, paper: &Calls) -> Markup {
     let published =
         |judgement: &Judgement| paper.judgements.iter().find(|other| other.name == judgement.name);
     let kib = |kib: Option<f64>| kib.map_or("–".to_owned(), |kib| format!("{kib:.1}"));
-    let share =
-        |ratio: Option<f64>| ratio.map_or("–".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio));
     let ns = |ns: Option<f64>| ns.map_or("–".to_owned(), |ns| format!("{ns:.0}"));
     html! {
         h4 { "What another core should execute" }
@@ -240,8 +278,8 @@ fn judgements(calls: &Calls, paper: &Calls) -> Markup {
                     th scope="row" { (text::short(&judgement.name, 40)) }
                     td.number { (kib(judgement.footprint_kib))
                         @if let Some(paper) = published(judgement) { br; small { "published " (kib(paper.footprint_kib)) } } }
-                    td.number { (share(judgement.warm_over_cold))
-                        @if let Some(paper) = published(judgement) { br; small { "published " (share(paper.warm_over_cold)) } } }
+                    td.number { (events::percent(judgement.warm_over_cold))
+                        @if let Some(paper) = published(judgement) { br; small { "published " (events::percent(paper.warm_over_cold)) } } }
                     td.number { (ns(judgement.cost_ns)) }
                     td.number { (ns(judgement.channel_ns)) }
                     td { @match judgement.worth_delegating { Some(true) => "yes", Some(false) => "no", None => "–" } }

@@ -56,7 +56,7 @@ fn tools(tools: &[CounterTool], published: &[CounterTool]) -> Markup {
                 @for (side, counts) in [("user", &tool.user), ("kernel", &tool.kernel)] {
                     tr.published[published] {
                         th scope="row" { @if side == "user" {
-                            @if published { small { "published " } } (text::short(&tool.name, 60))
+                            (text::short(&tool.name, 60)) @if published { small { ", published" } }
                             @if let Some(why) = &tool.not_available { br; small { (text::short(why, 300)) } }
                         } }
                         td { (side) }

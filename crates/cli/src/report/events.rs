@@ -93,7 +93,8 @@ pub fn published() -> (Counters, Calls) {
     (profile.counters.unwrap_or_default(), profile.calls.unwrap_or_default())
 }
 
-/// A set's rows, call by call and state by state, the paper's (`true`) behind those measured.
+/// A set's counted rows, call by call and state by state, the paper's (`true`) behind those measured. Of two forms that
+/// count alike the C library's stands for both.
 pub fn beside<'a>(calls: &'a Calls, paper: &'a Calls, set: &str) -> Vec<(&'a Call, bool)> {
     let mut names: Vec<&str> = Vec::new();
     for call in calls.calls.iter().filter(|call| call.set == set) {
@@ -105,12 +106,61 @@ pub fn beside<'a>(calls: &'a Calls, paper: &'a Calls, set: &str) -> Vec<(&'a Cal
     for name in names {
         for state in [CacheState::Cold, CacheState::Warm] {
             for (calls, published) in [(calls, false), (paper, true)] {
-                let mine = |call: &&Call| call.set == set && call.name == name && call.state == state;
-                rows.extend(calls.calls.iter().filter(mine).map(|call| (call, published)));
+                let mine = |call: &&Call| {
+                    call.set == set && call.name == name && call.state == state && counted(call)
+                };
+                let all = || calls.calls.iter().filter(mine);
+                let doubled = |call: &Call| {
+                    !call.wrapped && all().any(|other| other.wrapped && other.side == call.side)
+                };
+                rows.extend(all().filter(|call| !doubled(call)).map(|call| (call, published)));
             }
         }
     }
     rows
+}
+
+/// Times of a call in one form and on one side.
+pub struct Times<'a> {
+    /// The row that they were first met in.
+    pub call: &'a Call,
+    pub cold: Option<&'a Estimate>,
+    pub warm: Option<&'a Estimate>,
+}
+
+impl Times<'_> {
+    /// Warm over cold time.
+    pub fn ratio(&self) -> Option<f64> {
+        let (warm, cold) = (self.warm?.median, self.cold?.median);
+        (cold > 0.0).then(|| warm / cold)
+    }
+}
+
+/// Cold and warm times, in the order of the calls.
+pub fn times(calls: &Calls) -> Vec<Times<'_>> {
+    let mut all: Vec<Times<'_>> = Vec::new();
+    for call in calls.calls.iter().filter(|call| call.ns.is_some()) {
+        let form = |call: &Call| (call.name.clone(), call.side, call.wrapped);
+        let index = all.iter().position(|times| form(times.call) == form(call)).unwrap_or_else(|| {
+            all.push(Times { call, cold: None, warm: None });
+            all.len() - 1
+        });
+        match call.state {
+            CacheState::Cold => all[index].cold = call.ns.as_ref(),
+            CacheState::Warm => all[index].warm = call.ns.as_ref(),
+        }
+    }
+    all
+}
+
+/// A ratio in per cent.
+pub fn percent(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio))
+}
+
+/// A whole number, of which there is no negative zero.
+pub fn whole(value: f64) -> String {
+    format!("{:.0}", value.round() + 0.0)
 }
 
 /// The paper's short name for its machine.

@@ -4,6 +4,7 @@ mod boxes;
 mod boxes_svg;
 mod call_figures;
 mod calls;
+mod calls_svg;
 mod charts;
 pub mod classes;
 pub mod compare;

@@ -1,8 +1,8 @@
 //! The report's charts as SVG files for papers, on white ground.
 //!
 //! Names are fixed. Of the first profile: `heat-map-METHOD[-home-HOME].svg` for every method and home that was
-//! measured, `class-histogram-METHOD.svg` for every method with more than a few pairs, `cpi.svg` and `latency-by-size.svg`. Of the n-th profile the same with
-//! `-n` before the dot.
+//! measured, `class-histogram-METHOD.svg` for every method with more than a few pairs, `cpi.svg`,
+//! `latency-by-size.svg` and `calls-SET.svg`. Of the n-th profile the same with `-n` before the dot.
 
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,13 @@ use super::histogram::Histogram;
 use super::matrix::{Matrix, View};
 use super::reads::Line;
 use super::subject::Subject;
-use super::{classes, cpi, histogram, matrix, reads, scale, text};
+use super::{calls, calls_svg, classes, cpi, events, histogram, matrix, reads, scale, text};
 use crate::svg::lines::{Lines, Series};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-const FONT: &str = "sans-serif";
+pub(super) const FONT: &str = "sans-serif";
 /// Shades of a map: cells of one shade side by side become one rectangle, so that 512 CPUs make no file of 20 MB.
 const SHADES: f64 = 32.0;
 
@@ -67,11 +67,16 @@ fn charts(subject: &Subject) -> anyhow::Result<Vec<(String, String)>> {
     if !lines.is_empty() {
         charts.push(("latency-by-size".to_owned(), latency_by_size(&lines)?));
     }
+    for (set, title) in events::SETS {
+        if let Some(svg) = calls_svg::bars(title, &calls::Bars::of_subject(subject, set))? {
+            charts.push((format!("calls-{set}"), svg));
+        }
+    }
     Ok(charts)
 }
 
 /// Draws on a white area of a size and returns the file's text.
-fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> anyhow::Result<String> {
+pub(super) fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> anyhow::Result<String> {
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
@@ -82,7 +87,7 @@ fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> anyhow::Res
 }
 
 /// A class's colour for plotters.
-fn colour(hex: &str) -> RGBColor {
+pub(super) fn colour(hex: &str) -> RGBColor {
     let part =
         |at: usize| hex.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok()).unwrap_or(0x80);
     RGBColor(part(1), part(3), part(5))

@@ -31,7 +31,7 @@ fn missing(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
         writeln!(
             out,
             "{}",
-            wrapped("", &format!("not available: {}: {}", text::tame(what), text::tame(why)))
+            wrapped("", &format!("not available: {}: {}", text::tame(what), text::reason(why)))
         )?;
     }
     if calls.conditions.interrupted {
@@ -42,36 +42,21 @@ fn missing(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
 
 /// A line for each call, form and side: cold and warm.
 fn times(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<()> {
-    let mut rows: Vec<(&Call, [Option<&Estimate>; 2])> = Vec::new();
-    for call in calls.calls.iter().filter(|call| call.ns.is_some()) {
-        let state = usize::from(call.state == CacheState::Warm);
-        let same = |row: &&mut (&Call, [Option<&Estimate>; 2])| {
-            (&row.0.name, row.0.side, row.0.wrapped) == (&call.name, call.side, call.wrapped)
-        };
-        match rows.iter_mut().find(same) {
-            Some(row) => row.1[state] = call.ns.as_ref(),
-            None => {
-                let mut ns = [None; 2];
-                ns[state] = call.ns.as_ref();
-                rows.push((call, ns));
-            }
-        }
-    }
+    let rows = events::times(calls);
     if rows.is_empty() {
         return Ok(());
     }
     let ns = |ns: Option<&Estimate>| ns.map_or_else(|| "–".to_owned(), text::estimate);
-    let row = |(call, [cold, warm]): &(&Call, [Option<&Estimate>; 2])| {
-        let ratio = warm.zip(*cold).filter(|(_, cold)| cold.median > 0.0);
-        let how = [events::form(call), events::side(call.side)];
-        let published = judged(paper, &call.name).and_then(|judged| judged.warm_over_cold);
+    let row = |times: &events::Times<'_>| {
+        let how = [events::form(times.call), events::side(times.call.side)];
+        let published = judged(paper, &times.call.name).and_then(|judged| judged.warm_over_cold);
         vec![
-            text::tame(&call.name),
+            text::tame(&times.call.name),
             how.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "),
-            ns(*cold),
-            ns(*warm),
-            share(ratio.map(|(warm, cold)| warm.median / cold.median)),
-            share(published),
+            ns(times.cold),
+            ns(times.warm),
+            events::percent(times.ratio()),
+            events::percent(published),
         ]
     };
     writeln!(out, "Time of a call with cold and warm caches, ns (95 %)")?;
@@ -84,18 +69,13 @@ fn times(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<()> {
     writeln!(out, "{}\n", wrapped("", &note))
 }
 
-fn share(ratio: Option<f64>) -> String {
-    ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio))
-}
-
 fn judged<'a>(calls: &'a Calls, name: &str) -> Option<&'a Judgement> {
     calls.judgements.iter().find(|judgement| judgement.name == name)
 }
 
 /// The events of a set's calls, the paper's below. Without counters the paper's may stand alone.
 fn counted(out: &mut impl Write, calls: &Calls, paper: &Calls, set: &str, title: &str) -> io::Result<()> {
-    let mut rows = events::beside(calls, paper, set);
-    rows.retain(|(call, _)| events::counted(call));
+    let rows = events::beside(calls, paper, set);
     if rows.is_empty() {
         return Ok(());
     }
@@ -139,7 +119,7 @@ fn damage(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
         return Ok(());
     }
     let median = |estimate: &Option<Estimate>| {
-        estimate.as_ref().map_or_else(|| "–".to_owned(), |estimate| format!("{:.0}", estimate.median))
+        estimate.as_ref().map_or_else(|| "–".to_owned(), |estimate| events::whole(estimate.median))
     };
     let cell = |name: &str, bytes: u64| match of.get(&(name, bytes)) {
         Some(damage) => format!("{}/{}", median(&damage.ns), median(&damage.lines)),
@@ -182,8 +162,8 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
             text::tame(&judgement.name),
             kib(judgement.footprint_kib),
             kib(published.and_then(|published| published.footprint_kib)),
-            share(judgement.warm_over_cold),
-            share(published.and_then(|published| published.warm_over_cold)),
+            events::percent(judgement.warm_over_cold),
+            events::percent(published.and_then(|published| published.warm_over_cold)),
             ns(judgement.cost_ns),
             ns(judgement.channel_ns),
             worth(judgement).to_owned(),
@@ -199,7 +179,7 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
         }
     };
     let set = calls.judgements.iter().find_map(|judgement| judgement.set_bytes);
-    let set = set.map_or_else(String::new, |bytes| format!(" to {} ", text::bytes(bytes)));
+    let set = set.map_or_else(String::new, |bytes| format!(" to {}", text::bytes(bytes)));
     let note = format!(
         "KiB: {footprint} (published: level-2 misses); cost: warm call and its damage{set}; channel: a message there \
          and back; delegate?: for a caller that waits"

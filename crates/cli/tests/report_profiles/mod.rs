@@ -1,6 +1,8 @@
 //! Profiles made up by code, for tests of what shows profiles.
 #![allow(dead_code)] // Each test program uses some of them.
 
+pub mod calls;
+
 use std::collections::BTreeMap;
 
 use coho_profile::{
@@ -345,5 +347,6 @@ pub fn hostile() -> Profile {
     }
     coherence.pairs[20].ns.median = f64::MAX;
     coherence.pairs[21].ns.median = -1.0;
+    calls::hostile(&mut profile, HOSTILE);
     profile
 }

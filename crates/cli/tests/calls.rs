@@ -1,0 +1,115 @@
+//! `coho calls` as scripts and people call it.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{assert_valid, fails, json as parse, run, succeeds};
+
+fn section(text: &str) -> Value {
+    let section = parse(text);
+    assert_valid(&json!({"schema": "coho-profile/1", "calls": section}));
+    section
+}
+
+fn rows<'a>(section: &'a Value, name: &str) -> Vec<&'a Value> {
+    section["calls"].as_array().unwrap().iter().filter(|row| row["name"] == name).collect()
+}
+
+#[test]
+fn system_calls_under_the_names_that_scripts_ask_for() {
+    let found = section(&succeeds(&["calls", "--set", "syscalls", "--quick", "--repeat", "40", "--json"]));
+    assert!(["pmu", "timing"].contains(&found["method"].as_str().unwrap()), "{}", found["method"]);
+    for name in ["getpid", "gettimeofday", "stat", "open", "write", "close"] {
+        let rows = rows(&found, name);
+        assert!(!rows.is_empty(), "{name}: {}", found["conditions"]["not_available"]);
+        for row in rows {
+            assert_eq!(row["set"], "syscalls");
+            assert!(row["wrapped"].is_boolean() && row["state"].is_string() && row["side"].is_string());
+            for column in ["L1DR", "L1DM", "L1IM", "L2M", "L3M", "INS", "CYCLE", "STALL", "CPI", "ns"] {
+                let figure = row.get(column).unwrap_or_else(|| panic!("{name} has no field {column}"));
+                assert!(figure.is_null() || figure["median"].is_number(), "{name} {column}: {figure}");
+            }
+        }
+    }
+    let warm = |name: &str| {
+        let ns = |row: &&Value| row["state"] == "warm" && row["ns"].is_object();
+        rows(&found, name).into_iter().find(ns).and_then(|row| row["ns"]["median"].as_f64())
+    };
+    // Time or cycles of one side, an open is more work than a getpid.
+    if let (Some(getpid), Some(open)) = (warm("getpid"), warm("open")) {
+        assert!(0.0 < getpid && getpid < open, "{getpid} ns, {open} ns");
+    }
+    let damage = &found["damage"].as_array().unwrap()[0];
+    assert!(damage["set_bytes"].as_u64() > Some(0) && damage["name"].is_string(), "{damage}");
+    let judged: Vec<_> = found["judgements"].as_array().unwrap().iter().map(|j| &j["name"]).collect();
+    assert!(judged.contains(&&json!("write")), "{judged:?}");
+}
+
+#[test]
+fn time_alone_tells_the_same_calls_where_counters_are_turned_off() {
+    let arguments = ["calls", "--set", "libc", "--no-pmu", "--quick", "--repeat", "30", "--json"];
+    let found = section(&succeeds(&arguments));
+    assert_eq!(found["method"], "timing");
+    for row in rows(&found, "sprintf") {
+        assert!(row["CYCLE"].is_null() && row["L2M"].is_null(), "only a counter tells these: {row}");
+    }
+    assert!(!rows(&found, "sprintf").is_empty() && rows(&found, "getpid").is_empty());
+    assert!(found["conditions"]["not_available"]["CYCLE"].is_string(), "{}", found["conditions"]);
+}
+
+#[test]
+fn a_call_by_name_alone_and_a_page_of_80_columns() {
+    let told = succeeds(&["calls", "--call", "getppid()", "--call", "read(64)", "--quick", "--repeat", "30"]);
+    assert!(
+        told.contains("getppid") && told.contains("read(64)") && !told.contains("gettimeofday"),
+        "{told}"
+    );
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+}
+
+#[test]
+fn wrong_words_are_named() {
+    assert!(fails(&["calls", "--set", "posix"], 2).contains("syscalls"));
+    assert!(fails(&["calls", "--call", "fork()"], 2).contains("fork"));
+    assert!(fails(&["calls", "--call", "read(4096"], 2).contains("parenthesis"));
+    assert!(fails(&["calls", "--repeat", "0"], 2).contains("repeat"));
+    assert!(fails(&["calls", "--cpu", "one"], 2).contains("one"));
+    assert!(fails(&["calls", "--time-limit", "never"], 2).contains("never"));
+    assert!(fails(&["calls", "--cpu", "60000", "--quick"], 1).contains("60000"));
+    let error = fails(&["calls", "--quick", "-o", "/dev/null/mine.json"], 1);
+    assert!(error.contains("mine.json"), "{error}");
+}
+
+#[test]
+fn the_coherence_of_the_profile_tells_what_a_message_costs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json").to_string_lossy().into_owned();
+    if !support::two_cpus() {
+        return;
+    }
+    let quick = ["--quick", "-o", &file];
+    succeeds(&[&["coherence", "--method", "flags", "--home", "a", "--no-reads"], &quick[..]].concat());
+    succeeds(&[&["calls", "--set", "syscalls", "--repeat", "30"], &quick[..]].concat());
+    let profile = parse(&std::fs::read_to_string(&file).unwrap());
+    assert_valid(&profile);
+    let step = profile["coherence"]["pairs"][0]["ns"]["median"].as_f64().unwrap();
+    for judgement in profile["calls"]["judgements"].as_array().unwrap() {
+        let channel = judgement["channel_ns"].as_f64().unwrap();
+        assert!((channel - 2.0 * step).abs() < 1e-6, "{judgement}");
+        assert!(judgement["worth_delegating"].is_boolean(), "{judgement}");
+    }
+}
+
+#[test]
+fn a_time_limit_keeps_what_is_done() {
+    let output = run(&["calls", "--set", "syscalls", "--time-limit", "0.2", "--json"]);
+    let found = section(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(found["conditions"]["interrupted"], true);
+}
+
+#[test]
+fn an_mpi_rank_is_nothing_for_people() {
+    assert!(!succeeds(&["--help"]).contains("mpi-rank"));
+    assert!(fails(&["mpi-rank", "/nowhere"], 1).contains("/nowhere"));
+}

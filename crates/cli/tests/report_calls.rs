@@ -1,0 +1,92 @@
+//! Counters and calls in `coho report` and `coho compare`: the papers' tables beside, with counters and without.
+
+mod report_profiles;
+
+use std::path::Path;
+use std::process::Command;
+
+use coho_profile::Profile;
+use report_profiles::calls::{counted, timed};
+use serde_json::Value;
+
+fn coho(folder: &Path, arguments: &[&str]) -> String {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_coho")).args(arguments).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The report of a profile, less the drawing library.
+fn page(profile: &Profile) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    profile.write(&folder.path().join("mine.json")).unwrap();
+    coho(folder.path(), &["report", "mine.json", "-o", "page.html"]);
+    std::fs::read_to_string(folder.path().join("page.html")).unwrap()
+}
+
+fn assert_shows(page: &str, what: &[&str]) {
+    for text in what {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+const PUBLISHED: [&str; 6] = ["36018", "17.02", "17177", "5741", "published 25.3", "published 6.4 %"];
+
+#[test]
+fn without_counters_the_page_tells_times_why_and_what_is_published() {
+    let page = page(&timed());
+    assert_shows(&page, &PUBLISHED);
+    let charts = ["id=\"s0-calls-chart-syscalls\"", "id=\"s0-calls-chart-calibration\""];
+    assert_shows(&page, &charts);
+    let told = ["read(4096)", "by time alone", "calls: CYCLE", "no mpicc", "CPUID leaf 0xA tells version 0"];
+    assert_shows(&page, &told);
+    assert!(!page.contains("Not available: CYCLE: not available"), "said once");
+}
+
+#[test]
+fn with_counters_the_page_tells_events_and_what_is_worth_delegating() {
+    let page = page(&counted());
+    assert_shows(&page, &PUBLISHED);
+    assert_shows(
+        &page,
+        &["0x60/c8", "a hypervisor takes every use", "no event passed", "elsewhere, waiting"],
+    );
+    assert!(!page.contains("s0-calls-chart-calibration"), "counters need no calibration");
+}
+
+#[test]
+fn charts_of_calls_are_written_for_papers() {
+    let folder = tempfile::tempdir().unwrap();
+    timed().write(&folder.path().join("mine.json")).unwrap();
+    coho(folder.path(), &["report", "mine.json", "--svg", "charts"]);
+    let svg = std::fs::read_to_string(folder.path().join("charts/calls-syscalls.svg")).unwrap();
+    // Two calls, cold and warm, here and published; a legend of four; the ground.
+    assert!(svg.matches("<rect").count() >= 8 && svg.contains("warm, published"), "{svg}");
+    coho(folder.path(), &["report", "published:shimosawa-hori-ishikawa", "--svg", "paper"]);
+    assert!(folder.path().join("paper/calls-mpi.svg").exists());
+}
+
+#[test]
+fn a_profile_is_compared_with_the_papers_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    counted().write(&folder.path().join("mine.json")).unwrap();
+    timed().write(&folder.path().join("timed.json")).unwrap();
+    let with = |file: &str| -> Value {
+        let text = coho(folder.path(), &["compare", file, "published:shimosawa-hori-ishikawa", "--json"]);
+        serde_json::from_str(&text).unwrap()
+    };
+    let value = |comparison: &Value, id: &str| -> Option<f64> {
+        let row = comparison["figures"].as_array()?.iter().find(|row| row["id"] == id)?;
+        row["values"][1]["value"].as_f64()
+    };
+    let counted = with("mine.json");
+    assert_eq!(value(&counted, "calls.write.cold.kernel.L2M.lines"), Some(405.0));
+    assert_eq!(value(&counted, "counters.user-level start and stop.user.INS.instructions"), Some(30.0));
+    let timed = with("timed.json");
+    assert!(value(&timed, "calls.write.warm-over-cold.%").is_some_and(|percent| (percent - 6.4).abs() < 0.1));
+    // What evicts lines and what misses them are not the same quantity.
+    assert_eq!(value(&timed, "calls.write.footprint.KiB"), None);
+    let text = coho(folder.path(), &["compare", "timed.json", "published:shimosawa-hori-ishikawa"]);
+    assert!(text.contains("write, warm / cold"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+}
