@@ -6,6 +6,7 @@
 
 pub mod calls;
 pub mod coherence;
+pub mod counters;
 mod error;
 pub mod host;
 pub mod kernels;

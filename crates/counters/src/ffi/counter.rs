@@ -157,7 +157,7 @@ pub unsafe extern "C" fn coho_counter_stop(
     call(|| {
         // SAFETY: the caller's promise.
         let counter = unsafe { &get(counter)?.0 };
-        let delta = Span { counter, start }.stop()?.less(Bias(bias));
+        let delta = Span { page: counter.page(), start }.stop()?.less(Bias(bias));
         // SAFETY: the caller's promise.
         unsafe { put(events, delta.events()) }
     })

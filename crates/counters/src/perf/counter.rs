@@ -91,6 +91,7 @@ impl Counter {
     }
 
     /// The page that user mode reads; valid while the counter lives.
+    #[inline(always)]
     pub fn page(&self) -> &Page {
         &self.map.page
     }

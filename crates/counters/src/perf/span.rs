@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Counter, Group};
+use super::{Counter, Group, Page};
 use crate::{Lost, rdpmc};
 
 /// Pairs of reads with nothing between, of which the median is the bias.
@@ -32,7 +32,7 @@ pub struct Bias(pub u64);
 #[derive(Debug)]
 #[must_use = "a span counts until `stop`"]
 pub struct Span<'c> {
-    pub(crate) counter: &'c Counter,
+    pub(crate) page: &'c Page,
     pub(crate) start: u64,
 }
 
@@ -44,7 +44,7 @@ impl Span<'_> {
     #[inline(always)]
     pub fn stop(self) -> Result<Delta, Lost> {
         rdpmc::fence();
-        let raw = self.counter.read()?.wrapping_sub(self.start);
+        let raw = self.page.read()?.wrapping_sub(self.start);
         Ok(Delta { raw, bias: Bias(0) })
     }
 }
@@ -79,7 +79,7 @@ impl fmt::Display for Delta {
     }
 }
 
-impl Counter {
+impl Page {
     /// Begins a count. The work after it is not overlapped with the read, nor the work before.
     ///
     /// # Errors
@@ -89,7 +89,18 @@ impl Counter {
         rdpmc::fence();
         let start = self.read()?;
         rdpmc::fence();
-        Ok(Span { counter: self, start })
+        Ok(Span { page: self, start })
+    }
+}
+
+impl Counter {
+    /// Begins a count, as [`Page::start`].
+    ///
+    /// # Errors
+    /// [`Lost`], as [`read`](Self::read).
+    #[inline(always)]
+    pub fn start(&self) -> Result<Span<'_>, Lost> {
+        self.page().start()
     }
 
     /// What a pair of reads counts with nothing between: the median of a thousand pairs.

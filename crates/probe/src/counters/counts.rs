@@ -1,0 +1,108 @@
+//! What an operation executes: by the CPU's counters where they count, otherwise by single steps.
+
+use std::collections::BTreeMap;
+
+use coho_counters::tables::Candidate;
+use coho_counters::{Column, Counter, Error, Mode};
+use coho_profile::{Counts, Estimate};
+
+use super::tools::{Repeat, repeat};
+use crate::{statistics, step};
+
+/// Repetitions whose counts are one sample: twice as many less as many leave what surrounds them out.
+const REPEATS: u64 = 64;
+const SAMPLES: usize = 15;
+
+/// Counts the events of an operation, per repetition, less those of an empty one.
+///
+/// A counter runs all the while and is read by the kernel at the ends: so the counter that counts is not the one that is
+/// counted, and where reads are trapped, none stands between.
+pub(super) fn by_counters(
+    run: &mut Repeat,
+    mode: Mode,
+    events: &BTreeMap<Column, Candidate>,
+) -> Result<Counts, Error> {
+    let mut nothing = repeat(|| ());
+    let mut counts = Counts::default();
+    let mut inactive = None;
+    for (&column, candidate) in events {
+        let counters =
+            candidate.events.iter().map(|event| Counter::open(event, mode)).collect::<Result<Vec<_>, _>>()?;
+        let empty = median(&samples(&mut nothing, &counters)?);
+        let figure: Vec<f64> = samples(run, &counters)?.iter().map(|sample| sample - empty).collect();
+        let figure = statistics::estimate(&[figure]);
+        match column {
+            Column::L1dReferences => counts.L1DR = figure,
+            Column::L1dMisses => counts.L1DM = figure,
+            Column::L1iMisses => counts.L1IM = figure,
+            Column::L2Misses => counts.L2M = figure,
+            Column::L3Misses => counts.L3M = figure,
+            Column::Instructions => counts.INS = figure,
+            Column::Inactive => inactive = figure,
+            Column::Cycles => counts.CYCLE = figure,
+        }
+    }
+    counts.STALL = inactive.zip(counts.CYCLE.as_ref()).and_then(|(inactive, cycles)| {
+        (cycles.median > 0.0).then(|| Estimate::exact(inactive.median / cycles.median))
+    });
+    Ok(counts)
+}
+
+fn samples(run: &mut Repeat, counters: &[Counter]) -> Result<Vec<f64>, Error> {
+    let sum = || counters.iter().map(Counter::read_by_kernel).sum::<Result<u64, _>>();
+    let mut counted = |times| -> Result<f64, Error> {
+        let before = sum()?;
+        run(times);
+        Ok(sum()?.wrapping_sub(before) as f64)
+    };
+    counted(REPEATS)?;
+    (0..SAMPLES).map(|_| Ok((counted(2 * REPEATS)? - counted(REPEATS)?) / REPEATS as f64)).collect()
+}
+
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    statistics::median(&sorted)
+}
+
+/// What single steps tell of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stepped {
+    /// User instructions.
+    pub(super) instructions: u64,
+    /// Entries to the kernel.
+    pub(super) kernel_entries: u64,
+}
+
+/// Follows an operation step by step: two of them less one, less the same of an empty operation.
+pub(super) fn by_steps(run: &mut Repeat) -> Result<Stepped, crate::Error> {
+    let options = step::Options { emulate_rdpmc: true, ..step::Options::default() };
+    let steps = |run: &mut Repeat, times| step::count_with(&options, || run(times));
+    let mut nothing = repeat(|| ());
+    let empty = steps(&mut nothing, 2)?.instructions - steps(&mut nothing, 1)?.instructions;
+    let (one, two) = (steps(run, 1)?, steps(run, 2)?);
+    Ok(Stepped {
+        instructions: two.instructions.saturating_sub(one.instructions).saturating_sub(empty),
+        kernel_entries: two.kernel_entries.saturating_sub(one.kernel_entries),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_leave_out_what_surrounds_an_operation() {
+        // SAFETY: no arguments.
+        let mut getppid = repeat(|| unsafe { libc::syscall(libc::SYS_getppid) });
+        let mut nothing = repeat(|| ());
+        match (by_steps(&mut getppid), by_steps(&mut nothing)) {
+            (Ok(getppid), Ok(nothing)) => {
+                assert_eq!((nothing.instructions, nothing.kernel_entries), (0, 0));
+                assert_eq!(getppid.kernel_entries, 1);
+                assert!((2..500).contains(&getppid.instructions), "{getppid:?}");
+            }
+            (Err(error), _) | (_, Err(error)) => eprintln!("skipped: {error}"),
+        }
+    }
+}

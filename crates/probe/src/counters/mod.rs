@@ -1,0 +1,127 @@
+//! What reading a counter costs with each tool (paper 2, Table 4), which events tell the truth, and the clock.
+
+mod clock;
+mod counts;
+mod events;
+mod fork;
+mod survey;
+mod tools;
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use coho_profile::Counters;
+
+use crate::{Error, Progress, pin};
+
+/// What to measure and how well.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The CPU to measure on, by operating-system number; the first that the process may use if `None`.
+    pub cpu: Option<u32>,
+    /// Fewer passes.
+    pub quick: bool,
+    /// Stop after this time and keep what is done.
+    pub time_limit: Option<Duration>,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+/// Measures what counting costs here, as `options` say. Takes some 2 s, `quick` less than 1 s; where there are counters
+/// some seconds more.
+///
+/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A tool that
+/// is not there is named with the reason.
+///
+/// # Errors
+/// If the CPU cannot be used.
+pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Counters, Error> {
+    let cpu = match options.cpu {
+        Some(cpu) => cpu,
+        None => pin::allowed()?.first().ok_or_else(|| Error::other("the process may use no CPU"))?,
+    };
+    // Counters belong to the thread that opened them, and only this one may tell of progress.
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        let survey = scope.spawn(move || {
+            pin::to(cpu)?;
+            let counters = survey::run(cpu, options, &mut |progress| {
+                // The other side listens for as long as this one speaks.
+                let _ = tell.send(progress);
+            });
+            pin::verify(cpu)?;
+            Ok(counters)
+        });
+        told.iter().for_each(progress);
+        survey.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    fn quick() -> Options {
+        Options { quick: true, ..Options::default() }
+    }
+
+    #[test]
+    fn every_row_has_figures_or_a_reason() {
+        let mut phases = Vec::new();
+        let counters = measure(&quick(), &mut |progress| phases.push(progress.phase)).unwrap();
+        let names: Vec<_> = counters.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "user-level read",
+                "user-level start and stop",
+                "user-level read of 4 events",
+                "perf_event read",
+                "perf_event start and stop",
+                "PAPI_read",
+                "PAPI start and stop",
+                "LIKWID start and stop",
+            ]
+        );
+        for tool in &counters.tools {
+            assert!(tool.ns.is_some() || tool.not_available.is_some(), "{tool:?}");
+            if let Some(ns) = &tool.ns {
+                assert!(ns.median > 0.0 && ns.n > 0, "{tool:?}");
+            }
+        }
+        let row = |name| counters.tools.iter().find(|tool| tool.name == name).unwrap();
+        match row("user-level read").kernel_entries {
+            Some(entries) => assert_eq!(entries, 0.0, "reading in user mode entered the kernel"),
+            None => eprintln!("skipped: {:?}", row("user-level read").not_available),
+        }
+        for (name, entries) in [("perf_event read", 1.0), ("perf_event start and stop", 2.0)] {
+            if let Some(found) = row(name).kernel_entries {
+                assert_eq!(found, entries, "{name}");
+            }
+        }
+        assert!(counters.empty_ns.is_some() && counters.clock.is_some());
+        assert!(counters.rdpmc.available || counters.rdpmc.note.is_some());
+        assert_eq!(counters.rdpmc.available, counters.rdpmc.trapped.is_some());
+        assert!(!counters.method.interrupted && counters.method.passes == 8);
+        assert!(phases.contains(&"single steps") && phases.contains(&"passes"), "{phases:?}");
+    }
+
+    #[test]
+    fn a_time_limit_keeps_the_rows() {
+        let start = Instant::now();
+        let options = Options { time_limit: Some(Duration::ZERO), ..quick() };
+        let counters = measure(&options, &mut |_| ()).unwrap();
+        assert!(counters.method.interrupted);
+        assert_eq!(counters.tools.len(), 8);
+        assert!(counters.tools.iter().all(|tool| tool.not_available.is_some()), "{:?}", counters.tools);
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_refused() {
+        let error = measure(&Options { cpu: Some(60_000), ..quick() }, &mut |_| ()).unwrap_err();
+        assert!(error.to_string().contains("CPU 60000"), "{error}");
+    }
+}

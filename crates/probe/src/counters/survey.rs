@@ -1,0 +1,263 @@
+//! A run: what is opened, in which order it is measured, and what comes of it.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use coho_counters::tables::Candidate;
+use coho_counters::{Column, Method as Reading, Mode, Price};
+use coho_profile::{CounterTool, Counters, Counts, Estimate, Method, Rdpmc};
+use coho_topology::CpuSet;
+use serde_json::{Value, json};
+
+use super::tools::{self, Open, Tool};
+use super::{Options, clock, counts, events};
+use crate::clock::Clock;
+use crate::stop::End;
+use crate::{Progress, limits, statistics};
+
+/// A batch is at least so long, so that the clock's step does not matter.
+const BATCH: Duration = Duration::from_micros(20);
+/// Batches of a visit; one more comes first, which warms up.
+const BATCHES: usize = 16;
+/// No operation is so quick that a batch needs more.
+const MOST_TIMES: u64 = 4096;
+
+/// A tool's row while it is measured.
+struct Row {
+    tool: CounterTool,
+    open: Result<Open, String>,
+    /// Repetitions in a batch.
+    times: u64,
+    passes: Vec<Vec<f64>>,
+}
+
+/// The prices of the instructions, one sample a pass.
+#[derive(Default)]
+struct Prices {
+    rdpmc: Vec<Vec<f64>>,
+    with_instructions: Vec<Vec<f64>>,
+    cpuid: Vec<Vec<f64>>,
+    empty: Vec<Vec<f64>>,
+    last: Option<Price>,
+}
+
+pub(super) fn run(cpu: u32, options: &Options, progress: &mut dyn FnMut(Progress)) -> Counters {
+    let started = Instant::now();
+    let end = End::after(started, options.time_limit);
+    let cpus = CpuSet::from_iter([cpu]);
+    let (steal, switches) = (limits::steal_s(&cpus), limits::involuntary_switches());
+    let mut not_available = BTreeMap::new();
+
+    let mut tools = tools::all(cpu);
+    let (mut done, total) = (0, tools.len() as u64);
+    let mut stepped = Vec::new();
+    for tool in &mut tools {
+        stepped.push(follow(tool, end));
+        done += 1;
+        progress(Progress { phase: "single steps", done, total, left: None });
+    }
+    let mut rows: Vec<Row> =
+        tools.into_iter().zip(stepped).map(|(tool, steps)| Row::open(tool, steps)).collect();
+
+    progress(Progress { phase: "events", done: 0, total: 1, left: None });
+    let (chosen, tests) =
+        if end.has_come() { Default::default() } else { events::choose(&mut not_available) };
+    count(&mut rows, &chosen, end, progress, &mut not_available);
+
+    let passes = if options.quick { 8 } else { 24 };
+    let mut prices = Prices::default();
+    let passes = time(&mut rows, &mut prices, passes, options.seed, end, progress);
+    let clock = (!end.has_come()).then(|| clock::facts(&mut not_available));
+
+    let event_by_tool: serde_json::Map<String, Value> = rows
+        .iter()
+        .filter_map(|row| Some((row.tool.name.clone(), row.open.as_ref().ok()?.event.clone().into())))
+        .collect();
+    let steal_s = steal.zip(limits::steal_s(&cpus)).map_or(0.0, |(before, after)| after - before);
+    if steal.is_none() {
+        not_available.insert("steal_s".into(), "/proc/stat does not tell it".into());
+    }
+    Counters {
+        method: Method {
+            description: "Each operation in batches, all operations in random order in every pass. Instructions and \
+                          kernel entries of user mode by single steps; other events by a counter that runs all the while \
+                          and is read by the kernel at the ends."
+                .into(),
+            parameters: BTreeMap::from([
+                ("cpu".into(), json!(cpu)),
+                ("seed".into(), json!(options.seed)),
+                ("batch_us".into(), json!(BATCH.as_micros() as u64)),
+                ("batches_per_pass".into(), json!(BATCHES)),
+                ("event_by_tool".into(), Value::Object(event_by_tool)),
+            ]),
+            passes,
+            duration_s: started.elapsed().as_secs_f64(),
+            interrupted: end.has_come(),
+            involuntary_switches: limits::involuntary_switches() - switches,
+            steal_s,
+            not_available,
+        },
+        tools: rows.into_iter().map(Row::finish).collect(),
+        rdpmc: prices.rdpmc(),
+        events: tests,
+        cpuid_ns: statistics::estimate(&prices.cpuid),
+        empty_ns: statistics::estimate(&prices.empty),
+        clock,
+        unknown: BTreeMap::new(),
+    }
+}
+
+/// Single steps of a tool's operation, in a copy of the process.
+fn follow(tool: &mut Tool, end: End) -> Result<counts::Stepped, String> {
+    if end.has_come() {
+        return Err("stopped before".into());
+    }
+    let step = tool.step.as_mut().map_err(|why| why.clone())?;
+    counts::by_steps(step).map_err(|error| error.to_string())
+}
+
+impl Row {
+    fn open(tool: Tool, steps: Result<counts::Stepped, String>) -> Self {
+        let mut row = CounterTool { name: tool.name.into(), ..CounterTool::default() };
+        let open = (tool.open)();
+        let mut reasons = Vec::new();
+        reasons.extend(open.as_ref().err().cloned());
+        match steps {
+            Ok(steps) => {
+                row.user.INS = Some(Estimate::exact(steps.instructions as f64));
+                row.kernel_entries = Some(steps.kernel_entries as f64);
+                if steps.kernel_entries == 0 {
+                    row.kernel.INS = Some(Estimate::exact(0.0));
+                }
+            }
+            Err(why) if !reasons.contains(&why) => reasons.push(format!("single steps: {why}")),
+            Err(_) => {}
+        }
+        row.not_available = (!reasons.is_empty()).then(|| reasons.join("; "));
+        Self { tool: row, open, times: 1, passes: Vec::new() }
+    }
+
+    /// Batches of one visit, in ns an operation.
+    fn visit(&mut self, clock: &Clock) {
+        let Ok(open) = &mut self.open else { return };
+        let mut batch = |times| {
+            let start = clock.now();
+            (open.run)(times);
+            clock.ns(clock.now() - start)
+        };
+        if self.passes.is_empty() {
+            let long = BATCH.as_nanos() as f64;
+            while self.times < MOST_TIMES && batch(self.times) < long {
+                self.times *= 2;
+            }
+        }
+        batch(self.times);
+        let times = self.times;
+        self.passes.push((0..BATCHES).map(|_| batch(times) / times as f64).collect());
+    }
+
+    fn finish(mut self) -> CounterTool {
+        self.tool.ns = statistics::estimate(&self.passes);
+        self.tool
+    }
+}
+
+/// Counts each operation's events on both sides.
+fn count(
+    rows: &mut [Row],
+    events: &BTreeMap<Column, Candidate>,
+    end: End,
+    progress: &mut dyn FnMut(Progress),
+    not_available: &mut BTreeMap<String, String>,
+) {
+    if events.is_empty() {
+        let why = "no event of this machine counts what it must; the events' tests say why";
+        not_available.insert("events of an operation".into(), why.into());
+        return;
+    }
+    let total = rows.len() as u64;
+    for (done, row) in rows.iter_mut().enumerate() {
+        progress(Progress { phase: "events", done: done as u64, total, left: None });
+        let Ok(open) = &mut row.open else { continue };
+        let sides =
+            [("user", Mode::User, &mut row.tool.user), ("kernel", Mode::Kernel, &mut row.tool.kernel)];
+        for (side, mode, counts) in sides {
+            if end.has_come() {
+                return;
+            }
+            match counts::by_counters(&mut open.run, mode, events) {
+                Ok(counted) => {
+                    let stepped = std::mem::take(counts);
+                    *counts = Counts { INS: counted.INS.or(stepped.INS), ..counted };
+                }
+                Err(error) => {
+                    not_available.insert(format!("{side} events of {}", row.tool.name), error.to_string());
+                }
+            }
+        }
+    }
+}
+
+/// Passes over all rows and prices, each in a random order of its own; returns how many were finished.
+fn time(
+    rows: &mut [Row],
+    prices: &mut Prices,
+    passes: u64,
+    seed: u64,
+    end: End,
+    progress: &mut dyn FnMut(Progress),
+) -> u64 {
+    let clock = Clock::get();
+    let mut random = fastrand::Rng::with_seed(seed);
+    let began = Instant::now();
+    // The prices' place is after the last row.
+    let mut order: Vec<usize> = (0..=rows.len()).collect();
+    for pass in 0..passes {
+        random.shuffle(&mut order);
+        for &at in &order {
+            if end.has_come() {
+                return pass;
+            }
+            match rows.get_mut(at) {
+                Some(row) => row.visit(&clock),
+                None => prices.add(Price::measure()),
+            }
+        }
+        let done = pass + 1;
+        let left = began.elapsed().mul_f64((passes - done) as f64 / done as f64);
+        progress(Progress { phase: "passes", done, total: passes, left: Some(left) });
+    }
+    passes
+}
+
+impl Prices {
+    fn add(&mut self, price: Price) {
+        self.rdpmc.extend(price.rdpmc_ns.as_ref().ok().map(|&ns| vec![ns]));
+        self.with_instructions.extend(price.rdpmc_with_instructions_ns.as_ref().ok().map(|&ns| vec![ns]));
+        self.cpuid.extend(price.cpuid_ns.map(|ns| vec![ns]));
+        self.empty.push(vec![price.empty_ns]);
+        self.last = Some(price);
+    }
+
+    fn rdpmc(&self) -> Rdpmc {
+        let Some(price) = &self.last else {
+            return Rdpmc { note: Some("stopped before it was tried".into()), ..Rdpmc::default() };
+        };
+        let note = match (&price.rdpmc_ns, price.method()) {
+            (Err(why), _) => why.to_string(),
+            (_, Some(Reading::BracketFree)) => {
+                "each use is an exit to the hypervisor, which leaves the caches cold: calls are counted many at a time, \
+                 without a read between"
+                    .into()
+            }
+            _ => "each call can be counted between two reads".into(),
+        };
+        Rdpmc {
+            available: price.rdpmc_ns.is_ok(),
+            trapped: price.trapped,
+            ns: statistics::estimate(&self.rdpmc),
+            ns_with_instructions: statistics::estimate(&self.with_instructions),
+            note: Some(note),
+        }
+    }
+}
