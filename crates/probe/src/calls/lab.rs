@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::caches::{Caches, LINE};
 use super::cold::Clear;
 use super::floor::Floors;
-use super::stage::{Stage, Sweeps};
+use super::pmu::{Count, Tried};
+use super::stage::{Excess, Stage, Tools};
 use super::subject::{Body, With, nothing};
 use super::walk::Field;
 use crate::Error;
-use crate::clock::Clock;
 
 /// Time of a batch of warm calls: long against the clock's step, short against a time slice.
 const BATCH: Duration = Duration::from_micros(20);
@@ -21,9 +21,9 @@ const VICTIMS: [f64; 15] =
 
 /// Caches cleared, sets linked.
 pub(super) struct Lab {
-    clock: Clock,
-    clear: Clear,
-    sweeps: Sweeps,
+    tools: Tools,
+    /// What clears the caches.
+    pub(super) clear: Clear,
     /// The set by which footprints are found.
     pub(super) footprint: Stage,
     /// The sets whose damage is of interest, by their bytes.
@@ -55,9 +55,8 @@ impl Lab {
             .map(|bytes| Ok((bytes, Stage::damage(bytes, caches, &mut random)?)))
             .collect::<Result<_, Error>>()?;
         Ok(Self {
-            clock: Clock::get(),
+            tools: Tools::new(caches, &mut random)?,
             clear: Clear::new()?,
-            sweeps: Sweeps::new(caches, &mut random)?,
             footprint: Stage::footprint(caches, &mut random)?,
             damage,
             victims: victims.into(),
@@ -85,9 +84,9 @@ impl Lab {
 
     fn time(&self, body: &mut dyn Body, calls: usize) -> io::Result<f64> {
         body.within(calls, |call| {
-            let start = self.clock.now();
+            let start = self.tools.clock.now();
             call();
-            self.clock.ns(self.clock.now() - start)
+            self.tools.clock.ns(self.tools.clock.now() - start)
         })
     }
 
@@ -96,9 +95,9 @@ impl Lab {
         let one = |_| {
             body.within(1, |call| {
                 self.clear.run();
-                let start = self.clock.now();
+                let start = self.tools.clock.now();
                 call();
-                self.clock.ns(self.clock.now() - start)
+                self.tools.clock.ns(self.tools.clock.now() - start)
             })
         };
         (0..calls).map(one).collect()
@@ -111,18 +110,36 @@ impl Lab {
 
     /// What a call evicts of the footprint's set, in ns of its walk.
     pub(super) fn evicted(&mut self, body: &mut dyn Body, repeats: usize) -> io::Result<f64> {
-        self.footprint.excess(body, repeats, &self.sweeps, &self.clock)
+        let excess = self.footprint.excess(body, repeats, &self.tools, None)?;
+        Ok(excess.map_or(f64::NAN, |excess| excess.ns))
     }
 
     /// The same for a victim of known size.
     pub(super) fn calibrate(&mut self, victim: usize, repeats: usize) -> f64 {
         let (_, body) = &mut self.victims[victim];
-        self.footprint.excess(&mut **body, repeats, &self.sweeps, &self.clock).unwrap_or(f64::NAN)
+        let excess = self.footprint.excess(&mut **body, repeats, &self.tools, None);
+        excess.ok().and_then(Result::ok).map_or(f64::NAN, |excess| excess.ns)
     }
 
-    /// What a call costs the walk of a set, in ns.
-    pub(super) fn damage(&mut self, set: usize, body: &mut dyn Body, repeats: usize) -> io::Result<f64> {
-        self.damage[set].1.excess(body, repeats, &self.sweeps, &self.clock)
+    /// Lines that a call fetches, by a counter of the level-1 data cache's misses.
+    pub(super) fn fetched(
+        &mut self,
+        body: &mut dyn Body,
+        repeats: usize,
+        count: &mut dyn Count,
+    ) -> Tried<f64> {
+        self.footprint.fetched(body, repeats, &self.tools, count)
+    }
+
+    /// What a call costs the walk of a set.
+    pub(super) fn damage(
+        &mut self,
+        set: usize,
+        body: &mut dyn Body,
+        repeats: usize,
+        misses: Option<&mut dyn Count>,
+    ) -> Tried<Excess> {
+        self.damage[set].1.excess(body, repeats, &self.tools, misses)
     }
 
     /// What a line costs that was pushed out of a set, in ns; of the footprint's set where none is named.
@@ -131,7 +148,7 @@ impl Lab {
             Some(set) => &mut self.damage[set].1,
             None => &mut self.footprint,
         };
-        stage.penalty(repeats, &self.sweeps, &self.clock)
+        stage.penalty(repeats, &self.tools)
     }
 }
 

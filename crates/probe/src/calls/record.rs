@@ -1,8 +1,10 @@
 //! What the visits to a call gave, and the rows that it makes.
 
-use coho_profile::{CacheState, Calibration, Call, Counts, Damage, Estimate, Side};
+use coho_counters::Mode;
+use coho_profile::{CacheState, Calibration, Call, CallMethod, Counts, Damage, Estimate, Side};
 
 use super::curve::Curve;
+use super::pmu::Counted;
 use super::stage::trimmed_mean;
 use super::subject::Subject;
 use crate::statistics;
@@ -22,6 +24,12 @@ pub(super) struct Record {
     pub(super) evicted: Vec<f64>,
     /// Extra time of each damaged set, in ns; one a round.
     pub(super) damage: Vec<Vec<f64>>,
+    /// Lines of each damaged set that a counter saw missed; one a round.
+    pub(super) missed: Vec<Vec<f64>>,
+    /// Lines fetched that a counter saw; one a round.
+    pub(super) fetched: Vec<f64>,
+    /// What counters counted.
+    pub(super) counted: Counted,
     /// What the call does in user mode.
     pub(super) steps: Option<Steps>,
 }
@@ -35,6 +43,8 @@ pub(super) struct Scale {
     pub(super) footprint_ns: Option<f64>,
     /// The same for each damaged set.
     pub(super) damage_ns: Vec<Option<f64>>,
+    /// What reading a counter counts when nothing is called.
+    pub(super) empty: Counted,
     /// The curve, and those through the ends of its points' intervals.
     pub(super) curves: Option<[Curve; 3]>,
 }
@@ -94,11 +104,13 @@ fn scaled(ns: &[f64], penalty: f64) -> Option<Estimate> {
 impl Record {
     /// For so many damaged sets.
     pub(super) fn new(sets: usize) -> Self {
-        Self { damage: vec![Vec::new(); sets], ..Self::default() }
+        Self { damage: vec![Vec::new(); sets], missed: vec![Vec::new(); sets], ..Self::default() }
     }
 
     /// The rows of both states, as far as there are figures.
-    pub(super) fn rows(&self, subject: &Subject, scale: &Scale) -> Vec<Call> {
+    ///
+    /// By counters, what is counted belongs to its side; by time, `L1DM` of a cold call is its footprint.
+    pub(super) fn rows(&self, subject: &Subject, scale: &Scale, method: CallMethod) -> Vec<Call> {
         let row = |state, side| Call {
             name: subject.name.clone(),
             set: subject.set_name().to_owned(),
@@ -107,7 +119,7 @@ impl Record {
             side,
             ..Call::default()
         };
-        let footprint = scale.footprint(&self.evicted);
+        let footprint = figure(&self.fetched).or_else(|| scale.footprint(&self.evicted));
         let mut rows = Vec::new();
         for state in [CacheState::Cold, CacheState::Warm] {
             let ns = match state {
@@ -118,7 +130,8 @@ impl Record {
                 }
             };
             if ns.is_some() || footprint.is_some() {
-                let cold = footprint.clone().filter(|_| state == CacheState::Cold);
+                let cold =
+                    footprint.clone().filter(|_| state == CacheState::Cold && method == CallMethod::Timing);
                 rows.push(Call {
                     ns,
                     footprint_lines: footprint.clone(),
@@ -126,39 +139,42 @@ impl Record {
                     ..row(state, Side::Both)
                 });
             }
-            if let Some(steps) = &self.steps {
-                rows.push(Call {
-                    counts: Counts {
-                        INS: Some(Estimate::exact(steps.instructions as f64)),
-                        ..Counts::default()
-                    },
-                    code_lines: Some(steps.code_lines),
-                    data_lines: steps.data_lines,
-                    ..row(state, Side::User)
-                });
-            }
+            rows.extend(self.counted.row(state, Mode::Kernel, &scale.empty, row(state, Side::Kernel)));
+            let user = self.counted.row(state, Mode::User, &scale.empty, row(state, Side::User));
+            let Some(steps) = &self.steps else {
+                rows.extend(user);
+                continue;
+            };
+            let mut user = user.unwrap_or_else(|| row(state, Side::User));
+            user.counts.INS.get_or_insert(Estimate::exact(steps.instructions as f64));
+            rows.push(Call { code_lines: Some(steps.code_lines), data_lines: steps.data_lines, ..user });
         }
         rows
     }
 
     /// The damage to each set.
     pub(super) fn damages(&self, name: &str, sets: &[usize], scale: &Scale) -> Vec<Damage> {
-        let one = |((bytes, ns), penalty): ((&usize, &Vec<f64>), &Option<f64>)| {
+        let one = |(set, bytes): (usize, &usize)| {
+            let ns = &self.damage[set];
+            let timed = || scaled(ns, scale.damage_ns[set]?);
             Some(Damage {
                 name: name.to_owned(),
                 set_bytes: *bytes as u64,
-                lines: penalty.and_then(|penalty| scaled(ns, penalty)),
+                lines: figure(&self.missed[set]).or_else(timed),
                 ns: Some(figure(ns)?),
             })
         };
-        sets.iter().zip(&self.damage).zip(&scale.damage_ns).filter_map(one).collect()
+        sets.iter().enumerate().filter_map(one).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use coho_counters::Column;
+
     use super::*;
     use crate::calls::Set;
+    use crate::calls::pmu::Key;
     use crate::calls::subject::nothing;
 
     fn subject() -> Subject {
@@ -185,9 +201,9 @@ mod tests {
             cold: vec![vec![1050.0; 4]; 3],
             evicted: vec![160.0; 12],
             damage: vec![vec![400.0; 12], vec![-3.0; 12]],
-            steps: None,
+            ..Record::new(2)
         };
-        let rows = record.rows(&subject(), &scale());
+        let rows = record.rows(&subject(), &scale(), CallMethod::Timing);
         assert_eq!(rows.len(), 2);
         let (cold, warm) = (&rows[0], &rows[1]);
         assert_eq!((cold.state, warm.state), (CacheState::Cold, CacheState::Warm));
@@ -203,9 +219,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_counter_saw_comes_before_what_time_tells() {
+        let key = Key { state: CacheState::Warm, mode: Mode::Kernel, column: Column::Instructions };
+        let mut record = Record {
+            warm: vec![vec![200.0; 10]; 3],
+            evicted: vec![160.0; 12],
+            damage: vec![vec![400.0; 12]],
+            missed: vec![vec![95.0; 12]],
+            fetched: vec![22.0; 12],
+            ..Record::new(1)
+        };
+        record.counted.add(key, vec![273.0; 25]);
+        let rows = record.rows(&subject(), &scale(), CallMethod::Pmu);
+        assert!(rows.iter().filter_map(|row| row.footprint_lines.as_ref()).all(|lines| lines.median == 22.0));
+        let kernel = rows.iter().find(|row| row.side == Side::Kernel).unwrap();
+        assert_eq!((kernel.state, kernel.counts.INS.as_ref().unwrap().median), (CacheState::Warm, 273.0));
+        assert!(rows.iter().all(|row| row.side != Side::Both || row.counts.L1DM.is_none()));
+        assert_eq!(record.damages("stat", &[4096], &scale())[0].lines.as_ref().unwrap().median, 95.0);
+    }
+
+    #[test]
     fn what_was_not_visited_has_no_row() {
         let record = Record::new(2);
-        assert!(record.rows(&subject(), &scale()).is_empty());
+        assert!(record.rows(&subject(), &scale(), CallMethod::Timing).is_empty());
         assert!(record.damages("stat", &[1, 2], &scale()).is_empty());
         assert_eq!(middle(&[f64::NAN]), None);
         assert_eq!(Scale::default().footprint(&[1.0; 20]), None);
@@ -215,7 +251,7 @@ mod tests {
     fn steps_stand_on_the_user_s_side_in_both_states() {
         let steps = Steps { instructions: 300, code_lines: 20, data_lines: Some(9), ..Steps::default() };
         let record = Record { steps: Some(steps), ..Record::new(0) };
-        let rows = record.rows(&subject(), &scale());
+        let rows = record.rows(&subject(), &scale(), CallMethod::Timing);
         assert!(rows.iter().all(|row| row.side == Side::User && row.code_lines == Some(20)));
         assert_eq!(rows.len(), 2);
     }

@@ -1,8 +1,7 @@
 //! A working set that is walked, then a call, then walked again: what the call has pushed out shows in the time.
 
-use std::io;
-
 use super::caches::Caches;
+use super::pmu::{Count, Tried, difference};
 use super::subject::{Body, nothing};
 use super::walk::{Ring, Sweep};
 use crate::Error;
@@ -26,31 +25,32 @@ const FEWEST: usize = 5;
 /// undershoot threefold).
 const FOOTPRINT_SHARE: (usize, usize) = (7, 8);
 
-/// What pushes a whole set out to the next level, by cache, and what tells the latency of the first.
-pub(super) struct Sweeps {
+/// The clock, what pushes a whole set out to the next level, and what tells the latency of the first.
+pub(super) struct Tools {
+    pub(super) clock: Clock,
     l1d: Sweep,
     l2: Sweep,
     small: Ring,
 }
 
-impl Sweeps {
-    /// Four times each cache.
+impl Tools {
+    /// Sweeps of four times each cache.
     ///
     /// # Errors
     /// If memory is short.
     pub(super) fn new(caches: Caches, random: &mut fastrand::Rng) -> Result<Self, Error> {
         let (l1d, l2) = (Sweep::new(4 * caches.l1d)?, Sweep::new(4 * caches.l2)?);
-        Ok(Self { l1d, l2, small: Ring::new(SMALL, random)? })
+        Ok(Self { clock: Clock::get(), l1d, l2, small: Ring::new(SMALL, random)? })
     }
 
     /// The most ticks that a walk over so many lines takes if they all are in the level-1 data cache.
-    fn quick(&self, lines: usize, clock: &Clock) -> Ticks {
+    fn quick(&self, lines: usize) -> Ticks {
         let quickest = |time: &dyn Fn() -> Ticks| (0..TRIALS).map(|_| time()).min().unwrap_or(0);
         let empty = quickest(&|| {
-            let start = clock.now();
-            clock.now() - start
+            let start = self.clock.now();
+            self.clock.now() - start
         });
-        let small = quickest(&|| self.small.time(clock));
+        let small = quickest(&|| self.small.time(&self.clock));
         let a_line = small.saturating_sub(empty) as f64 / self.small.lines() as f64;
         (empty as f64 + THERE * a_line * lines as f64) as Ticks
     }
@@ -103,59 +103,105 @@ impl Stage {
         self.ring.lines()
     }
 
-    /// Extra time of the walk after one call, in ns: the difference of two means over so many walks each, taken in
-    /// turn, with and without the call. `NaN` where the set could hardly ever be kept in its cache.
+    /// What a call costs the walk after it: the difference of two means over so many walks each, taken in turn, with and
+    /// without the call. `misses` counts, if given, the events that stand for lines which are no longer there.
     ///
     /// # Errors
-    /// If the call fails.
+    /// If the call fails; inside, if the counter does.
     pub(super) fn excess(
         &mut self,
         body: &mut dyn Body,
         repeats: usize,
-        sweeps: &Sweeps,
-        clock: &Clock,
-    ) -> io::Result<f64> {
+        tools: &Tools,
+        mut misses: Option<&mut dyn Count>,
+    ) -> Tried<Excess> {
         let mut none = nothing();
-        let quick = sweeps.quick(self.lines(), clock);
-        let (mut with, mut without) = (Vec::with_capacity(repeats), Vec::with_capacity(repeats));
+        let quick = tools.quick(self.lines());
+        let (mut with, mut without) = (Walks::default(), Walks::default());
         for _ in 0..PATIENCE * repeats {
-            if with.len().min(without.len()) >= repeats {
+            if with.ns.len().min(without.ns.len()) >= repeats {
                 break;
             }
-            with.extend(self.walk_after(body, sweeps, clock, quick)?);
-            without.extend(self.walk_after(&mut *none, sweeps, clock, quick)?);
+            for (walks, body) in [(&mut with, &mut *body), (&mut without, &mut *none)] {
+                if let Err(why) = self.walk_after(body, tools, quick, &mut misses, walks)? {
+                    return Ok(Err(why));
+                }
+            }
         }
-        Ok(match with.len().min(without.len()) {
-            ..FEWEST => f64::NAN,
-            _ => undisturbed_mean(&mut with) - undisturbed_mean(&mut without),
-        })
+        Ok(Ok(Excess {
+            ns: undisturbed_mean(&mut with.ns) - undisturbed_mean(&mut without.ns),
+            misses: undisturbed_mean(&mut with.misses) - undisturbed_mean(&mut without.misses),
+        }))
     }
 
-    /// Time of a walk, in ns, after the body's call; `None` if the set was not there before it.
+    /// Walks after the body's call, and takes note of it if the set was there before.
     fn walk_after(
         &mut self,
         body: &mut dyn Body,
-        sweeps: &Sweeps,
-        clock: &Clock,
+        tools: &Tools,
         quick: Ticks,
-    ) -> io::Result<Option<f64>> {
+        misses: &mut Option<&mut dyn Count>,
+        walks: &mut Walks,
+    ) -> Tried<()> {
         body.within(1, |call| {
-            let there = self.prime(sweeps, clock, quick);
+            let there = self.prime(tools, quick);
             call();
-            let ticks = self.ring.time(clock);
-            there.then(|| clock.ns(ticks))
+            let mut ticks = 0;
+            let mut walk = || ticks = self.ring.time(&tools.clock);
+            let counted = match misses {
+                Some(count) => Some(difference(&mut **count, &mut walk)?),
+                None => {
+                    walk();
+                    None
+                }
+            };
+            if there {
+                walks.ns.push(tools.clock.ns(ticks));
+                walks.misses.extend(counted);
+            }
+            Ok(())
         })
     }
 
+    /// Lines that a call fetches into the level-1 data cache when all of its own are in the next, by a counter of that
+    /// cache's misses: the mean over so many calls, less that of as many without one.
+    ///
+    /// # Errors
+    /// If the call fails; inside, if the counter does.
+    pub(super) fn fetched(
+        &mut self,
+        body: &mut dyn Body,
+        repeats: usize,
+        tools: &Tools,
+        count: &mut dyn Count,
+    ) -> Tried<f64> {
+        let mut none = nothing();
+        let quick = tools.quick(self.lines());
+        let (mut with, mut without) = (Vec::with_capacity(repeats), Vec::with_capacity(repeats));
+        for _ in 0..repeats {
+            for (fetched, body) in [(&mut with, &mut *body), (&mut without, &mut *none)] {
+                let one = body.within(1, |call| {
+                    self.prime(tools, quick);
+                    difference(count, call)
+                })?;
+                match one {
+                    Ok(lines) => fetched.push(lines),
+                    Err(why) => return Ok(Err(why)),
+                }
+            }
+        }
+        Ok(Ok(trimmed_mean(&mut with) - trimmed_mean(&mut without)))
+    }
+
     /// Brings the set in, and tells whether it is there.
-    fn prime(&mut self, sweeps: &Sweeps, clock: &Clock, quick: Ticks) -> bool {
+    fn prime(&mut self, tools: &Tools, quick: Ticks) -> bool {
         if self.swept {
-            sweeps.l1d.walk();
+            tools.l1d.walk();
         }
         self.ring.walk();
         self.primed += 1;
         // Lines of a larger set come and go, and their time varies by where they are.
-        if self.level != Level::L1 || (0..PRIMES).any(|_| self.ring.time(clock) <= quick) {
+        if self.level != Level::L1 || (0..PRIMES).any(|_| self.ring.time(&tools.clock) <= quick) {
             return true;
         }
         self.disturbed += 1;
@@ -168,36 +214,59 @@ impl Stage {
     }
 
     /// What a line costs more that has been pushed out to the next level, in ns, from so many walks each way; `None`
-    /// where the next level would be memory.
-    pub(super) fn penalty(&mut self, repeats: usize, sweeps: &Sweeps, clock: &Clock) -> Option<f64> {
+    /// where the next level would be memory, or the set could hardly ever be kept in its cache.
+    pub(super) fn penalty(&mut self, repeats: usize, tools: &Tools) -> Option<f64> {
         let sweep = match self.level {
-            Level::L1 => &sweeps.l1d,
-            Level::L2 => &sweeps.l2,
+            Level::L1 => &tools.l1d,
+            Level::L2 => &tools.l2,
             Level::Beyond => return None,
         };
-        let quick = sweeps.quick(self.lines(), clock);
+        let time = |ring: &Ring| tools.clock.ns(ring.time(&tools.clock));
+        let quick = tools.quick(self.lines());
         let (mut near, mut far) = (Vec::with_capacity(repeats), Vec::with_capacity(repeats));
         for _ in 0..PATIENCE * repeats {
             if near.len() == repeats {
                 break;
             }
-            if self.prime(sweeps, clock, quick) {
-                near.push(clock.ns(self.ring.time(clock)));
+            if self.prime(tools, quick) {
+                near.push(time(&self.ring));
                 sweep.walk();
-                far.push(clock.ns(self.ring.time(clock)));
+                far.push(time(&self.ring));
             }
         }
-        if near.len() < FEWEST {
-            return None;
-        }
         let penalty = (undisturbed_mean(&mut far) - undisturbed_mean(&mut near)) / self.lines() as f64;
-        Some(penalty)
+        penalty.is_finite().then_some(penalty)
+    }
+
+    /// Whether the set fits the level-1 data cache.
+    pub(super) fn is_small(&self) -> bool {
+        self.level == Level::L1
     }
 }
 
+/// What a call costs the walk of a set; `NaN` where the set could hardly ever be kept in its cache, or nothing was
+/// counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Excess {
+    /// Extra time, in ns.
+    pub(super) ns: f64,
+    /// Extra events.
+    pub(super) misses: f64,
+}
+
+/// Times and counts of walks.
+#[derive(Debug, Default)]
+struct Walks {
+    ns: Vec<f64>,
+    misses: Vec<f64>,
+}
+
 /// The mean of what lies between a tenth and four tenths: what disturbs a walk only adds to its time, a preempted one
-/// counts nothing, and the clock's step is averaged out.
+/// counts nothing, and the clock's step is averaged out. `NaN` of too few.
 fn undisturbed_mean(samples: &mut [f64]) -> f64 {
+    if samples.len() < FEWEST {
+        return f64::NAN;
+    }
     samples.sort_by(f64::total_cmp);
     let chosen = &samples[samples.len() / 10..(4 * samples.len()).div_ceil(10)];
     chosen.iter().sum::<f64>() / chosen.len() as f64
@@ -221,6 +290,6 @@ mod tests {
         assert_eq!(trimmed_mean(&mut [4.0]), 4.0);
         assert!(trimmed_mean(&mut []).is_nan());
         assert_eq!(undisturbed_mean(&mut [9.0, 1.0, 3.0, 2.0, 800.0]), 1.5);
-        assert_eq!(undisturbed_mean(&mut [7.0]), 7.0);
+        assert!(undisturbed_mean(&mut [7.0; FEWEST - 1]).is_nan());
     }
 }

@@ -3,30 +3,23 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use coho_profile::{CallMethod, Calls, Method};
+use coho_profile::{CallMethod, Calls};
 use coho_topology::CpuSet;
-use serde_json::json;
 
 use super::caches::Caches;
 use super::catalogue::Subjects;
-use super::floor::{self, Comparison};
+use super::floor::Comparison;
 use super::lab::Lab;
+use super::pmu::{Counted, Hardware, Source};
 use super::record::{Record, Scale, middle};
 use super::scratch::Scratch;
+use super::stage::Stage;
 use super::subject::Subject;
-use super::{Options, Set};
-use super::{catalogue, cold, mpi};
-use crate::clock::Clock;
+use super::visit::{Doses, VISIT};
+use super::{Options, Set, catalogue, mpi};
 use crate::stop::End;
-use crate::workers::{Job, Workers};
+use crate::workers::{Done, Job, Workers};
 use crate::{Error, Progress, limits, pin, step};
-
-/// Samples of a visit, but for cold calls.
-const VISIT: usize = 25;
-/// Warm repetitions to one cold one.
-const COLD_SHARE: u32 = 4;
-/// Walks each way that tell what a miss costs, in a visit.
-const PENALTY: usize = 8;
 
 /// Measures what calls cost and evict, as `options` say.
 ///
@@ -59,45 +52,34 @@ pub(super) fn of(
     Ok(survey.finish())
 }
 
-/// One visit of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Visit {
-    Warm(usize),
-    Cold(usize),
-    ColdNothing,
-    Evicted(usize),
-    Victim(usize),
-    Damage {
-        subject: usize,
-        set: usize,
-    },
-    /// Of a damaged set, or of the footprint's.
-    Penalty(Option<usize>),
-    FloorL1i,
-    FloorL2,
-}
-
-struct Survey<'a> {
-    options: &'a Options,
-    cpu: u32,
-    workers: Workers,
-    lab: Lab,
-    subjects: Vec<Subject>,
-    records: Vec<Record>,
+/// A run under way.
+pub(super) struct Survey<'a> {
+    pub(super) options: &'a Options,
+    pub(super) cpu: u32,
+    pub(super) workers: Workers,
+    pub(super) lab: Lab,
+    pub(super) subjects: Vec<Subject>,
+    pub(super) records: Vec<Record>,
     /// Calls in a warm batch; `None` before the first visit, and where the call has failed.
-    batches: Vec<Option<usize>>,
-    failed: Vec<bool>,
-    victims: Vec<Vec<f64>>,
-    cold_nothing: Vec<f64>,
-    penalties: BTreeMap<Option<usize>, Vec<f64>>,
-    floors: [Vec<Comparison>; 2],
-    scratch: Scratch,
-    not_available: BTreeMap<String, String>,
-    rounds: u64,
-    involuntary_switches: u64,
-    interrupted: bool,
-    started: Instant,
-    steal_before: Option<f64>,
+    pub(super) batches: Vec<Option<usize>>,
+    pub(super) failed: Vec<bool>,
+    pub(super) victims: Vec<Vec<f64>>,
+    pub(super) cold_nothing: Vec<f64>,
+    pub(super) penalties: BTreeMap<Option<usize>, Vec<f64>>,
+    pub(super) floors: [Vec<Comparison>; 2],
+    /// Counters, where there are any and they may be used.
+    pub(super) source: Option<Box<dyn Source>>,
+    /// The events that stand for the columns.
+    pub(super) events: BTreeMap<&'static str, String>,
+    /// What reading a counter counts when nothing is called.
+    pub(super) empty: Counted,
+    pub(super) scratch: Scratch,
+    pub(super) not_available: BTreeMap<String, String>,
+    pub(super) rounds: u64,
+    pub(super) involuntary_switches: u64,
+    pub(super) interrupted: bool,
+    pub(super) started: Instant,
+    pub(super) steal_before: Option<f64>,
 }
 
 impl<'a> Survey<'a> {
@@ -118,6 +100,17 @@ impl<'a> Survey<'a> {
         let set_up: Job<'_, _> = Box::new(|| Lab::new(caches, &options.damage_bytes, options.seed));
         let lab = workers.run(vec![(cpu, set_up)]).remove(0)?.value?;
         let mut not_available: BTreeMap<_, _> = refused.into_iter().collect();
+        let hardware = if options.pmu {
+            let find: Job<'_, _> = Box::new(Hardware::find);
+            workers.run(vec![(cpu, find)]).remove(0)?.value
+        } else {
+            Err("performance counters were not to be used".into())
+        };
+        if let Err(why) = &hardware {
+            not_available.insert("pmu".into(), format!("not available: {why}"));
+        }
+        let no_kernel = hardware.as_ref().ok().and_then(|hardware| hardware.no_kernel.clone());
+        not_available.extend(no_kernel.map(|why| ("kernel side".into(), format!("not available: {why}"))));
         if !scratch.is_in_memory() {
             let why = format!("no tmpfs can be written; the files lie on {}", scratch.filesystem());
             not_available.insert("tmpfs".into(), why);
@@ -132,6 +125,9 @@ impl<'a> Survey<'a> {
             cold_nothing: Vec::new(),
             penalties: BTreeMap::new(),
             floors: [Vec::new(), Vec::new()],
+            events: hardware.as_ref().map(Hardware::names).unwrap_or_default(),
+            source: hardware.ok().map(|hardware| Box::new(hardware) as Box<dyn Source>),
+            empty: Counted::default(),
             workers,
             lab,
             subjects,
@@ -163,7 +159,7 @@ impl<'a> Survey<'a> {
                 if self.must_end() {
                     return;
                 }
-                self.visit(visit, self.cold_calls(round, rounds));
+                self.visit(visit, Doses::of(self.options.repeats, round, rounds));
                 done += 1;
                 let left = began.elapsed().mul_f64((total - done) as f64 / done as f64);
                 progress(Progress { phase: "calls", done, total, left: Some(left) });
@@ -172,115 +168,9 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Cold calls of a visit in this round: all rounds together make a quarter of the repetitions.
-    fn cold_calls(&self, round: u64, rounds: u64) -> usize {
-        let all = u64::from(self.options.repeats.div_ceil(COLD_SHARE));
-        ((round + 1) * all / rounds - round * all / rounds) as usize
-    }
-
-    fn visits(&self) -> Vec<Visit> {
-        let mut visits = vec![Visit::ColdNothing, Visit::Penalty(None), Visit::FloorL1i, Visit::FloorL2];
-        visits.extend((0..self.lab.victims.len()).map(Visit::Victim));
-        visits.extend((0..self.lab.damage.len()).map(|set| Visit::Penalty(Some(set))));
-        for subject in 0..self.subjects.len() {
-            visits.extend([Visit::Warm(subject), Visit::Cold(subject), Visit::Evicted(subject)]);
-            if self.stands_for_its_name(subject) {
-                visits.extend((0..self.lab.damage.len()).map(|set| Visit::Damage { subject, set }));
-            }
-        }
-        visits
-    }
-
-    /// What a call evicts hardly depends on its form: damage is measured of the first, the instruction itself where
-    /// there is one.
-    fn stands_for_its_name(&self, subject: usize) -> bool {
-        let first = |other: &Subject| other.name == self.subjects[subject].name;
-        self.subjects.iter().position(first) == Some(subject)
-    }
-
-    fn visit(&mut self, visit: Visit, cold: usize) {
-        match visit {
-            Visit::Warm(index) => {
-                let known = self.batches[index];
-                let most = self.subjects[index].most;
-                let warm = self.with(index, |lab, subject| {
-                    let calls = known.map_or_else(|| lab.batch(&mut *subject.body, most), Ok)?;
-                    Ok((calls, lab.warm(&mut *subject.body, calls, VISIT)?))
-                });
-                if let Some((calls, times)) = warm {
-                    self.batches[index] = Some(calls);
-                    self.records[index].warm.push(times);
-                }
-            }
-            Visit::Cold(index) => {
-                let times = self.with(index, |lab, subject| lab.cold(&mut *subject.body, cold));
-                self.records[index].cold.extend(times);
-            }
-            Visit::Evicted(index) => {
-                let excess = self.with(index, |lab, subject| lab.evicted(&mut *subject.body, VISIT));
-                self.records[index].evicted.extend(excess);
-            }
-            Visit::Damage { subject: index, set } => {
-                let excess = self.with(index, |lab, subject| lab.damage(set, &mut *subject.body, VISIT));
-                self.records[index].damage[set].extend(excess);
-            }
-            Visit::ColdNothing => {
-                let times = self.alone(|lab| lab.cold_nothing(cold));
-                self.cold_nothing.extend(times.unwrap_or_default());
-            }
-            Visit::Victim(index) => {
-                let excess = self.alone(|lab| lab.calibrate(index, VISIT));
-                self.victims[index].extend(excess);
-            }
-            Visit::Penalty(set) => {
-                let penalty = self.alone(|lab| lab.penalty(set, PENALTY)).flatten();
-                self.penalties.entry(set).or_default().extend(penalty);
-            }
-            Visit::FloorL1i => {
-                let found =
-                    self.alone(|lab| lab.floors.as_ref().ok().map(|floors| floors.l1i(VISIT, &Clock::get())));
-                self.floors[0].extend(found.flatten());
-            }
-            Visit::FloorL2 => {
-                let found = self
-                    .alone(|lab| lab.floors.as_ref().ok().map(|floors| floors.l2(PENALTY, &Clock::get())));
-                self.floors[1].extend(found.flatten());
-            }
-        }
-    }
-
-    /// Does something with a call on the measuring CPU; a call that fails is not visited again.
-    fn with<T: Send>(
-        &mut self,
-        index: usize,
-        work: impl FnOnce(&mut Lab, &mut Subject) -> std::io::Result<T> + Send,
-    ) -> Option<T> {
-        if self.failed[index] {
-            return None;
-        }
-        let (lab, subject) = (&mut self.lab, &mut self.subjects[index]);
-        let job: Job<'_, _> = Box::new(move || work(lab, subject));
-        match self.workers.run(vec![(self.cpu, job)]).remove(0) {
-            Ok(done) => {
-                self.involuntary_switches += done.involuntary_switches;
-                match done.value {
-                    Ok(value) => return Some(value),
-                    Err(error) => {
-                        self.failed[index] = true;
-                        let name = self.subjects[index].name.clone();
-                        self.not_available.insert(name, format!("the call failed: {error}"));
-                    }
-                }
-            }
-            Err(error) => self.lost(&error),
-        }
-        None
-    }
-
-    fn alone<T: Send>(&mut self, work: impl FnOnce(&mut Lab) -> T + Send) -> Option<T> {
-        let lab = &mut self.lab;
-        let job: Job<'_, _> = Box::new(move || work(lab));
-        match self.workers.run(vec![(self.cpu, job)]).remove(0) {
+    /// The value of a job that ran on the measuring CPU.
+    pub(super) fn value<T>(&mut self, mut results: Vec<Result<Done<T>, Error>>) -> Option<T> {
+        match results.remove(0) {
             Ok(done) => {
                 self.involuntary_switches += done.involuntary_switches;
                 Some(done.value)
@@ -309,7 +199,7 @@ impl<'a> Survey<'a> {
                 continue;
             }
             // The calls of the rounds have bound every symbol; a warm-up would close a file twice.
-            let steps = self.with(index, |_, subject| {
+            let steps = self.with(index, |_, subject, _| {
                 subject.body.ready(1)?;
                 let body = &mut subject.body;
                 let steps = step::count_with(&options, || {
@@ -330,96 +220,37 @@ impl<'a> Survey<'a> {
     }
 
     fn finish(mut self) -> Calls {
-        let penalty =
-            |set| self.penalties.get(&set).and_then(|samples| middle(samples)).filter(|ns| *ns > 0.0);
         let sets: Vec<usize> = self.lab.damage.iter().map(|(bytes, _)| *bytes).collect();
-        let mut scale = Scale {
-            cold_ns: middle(&self.cold_nothing).unwrap_or(0.0),
-            footprint_ns: penalty(None),
-            damage_ns: (0..sets.len()).map(|set| penalty(Some(set))).collect(),
-            ..Scale::default()
-        };
+        let mut scale = self.scale();
         let sizes = self.lab.victims.iter().map(|(lines, _)| *lines);
         let victims: Vec<_> = sizes.zip(std::mem::take(&mut self.victims)).collect();
         let calibration = scale.calibrate(&victims);
+        let method = if self.source.is_some() { CallMethod::Pmu } else { CallMethod::Timing };
         let measured = || {
             let all = self.subjects.iter().zip(&self.records).zip(&self.failed);
             all.filter(|(_, failed)| !**failed).map(|(pair, _)| pair)
         };
-        let calls = measured().flat_map(|(subject, record)| record.rows(subject, &scale)).collect();
+        let calls = measured().flat_map(|(subject, record)| record.rows(subject, &scale, method)).collect();
         let damage =
             measured().flat_map(|(subject, record)| record.damages(&subject.name, &sets, &scale)).collect();
-        Calls {
-            method: CallMethod::Timing,
-            conditions: self.conditions(&scale),
-            calls,
-            damage,
-            calibration,
-            ..Calls::default()
-        }
+        let conditions = self.conditions(&scale);
+        Calls { method, conditions, calls, damage, calibration, ..Calls::default() }
     }
 
-    fn conditions(&mut self, scale: &Scale) -> Method {
-        let mut not_available = std::mem::take(&mut self.not_available);
-        if scale.footprint_ns.is_none() {
-            let why = "a line that was pushed out costs no more than one that is there".to_owned();
-            not_available.insert("footprint_lines".into(), why);
-        }
-        for (name, floor) in [("L1IM", &self.floors[0]), ("L2M", &self.floors[1])] {
-            not_available.insert(name.into(), self.floor(floor));
-        }
-        for name in ["L1DR", "L3M", "CYCLE", "STALL", "CPI"] {
-            not_available.insert(name.into(), "not available: time alone does not tell it".into());
-        }
-        let cpus = CpuSet::from_iter([self.cpu]);
-        let steal = limits::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
-        if steal.is_none() {
-            not_available.insert("steal".into(), "/proc/stat does not tell it".into());
-        }
-        let options = self.options;
-        let parameters = [
-            ("seed", json!(options.seed)),
-            ("cpu", json!(self.cpu)),
-            ("sets", json!(options.sets.iter().map(|set| set.name()).collect::<Vec<_>>())),
-            ("repeats_warm", json!(options.repeats)),
-            ("repeats_cold", json!(options.repeats.div_ceil(COLD_SHARE))),
-            ("filesystem", json!(self.scratch.filesystem())),
-            ("clear_code_bytes", json!(cold::CODE)),
-            ("clear_data_bytes", json!(cold::DATA)),
-            ("footprint_set_bytes", json!(self.lab.footprint.lines() * super::caches::LINE)),
-            ("footprint_disturbed_share", json!(self.lab.footprint.disturbed_share())),
-            ("footprint_line_ns", json!(scale.footprint_ns)),
-            ("cold_clock_ns", json!(scale.cold_ns)),
-            ("timer_step_ns", json!(Clock::get().step_ns())),
-        ];
-        Method {
-            description: "Batches of calls timed on a pinned thread, in rounds of random order, each call as an \
-                          instruction in the loop and through the C library; cold after 64 KiB of nops and a walk of \
-                          64 MiB. Damage: walks of a set with and without the call before, in turn; lines are the \
-                          extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
-                          a call evicts of a set that fills 7/8 of the level-1 data cache, read from the curve of \
-                          victims that touch a known number of lines at random places. Instructions and lines of \
-                          the user's side by single steps."
-                .into(),
-            parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            passes: self.rounds,
-            duration_s: self.started.elapsed().as_secs_f64(),
-            interrupted: self.interrupted,
-            involuntary_switches: self.involuntary_switches,
-            steal_s: steal.unwrap_or(0.0),
-            not_available,
-        }
-    }
-
-    fn floor(&self, comparisons: &[Comparison]) -> String {
-        if let Err(error) = &self.lab.floors {
-            return format!("not available: {error}");
-        }
-        match floor::lines(comparisons) {
-            Some(lines) => format!(
-                "not available: noise floor {lines:.0} lines, and victims of known size do not calibrate it alike twice"
-            ),
-            None => "not available: a missed line cannot be told from a hit by time".into(),
+    /// What the samples are read by.
+    fn scale(&mut self) -> Scale {
+        let penalty =
+            |set| self.penalties.get(&set).and_then(|samples| middle(samples)).filter(|ns| *ns > 0.0);
+        let of_set = |(set, (_, stage)): (usize, &(usize, Stage))| {
+            // What a line of the level-1 data cache costs is the same in every set.
+            penalty(Some(set)).or_else(|| penalty(None).filter(|_| stage.is_small()))
+        };
+        Scale {
+            cold_ns: middle(&self.cold_nothing).unwrap_or(0.0),
+            footprint_ns: penalty(None),
+            damage_ns: self.lab.damage.iter().enumerate().map(of_set).collect(),
+            empty: std::mem::take(&mut self.empty),
+            curves: None,
         }
     }
 }

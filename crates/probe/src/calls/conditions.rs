@@ -1,0 +1,96 @@
+//! What a run's figures rest on.
+
+use coho_counters::Column;
+use coho_profile::Method;
+use coho_topology::CpuSet;
+use serde_json::json;
+
+use super::floor::{self, Comparison};
+use super::record::Scale;
+use super::survey::Survey;
+use super::visit::{COLD_COUNTED_SHARE, COLD_SHARE};
+use super::{caches, cold};
+use crate::clock::Clock;
+use crate::limits;
+
+impl Survey<'_> {
+    /// Parameters, and what was not available.
+    pub(super) fn conditions(&mut self, scale: &Scale) -> Method {
+        let mut not_available = std::mem::take(&mut self.not_available);
+        if scale.footprint_ns.is_none() {
+            let why = "a line that was pushed out costs no more than one that is there".to_owned();
+            not_available.insert("footprint_lines".into(), why);
+        }
+        match &self.source {
+            None => {
+                for (name, floor) in [("L1IM", &self.floors[0]), ("L2M", &self.floors[1])] {
+                    not_available.insert(name.into(), self.floor(floor));
+                }
+                for name in ["L1DR", "L3M", "CYCLE", "STALL", "CPI"] {
+                    not_available.insert(name.into(), "not available: time alone does not tell it".into());
+                }
+            }
+            Some(source) => {
+                for column in Column::ALL.into_iter().filter(|&column| !source.has(column)) {
+                    let why = "not available: no event for it passed its self-test on this CPU";
+                    not_available.entry(column.name().into()).or_insert(why.into());
+                }
+            }
+        }
+        let cpus = CpuSet::from_iter([self.cpu]);
+        let steal = limits::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
+        if steal.is_none() {
+            not_available.insert("steal".into(), "/proc/stat does not tell it".into());
+        }
+        let options = self.options;
+        let parameters = [
+            ("seed", json!(options.seed)),
+            ("cpu", json!(self.cpu)),
+            ("sets", json!(options.sets.iter().map(|set| set.name()).collect::<Vec<_>>())),
+            ("repeats_warm", json!(options.repeats)),
+            ("repeats_cold", json!(options.repeats.div_ceil(COLD_SHARE))),
+            ("repeats_cold_counted", json!(options.repeats.div_ceil(COLD_COUNTED_SHARE))),
+            ("events", json!(self.events)),
+            ("reading_disturbs", json!(self.source.as_ref().map(|source| source.disturbs()))),
+            ("filesystem", json!(self.scratch.filesystem())),
+            ("clear_code_bytes", json!(cold::CODE)),
+            ("clear_data_bytes", json!(cold::DATA)),
+            ("footprint_set_bytes", json!(self.lab.footprint.lines() * caches::LINE)),
+            ("footprint_disturbed_share", json!(self.lab.footprint.disturbed_share())),
+            ("footprint_line_ns", json!(scale.footprint_ns)),
+            ("cold_clock_ns", json!(scale.cold_ns)),
+            ("timer_step_ns", json!(Clock::get().step_ns())),
+        ];
+        Method {
+            description: "Batches of calls timed on a pinned thread, in rounds of random order, each call as an \
+                          instruction in the loop and through the C library; cold after 64 KiB of nops and a walk of \
+                          64 MiB. Damage: walks of a set with and without the call before, in turn; lines are the \
+                          extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
+                          a call evicts of a set that fills 7/8 of the level-1 data cache, read from the curve of \
+                          victims that touch a known number of lines at random places. Instructions and lines of \
+                          the user's side by single steps. With counters: one event at a time, over batches of warm \
+                          calls and around single cold ones, less what reading counts; footprint and damage by \
+                          misses, where reading does not disturb the caches."
+                .into(),
+            parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            passes: self.rounds,
+            duration_s: self.started.elapsed().as_secs_f64(),
+            interrupted: self.interrupted,
+            involuntary_switches: self.involuntary_switches,
+            steal_s: steal.unwrap_or(0.0),
+            not_available,
+        }
+    }
+
+    fn floor(&self, comparisons: &[Comparison]) -> String {
+        if let Err(error) = &self.lab.floors {
+            return format!("not available: {error}");
+        }
+        match floor::lines(comparisons) {
+            Some(lines) => format!(
+                "not available: noise floor {lines:.0} lines, and victims of known size do not calibrate it alike twice"
+            ),
+            None => "not available: a missed line cannot be told from a hit by time".into(),
+        }
+    }
+}

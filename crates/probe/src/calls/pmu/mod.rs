@@ -1,0 +1,196 @@
+//! Counting what calls do, by performance counters: one event at a time, so that none disturbs another.
+//!
+//! Warm, a counter runs over a batch of calls and is read at its two ends: where a hypervisor takes every read for itself
+//! (and leaves the caches cold), no read comes between the calls. Cold, a read before and one after a single call. In both
+//! cases what the reads count themselves is counted without a call and taken off.
+//!
+//! The logic is tested with counts from a script. It has not run on hardware yet.
+
+mod figures;
+mod hardware;
+
+use std::io;
+
+use coho_counters::{Column, Mode};
+
+use super::subject::{Body, nothing};
+
+pub(super) use figures::{Counted, Key};
+pub(super) use hardware::Hardware;
+
+/// Batches without a call that tell what the reads count themselves.
+const EMPTY: usize = 7;
+
+/// Where counts come from.
+pub(super) trait Source: Send + Sync {
+    /// Counts a column's events for the calling thread from now on, in one mode of the CPU.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn open(&self, column: Column, mode: Mode) -> Result<Box<dyn Count>, String>;
+
+    /// Whether it has an honest event for the column.
+    fn has(&self, column: Column) -> bool;
+
+    /// The modes that may be counted.
+    fn modes(&self) -> &[Mode];
+
+    /// Whether a read disturbs the caches, as a hypervisor takes it for itself.
+    fn disturbs(&self) -> bool;
+}
+
+/// Events under count.
+pub(super) trait Count {
+    /// How many there were so far.
+    ///
+    /// # Errors
+    /// If the events did not count all the time: a figure that the kernel has scaled up is refused.
+    fn read(&mut self) -> Result<u64, String>;
+}
+
+/// What a piece of work counts.
+pub(super) fn difference(count: &mut dyn Count, work: impl FnOnce()) -> Result<f64, String> {
+    let before = count.read()?;
+    work();
+    let after = count.read()?;
+    after
+        .checked_sub(before)
+        .map(|events| events as f64)
+        .ok_or_else(|| format!("the counter went back, from {before} to {after}"))
+}
+
+/// A call's failure outside, a counter's inside.
+pub(super) type Tried<T> = io::Result<Result<T, String>>;
+
+/// Events of a warm call, one figure a batch. What two reads and the loop count is taken off, so that a call whose
+/// events do not vary gives a whole number.
+pub(super) fn warm(
+    count: &mut dyn Count,
+    body: &mut dyn Body,
+    calls: usize,
+    batches: usize,
+) -> Tried<Vec<f64>> {
+    let mut batch = |body: &mut dyn Body| body.within(calls, |call| difference(count, call));
+    let mut none = nothing();
+    let mut empty = Vec::with_capacity(EMPTY);
+    for _ in 0..EMPTY {
+        match batch(&mut *none)? {
+            Ok(events) => empty.push(events),
+            Err(why) => return Ok(Err(why)),
+        }
+    }
+    empty.sort_by(f64::total_cmp);
+    let mut figures = Vec::with_capacity(batches);
+    for _ in 0..batches {
+        match batch(body)? {
+            Ok(events) => figures.push((events - empty[EMPTY / 2]) / calls as f64),
+            Err(why) => return Ok(Err(why)),
+        }
+    }
+    Ok(Ok(figures))
+}
+
+/// Events of single calls, each after `clear`; what the reads count is among them.
+pub(super) fn cold(
+    count: &mut dyn Count,
+    body: &mut dyn Body,
+    clear: &dyn Fn(),
+    calls: usize,
+) -> Tried<Vec<f64>> {
+    (0..calls)
+        .map(|_| {
+            body.within(1, |call| {
+                clear();
+                difference(count, call)
+            })
+        })
+        .collect::<io::Result<Result<Vec<_>, _>>>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use super::super::subject::plain;
+    use super::*;
+
+    /// A counter that reads itself: each read costs some events, and one in some reads meets an interrupt.
+    struct Scripted {
+        events: Arc<AtomicU64>,
+        reads: u64,
+        lost_after: u64,
+    }
+
+    const READ: u64 = 37;
+
+    impl Count for Scripted {
+        fn read(&mut self) -> Result<u64, String> {
+            self.reads += 1;
+            if self.reads > self.lost_after {
+                return Err("counted a part of the time only".into());
+            }
+            let interrupt = if self.reads.is_multiple_of(11) { 5003 } else { 0 };
+            Ok(self.events.fetch_add(READ + interrupt, Relaxed))
+        }
+    }
+
+    /// A call of so many events.
+    fn scripted(events: u64, lost_after: u64) -> (Scripted, Box<dyn Body>) {
+        let total = Arc::new(AtomicU64::new(1 << 40));
+        let body = plain({
+            let total = Arc::clone(&total);
+            move || {
+                total.fetch_add(events, Relaxed);
+                0
+            }
+        });
+        (Scripted { events: total, reads: 0, lost_after }, body)
+    }
+
+    fn median(mut samples: Vec<f64>) -> f64 {
+        samples.sort_by(f64::total_cmp);
+        crate::statistics::median(&samples)
+    }
+
+    #[test]
+    fn warm_counts_of_a_steady_call_are_whole_numbers() {
+        for (events, calls) in [(273, 200), (1, 4096), (0, 8), (1619, 1)] {
+            let (mut count, mut body) = scripted(events, u64::MAX);
+            let figures = warm(&mut count, &mut *body, calls, 25).unwrap().unwrap();
+            assert_eq!(median(figures), events as f64);
+        }
+    }
+
+    #[test]
+    fn cold_counts_less_those_of_no_call_are_the_call_s() {
+        let (mut count, mut body) = scripted(4600, u64::MAX);
+        let cleared = AtomicU64::new(0);
+        let clear = || {
+            cleared.fetch_add(1, Relaxed);
+        };
+        let with = cold(&mut count, &mut *body, &clear, 15).unwrap().unwrap();
+        let without = cold(&mut count, &mut *nothing(), &clear, 15).unwrap().unwrap();
+        assert_eq!(median(with) - median(without), 4600.0);
+        assert_eq!(cleared.into_inner(), 30);
+    }
+
+    #[test]
+    fn counts_that_were_lost_give_no_figure() {
+        let (mut count, mut body) = scripted(5, 20);
+        assert!(warm(&mut count, &mut *body, 10, 25).unwrap().unwrap_err().contains("part of the time"));
+        let (mut count, mut body) = scripted(5, 3);
+        assert!(cold(&mut count, &mut *body, &|| (), 5).unwrap().is_err());
+        let (mut count, _) = scripted(5, u64::MAX);
+        let back = difference(&mut count, || ()).unwrap();
+        assert_eq!(back, READ as f64);
+    }
+
+    #[test]
+    fn a_counter_that_goes_back_is_refused() {
+        let (mut count, _) = scripted(0, u64::MAX);
+        let events = Arc::clone(&count.events);
+        let error = difference(&mut count, || events.store(3, Relaxed)).unwrap_err();
+        assert!(error.contains("went back"), "{error}");
+    }
+}

@@ -1,0 +1,290 @@
+//! What a round visits, in random order.
+
+use std::io;
+
+use coho_counters::{Column, Mode};
+use coho_profile::CacheState;
+
+use super::lab::Lab;
+use super::pmu::{self, Count, Key, Source, Tried};
+use super::subject::{Subject, nothing};
+use super::survey::Survey;
+use crate::clock::Clock;
+use crate::workers::Job;
+
+/// Samples of a visit, but for cold calls.
+pub(super) const VISIT: usize = 25;
+/// Warm repetitions to one cold one.
+pub(super) const COLD_SHARE: u32 = 4;
+/// Warm repetitions to one cold one that is counted: each column and side clears the caches for itself.
+pub(super) const COLD_COUNTED_SHARE: u32 = 50;
+/// Walks each way that tell what a miss costs, in a visit.
+const PENALTY: usize = 8;
+
+/// One visit of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visit {
+    Warm(usize),
+    Cold(usize),
+    ColdNothing,
+    Evicted(usize),
+    Victim(usize),
+    Damage {
+        subject: usize,
+        set: usize,
+    },
+    /// Of a damaged set, or of the footprint's.
+    Penalty(Option<usize>),
+    FloorL1i,
+    FloorL2,
+    /// A column, by counter.
+    Counted {
+        subject: usize,
+        key: Key,
+    },
+    /// What reading that column's counter counts.
+    Empty(Key),
+    /// Lines fetched, by counter.
+    Fetched(usize),
+}
+
+/// Cold calls of a visit in one round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Doses {
+    timed: usize,
+    counted: usize,
+}
+
+impl Doses {
+    /// All rounds together make the shares of the repetitions.
+    pub(super) fn of(repeats: u32, round: u64, rounds: u64) -> Self {
+        let of = |share: u32| {
+            let all = u64::from(repeats.div_ceil(share));
+            ((round + 1) * all / rounds - round * all / rounds) as usize
+        };
+        Self { timed: of(COLD_SHARE), counted: of(COLD_COUNTED_SHARE) }
+    }
+}
+
+impl Survey<'_> {
+    /// All visits of a round.
+    pub(super) fn visits(&self) -> Vec<Visit> {
+        let mut visits = vec![Visit::ColdNothing, Visit::Penalty(None)];
+        visits.extend((0..self.lab.victims.len()).map(Visit::Victim));
+        visits.extend((0..self.lab.damage.len()).map(|set| Visit::Penalty(Some(set))));
+        for subject in 0..self.subjects.len() {
+            visits.extend([Visit::Warm(subject), Visit::Cold(subject), Visit::Evicted(subject)]);
+            if self.stands_for_its_name(subject) {
+                visits.extend((0..self.lab.damage.len()).map(|set| Visit::Damage { subject, set }));
+            }
+        }
+        match &self.source {
+            Some(source) => visits.extend(self.counting(&**source)),
+            None => visits.extend([Visit::FloorL1i, Visit::FloorL2]),
+        }
+        visits
+    }
+
+    /// The visits that count: of the instruction alone the kernel's side, of a function both.
+    fn counting(&self, source: &dyn Source) -> Vec<Visit> {
+        let columns: Vec<_> = Column::ALL.into_iter().filter(|&column| source.has(column)).collect();
+        let mut visits = Vec::new();
+        for &mode in source.modes() {
+            for &column in &columns {
+                visits.push(Visit::Empty(Key { state: CacheState::Cold, mode, column }));
+                for state in [CacheState::Cold, CacheState::Warm] {
+                    let seen = |subject: &Subject| subject.wrapped || mode == Mode::Kernel;
+                    let subjects = (0..self.subjects.len()).filter(|&index| seen(&self.subjects[index]));
+                    let key = Key { state, mode, column };
+                    visits.extend(subjects.map(|subject| Visit::Counted { subject, key }));
+                }
+            }
+        }
+        if source.has(Column::L1dMisses) && source.modes().contains(&Mode::Kernel) {
+            visits.extend((0..self.subjects.len()).map(Visit::Fetched));
+        }
+        visits
+    }
+
+    /// What a call evicts hardly depends on its form: damage is measured of the first, the instruction itself where
+    /// there is one.
+    fn stands_for_its_name(&self, subject: usize) -> bool {
+        let first = |other: &Subject| other.name == self.subjects[subject].name;
+        self.subjects.iter().position(first) == Some(subject)
+    }
+
+    /// Goes there and takes note of what it gives.
+    pub(super) fn visit(&mut self, visit: Visit, doses: Doses) {
+        match visit {
+            Visit::Warm(index) => self.warm(index),
+            Visit::Cold(index) => {
+                let times = self.with(index, |lab, subject, _| lab.cold(&mut *subject.body, doses.timed));
+                self.records[index].cold.extend(times);
+            }
+            Visit::Evicted(index) => {
+                let excess = self.with(index, |lab, subject, _| lab.evicted(&mut *subject.body, VISIT));
+                self.records[index].evicted.extend(excess);
+            }
+            Visit::Damage { subject, set } => self.damage(subject, set),
+            Visit::ColdNothing => {
+                let times = self.alone(|lab, _| lab.cold_nothing(doses.timed));
+                self.cold_nothing.extend(times.unwrap_or_default());
+            }
+            Visit::Victim(index) => {
+                let excess = self.alone(|lab, _| lab.calibrate(index, VISIT));
+                self.victims[index].extend(excess);
+            }
+            Visit::Penalty(set) => {
+                let penalty = self.alone(|lab, _| lab.penalty(set, PENALTY)).flatten();
+                self.penalties.entry(set).or_default().extend(penalty);
+            }
+            Visit::FloorL1i => {
+                let found =
+                    self.alone(|lab, _| Some(lab.floors.as_ref().ok()?.l1i(VISIT, &Clock::get()))).flatten();
+                self.floors[0].extend(found);
+            }
+            Visit::FloorL2 => {
+                let found =
+                    self.alone(|lab, _| Some(lab.floors.as_ref().ok()?.l2(PENALTY, &Clock::get()))).flatten();
+                self.floors[1].extend(found);
+            }
+            Visit::Counted { subject, key } => self.count(subject, key, doses.counted),
+            Visit::Empty(key) => {
+                let counted = self.alone(|lab, source| {
+                    let mut count = source?.open(key.column, key.mode).ok()?;
+                    let clear = || lab.clear.run();
+                    pmu::cold(&mut *count, &mut *nothing(), &clear, doses.counted).ok()?.ok()
+                });
+                if let Some(samples) = counted.flatten() {
+                    self.empty.add(key, samples);
+                }
+            }
+            Visit::Fetched(index) => {
+                let fetched = self.with(index, |lab, subject, source| {
+                    counting(source, Column::L1dMisses, Mode::Both, |count| {
+                        lab.fetched(&mut *subject.body, VISIT, count)
+                    })
+                });
+                if let Some(lines) = self.counted(Column::L1dMisses, fetched) {
+                    self.records[index].fetched.push(lines);
+                }
+            }
+        }
+    }
+
+    fn warm(&mut self, index: usize) {
+        let known = self.batches[index];
+        let warm = self.with(index, |lab, subject, _| {
+            let most = subject.most;
+            let calls = known.map_or_else(|| lab.batch(&mut *subject.body, most), Ok)?;
+            Ok((calls, lab.warm(&mut *subject.body, calls, VISIT)?))
+        });
+        if let Some((calls, times)) = warm {
+            self.batches[index] = Some(calls);
+            self.records[index].warm.push(times);
+        }
+    }
+
+    /// By time, and by a counter of the cache's misses where reading one disturbs nothing.
+    fn damage(&mut self, index: usize, set: usize) {
+        let column = if self.lab.damage[set].1.is_small() { Column::L1dMisses } else { Column::L2Misses };
+        let excess = self.with(index, |lab, subject, source| {
+            let body = &mut *subject.body;
+            match source.filter(|source| source.has(column) && !source.disturbs()) {
+                None => lab.damage(set, body, VISIT, None),
+                some => counting(some, column, Mode::User, |count| lab.damage(set, body, VISIT, Some(count))),
+            }
+        });
+        if let Some(excess) = self.counted(column, excess) {
+            self.records[index].damage[set].push(excess.ns);
+            self.records[index].missed[set].push(excess.misses);
+        }
+    }
+
+    fn count(&mut self, index: usize, key: Key, cold: usize) {
+        let known = self.batches[index];
+        let counted = self.with(index, |lab, subject, source| {
+            let (body, most) = (&mut *subject.body, subject.most);
+            let calls = known.map_or_else(|| lab.batch(body, most), Ok)?;
+            counting(source, key.column, key.mode, |count| match key.state {
+                CacheState::Warm => pmu::warm(count, body, calls, VISIT),
+                CacheState::Cold => pmu::cold(count, body, &|| lab.clear.run(), cold),
+            })
+        });
+        if let Some(samples) = self.counted(key.column, counted) {
+            self.records[index].counted.add(key, samples);
+        }
+    }
+
+    /// What was counted; otherwise takes note of why it could not be.
+    fn counted<T>(&mut self, column: Column, outcome: Option<Result<T, String>>) -> Option<T> {
+        match outcome? {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.not_available.entry(column.name().into()).or_insert(format!("not available: {why}"));
+                None
+            }
+        }
+    }
+
+    /// Does something with a call on the measuring CPU; a call that fails is not visited again.
+    pub(super) fn with<T: Send>(
+        &mut self,
+        index: usize,
+        work: impl FnOnce(&mut Lab, &mut Subject, Option<&dyn Source>) -> io::Result<T> + Send,
+    ) -> Option<T> {
+        if self.failed[index] {
+            return None;
+        }
+        let (lab, subject) = (&mut self.lab, &mut self.subjects[index]);
+        let source = self.source.as_deref();
+        let job: Job<'_, _> = Box::new(move || work(lab, subject, source));
+        let results = self.workers.run(vec![(self.cpu, job)]);
+        match self.value(results)? {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.failed[index] = true;
+                let name = self.subjects[index].name.clone();
+                self.not_available.insert(name, format!("the call failed: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Does something without a call on the measuring CPU.
+    fn alone<T: Send>(&mut self, work: impl FnOnce(&mut Lab, Option<&dyn Source>) -> T + Send) -> Option<T> {
+        let (lab, source) = (&mut self.lab, self.source.as_deref());
+        let job: Job<'_, _> = Box::new(move || work(lab, source));
+        let results = self.workers.run(vec![(self.cpu, job)]);
+        self.value(results)
+    }
+}
+
+/// Opens a counter, on the CPU that measures, and works with it.
+fn counting<T>(
+    source: Option<&dyn Source>,
+    column: Column,
+    mode: Mode,
+    work: impl FnOnce(&mut dyn Count) -> Tried<T>,
+) -> Tried<T> {
+    let opened = source.ok_or_else(|| "there is no counter".to_owned()).and_then(|it| it.open(column, mode));
+    match opened {
+        Ok(mut count) => work(&mut *count),
+        Err(why) => Ok(Err(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rounds_doses_make_the_share() {
+        for (repeats, rounds) in [(1000, 40), (200, 8), (7, 1), (30, 2)] {
+            let doses: Vec<_> = (0..rounds).map(|round| Doses::of(repeats, round, rounds)).collect();
+            let sum = |of: fn(&Doses) -> usize| doses.iter().map(of).sum::<usize>() as u32;
+            assert_eq!(sum(|dose| dose.timed), repeats.div_ceil(COLD_SHARE));
+            assert_eq!(sum(|dose| dose.counted), repeats.div_ceil(COLD_COUNTED_SHARE));
+        }
+    }
+}
