@@ -78,6 +78,7 @@ impl Program for Galerkin {
     type Problem = Layer;
     const REGIONS: u64 = STEPS * LOOPS_PER_STEP;
     const BARRIERS: u64 = 0;
+    const WIDE: bool = true;
     const REPEATABLE: bool = false;
 
     fn sizes(&self) -> &[Size] {
@@ -156,6 +157,7 @@ impl Program for Weather {
     type Problem = Day;
     const REGIONS: u64 = 1;
     const BARRIERS: u64 = STEPS * BARRIERS_PER_STEP;
+    const WIDE: bool = false;
     const REPEATABLE: bool = false;
 
     fn sizes(&self) -> &[Size] {

@@ -48,6 +48,7 @@ impl Program for Daxpy {
     type Problem = Arrays;
     const REGIONS: u64 = 1;
     const BARRIERS: u64 = 0;
+    const WIDE: bool = true;
     const REPEATABLE: bool = true;
 
     fn sizes(&self) -> &[Size] {

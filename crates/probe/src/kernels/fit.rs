@@ -163,11 +163,11 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
             return None;
         }
         rows.swap(column, pivot);
-        for below in column + 1..n {
-            let factor = rows[below][column] / rows[column][column];
-            for at in column..=n {
-                rows[below][at] -= factor * rows[column][at];
-            }
+        let (above, below) = rows.split_at_mut(column + 1);
+        let pivot = &above[column];
+        for row in below {
+            let factor = row[column] / pivot[column];
+            row.iter_mut().zip(pivot).skip(column).for_each(|(value, pivot)| *value -= factor * pivot);
         }
     }
     let mut x = vec![0.0; n];

@@ -97,6 +97,8 @@ pub(super) fn run<P: Program>(
     }
     method.description = DESCRIPTION.into();
     method.parameters = parameters(&cpus, options, batches);
+    let vectors = if P::WIDE { vector::name() } else { "the architecture's baseline" };
+    method.parameters.insert("vectors".into(), json!(vectors));
     method.parameters.insert("regions_a_run".into(), json!(P::REGIONS));
     method.parameters.insert("barriers_a_run".into(), json!(P::BARRIERS));
     let mut points = Vec::new();
@@ -128,7 +130,6 @@ fn parameters(cpus: &[u32], options: &Options, batches: usize) -> BTreeMap<Strin
         ("cpus".into(), json!(cpus)),
         ("batches_a_pass".into(), json!(batches)),
         ("batch_us".into(), json!(BATCH.as_micros() as u64)),
-        ("vectors".into(), json!(vector::name())),
         ("clock_reading_ns".into(), json!(reading_ns)),
         ("clock_readings_of_a_watched_thread".into(), json!("2 a region and 2 a barrier inside it")),
         ("seed".into(), json!(options.seed)),

@@ -36,6 +36,9 @@ pub(super) trait Program: Sync {
     /// Barriers of a run beside the regions' own fork and join.
     const BARRIERS: u64;
 
+    /// Whether its inner loops are compiled for the widest vectors of the CPU, or for those that all such CPUs have.
+    const WIDE: bool;
+
     /// Whether a run may begin where the one before ended; else each is timed by itself.
     const REPEATABLE: bool;
 

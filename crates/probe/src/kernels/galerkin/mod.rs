@@ -177,7 +177,7 @@ impl Solver {
     pub(super) fn energy(&self) -> f64 {
         let kinetic: f64 = self.now.psi.iter().zip(self.squares.iter()).map(|(a, k)| k * a * a).sum();
         let columns = self.x.modes;
-        let weigh = |index: usize| if index % columns == 0 { 2.0 } else { 1.0 };
+        let weigh = |index: usize| if self.x.waves[index % columns] == 0.0 { 2.0 } else { 1.0 };
         let position: f64 = self.now.theta.iter().enumerate().map(|(index, b)| weigh(index) * b * b).sum();
         (kinetic - self.physics.buoyancy / self.physics.gradient * position) / 8.0
     }

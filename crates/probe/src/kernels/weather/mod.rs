@@ -13,7 +13,6 @@ use std::f64::consts::TAU;
 
 use super::crew::{Crew, Member};
 use super::field::Field;
-use super::vector::widest;
 use crate::Error;
 use rows::Rows;
 use scheme::{Edge, Middle, State, Tendency, close, first, stride};
@@ -153,7 +152,7 @@ impl Plane {
             let mut work = Work::new(parameters.columns);
             for _ in 0..steps {
                 for stage in 0..4 {
-                    widest(|| work.stage(member, &shared, &parameters, dt, stage));
+                    work.stage(member, &shared, &parameters, dt, stage);
                     member.barrier();
                 }
             }
@@ -188,7 +187,6 @@ impl Work {
     }
 
     /// One stage on the member's rows, from south to north.
-    #[inline(always)]
     fn stage(
         &mut self,
         member: &Member<'_>,
