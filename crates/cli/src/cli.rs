@@ -22,6 +22,8 @@ enum Command {
     Predict(commands::predict::Args),
     /// Measure what it costs CPUs to share a line
     Coherence(commands::coherence::Args),
+    /// Measure what reading a performance counter costs, and which events may be used
+    Counters(commands::counters::Args),
     /// Measure what system, libc and MPI calls cost, and what they evict
     Calls(commands::calls::Args),
     /// Make a page or charts from profiles
@@ -46,6 +48,7 @@ impl Cli {
             Command::Topology(args) => commands::topology::run(args),
             Command::Predict(args) => commands::predict::run(args),
             Command::Coherence(args) => commands::coherence::run(args),
+            Command::Counters(args) => commands::counters::run(args),
             Command::Calls(args) => commands::calls::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),

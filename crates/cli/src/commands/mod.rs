@@ -4,6 +4,7 @@ pub mod calls;
 pub mod coherence;
 pub mod compare;
 pub mod completions;
+pub mod counters;
 pub mod man;
 pub mod mpi_rank;
 pub mod predict;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use coho_probe::{calls, coherence, host, stop};
-use coho_profile::{Calls, Coherence, PairMethod, Profile, TopologySection, Verdict, write_atomic};
+use coho_probe::{calls, coherence, counters, host, stop};
+use coho_profile::{Calls, Coherence, Counters, PairMethod, Profile, TopologySection, Verdict, write_atomic};
 use coho_topology::{Counts, CpuSet};
 
 use crate::arguments::{self, check_outputs, duration};
@@ -43,8 +43,12 @@ pub struct Args {
 const A_WHILE: Duration = Duration::from_secs(5);
 const BRIEFLY: Duration = Duration::from_secs(1);
 /// How long counters and calls may take at most.
+const COUNTERS: Duration = Duration::from_secs(20);
+const COUNTERS_BRIEFLY: Duration = Duration::from_secs(3);
 const CALLS: Duration = Duration::from_secs(60);
-const CALLS_BRIEFLY: Duration = Duration::from_secs(5);
+const CALLS_BRIEFLY: Duration = Duration::from_secs(10);
+/// Repetitions that end before that on a machine that does little else.
+const CALLS_REPEATED_BRIEFLY: u32 = 50;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     stop::on_signals().context("cannot catch Ctrl-C")?;
@@ -82,6 +86,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     profile.coherence = Some(measured);
     profile.write(&output)?;
 
+    profile.counters = count(args, options.seed, left());
+    profile.write(&output)?;
     profile.calls = call(args, options.seed, left());
     judge::calls(&mut profile);
     profile.write(&output)?;
@@ -98,6 +104,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What counting costs; `None` if the survey is to end.
+fn count(args: &Args, seed: u64, left: Duration) -> Option<Counters> {
+    let longest = if args.quick { COUNTERS_BRIEFLY } else { COUNTERS };
+    let options = counters::Options {
+        cpu: args.cpus.as_ref().and_then(|cpus| cpus.iter().next()),
+        quick: true,
+        time_limit: Some(longest.min(left)),
+        seed,
+    };
+    if stop::requested() || left.is_zero() {
+        return None;
+    }
+    let measured = counters::measure(&options, &mut terminal::progress::on_stderr());
+    Some(measured.unwrap_or_else(|error| {
+        let mut section = Counters::default();
+        section.method.not_available.insert("counters".into(), error.to_string());
+        section
+    }))
+}
+
 /// What calls cost; `None` if the survey is to end. MPI takes seconds to start: a quick survey leaves it out.
 fn call(args: &Args, seed: u64, left: Duration) -> Option<Calls> {
     if stop::requested() || left.is_zero() {
@@ -112,6 +138,7 @@ fn call(args: &Args, seed: u64, left: Duration) -> Option<Calls> {
     };
     if args.quick {
         options.sets.retain(|set| *set != calls::Set::Mpi);
+        options.repeats = CALLS_REPEATED_BRIEFLY;
     }
     let measured = calls::measure(&options, &mut terminal::progress::on_stderr());
     Some(measured.unwrap_or_else(|error| {
@@ -176,6 +203,7 @@ fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
     }
     writeln!(out)?;
     profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))?;
+    profile.counters.iter().try_for_each(|counters| terminal::counters::findings(out, counters))?;
     profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))
 }
 

@@ -57,7 +57,7 @@ fn tools(tools: &[CounterTool], published: &[CounterTool]) -> Markup {
                     tr.published[published] {
                         th scope="row" { @if side == "user" {
                             (text::short(&tool.name, 60)) @if published { small { ", published" } }
-                            @if let Some(why) = &tool.not_available { br; small { (text::short(why, 300)) } }
+                            @if let Some(why) = &tool.not_available { br; small { (text::short(&text::reason(why), 300)) } }
                         } }
                         td { (side) }
                         @for figure in events::of_counts(counts) { td.number { (events::figure(figure)) } }
@@ -71,12 +71,13 @@ fn tools(tools: &[CounterTool], published: &[CounterTool]) -> Markup {
 }
 
 fn tests(counters: &Counters) -> Markup {
-    html! { @if !counters.events.is_empty() {
-        h4 { "Events held against work of known effect" }
+    let Some(first) = counters.events.first() else { return html! {} };
+    let alike = counters.events.iter().all(|test| !test.passed && test.why == first.why);
+    let table = html! {
         div.scroll { table.figures {
             thead { tr {
                 th scope="col" { "Column" } th scope="col" { "Event" } th scope="col" { "Passed" }
-                th scope="col" { "Used" } th scope="col" { "Why" }
+                th scope="col" { "Used" } @if !alike { th scope="col" { "Why" } }
             } }
             tbody { @for test in counters.events.iter().take(MOST) {
                 tr {
@@ -84,20 +85,31 @@ fn tests(counters: &Counters) -> Markup {
                     td { (text::short(&test.event, 120)) }
                     td { @if test.passed { "yes" } @else { "no" } }
                     td { @if test.chosen { "yes" } }
-                    td { (text::short(&test.why, 300)) }
+                    @if !alike { td { (text::short(&test.why, 300)) } }
                 }
             } }
         } }
-    } }
+    };
+    html! {
+        h4 { "Events held against work of known effect" }
+        // Where nothing can be counted at all, every event says the same.
+        @if alike {
+            p { "None of " (counters.events.len()) " passed: " (text::short(&text::reason(&first.why), 300)) "." }
+            details { summary { "The events" } (table) }
+        } @else { (table) }
+    }
 }
 
 fn clock(counters: &Counters) -> Markup {
     let ns = |estimate: &Option<_>| estimate.as_ref().map(|ns| format!("{} ns", text::estimate(ns)));
     let clock = counters.clock.as_ref();
-    let offsets = clock.filter(|clock| !clock.offsets.is_empty()).map(|clock| {
-        let worst = clock.offsets.iter().map(|offset| offset.ns.abs()).fold(0.0, f64::max);
-        let known = clock.offsets.iter().map(|offset| offset.uncertainty_ns).fold(0.0, f64::max);
-        let cpus = text::count(clock.offsets.len(), "CPU");
+    // The first CPU is at no distance from itself.
+    let others =
+        || clock.iter().flat_map(|clock| &clock.offsets).filter(|offset| offset.uncertainty_ns > 0.0);
+    let offsets = (others().count() > 0).then(|| {
+        let worst = others().map(|offset| offset.ns.abs()).fold(0.0, f64::max);
+        let known = others().map(|offset| offset.uncertainty_ns).fold(0.0, f64::max);
+        let cpus = text::count(others().count(), "CPU");
         format!("{cpus}: at most {} ns, known to ±{} ns", text::number(worst), text::number(known))
     });
     let rows = [

@@ -203,6 +203,9 @@ fn worth(judgement: &Judgement) -> &'static str {
 
 /// Writes what a survey tells first: warm times, and what is worth delegating.
 pub fn findings(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
+    if calls.calls.is_empty() {
+        return missing(out, calls);
+    }
     let mut warm: Vec<String> = Vec::new();
     for call in calls.calls.iter().filter(|call| (call.state, call.side) == (CacheState::Warm, Side::Both)) {
         let twin = calls.calls.iter().any(|other| other.name == call.name && other.wrapped);
@@ -223,7 +226,13 @@ pub fn findings(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
         let told = format!("for a caller that waits: {}; not: {}", list(&yes), list(&no));
         writeln!(out, "{}", wrapped("delegate   ", &told))?;
     }
-    missing(out, calls)
+    if calls.method == CallMethod::Timing {
+        writeln!(out, "           by time alone; the report says what that cannot tell")?;
+    }
+    if calls.conditions.interrupted {
+        writeln!(out, "           stopped before the end")?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
