@@ -1,5 +1,8 @@
 //! How the leader starts the others and hears that they are done: a go flag that the leader raises, and a flag for each
 //! worker that the leader looks at. Two one-way latencies, no read-modify-write.
+//!
+//! A single worker's flag lies in the go flag's line: one line that goes back and forth is quicker than two, since each
+//! side's store fetches what the other has written.
 
 use crate::number::{Flag, next};
 use crate::padded::Padded;
@@ -31,6 +34,8 @@ struct Go {
     call: AtomicPtr<()>,
     data: AtomicPtr<()>,
     state: AtomicPtr<()>,
+    /// The only worker's.
+    done: Done,
 }
 
 #[derive(Debug)]
@@ -46,11 +51,21 @@ struct Done {
 struct Bench {
     flag: Flag,
     bell: Bell,
-    /// The go flag's number when it is called, or [`DISMISSED`].
-    number: AtomicUsize,
+    /// The go flag's number when it is called, and [`ALONE`] if it is the only worker; or [`DISMISSED`].
+    call: AtomicUsize,
 }
 
+const ALONE: usize = 4;
 const DISMISSED: usize = usize::MAX;
+
+/// What a worker knows of its part in the team.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seat {
+    rank: usize,
+    /// The go flag's number that it has heard.
+    number: u8,
+    alone: bool,
+}
 
 fn waiter(patience: &Patience) -> Waiter<'_> {
     Waiter { patience, limits: Limits::NONE }
@@ -65,13 +80,13 @@ impl Fork {
     /// For ranks up to `capacity`.
     pub(crate) fn new(capacity: usize) -> Self {
         let null = || AtomicPtr::new(std::ptr::null_mut());
-        let go = Go { flag: Flag::new(), call: null(), data: null(), state: null() };
-        let done = |_| Padded(Done { flag: Flag::new(), bell: Bell::new(), told: AtomicUsize::new(0) });
-        let bench = |_| Padded(Bench { flag: Flag::new(), bell: Bell::new(), number: AtomicUsize::new(0) });
+        let done = || Done { flag: Flag::new(), bell: Bell::new(), told: AtomicUsize::new(0) };
+        let go = Go { flag: Flag::new(), call: null(), data: null(), state: null(), done: done() };
+        let bench = |_| Padded(Bench { flag: Flag::new(), bell: Bell::new(), call: AtomicUsize::new(0) });
         Self {
             go: Padded(go),
             go_bell: Padded(Bell::new()),
-            done: (0..capacity).map(done).collect(),
+            done: (0..capacity).map(|_| Padded(done())).collect(),
             benches: (0..capacity).map(bench).collect(),
         }
     }
@@ -79,9 +94,14 @@ impl Fork {
     /// Leader: starts those who are not on their benches.
     #[inline]
     pub(crate) fn start(&self, order: Order) {
-        self.go.call.store(order.call, Relaxed);
-        self.go.data.store(order.data, Relaxed);
-        self.go.state.store(order.state, Relaxed);
+        for (word, new) in
+            [(&self.go.call, order.call), (&self.go.data, order.data), (&self.go.state, order.state)]
+        {
+            // A write before the flag's may cost the line twice, as the others look at it all the time.
+            if word.load(Relaxed) != new {
+                word.store(new, Relaxed);
+            }
+        }
         self.go.flag.raise(next(self.go.flag.own()));
         self.go_bell.ring();
     }
@@ -93,15 +113,20 @@ impl Fork {
         // Of three numbers, a worker's is this one or the one before.
         let previous = next(next(number));
         for rank in 1..size {
-            let done = &self.done[rank];
+            let done = self.done(rank, size == 2);
             surely(waiter(patience).until(&done.flag, previous, &done.bell));
             each(rank, done.told.load(Relaxed));
         }
     }
 
-    /// Leader: calls a worker from its bench; it takes part from the next start on.
-    pub(crate) fn call(&self, rank: usize) {
-        self.to_bench(rank, self.go.flag.own().into());
+    fn done(&self, rank: usize, alone: bool) -> &Done {
+        if alone { &self.go.done } else { &self.done[rank] }
+    }
+
+    /// Leader: calls the workers of a team of `size` from their benches; they take part from the next start on.
+    pub(crate) fn call(&self, size: usize) {
+        let alone = if size == 2 { ALONE } else { 0 };
+        (1..size).for_each(|rank| self.to_bench(rank, usize::from(self.go.flag.own()) | alone));
     }
 
     /// Leader: lets a worker on its bench go for good.
@@ -109,30 +134,33 @@ impl Fork {
         self.to_bench(rank, DISMISSED);
     }
 
-    fn to_bench(&self, rank: usize, number: usize) {
+    fn to_bench(&self, rank: usize, call: usize) {
         let bench = &self.benches[rank];
-        bench.number.store(number, Relaxed);
+        bench.call.store(call, Relaxed);
         bench.flag.raise(next(bench.flag.own()));
         bench.bell.ring();
     }
 
-    /// Worker on its bench: waits for the call after those it has heard, and returns the go flag's number, or `None` if
-    /// it is dismissed.
-    pub(crate) fn sit(&self, rank: usize, heard: &mut u8, patience: &Patience) -> Option<u8> {
+    /// Worker on its bench: waits for the call after those it has heard; `None` if it is dismissed.
+    pub(crate) fn sit(&self, rank: usize, heard: &mut u8, patience: &Patience) -> Option<Seat> {
         let bench = &self.benches[rank];
         surely(waiter(patience).until(&bench.flag, *heard, &bench.bell));
         *heard = next(*heard);
-        let number = u8::try_from(bench.number.load(Relaxed)).ok()?;
+        let call = bench.call.load(Relaxed);
+        if call == DISMISSED {
+            return None;
+        }
+        let seat = Seat { rank, number: (call % ALONE) as u8, alone: call & ALONE != 0 };
         // The leader looks for this flag to change at the next start.
-        self.done[rank].flag.raise(number);
-        Some(number)
+        self.done(rank, seat.alone).flag.raise(seat.number);
+        Some(seat)
     }
 
-    /// Worker: waits for the start after `number`, which is brought up to date.
+    /// Worker: waits for the next start.
     #[inline]
-    pub(crate) fn await_start(&self, number: &mut u8, patience: &Patience) -> Order {
-        surely(waiter(patience).until(&self.go.flag, *number, &self.go_bell));
-        *number = next(*number);
+    pub(crate) fn await_start(&self, seat: &mut Seat, patience: &Patience) -> Order {
+        surely(waiter(patience).until(&self.go.flag, seat.number, &self.go_bell));
+        seat.number = next(seat.number);
         Order {
             call: self.go.call.load(Relaxed),
             data: self.go.data.load(Relaxed),
@@ -140,12 +168,14 @@ impl Fork {
         }
     }
 
-    /// Worker: is done with the start of that number.
+    /// Worker: is done with what was started.
     #[inline]
-    pub(crate) fn finish(&self, rank: usize, number: u8, told: usize) {
-        let done = &self.done[rank];
-        done.told.store(told, Relaxed);
-        done.flag.raise(number);
+    pub(crate) fn finish(&self, seat: Seat, told: usize) {
+        let done = self.done(seat.rank, seat.alone);
+        if done.told.load(Relaxed) != told {
+            done.told.store(told, Relaxed);
+        }
+        done.flag.raise(seat.number);
         done.bell.ring();
     }
 }

@@ -158,14 +158,19 @@ impl Team {
         while self.threads.len() + 1 < size {
             self.add_thread()?;
         }
-        if size < self.size {
-            self.fork.start(worker::part(size));
-            self.fork.join(self.size, &self.patience, |_, _| ());
-        }
-        (self.size..size).for_each(|rank| self.fork.call(rank));
+        self.part();
+        self.fork.call(size);
         self.size = size;
         self.state = state;
         Ok(())
+    }
+
+    /// Sends all to their benches.
+    fn part(&mut self) {
+        if self.size > 1 {
+            self.fork.start(worker::part());
+            self.fork.join(self.size, &self.patience, |_, _| ());
+        }
     }
 
     fn add_thread(&mut self) -> Result<(), Error> {
@@ -216,7 +221,10 @@ impl Team {
         if stray.is_some() || self.state.poison.has_spread() {
             self.recover(met, stray);
         }
-        self.state.met = met;
+        if self.state.met != met {
+            // Written only then, as all members read the line.
+            self.state.met = met;
+        }
     }
 
     /// Makes the team usable after a run that went wrong, and panics.
@@ -296,10 +304,7 @@ impl Drop for Team {
             std::mem::forget(threads);
             return;
         }
-        if self.size > 1 {
-            self.fork.start(worker::part(1));
-            self.fork.join(self.size, &self.patience, |_, _| ());
-        }
+        self.part();
         for rank in 1..=threads.len() {
             self.fork.dismiss(rank);
         }

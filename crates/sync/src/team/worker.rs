@@ -16,13 +16,13 @@ pub(super) type Trampoline = unsafe fn(*const (), &Member<'_>);
 /// What the thread does until it is dismissed.
 pub(super) fn work(rank: usize, fork: &Fork, patience: &Patience) {
     let mut heard = 0;
-    while let Some(mut number) = fork.sit(rank, &mut heard, patience) {
+    while let Some(mut seat) = fork.sit(rank, &mut heard, patience) {
         loop {
-            let order = fork.await_start(&mut number, patience);
+            let order = fork.await_start(&mut seat, patience);
             let parts = order.call.is_null();
             let told = if parts { 0 } else { run(rank, order) };
-            fork.finish(rank, number, told);
-            if parts && rank >= order.data.addr() {
+            fork.finish(seat, told);
+            if parts {
                 break;
             }
         }
@@ -45,13 +45,9 @@ pub(super) fn order<F: Fn(&Member<'_>) + Sync>(body: &F, state: &State) -> Order
     }
 }
 
-/// The order that the ranks from `size` on go to their benches.
-pub(super) fn part(size: usize) -> Order {
-    Order {
-        call: std::ptr::null_mut(),
-        data: std::ptr::without_provenance_mut(size),
-        state: std::ptr::null_mut(),
-    }
+/// The order to go to the benches.
+pub(super) fn part() -> Order {
+    Order { call: std::ptr::null_mut(), data: std::ptr::null_mut(), state: std::ptr::null_mut() }
 }
 
 /// Runs a body as a member; returns how many constructs the member has met.

@@ -30,11 +30,11 @@ fn order(call: usize, data: usize) -> Order {
 
 fn worker(rank: usize, fork: &Fork, cells: &Cells, patience: &Patience) {
     let mut heard = 0;
-    while let Some(mut number) = fork.sit(rank, &mut heard, patience) {
+    while let Some(mut seat) = fork.sit(rank, &mut heard, patience) {
         loop {
-            let order = fork.await_start(&mut number, patience);
+            let order = fork.await_start(&mut seat, patience);
             if order.call.is_null() {
-                fork.finish(rank, number, 0);
+                fork.finish(seat, 0);
                 break;
             }
             // SAFETY: loom checks.
@@ -42,7 +42,7 @@ fn worker(rank: usize, fork: &Fork, cells: &Cells, patience: &Patience) {
             assert_eq!(input, order.data.addr());
             // SAFETY: loom checks.
             cells.outputs[rank].with_mut(|output| unsafe { *output = input });
-            fork.finish(rank, number, 10 * input + rank);
+            fork.finish(seat, 10 * input + rank);
         }
     }
 }
@@ -60,7 +60,7 @@ fn runs(size: usize, policy: WaitPolicy, times: usize) {
         .collect();
     let (fork, cells) = &*shared;
     for _ in 0..2 {
-        (1..size).for_each(|rank| fork.call(rank));
+        fork.call(size);
         for run in 1..=times {
             // SAFETY: loom checks.
             cells.input.with_mut(|input| unsafe { *input = run });
