@@ -89,7 +89,30 @@ pub(super) fn by_steps(run: &mut Repeat) -> Result<Stepped, crate::Error> {
 
 #[cfg(test)]
 mod tests {
+    use coho_counters::Event;
+
     use super::*;
+
+    #[inline(never)]
+    extern "C" fn called(x: u64) -> u64 {
+        std::hint::black_box(x) + 1
+    }
+
+    #[test]
+    fn a_counter_counts_what_each_repetition_does() {
+        // A breakpoint stands for a counter of the CPU: it counts as exactly, everywhere.
+        let calls = Candidate::from(Event::executions(called as *const ()));
+        let events = BTreeMap::from([(Column::Instructions, calls)]);
+        let mut twice = repeat(|| called(1) + called(2));
+        match by_counters(&mut twice, Mode::User, &events) {
+            Ok(counts) => {
+                let calls = counts.INS.unwrap();
+                assert_eq!((calls.low, calls.median, calls.high), (2.0, 2.0, 2.0));
+                assert_eq!((counts.CYCLE, counts.STALL), (None, None));
+            }
+            Err(error) => eprintln!("skipped: {error}"),
+        }
+    }
 
     #[test]
     fn steps_leave_out_what_surrounds_an_operation() {

@@ -79,8 +79,9 @@ pub(super) fn run(cpu: u32, options: &Options, progress: &mut dyn FnMut(Progress
     }
     Counters {
         method: Method {
-            description: "Each operation in batches, all operations in random order in every pass. Instructions and \
-                          kernel entries of user mode by single steps; other events by a counter that runs all the while \
+            description: "Each operation in batches, all operations in random order in every pass. Instructions of \
+                          user mode and kernel entries by single steps, those of user-level reads on a page that stands in \
+                          for the kernel's; other events by a counter that runs all the while \
                           and is read by the kernel at the ends."
                 .into(),
             parameters: BTreeMap::from([
@@ -121,7 +122,9 @@ impl Row {
         let mut row = CounterTool { name: tool.name.into(), ..CounterTool::default() };
         let open = (tool.open)();
         let mut reasons = Vec::new();
-        reasons.extend(open.as_ref().err().cloned());
+        if let Err(why) = &open {
+            reasons.push(if steps.is_ok() { format!("time: {why}") } else { why.clone() });
+        }
         match steps {
             Ok(steps) => {
                 row.user.INS = Some(Estimate::exact(steps.instructions as f64));
