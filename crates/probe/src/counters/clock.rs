@@ -3,25 +3,27 @@
 use std::collections::BTreeMap;
 
 use coho_profile::{ClockFacts, ClockOffset};
+use coho_topology::CpuSet;
 
 use crate::clock::{Clock, Source};
-use crate::pin;
 
 /// More CPUs than this are not compared: each takes some ms.
-const MOST_CPUS: usize = 64;
+pub(super) const MOST_CPUS: usize = 64;
+/// What is missing where they cannot be compared.
+pub(super) const OFFSETS: &str = "offsets of the CPUs' clocks";
 
-/// The clock's facts, with the offsets of all CPUs that the process may use.
-pub(super) fn facts(not_available: &mut BTreeMap<String, String>) -> ClockFacts {
+/// The clock's facts, with the offsets of the CPUs that the process may use.
+pub(super) fn facts(allowed: &CpuSet, not_available: &mut BTreeMap<String, String>) -> ClockFacts {
     let clock = Clock::get();
     let source = match clock.source() {
         Source::Counter(name) => name.to_owned(),
         Source::System(why) => format!("CLOCK_MONOTONIC_RAW: {why}"),
     };
-    let cpus: Vec<u32> = pin::allowed().map(|cpus| cpus.iter().take(MOST_CPUS).collect()).unwrap_or_default();
+    let cpus: Vec<u32> = allowed.iter().take(MOST_CPUS).collect();
     let offsets = match clock.offsets(&cpus) {
         Ok(offsets) => offsets,
         Err(why) => {
-            not_available.insert("offsets of the CPUs' clocks".into(), why);
+            not_available.insert(OFFSETS.into(), why);
             Vec::new()
         }
     };

@@ -41,7 +41,13 @@ struct Prices {
     last: Option<Price>,
 }
 
-pub(super) fn run(cpu: u32, options: &Options, progress: &mut dyn FnMut(Progress)) -> Counters {
+/// A run on the calling thread, which is pinned to `cpu`, of a process that may use the CPUs `allowed`.
+pub(super) fn run(
+    cpu: u32,
+    allowed: &CpuSet,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Counters {
     let started = Instant::now();
     let end = End::after(started, options.time_limit);
     let cpus = CpuSet::from_iter([cpu]);
@@ -67,7 +73,7 @@ pub(super) fn run(cpu: u32, options: &Options, progress: &mut dyn FnMut(Progress
     let passes = if options.quick { 8 } else { 24 };
     let mut prices = Prices::default();
     let passes = time(&mut rows, &mut prices, passes, options.seed, end, progress);
-    let clock = (!end.has_come()).then(|| clock::facts(&mut not_available));
+    let clock = (!end.has_come()).then(|| clock::facts(allowed, &mut not_available));
 
     let event_by_tool: serde_json::Map<String, Value> = rows
         .iter()
