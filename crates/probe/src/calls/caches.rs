@@ -64,13 +64,13 @@ mod tests {
             ways: None,
             cpus: cpus.parse::<CpuSet>().unwrap(),
         };
-        let mut topology = Topology::default();
-        topology.caches = vec![
+        let caches = vec![
             cache(1, CacheKind::Data, 32 << 10, "0"),
             cache(1, CacheKind::Data, 48 << 10, "1"),
             cache(1, CacheKind::Instruction, 64 << 10, "0-1"),
             cache(2, CacheKind::Unified, 1 << 20, "0-1"),
         ];
+        let mut topology = Topology { caches, ..Topology::default() };
         let caches = Caches::of(&topology, 1).unwrap();
         assert_eq!(caches, Caches { l1d: 48 << 10, l1i: 64 << 10, l2: 1 << 20 });
         assert!(Caches::of(&topology, 2).unwrap_err().to_string().contains("CPU 2's level-1"));

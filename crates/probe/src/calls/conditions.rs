@@ -18,8 +18,18 @@ impl Survey<'_> {
     pub(super) fn conditions(&mut self, scale: &Scale) -> Method {
         let mut not_available = std::mem::take(&mut self.not_available);
         if scale.footprint_ns.is_none() {
-            let why = "a line that was pushed out costs no more than one that is there".to_owned();
-            not_available.insert("footprint_lines".into(), why);
+            let why = "not available: the set never stayed in the level-1 data cache, which something else uses as \
+                       well, or its misses cannot be seen by time";
+            not_available.insert("footprint_lines".into(), why.into());
+        }
+        for (set, (bytes, _)) in self.lab.damage.iter().enumerate() {
+            let visited =
+                || self.records.iter().map(|record| &record.damage[set]).filter(|ns| !ns.is_empty());
+            if visited().next().is_some() && visited().flatten().all(|ns| ns.is_nan()) {
+                let why =
+                    "not available: the set never stayed in its cache, which something else uses as well";
+                not_available.insert(format!("damage to {bytes} bytes"), why.into());
+            }
         }
         match &self.source {
             None => {
@@ -55,6 +65,7 @@ impl Survey<'_> {
             ("filesystem", json!(self.scratch.filesystem())),
             ("clear_code_bytes", json!(cold::CODE)),
             ("clear_data_bytes", json!(cold::DATA)),
+            ("l1d_bytes", json!(self.caches.l1d)),
             ("footprint_set_bytes", json!(self.lab.footprint.lines() * caches::LINE)),
             ("footprint_disturbed_share", json!(self.lab.footprint.disturbed_share())),
             ("footprint_line_ns", json!(scale.footprint_ns)),

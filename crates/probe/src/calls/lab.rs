@@ -166,3 +166,69 @@ pub(super) fn victim(field: &Arc<Field>, lines: usize, draw: u64) -> Box<dyn Bod
         clean: |_| Ok(()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Scale, middle};
+    use super::*;
+    use crate::statistics;
+
+    /// How far the curve is off for victims that do not make it: the median of the errors over what is allowed. `None`
+    /// where no set stays in the cache for long enough.
+    fn error(lab: &mut Lab, held_out: &[usize], field: &Arc<Field>, seed: u64) -> Option<f64> {
+        const ROUNDS: usize = 8;
+        const VISIT: usize = 15;
+        let mut others: Vec<_> =
+            held_out.iter().map(|&lines| (victim(field, lines, seed), Vec::new())).collect();
+        let mut known: Vec<_> = lab.victims.iter().map(|(lines, _)| (*lines, Vec::new())).collect();
+        let mut penalties = Vec::new();
+        for _ in 0..ROUNDS {
+            penalties.extend(lab.penalty(None, 8));
+            for (index, (_, ns)) in known.iter_mut().enumerate() {
+                ns.push(lab.calibrate(index, VISIT));
+            }
+            for (body, ns) in &mut others {
+                ns.push(lab.evicted(&mut **body, VISIT).unwrap());
+            }
+        }
+        let mut scale = Scale { footprint_ns: Some(middle(&penalties)?), ..Scale::default() };
+        scale.calibrate(&known);
+        let mut errors: Vec<_> = others
+            .iter()
+            .zip(held_out)
+            .filter_map(|((_, ns), &held)| {
+                let held = held as f64;
+                Some((scale.footprint(ns)?.median - held).abs() / (0.4 * held + 6.0))
+            })
+            .collect();
+        errors.sort_by(f64::total_cmp);
+        (errors.len() > held_out.len() / 2).then(|| statistics::median(&errors))
+    }
+
+    #[test]
+    fn victims_held_out_of_the_curve_are_recovered() {
+        let cpu = crate::pin::allowed().unwrap().first().unwrap();
+        std::thread::spawn(move || {
+            crate::pin::to(cpu).unwrap();
+            let caches = Caches::of(&coho_topology::detect().unwrap(), cpu).unwrap();
+            let lines = caches.l1d / LINE;
+            // Between those that make the curve.
+            let held_out = [lines / 20, lines / 13, lines / 9, lines / 7, lines / 5, lines * 3 / 10];
+            let field = Arc::new(Field::new((caches.l2 / 2).clamp(4 * caches.l1d, 1 << 20)).unwrap());
+            let mut errors = Vec::new();
+            for seed in 0..6 {
+                let mut lab = Lab::new(caches, &[], seed).unwrap();
+                errors.extend(error(&mut lab, &held_out, &field, seed));
+                if errors.last().is_some_and(|&error| error <= 1.0) {
+                    return;
+                }
+            }
+            if errors.is_empty() {
+                return eprintln!("skipped: no set of lines stays in the level-1 data cache here");
+            }
+            panic!("victims of {held_out:?} lines were taken for others, {errors:?} times what is allowed");
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,5 +1,6 @@
 //! What a system or libc call costs, and what it evicts from the caller's caches (paper 2).
 
+mod agreement;
 mod arch;
 mod caches;
 mod catalogue;
@@ -24,6 +25,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use agreement::{Agreement, agreement};
 pub use request::Request;
 pub use survey::measure;
 
@@ -38,7 +40,8 @@ pub struct Options {
     pub extra: Vec<Request>,
     /// Whether performance counters may be used; where there are none, time alone is used anyway.
     pub pmu: bool,
-    /// Repetitions of each warm figure; a cold one takes a quarter of them, as clearing the caches takes milliseconds.
+    /// Repetitions of each warm figure; a cold one takes an eighth of them, as clearing the caches takes
+    /// milliseconds.
     pub repeats: u32,
     /// The CPU to measure on, by operating-system number; the first that the process may use if `None`.
     pub cpu: Option<u32>,

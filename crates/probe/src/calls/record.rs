@@ -57,12 +57,21 @@ impl Scale {
             .iter()
             .map(|(lines, ns)| Calibration { lines: *lines as u64, evicted: scaled(ns, penalty) })
             .collect();
+        // Without its upper end a curve would take everything for what its last point is.
+        if calibration.last().is_none_or(|last| last.evicted.is_none()) {
+            return calibration;
+        }
         let through = |pick: fn(&Estimate) -> f64| {
             let points = calibration.iter().filter_map(|point| {
                 let evicted = point.evicted.as_ref()?;
                 Some((point.lines as f64, pick(evicted)))
             });
-            Curve::through(&points.collect::<Vec<_>>())
+            let mut points: Vec<_> = points.collect();
+            if points.first().is_some_and(|(lines, _)| *lines > 0.0) {
+                // What touches nothing evicts nothing.
+                points.insert(0, (0.0, 0.0));
+            }
+            Curve::through(&points)
         };
         let curves = (through(|e| e.median), through(|e| e.low), through(|e| e.high));
         if let (Some(median), Some(low), Some(high)) = curves {
@@ -75,7 +84,8 @@ impl Scale {
     pub(super) fn footprint(&self, evicted_ns: &[f64]) -> Option<Estimate> {
         let (penalty, [curve, lows, highs]) = (self.footprint_ns?, self.curves.as_ref()?);
         let evicted = scaled(evicted_ns, penalty)?;
-        let lines: Vec<_> = evicted_ns.iter().map(|ns| curve.touched(ns / penalty)).collect();
+        let finite = evicted_ns.iter().filter(|ns| ns.is_finite());
+        let lines: Vec<_> = finite.map(|ns| curve.touched(ns / penalty)).collect();
         let mut footprint = figure(&lines)?;
         // The curve is not exact either: what the least victims evict at most is read as the fewest lines.
         footprint.low = footprint.low.min(highs.touched(evicted.low));
@@ -212,6 +222,10 @@ mod tests {
         // 160 ns are 40 lines evicted, which 20 lines touched.
         assert_eq!(cold.footprint_lines.as_ref().unwrap().median, 20.0);
         assert_eq!(cold.counts.L1DM, cold.footprint_lines);
+        // A round in which the set never stayed tells nothing.
+        let gaps = [&[f64::NAN; 20][..], &[160.0; 12]].concat();
+        assert_eq!(scale().footprint(&gaps).unwrap().median, 20.0);
+        assert_eq!(scale().footprint(&[f64::NAN; 9]), None);
         assert_eq!(warm.counts.L1DM, None);
         let damages = record.damages("stat", &[24 << 10, 8 << 20], &scale());
         assert_eq!(damages[0].lines.as_ref().unwrap().median, 100.0);
@@ -245,6 +259,12 @@ mod tests {
         assert!(record.damages("stat", &[1, 2], &scale()).is_empty());
         assert_eq!(middle(&[f64::NAN]), None);
         assert_eq!(Scale::default().footprint(&[1.0; 20]), None);
+        let mut blind = scale();
+        blind.curves = None;
+        blind.calibrate(&[(0, vec![0.0; 9]), (40, vec![80.0; 9]), (100, vec![f64::NAN; 9])]);
+        assert_eq!(blind.footprint(&[40.0; 9]), None);
+        blind.calibrate(&[(0, vec![f64::NAN; 9]), (40, vec![80.0; 9]), (100, vec![400.0; 9])]);
+        assert_eq!(blind.footprint(&[40.0; 9]).unwrap().median, 20.0);
     }
 
     #[test]

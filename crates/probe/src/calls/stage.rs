@@ -9,7 +9,7 @@ use crate::clock::{Clock, Ticks};
 
 /// Most walks that bring a set in: replacement is not always of the least recently used, and a hyperthread of somebody
 /// else takes lines away meanwhile.
-const PRIMES: usize = 16;
+const PRIMES: usize = 32;
 /// A set is there when a walk takes at most so much longer than its lines' latency makes it: 4 % are some 15 of the
 /// level-1 data cache's 500 to 800 lines.
 const THERE: f64 = 1.04;
@@ -18,7 +18,7 @@ const TRIALS: usize = 12;
 /// A set that is surely there, in bytes.
 const SMALL: usize = 4096;
 /// Attempts at most for each walk that is asked for.
-const PATIENCE: usize = 10;
+const PATIENCE: usize = 3;
 /// Fewest walks of which a mean is taken.
 const FEWEST: usize = 5;
 /// Share of the level-1 data cache that is primed for footprints: a full one hides what fits beside (seen: small calls
@@ -224,7 +224,7 @@ impl Stage {
         let time = |ring: &Ring| tools.clock.ns(ring.time(&tools.clock));
         let quick = tools.quick(self.lines());
         let (mut near, mut far) = (Vec::with_capacity(repeats), Vec::with_capacity(repeats));
-        for _ in 0..PATIENCE * repeats {
+        for _ in 0..PATIENCE * PATIENCE * repeats {
             if near.len() == repeats {
                 break;
             }

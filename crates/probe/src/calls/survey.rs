@@ -56,6 +56,7 @@ pub(super) fn of(
 pub(super) struct Survey<'a> {
     pub(super) options: &'a Options,
     pub(super) cpu: u32,
+    pub(super) caches: Caches,
     pub(super) workers: Workers,
     pub(super) lab: Lab,
     pub(super) subjects: Vec<Subject>,
@@ -118,6 +119,7 @@ impl<'a> Survey<'a> {
         Ok(Self {
             options,
             cpu,
+            caches,
             records: subjects.iter().map(|_| Record::new(lab.damage.len())).collect(),
             batches: vec![None; subjects.len()],
             failed: vec![false; subjects.len()],

@@ -15,7 +15,7 @@ use crate::workers::Job;
 /// Samples of a visit, but for cold calls.
 pub(super) const VISIT: usize = 25;
 /// Warm repetitions to one cold one.
-pub(super) const COLD_SHARE: u32 = 4;
+pub(super) const COLD_SHARE: u32 = 8;
 /// Warm repetitions to one cold one that is counted: each column and side clears the caches for itself.
 pub(super) const COLD_COUNTED_SHARE: u32 = 50;
 /// Walks each way that tell what a miss costs, in a visit.

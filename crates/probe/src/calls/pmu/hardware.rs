@@ -17,12 +17,20 @@ pub(in crate::calls) struct Hardware {
 }
 
 impl Hardware {
+    /// Whether this thread may count anything.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(in crate::calls) fn possible() -> Result<(), String> {
+        Counter::open(&Event::cycles(), Mode::User).map(drop).map_err(|error| error.to_string())
+    }
+
     /// Finds out on the CPU that the caller is pinned to; takes some seconds where there are counters.
     ///
     /// # Errors
     /// Why there are none.
     pub(in crate::calls) fn find() -> Result<Self, String> {
-        Counter::open(&Event::cycles(), Mode::User).map_err(|error| error.to_string())?;
+        Self::possible()?;
         let no_kernel = Counter::open(&Event::cycles(), Mode::Kernel).err().map(|error| error.to_string());
         let chosen = selftest::choose(&Column::ALL).map_err(|error| error.to_string())?.chosen;
         if chosen.is_empty() {
