@@ -3,6 +3,7 @@ PREFIX ?= /usr/local
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 10
 COHO = target/release/coho
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Test data that is not part of the project; tests that need it say so where it is absent.
 export COHO_REFERENCE ?= $(wildcard $(abspath ../shared/reference))
 
@@ -50,7 +51,20 @@ bench:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench peers
 
+# NAME: a library for C, with header and pkg-config file.
+define install_library
+	install -D -m 644 crates/$(1)/include/coho_$(1).h $(DESTDIR)$(PREFIX)/include/coho_$(1).h
+	install -D -m 644 target/release/libcoho_$(1).a $(DESTDIR)$(PREFIX)/lib/libcoho_$(1).a
+	install -D -m 755 target/release/libcoho_$(1).so $(DESTDIR)$(PREFIX)/lib/libcoho_$(1).so.0
+	ln -sf libcoho_$(1).so.0 $(DESTDIR)$(PREFIX)/lib/libcoho_$(1).so
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' crates/$(1)/coho-$(1).pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/coho-$(1).pc
+
+endef
+
 install: build
+	cargo build --release --locked -p coho-counters -p coho-sync
 	install -D -m 755 $(COHO) $(DESTDIR)$(PREFIX)/bin/coho
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
@@ -58,6 +72,7 @@ install: build
 	$(COHO) completions bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/coho
 	$(COHO) completions zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_coho
 	$(COHO) completions fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/coho.fish
+	$(foreach library,counters sync,$(call install_library,$(library)))
 
 clean:
 	cargo clean
