@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use coho_sync::Mapping;
 use coho_topology::CpuSet;
 
 /// Options that do not go together in a way that only the files show: exit status 2, as for other wrong usage.
@@ -62,6 +63,15 @@ pub fn cpus(text: &str) -> Result<CpuSet, String> {
     match text.parse::<CpuSet>() {
         Ok(cpus) if cpus.is_empty() => Err("names no CPU".into()),
         other => other.map_err(|error| error.to_string()),
+    }
+}
+
+/// A mapping of ranks to CPUs by the papers' name.
+pub fn mapping(text: &str) -> Result<Mapping, String> {
+    match text {
+        "sequential" => Ok(Mapping::Sequential),
+        "binary-tree" => Ok(Mapping::BinaryTree),
+        _ => Err("mappings are sequential and binary-tree".into()),
     }
 }
 

@@ -26,6 +26,10 @@ enum Command {
     Counters(commands::counters::Args),
     /// Measure what system, libc and MPI calls cost, and what they evict
     Calls(commands::calls::Args),
+    /// Measure barriers, fork and join beside what the machine allows
+    Barrier(commands::barrier::Args),
+    /// Run programs that live by barriers
+    Kernels(commands::kernels::Args),
     /// Make a page or charts from profiles
     Report(commands::report::Args),
     /// Compare a profile with another or with published figures
@@ -50,6 +54,8 @@ impl Cli {
             Command::Coherence(args) => commands::coherence::run(args),
             Command::Counters(args) => commands::counters::run(args),
             Command::Calls(args) => commands::calls::run(args),
+            Command::Barrier(args) => commands::barrier::run(args),
+            Command::Kernels(args) => commands::kernels::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),
             Command::Schema(args) => commands::schema::run(args),

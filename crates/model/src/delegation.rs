@@ -77,9 +77,9 @@ struct Evidence {
 impl Evidence {
     fn of(calls: &Calls, name: &str) -> Self {
         let rows: Vec<&Call> = calls.calls.iter().filter(|call| call.name == name).collect();
-        let issued = Form::of(&rows, true).or_else(|| Form::of(&rows, false));
-        let warm = |wrapped| Form::of(&rows, wrapped).and_then(|form| form.ns(CacheState::Warm));
-        let quicker = [warm(false), warm(true)].into_iter().flatten().min_by(f64::total_cmp);
+        // As programs issue it first.
+        let forms: Vec<Form<'_>> = [true, false].map(|wrapped| Form::of(&rows, wrapped)).to_vec();
+        let warm = || forms.iter().filter_map(|form| form.ns(CacheState::Warm));
         let nearest = calls
             .damage
             .iter()
@@ -89,12 +89,12 @@ impl Evidence {
             .min_by_key(|(bytes, _)| bytes.abs_diff(WORKING_SET_BYTES));
         Self {
             footprint_kib: match calls.method {
-                CallMethod::Pmu => issued.as_ref().and_then(Form::missed_kib),
+                CallMethod::Pmu => forms.iter().find_map(Form::missed_kib),
                 CallMethod::Timing => timed_kib(&rows),
             },
-            warm_over_cold: issued.as_ref().and_then(Form::warm_over_cold),
-            issued_ns: issued.as_ref().and_then(|form| form.ns(CacheState::Warm)),
-            there_warm_ns: quicker,
+            warm_over_cold: forms.iter().find_map(Form::warm_over_cold),
+            issued_ns: warm().next(),
+            there_warm_ns: warm().min_by(f64::total_cmp),
             // Less than nothing is noise.
             damage: nearest.map(|(bytes, ns)| (bytes, ns.max(0.0))),
         }
@@ -157,25 +157,30 @@ impl Evidence {
 const OWN: &str = "never: the call means the thread that makes it";
 
 /// The rows of a call in one form: through the C library's function, or bare.
+#[derive(Clone)]
 struct Form<'a>(Vec<&'a Call>);
 
 impl<'a> Form<'a> {
-    fn of(rows: &[&'a Call], wrapped: bool) -> Option<Self> {
-        let rows: Vec<_> = rows.iter().copied().filter(|call| call.wrapped == wrapped).collect();
-        (!rows.is_empty()).then_some(Self(rows))
+    fn of(rows: &[&'a Call], wrapped: bool) -> Self {
+        Self(rows.iter().copied().filter(|call| call.wrapped == wrapped).collect())
     }
 
     /// A figure over both sides: that of the row that does not tell them apart, or the sum of those that do. `None` if
-    /// a side lacks it.
+    /// a side lacks it; but for a system call the kernel's side is enough, as in the paper, and nothing is without it.
     fn sum(&self, state: CacheState, figure: impl Fn(&Call) -> Option<&Estimate>) -> Option<f64> {
         let value = |call: &Call| figure(call).map(|estimate| estimate.median).filter(|v| v.is_finite());
         let rows = || self.0.iter().copied().filter(|call| call.state == state);
         if let Some(both) = rows().filter(|call| call.side == Side::Both).find_map(value) {
             return Some(both);
         }
-        let mut sides = rows().filter(|call| call.side != Side::Both).map(value).peekable();
-        sides.peek()?;
-        sides.sum()
+        let side = |side| rows().find(move |call| call.side == side);
+        let (user, kernel) = (side(Side::User), side(Side::Kernel));
+        let function = user.or(kernel).is_some_and(|call| matches!(&*call.set, "libc" | "mpi"));
+        match (user, kernel) {
+            (Some(user), Some(kernel)) if function => Some(value(user)? + value(kernel)?),
+            (Some(user), None) if function => value(user),
+            (user, kernel) => Some(value(kernel?)? + user.and_then(value).unwrap_or(0.0)),
+        }
     }
 
     fn ns(&self, state: CacheState) -> Option<f64> {

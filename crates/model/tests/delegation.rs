@@ -2,8 +2,8 @@
 
 use coho_model::delegation::{channel_ns, judge};
 use coho_profile::{
-    CacheState, Call, CallMethod, Calls, Coherence, Damage, Estimate, Home, Judgement, Pair, PairMethod,
-    Side, published,
+    CacheState, Call, CallMethod, Calls, Coherence, Counts, Damage, Estimate, Home, Judgement, Pair,
+    PairMethod, Side, published,
 };
 use proptest::prelude::*;
 
@@ -111,22 +111,36 @@ fn the_papers_findings_come_out_of_its_tables() {
 }
 
 #[test]
-fn sides_add_up_and_a_side_that_lacks_a_figure_leaves_none() {
-    let side = |side, ns: Option<f64>| Call {
-        side,
-        ns: ns.map(Estimate::exact),
-        ..row("stat", true, CacheState::Warm, 0.0)
-    };
-    let of = |user, kernel| {
-        let calls = Calls {
-            calls: vec![side(Side::User, user), side(Side::Kernel, kernel)],
-            ..calls("x", 1.0, 1.0, &[(8192, 5.0)])
+fn sides_add_up_and_a_system_call_needs_its_kernels_side() {
+    let footprint = |set: &str, user: Option<Option<f64>>, kernel: Option<Option<f64>>| {
+        let row = |side, lines: Option<f64>| Call {
+            set: set.into(),
+            side,
+            counts: Counts { L2M: lines.map(Estimate::exact), ..Counts::default() },
+            ..row("stat", true, CacheState::Cold, 1.0)
         };
-        let damage = Damage { name: "stat".into(), ..calls.damage[0].clone() };
-        judged(Calls { damage: vec![damage], ..calls }, None).cost_ns
+        let sides = [user.map(|lines| row(Side::User, lines)), kernel.map(|lines| row(Side::Kernel, lines))];
+        let calls = sides.into_iter().flatten().collect();
+        judged(Calls { method: CallMethod::Pmu, calls, ..Calls::default() }, None).footprint_kib
     };
-    assert_eq!(of(Some(100.0), Some(900.0)), Some(1005.0));
-    assert_eq!(of(None, Some(900.0)), None);
+    let (some, lacks) = (|lines: f64| Some(Some(lines)), Some(None));
+    assert_eq!(footprint("libc", some(16.0), some(32.0)), Some(3.0));
+    assert_eq!(footprint("libc", some(16.0), None), Some(1.0));
+    assert_eq!(footprint("libc", lacks, some(32.0)), None);
+    assert_eq!(footprint("syscalls", lacks, some(32.0)), Some(2.0));
+    assert_eq!(footprint("syscalls", some(16.0), some(32.0)), Some(3.0));
+    assert_eq!(footprint("syscalls", some(16.0), None), None);
+}
+
+/// Counters may count in one form only, where the clock tells of both.
+#[test]
+fn figures_of_either_form_are_used() {
+    let mut section = calls("write", 800.0, 530.0, &[(24 << 10, 90.0)]);
+    section.method = CallMethod::Pmu;
+    let counts = Counts { L2M: Some(Estimate::exact(160.0)), ..Counts::default() };
+    section.calls.push(Call { counts, side: Side::Kernel, ..row("write", false, CacheState::Cold, 5000.0) });
+    let judgement = judged(section, None);
+    assert_eq!((judgement.footprint_kib, judgement.cost_ns), (Some(10.0), Some(890.0)));
 }
 
 #[test]
@@ -171,8 +185,8 @@ proptest! {
         }
         let slower = coherence(&[(PairMethod::Flags, step + more)]);
         prop_assert!(worth(&at(wrapped, damage, &slower)) <= worth(&base));
-        // What is executed elsewhere for nothing less than here is worth a message only for the damage.
-        prop_assert!(!worth(&base) || wrapped + damage.max(0.0) > 2.0 * step + bare);
+        // The other core makes the call in its quicker form.
+        prop_assert_eq!(worth(&base), wrapped + damage.max(0.0) > 2.0 * step + bare.min(wrapped));
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! A module for each command.
 
+pub mod barrier;
 pub mod calls;
 pub mod coherence;
 pub mod compare;
 pub mod completions;
 pub mod counters;
+pub mod kernels;
 pub mod man;
 pub mod mpi_rank;
 pub mod predict;
+pub mod predict_barrier;
 pub mod report;
 pub mod schema;
 pub mod survey;

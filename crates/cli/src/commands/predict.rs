@@ -25,6 +25,8 @@ pub struct Args {
 enum What {
     /// Cycles per instruction by the rate of coherence events, one line a class of CPU pairs
     Cpi(CpiArgs),
+    /// Barriers, fork and join from the latencies between CPUs, for every algorithm
+    Barrier(super::predict_barrier::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -68,6 +70,7 @@ fn percent(text: &str) -> Result<f64, String> {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.what {
         What::Cpi(args) => run_cpi(args),
+        What::Barrier(args) => super::predict_barrier::run(args),
     }
 }
 

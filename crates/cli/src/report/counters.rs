@@ -57,7 +57,7 @@ fn tools(tools: &[CounterTool], published: &[CounterTool]) -> Markup {
                     tr.published[published] {
                         th scope="row" { @if side == "user" {
                             (text::short(&tool.name, 60)) @if published { small { ", published" } }
-                            @if let Some(why) = &tool.not_available { br; small { (text::short(&text::reason(why), 300)) } }
+                            @if let Some(why) = &tool.not_available { div.reason { (text::short(&text::reason(why), 300)) } }
                         } }
                         td { (side) }
                         @for figure in events::of_counts(counts) { td.number { (events::figure(figure)) } }

@@ -6,7 +6,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, pre
 pub(super) const COLUMNS: u16 = 80;
 
 /// A table whose first `left` columns are text and whose others are figures.
-pub(super) fn table<const N: usize>(header: [&str; N], left: usize, rows: Vec<[String; N]>) -> Table {
+pub fn table<const N: usize>(header: [&str; N], left: usize, rows: Vec<[String; N]>) -> Table {
     let align = |column| if column < left { CellAlignment::Left } else { CellAlignment::Right };
     let cell = |(column, text): (usize, String)| Cell::new(text).set_alignment(align(column));
     let mut table = Table::new();
@@ -41,7 +41,7 @@ pub(super) fn dense(header: &[&str], left: usize, rows: Vec<Vec<String>>) -> Tab
 }
 
 /// Breaks text between words so that it keeps to the page: behind a label as it stands, later lines indented as far.
-pub(super) fn wrapped(label: &str, text: &str) -> String {
+pub fn wrapped(label: &str, text: &str) -> String {
     let mut lines = label.to_owned();
     let indent = label.chars().count();
     let mut length = indent;

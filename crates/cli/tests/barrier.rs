@@ -1,0 +1,107 @@
+//! `coho barrier`, `coho kernels` and `coho predict barrier` as scripts and people call them.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{assert_valid, fails, json as parse, succeeds};
+
+fn measurable() -> bool {
+    let cpus = coho_probe::pin::allowed().unwrap().len();
+    if cpus < 2 {
+        eprintln!("skipped: only one CPU");
+    }
+    cpus > 1
+}
+
+#[test]
+fn barriers_beside_the_limit_of_the_same_run() {
+    if !measurable() {
+        return;
+    }
+    let found = parse(&succeeds(&["barrier", "--quick", "--threads", "2", "--peers", "--json"]));
+    assert_valid(&json!({"schema": "coho-profile/1", "sync": found}));
+    for limit in ["barrier", "fork_join"] {
+        assert!(found["limit_ns"][limit]["median"].as_f64().unwrap() > 0.0, "{found}");
+    }
+    let barriers = found["barriers"].as_array().unwrap();
+    let fbs = |layout: &str| {
+        let is = |row: &&Value| row["algorithm"] == "fbs" && row["layout"] == layout;
+        barriers.iter().find(is).unwrap_or_else(|| panic!("no fbs of {layout}: {found}"))
+    };
+    for row in [fbs("separate-lines"), fbs("one-line")] {
+        assert!(row["ns"]["median"].as_f64().unwrap() > 0.0 && row["times_limit"].is_number(), "{row}");
+        assert_eq!((&row["threads"], &row["mapping"]), (&json!(2), &json!("sequential")));
+    }
+    for row in found["fork_join"].as_array().unwrap() {
+        for figure in ["fork_ns", "join_ns", "total_ns"] {
+            assert!(row[figure]["median"].is_number(), "{row}");
+        }
+    }
+    let pthread = found["peers"].as_array().unwrap().iter().find(|peer| peer["name"] == "pthread_barrier");
+    assert!(pthread.unwrap()["ratio"]["median"].as_f64().unwrap() > 0.0);
+    // A peer without a figure says why.
+    for peer in found["peers"].as_array().unwrap() {
+        assert!(peer["ns"].is_object() || peer["not_available"].is_string(), "{peer}");
+    }
+}
+
+#[test]
+fn more_threads_than_cpus_share_them() {
+    let cpu = coho_probe::pin::allowed().unwrap().first().unwrap().to_string();
+    let found = parse(&succeeds(&["barrier", "--quick", "--threads", "5", "--cpus", &cpu, "--json"]));
+    let barriers = found["barriers"].as_array().unwrap();
+    assert!(!barriers.is_empty() && barriers.iter().all(|row| row["threads"] == 5 && row["ns"].is_object()));
+    assert!(found["limit_ns"].is_null() && found["method"]["not_available"]["limit"].is_string());
+}
+
+#[test]
+fn a_kernel_is_a_part_of_the_profile_beside_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json").display().to_string();
+    std::fs::write(&file, r#"{"schema": "coho-profile/1", "later": 7}"#).unwrap();
+    let found = parse(&succeeds(&["kernels", "weather", "--quick", "--threads", "1", "--json", "-o", &file]));
+    let point = &found["points"][0];
+    assert!(point["seconds"]["median"].as_f64().unwrap() > 0.0 && point["size"].is_number(), "{found}");
+    assert!(found["invariant_error"].as_f64().unwrap() < 1e-6, "{found}");
+    let profile = parse(&std::fs::read_to_string(&file).unwrap());
+    assert_valid(&profile);
+    assert_eq!(
+        (&profile["later"], &profile["sync"]["kernels"]["weather"]["points"][0]["threads"]),
+        (&json!(7), &json!(1))
+    );
+}
+
+#[test]
+fn predictions_for_a_published_machine() {
+    let found = parse(&succeeds(&[
+        "predict",
+        "barrier",
+        "published:kawabe-furuya/x7560",
+        "--threads",
+        "16",
+        "--json",
+    ]));
+    let limit = found["limit_ns"]["barrier"].as_f64().unwrap();
+    let algorithms = found["algorithms"].as_array().unwrap();
+    assert!(algorithms.iter().any(|row| row["name"] == "fbs"), "{found}");
+    assert!(algorithms.iter().all(|row| row["ns"].as_f64().unwrap() >= 0.999 * limit), "{found}");
+    let told = succeeds(&["predict", "barrier", "published:kawabe-furuya/x7560", "--threads", "16"]);
+    assert!(
+        told.contains("fbs, separate-lines") && told.lines().all(|line| line.chars().count() <= 80),
+        "{told}"
+    );
+}
+
+#[test]
+fn wrong_usage_is_told_apart_from_failure() {
+    for arguments in [
+        &["barrier", "--threads", "1"][..],
+        &["barrier", "--mapping", "diagonal"],
+        &["kernels", "linpack"],
+        &["predict", "barrier"],
+    ] {
+        fails(arguments, 2);
+    }
+    fails(&["predict", "barrier", "published:kawabe-furuya/x7560", "--threads", "4096"], 1);
+    fails(&["barrier", "--cpus", "60000"], 1);
+}
