@@ -4,6 +4,7 @@
 //! estimates by [`statistics`]. It never predicts; that is the model's part.
 #![warn(missing_docs)]
 
+pub mod barrier;
 pub mod calls;
 pub mod coherence;
 pub mod counters;

@@ -7,7 +7,7 @@
 //! the host's. Nothing waits for ever; a CPU that does not come to a meeting is reported absent.
 
 mod alternate;
-mod arena;
+pub(crate) mod arena;
 mod cells;
 mod chase;
 mod flags;
@@ -18,14 +18,14 @@ mod meeting;
 mod passes;
 mod patience;
 mod reads;
-mod run;
+pub(crate) mod run;
 mod schedule;
 mod singles;
 mod survey;
 mod sync;
 mod times;
 mod turn;
-mod visit;
+pub(crate) mod visit;
 mod watch;
 
 use std::time::Duration;

@@ -151,20 +151,3 @@ fn cache(topology: &Topology, level: u8) -> Option<u64> {
     let data = |cache: &&coho_topology::Cache| cache.level == level && cache.kind != CacheKind::Instruction;
     topology.caches.iter().filter(data).map(|cache| cache.size_bytes).filter(|&bytes| bytes > 0).min()
 }
-
-/// The name of a mapping in the profile.
-fn mapping_name(mapping: Mapping) -> &'static str {
-    match mapping {
-        Mapping::Sequential => "sequential",
-        Mapping::BinaryTree => "binary-tree",
-    }
-}
-
-/// The name of a barrier in the profile.
-fn barrier_name(algorithm: Algorithm) -> String {
-    match algorithm {
-        Algorithm::FbsOneLine => "fbs-one-line".into(),
-        Algorithm::Lock => "lock".into(),
-        other => other.to_string().to_lowercase().replace(' ', "-"),
-    }
-}

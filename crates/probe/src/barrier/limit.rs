@@ -1,0 +1,118 @@
+//! What no barrier can be quicker than: the one-way times between the CPUs, measured in the same passes.
+
+use std::collections::BTreeMap;
+
+use coho_profile::PairMethod;
+
+use crate::Error;
+use crate::coherence::arena::Arena;
+use crate::coherence::run::Effort;
+use crate::coherence::visit::{Kind, Task, Visit, settle};
+use crate::statistics;
+use crate::workers::Workers;
+
+/// Batches of each method in a pass.
+const BATCHES: usize = 8;
+/// Half-width, relative, at which that is enough.
+const HALF_WIDTH: f64 = 0.02;
+
+/// Time from a store by one CPU until another knows of it, in ns, for each pair: the smaller of half a round trip
+/// through one line (`turn`) and through two (`flags`).
+///
+/// Both hand over a word and wait for its answer, so that neither can be below it; which is nearer to it depends on
+/// how the machine upgrades a shared line.
+pub(super) type OneWay = BTreeMap<(u32, u32), f64>;
+
+/// Measures all pairs of these CPUs once.
+pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena) -> Result<OneWay, Error> {
+    let effort = Effort::new(BATCHES, 4 * BATCHES, HALF_WIDTH);
+    let mut times = OneWay::new();
+    for (index, &a) in cpus.iter().enumerate() {
+        for &b in &cpus[index + 1..] {
+            let kinds = [PairMethod::Turn, PairMethod::Flags].map(Kind::Time);
+            let tasks = kinds.map(|kind| Task { kind, arena, rounds: 0 }).to_vec();
+            let visit = Visit::new(tasks, effort);
+            let [lead, follow] = visit.jobs();
+            let parts = workers.run(vec![(a, lead), (b, follow)]);
+            let parts: Vec<_> = parts.into_iter().map(|part| part.ok().map(|done| done.value)).collect();
+            let medians = settle(&parts).into_iter().map(|outcome| {
+                let mut ns: Vec<_> = outcome.samples.iter().map(|sample| f64::from(sample.value)).collect();
+                ns.sort_by(f64::total_cmp);
+                statistics::median(&ns)
+            });
+            let least = medians.filter(|ns| ns.is_finite()).fold(f64::INFINITY, f64::min);
+            if least.is_finite() {
+                times.insert((a, b), least);
+            }
+        }
+    }
+    Ok(times)
+}
+
+/// The shortest ways between the CPUs, over others where that is shorter; by index. Infinite where unknown.
+fn closure(times: &OneWay, cpus: &[u32]) -> Vec<Vec<f64>> {
+    let n = cpus.len();
+    let direct = |a: u32, b: u32| match a == b {
+        true => 0.0,
+        false => times
+            .get(&(a.min(b), a.max(b)))
+            .or(times.get(&(a.max(b), a.min(b))))
+            .copied()
+            .unwrap_or(f64::INFINITY),
+    };
+    let mut ways: Vec<Vec<f64>> =
+        cpus.iter().map(|&a| cpus.iter().map(|&b| direct(a, b)).collect()).collect();
+    for over in 0..n {
+        for from in 0..n {
+            for to in 0..n {
+                let way = ways[from][over] + ways[over][to];
+                if way < ways[from][to] {
+                    ways[from][to] = way;
+                }
+            }
+        }
+    }
+    ways
+}
+
+/// The least time of a barrier of threads on these CPUs: the diameter; `None` if a pair is missing.
+pub(super) fn of_barrier(times: &OneWay, cpus: &[u32]) -> Option<f64> {
+    let ways = closure(times, cpus);
+    ways.iter().flatten().copied().fold(None, larger).filter(|ns| ns.is_finite() && *ns > 0.0)
+}
+
+/// The least time of fork and join by the first of these CPUs: to the farthest and back.
+pub(super) fn of_fork_join(times: &OneWay, cpus: &[u32]) -> Option<f64> {
+    let ways = closure(times, cpus);
+    let there_and_back = ways.first()?.iter().map(|way| 2.0 * way);
+    there_and_back.fold(None, larger).filter(|ns| ns.is_finite() && *ns > 0.0)
+}
+
+fn larger(so_far: Option<f64>, ns: f64) -> Option<f64> {
+    Some(so_far.map_or(ns, |so_far| so_far.max(ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_the_diameter_and_the_way_there_and_back() {
+        // 0 and 1 near, 2 far from both, 3 nearer over 1 than directly.
+        let times = OneWay::from([
+            ((0, 1), 10.0),
+            ((0, 2), 50.0),
+            ((1, 2), 60.0),
+            ((0, 3), 90.0),
+            ((1, 3), 30.0),
+            ((2, 3), 70.0),
+        ]);
+        assert_eq!(of_barrier(&times, &[0, 1]), Some(10.0));
+        assert_eq!(of_barrier(&times, &[0, 1, 2]), Some(60.0));
+        assert_eq!(of_barrier(&times, &[0, 1, 3]), Some(40.0));
+        assert_eq!(of_fork_join(&times, &[0, 1, 3]), Some(80.0));
+        assert_eq!(of_fork_join(&times, &[2, 0, 1]), Some(120.0));
+        assert_eq!(of_barrier(&times, &[0, 4]), None, "a pair that was not measured");
+        assert_eq!(of_barrier(&times, &[0]), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! OpenMP runtimes: a small C program, compiled by the compiler that brings the runtime, and loaded here.
+
+use std::ffi::{c_int, c_long, c_void};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use coho_sync::Barrier;
+
+use crate::Error;
+use crate::clock::Clock;
+
+const SOURCE: &str = include_str!("openmp.c");
+/// How long a runtime's idle threads go on spinning, at most, where nothing is set: 300 000 PAUSEs of 140 cycles.
+const IDLE: Duration = Duration::from_millis(25);
+
+/// A runtime and the command that compiles for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::barrier) struct Runtime {
+    pub(in crate::barrier) name: &'static str,
+    compiler: &'static str,
+    option: &'static str,
+}
+
+impl Runtime {
+    pub(in crate::barrier) const ALL: [Self; 2] = [
+        Self { name: "libgomp", compiler: "gcc", option: "-fopenmp" },
+        Self { name: "libomp", compiler: "clang", option: "-fopenmp=libomp" },
+    ];
+}
+
+type Pin = unsafe extern "C" fn(c_int, *const c_int) -> c_int;
+type Barriers = unsafe extern "C" fn(
+    c_int,
+    c_long,
+    c_long,
+    extern "C" fn() -> u64,
+    extern "C" fn(*const c_void, c_int),
+    *const c_void,
+    *mut u64,
+    *mut u64,
+);
+type Regions = unsafe extern "C" fn(c_int, c_long, extern "C" fn() -> u64) -> u64;
+
+/// A loaded runtime. Its threads stay until the process ends.
+pub(in crate::barrier) struct OpenMp {
+    pin: Pin,
+    barriers: Barriers,
+    regions: Regions,
+}
+
+extern "C" fn now() -> u64 {
+    Clock::get().now()
+}
+
+extern "C" fn wait(barrier: *const c_void, rank: c_int) {
+    // SAFETY: the barrier that was given together with this function, which outlives the call.
+    let barrier = unsafe { &*barrier.cast::<Barrier>() };
+    barrier.wait(rank as usize);
+}
+
+impl OpenMp {
+    /// Compiles the program in `directory`, a private one, and loads it.
+    ///
+    /// # Errors
+    /// If there is no such compiler, or no runtime for it.
+    pub(in crate::barrier) fn load(runtime: Runtime, directory: &Path) -> Result<Self, Error> {
+        let source = directory.join("openmp.c");
+        let library = directory.join(format!("{}.so", runtime.name));
+        std::fs::write(&source, SOURCE)
+            .map_err(|error| Error::other(format!("{}: {error}", source.display())))?;
+        let compiled = Command::new(runtime.compiler)
+            .args(["-O2", runtime.option, "-shared", "-fPIC", "-o"])
+            .args([&library, &source])
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| Error::other(format!("{}: {error}", runtime.compiler)))?;
+        if !compiled.status.success() {
+            let why = String::from_utf8_lossy(&compiled.stderr);
+            let why = why.lines().find(|line| line.contains("error")).unwrap_or("it failed");
+            return Err(Error::other(format!("{} {}: {why}", runtime.compiler, runtime.option)));
+        }
+        // SAFETY: compiled from the source above, whose initialisers are the runtime's own. It is never unloaded: the
+        // runtime's threads run in it.
+        let loaded = Box::leak(Box::new(
+            unsafe { libloading::Library::new(&library) }
+                .map_err(|error| Error::other(format!("{}: {error}", runtime.name)))?,
+        ));
+        let missing = |error: libloading::Error| Error::other(format!("{}: {error}", runtime.name));
+        // SAFETY: the types are those of the source.
+        unsafe {
+            Ok(Self {
+                pin: *loaded.get::<Pin>(b"coho_openmp_pin").map_err(missing)?,
+                barriers: *loaded.get::<Barriers>(b"coho_openmp_barriers").map_err(missing)?,
+                regions: *loaded.get::<Regions>(b"coho_openmp_regions").map_err(missing)?,
+            })
+        }
+    }
+
+    /// Pins the runtime's threads. The calling thread becomes its thread 0.
+    pub(in crate::barrier) fn pin(&self, cpus: &[u32]) -> Result<(), Error> {
+        let places: Vec<_> = cpus.iter().map(|&cpu| cpu as c_int).collect();
+        // SAFETY: as many places as threads.
+        match unsafe { (self.pin)(places.len() as c_int, places.as_ptr()) } {
+            0 => Ok(()),
+            failed => Err(Error::other(format!("{failed} of its threads could not be pinned"))),
+        }
+    }
+
+    /// Times of one barrier of the runtime and of `ours`, burst by burst on the runtime's own threads, in ns.
+    pub(in crate::barrier) fn barriers(&self, ours: &Barrier, bursts: usize, repeats: u64) -> [Vec<f64>; 2] {
+        let (mut theirs_ticks, mut our_ticks) = (vec![0u64; bursts], vec![0u64; bursts]);
+        // SAFETY: the barrier is for as many threads, and both arrays hold as many readings as bursts.
+        unsafe {
+            (self.barriers)(
+                ours.threads() as c_int,
+                bursts as c_long,
+                repeats as c_long,
+                now,
+                wait,
+                (&raw const *ours).cast(),
+                theirs_ticks.as_mut_ptr(),
+                our_ticks.as_mut_ptr(),
+            );
+        }
+        [theirs_ticks, our_ticks].map(|ticks| per_operation(&ticks, repeats))
+    }
+
+    /// Times of one empty parallel region, in ns.
+    pub(in crate::barrier) fn regions(&self, threads: usize, bursts: usize, repeats: u64) -> Vec<f64> {
+        // SAFETY: plain numbers.
+        let ticks: Vec<_> = (0..bursts)
+            .map(|_| unsafe { (self.regions)(threads as c_int, repeats as c_long, now) })
+            .collect();
+        // Its threads spin on; whoever measures next on their CPUs waits for them to sleep.
+        std::thread::sleep(IDLE);
+        per_operation(&ticks, repeats)
+    }
+}
+
+fn per_operation(ticks: &[u64], repeats: u64) -> Vec<f64> {
+    ticks.iter().map(|&ticks| Clock::get().ns(ticks) / repeats as f64).collect()
+}

@@ -1,0 +1,393 @@
+//! Every barrier, team and peer in turn, in passes of random order, each pass with the limit that it is held against.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use coho_profile::{BarrierTime, Estimate, ForkJoinTime, Sync, SyncLimit, SyncPeer};
+use coho_sync::{Algorithm, Barrier, Mapping};
+use coho_topology::{CpuSet, Topology};
+use serde_json::json;
+
+use super::fork_join::{ForkJoin, Taken};
+use super::limit::{self, OneWay};
+use super::peers::{Local, OpenMp, Runtime};
+use super::{Options, barrier_name, burst, full_name, layout_name, mapping_name};
+use crate::coherence::arena::Arena;
+use crate::stop::End;
+use crate::workers::{Job, Workers};
+use crate::{Error, Progress, limits, pin, statistics};
+
+/// Fork and join by the team itself, and by the barriers of the paper.
+const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
+/// CPUs beyond which all pairs take too long for every pass.
+const MANY: usize = 64;
+/// Operations of a peer's burst.
+const PEER_REPEATS: u64 = 50;
+
+/// Something to measure.
+enum Subject {
+    Barrier(Algorithm, Barrier),
+    ForkJoin(Algorithm, ForkJoin),
+    Local(Local),
+    /// A runtime's barrier and ours by the same threads, and its parallel region.
+    OpenMp(usize, Barrier),
+}
+
+/// It, on some CPUs, and what it has brought.
+struct Cell {
+    subject: Subject,
+    mapping: Mapping,
+    cpus: Vec<u32>,
+    passes: Vec<Pass>,
+    lost: Option<String>,
+}
+
+/// What a pass has brought: times of barriers or totals of fork and join first.
+#[derive(Default)]
+struct Pass {
+    number: usize,
+    times: Vec<f64>,
+    fork: Vec<f64>,
+    join: Vec<f64>,
+    /// Ours by the same threads, of an OpenMP runtime's barrier, and its regions.
+    ours: Vec<f64>,
+    regions: Vec<f64>,
+}
+
+pub(super) fn run(
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Sync, Error> {
+    let asked = if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
+    let started = Instant::now();
+    let end = End::after(started, options.time_limit);
+    let mut sync = Sync::default();
+    // Before any thread is pinned: a runtime counts the CPUs that its loader may use.
+    let folder =
+        tempfile::tempdir().map_err(|error| Error::other(format!("no temporary folder: {error}")))?;
+    let runtimes = if options.peers { load(folder.path(), &mut sync) } else { Vec::new() };
+    let workers = Workers::start(&asked)?;
+    let allowed: CpuSet = workers.cpus().into_iter().collect();
+    let steal_before = limits::steal_s(&allowed);
+    let mut cells = cells(options, topology, &allowed, &runtimes, &mut sync)?;
+    let arena = Arena::map()?;
+    let (passes, bursts) = if options.quick { (4, 9) } else { (10, 15) };
+    let mut random = fastrand::Rng::with_seed(options.seed);
+    let mut one_ways = Vec::new();
+    let total = passes * cells.len() as u64;
+    let mut done = 0;
+    for number in 0..passes as usize {
+        if end.has_come() {
+            break;
+        }
+        one_ways.push(if allowed.len() > MANY {
+            OneWay::new()
+        } else {
+            limit::one_way(&workers, &allowed.iter().collect::<Vec<_>>(), &arena)?
+        });
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        random.shuffle(&mut order);
+        for at in order {
+            if end.has_come() {
+                break;
+            }
+            cells[at].visit(number, &workers, &runtimes, bursts);
+            done += 1;
+            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
+            progress(Progress { phase: "barriers", done, total, left: Some(left) });
+        }
+        sync.method.passes += u64::from(!end.has_come());
+    }
+    sync.method.interrupted = end.has_come();
+    sync.method.duration_s = started.elapsed().as_secs_f64();
+    if let (Some(before), Some(after)) = (steal_before, limits::steal_s(&allowed)) {
+        sync.method.steal_s = after - before;
+    }
+    describe(&mut sync, options, &allowed, bursts);
+    settle(&mut sync, &cells, &one_ways, &allowed);
+    Ok(sync)
+}
+
+/// The OpenMP runtimes that the machine has.
+fn load(folder: &std::path::Path, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
+    let mut runtimes = Vec::new();
+    for runtime in Runtime::ALL {
+        match OpenMp::load(runtime, folder) {
+            Ok(loaded) => runtimes.push((runtime, loaded)),
+            Err(why) => sync.peers.extend(["barrier", "fork-join"].map(|operation| SyncPeer {
+                name: runtime.name.into(),
+                operation: operation.into(),
+                not_available: Some(why.to_string()),
+                ..SyncPeer::default()
+            })),
+        }
+    }
+    runtimes
+}
+
+fn cells(
+    options: &Options,
+    topology: &Topology,
+    allowed: &CpuSet,
+    runtimes: &[(Runtime, OpenMp)],
+    sync: &mut Sync,
+) -> Result<Vec<Cell>, Error> {
+    let failed = |error: coho_sync::Error| Error::other(error.to_string());
+    let mut cells = Vec::new();
+    for threads in sizes(options, allowed.len()) {
+        let mut seen: Vec<Vec<u32>> = Vec::new();
+        for &mapping in &options.mappings {
+            let order = mapping.order(topology, allowed);
+            let cpus: Vec<u32> = order.iter().cycle().take(threads).copied().collect();
+            let cell =
+                |subject| Cell { subject, mapping, cpus: cpus.clone(), passes: Vec::new(), lost: None };
+            if seen.contains(&cpus) {
+                // On so few CPUs both mappings are the same.
+                continue;
+            }
+            let build = |algorithm| {
+                Barrier::builder(threads).algorithm(algorithm).places(topology, &cpus).build().map_err(failed)
+            };
+            for &algorithm in &options.algorithms {
+                cells.push(cell(Subject::Barrier(algorithm, build(algorithm)?)));
+            }
+            let shared = threads > allowed.len();
+            for algorithm in FORK_JOIN.into_iter().filter(|_| !shared) {
+                match ForkJoin::new(algorithm, &cpus) {
+                    Ok(way) => cells.push(cell(Subject::ForkJoin(algorithm, way))),
+                    Err(why) => {
+                        let what = format!("fork and join, {}, {threads} threads", barrier_name(algorithm));
+                        sync.method.not_available.insert(what, why.to_string());
+                    }
+                }
+            }
+            // Peers know of no mapping.
+            if options.peers && seen.is_empty() {
+                cells.push(cell(Subject::Barrier(Algorithm::Auto, build(Algorithm::Auto)?)));
+                cells.extend(Local::ALL.map(|local| cell(Subject::Local(local))));
+                for runtime in 0..runtimes.len() {
+                    cells.push(cell(Subject::OpenMp(runtime, build(Algorithm::Auto)?)));
+                }
+            }
+            seen.push(cpus);
+        }
+    }
+    Ok(cells)
+}
+
+/// The numbers of threads to measure.
+fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
+    if !options.threads.is_empty() {
+        return options.threads.iter().map(|&threads| threads.max(2) as usize).collect();
+    }
+    let powers = std::iter::successors(Some(2usize), |threads| threads.checked_mul(2));
+    let mut sizes: Vec<_> = powers.take_while(|&threads| threads < cpus).collect();
+    sizes.extend((cpus > 1).then_some(cpus));
+    sizes
+}
+
+impl Cell {
+    fn visit(&mut self, number: usize, workers: &Workers, runtimes: &[(Runtime, OpenMp)], bursts: usize) {
+        if self.lost.is_some() {
+            return;
+        }
+        let mut pass = Pass { number, ..Pass::default() };
+        let cpus = &self.cpus;
+        let result = match &self.subject {
+            Subject::Barrier(_, barrier) => {
+                burst::bursts(workers, cpus, bursts, &|rank| move || barrier.wait(rank))
+                    .map(|times| pass.times = times)
+            }
+            Subject::ForkJoin(_, way) => way.bursts(workers, cpus, bursts).map(|taken| {
+                Taken { total: pass.times, fork: pass.fork, join: pass.join } = taken;
+            }),
+            Subject::Local(local) => local.bursts(workers, cpus, bursts).map(|times| pass.times = times),
+            Subject::OpenMp(runtime, ours) => {
+                let (_, runtime) = &runtimes[*runtime];
+                let job: Job<'_, Result<_, Error>> = Box::new(|| {
+                    runtime.pin(cpus)?;
+                    let both = runtime.barriers(ours, bursts, PEER_REPEATS);
+                    Ok((both, runtime.regions(cpus.len(), bursts, PEER_REPEATS)))
+                });
+                workers.run(vec![(cpus[0], job)]).remove(0).and_then(|done| done.value).map(
+                    |([theirs, ours], regions)| {
+                        (pass.times, pass.ours, pass.regions) = (theirs, ours, regions);
+                    },
+                )
+            }
+        };
+        match result {
+            Ok(()) => self.passes.push(pass),
+            Err(error) => self.lost = Some(error.to_string()),
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        self.cpus.len() as u32
+    }
+
+    fn estimate(&self, of: fn(&Pass) -> &Vec<f64>) -> Option<Estimate> {
+        statistics::estimate(&self.passes.iter().map(|pass| of(pass).clone()).collect::<Vec<_>>())
+    }
+
+    /// The median over passes of the pass's median over its limit.
+    fn times_limit(&self, one_ways: &[OneWay], limit: fn(&OneWay, &[u32]) -> Option<f64>) -> Option<f64> {
+        let ratio = |pass: &Pass| Some(median(&pass.times)? / limit(one_ways.get(pass.number)?, &self.cpus)?);
+        median(&self.passes.iter().filter_map(ratio).collect::<Vec<_>>())
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (!sorted.is_empty()).then(|| statistics::median(&sorted))
+}
+
+/// Theirs over ours, pass by pass.
+fn ratio(theirs: &[(usize, f64)], ours: &[(usize, f64)]) -> Option<Estimate> {
+    let ours: BTreeMap<usize, f64> = ours.iter().copied().collect();
+    let ratios = theirs.iter().filter_map(|(pass, theirs)| Some(theirs / ours.get(pass)?)).collect();
+    statistics::estimate(&[ratios])
+}
+
+/// Each pass's median.
+fn medians(cell: &Cell, of: fn(&Pass) -> &Vec<f64>) -> Vec<(usize, f64)> {
+    cell.passes.iter().filter_map(|pass| Some((pass.number, median(of(pass))?))).collect()
+}
+
+fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet) {
+    let cpus: Vec<u32> = allowed.iter().collect();
+    let limit = |of: fn(&OneWay, &[u32]) -> Option<f64>| {
+        statistics::estimate(&[one_ways.iter().filter_map(|times| of(times, &cpus)).collect()])
+    };
+    sync.limit_ns = limit(limit::of_barrier)
+        .zip(limit(limit::of_fork_join))
+        .map(|(barrier, fork_join)| SyncLimit { barrier, fork_join });
+    if sync.limit_ns.is_none() {
+        let why = if cpus.len() > MANY { "too many pairs to measure in every pass" } else { "no pair met" };
+        sync.method.not_available.insert("limit".into(), why.into());
+    }
+    for cell in cells {
+        if let Some(why) = &cell.lost {
+            sync.method.not_available.insert(cell.name(), why.clone());
+        }
+        match &cell.subject {
+            // What the peers are compared with; its algorithm has a row of its own.
+            Subject::Barrier(Algorithm::Auto, _) => {}
+            Subject::Barrier(algorithm, _) => sync.barriers.push(BarrierTime {
+                algorithm: barrier_name(*algorithm),
+                layout: layout_name(*algorithm).into(),
+                threads: cell.threads(),
+                mapping: mapping_name(cell.mapping).into(),
+                ns: cell.estimate(|pass| &pass.times),
+                times_limit: cell.times_limit(one_ways, limit::of_barrier),
+            }),
+            Subject::ForkJoin(algorithm, _) => sync.fork_join.push(ForkJoinTime {
+                algorithm: fork_join_name(*algorithm),
+                threads: cell.threads(),
+                mapping: mapping_name(cell.mapping).into(),
+                fork_ns: cell.estimate(|pass| &pass.fork),
+                join_ns: cell.estimate(|pass| &pass.join),
+                total_ns: cell.estimate(|pass| &pass.times),
+                times_limit: cell.times_limit(one_ways, limit::of_fork_join),
+            }),
+            Subject::Local(local) => {
+                sync.peers.push(peer(
+                    local.name(),
+                    "barrier",
+                    cell,
+                    |pass| &pass.times,
+                    |_| our_barrier(cells, cell),
+                ));
+            }
+            Subject::OpenMp(..) => {
+                let name = cell.name();
+                let name = name.split(',').next().unwrap_or_default();
+                sync.peers.push(peer(
+                    name,
+                    "barrier",
+                    cell,
+                    |pass| &pass.times,
+                    |cell| medians(cell, |pass| &pass.ours),
+                ));
+                sync.peers.push(peer(
+                    name,
+                    "fork-join",
+                    cell,
+                    |pass| &pass.regions,
+                    |_| our_team(cells, cell),
+                ));
+            }
+        }
+    }
+}
+
+fn peer(
+    name: &str,
+    operation: &str,
+    cell: &Cell,
+    of: fn(&Pass) -> &Vec<f64>,
+    ours: impl FnOnce(&Cell) -> Vec<(usize, f64)>,
+) -> SyncPeer {
+    SyncPeer {
+        name: name.into(),
+        operation: operation.into(),
+        threads: cell.threads(),
+        ns: cell.estimate(of),
+        ratio: ratio(&medians(cell, of), &ours(cell)),
+        not_available: cell.lost.clone(),
+    }
+}
+
+/// Our own barrier's medians on the same CPUs: of the algorithm that we choose.
+fn our_barrier(cells: &[Cell], beside: &Cell) -> Vec<(usize, f64)> {
+    let same = |cell: &&Cell| {
+        cell.cpus == beside.cpus && matches!(cell.subject, Subject::Barrier(Algorithm::Auto, _))
+    };
+    cells.iter().find(same).map_or_else(Vec::new, |cell| medians(cell, |pass| &pass.times))
+}
+
+/// Our own team's medians on the same CPUs.
+fn our_team(cells: &[Cell], beside: &Cell) -> Vec<(usize, f64)> {
+    let same = |cell: &&Cell| {
+        cell.cpus == beside.cpus && matches!(cell.subject, Subject::ForkJoin(Algorithm::Auto, _))
+    };
+    cells.iter().find(same).map_or_else(Vec::new, |cell| medians(cell, |pass| &pass.times))
+}
+
+impl Cell {
+    fn name(&self) -> String {
+        let what = match &self.subject {
+            Subject::Barrier(algorithm, _) => algorithm.to_string(),
+            Subject::ForkJoin(algorithm, _) => format!("fork and join by {}", fork_join_name(*algorithm)),
+            Subject::Local(local) => local.name().into(),
+            Subject::OpenMp(runtime, _) => Runtime::ALL[*runtime].name.into(),
+        };
+        format!("{what}, {} threads, {}", self.threads(), mapping_name(self.mapping))
+    }
+}
+
+/// `team` for the team's own way; otherwise the barrier's name, with the layout where there is a choice.
+fn fork_join_name(algorithm: Algorithm) -> String {
+    match algorithm {
+        Algorithm::Auto => "team".into(),
+        other => full_name(other),
+    }
+}
+
+fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize) {
+    sync.method.description = "Bursts of some 30 us, every barrier, team and peer in turn in passes of random order; the \
+        limit is measured in every pass. A barrier's time is that of one in a burst, by rank 0. Fork and join are timed \
+        together in bursts; apart by the clocks of the members, which add a reading each."
+        .into();
+    sync.method.parameters = [
+        ("cpus".into(), json!(allowed.iter().collect::<Vec<_>>())),
+        ("bursts_a_pass".into(), json!(bursts)),
+        ("seed".into(), json!(options.seed)),
+    ]
+    .into();
+    if let Some(quota) = limits::cpu_quota() {
+        sync.method.parameters.insert("cpu_quota".into(), json!(quota));
+    }
+}
