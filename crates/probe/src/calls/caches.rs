@@ -7,10 +7,12 @@ use crate::Error;
 /// Bytes of a line.
 pub(super) const LINE: usize = 64;
 
-/// What the CPU is said to have, in bytes.
+/// What the CPU is said to have; sizes in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Caches {
     pub(super) l1d: usize,
+    /// Its ways; 8 where the machine does not tell, as most have.
+    pub(super) l1d_ways: usize,
     pub(super) l1i: usize,
     pub(super) l2: usize,
 }
@@ -21,19 +23,25 @@ impl Caches {
     /// # Errors
     /// If the machine does not tell one of them.
     pub(super) fn of(topology: &Topology, cpu: u32) -> Result<Self, Error> {
-        let size = |level: u8, kind: CacheKind| {
-            let cache = topology.caches.iter().find(|cache| {
+        let find = |level: u8, kind: CacheKind| {
+            topology.caches.iter().find(|cache| {
                 cache.level == level
                     && (cache.kind == kind || cache.kind == CacheKind::Unified)
                     && cache.cpus.contains(cpu)
                     && cache.size_bytes > 0
-            });
-            cache.map(|cache| cache.size_bytes as usize).ok_or_else(|| {
+            })
+        };
+        let size = |level: u8, kind: CacheKind| {
+            find(level, kind).map(|cache| cache.size_bytes as usize).ok_or_else(|| {
                 Error::other(format!("the machine does not tell the size of CPU {cpu}'s level-{level} cache"))
             })
         };
         let caches = Self {
             l1d: size(1, CacheKind::Data)?,
+            l1d_ways: find(1, CacheKind::Data)
+                .and_then(|cache| cache.ways)
+                .filter(|ways| (2..=32).contains(ways))
+                .map_or(8, |ways| ways as usize),
             l1i: size(1, CacheKind::Instruction)?,
             l2: size(2, CacheKind::Data)?,
         };
@@ -61,7 +69,7 @@ mod tests {
             kind,
             size_bytes,
             line_bytes: Some(64),
-            ways: None,
+            ways: (size_bytes == 48 << 10).then_some(12),
             cpus: cpus.parse::<CpuSet>().unwrap(),
         };
         let caches = vec![
@@ -72,7 +80,8 @@ mod tests {
         ];
         let mut topology = Topology { caches, ..Topology::default() };
         let caches = Caches::of(&topology, 1).unwrap();
-        assert_eq!(caches, Caches { l1d: 48 << 10, l1i: 64 << 10, l2: 1 << 20 });
+        assert_eq!(caches, Caches { l1d: 48 << 10, l1d_ways: 12, l1i: 64 << 10, l2: 1 << 20 });
+        assert_eq!(Caches::of(&topology, 0).unwrap().l1d_ways, 8);
         assert!(Caches::of(&topology, 2).unwrap_err().to_string().contains("CPU 2's level-1"));
         topology.caches[3].size_bytes = 32 << 10;
         assert!(Caches::of(&topology, 1).is_err());

@@ -77,7 +77,7 @@ impl Survey<'_> {
                           instruction in the loop and through the C library; cold after 64 KiB of nops and a walk of \
                           64 MiB. Damage: walks of a set with and without the call before, in turn; lines are the \
                           extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
-                          a call evicts of a set that fills 7/8 of the level-1 data cache, read from the curve of \
+                          a call evicts of a set that fills all ways but one of the level-1 data cache, read from the curve of \
                           victims that touch a known number of lines at random places. Instructions and lines of \
                           the user's side by single steps. With counters: one event at a time, over batches of warm \
                           calls and around single cold ones, less what reading counts; footprint and damage by \

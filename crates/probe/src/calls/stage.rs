@@ -21,10 +21,6 @@ const SMALL: usize = 4096;
 const PATIENCE: usize = 3;
 /// Fewest walks of which a mean is taken.
 const FEWEST: usize = 5;
-/// Share of the level-1 data cache that is primed for footprints: a full one hides what fits beside (seen: small calls
-/// undershoot threefold).
-const FOOTPRINT_SHARE: (usize, usize) = (7, 8);
-
 /// The clock, what pushes a whole set out to the next level, and what tells the latency of the first.
 pub(super) struct Tools {
     pub(super) clock: Clock,
@@ -89,12 +85,14 @@ impl Stage {
         Ok(Self { ring: Ring::new(bytes, random)?, level, swept: false, primed: 0, disturbed: 0 })
     }
 
-    /// The set by which footprints are found: the call's own lines are in the level-2 cache when it begins.
+    /// The set by which footprints are found: all ways of the level-1 data cache but one. The call's own lines are in
+    /// the level-2 cache when it begins.
     ///
     /// # Errors
     /// If memory is short.
     pub(super) fn footprint(caches: Caches, random: &mut fastrand::Rng) -> Result<Self, Error> {
-        let bytes = caches.l1d / FOOTPRINT_SHARE.1 * FOOTPRINT_SHARE.0;
+        // A full cache cannot be kept: the walks' own few lines push others out, and each of those another.
+        let bytes = caches.l1d / caches.l1d_ways * (caches.l1d_ways - 1);
         Ok(Self { ring: Ring::new(bytes, random)?, level: Level::L1, swept: true, primed: 0, disturbed: 0 })
     }
 
@@ -147,7 +145,7 @@ impl Stage {
             let there = self.prime(tools, quick);
             call();
             let mut ticks = 0;
-            let mut walk = || ticks = self.ring.time(&tools.clock);
+            let mut walk = || ticks = self.probe(&tools.clock);
             let counted = match misses {
                 Some(count) => Some(difference(&mut **count, &mut walk)?),
                 None => {
@@ -193,6 +191,12 @@ impl Stage {
         Ok(Ok(trimmed_mean(&mut with) - trimmed_mean(&mut without)))
     }
 
+    /// How long the walk after a call takes. A program's loop comes around; a footprint is found on the way back, where
+    /// the lines that are missed are about those that the call pushed out.
+    fn probe(&self, clock: &Clock) -> Ticks {
+        if self.swept { self.ring.time_back(clock) } else { self.ring.time(clock) }
+    }
+
     /// Brings the set in, and tells whether it is there.
     fn prime(&mut self, tools: &Tools, quick: Ticks) -> bool {
         if self.swept {
@@ -221,7 +225,6 @@ impl Stage {
             Level::L2 => &tools.l2,
             Level::Beyond => return None,
         };
-        let time = |ring: &Ring| tools.clock.ns(ring.time(&tools.clock));
         let quick = tools.quick(self.lines());
         let (mut near, mut far) = (Vec::with_capacity(repeats), Vec::with_capacity(repeats));
         for _ in 0..PATIENCE * PATIENCE * repeats {
@@ -229,9 +232,9 @@ impl Stage {
                 break;
             }
             if self.prime(tools, quick) {
-                near.push(time(&self.ring));
+                near.push(tools.clock.ns(self.probe(&tools.clock)));
                 sweep.walk();
-                far.push(time(&self.ring));
+                far.push(tools.clock.ns(self.probe(&tools.clock)));
             }
         }
         let penalty = (undisturbed_mean(&mut far) - undisturbed_mean(&mut near)) / self.lines() as f64;
