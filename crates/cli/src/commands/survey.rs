@@ -48,6 +48,7 @@ const COUNTERS_BRIEFLY: Duration = Duration::from_secs(3);
 const CALLS: Duration = Duration::from_secs(60);
 const CALLS_BRIEFLY: Duration = Duration::from_secs(10);
 /// Repetitions that end before that on a machine that does little else.
+const CALLS_REPEATED: u32 = 100;
 const CALLS_REPEATED_BRIEFLY: u32 = 50;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -132,13 +133,13 @@ fn call(args: &Args, seed: u64, left: Duration) -> Option<Calls> {
     let mut options = calls::Options {
         cpu: args.cpus.as_ref().and_then(|cpus| cpus.iter().next()),
         time_limit: Some(left.min(if args.quick { CALLS_BRIEFLY } else { CALLS })),
+        repeats: if args.quick { CALLS_REPEATED_BRIEFLY } else { CALLS_REPEATED },
         seed,
         mpi_rank: super::calls::rank().ok(),
         ..calls::Options::quick()
     };
     if args.quick {
         options.sets.retain(|set| *set != calls::Set::Mpi);
-        options.repeats = CALLS_REPEATED_BRIEFLY;
     }
     let measured = calls::measure(&options, &mut terminal::progress::on_stderr());
     Some(measured.unwrap_or_else(|error| {

@@ -1,6 +1,6 @@
 //! The page's section on counters: what reading one costs, beside the paper's Table 4, and which events may be used.
 
-use coho_profile::{CounterTool, Counters, Rdpmc};
+use coho_profile::{CounterTool, Counters, Estimate, Rdpmc};
 use maud::{Markup, html};
 
 use super::subject::Subject;
@@ -38,31 +38,40 @@ fn rdpmc(rdpmc: &Rdpmc) -> Markup {
         }
         @if let Some(ns) = &rdpmc.ns { "One use takes " (text::estimate(ns)) " ns. " }
         @if let Some(ns) = &rdpmc.ns_with_instructions { "While instructions are counted, " (text::estimate(ns)) " ns. " }
-        @if let Some(note) = &rdpmc.note { (text::short(note, 400)) }
+        @if let Some(note) = &rdpmc.note { "Note: " (text::short(note, 400)) "." }
     }
 }
 
 fn tools(tools: &[CounterTool], published: &[CounterTool]) -> Markup {
     let all =
         tools.iter().take(MOST).map(|tool| (tool, false)).chain(published.iter().map(|tool| (tool, true)));
+    // A reason that several tools share is told with the first of them.
+    let mut told: Vec<&str> = Vec::new();
+    let rows: Vec<_> = all
+        .map(|(tool, published)| {
+            let why = tool.not_available.as_deref().filter(|why| !told.contains(why));
+            told.extend(why);
+            (tool, published, why)
+        })
+        .collect();
     html! {
-        div.scroll { table.figures.events {
+        div.scroll { table.figures.events.tools {
             thead { tr {
                 th scope="col" { "Tool and operation" } th scope="col" { "Side" }
                 @for column in &events::COLUMNS[..8] { th scope="col" { (column) } }
                 th scope="col" { "ns (95 % interval)" } th scope="col" { "kernel entries" }
             } }
-            tbody { @for (tool, published) in all {
+            tbody { @for (tool, published, why) in rows {
                 @for (side, counts) in [("user", &tool.user), ("kernel", &tool.kernel)] {
                     tr.published[published] {
                         th scope="row" { @if side == "user" {
                             (text::short(&tool.name, 60)) @if published { small { ", published" } }
-                            @if let Some(why) = &tool.not_available { div.reason { (text::short(&text::reason(why), 300)) } }
+                            @if let Some(why) = why { div.reason { (text::short(&text::reason(why), 300)) } }
                         } }
                         td { (side) }
                         @for figure in events::of_counts(counts) { td.number { (events::figure(figure)) } }
                         td.number { @if side == "user" { (tool.ns.as_ref().map_or("–".to_owned(), text::estimate)) } }
-                        td.number { @if side == "user" { (tool.kernel_entries.map_or("–".to_owned(), text::number)) } }
+                        td.number { @if side == "user" { (events::figure(tool.kernel_entries.map(Estimate::exact).as_ref())) } }
                     }
                 }
             } }

@@ -46,7 +46,7 @@ fn times(out: &mut impl Write, counters: &Counters) -> io::Result<()> {
             });
             format!(" [{}]", known + 1)
         });
-        let entries = tool.kernel_entries.map_or_else(|| "–".to_owned(), text::number);
+        let entries = events::figure(tool.kernel_entries.map(Estimate::exact).as_ref());
         rows.push([text::tame(&tool.name) + &mark, ns(&tool.ns), entries]);
     }
     writeln!(out, "What counting costs, ns an operation")?;
