@@ -1,7 +1,11 @@
 //! `make bench`: coho beside its peers, run in turn, as ratios of medians. Only ratios within one run count.
 
+mod barriers;
+mod calls;
+mod counters;
 mod detection;
 mod pairs;
+mod section;
 mod turns;
 
 fn main() {
@@ -14,4 +18,7 @@ fn main() {
     println!("Ratios to peers; each row's commands ran in turn. Below 1: coho is quicker.\n");
     detection::run(quick);
     pairs::run(quick);
+    counters::run();
+    calls::run(quick);
+    barriers::run(quick);
 }
