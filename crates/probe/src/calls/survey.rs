@@ -14,9 +14,10 @@ use super::pmu::{Counted, Hardware, Source};
 use super::record::{Record, Scale, middle};
 use super::scratch::Scratch;
 use super::stage::Stage;
-use super::subject::Subject;
+use super::subject::{Subject, nothing};
 use super::visit::{Doses, VISIT};
 use super::{Options, Set, catalogue, mpi};
+use crate::step::Steps;
 use crate::stop::End;
 use crate::workers::{Done, Job, Workers};
 use crate::{Error, Progress, limits, pin, step};
@@ -192,7 +193,12 @@ impl<'a> Survey<'a> {
 
     /// Follows each call that goes through the C library by single steps.
     fn step(&mut self) {
+        // The calls of the rounds have bound every symbol; a warm-up would close a file twice.
         let options = step::Options { warm_ups: 0, ..step::Options::default() };
+        let mut none = nothing();
+        let loop_alone = step::count_with(&options, || {
+            none.run(1);
+        });
         for index in 0..self.subjects.len() {
             if self.must_end() {
                 return;
@@ -200,7 +206,6 @@ impl<'a> Survey<'a> {
             if !self.subjects[index].wrapped {
                 continue;
             }
-            // The calls of the rounds have bound every symbol; a warm-up would close a file twice.
             let steps = self.with(index, |_, subject, _| {
                 subject.body.ready(1)?;
                 let body = &mut subject.body;
@@ -211,7 +216,15 @@ impl<'a> Survey<'a> {
                 Ok(steps)
             });
             match steps {
-                Some(Ok(steps)) => self.records[index].steps = Some(steps),
+                Some(Ok(steps)) => {
+                    // The stack is the call's as well, so that lines of data stay.
+                    let alone = loop_alone.as_ref().copied().unwrap_or_default();
+                    self.records[index].steps = Some(Steps {
+                        instructions: steps.instructions.saturating_sub(alone.instructions),
+                        code_lines: steps.code_lines.saturating_sub(alone.code_lines),
+                        ..steps
+                    });
+                }
                 Some(Err(error)) => {
                     let name = format!("{} user side", self.subjects[index].name);
                     self.not_available.insert(name, error.to_string());

@@ -207,16 +207,17 @@ impl Descriptors {
     }
 
     fn close_all(&mut self) -> io::Result<()> {
-        for fd in self.open.drain(..) {
-            // SAFETY: a descriptor of this value's own; nobody uses it any more. A failed open left -1, which is none.
+        for fd in self.open.drain(..).filter(|&fd| fd >= 0) {
+            // SAFETY: a descriptor of this value's own; nobody uses it any more.
             unsafe { libc::close(fd) };
         }
         Ok(())
     }
 
-    fn forget(&mut self) -> io::Result<()> {
-        self.open.clear();
-        Ok(())
+    /// A descriptor to close; it is none of this value's any more.
+    #[inline(always)]
+    fn take(&mut self, index: usize) -> libc::c_int {
+        std::mem::replace(&mut self.open[index], -1)
     }
 }
 
@@ -258,23 +259,23 @@ pub(super) fn open(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
     })
 }
 
-/// Closes what has been opened before the batch.
+/// Closes what has been opened before the batch; a copy of the process that does so leaves the rest to the clean-up.
 pub(super) fn close(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
     fn body(
         (state, most): (Descriptors, usize),
         call: impl Fn(&mut Descriptors, usize) -> isize + Send + 'static,
     ) -> Bounded {
-        let body = With { state, ready: Descriptors::open_all, call, clean: Descriptors::forget };
+        let body = With { state, ready: Descriptors::open_all, call, clean: Descriptors::close_all };
         Bounded { most, body: Box::new(body) }
     }
     let state = Descriptors::new(scratch)?;
     Ok(if wrapped {
         // SAFETY: each descriptor was opened for this and is closed once.
-        body(state, |files, index| unsafe { libc::close(files.open[index]) as isize })
+        body(state, |files, index| unsafe { libc::close(files.take(index)) as isize })
     } else {
         // SAFETY: as above.
         body(state, |files, index| unsafe {
-            syscall(libc::SYS_close, [files.open[index] as usize, 0, 0, 0, 0, 0])
+            syscall(libc::SYS_close, [files.take(index) as usize, 0, 0, 0, 0, 0])
         })
     })
 }

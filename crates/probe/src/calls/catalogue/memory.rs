@@ -63,18 +63,22 @@ pub(super) fn munmap(bytes: usize, wrapped: bool) -> Bounded {
         }
         Ok(())
     }
-    fn clean((_, mappings): &mut State) -> io::Result<()> {
-        mappings.clear();
+    // A copy of the process that unmaps one does not do so here.
+    fn clean((bytes, mappings): &mut State) -> io::Result<()> {
+        mappings.drain(..).filter(|&at| at != 0).for_each(|at| {
+            unmapped(at, *bytes);
+        });
         Ok(())
     }
+    let take = |mappings: &mut Vec<isize>, index: usize| std::mem::replace(&mut mappings[index], 0);
     let state: State = (bytes, Vec::with_capacity(MOST_MAPPED));
     let body: Box<dyn super::Body> = if wrapped {
-        let call = |(bytes, mappings): &mut State, index: usize| unmapped(mappings[index], *bytes);
+        let call = move |(bytes, mappings): &mut State, index: usize| unmapped(take(mappings, index), *bytes);
         Box::new(With { state, ready, call, clean })
     } else {
-        let call = |(bytes, mappings): &mut State, index: usize| {
+        let call = move |(bytes, mappings): &mut State, index: usize| {
             // SAFETY: a mapping of this size that was made for this and nobody uses.
-            unsafe { syscall(libc::SYS_munmap, [mappings[index] as usize, *bytes, 0, 0, 0, 0]) }
+            unsafe { syscall(libc::SYS_munmap, [take(mappings, index) as usize, *bytes, 0, 0, 0, 0]) }
         };
         Box::new(With { state, ready, call, clean })
     };

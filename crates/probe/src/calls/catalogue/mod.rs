@@ -102,6 +102,12 @@ fn build(request: Request, wrapped: bool, scratch: &Scratch) -> Option<io::Resul
 mod tests {
     use super::*;
 
+    /// Whether a descriptor is one of the scratch's file.
+    fn held(fd: &io::Result<std::fs::DirEntry>, scratch: &Scratch) -> bool {
+        let link = fd.as_ref().ok().and_then(|fd| std::fs::read_link(fd.path()).ok());
+        link.is_some_and(|path| path == scratch.file())
+    }
+
     #[test]
     fn every_call_can_be_made_again_and_again() {
         let scratch = Scratch::create().unwrap();
@@ -120,6 +126,15 @@ mod tests {
                 subject.body.within(calls, |run| run()).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }
+        // Prepared but never run, as where the calls are made by a copy of the process.
+        let open =
+            || std::fs::read_dir("/proc/thread-self/fd").unwrap().filter(|fd| held(fd, &scratch)).count();
+        let before = open();
+        for subject in &mut subjects {
+            subject.body.ready(1).unwrap();
+            subject.body.clean().unwrap();
+        }
+        assert_eq!(open(), before);
         let again = self::subjects(&options, &scratch).0;
         assert_eq!(again.len(), subjects.len());
     }
