@@ -54,12 +54,10 @@ impl ForkJoin {
             Self::Team(team) => {
                 let job: Job<'_, Taken> = Box::new(|| {
                     let mut team = team.lock().unwrap_or_else(PoisonError::into_inner);
-                    let mut region = |timed: bool| {
-                        team.run(|member| {
-                            if timed {
-                                begun[member.rank()].stamp();
-                            }
-                        });
+                    // An empty region has nothing of the leader's to read.
+                    let mut region = |timed: bool| match timed {
+                        false => team.run(|_| ()),
+                        true => team.run(|member| begun[member.rank()].stamp()),
                     };
                     lead(&mut region, &begun, bursts)
                 });

@@ -51,7 +51,7 @@ use crate::{Error, limits, pin};
 /// });
 /// let sum = team.parallel_reduce(0..100, Schedule::Static, || 0, |sum, i| sum + i * i, |a, b| a + b);
 /// assert_eq!(sum, squares.into_iter().map(|square| square.into_inner()).sum());
-/// # Ok::<(), coho_sync::Error>(())
+/// assert_eq!(sum, squares.into_iter().map(|square| square.into_inner()).sum::<usize>());
 /// ```
 pub struct Team {
     fork: Arc<Fork>,

@@ -57,15 +57,14 @@ void coho_openmp_barriers(int threads, long bursts, long repeats, clock_reading 
 /* One burst of `repeats` empty parallel regions, after a few that wake the threads: the clock's readings it took. */
 uint64_t coho_openmp_regions(int threads, long repeats, clock_reading now)
 {
-    volatile long sink = 0;
     for (int i = 0; i < 20; i++) {
 #pragma omp parallel num_threads(threads)
-        (void)sink;
+        __asm__ volatile("");
     }
     uint64_t start = now();
     for (long i = 0; i < repeats; i++) {
 #pragma omp parallel num_threads(threads)
-        (void)sink;
+        __asm__ volatile("");
     }
     return now() - start;
 }
