@@ -50,8 +50,8 @@ use crate::{Error, limits, pin};
 ///     squares[i].store(i * i, std::sync::atomic::Ordering::Relaxed);
 /// });
 /// let sum = team.parallel_reduce(0..100, Schedule::Static, || 0, |sum, i| sum + i * i, |a, b| a + b);
-/// assert_eq!(sum, squares.into_iter().map(|square| square.into_inner()).sum());
 /// assert_eq!(sum, squares.into_iter().map(|square| square.into_inner()).sum::<usize>());
+/// # Ok::<(), coho_sync::Error>(())
 /// ```
 pub struct Team {
     fork: Arc<Fork>,
