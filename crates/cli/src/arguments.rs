@@ -58,6 +58,24 @@ pub fn check_folder(output: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How long a measurement may take, and in which order it goes.
+#[derive(Debug, clap::Args)]
+pub struct Course {
+    /// Stop after this time and keep what is done
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
+    pub time_limit: Option<Duration>,
+    /// Seed of the random order, to repeat one
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+impl Course {
+    /// The seed asked for, or any.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(|| fastrand::u64(..))
+    }
+}
+
 /// A list of CPUs (`0-3,8`) that names at least one.
 pub fn cpus(text: &str) -> Result<CpuSet, String> {
     match text.parse::<CpuSet>() {

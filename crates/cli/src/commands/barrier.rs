@@ -1,8 +1,6 @@
 //! `coho barrier`: how near barriers, fork and join come to what the machine allows.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use coho_probe::barrier::{self, Options};
@@ -11,7 +9,7 @@ use coho_profile::{Profile, Sync};
 use coho_sync::{MAX_THREADS, Mapping};
 use coho_topology::CpuSet;
 
-use crate::arguments::{self, check_folder, duration, mapping};
+use crate::arguments::{self, Course, check_folder, mapping};
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -32,12 +30,8 @@ pub struct Args {
     /// Fewer passes
     #[arg(long)]
     quick: bool,
-    /// Stop after this time and keep what is done
-    #[arg(long, value_name = "SECONDS", value_parser = duration)]
-    time_limit: Option<Duration>,
-    /// Seed of the random order, to repeat one
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    course: Course,
     /// Print the profile's section as JSON, and nothing else
     #[arg(long)]
     json: bool,
@@ -58,8 +52,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         mappings: if args.mapping.is_empty() { default.mappings.clone() } else { args.mapping.clone() },
         peers: args.peers,
         quick: args.quick,
-        time_limit: args.time_limit,
-        seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
         ..default
     };
     let sync = barrier::measure(&options, &topology, &mut progress::on_stderr())?;
@@ -71,12 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             file.sync = Some(Sync { kernels, ..sync.clone() });
         })?;
     }
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&sync)?)?;
-    } else {
-        terminal::barrier::write(&mut out, &sync)?;
-    }
+    terminal::print(args.json, &sync, terminal::barrier::write)?;
     if sync.barriers.iter().all(|barrier| barrier.ns.is_none()) && !sync.method.interrupted {
         bail!("no barrier was measured: it takes two CPUs, or --threads 2 on one");
     }

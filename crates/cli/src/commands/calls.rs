@@ -1,8 +1,6 @@
 //! `coho calls`: what system, libc and MPI calls cost, and what they evict.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use coho_probe::calls::mpi::RankCommand;
@@ -10,7 +8,7 @@ use coho_probe::calls::{self, Options, Request, Set};
 use coho_probe::{host, stop};
 use coho_profile::{Coherence, Host, Profile};
 
-use crate::arguments::{check_folder, duration};
+use crate::arguments::{Course, check_folder};
 use crate::judge;
 use crate::terminal::{self, progress};
 
@@ -34,12 +32,8 @@ pub struct Args {
     /// Fewer repetitions and working sets
     #[arg(long)]
     quick: bool,
-    /// Stop after this time and keep what is done
-    #[arg(long, value_name = "SECONDS", value_parser = duration)]
-    time_limit: Option<Duration>,
-    /// Seed of the random order, to repeat one
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    course: Course,
     /// Print the profile's section as JSON, and nothing else
     #[arg(long)]
     json: bool,
@@ -65,12 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         })?;
     }
     let calls = profile.calls.context("nothing was measured")?;
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&calls)?)?;
-    } else {
-        terminal::calls::write(&mut out, &calls)?;
-    }
+    terminal::print(args.json, &calls, terminal::calls::write)?;
     if calls.calls.is_empty() && !calls.conditions.interrupted {
         bail!("no call was measured; 'conditions.not_available' of --json says why");
     }
@@ -89,8 +78,8 @@ fn options(args: &Args) -> anyhow::Result<Options> {
         pmu: !args.no_pmu,
         repeats: args.repeat.unwrap_or(effort.repeats),
         cpu: args.cpu,
-        time_limit: args.time_limit,
-        seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
         mpi_rank: Some(rank()?),
         ..effort
     })

@@ -1,15 +1,13 @@
 //! `coho counters`: what reading a performance counter costs, and which events may be used.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context;
 use coho_probe::counters::{self, Options};
 use coho_probe::{host, stop};
 use coho_profile::Profile;
 
-use crate::arguments::{check_folder, duration};
+use crate::arguments::{Course, check_folder};
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -20,12 +18,8 @@ pub struct Args {
     /// Fewer repetitions
     #[arg(long)]
     quick: bool,
-    /// Stop after this time and keep what is done
-    #[arg(long, value_name = "SECONDS", value_parser = duration)]
-    time_limit: Option<Duration>,
-    /// Seed of the random order, to repeat one
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    course: Course,
     /// Print the profile's section as JSON, and nothing else
     #[arg(long)]
     json: bool,
@@ -41,8 +35,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let options = Options {
         cpu: args.cpu,
         quick: args.quick,
-        time_limit: args.time_limit,
-        seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
     };
     let measured = counters::measure(&options, &mut progress::on_stderr())?;
     if let Some(path) = &args.output {
@@ -52,11 +46,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             file.counters = Some(measured.clone());
         })?;
     }
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&measured)?)?;
-    } else {
-        terminal::counters::write(&mut out, &measured)?;
-    }
-    Ok(())
+    terminal::print(args.json, &measured, terminal::counters::write)
 }

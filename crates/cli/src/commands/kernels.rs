@@ -1,8 +1,6 @@
 //! `coho kernels`: programs that live by barriers, under several of them.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -12,7 +10,7 @@ use coho_profile::Profile;
 use coho_sync::Mapping;
 use coho_topology::CpuSet;
 
-use crate::arguments::{self, check_folder, duration, mapping};
+use crate::arguments::{self, Course, check_folder, mapping};
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -31,12 +29,8 @@ pub struct Args {
     /// Fewer sizes and passes
     #[arg(long)]
     quick: bool,
-    /// Stop after this time and keep what is done
-    #[arg(long, value_name = "SECONDS", value_parser = duration)]
-    time_limit: Option<Duration>,
-    /// Seed of the random order, to repeat one
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    course: Course,
     /// Print the kernel's part of the profile as JSON, and nothing else
     #[arg(long)]
     json: bool,
@@ -72,8 +66,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         threads: args.threads.clone(),
         mappings: if args.mapping.is_empty() { default.mappings.clone() } else { args.mapping.clone() },
         quick: args.quick,
-        time_limit: args.time_limit,
-        seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
         ..default
     };
     let kernel = kernels::measure(which, &options, &topology, &mut progress::on_stderr())?;
@@ -84,12 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             file.sync.get_or_insert_default().kernels.insert(which.name().into(), kernel.clone());
         })?;
     }
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&kernel)?)?;
-    } else {
-        terminal::kernels::write(&mut out, &kernel)?;
-    }
+    terminal::print(args.json, &kernel, terminal::kernels::write)?;
     if kernel.points.is_empty() && !kernel.method.interrupted {
         bail!("nothing was measured; 'method.not_available' of --json says why");
     }

@@ -11,4 +11,22 @@ pub mod progress;
 pub mod table;
 pub mod timeline;
 
+use std::io::{StdoutLock, Write};
+
 pub use colour::Depth;
+use serde::Serialize;
+
+/// Prints a section on standard output: as JSON and nothing else, or as `people` write it.
+pub fn print<T: Serialize>(
+    json: bool,
+    section: &T,
+    people: impl FnOnce(&mut StdoutLock<'static>, &T) -> std::io::Result<()>,
+) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        writeln!(out, "{}", serde_json::to_string_pretty(section)?)?;
+    } else {
+        people(&mut out, section)?;
+    }
+    Ok(())
+}
