@@ -11,7 +11,7 @@ find_coho() {
     fi
     target=x86_64-unknown-linux-gnu
     bounded 1800 env RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" \
-        CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
+        CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
         cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" \
         --target "$target" --target-dir "$root/target/lab" -p coho || {
         echo "lab: coho does not build for the guest" >&2
