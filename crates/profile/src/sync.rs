@@ -24,6 +24,9 @@ pub struct Sync {
     pub peers: Vec<SyncPeer>,
     /// Programs, by name (`daxpy`, `galerkin`, `weather`).
     pub kernels: BTreeMap<String, Kernel>,
+    /// Ratios that a source tells without the figures behind them, by name; measured sections need none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ratios: BTreeMap<String, Estimate>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,

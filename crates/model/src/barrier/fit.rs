@@ -1,4 +1,7 @@
-//! What one-way times the SR11000 must have had for its published barrier times.
+//! What one-way times the SR11000 must have had for its published barrier times
+//! (Nakamura et al., "Fast Barrier Synchronization Mechanism of SR11000 model H1", 2003, section 4.1).
+
+use coho_profile::published::nakamura_fbs;
 
 use super::predict::team;
 use super::{Algorithm, ExtraLine, Machine, Mapping, Source, Tier};
@@ -22,15 +25,21 @@ pub struct Published {
     pub mapping_8: Mapping,
 }
 
-/// The published figures: Nakamura et al., "Fast Barrier Synchronization Mechanism of SR11000 model H1" (2003), 4.1.
-pub const SR11000: Published = Published {
-    separate_8_ns: 2400.0,
-    separate_16_ns: 4800.0,
-    lock_over_separate_16: 5.8,
-    one_line_over_separate_16: 2.8,
-    binary_tree_over_sequential_8: 1.6,
-    mapping_8: Mapping::BinaryTree,
-};
+impl Published {
+    /// The paper's figures.
+    pub fn sr11000() -> Self {
+        let barrier = nakamura_fbs::figures().barrier;
+        let separate_us = barrier.fork_plus_join_us.fbs_separate_lines;
+        Self {
+            separate_8_ns: 1000.0 * separate_us.of_8,
+            separate_16_ns: 1000.0 * separate_us.of_16,
+            lock_over_separate_16: barrier.lock_over_separate_16,
+            one_line_over_separate_16: barrier.same_line_over_separate_16,
+            binary_tree_over_sequential_8: barrier.mapping_speedup_sequential_over_binary_tree_8,
+            mapping_8: Mapping::BinaryTree,
+        }
+    }
+}
 
 /// One published figure and what the fitted machine makes of it.
 #[derive(Debug, Clone, PartialEq)]

@@ -26,7 +26,7 @@ mod tests;
 
 pub use algorithm::Algorithm;
 pub use choose::{Choice, Cluster, choose, clusters, longest_message};
-pub use fit::{Figure, Fit, Published, SR11000, fit};
+pub use fit::{Figure, Fit, Published, fit};
 pub use latency::Tier;
 pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Local, Machine, Source};

@@ -56,7 +56,7 @@ fn what_cannot_be_predicted_is_refused() {
     assert!(Machine::hierarchical(&[Tier { cpus: 4, ns: 1.0 }, Tier { cpus: 6, ns: 2.0 }]).is_err());
     assert!(Machine::hierarchical(&[Tier { cpus: 2, ns: f64::NAN }]).is_err());
     assert!(Machine::from_profile(&Profile::default()).is_err());
-    assert!(fit(&Published { separate_8_ns: 0.0, ..SR11000 }).is_err());
+    assert!(fit(&Published { separate_8_ns: 0.0, ..Published::sr11000() }).is_err());
 }
 
 /// A matrix of distances between points, which no detour shortens.
@@ -158,7 +158,7 @@ fn the_rule_agrees_with_the_simulation() {
 /// binary tree.
 #[test]
 fn the_papers_orders_hold_on_its_machine() {
-    let fit = fit(&SR11000).unwrap();
+    let fit = fit(&Published::sr11000()).unwrap();
     for figure in &fit.figures {
         assert!(figure.residual().abs() < 0.2, "{figure:?}");
     }
@@ -181,7 +181,7 @@ fn the_papers_orders_hold_on_its_machine() {
 
 #[test]
 fn a_machine_is_found_again_from_its_figures() {
-    let known = super::fit::judge(&[90.0, 200.0, 330.0, 0.4], &SR11000).unwrap();
+    let known = super::fit::judge(&[90.0, 200.0, 330.0, 0.4], &Published::sr11000()).unwrap();
     let figure = |at: usize| known[at].predicted;
     let again = fit(&Published {
         separate_8_ns: figure(0),
@@ -189,7 +189,7 @@ fn a_machine_is_found_again_from_its_figures() {
         lock_over_separate_16: figure(2),
         one_line_over_separate_16: figure(3),
         binary_tree_over_sequential_8: figure(4),
-        ..SR11000
+        ..Published::sr11000()
     })
     .unwrap();
     for figure in &again.figures {

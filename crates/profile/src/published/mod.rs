@@ -3,6 +3,7 @@
 //! Each paper has a file of facts beside this module, with its source inside, and a type that reads it.
 
 pub mod kawabe_furuya;
+pub mod nakamura_fbs;
 pub mod shimosawa_hori_ishikawa;
 
 use crate::Profile;
@@ -20,7 +21,7 @@ pub struct Publication {
 }
 
 /// The names that [`read`] knows.
-pub const NAMES: [&str; 2] = ["kawabe-furuya", "shimosawa-hori-ishikawa"];
+pub const NAMES: [&str; 3] = ["kawabe-furuya", "shimosawa-hori-ishikawa", "nakamura-fbs"];
 
 /// The figures of the paper with this name (`kawabe-furuya`), or of one of its machines (`kawabe-furuya/e5620`).
 ///
@@ -38,6 +39,7 @@ pub fn read(name: &str) -> Result<Publication, Error> {
     let mut publication = match paper {
         "kawabe-furuya" => kawabe_furuya::figures().publication(),
         "shimosawa-hori-ishikawa" => shimosawa_hori_ishikawa::figures().publication(),
+        "nakamura-fbs" => nakamura_fbs::figures().publication(),
         _ => {
             return Err(Error::new(format!(
                 "no published figures named '{name}'; there are: {}",
