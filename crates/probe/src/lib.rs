@@ -13,6 +13,7 @@ pub mod host;
 pub mod kernels;
 pub mod limits;
 pub mod memory;
+pub mod pages;
 pub mod pin;
 mod progress;
 pub mod statistics;

@@ -10,6 +10,7 @@ mod counters;
 mod estimate;
 mod file;
 mod host;
+mod memory;
 mod method;
 mod profile;
 pub mod published;
@@ -24,6 +25,10 @@ pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, Event
 pub use estimate::{Estimate, Mode};
 pub use file::{Error, read_text, write_atomic};
 pub use host::Host;
+pub use memory::{
+    BlockState, CacheType, CoherenceCost, DmaRate, Fence, LinesLeft, LoadedLatency, Memory, MemoryLatency,
+    MemoryRate, MemoryType, Operation,
+};
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};
 pub use sync::{BarrierTime, ForkJoinTime, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};

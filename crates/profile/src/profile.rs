@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::file::Error;
-use crate::{Calls, Coherence, Counters, Host, Sync, read_text, write_atomic};
+use crate::{Calls, Coherence, Counters, Host, Memory, Sync, read_text, write_atomic};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
@@ -44,6 +44,9 @@ pub struct Profile {
     /// What it costs CPUs to wait for each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<Sync>,
+    /// How fast a CPU moves data, by instruction, memory type and size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
     /// Sections that this version does not know; kept on rewrite.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -78,6 +81,7 @@ impl Default for Profile {
             counters: None,
             calls: None,
             sync: None,
+            memory: None,
             unknown: BTreeMap::new(),
         }
     }

@@ -3,7 +3,7 @@
 use super::line::Two;
 use super::sync::AtomicU64;
 use crate::Error;
-use crate::memory::{PAGE, Pages};
+use crate::pages::{PAGE, Pages};
 
 /// Lines of a batch,
 pub(crate) const SEGMENTS: usize = 4;

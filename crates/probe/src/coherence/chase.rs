@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use crate::Error;
 use crate::clock::Clock;
-use crate::memory::Pages;
+use crate::pages::Pages;
 
 /// Bytes of a line.
 pub(crate) const LINE: usize = 64;

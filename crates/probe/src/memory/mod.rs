@@ -1,0 +1,5 @@
+//! How fast a CPU moves data: by instruction, memory type, size, and where the data was (paper 4).
+
+mod region;
+
+pub use region::Region;

@@ -1,0 +1,351 @@
+//! How fast a CPU moves data, by instruction, memory type and size: section `memory`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Estimate, Method};
+
+/// Transfer rates, latencies and the cost of coherence by hand (paper 4).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Memory {
+    /// How it was measured; under `not_available` also why bursts and partials were not counted.
+    pub method: Method,
+    /// The memory types, by provider, and why one is absent.
+    pub types: Vec<MemoryType>,
+    /// Rates (paper 4, Tables 2 to 6 and 8).
+    pub rates: Vec<MemoryRate>,
+    /// Latency of dependent loads by size.
+    pub latency: Vec<MemoryLatency>,
+    /// Latency while other CPUs stream.
+    pub loaded: Vec<LoadedLatency>,
+    /// What it costs to write lines back by hand (Fig. 7).
+    pub coherence_cost: Vec<CoherenceCost>,
+    /// What a read through PREFETCHNTA leaves in the caches, beside a plain read (Table 7).
+    pub prefetchnta: Vec<LinesLeft>,
+    /// Transfers by engines other than the CPU (Figs. 1 and 2).
+    pub dma: Vec<DmaRate>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// How the CPU caches memory: x86's types by page attributes.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum CacheType {
+    /// Write-back: all usual memory.
+    #[default]
+    #[serde(rename = "WB")]
+    WriteBack,
+    /// Write-combining: uncached, but stores are gathered into bursts.
+    #[serde(rename = "WC")]
+    WriteCombining,
+    /// Uncached: every access is a transaction of its own.
+    #[serde(rename = "UC")]
+    Uncached,
+}
+
+impl CacheType {
+    /// All of them, in the paper's order.
+    pub const ALL: [Self; 3] = [Self::WriteBack, Self::WriteCombining, Self::Uncached];
+
+    /// The paper's name: `WB`, `WC`, `UC`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WriteBack => "WB",
+            Self::WriteCombining => "WC",
+            Self::Uncached => "UC",
+        }
+    }
+}
+
+impl fmt::Display for CacheType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A memory type from one provider.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MemoryType {
+    /// The type.
+    pub name: CacheType,
+    /// Who hands it out: `anonymous mapping`, `vgem`, …
+    pub provider: String,
+    /// Whether there is any, and its self-test showed that it is of this type.
+    pub available: bool,
+    /// Why there is none, or what the self-test saw.
+    pub why: String,
+}
+
+/// What is done with a block.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// Register to memory (Tables 2 and 3).
+    Write,
+    /// Memory to register (Tables 4 and 5).
+    #[default]
+    Read,
+    /// Memory to memory (Tables 6 and 8).
+    Copy,
+}
+
+impl Operation {
+    /// All of them, in the paper's order.
+    pub const ALL: [Self; 3] = [Self::Write, Self::Read, Self::Copy];
+
+    /// `write`, `read`, `copy`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::Copy => "copy",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where a block is before the operation.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockState {
+    /// Where the call before left it: the same block again and again.
+    #[default]
+    Warm,
+    /// In memory: each call takes another block of a pool that exceeds the caches.
+    Fresh,
+    /// Modified in this CPU's caches.
+    Dirty,
+    /// Written back and removed from all caches.
+    Flushed,
+}
+
+impl BlockState {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Warm, Self::Fresh, Self::Dirty, Self::Flushed];
+
+    /// `warm`, `fresh`, `dirty`, `flushed`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Fresh => "fresh",
+            Self::Dirty => "dirty",
+            Self::Flushed => "flushed",
+        }
+    }
+}
+
+impl fmt::Display for BlockState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// When stores are waited for (SFENCE).
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Fence {
+    /// After each call: each block.
+    Call,
+    /// Once, after the calls that were timed together.
+    #[default]
+    Run,
+    /// Never within what was timed.
+    None,
+}
+
+impl Fence {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Call, Self::Run, Self::None];
+
+    /// `call`, `run`, `none`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Run => "run",
+            Self::None => "none",
+        }
+    }
+}
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The rate of one operation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MemoryRate {
+    /// What is done.
+    pub op: Operation,
+    /// By what: `plain-4`, `plain-8`, `sse2`, `sse2-nt`, `avx2-prefetchnta`, `rep-movsb`, …; published figures have
+    /// `plain`, `simd`, `simd-nt`.
+    pub instruction: String,
+    /// Type of the memory; of copies, of the source.
+    #[serde(rename = "type")]
+    pub cache_type: CacheType,
+    /// Type of a copy's destination, where it is not write-back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination_type: Option<CacheType>,
+    /// Size of a block, in bytes: one call moves one block. Each thread has its own.
+    pub bytes: u64,
+    /// Threads at the same time.
+    pub threads: u32,
+    /// Which CPUs they take: `sequential` or `binary-tree`; empty for one thread.
+    pub mapping: String,
+    /// Where the block is before; `null` where a publication does not tell.
+    pub state: Option<BlockState>,
+    /// When stores are waited for; `null` for reads, and where a publication does not tell.
+    pub fence: Option<Fence>,
+    /// Size of the pages that the block lies on, in bytes, as the kernel gave them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
+    /// Memory node that the block lies on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+    /// Bytes written, read or copied, of all threads together; a copied byte counts once.
+    pub bytes_per_s: Option<Estimate>,
+    /// The same with all that moves between the first cache and what lies behind it: a copied byte counts twice, and a
+    /// stored one twice where the line is read first and written back later (write-allocate). `null` where nothing
+    /// moves, as the block stays in the first cache, and where the CPU itself chooses (`rep`).
+    pub traffic_bytes_per_s: Option<f64>,
+    /// Whole lines that a call read or wrote over the bus, by counter.
+    pub bursts: Option<Estimate>,
+    /// Transactions of less than a line that a call caused, by counter.
+    pub partials: Option<Estimate>,
+}
+
+/// Latency of loads that wait for each other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MemoryLatency {
+    /// Bytes of the lines that are visited, in random order.
+    pub bytes: u64,
+    /// Type of the memory.
+    #[serde(rename = "type")]
+    pub cache_type: CacheType,
+    /// Size of the pages, in bytes, as the kernel gave them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
+    /// Memory node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+    /// Time of one load, in ns.
+    pub ns: Option<Estimate>,
+}
+
+/// Latency on one CPU while others stream.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LoadedLatency {
+    /// Bytes of the lines that are visited.
+    pub bytes: u64,
+    /// What the others do: as in [`MemoryRate::op`].
+    pub op: Operation,
+    /// By what: as in [`MemoryRate::instruction`].
+    pub instruction: String,
+    /// How many others.
+    pub threads: u32,
+    /// Pause of each of the others after every KiB, in ns.
+    pub pause_ns: f64,
+    /// What the others moved together meanwhile, in bytes a second.
+    pub injected_bytes_per_s: Option<Estimate>,
+    /// Time of one load, in ns.
+    pub latency_ns: Option<Estimate>,
+}
+
+/// What it costs to write lines back, or to remove them, by hand.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CoherenceCost {
+    /// `CLFLUSH`, `CLFLUSHOPT`, `CLWB`, `WBINVD`; of 64-bit ARM `DC CIVAC`, `DC CVAC`.
+    pub operation: String,
+    /// Lines that it was applied to; of WBINVD, which takes all, the lines of the block.
+    pub lines: u64,
+    /// How many of them were modified: the write-backs that it causes.
+    pub dirty: u64,
+    /// Time for all lines with the fence that ends it, in ns.
+    pub ns: Option<Estimate>,
+}
+
+/// How many lines a second read finds gone after a first one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LinesLeft {
+    /// The first read: `prefetchnta` or `read`.
+    pub first: String,
+    /// Size of the block, in bytes.
+    pub bytes: u64,
+    /// Lines of the block.
+    pub lines: u64,
+    /// `counter` or `timing`.
+    pub method: String,
+    /// Which cache: `l1`, `l2`, or `bus` where the lines were read from memory again (paper 4: bursts).
+    pub cache: String,
+    /// Lines that the second read did not find there.
+    pub gone: Option<Estimate>,
+    /// Time of a load of the second read, in ns, of the timing method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ns: Option<Estimate>,
+}
+
+/// The rate of a transfer that an engine other than the CPU makes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DmaRate {
+    /// The engine: `CUDA copy engine`, `Intel DSA`, …
+    pub engine: String,
+    /// `host-to-device`, `device-to-host`, `host-to-host`.
+    pub direction: String,
+    /// Where the source is before: `clean` or `dirty` in the caches, or `uncached`.
+    pub source: String,
+    /// Size of a block, in bytes.
+    pub bytes: u64,
+    /// Bytes a second.
+    pub bytes_per_s: Option<Estimate>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_find_the_papers_names() {
+        let rate = MemoryRate {
+            op: Operation::Copy,
+            instruction: "sse2-nt".into(),
+            cache_type: CacheType::WriteCombining,
+            bytes: 512,
+            threads: 1,
+            state: Some(BlockState::Fresh),
+            fence: Some(Fence::Call),
+            ..MemoryRate::default()
+        };
+        let value = serde_json::to_value(&rate).unwrap();
+        for (field, expected) in [("op", "copy"), ("type", "WC"), ("state", "fresh"), ("fence", "call")] {
+            assert_eq!(value[field], expected);
+        }
+        assert_eq!(serde_json::from_value::<MemoryRate>(value).unwrap(), rate);
+    }
+}
