@@ -15,6 +15,7 @@ mod method;
 mod profile;
 pub mod published;
 mod sync;
+mod workload;
 
 pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Judgement, Side};
 pub use coherence::{
@@ -32,3 +33,4 @@ pub use memory::{
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};
 pub use sync::{BarrierTime, ForkJoinTime, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
+pub use workload::{Score, WorkloadResult, Workloads};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::file::Error;
-use crate::{Calls, Coherence, Counters, Host, Memory, Sync, read_text, write_atomic};
+use crate::{Calls, Coherence, Counters, Host, Memory, Sync, Workloads, read_text, write_atomic};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
@@ -47,6 +47,9 @@ pub struct Profile {
     /// How fast a CPU moves data, by instruction, memory type and size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
+    /// What whole programs do under placements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workloads: Option<Workloads>,
     /// Sections that this version does not know; kept on rewrite.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -82,6 +85,7 @@ impl Default for Profile {
             calls: None,
             sync: None,
             memory: None,
+            workloads: None,
             unknown: BTreeMap::new(),
         }
     }
