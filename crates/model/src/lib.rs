@@ -11,6 +11,7 @@ pub mod delegation;
 mod error;
 mod matrix;
 mod stats;
+pub mod unixbench;
 
 pub use audit::audit;
 pub use classify::{Classification, classify, coherence_from_matrix};
