@@ -2,6 +2,7 @@
 //!
 //! Each paper has a file of facts beside this module, with its source inside, and a type that reads it.
 
+pub mod hamada_dimmnet;
 pub mod kawabe_furuya;
 pub mod kimoto_bulldozer;
 pub mod nakamura_fbs;
@@ -22,7 +23,8 @@ pub struct Publication {
 }
 
 /// The names that [`read`] knows.
-pub const NAMES: [&str; 4] = ["kawabe-furuya", "shimosawa-hori-ishikawa", "nakamura-fbs", "kimoto-bulldozer"];
+pub const NAMES: [&str; 5] =
+    ["kawabe-furuya", "shimosawa-hori-ishikawa", "nakamura-fbs", "hamada-dimmnet", "kimoto-bulldozer"];
 
 /// The figures of the paper with this name (`kawabe-furuya`), or of one of its machines (`kawabe-furuya/e5620`).
 ///
@@ -41,6 +43,7 @@ pub fn read(name: &str) -> Result<Publication, Error> {
         "kawabe-furuya" => kawabe_furuya::figures().publication(),
         "shimosawa-hori-ishikawa" => shimosawa_hori_ishikawa::figures().publication(),
         "nakamura-fbs" => nakamura_fbs::figures().publication(),
+        "hamada-dimmnet" => hamada_dimmnet::figures().publication(),
         "kimoto-bulldozer" => kimoto_bulldozer::figures().publication(),
         _ => {
             return Err(Error::new(format!(
