@@ -15,6 +15,7 @@ pub mod limits;
 pub mod memory;
 pub mod pages;
 pub mod pin;
+pub mod placement;
 mod progress;
 pub mod statistics;
 pub mod step;

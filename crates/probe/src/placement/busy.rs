@@ -1,0 +1,88 @@
+//! How busy each CPU is with other work.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Long enough for ten of the kernel's ticks.
+const A_MOMENT: Duration = Duration::from_millis(100);
+
+/// The share of a moment that each CPU was busy; CPUs that the kernel does not tell of count as free.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Busy(BTreeMap<u32, f64>);
+
+impl Busy {
+    /// Looks at all CPUs for a tenth of a second.
+    pub fn look() -> Self {
+        let read = || ticks(&fs::read_to_string("/proc/stat").unwrap_or_default());
+        let before = read();
+        sleep(A_MOMENT);
+        Self::between(&before, &read())
+    }
+
+    fn between(before: &BTreeMap<u32, Ticks>, after: &BTreeMap<u32, Ticks>) -> Self {
+        let share = |(cpu, after): (&u32, &Ticks)| {
+            let before = before.get(cpu)?;
+            let all = after.all.saturating_sub(before.all);
+            let idle = after.idle.saturating_sub(before.idle).min(all);
+            (all > 0).then(|| (*cpu, 1.0 - idle as f64 / all as f64))
+        };
+        Self(after.iter().filter_map(share).collect())
+    }
+
+    /// The mean share of some CPUs, 0 to 1; 0 of none.
+    pub fn of(&self, cpus: impl IntoIterator<Item = u32>) -> f64 {
+        let (mut sum, mut n) = (0.0, 0u32);
+        for cpu in cpus {
+            sum += self.0.get(&cpu).copied().unwrap_or(0.0);
+            n += 1;
+        }
+        sum / f64::from(n.max(1))
+    }
+}
+
+impl FromIterator<(u32, f64)> for Busy {
+    fn from_iter<I: IntoIterator<Item = (u32, f64)>>(shares: I) -> Self {
+        Self(shares.into_iter().collect())
+    }
+}
+
+/// Time of a CPU since boot, in the kernel's ticks.
+struct Ticks {
+    all: u64,
+    /// Idle, or waiting for a disk.
+    idle: u64,
+}
+
+fn ticks(stat: &str) -> BTreeMap<u32, Ticks> {
+    let line = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
+        // user nice system idle iowait irq softirq steal; guests' time is in user and nice already.
+        let times: Vec<u64> = fields.take(8).map_while(|field| field.parse().ok()).collect();
+        let idle = times.get(3)?.saturating_add(*times.get(4)?);
+        Some((cpu, Ticks { all: times.iter().fold(0, |sum, time| sum.saturating_add(*time)), idle }))
+    };
+    stat.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_the_time_between_two_looks() {
+        let before = ticks("cpu  1 1 1 1 1\ncpu0 10 0 0 90 0 0 0 0 0 0\ncpu1 10 0 0 90 0\nintr 5\n");
+        let after = ticks("cpu0 14 0 1 90 5 0 0 0 0 0\ncpu1 10 0 0 90 0\ncpu2 1 1 1 1 1\n");
+        let busy = Busy::between(&before, &after);
+        assert_eq!((busy.of([0]), busy.of([1]), busy.of([0, 1])), (0.5, 0.0, 0.25));
+        assert_eq!(busy.of([]), 0.0);
+    }
+
+    #[test]
+    fn this_machine_tells() {
+        let busy = Busy::look();
+        assert!(busy.0.values().all(|share| (0.0..=1.0).contains(share)));
+    }
+}
