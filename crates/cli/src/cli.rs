@@ -1,5 +1,7 @@
 //! The commands by name.
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands;
@@ -30,6 +32,8 @@ enum Command {
     Barrier(commands::barrier::Args),
     /// Run programs that live by barriers
     Kernels(commands::kernels::Args),
+    /// Run a command where its placement says, or find the best placement by trying
+    Run(commands::run::Args),
     /// Make a page or charts from profiles
     Report(commands::report::Args),
     /// Compare a profile with another or with published figures
@@ -46,7 +50,8 @@ enum Command {
 }
 
 impl Cli {
-    pub fn run(&self) -> anyhow::Result<()> {
+    /// Runs the command that was asked for; those that run another command end with its exit status.
+    pub fn run(&self) -> anyhow::Result<ExitCode> {
         match &self.command {
             Command::Survey(args) => commands::survey::run(args),
             Command::Topology(args) => commands::topology::run(args),
@@ -56,6 +61,7 @@ impl Cli {
             Command::Calls(args) => commands::calls::run(args),
             Command::Barrier(args) => commands::barrier::run(args),
             Command::Kernels(args) => commands::kernels::run(args),
+            Command::Run(args) => return commands::run::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),
             Command::Schema(args) => commands::schema::run(args),
@@ -63,5 +69,6 @@ impl Cli {
             Command::Man => commands::man::run(),
             Command::MpiRank(args) => commands::mpi_rank::run(args),
         }
+        .map(|()| ExitCode::SUCCESS)
     }
 }

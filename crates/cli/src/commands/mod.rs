@@ -12,6 +12,7 @@ pub mod mpi_rank;
 pub mod predict;
 pub mod predict_barrier;
 pub mod report;
+pub mod run;
 pub mod schema;
 pub mod survey;
 pub mod topology;

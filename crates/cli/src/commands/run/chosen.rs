@@ -1,0 +1,89 @@
+//! What a placement came to on this machine, and why, in one line.
+
+use coho_probe::placement::{self, Busy, Choice, Placement};
+use coho_profile::{Pair, PairMethod};
+use coho_topology::CpuSet;
+
+use super::Machine;
+use crate::report::text;
+
+/// A placement's CPUs, and how busy all CPUs were when they were chosen.
+pub struct Chosen {
+    placement: Placement,
+    pub choice: Choice,
+    busy: Busy,
+}
+
+impl Chosen {
+    /// Chooses CPUs, where there is a choice by how busy they are.
+    pub fn now(
+        placement: &Placement,
+        threads: Option<u32>,
+        machine: &Machine,
+        look: impl FnOnce() -> Busy,
+    ) -> anyhow::Result<Self> {
+        // What must be as it is needs no look.
+        let open = *placement != Placement::None && machine.room.cpus.len() > 1;
+        let busy = if open { look() } else { Busy::default() };
+        let threads = threads.map(|threads| threads as usize);
+        let choice = placement::choose(placement, threads, &machine.topology, &machine.room, &busy)?;
+        Ok(Self { placement: placement.clone(), choice, busy })
+    }
+
+    /// The CPUs to confine a command to; `None` leaves it as it is.
+    pub fn mask(&self) -> Option<CpuSet> {
+        (self.placement != Placement::None).then(|| self.choice.cpus.clone())
+    }
+
+    /// What was chosen and why.
+    pub fn line(&self, machine: &Machine) -> String {
+        let room = &machine.room;
+        let Choice { cpus, refused, .. } = &self.choice;
+        let mut line = format!("{}: {} of {}", self.placement, named(cpus), room.cpus);
+        if self.placement != Placement::None {
+            line += &format!(", {}", self.why(machine));
+        }
+        if let Some(quota) = room.quota.filter(|quota| *quota < cpus.len() as f64) {
+            line += &format!("; the quota is {} CPUs", text::number(quota));
+        }
+        if !refused.is_empty() {
+            line += &format!("; not {}, which this process may not use", named(refused));
+        }
+        line
+    }
+
+    /// Two figures: what a line's way costs within the choice and without, where a profile tells; else how busy the
+    /// chosen CPUs and the others were.
+    fn why(&self, machine: &Machine) -> String {
+        let cpus = &self.choice.cpus;
+        let others = machine.room.cpus.difference(cpus);
+        let farthest = |cpus: &CpuSet| farthest(machine, cpus);
+        if let (Some(within), Some(all)) = (farthest(cpus), farthest(&machine.room.cpus)) {
+            let [within, all] = [within, all].map(text::number);
+            return format!("a line's longest way: {within} ns here, {all} ns across all");
+        }
+        let percent = |cpus: &CpuSet| text::number(100.0 * self.busy.of(cpus.iter()));
+        match others.is_empty() {
+            true => format!("{} CPUs, {} % busy", cpus.len(), percent(cpus)),
+            false => format!("{} % busy, the others {} %", percent(cpus), percent(&others)),
+        }
+    }
+}
+
+/// `CPU 3`, `CPUs 0-3`.
+fn named(cpus: &CpuSet) -> String {
+    format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
+}
+
+/// The largest time of a line's way between two of these CPUs, in ns, if the profile has them all.
+fn farthest(machine: &Machine, cpus: &CpuSet) -> Option<f64> {
+    let coherence = machine.profile.as_ref()?.coherence.as_ref()?;
+    let inside = |pair: &&Pair| {
+        pair.method == PairMethod::Turn && cpus.contains(pair.a) && cpus.contains(pair.b) && pair.a != pair.b
+    };
+    let pairs: Vec<_> = coherence.pairs.iter().filter(inside).collect();
+    let seen: std::collections::BTreeSet<_> =
+        pairs.iter().map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b))).collect();
+    let all = cpus.len() * cpus.len().saturating_sub(1) / 2;
+    (all > 0 && seen.len() == all).then(|| pairs.iter().map(|pair| pair.ns.median).fold(0.0, f64::max))
+}

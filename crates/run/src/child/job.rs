@@ -1,0 +1,102 @@
+//! What to run, and where.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::ptr;
+use std::time::Instant;
+
+use coho_topology::CpuSet;
+
+use super::{Running, Signals};
+
+/// Where a command's standard output goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Output {
+    /// Where the caller's goes.
+    #[default]
+    Inherited,
+    /// To the caller's standard error: its standard output is for results.
+    StandardError,
+    /// Nowhere; then it reads nothing either.
+    Nowhere,
+    /// To the caller, who reads it.
+    Piped,
+}
+
+/// A command and where it runs.
+#[derive(Debug, Clone, Default)]
+pub struct Job {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// The CPUs that it and its descendants may use; those of the caller if `None`.
+    pub cpus: Option<CpuSet>,
+    /// Set in its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where its standard output goes.
+    pub output: Output,
+}
+
+/// Why a command could not be started.
+#[derive(Debug)]
+pub struct Failed {
+    program: String,
+    error: io::Error,
+}
+
+impl Failed {
+    /// The exit status that shells give this: 127 for a program that is not there, 126 for one that cannot be run.
+    pub fn exit_status(&self) -> u8 {
+        if self.error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot run '{}': {}", self.program, self.error)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+impl Job {
+    /// Starts the command on its CPUs, with the signals that the caller was given.
+    ///
+    /// # Errors
+    /// [`Failed`] if there is no such program, it may not be run, or the kernel refuses the CPUs.
+    pub fn start(&self, signals: &Signals) -> Result<Running, Failed> {
+        let program = self.command.first().cloned().unwrap_or_default();
+        let failed = |error| Failed { program: program.to_string_lossy().into_owned(), error };
+        let mut command = Command::new(&program);
+        command.args(self.command.iter().skip(1)).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        match self.output {
+            Output::Inherited => &mut command,
+            Output::StandardError => command.stdout(io::stderr()),
+            Output::Nowhere => command.stdin(Stdio::null()).stdout(Stdio::null()),
+            Output::Piped => command.stdout(Stdio::piped()),
+        };
+        let mask = self.cpus.as_ref().map(|cpus| cpus.words().to_vec());
+        let held = signals.before();
+        let ready = move || {
+            if let Some(words) = &mask {
+                let bytes = size_of_val(words.as_slice());
+                // SAFETY: the kernel reads exactly that many bytes.
+                if unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, words.as_ptr()) } != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            // SAFETY: the set was written by the kernel.
+            match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &held, ptr::null_mut()) } {
+                0 => Ok(()),
+                error => Err(io::Error::from_raw_os_error(error)),
+            }
+        };
+        // SAFETY: between fork and exec it makes two system calls on memory of its own, and allocates nothing.
+        unsafe { command.pre_exec(ready) };
+        let started = Instant::now();
+        let child = command.spawn().map_err(failed)?;
+        Ok(Running::of(child, started))
+    }
+}

@@ -1,0 +1,151 @@
+//! A command that runs, and its end.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::process::{Child, ChildStdout};
+use std::time::{Duration, Instant};
+
+use super::{Signal, Signals};
+
+/// How long a wait for signals lasts at most: an end that no signal told of is found then.
+const AT_MOST: Duration = Duration::from_secs(1);
+
+/// A command that was started and not yet waited for.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    started: Instant,
+    /// Signals that asked for an end.
+    asked_to_end: bool,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// By itself.
+    Exited(u8),
+    /// By a signal.
+    Signalled(i32),
+}
+
+impl Status {
+    /// What a shell would say: a signal's number counts from 128.
+    pub fn exit_status(self) -> u8 {
+        match self {
+            Self::Exited(status) => status,
+            Self::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        }
+    }
+
+    /// Whether it ended well.
+    pub fn is_success(self) -> bool {
+        self == Self::Exited(0)
+    }
+}
+
+/// A command's end and what it took, with the descendants that were waited for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ended {
+    /// How.
+    pub status: Status,
+    /// From start to end.
+    pub wall: Duration,
+    /// CPU time in user mode and in the kernel.
+    pub cpu: Duration,
+    /// Times that it waited.
+    pub voluntary_switches: u64,
+    /// Times that another task took the CPU from it.
+    pub involuntary_switches: u64,
+    /// Whether a signal to end came while it ran.
+    pub asked_to_end: bool,
+}
+
+impl Running {
+    pub(super) fn of(child: Child, started: Instant) -> Self {
+        Self { child, started, asked_to_end: false }
+    }
+
+    /// The command's process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its standard output, where it was to be piped.
+    pub fn output(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
+    }
+
+    /// Hands signals on until the command ends, or until the time has come: `None` then.
+    ///
+    /// # Errors
+    /// If the command cannot be waited for.
+    pub fn wait_until(&mut self, signals: &Signals, until: Option<Instant>) -> io::Result<Option<Ended>> {
+        loop {
+            if let Some(ended) = self.ended()? {
+                return Ok(Some(ended));
+            }
+            let left = until.map_or(AT_MOST, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(None);
+            }
+            if let Some(signal) = signals.next(left.min(AT_MOST)) {
+                self.hand_on(signal);
+            }
+        }
+    }
+
+    /// Hands signals on until the command ends.
+    ///
+    /// # Errors
+    /// If the command cannot be waited for.
+    pub fn wait(mut self, signals: &Signals) -> io::Result<Ended> {
+        loop {
+            if let Some(ended) = self.wait_until(signals, None)? {
+                return Ok(ended);
+            }
+        }
+    }
+
+    fn hand_on(&mut self, signal: Signal) {
+        self.asked_to_end |= signal.ends();
+        if signal.number != libc::SIGCHLD && !signal.from_kernel {
+            // SAFETY: the child has not been waited for, so that its number is still its own.
+            unsafe { libc::kill(self.child.id() as libc::pid_t, signal.number) };
+        }
+    }
+
+    /// The end, if it has come. The child is waited for here and nowhere else.
+    fn ended(&self) -> io::Result<Option<Ended>> {
+        let mut status = 0;
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the kernel fills both.
+        let waited = unsafe {
+            libc::wait4(self.child.id() as libc::pid_t, &mut status, libc::WNOHANG, usage.as_mut_ptr())
+        };
+        let wall = self.started.elapsed();
+        match waited {
+            0 => return Ok(None),
+            -1 => return Err(io::Error::last_os_error()),
+            _ => {}
+        }
+        // SAFETY: zeroes are valid, and so is what the kernel writes.
+        let usage = unsafe { usage.assume_init() };
+        let status = if libc::WIFSIGNALED(status) {
+            Status::Signalled(libc::WTERMSIG(status))
+        } else {
+            Status::Exited(libc::WEXITSTATUS(status) as u8)
+        };
+        Ok(Some(Ended {
+            status,
+            wall,
+            cpu: time(usage.ru_utime) + time(usage.ru_stime),
+            voluntary_switches: usage.ru_nvcsw.max(0) as u64,
+            involuntary_switches: usage.ru_nivcsw.max(0) as u64,
+            asked_to_end: self.asked_to_end,
+        }))
+    }
+}
+
+fn time(time: libc::timeval) -> Duration {
+    Duration::from_secs(time.tv_sec.max(0) as u64) + Duration::from_micros(time.tv_usec.max(0) as u64)
+}

@@ -1,0 +1,98 @@
+//! Signals that are meant for the command.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::time::Duration;
+
+/// What a sender may want the command to know. A terminal's stop and continue reach the whole foreground by themselves.
+const HANDED_ON: [libc::c_int; 8] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGWINCH,
+];
+
+/// A signal that came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signal {
+    /// Its number.
+    pub number: i32,
+    /// Whether the kernel sent it, as it does for a terminal's keys: it has then reached the command as well.
+    pub from_kernel: bool,
+}
+
+impl Signal {
+    /// Whether it asks for an end.
+    pub fn ends(self) -> bool {
+        matches!(self.number, libc::SIGHUP | libc::SIGINT | libc::SIGQUIT | libc::SIGTERM)
+    }
+}
+
+/// Holds signals back from the calling thread until it asks for them; as before when dropped.
+///
+/// Make it before any other thread begins: threads inherit what is held back.
+#[derive(Debug)]
+pub struct Signals {
+    held: libc::sigset_t,
+    before: libc::sigset_t,
+}
+
+impl Signals {
+    /// From now on signals wait.
+    ///
+    /// # Errors
+    /// The operating system's own.
+    pub fn hold() -> io::Result<Self> {
+        let mut held = empty();
+        let mut before = empty();
+        // SAFETY: both sets are initialised. Ended children are waited for, which an inherited SIG_IGN would prevent.
+        let result = unsafe {
+            for signal in HANDED_ON.into_iter().chain([libc::SIGCHLD]) {
+                libc::sigaddset(&mut held, signal);
+            }
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before)
+        };
+        if result == 0 { Ok(Self { held, before }) } else { Err(io::Error::from_raw_os_error(result)) }
+    }
+
+    /// The next signal, or `None` when the time is up. That a child has ended counts as a signal.
+    pub fn next(&self, within: Duration) -> Option<Signal> {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let time = libc::timespec {
+            tv_sec: within.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: within.subsec_nanos().into(),
+        };
+        // SAFETY: set and time are initialised, and the kernel fills what it is given.
+        let number = unsafe { libc::sigtimedwait(&self.held, info.as_mut_ptr(), &time) };
+        // SAFETY: zeroes are valid, and so is what the kernel writes.
+        let info = unsafe { info.assume_init() };
+        (number > 0).then_some(Signal { number, from_kernel: info.si_code > 0 })
+    }
+
+    /// What was held back before: the command begins with it.
+    pub(super) fn before(&self) -> libc::sigset_t {
+        self.before
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // SAFETY: the set was written by the kernel.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, ptr::null_mut()) };
+    }
+}
+
+fn empty() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: the call initialises the set and cannot fail.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
