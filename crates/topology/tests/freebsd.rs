@@ -220,3 +220,16 @@ fn published_specs_survive_reading_and_writing() {
         assert_eq!(spec.to_xml(words).unwrap(), text);
     }
 }
+
+#[test]
+fn the_control_has_the_patchs_pairs_without_their_flag() {
+    let topology = |cpus: u32| Topology {
+        pus: (0..cpus).map(|os| coho_topology::Pu { os, ..Default::default() }).collect(),
+        ..Topology::default()
+    };
+    let shape = |cpus| predict(Variant::Control, &topology(cpus), None).map(|spec| spec.root.shape());
+    assert_eq!(shape(4).unwrap(), "L0/4{1x L0/4{2x L2/2}}");
+    assert_eq!(shape(8).unwrap(), "L0/8{2x L0/4{2x L2/2}}");
+    assert!(shape(2).is_err() && shape(6).is_err());
+    assert_eq!("control".parse::<Variant>().unwrap(), Variant::Control);
+}

@@ -48,11 +48,13 @@ enum Format {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kernel {
+pub enum Kernel {
     /// FreeBSD r281991 of 2015
     Stock,
     /// The same with Kimoto's patch for Bulldozer
     Patched,
+    /// The first with the tunable kern.smp.topology=5: the patch's pairs without their flag
+    Control,
     /// FreeBSD of 2016 and later
     Modern,
     /// All that is known, which no kernel prints
@@ -114,10 +116,11 @@ fn json(topology: &Topology) -> anyhow::Result<String> {
 }
 
 impl Kernel {
-    fn variant(self) -> Variant {
+    pub fn variant(self) -> Variant {
         match self {
             Self::Stock => Variant::Stock,
             Self::Patched => Variant::Patched,
+            Self::Control => Variant::Control,
             Self::Modern => Variant::Modern,
             Self::Full => Variant::Full,
         }

@@ -3,7 +3,7 @@
 //! [`parse`] reads what `sysctl` prints (the writer is sys/kern/sched_ule.c), [`Spec::to_xml`] writes the
 //! same text, and [`predict`] says what a kernel would print on a machine: FreeBSD r281991
 //! ([`Variant::Stock`]), the same with Kimoto's patch ([`Variant::Patched`]; papers/5, the article of
-//! 2015), the kernels of 2016 and later ([`Variant::Modern`]), or a tree that tells all that is known
+//! 2015) or with a tunable that does half of what the patch does ([`Variant::Control`]), the kernels of 2016 and later ([`Variant::Modern`]), or a tree that tells all that is known
 //! ([`Variant::Full`]).
 
 mod apic;
@@ -93,6 +93,9 @@ pub enum Variant {
     Stock,
     /// The same with the article's patch, which takes every AMD processor to be of modules of two cores.
     Patched,
+    /// r281991 booted with the tunable `kern.smp.topology=5`: pairs of CPUs that share an L2, as the article's patch
+    /// makes them, but not flagged as threads of a core.
+    Control,
     /// FreeBSD of 2016 and later (sys/x86/x86/mp_x86.c).
     Modern,
     /// No kernel's: every cache and memory node that the topology tells, family 15h's modules as they are.
@@ -106,9 +109,10 @@ impl FromStr for Variant {
         match text {
             "stock" => Ok(Self::Stock),
             "patched" => Ok(Self::Patched),
+            "control" => Ok(Self::Control),
             "modern" => Ok(Self::Modern),
             "full" => Ok(Self::Full),
-            _ => Err(Error::new(format!("'{text}' is none of stock, patched, modern, full"))),
+            _ => Err(Error::new(format!("'{text}' is none of stock, patched, control, modern, full"))),
         }
     }
 }
@@ -116,10 +120,12 @@ impl FromStr for Variant {
 /// What FreeBSD's `sysctl kern.sched.topology_spec` would tell of a machine.
 ///
 /// The kernels' own rules work from the raw CPUID answers, and number CPUs by APIC id from the first CPU's
-/// on, as they would; [`Variant::Full`] keeps the topology's numbers.
+/// on, as they would; [`Variant::Full`] keeps the topology's numbers. [`Variant::Control`] asks for nothing but the
+/// number of CPUs.
 ///
 /// # Errors
-/// If a kernel's rules are wanted but there is no dump to apply them to, or it has no usable APIC ids.
+/// If a kernel's rules are wanted but there is no dump to apply them to, or it has no usable APIC ids; or if the control
+/// is wanted of a machine that its groups do not divide.
 pub fn predict(variant: Variant, topology: &Topology, dump: Option<&Dump>) -> Result<Spec, Error> {
     let dump = || {
         dump.ok_or_else(|| {
@@ -132,6 +138,7 @@ pub fn predict(variant: Variant, topology: &Topology, dump: Option<&Dump>) -> Re
     match variant {
         Variant::Stock => rules_2015::predict(dump()?, rules_2015::Kernel::Stock),
         Variant::Patched => rules_2015::predict(dump()?, rules_2015::Kernel::Patched),
+        Variant::Control => rules_2015::control(topology.pus.len()),
         Variant::Modern => rules_2016::predict(dump()?),
         Variant::Full => Ok(full::spec(topology)),
     }

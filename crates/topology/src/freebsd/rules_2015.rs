@@ -21,6 +21,18 @@ pub(super) fn predict(dump: &Dump, kernel: Kernel) -> Result<Spec, Error> {
     Ok(Spec { root: probe.tree(machine.ids.len(), kernel) })
 }
 
+/// The tree of `kern.smp.topology=5`: two pairs to a group, whatever the machine is (subr_smp.c, `smp_topo`).
+pub(super) fn control(cpus: usize) -> Result<Spec, Error> {
+    if cpus == 0 || !cpus.is_multiple_of(4) {
+        let message =
+            format!("kern.smp.topology=5 makes groups of four CPUs, which {cpus} are not divided into");
+        return Err(Error::new(message));
+    }
+    let shape = |cache_level, count, inner| Shape { cache_level, count, flags: vec![], inner };
+    let groups = shape(0, 4, Some(Box::new(shape(2, 2, None))));
+    Ok(Spec { root: group(0, 0..cpus, vec![], &[groups]) })
+}
+
 /// What the kernel knows of a package: cores in it, threads in a core.
 #[derive(Clone, Copy)]
 struct Probe {
