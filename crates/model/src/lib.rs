@@ -1,5 +1,6 @@
 //! What follows from a machine profile: classes of CPU pairs found in their times, contradictions to the claimed
-//! topology, what coherence costs a program, and which calls another core should execute. Nothing here measures.
+//! topology, what coherence costs a program, which calls another core should execute, and where a scheduler puts
+//! programs. Nothing here measures.
 #![warn(missing_docs)]
 
 mod audit;
@@ -10,6 +11,7 @@ mod csv;
 pub mod delegation;
 mod error;
 mod matrix;
+pub mod placement;
 mod stats;
 pub mod unixbench;
 

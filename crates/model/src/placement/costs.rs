@@ -1,0 +1,149 @@
+//! What the simulator assumes: every cost with its range and where it comes from.
+
+use std::ops::Index;
+
+use fastrand::Rng;
+
+use crate::Error;
+
+/// A cost that nobody measured on the machine in question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assumed {
+    /// Unit at the end: `idle_exit_ns`.
+    pub name: &'static str,
+    /// The value taken.
+    pub value: f64,
+    /// Between which it may lie.
+    pub range: (f64, f64),
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// What costs something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cost {
+    SmtLine,
+    L2Line,
+    L3Line,
+    FarLine,
+    LinesInFlight,
+    WakeLines,
+    MessageLines,
+    Wake,
+    Switch,
+    IdleExit,
+    Spin,
+    SmtSpeed,
+    ModuleSpeed,
+    ModuleFloatSpeed,
+}
+
+/// All costs. Speeds are those of one of two neighbours that are both busy, of a CPU alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Costs([Assumed; 14]);
+
+const FX_8300: &str = "as measured on an FX-8300 (kcores), from its quickest to its slowest such pair";
+const ROUND: &str = "assumed, a round number";
+
+impl Default for Costs {
+    /// For a machine of AMD's modules, as the article's.
+    fn default() -> Self {
+        let cost = |name, value, range, source| Assumed { name, value, range, source };
+        // In the order of `Cost`.
+        Self([
+            cost("smt_line_ns", 10.0, (5.0, 20.0), "assumed: through the L1 that threads of a core share"),
+            cost("l2_line_ns", 42.0, (41.9, 46.7), FX_8300),
+            cost("l3_line_ns", 60.0, (30.0, 120.0), ROUND),
+            cost("far_line_ns", 291.0, (222.0, 339.6), FX_8300),
+            cost("lines_in_flight", 4.0, (2.0, 8.0), "assumed: misses on a block of lines that overlap"),
+            cost("wake_lines", 2.0, (1.0, 4.0), "assumed: run queue and thread of the woken"),
+            cost("message_lines", 2.0, (1.0, 4.0), "assumed: a pipe and its data"),
+            cost("wake_ns", 200.0, (100.0, 400.0), ROUND),
+            cost("switch_ns", 500.0, (250.0, 1000.0), ROUND),
+            cost("idle_exit_ns", 500.0, (200.0, 2000.0), "assumed: out of C1, with the signal to leave it"),
+            cost("spin_ns", 100_000.0, (50_000.0, 400_000.0), "10000 turns of ULE's loop, of 10 ns"),
+            cost("smt_speed", 0.62, (0.5, 0.75), "assumed: of a thread beside another of its core"),
+            cost("module_speed", 0.9, (0.8, 1.0), "assumed: at least AMD's 80 % (Hot Chips 2010)"),
+            cost("module_float_speed", 0.7, (0.5, 0.9), "assumed: two cores at one FPU"),
+        ])
+    }
+}
+
+impl Index<Cost> for Costs {
+    type Output = f64;
+
+    fn index(&self, cost: Cost) -> &f64 {
+        &self.0[cost as usize].value
+    }
+}
+
+impl Costs {
+    /// Every cost.
+    pub fn all(&self) -> &[Assumed] {
+        &self.0
+    }
+
+    /// Takes a cost as known.
+    ///
+    /// ```
+    /// let mut costs = coho_model::placement::Costs::default();
+    /// costs.set("idle_exit_ns", 1500.0)?;
+    /// assert!(costs.set("idle_exit", 1500.0).is_err());
+    /// # Ok::<(), coho_model::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no cost of that name (the message lists them), or the value is not above zero, or above 1 for a
+    /// speed, or above a second.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), Error> {
+        let names = self.0.each_ref().map(|cost| cost.name).join(", ");
+        let Some(cost) = self.0.iter_mut().find(|cost| cost.name == name) else {
+            return Err(Error::new(format!("no cost named '{name}'; there are: {names}")));
+        };
+        let most = if name.ends_with("_speed") { 1.0 } else { 1e9 };
+        if !(value > 0.0 && value <= most) {
+            return Err(Error::new(format!("{name} must lie above 0 and be at most {most}")));
+        }
+        *cost = Assumed { name: cost.name, value, range: (value, value), source: "given" };
+        Ok(())
+    }
+
+    /// Every cost somewhere in its range, evenly in its logarithm.
+    pub(super) fn drawn(&self, rng: &mut Rng) -> Self {
+        let mut drawn = self.clone();
+        for cost in &mut drawn.0 {
+            let (low, high) = cost.range;
+            cost.value = low * (high / low).powf(rng.f64());
+        }
+        drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_drawn_from_their_ranges_and_known_ones_stay() {
+        let mut costs = Costs::default();
+        assert_eq!(costs.0[Cost::ModuleFloatSpeed as usize].name, "module_float_speed");
+        assert_eq!(costs.0[Cost::Switch as usize].name, "switch_ns");
+        costs.set("wake_ns", 7.0).unwrap();
+        let drawn = costs.drawn(&mut Rng::with_seed(1));
+        for (cost, drawn) in costs.all().iter().zip(drawn.all()) {
+            let (low, high) = cost.range;
+            assert!(low <= cost.value && cost.value <= high, "{cost:?}");
+            assert!(low <= drawn.value * (1.0 + 1e-9) && drawn.value <= high * (1.0 + 1e-9), "{drawn:?}");
+        }
+        assert_eq!((drawn[Cost::Wake], drawn[Cost::Switch] == costs[Cost::Switch]), (7.0, false));
+    }
+
+    #[test]
+    fn what_is_no_cost_is_refused() {
+        let mut costs = Costs::default();
+        for (name, value) in [("gold", 1.0), ("wake_ns", 0.0), ("wake_ns", f64::NAN), ("smt_speed", 1.5)] {
+            assert!(costs.set(name, value).is_err(), "{name} {value}");
+        }
+        assert_eq!(costs, Costs::default());
+    }
+}

@@ -1,0 +1,483 @@
+//! The simulator's clockwork: CPUs with run queues, tasks that step through their programs, and events in order of time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use fastrand::Rng;
+
+use super::costs::{Cost, Costs};
+use super::machine::{Distance, Machine, Sharing};
+use super::program::Programs;
+use super::step::Step;
+use super::tree::Tree;
+use super::ule::{self, Ready};
+
+/// What happened in a simulated run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stats {
+    /// Pieces of work that the programs counted.
+    pub work: u64,
+    /// When the last of them was done, in ns.
+    pub last_work_ns: u64,
+    /// Simulated time, in ns.
+    pub duration_ns: u64,
+    /// Tasks made ready by another, by how near the CPU they were put on is to the one that did it: the same, one that
+    /// shares a core, module or L2, one that shares an L3, another.
+    pub wakes: [u64; 4],
+    /// Of these, how many found their CPU halted.
+    pub halted: u64,
+    /// Times that a task ran on another CPU than before.
+    pub moves: u64,
+    /// Time for which a CPU had nothing to do while a task waited for a busy one, longest spell, in ns.
+    pub longest_unfair_ns: u64,
+    /// Time that CPUs were busy, all together, in ns.
+    pub busy_ns: u64,
+}
+
+impl Stats {
+    /// Adds another run's.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.work += other.work;
+        self.last_work_ns += other.last_work_ns;
+        self.duration_ns += other.duration_ns;
+        self.wakes.iter_mut().zip(other.wakes).for_each(|(mine, theirs)| *mine += theirs);
+        self.halted += other.halted;
+        self.moves += other.moves;
+        self.longest_unfair_ns = self.longest_unfair_ns.max(other.longest_unfair_ns);
+        self.busy_ns += other.busy_ns;
+    }
+}
+
+/// Runs programs for so long, in ns, on a machine that ULE sees as a tree. Equal seeds give equal runs.
+pub(super) fn simulate(
+    machine: &Machine,
+    tree: &Tree,
+    programs: &Programs,
+    costs: &Costs,
+    duration_ns: u64,
+    seed: u64,
+) -> Stats {
+    let mut engine = Engine::new(machine, tree, programs, costs, Rng::with_seed(seed));
+    engine.run(duration_ns);
+    engine.stats
+}
+
+pub(super) struct Engine<'a> {
+    pub(super) machine: &'a Machine,
+    tree: &'a Tree,
+    pub(super) programs: &'a Programs,
+    pub(super) costs: &'a Costs,
+    pub(super) rng: Rng,
+    /// The lengths of what programs do: the same under every tree.
+    pub(super) lengths: Rng,
+    pub(super) now: u64,
+    /// By time, then by the order in which they were made.
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    made: u64,
+    pub(super) cpus: Vec<Cpu>,
+    /// Tasks that run on or wait for each CPU.
+    pub(super) loads: Vec<usize>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) channels: Vec<Channel>,
+    unfair_since: Option<u64>,
+    pub(super) stats: Stats,
+}
+
+/// What happens; of a CPU's events those of an earlier turn are void.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// What the running task does is done.
+    Done {
+        cpu: usize,
+        turn: u64,
+    },
+    /// An idle CPU has seen that there is work.
+    Begin {
+        cpu: usize,
+    },
+    /// The running task's slice may be over.
+    Slice {
+        cpu: usize,
+        run: u64,
+    },
+    /// A task has slept enough.
+    Timer {
+        task: usize,
+    },
+    Balance,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Cpu {
+    pub(super) waiting: VecDeque<usize>,
+    pub(super) running: Option<usize>,
+    /// An event will begin what waits.
+    waking: bool,
+    /// Of what the running task does, in ns at full speed, since when and how fast.
+    left: f64,
+    since: u64,
+    speed: f64,
+    turn: u64,
+    run: u64,
+    idle_since: u64,
+    /// Switches in the statistics clock's interval of this number, and in the one before.
+    switches: (u64, [u32; 2]),
+}
+
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) program: usize,
+    pub(super) step: usize,
+    /// Where it runs, waits or ran.
+    pub(super) cpu: usize,
+    ran_at: u64,
+    /// Where its lines are.
+    lines_at: usize,
+    pub(super) float: bool,
+    /// What is left of a step that a slice's end cut off, in ns.
+    due: f64,
+    pub(super) parent: Option<usize>,
+    pub(super) ended_children: u32,
+    pub(super) state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Ready,
+    Running,
+    AwaitsChild,
+    Waits,
+    Ended,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Channel {
+    /// The CPUs that messages lie on.
+    pub(super) messages: VecDeque<usize>,
+    pub(super) receivers: VecDeque<usize>,
+}
+
+impl<'a> Engine<'a> {
+    pub(super) fn new(
+        machine: &'a Machine,
+        tree: &'a Tree,
+        programs: &'a Programs,
+        costs: &'a Costs,
+        mut rng: Rng,
+    ) -> Self {
+        let n = tree.len();
+        let channel =
+            |&messages: &u32| Channel { messages: (0..messages).map(|_| 0).collect(), ..Channel::default() };
+        let mut engine = Self {
+            machine,
+            tree,
+            programs,
+            costs,
+            lengths: rng.fork(),
+            rng,
+            now: 0,
+            events: BinaryHeap::new(),
+            made: 0,
+            cpus: (0..n).map(|_| Cpu::default()).collect(),
+            loads: vec![0; n],
+            tasks: Vec::new(),
+            channels: programs.channels.iter().map(channel).collect(),
+            unfair_since: None,
+            stats: Stats::default(),
+        };
+        for &program in &programs.begun {
+            let cpu = engine.rng.usize(..n);
+            let task = engine.new_task(program, cpu, None);
+            engine.put(task, cpu, cpu);
+        }
+        engine.plan_balance();
+        engine
+    }
+
+    fn run(&mut self, duration_ns: u64) {
+        while self.step(duration_ns) {}
+        self.finish(duration_ns);
+    }
+
+    /// Lets the next event happen, unless it lies behind the end.
+    pub(super) fn step(&mut self, end: u64) -> bool {
+        let Some(Reverse((at, _, event))) = self.events.pop().filter(|Reverse((at, ..))| *at <= end) else {
+            return false;
+        };
+        self.watch(at);
+        self.now = at;
+        match event {
+            Event::Done { cpu, turn } if turn == self.cpus[cpu].turn => self.proceed(cpu),
+            Event::Begin { cpu } => {
+                self.cpus[cpu].waking = false;
+                if self.cpus[cpu].running.is_none() {
+                    self.next(cpu);
+                }
+            }
+            Event::Slice { cpu, run } if run == self.cpus[cpu].run => self.slice(cpu),
+            Event::Timer { task } => {
+                let cpu = self.tasks[task].cpu;
+                self.wake(task, cpu);
+            }
+            Event::Balance => self.balance(),
+            Event::Done { .. } | Event::Slice { .. } => {}
+        }
+        true
+    }
+
+    fn finish(&mut self, end: u64) {
+        self.watch(end);
+        self.now = end;
+        (0..self.cpus.len()).for_each(|cpu| self.settle(cpu));
+        self.stats.duration_ns = end;
+    }
+
+    /// Keeps how long CPUs had nothing to do while tasks waited for others.
+    fn watch(&mut self, until: u64) {
+        let crowded =
+            self.loads.iter().zip(&self.cpus).any(|(load, cpu)| *load > 1 && !cpu.waiting.is_empty());
+        if crowded && self.loads.contains(&0) {
+            let spell = until - *self.unfair_since.get_or_insert(self.now);
+            self.stats.longest_unfair_ns = self.stats.longest_unfair_ns.max(spell);
+        } else {
+            self.unfair_since = None;
+        }
+    }
+
+    pub(super) fn plan(&mut self, after_ns: f64, event: Event) {
+        self.made += 1;
+        self.events.push(Reverse((self.now + after_ns.ceil() as u64, self.made, event)));
+    }
+
+    pub(super) fn new_task(&mut self, program: usize, cpu: usize, parent: Option<usize>) -> usize {
+        let task = Task {
+            program,
+            step: 0,
+            cpu,
+            ran_at: self.now,
+            lines_at: cpu,
+            float: false,
+            due: 0.0,
+            parent,
+            ended_children: 0,
+            state: State::Ready,
+        };
+        let free = self.tasks.iter().position(|task| task.state == State::Ended);
+        let at = free.unwrap_or(self.tasks.len());
+        match free {
+            Some(at) => self.tasks[at] = task,
+            None => self.tasks.push(task),
+        }
+        at
+    }
+
+    /// Makes a task ready; what that costs the CPU that does it, in ns.
+    pub(super) fn wake(&mut self, task: usize, waker: usize) -> f64 {
+        let Task { cpu: last, ran_at, .. } = self.tasks[task];
+        let ready = Ready { last, waker, rested_ns: self.now - ran_at };
+        let cpu = ule::pick_cpu(self.tree, &self.loads, ready, &mut self.rng);
+        let nearness = match self.machine.distance(waker, cpu) {
+            Distance::Same => 0,
+            Distance::Core | Distance::L2 => 1,
+            Distance::L3 => 2,
+            Distance::Far => 3,
+        };
+        self.stats.wakes[nearness] += 1;
+        self.stats.halted += u64::from(self.put(task, cpu, waker));
+        self.costs[Cost::Wake] + self.costs[Cost::WakeLines] * self.machine.line_ns(waker, cpu, self.costs)
+    }
+
+    /// Puts a ready task in a CPU's queue, and wakes that CPU if it is idle; whether it had to leave a halt.
+    fn put(&mut self, task: usize, cpu: usize, waker: usize) -> bool {
+        (self.tasks[task].cpu, self.tasks[task].state) = (cpu, State::Ready);
+        self.loads[cpu] += 1;
+        self.cpus[cpu].waiting.push_back(task);
+        self.notify(cpu, waker)
+    }
+
+    /// Wakes a CPU that has nothing to do; whether it had to leave a halt.
+    fn notify(&mut self, cpu: usize, waker: usize) -> bool {
+        if self.cpus[cpu].running.is_some() || self.cpus[cpu].waking {
+            return false;
+        }
+        let halted = !self.spins(cpu);
+        let exit = if halted { self.costs[Cost::IdleExit] } else { 0.0 };
+        self.cpus[cpu].waking = true;
+        self.plan(self.machine.line_ns(waker, cpu, self.costs) + exit, Event::Begin { cpu });
+        halted
+    }
+
+    fn spins(&self, cpu: usize) -> bool {
+        let Cpu { idle_since, switches: (interval, counts), .. } = self.cpus[cpu];
+        let recent = match (self.now / ule::STATCLOCK_NS).saturating_sub(interval) {
+            0 => counts[0] + counts[1],
+            1 => counts[0],
+            _ => 0,
+        };
+        ule::may_spin(self.tree, cpu)
+            && recent > ule::SPIN_THRESHOLD
+            && (self.now - idle_since) as f64 <= self.costs[Cost::Spin]
+    }
+
+    /// Gives a CPU that runs nothing something to do: its own tasks first, then another's.
+    fn next(&mut self, cpu: usize) {
+        if let Some(task) = self.cpus[cpu].waiting.pop_front() {
+            return self.begin(cpu, task, 0.0);
+        }
+        let cpus = &self.cpus;
+        let waiting = |other: usize| !cpus[other].waiting.is_empty();
+        if let Some(victim) = ule::steal_from(self.tree, cpu, &self.loads, waiting, &mut self.rng)
+            && let Some(task) = self.cpus[victim].waiting.pop_front()
+        {
+            self.loads[victim] -= 1;
+            self.loads[cpu] += 1;
+            let lines = self.costs[Cost::WakeLines] * self.machine.line_ns(victim, cpu, self.costs);
+            return self.begin(cpu, task, lines);
+        }
+        self.cpus[cpu].idle_since = self.now;
+        self.pace_siblings(cpu);
+    }
+
+    fn begin(&mut self, cpu: usize, task: usize, extra_ns: f64) {
+        let interval = self.now / ule::STATCLOCK_NS;
+        let state = &mut self.cpus[cpu];
+        state.switches = match interval - state.switches.0 {
+            0 => state.switches,
+            1 => (interval, [0, state.switches.1[0]]),
+            _ => (interval, [0, 0]),
+        };
+        state.switches.1[0] += 1;
+        (state.running, state.run, state.since) = (Some(task), state.run + 1, self.now);
+        let (run, waiting) = (state.run, state.waiting.len());
+        let Task { program, lines_at, .. } = self.tasks[task];
+        let lines = self.programs.programs[program].lines / self.costs[Cost::LinesInFlight];
+        let fetch = lines * self.machine.line_ns(lines_at, cpu, self.costs);
+        self.stats.moves += u64::from(lines_at != cpu);
+        let task = &mut self.tasks[task];
+        (task.cpu, task.lines_at, task.state) = (cpu, cpu, State::Running);
+        let due = std::mem::take(&mut task.due);
+        if let Some(slice) = ule::slice_ns(waiting.max(1)) {
+            self.plan(slice as f64, Event::Slice { cpu, run });
+        }
+        self.take(cpu, self.costs[Cost::Switch] + fetch + extra_ns + due);
+        self.pace_siblings(cpu);
+    }
+
+    /// The running task is busy for so long at full speed.
+    fn take(&mut self, cpu: usize, ns: f64) {
+        self.settle(cpu);
+        self.cpus[cpu].left = ns;
+        self.pace(cpu);
+    }
+
+    /// Accounts for the time since the last change of pace.
+    fn settle(&mut self, cpu: usize) {
+        let cpu = &mut self.cpus[cpu];
+        if cpu.running.is_some() {
+            let elapsed = self.now - cpu.since;
+            cpu.left = (cpu.left - elapsed as f64 * cpu.speed).max(0.0);
+            self.stats.busy_ns += elapsed;
+        }
+        cpu.since = self.now;
+    }
+
+    /// Sets a CPU's speed by what its neighbours do, and when it will be done.
+    fn pace(&mut self, cpu: usize) {
+        let floats = |cpu: usize| self.cpus[cpu].running.is_some_and(|task| self.tasks[task].float);
+        let slowed =
+            self.machine.siblings(cpu).iter().filter(|(other, _)| self.cpus[*other].running.is_some());
+        let speed = slowed.map(|(other, sharing)| match sharing {
+            Sharing::Core => self.costs[Cost::SmtSpeed],
+            Sharing::Module if floats(cpu) && floats(*other) => self.costs[Cost::ModuleFloatSpeed],
+            Sharing::Module => self.costs[Cost::ModuleSpeed],
+        });
+        let speed = speed.fold(1.0, f64::min);
+        let state = &mut self.cpus[cpu];
+        state.speed = speed;
+        state.turn += 1;
+        let (left, turn) = (state.left, state.turn);
+        self.plan(left / speed, Event::Done { cpu, turn });
+    }
+
+    fn pace_siblings(&mut self, cpu: usize) {
+        let machine = self.machine;
+        for &(other, _) in machine.siblings(cpu) {
+            if self.cpus[other].running.is_some() {
+                self.settle(other);
+                self.pace(other);
+            }
+        }
+    }
+
+    /// The running task goes on with its program until something takes time or stops it.
+    fn proceed(&mut self, cpu: usize) {
+        let Some(task) = self.cpus[cpu].running else { return };
+        self.settle(cpu);
+        loop {
+            match self.operate(task, cpu) {
+                Step::Takes(ns) if ns > 0.0 => return self.take(cpu, ns),
+                Step::Takes(_) => {}
+                Step::Stops(state) => {
+                    self.tasks[task].state = state;
+                    return self.rest(cpu);
+                }
+            }
+        }
+    }
+
+    /// The running task leaves the CPU.
+    fn rest(&mut self, cpu: usize) {
+        self.settle(cpu);
+        let state = &mut self.cpus[cpu];
+        let task = state.running.take();
+        state.turn += 1;
+        self.loads[cpu] -= 1;
+        if let Some(task) = task {
+            self.tasks[task].ran_at = self.now;
+        }
+        self.next(cpu);
+    }
+
+    fn slice(&mut self, cpu: usize) {
+        let (state, run) = (&self.cpus[cpu], self.cpus[cpu].run);
+        let Some(task) = state.running else { return };
+        if state.waiting.is_empty() {
+            return self.plan(ule::STATCLOCK_NS as f64, Event::Slice { cpu, run });
+        }
+        // What is left of a step is done when the task runs again.
+        self.settle(cpu);
+        let left = self.cpus[cpu].left;
+        self.tasks[task].state = State::Ready;
+        self.tasks[task].ran_at = self.now;
+        let state = &mut self.cpus[cpu];
+        state.running = None;
+        state.turn += 1;
+        state.waiting.push_back(task);
+        let first = state.waiting.pop_front();
+        self.tasks[task].due += left;
+        if let Some(first) = first {
+            self.begin(cpu, first, 0.0);
+        }
+    }
+
+    fn balance(&mut self) {
+        let mut moves = Vec::new();
+        let cpus = &self.cpus;
+        let waiting = |cpu: usize| !cpus[cpu].waiting.is_empty();
+        ule::balance(self.tree, &mut self.loads, waiting, &mut self.rng, |from, to| moves.push((from, to)));
+        for (from, to) in moves {
+            if let Some(task) = self.cpus[from].waiting.pop_front() {
+                self.tasks[task].cpu = to;
+                self.cpus[to].waiting.push_back(task);
+                // The balancer runs on the first CPU.
+                self.notify(to, 0);
+            }
+        }
+        self.plan_balance();
+    }
+
+    fn plan_balance(&mut self) {
+        let after = ule::BALANCE_NS as f64 * (0.5 + self.rng.f64());
+        self.plan(after, Event::Balance);
+    }
+}

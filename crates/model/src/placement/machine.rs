@@ -1,0 +1,116 @@
+//! The machine as it is: what a line takes from CPU to CPU, and who shares execution units.
+
+use coho_profile::{Coherence, PairMethod};
+use coho_topology::{Level, Topology};
+
+use super::costs::{Cost, Costs};
+
+/// How near two CPUs are, for the cost of a line where it was not measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Distance {
+    Same,
+    Core,
+    L2,
+    L3,
+    Far,
+}
+
+/// What two CPUs share that slows them when both are busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sharing {
+    Core,
+    Module,
+}
+
+/// A machine over CPUs numbered from 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// The operating system's number of each CPU.
+    cpus: Vec<u32>,
+    distance: Vec<Distance>,
+    /// Measured time of a line between two CPUs, in ns.
+    measured: Vec<Option<f64>>,
+    /// The other CPUs of a CPU's core or module.
+    siblings: Vec<Vec<(usize, Sharing)>>,
+}
+
+impl Machine {
+    /// The CPUs of a topology in the order given, with the times of a line that `coherence` has (paper 1's pairs, by
+    /// strict alternation: one transfer a step).
+    pub fn new(topology: &Topology, cpus: &[u32], coherence: Option<&Coherence>) -> Self {
+        let n = cpus.len();
+        let distance = |a: u32, b: u32| match topology.closest_shared(a, b) {
+            _ if a == b => Distance::Same,
+            Some(Level::Core) => Distance::Core,
+            Some(Level::Module | Level::L2) => Distance::L2,
+            Some(Level::L3) => Distance::L3,
+            _ => Distance::Far,
+        };
+        let turn = |a: u32, b: u32| {
+            let pair = coherence?.pairs.iter().find(|pair| {
+                pair.method == PairMethod::Turn && [(a, b), (b, a)].contains(&(pair.a, pair.b))
+            })?;
+            Some(pair.ns.median).filter(|ns| ns.is_finite() && *ns > 0.0)
+        };
+        let all = || cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| (a, b)));
+        let shared = |a: u32, b: u32| {
+            let in_one =
+                |level| topology.partition(level).iter().any(|unit| unit.contains(a) && unit.contains(b));
+            match () {
+                () if a == b => None,
+                () if in_one(Level::Core) => Some(Sharing::Core),
+                () if in_one(Level::Module) => Some(Sharing::Module),
+                () => None,
+            }
+        };
+        let siblings = |&a: &u32| {
+            cpus.iter().enumerate().filter_map(|(at, &b)| Some((at, shared(a, b)?))).collect::<Vec<_>>()
+        };
+        let machine = Self {
+            cpus: cpus.to_vec(),
+            distance: all().map(|(a, b)| distance(a, b)).collect(),
+            measured: all().map(|(a, b)| turn(a, b)).collect(),
+            siblings: cpus.iter().map(siblings).collect(),
+        };
+        debug_assert_eq!(machine.distance.len(), n * n);
+        machine
+    }
+
+    /// Number of CPUs.
+    pub fn len(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// Whether there is no CPU.
+    pub fn is_empty(&self) -> bool {
+        self.cpus.is_empty()
+    }
+
+    /// For how many pairs of CPUs the time of a line was measured, and of how many.
+    pub fn measured_pairs(&self) -> (usize, usize) {
+        let n = self.len();
+        (self.measured.iter().flatten().count() / 2, n * (n - n.min(1)) / 2)
+    }
+
+    pub(super) fn distance(&self, a: usize, b: usize) -> Distance {
+        self.distance[a * self.len() + b]
+    }
+
+    pub(super) fn siblings(&self, cpu: usize) -> &[(usize, Sharing)] {
+        &self.siblings[cpu]
+    }
+
+    /// What a line takes from a CPU to another, in ns.
+    pub(super) fn line_ns(&self, from: usize, to: usize, costs: &Costs) -> f64 {
+        if let Some(ns) = self.measured[from * self.len() + to].filter(|_| from != to) {
+            return ns;
+        }
+        match self.distance(from, to) {
+            Distance::Same => 0.0,
+            Distance::Core => costs[Cost::SmtLine],
+            Distance::L2 => costs[Cost::L2Line],
+            Distance::L3 => costs[Cost::L3Line],
+            Distance::Far => costs[Cost::FarLine],
+        }
+    }
+}

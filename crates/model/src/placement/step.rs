@@ -1,0 +1,93 @@
+//! What each step of a program does to the simulated machine.
+
+use fastrand::Rng;
+
+use super::costs::Cost;
+use super::engine::{Engine, Event, State};
+use super::program::Op;
+
+/// What a step comes to.
+pub(super) enum Step {
+    /// It takes so long at full speed, in ns.
+    Takes(f64),
+    /// The task leaves its CPU.
+    Stops(State),
+}
+
+impl Engine<'_> {
+    /// Does the next step of the task that runs on a CPU.
+    pub(super) fn operate(&mut self, task: usize, cpu: usize) -> Step {
+        let program = &self.programs.programs[self.tasks[task].program];
+        let at = self.tasks[task].step;
+        let op = program.ops.get(at).copied().unwrap_or(Op::Exit);
+        self.tasks[task].step += 1;
+        self.tasks[task].float = matches!(op, Op::Float(_));
+        match op {
+            Op::Run(ns) | Op::Float(ns) => Step::Takes(ns),
+            Op::RunAbout(mean) => Step::Takes(about(mean, &mut self.lengths)),
+            Op::Send(channel) => {
+                let channel = &mut self.channels[channel];
+                channel.messages.push_back(cpu);
+                match channel.receivers.pop_front() {
+                    Some(receiver) => Step::Takes(self.wake(receiver, cpu)),
+                    None => Step::Takes(0.0),
+                }
+            }
+            Op::Receive(channel) => {
+                let Some(from) = self.channels[channel].messages.pop_front() else {
+                    // Woken, it tries again.
+                    self.tasks[task].step = at;
+                    self.channels[channel].receivers.push_back(task);
+                    return Step::Stops(State::Waits);
+                };
+                let line = self.machine.line_ns(from, cpu, self.costs);
+                Step::Takes(self.costs[Cost::MessageLines] * line)
+            }
+            Op::Fork(program) => {
+                let child = self.new_task(program, cpu, Some(task));
+                Step::Takes(self.wake(child, cpu))
+            }
+            Op::AwaitChild => {
+                let parent = &mut self.tasks[task];
+                if parent.ended_children == 0 {
+                    parent.step = at;
+                    return Step::Stops(State::AwaitsChild);
+                }
+                parent.ended_children -= 1;
+                Step::Takes(0.0)
+            }
+            Op::Sleep(mean) => {
+                let after = about(mean, &mut self.rng);
+                self.plan(after, Event::Timer { task });
+                Step::Stops(State::Waits)
+            }
+            Op::Count => {
+                self.stats.work += 1;
+                self.stats.last_work_ns = self.now;
+                Step::Takes(0.0)
+            }
+            Op::Jump(to) => {
+                self.tasks[task].step = to;
+                // A jump takes an instruction: no loop stands still.
+                Step::Takes(1.0)
+            }
+            Op::Exit => self.exit(task, cpu, at),
+        }
+    }
+
+    /// Tells the parent, which takes time, then ends.
+    fn exit(&mut self, task: usize, cpu: usize, at: usize) -> Step {
+        let Some(parent) = self.tasks[task].parent.take() else { return Step::Stops(State::Ended) };
+        self.tasks[task].step = at;
+        self.tasks[parent].ended_children += 1;
+        match self.tasks[parent].state {
+            State::AwaitsChild => Step::Takes(self.wake(parent, cpu)),
+            _ => Step::Takes(0.0),
+        }
+    }
+}
+
+/// A time that is exponentially distributed about a mean, in ns.
+fn about(mean: f64, rng: &mut Rng) -> f64 {
+    -mean * (1.0 - rng.f64()).ln()
+}

@@ -1,0 +1,156 @@
+//! The article's differences, which of them exceed noise, and which change the simulator holds responsible.
+
+use coho_profile::published::kimoto_bulldozer::{Figures, KERNEL_BUILD, Table};
+
+use super::predict::{Range, Sign};
+use crate::unixbench;
+
+/// What a factor changes in a test, in two pairs that differ by another factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contrast {
+    /// As in profiles.
+    pub test: &'static str,
+    /// Logarithms of the ratios, above 0 where it became quicker.
+    pub changes: [f64; 2],
+    /// What each contributes to the logarithm of the index, in hundredths; `None` for the kernel build, which has no
+    /// part in it.
+    pub index_points: Option<[f64; 2]>,
+    /// Whether the mean change exceeds what noise does.
+    ///
+    /// The tables are a factorial design of two factors without repetition: what one factor does under one setting of
+    /// the other but not under the other setting is taken as noise. A change counts if it exceeds twice the noise of
+    /// its own test and twice that of its kind of test (root mean square).
+    pub beyond_noise: bool,
+}
+
+/// Tests that noise treats alike: one process that computes, processes that the scheduler places, files on a disk.
+const KINDS: [&[&str]; 3] = [
+    &["dhrystone2", "whetstone_double", "pipe_throughput", "syscall_overhead"],
+    &["execl", "pipe_context_switching", "process_creation", "shell_1", "shell_8", KERNEL_BUILD],
+    &["file_copy_1024", "file_copy_256", "file_copy_4096"],
+];
+
+impl Contrast {
+    /// The ratios as changes in per cent.
+    pub fn percent(&self) -> [f64; 2] {
+        self.changes.map(|change| 100.0 * change.exp_m1())
+    }
+
+    fn mean(&self) -> f64 {
+        (self.changes[0] + self.changes[1]) / 2.0
+    }
+
+    fn noise(&self) -> f64 {
+        (self.changes[0] - self.changes[1]).abs() / 2.0
+    }
+
+    /// From the stock to the patched kernel, with C6 on and with C6 off; tests in UnixBench's order, the build last.
+    pub fn of_topology(paper: &Figures) -> Vec<Self> {
+        let (on, off) = (&paper.c6_on, &paper.c6_off);
+        Self::all([(&on.stock, &on.patched), (&off.stock, &off.patched)])
+    }
+
+    /// From C6 on to C6 off, under the stock kernel and under the patched one.
+    pub fn of_c6(paper: &Figures) -> Vec<Self> {
+        let (on, off) = (&paper.c6_on, &paper.c6_off);
+        Self::all([(&on.stock, &off.stock), (&on.patched, &off.patched)])
+    }
+
+    fn all(pairs: [(&Table, &Table); 2]) -> Vec<Self> {
+        let tests = unixbench::TESTS.iter().map(|test| test.name).chain([KERNEL_BUILD]);
+        let contrast = |test: &'static str| {
+            let changes = pairs.map(|(before, after)| match test {
+                KERNEL_BUILD => (before.kernel_build_s / after.kernel_build_s).ln(),
+                test => (after.results[test] / before.results[test]).ln(),
+            });
+            let points = changes.map(|change| 100.0 * change / unixbench::TESTS.len() as f64);
+            let index_points = (test != KERNEL_BUILD).then_some(points);
+            Self { test, changes, index_points, beyond_noise: false }
+        };
+        let mut contrasts: Vec<Self> = tests.map(contrast).collect();
+        for kind in KINDS {
+            let mine = || contrasts.iter().filter(|contrast| kind.contains(&contrast.test));
+            let squares: f64 = mine().map(|contrast| contrast.noise().powi(2)).sum();
+            let noise = (squares / mine().count().max(1) as f64).sqrt();
+            for contrast in contrasts.iter_mut().filter(|contrast| kind.contains(&contrast.test)) {
+                contrast.beyond_noise = contrast.mean().abs() > 2.0 * noise.max(contrast.noise());
+            }
+        }
+        contrasts
+    }
+}
+
+/// A test as measured and as predicted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// From the stock to the patched kernel.
+    pub measured: Contrast,
+    /// The tree alone, without its flag (`kern.smp.topology=5`), over stock.
+    pub tree: Range,
+    /// The flag on that tree.
+    pub flag: Range,
+    /// Both, as the patch makes them.
+    pub both: Range,
+}
+
+/// What the simulator can say about a measured change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Beyond noise, and predicted of that sign by the tree.
+    Tree,
+    /// Beyond noise, and predicted of that sign by the flag.
+    Flag,
+    /// Beyond noise, and predicted of that sign by tree and flag alike.
+    TreeAndFlag,
+    /// Neither measured nor predicted.
+    NoChange,
+    /// Not measured; the prediction depends on costs that are not known.
+    Undecided,
+    /// Predicted, but the measured change is within noise.
+    WithinNoise,
+    /// Beyond noise, and not predicted, or of the other sign.
+    NotExplained,
+}
+
+impl Verdict {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Tree => "explained by the tree",
+            Self::Flag => "explained by the flag",
+            Self::TreeAndFlag => "explained by tree and flag",
+            Self::NoChange => "no change, as predicted",
+            Self::Undecided => "within noise; undecided",
+            Self::WithinNoise => "predicted; within noise",
+            Self::NotExplained => "not explained",
+        }
+    }
+}
+
+impl Finding {
+    /// Which way the measured change goes, if it exceeds noise.
+    pub fn measured_sign(&self) -> Sign {
+        match () {
+            () if !self.measured.beyond_noise => Sign::None,
+            () if self.measured.mean() > 0.0 => Sign::Up,
+            () => Sign::Down,
+        }
+    }
+
+    /// What the prediction makes of it.
+    pub fn verdict(&self) -> Verdict {
+        let (measured, predicted) = (self.measured_sign(), self.both.sign());
+        let decided = matches!(predicted, Sign::Up | Sign::Down);
+        match measured {
+            Sign::None if decided => Verdict::WithinNoise,
+            Sign::None if predicted == Sign::Unsure => Verdict::Undecided,
+            Sign::None => Verdict::NoChange,
+            measured if measured != predicted => Verdict::NotExplained,
+            measured => match (self.tree.sign() == measured, self.flag.sign() == measured) {
+                (true, false) => Verdict::Tree,
+                (false, true) => Verdict::Flag,
+                _ => Verdict::TreeAndFlag,
+            },
+        }
+    }
+}
