@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 
 use crate::Error;
 use crate::clock::Clock;
+use crate::flush::{fence, flush_line};
 use crate::pages::Pages;
 
 /// Bytes of a line.
@@ -106,30 +107,6 @@ impl Ring {
         // SAFETY: `link` has checked that all lines are within the memory.
         unsafe { self.pages.start().add(index * STRIDE) }
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn flush_line(line: NonNull<u8>) {
-    // SAFETY: CLFLUSH exists on every x86-64 CPU, changes no contents, and the address is mapped.
-    unsafe { std::arch::x86_64::_mm_clflush(line.as_ptr()) };
-}
-
-#[cfg(target_arch = "x86_64")]
-fn fence() {
-    // SAFETY: MFENCE exists on every x86-64 CPU.
-    unsafe { std::arch::x86_64::_mm_mfence() };
-}
-
-#[cfg(target_arch = "aarch64")]
-fn flush_line(line: NonNull<u8>) {
-    // SAFETY: cleaning changes no contents; Linux lets user mode do it (SCTLR_EL1.UCI); the address is mapped.
-    unsafe { std::arch::asm!("dc civac, {}", in(reg) line.as_ptr(), options(nostack)) };
-}
-
-#[cfg(target_arch = "aarch64")]
-fn fence() {
-    // SAFETY: a barrier only.
-    unsafe { std::arch::asm!("dsb sy", options(nostack)) };
 }
 
 #[cfg(test)]

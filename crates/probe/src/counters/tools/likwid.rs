@@ -4,9 +4,9 @@ use std::ffi::{CStr, c_char, c_int};
 use std::hint::black_box;
 use std::time::Duration;
 
-use super::library::Library;
 use super::{Open, Tool, repeat, repeat_on};
 use crate::counters::fork;
+use crate::library::Library;
 
 const NAME: &str = "LIKWID start and stop";
 const NAMES: [&str; 3] = ["liblikwid.so.5.4", "liblikwid.so.5", "liblikwid.so"];

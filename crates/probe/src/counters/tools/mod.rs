@@ -1,6 +1,5 @@
 //! The tools whose price is compared: each row of the paper's Table 4 is an operation that can be repeated.
 
-mod library;
 mod likwid;
 mod papi;
 mod perf_event;

@@ -5,8 +5,8 @@ use std::ffi::{CStr, c_char, c_int, c_longlong};
 use std::hint::black_box;
 use std::rc::Rc;
 
-use super::library::Library;
 use super::{Open, Tool, repeat, repeat_on};
+use crate::library::Library;
 
 const NAMES: [&str; 6] =
     ["libpapi.so.7.3", "libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0", "libpapi.so.6.0", "libpapi.so"];

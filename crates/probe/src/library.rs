@@ -3,11 +3,11 @@
 use std::ffi::CString;
 
 /// A library that stays loaded: threads may still be in it.
-pub(super) struct Library(&'static libloading::Library);
+pub(crate) struct Library(&'static libloading::Library);
 
 impl Library {
     /// The first of these names that is there.
-    pub(super) fn load(names: &[&str]) -> Result<Self, String> {
+    pub(crate) fn load(names: &[&str]) -> Result<Self, String> {
         let mut why = String::from("no name was given");
         for name in names {
             // SAFETY: what is loaded here are measuring libraries, whose start-up code is made for being loaded.
@@ -26,7 +26,7 @@ impl Library {
     ///
     /// # Safety
     /// `F` must be the function's type.
-    pub(super) unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, String> {
+    pub(crate) unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, String> {
         let symbol = CString::new(name).map_err(|error| error.to_string())?;
         // SAFETY: the caller's promise; the library is never closed, so that the copy stays valid.
         let found = unsafe { self.0.get::<F>(symbol.as_bytes_with_nul()) };
