@@ -79,8 +79,10 @@ pub struct MemoryType {
     pub name: CacheType,
     /// Who hands it out: `anonymous mapping`, `vgem`, …
     pub provider: String,
-    /// Whether there is any, and its self-test showed that it is of this type.
+    /// Whether there is any.
     pub available: bool,
+    /// Whether its self-test showed that it is of this type: it does not where an emulator or a hypervisor ignores types.
+    pub proven: bool,
     /// Why there is none, or what the self-test saw.
     pub why: String,
 }
