@@ -77,6 +77,8 @@ fn two_cpus_get_every_section_and_the_published_figures() {
         "audit",
         "counters",
         "calls",
+        "barriers",
+        "programs",
         "missing",
         "method",
     ];

@@ -17,7 +17,7 @@ pub struct Args {
     /// What to compare it with: a profile file, or `published:NAME[/MACHINE]`
     #[arg(value_name = "B")]
     second: String,
-    /// List every figure, also reads of prepared lines that do not differ
+    /// List every figure, also reads of prepared lines and programs that do not differ
     #[arg(long)]
     all: bool,
     /// Print the comparison, with every figure, as JSON
@@ -46,12 +46,12 @@ fn print(out: &mut impl Write, comparison: &Comparison, all: bool) -> std::io::R
         writeln!(out, "The profiles have no figure in common.")?;
     } else {
         let (shown, passed_over): (Vec<&Row>, Vec<&Row>) =
-            comparison.figures.iter().partition(|row| all || !row.is_read() || row.differs());
+            comparison.figures.iter().partition(|row| all || !row.is_detail() || row.differs());
         writeln!(out, "{}", figures(&comparison.profiles, &shown))?;
         writeln!(out, "≠ beyond noise (intervals do not overlap); = within it; ? an interval is not told")?;
         if !passed_over.is_empty() {
-            let n = text::count(passed_over.len(), "read");
-            writeln!(out, "{n} of prepared lines within noise; --all lists them.")?;
+            let n = text::count(passed_over.len(), "figure");
+            writeln!(out, "{n} of prepared lines and of programs by size within noise; --all lists them.")?;
         }
     }
     if comparison.without_counterpart > 0 {

@@ -41,9 +41,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether it is a read of prepared lines: there are many, one for each state, owner and size.
-    pub fn is_read(&self) -> bool {
+    /// Whether it is one of many: a read of prepared lines, one for each state, owner and size, or a loop of one length
+    /// or program of one size under one barrier.
+    pub fn is_detail(&self) -> bool {
+        let programs = ["sync.daxpy.", "sync.galerkin.", "sync.weather."];
         self.id.starts_with("read.")
+            || self.unit == "us" && programs.iter().any(|name| self.id.starts_with(name))
     }
 
     /// Whether any profile differs from the first by more than noise, or by how much cannot be told.

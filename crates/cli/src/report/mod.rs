@@ -1,5 +1,6 @@
 //! The report on profiles: one page of HTML, or charts as SVG files.
 
+mod barriers;
 mod boxes;
 mod boxes_svg;
 mod call_figures;
@@ -18,11 +19,14 @@ mod histogram;
 mod matrix;
 mod page;
 mod paper_svg;
+mod programs;
 mod reads;
 mod scale;
 mod sections;
 mod stability;
 pub mod subject;
+mod sync_figures;
+mod sync_ratios;
 mod tables;
 pub mod text;
 

@@ -9,7 +9,10 @@ use super::charts::{self, Chart};
 use super::encode::{self, Precision};
 use super::matrix::Matrix;
 use super::subject::Subject;
-use super::{calls, classes, counters, cpi, evolution, histogram, reads, scale, sections, tables, text};
+use super::{
+    barriers, calls, classes, counters, cpi, evolution, histogram, programs, reads, scale, sections, tables,
+    text,
+};
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -189,6 +192,8 @@ impl Page {
                             },
                             "counters" => (counters::section(subject)),
                             "calls" => (calls::section(subject, &id("calls-chart"), |chart, caption| self.figure(chart, caption))),
+                            "barriers" => (barriers::section(subject, &id("barrier-chart"), |chart, caption| self.figure(chart, caption))),
+                            "programs" => (programs::section(subject, &id("program-chart"), |chart, caption| self.figure(chart, caption))),
                             "missing" => (tables::not_available(subject)),
                             _ => @match coherence {
                                 Some(coherence) => (tables::method(&coherence.method)),

@@ -13,7 +13,7 @@ use super::{boxes, boxes_svg, classes, stability, text};
 const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Name in links and heading, in order.
-pub const ALL: [(&str, &str); 12] = [
+pub const ALL: [(&str, &str); 14] = [
     ("host", "Host"),
     ("topology", "Topology"),
     ("pairs", "Pairs of CPUs"),
@@ -24,6 +24,8 @@ pub const ALL: [(&str, &str); 12] = [
     ("audit", "Audit of the claims"),
     ("counters", "Counters"),
     ("calls", "Calls"),
+    ("barriers", "Barriers, fork and join"),
+    ("programs", "Programs under barriers"),
     ("missing", "Not available"),
     ("method", "Method"),
 ];

@@ -293,6 +293,7 @@ pub fn not_available(subject: &Subject) -> Markup {
         ("coherence", subject.profile.coherence.is_some()),
         ("counters", subject.profile.counters.is_some()),
         ("calls", subject.profile.calls.is_some()),
+        ("sync", subject.profile.sync.is_some()),
         ("host", subject.profile.host.is_some()),
     ];
     for (name, _) in sections.into_iter().filter(|(_, present)| !present) {
@@ -303,7 +304,8 @@ pub fn not_available(subject: &Subject) -> Markup {
     }
     let counters = subject.profile.counters.as_ref().map(|counters| ("counters", &counters.method));
     let calls = subject.profile.calls.as_ref().map(|calls| ("calls", &calls.conditions));
-    for (section, method) in counters.into_iter().chain(calls) {
+    let sync = subject.profile.sync.as_ref().map(|sync| ("sync", &sync.method));
+    for (section, method) in counters.into_iter().chain(calls).chain(sync) {
         let named = |(what, why): (&String, &String)| (format!("{section}: {what}"), text::reason(why));
         reasons.extend(method.not_available.iter().map(named));
     }

@@ -12,6 +12,7 @@
 //! about two messages, where one to one and a half were measured.
 
 mod algorithm;
+mod check;
 mod choose;
 mod fit;
 mod latency;
@@ -25,6 +26,7 @@ mod simulate;
 mod tests;
 
 pub use algorithm::Algorithm;
+pub use check::{Check, check};
 pub use choose::{Choice, Cluster, choose, clusters, longest_message};
 pub use fit::{Figure, Fit, Published, fit};
 pub use latency::Tier;

@@ -1,7 +1,7 @@
 //! What holds of any machine, and what the papers and published matrices tell.
 
 use coho_profile::{
-    BarrierTime, Coherence, Estimate, Home, Pair, PairMethod, Profile, Single, Sync, published,
+    BarrierTime, Coherence, Estimate, ForkJoinTime, Home, Pair, PairMethod, Profile, Single, Sync, published,
 };
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn ns(predictions: &[Prediction], algorithm: Algorithm) -> f64 {
 }
 
 fn assert_near(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-9 * expected, "{found} instead of {expected}");
+    assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} instead of {expected}");
 }
 
 #[test]
@@ -248,6 +248,52 @@ fn a_profile_gives_messages_transfers_and_their_extras() {
     let machine = Machine::from_profile(&profile).unwrap();
     assert_near(machine.extra_line.ns, 5.0);
     assert!(matches!(machine.extra_line.source, Source::Measured(_)));
+}
+
+#[test]
+fn what_was_measured_stands_beside_its_prediction() {
+    let pairs = [pair(0, 1, PairMethod::Flags, 60.0), pair(0, 1, PairMethod::Turn, 50.0)].to_vec();
+    let barrier = |algorithm: &str, layout: &str, threads| BarrierTime {
+        algorithm: algorithm.into(),
+        layout: layout.into(),
+        threads,
+        mapping: "sequential".into(),
+        ns: Some(Estimate::exact(75.0)),
+        times_limit: None,
+    };
+    let team = ForkJoinTime {
+        algorithm: "team".into(),
+        threads: 2,
+        mapping: "sequential".into(),
+        total_ns: Some(Estimate::exact(100.0)),
+        ..ForkJoinTime::default()
+    };
+    let sync = Sync {
+        barriers: vec![
+            barrier("fbs", "separate-lines", 2),
+            barrier("lock", "", 2),
+            barrier("tournament-4", "", 2),
+            // Threads that share CPUs.
+            barrier("fbs", "separate-lines", 8),
+        ],
+        fork_join: vec![team],
+        ..Sync::default()
+    };
+    let mut profile = Profile {
+        coherence: Some(Coherence { cpus: vec![0, 1], pairs, ..Coherence::default() }),
+        sync: Some(sync),
+        ..Profile::default()
+    };
+    let machine = Machine::from_profile(&profile).unwrap();
+    let checks = check(&machine, &profile).unwrap();
+    let told: Vec<_> = checks.iter().map(|check| (&*check.algorithm, check.operation)).collect();
+    assert_eq!(told, [("fbs", "barrier"), ("tournament-4", "barrier"), ("team", "fork-join")]);
+    assert_near(checks[0].predicted_ns, 60.0);
+    assert_near(checks[0].error(), -0.2);
+    assert_near(checks[2].predicted_ns, 120.0);
+    let cpus = serde_json::json!([0, 2]);
+    profile.sync.as_mut().unwrap().method.parameters.insert("cpus".into(), cpus);
+    assert!(check(&machine, &profile).unwrap_err().to_string().contains("other CPUs"));
 }
 
 /// Eight packages, of which the paper measured the first against the others.

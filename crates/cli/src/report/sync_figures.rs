@@ -1,0 +1,129 @@
+//! The figures of barriers and of programs under them that can be set beside another profile's.
+
+use coho_profile::{Estimate, Kernel, Sync};
+
+use super::figures::{Figure, Key};
+use super::subject::Subject;
+use super::sync_ratios;
+
+/// The table in the order of comparisons: behind those of calls.
+const SYNC: u8 = 6;
+
+/// Kinds of rows in order.
+const RATIOS: usize = 0;
+const LIMITS: usize = 100;
+const BARRIERS: usize = 200;
+const FORK_JOINS: usize = 300;
+const PEERS: usize = 400;
+const KERNELS: usize = 500;
+
+/// Figures of the section.
+pub fn of(subject: &Subject) -> Vec<Figure> {
+    let Some(sync) = &subject.profile.sync else { return Vec::new() };
+    let mut figures = ratios(sync);
+    figures.extend(times(subject, sync));
+    for (name, kernel) in &sync.kernels {
+        figures.extend(points(subject, name, kernel));
+    }
+    figures
+}
+
+fn ratios(sync: &Sync) -> Vec<Figure> {
+    let figure = |(row, ratio): (usize, sync_ratios::Ratio)| Figure {
+        key: Key::new(SYNC, RATIOS + row, format!("sync.{}", ratio.name), ratio.label.to_owned(), "ratio"),
+        value: ratio.value,
+        interval: ratio.interval,
+        n: 1,
+    };
+    sync_ratios::of(sync).into_iter().enumerate().map(figure).collect()
+}
+
+fn times(subject: &Subject, sync: &Sync) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut push = |row: usize, id: String, label: String, unit, estimate: &Option<Estimate>| {
+        let key = Key::new(SYNC, row, format!("sync.{id}"), label, unit);
+        figures.extend(estimate.as_ref().map(|estimate| figure(subject, key, estimate, 1.0)));
+    };
+    if let Some(limit) = &sync.limit_ns {
+        for (id, name, estimate) in
+            [("barrier", "barrier", &limit.barrier), ("fork-join", "fork and join", &limit.fork_join)]
+        {
+            push(LIMITS, format!("limit.{id}"), format!("limit, {name}"), "ns", &Some(estimate.clone()));
+        }
+    }
+    for row in &sync.barriers {
+        let (id, label) = team(&row.algorithm, &row.layout, row.threads, &row.mapping);
+        push(BARRIERS, format!("barrier.{id}"), format!("barrier, {label}"), "ns", &row.ns);
+    }
+    for row in &sync.fork_join {
+        let (id, label) = team(&row.algorithm, "", row.threads, &row.mapping);
+        for (part, estimate) in [("fork", &row.fork_ns), ("join", &row.join_ns), ("total", &row.total_ns)] {
+            let label = match part {
+                "total" => format!("fork and join, {label}"),
+                part => format!("{part}, {label}"),
+            };
+            push(FORK_JOINS, format!("fork-join.{id}.{part}"), label, "ns", estimate);
+        }
+    }
+    for row in &sync.peers {
+        let (id, label) = team(&row.name, &row.operation, row.threads, "");
+        push(PEERS, format!("peer.{id}"), label.clone(), "ns", &row.ns);
+        push(PEERS, format!("peer.{id}.over-ours"), format!("{label}, over ours"), "ratio", &row.ratio);
+    }
+    figures
+}
+
+/// Who took part, for scripts and for people.
+fn team(algorithm: &str, layout: &str, threads: u32, mapping: &str) -> (String, String) {
+    let words = |last: String| {
+        let words = [algorithm.to_owned(), layout.to_owned(), last, mapping.to_owned()];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>()
+    };
+    (words(threads.to_string()).join("."), words(format!("{threads} threads")).join(", "))
+}
+
+fn points(subject: &Subject, name: &str, kernel: &Kernel) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for point in &kernel.points {
+        let Some(size) = point.length.or(point.size) else { continue };
+        let (id, label) = team(&point.barrier, "", point.threads, &point.mapping);
+        let key = |part: &str, unit| {
+            let id = format!("sync.{name}.{size}.{id}{part}");
+            let label = format!("{name} of {size}, {label}{}", part.replace('.', ", "));
+            // Sizes in their order and not in that of their digits.
+            Key::new(SYNC, KERNELS + size.checked_ilog2().unwrap_or(0) as usize, id, label, unit)
+        };
+        for (part, estimate) in [("", &point.seconds), (".waiting", &point.sync_seconds)] {
+            let told = estimate.as_ref().filter(|_| part.is_empty() || point.threads > 1);
+            figures.extend(told.map(|estimate| figure(subject, key(part, "us"), estimate, 1e6)));
+        }
+    }
+    figures
+}
+
+fn figure(subject: &Subject, key: Key, estimate: &Estimate, scale: f64) -> Figure {
+    let told = if subject.published { estimate.low < estimate.high } else { estimate.n > 1 };
+    Figure {
+        key,
+        value: estimate.median * scale,
+        interval: told.then_some((estimate.low * scale, estimate.high * scale)),
+        n: estimate.n,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::figures;
+
+    #[test]
+    fn the_papers_figures_come_out_and_every_key_is_one() {
+        let paper = Subject::load("published:nakamura-fbs").unwrap().remove(0);
+        let all = of(&paper);
+        let value = |id: &str| all.iter().find(|figure| figure.key.id == id).map(|figure| figure.value);
+        assert_eq!(value("sync.fork-join.fbs.16.total.ns"), Some(4800.0));
+        assert_eq!(value("sync.daxpy.fbs-speed-up.short-loops.ratio"), Some(4.0));
+        assert_eq!(value("sync.peer.hardware barrier of the SR8000.barrier.8.ns"), Some(3500.0));
+        assert_eq!(figures::of(&paper).len(), all.len(), "no two figures have the same key");
+    }
+}
