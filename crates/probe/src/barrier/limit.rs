@@ -9,6 +9,7 @@ use crate::coherence::arena::Arena;
 use crate::coherence::run::Effort;
 use crate::coherence::visit::{Kind, Task, Visit, settle};
 use crate::statistics;
+use crate::stop::End;
 use crate::workers::Workers;
 
 /// Batches of each method in a pass.
@@ -23,12 +24,20 @@ const HALF_WIDTH: f64 = 0.02;
 /// how the machine upgrades a shared line.
 pub(super) type OneWay = BTreeMap<(u32, u32), f64>;
 
-/// Measures all pairs of these CPUs once.
-pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena) -> Result<OneWay, Error> {
+/// Pairs of which none ever met, after which the others are not tried: such CPUs run by turns.
+const NEVER_MET: usize = 8;
+
+/// Measures all pairs of these CPUs once, or as many as there is time for.
+pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: End) -> Result<OneWay, Error> {
     let effort = Effort::new(BATCHES, 4 * BATCHES, HALF_WIDTH);
     let mut times = OneWay::new();
+    let mut tried = 0;
     for (index, &a) in cpus.iter().enumerate() {
         for &b in &cpus[index + 1..] {
+            if end.has_come() || times.is_empty() && tried == NEVER_MET {
+                return Ok(times);
+            }
+            tried += 1;
             let kinds = [PairMethod::Turn, PairMethod::Flags].map(Kind::Time);
             let tasks = kinds.map(|kind| Task { kind, arena, rounds: 0 }).to_vec();
             let visit = Visit::new(tasks, effort);

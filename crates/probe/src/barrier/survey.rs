@@ -74,17 +74,18 @@ pub(super) fn run(
     let arena = Arena::map()?;
     let (passes, bursts) = if options.quick { (4, 9) } else { (10, 15) };
     let mut random = fastrand::Rng::with_seed(options.seed);
-    let mut one_ways = Vec::new();
+    let mut one_ways: Vec<OneWay> = Vec::new();
     let total = passes * cells.len() as u64;
     let mut done = 0;
     for number in 0..passes as usize {
         if end.has_come() {
             break;
         }
-        one_ways.push(if allowed.len() > MANY {
+        let none_met = one_ways.first().is_some_and(OneWay::is_empty);
+        one_ways.push(if allowed.len() > MANY || none_met {
             OneWay::new()
         } else {
-            limit::one_way(&workers, &allowed.iter().collect::<Vec<_>>(), &arena)?
+            limit::one_way(&workers, &allowed.iter().collect::<Vec<_>>(), &arena, end)?
         });
         let mut order: Vec<usize> = (0..cells.len()).collect();
         random.shuffle(&mut order);
