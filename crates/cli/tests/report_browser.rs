@@ -134,6 +134,17 @@ fn counters_and_calls_are_drawn() {
 }
 
 #[test]
+fn barriers_and_programs_are_drawn() {
+    let Some(browser) = browser() else { return };
+    let sixteen = visit(browser, "sync-16", &profiles::sync::sixteen(), (15_000, 16_000));
+    // Heat map, histogram of turn and of flags, reads, CPI, evolution; three of barriers, four of programs.
+    assert_eq!(assert_drawn(&sixteen), 13);
+    let two = visit(browser, "sync-2", &profiles::sync::two(), (12_000, 16_000));
+    // Two CPUs have no histogram.
+    assert_eq!(assert_drawn(&two), 11);
+}
+
+#[test]
 fn five_hundred_and_twelve_cpus_are_drawn() {
     let Some(browser) = browser() else { return };
     let visit = visit(browser, "many", &profiles::many_cpus(), (6500, 9000));

@@ -380,8 +380,9 @@ fn ratios(subject: &Subject) -> Markup {
                 }
             } }
         } }
-        p.note { "All CPUs: the largest team measured, of the paper's node 16; half of them: 8. The paper's own programs are SPEC's "
-            "galgel and an atmosphere model; a dash: not measured, or no team of that size." }
+        p.note { "Of the largest team measured, of the paper's node 16 CPUs; mapping and the first waiting of a team of half as many. "
+            "Speed-up: against the lock. The paper's untuned program is SPEC's galgel, its tuned one an atmosphere model. A dash: "
+            "not measured, or no team of that size." }
     }
 }
 

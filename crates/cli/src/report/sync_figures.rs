@@ -21,6 +21,10 @@ const KERNELS: usize = 500;
 pub fn of(subject: &Subject) -> Vec<Figure> {
     let Some(sync) = &subject.profile.sync else { return Vec::new() };
     let mut figures = ratios(sync);
+    figures.extend(sync_ratios::all_cpus(sync).map(|total| {
+        let label = "fork + join, FBS, all CPUs".to_owned();
+        figure(subject, Key::new(SYNC, RATIOS, "sync.fork-join.fbs.all".to_owned(), label, "ns"), total, 1.0)
+    }));
     figures.extend(times(subject, sync));
     for (name, kernel) in &sync.kernels {
         figures.extend(points(subject, name, kernel));

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each test program uses some of them.
 
 pub mod calls;
+pub mod sync;
 
 use std::collections::BTreeMap;
 
@@ -348,5 +349,6 @@ pub fn hostile() -> Profile {
     coherence.pairs[20].ns.median = f64::MAX;
     coherence.pairs[21].ns.median = -1.0;
     calls::hostile(&mut profile, HOSTILE);
+    sync::hostile(&mut profile, HOSTILE);
     profile
 }

@@ -1,0 +1,108 @@
+//! Barriers and programs under them in `coho report` and `coho compare`: paper 3's figures and predictions beside.
+
+mod report_profiles;
+
+use std::path::Path;
+use std::process::Command;
+
+use coho_profile::Profile;
+use report_profiles::sync::{sixteen, two};
+use serde_json::Value;
+
+fn coho(folder: &Path, arguments: &[&str]) -> String {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_coho")).args(arguments).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn page(profile: &Profile) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    profile.write(&folder.path().join("mine.json")).unwrap();
+    coho(folder.path(), &["report", "mine.json", "-o", "page.html"]);
+    std::fs::read_to_string(folder.path().join("page.html")).unwrap()
+}
+
+fn assert_shows(page: &str, what: &[&str]) {
+    for text in what {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+/// What the paper printed: times, ratios, Table 4-1.
+const PUBLISHED: [&str; 7] = ["5.80", "2.80", "1.60", "0.75 (0.70–0.80)", "110.7", "121.0", "93.8"];
+
+#[test]
+fn figures_of_the_paper_stand_beside_those_of_the_machine() {
+    let page = page(&sixteen());
+    assert_shows(&page, &PUBLISHED);
+    for chart in ["fork-join", "parts", "barriers"] {
+        assert!(page.contains(&format!("id=\"s0-barrier-chart-{chart}\"")), "{chart}");
+    }
+    for chart in ["daxpy", "daxpy-model", "galerkin", "weather"] {
+        assert!(page.contains(&format!("id=\"s0-program-chart-{chart}\"")), "{chart}");
+    }
+    // Modes of a figure that jumps, a peer that is not there, what was fitted and what was checked.
+    assert_shows(&page, &["31.0 (60.0 %)", "no clang that links OpenMP", "P_ns_per_element", "3.0e-13"]);
+    // The prediction and its error.
+    assert_shows(&page, &["Median size of the error", "FBS times of three and more threads"]);
+    assert!(page.matches("lock, SR11000").count() >= 1, "the published line");
+}
+
+#[test]
+fn two_cpus_have_no_second_mapping_and_a_dash_instead() {
+    let page = page(&two());
+    assert_shows(&page, &PUBLISHED);
+    assert_shows(&page, &["fbs, one-line", "over ours", "3 ns, as out-of-order CPUs"]);
+}
+
+#[test]
+fn a_section_that_was_not_measured_is_said_to_be_missing() {
+    let page = page(&report_profiles::two_cpus());
+    assert_shows(&page, &["Not measured: the profile has no section sync.", "coho kernels"]);
+    let mut profile = two();
+    let sync = profile.sync.as_mut().unwrap();
+    (sync.barriers, sync.fork_join, sync.peers) = Default::default();
+    let page = self::page(&profile);
+    assert_shows(&page, &["the section sync has no barriers", "s0-program-chart-daxpy"]);
+}
+
+#[test]
+fn a_profile_is_compared_with_the_papers_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    sixteen().write(&folder.path().join("mine.json")).unwrap();
+    let arguments = ["compare", "mine.json", "published:nakamura-fbs", "--json"];
+    let comparison: Value = serde_json::from_str(&coho(folder.path(), &arguments)).unwrap();
+    let row = |id: &str| {
+        let rows = comparison["figures"].as_array().unwrap();
+        rows.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("no {id}: {rows:#?}")).clone()
+    };
+    let lock = row("sync.fork-join.lock-over-fbs.all.ratio");
+    assert_eq!(
+        (lock["values"][0]["value"].as_f64(), lock["values"][1]["value"].as_f64()),
+        (Some(6.0), Some(5.8))
+    );
+    for id in ["sync.daxpy.fbs-speed-up.peak.ratio", "sync.weather.sync-share.half.ratio"] {
+        assert!(row(id)["values"][1]["value"].is_number());
+    }
+    let total = row("sync.fork-join.fbs.all.ns");
+    assert_eq!(total["values"][1]["value"], 4800.0);
+    let text = coho(folder.path(), &arguments[..3]);
+    assert!(text.contains("4800") && text.contains("5.80"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+}
+
+#[test]
+fn two_profiles_are_compared_team_by_team_and_programs_only_where_they_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    sixteen().write(&folder.path().join("a.json")).unwrap();
+    let mut other = sixteen();
+    let points = &mut other.sync.as_mut().unwrap().kernels.get_mut("weather").unwrap().points;
+    let slower = points.iter_mut().find(|point| point.threads == 16).unwrap().seconds.as_mut().unwrap();
+    (slower.median, slower.low, slower.high) = (2.0 * slower.median, 2.0 * slower.low, 2.0 * slower.high);
+    other.write(&folder.path().join("b.json")).unwrap();
+    let text = coho(folder.path(), &["compare", "a.json", "b.json"]);
+    assert!(text.contains("barrier, fbs,") && text.contains("weather of"), "{text}");
+    assert!(!text.contains("daxpy of") && text.contains("--all lists them"), "{text}");
+    assert!(coho(folder.path(), &["compare", "a.json", "b.json", "--all"]).contains("daxpy of"));
+}
