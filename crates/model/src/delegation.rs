@@ -58,6 +58,11 @@ pub fn channel_ns(coherence: &Coherence) -> Option<f64> {
     one_way.map(|ns| 2.0 * ns)
 }
 
+/// What a call costs warm, in ns, as programs issue it: through the C library where that was measured.
+pub fn issued_ns(calls: &Calls, name: &str) -> Option<f64> {
+    Evidence::of(calls, name).issued_ns
+}
+
 fn is_time(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }

@@ -11,6 +11,7 @@ mod csv;
 pub mod delegation;
 mod error;
 mod matrix;
+pub mod path;
 pub mod placement;
 mod stats;
 pub mod unixbench;

@@ -1,0 +1,129 @@
+//! The lower envelope of several protocols by size: which is the quickest from where on.
+
+use super::Variant;
+
+/// Parts that a stretch without corners is looked at in.
+const PARTS: usize = 64;
+
+/// From here on a protocol is the quickest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Threshold {
+    /// The size at which it overtakes the one before, in bytes: exact to the rounding of numbers.
+    pub bytes: f64,
+    /// The one before, by its place among the protocols; `None` at the least size.
+    pub from: Option<usize>,
+    /// The quickest from here on.
+    pub to: usize,
+}
+
+/// The thresholds between `least` and `greatest` bytes, rising; the first is that of the least size.
+///
+/// Between two corners (sizes at which a rate's table has a point, a fragment ends, or a protocol can take no more)
+/// times are smooth; where a rate is constant they are straight lines, which cross once at most. The stretch is looked
+/// at in 64 parts, and where the quickest changes, the intersection is halved out to the last bit.
+pub(super) fn envelope(
+    protocols: &[&Variant],
+    least: f64,
+    greatest: f64,
+    gap_ns: f64,
+    instruction: usize,
+) -> Vec<Threshold> {
+    let quickest = |bytes: f64| {
+        let able = protocols.iter().enumerate().filter(|(_, variant)| variant.takes(bytes));
+        let times = able.map(|(at, variant)| (at, variant.time_ns(bytes, gap_ns, instruction)));
+        times.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+    };
+    let mut found: Vec<Threshold> = Vec::new();
+    let mut current = quickest(least);
+    found.extend(current.map(|to| Threshold { bytes: least, from: None, to }));
+    for (from, to) in stretches(protocols, least, greatest, instruction) {
+        let ratio = (to / from).powf(1.0 / PARTS as f64);
+        let mut below = from;
+        for part in 1..=PARTS {
+            let above = if part == PARTS { to } else { from * ratio.powi(part as i32) };
+            // More than one may have its turn within a part.
+            while quickest(above) != current {
+                let (mut low, mut high) = (below, above);
+                loop {
+                    let middle = f64::midpoint(low, high);
+                    if middle <= low || middle >= high {
+                        break;
+                    }
+                    *(if quickest(middle) == current { &mut low } else { &mut high }) = middle;
+                }
+                let next = quickest(high);
+                found.extend(next.map(|to| Threshold { bytes: high, from: current, to }));
+                (current, below) = (next, high);
+                if high >= above {
+                    break;
+                }
+            }
+            below = above;
+        }
+    }
+    found
+}
+
+/// From corner to corner.
+fn stretches(protocols: &[&Variant], least: f64, greatest: f64, instruction: usize) -> Vec<(f64, f64)> {
+    let corners = protocols.iter().flat_map(|variant| variant.corners(instruction));
+    let mut ends: Vec<f64> = corners.filter(|&at| at > least && at < greatest).collect();
+    ends.extend([least, greatest]);
+    ends.sort_by(f64::total_cmp);
+    ends.dedup();
+    ends.windows(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Kind, Overlap, Rate, Stage};
+    use super::*;
+
+    fn line(fixed_ns: f64, bytes_per_s: f64) -> Variant {
+        let stage = Stage {
+            name: String::new(),
+            kind: Kind::Dma,
+            rates: vec![Some(Rate::constant(bytes_per_s))],
+            gap_ns: 0.0,
+            gaps: 0,
+            fixed_ns,
+            overlap: Overlap::StoreAndForward,
+        };
+        Variant::new(String::new(), vec![stage], None)
+    }
+
+    proptest! {
+        /// Of straight lines the intersections are known.
+        #[test]
+        fn lines_cross_where_they_must(
+            parts in proptest::collection::vec((0.0f64..1e5, 1e7f64..1e11), 2..6),
+        ) {
+            let lines: Vec<Variant> = parts.iter().map(|&(fixed, rate)| line(fixed, rate)).collect();
+            let refs: Vec<&Variant> = lines.iter().collect();
+            let thresholds = envelope(&refs, 1.0, 1e8, 0.0, 0);
+            for threshold in &thresholds[1..] {
+                let (a, b) = (parts[threshold.from.unwrap()], parts[threshold.to]);
+                let exact = (b.0 - a.0) / (1e9 / a.1 - 1e9 / b.1);
+                prop_assert!((threshold.bytes / exact - 1.0).abs() < 1e-9, "{} {exact}", threshold.bytes);
+            }
+            for bytes in [1.0, 10.0, 1e3, 1e5, 3e7, 1e8] {
+                let holds = thresholds.iter().rev().find(|threshold| threshold.bytes <= bytes).unwrap();
+                let time = |variant: &Variant| variant.time_ns(bytes, 0.0, 0);
+                let least = lines.iter().map(time).fold(f64::INFINITY, f64::min);
+                prop_assert!(time(&lines[holds.to]) <= least * (1.0 + 1e-9));
+            }
+        }
+    }
+
+    #[test]
+    fn a_protocol_ends_at_its_greatest_size() {
+        let mut inline = line(1.0, 1e9);
+        inline.max_bytes = Some(220.0);
+        let all = [inline, line(500.0, 1e9)];
+        let thresholds = envelope(&all.iter().collect::<Vec<_>>(), 1.0, 1e6, 0.0, 0);
+        assert_eq!(thresholds.len(), 2);
+        assert!((thresholds[1].bytes - 220.0).abs() < 1e-9 && thresholds[1].bytes > 220.0, "{thresholds:?}");
+    }
+}

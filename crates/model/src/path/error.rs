@@ -1,0 +1,57 @@
+//! What is wrong with a path's file, where, and what to add.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A line of a file, counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub file: Arc<str>,
+    pub line: usize,
+}
+
+impl Place {
+    pub fn error(&self, message: impl Into<String>) -> Error {
+        Error { file: self.file.to_string(), line: Some(self.line), message: message.into() }
+    }
+}
+
+/// What is wrong with a path's file, or with what it asks of a profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    file: String,
+    line: Option<usize>,
+    message: String,
+}
+
+impl Error {
+    pub(super) fn of_file(file: &str, message: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line: None, message: message.into() }
+    }
+
+    /// The file that is wrong.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The line that is wrong, counted from 1, where it is one.
+    pub fn line(&self) -> Option<usize> {
+        self.line
+    }
+
+    /// What is wrong, and what to do about it.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}, line {line}: {}", self.file, self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,139 @@
+//! What a transfer costs, stage by stage: from a program's buffer on one side to a program's buffer on the other
+//! (paper 4).
+//!
+//! A path is a TOML file ([`PathFile`]): stages in order, each with a rate (a constant, a table by size, or a figure of a
+//! profile), a start-up gap, a fixed cost, and when the next may begin. Variants share stages; figures compare two of
+//! them, crossovers say from which size on which of several protocols is the quickest. Rates of copies are taken as
+//! measured, never composed of those of reads and writes: the paper's tables show that this fails (by half, for SIMD
+//! copies out of write-combining memory).
+//!
+//! Valid for one transfer at a time on idle machines. Several at once share rates that nothing here divides, and many
+//! senders to one receiver (incast) are slower than any path of this model.
+//!
+//! ```
+//! use coho_model::path::{Overlap, PathFile};
+//!
+//! let text = r#"
+//! name = "two stages"
+//! [rates]
+//! bus = { bytes_per_s = 1e9 }
+//! [[stage]]
+//! name = "there"
+//! kind = "dma"
+//! rate = "bus"
+//! gap_ns = 100
+//! "#;
+//! let path = PathFile::parse("mine.toml", text, &|_| Err("no other files".into()))?.resolve(None)?;
+//! assert_eq!(path.variants[0].time_ns(4096.0, 0.0, 0), 100.0 + 4096.0);
+//! # Ok::<(), coho_model::path::Error>(())
+//! ```
+
+pub mod dimmnet;
+mod envelope;
+mod error;
+mod figure;
+mod file;
+mod fit;
+mod loggp;
+mod rate;
+pub mod ready;
+mod resolve;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+pub use envelope::Threshold;
+pub use error::Error;
+pub use figure::{Crossing, Crossover, Figure, Point};
+pub use file::PathFile;
+pub use fit::{Fit, Segment, fit, parse_pairs};
+pub use loggp::LogGp;
+pub use rate::Rate;
+pub use stage::{Kind, Overlap, Stage};
+
+/// How far figures of this model hold.
+pub const VALIDITY: &str = "one transfer at a time on idle machines; no incast, nothing shared";
+
+/// A path whose figures all have values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub about: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// The instructions that its rates tell apart; one without a name where they do not.
+    pub instructions: Vec<String>,
+    /// Sizes of its figures, in bytes.
+    pub bytes: Vec<f64>,
+    /// Gaps of its figures, in ns.
+    pub gaps_ns: Vec<f64>,
+    /// Ways to go.
+    pub variants: Vec<Variant>,
+    /// Comparisons of two.
+    pub figures: Vec<Figure>,
+    /// Comparisons of several by size.
+    pub crossovers: Vec<Crossover>,
+}
+
+/// A way from one buffer to the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// Its stages, in order.
+    pub stages: Vec<Stage>,
+    /// The largest transfer that can go this way, in bytes.
+    pub max_bytes: Option<f64>,
+}
+
+impl Variant {
+    fn new(name: String, stages: Vec<Stage>, max_bytes: Option<f64>) -> Self {
+        Self { name, stages, max_bytes }
+    }
+
+    /// Time of a transfer of `bytes`, in ns, with varied gaps of `gap_ns` each, under the path's instruction number
+    /// `instruction`. A fraction of a byte takes a fraction of its time.
+    pub fn time_ns(&self, bytes: f64, gap_ns: f64, instruction: usize) -> f64 {
+        let stages: Vec<&Stage> = self.stages.iter().collect();
+        stage::time_ns(&stages, bytes, gap_ns, instruction)
+    }
+
+    /// How many gaps of varied length it has.
+    pub fn gaps(&self) -> u32 {
+        self.stages.iter().map(|stage| stage.gaps).sum()
+    }
+
+    /// Whether so large a transfer can go this way.
+    pub fn takes(&self, bytes: f64) -> bool {
+        self.max_bytes.is_none_or(|most| bytes <= most)
+    }
+
+    /// Sizes at which its time turns or jumps, in bytes.
+    fn corners(&self, instruction: usize) -> Vec<f64> {
+        let chunks = self.stages.iter().filter_map(|stage| match stage.overlap {
+            Overlap::Pipelined { chunk_bytes } => Some(chunk_bytes),
+            _ => None,
+        });
+        let rates = self.stages.iter().filter_map(|stage| stage.rate(instruction));
+        rates.flat_map(Rate::corners).chain(chunks).chain(self.max_bytes).collect()
+    }
+
+    fn has_one_fragment_size_a_pipeline(&self) -> bool {
+        let mut current = None;
+        for stage in &self.stages {
+            match stage.overlap {
+                Overlap::StoreAndForward => current = None,
+                Overlap::CutThrough => {}
+                Overlap::Pipelined { chunk_bytes } => {
+                    if current.is_some_and(|other| other != chunk_bytes) {
+                        return false;
+                    }
+                    current = Some(chunk_bytes);
+                }
+            }
+        }
+        true
+    }
+}

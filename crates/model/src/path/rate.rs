@@ -1,0 +1,119 @@
+//! How fast a stage moves data, by the size of the transfer.
+
+/// Nanoseconds in a second.
+const NS: f64 = 1e9;
+
+/// A stage's rate by size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rate {
+    shape: Shape,
+    /// What the rate is multiplied by, each from a size on.
+    factors: Vec<Factor>,
+}
+
+/// Multiplies a rate from a size on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Factor {
+    pub times: f64,
+    pub from_bytes: f64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Shape {
+    /// L / (start + L / rate): what an engine with a start-up time reaches.
+    StartUp { start_ns: f64, bytes_per_s: f64 },
+    /// Points by rising size; the logarithm of the rate goes straight between them by that of the size.
+    Table(Vec<(f64, f64)>),
+}
+
+impl Rate {
+    /// The same rate at every size, in bytes a second.
+    ///
+    /// ```
+    /// assert_eq!(coho_model::path::Rate::constant(1e9).time_ns(512.0), 512.0);
+    /// ```
+    pub fn constant(bytes_per_s: f64) -> Self {
+        Self::start_up(0.0, bytes_per_s)
+    }
+
+    /// The rate of an engine that takes `start_ns` before it moves `bytes_per_s`.
+    pub fn start_up(start_ns: f64, bytes_per_s: f64) -> Self {
+        Self { shape: Shape::StartUp { start_ns, bytes_per_s }, factors: Vec::new() }
+    }
+
+    /// A rate measured at several sizes: (bytes, bytes a second). Outside of them the nearest holds.
+    pub fn table(mut points: Vec<(f64, f64)>) -> Self {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.dedup_by(|later, first| later.0 == first.0);
+        Self { shape: Shape::Table(points), factors: Vec::new() }
+    }
+
+    /// The same, multiplied.
+    pub(super) fn with(mut self, factors: Vec<Factor>) -> Self {
+        self.factors = factors;
+        self
+    }
+
+    /// Time of `bytes`, in ns.
+    pub fn time_ns(&self, bytes: f64) -> f64 {
+        if bytes <= 0.0 {
+            return 0.0;
+        }
+        let time = match &self.shape {
+            Shape::StartUp { start_ns, bytes_per_s } => start_ns + bytes / bytes_per_s * NS,
+            Shape::Table(points) => bytes / interpolate(points, bytes) * NS,
+        };
+        let factors = self.factors.iter().filter(|factor| bytes >= factor.from_bytes);
+        time / factors.map(|factor| factor.times).product::<f64>()
+    }
+
+    /// What that is in bytes a second.
+    pub fn bytes_per_s(&self, bytes: f64) -> f64 {
+        bytes / self.time_ns(bytes) * NS
+    }
+
+    /// Sizes at which the rate turns or jumps; between them its time is smooth.
+    pub(super) fn corners(&self) -> impl Iterator<Item = f64> + '_ {
+        let points = match &self.shape {
+            Shape::Table(points) => points.as_slice(),
+            Shape::StartUp { .. } => &[],
+        };
+        points.iter().map(|point| point.0).chain(self.factors.iter().map(|factor| factor.from_bytes))
+    }
+}
+
+fn interpolate(points: &[(f64, f64)], bytes: f64) -> f64 {
+    let after = points.partition_point(|point| point.0 <= bytes);
+    let (Some(&below), Some(&above)) =
+        (after.checked_sub(1).and_then(|at| points.get(at)), points.get(after))
+    else {
+        return points[after.min(points.len() - 1)].1;
+    };
+    let share = (bytes / below.0).ln() / (above.0 / below.0).ln();
+    below.1 * (above.1 / below.1).powf(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_holds_its_points_and_the_nearest_outside() {
+        let rate = Rate::table(vec![(65536.0, 4e6), (512.0, 1e6)]);
+        for (bytes, expected) in [(512.0, 1e6), (65536.0, 4e6), (8.0, 1e6), (1e9, 4e6)] {
+            assert_eq!(rate.bytes_per_s(bytes), expected);
+        }
+        // Halfway by logarithms.
+        let middle = rate.bytes_per_s((512.0f64 * 65536.0).sqrt());
+        assert!((middle / 2e6 - 1.0).abs() < 1e-12, "{middle}");
+    }
+
+    #[test]
+    fn a_factor_takes_the_start_along_and_begins_at_its_size() {
+        let slow = Rate::start_up(840.0, 147e6);
+        let quick = slow.clone().with(vec![Factor { times: 2.0, from_bytes: 1024.0 }]);
+        assert_eq!(quick.time_ns(512.0), slow.time_ns(512.0));
+        assert_eq!(quick.time_ns(4096.0), slow.time_ns(4096.0) / 2.0);
+        assert_eq!(slow.time_ns(0.0), 0.0);
+    }
+}

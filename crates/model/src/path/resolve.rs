@@ -1,0 +1,464 @@
+//! Figures of a path's file given their values: constants as they stand, the rest from a profile.
+
+use coho_profile::{CacheType, MemoryRate, Profile};
+
+use super::error::{Error, Place};
+use super::figure::{Crossover, Figure};
+use super::file::{
+    Entry, Gap, PathFile, Query, RawCrossover, RawFigure, RawOverlap, RawRate, RawStage, RawVariant, Sweep,
+    chain,
+};
+use super::rate::{Factor, Rate};
+use super::stage::{Overlap, Stage};
+use super::{Path, Variant};
+use crate::delegation;
+
+/// Largest transfer, in bytes, longest time, in ns, and quickest rate, in bytes a second, that a file may state.
+const MAX_BYTES: f64 = (1u64 << 50) as f64;
+const MAX_NS: f64 = 1e15;
+const MAX_RATE: f64 = 1e15;
+/// Most values of a sweep, and points of all figures together.
+const MAX_SWEEP: usize = 10_000;
+const MAX_POINTS: usize = 100_000;
+/// Most stages of a variant, protocols of a crossover, and sizes at which their times turn.
+const MAX_STAGES: usize = 32;
+const MAX_PROTOCOLS: usize = 8;
+const MAX_CORNERS: usize = 2000;
+/// Stands for the instruction in the name of a stage's rate.
+const INSTRUCTION: &str = "{instruction}";
+
+impl PathFile {
+    /// The path with every figure's value, those of the machine from `profile`.
+    ///
+    /// # Errors
+    /// With file and line: if a figure is negative or no number, a name leads nowhere or in a circle, or the profile
+    /// lacks a figure; the message then says what to measure.
+    pub fn resolve(&self, profile: Option<&Profile>) -> Result<Path, Error> {
+        let resolver = Resolver { file: self, profile };
+        let instructions: Vec<String> = match self.instructions.as_slice() {
+            [] => vec![String::new()],
+            some => some.iter().map(|entry| entry.value.clone()).collect(),
+        };
+        let mut bytes = Vec::new();
+        for entry in &self.bytes {
+            bytes.push(within(&self.place(entry), "a size in bytes", entry.value, 1.0, MAX_BYTES)?);
+        }
+        let gaps_ns = match &self.gap_ns {
+            Some(sweep) => resolver.sweep(&self.place(sweep), &sweep.value, MAX_NS)?,
+            None => vec![0.0],
+        };
+        for (name, entry) in &self.rates {
+            resolver.rate(name, entry)?;
+        }
+        let stages: Vec<Stage> =
+            self.stages.iter().map(|entry| resolver.stage(entry, &instructions)).collect::<Result<_, _>>()?;
+        let variants = resolver.variants(&stages)?;
+        let figures = resolver.figures(&variants)?;
+        let crossovers = resolver.crossovers(&variants)?;
+        let points = figures.len() * instructions.len() * bytes.len() * gaps_ns.len();
+        if points > MAX_POINTS {
+            return Err(
+                self.error(format!("its figures have {points} points; at most {MAX_POINTS} are drawn"))
+            );
+        }
+        Ok(Path {
+            name: self.name.clone(),
+            about: self.about.clone(),
+            source: self.source.clone(),
+            instructions,
+            bytes,
+            gaps_ns,
+            variants,
+            figures,
+            crossovers,
+        })
+    }
+}
+
+struct Resolver<'a> {
+    file: &'a PathFile,
+    profile: Option<&'a Profile>,
+}
+
+impl Resolver<'_> {
+    fn sweep(&self, place: &Place, sweep: &Sweep, most: f64) -> Result<Vec<f64>, Error> {
+        let from = within(place, "the least value of a sweep", sweep.from, f64::MIN_POSITIVE, most)?;
+        let to = within(place, "the greatest value of a sweep", sweep.to, from, most)?;
+        if !(2..=MAX_SWEEP).contains(&sweep.points) {
+            return Err(place.error(format!("a sweep has 2 to {MAX_SWEEP} points, not {}", sweep.points)));
+        }
+        Ok(geometric(from, to, sweep.points))
+    }
+
+    /// Follows `of` to the rate that has figures of its own.
+    fn rate(&self, name: &str, entry: &Entry<RawRate>) -> Result<Rate, Error> {
+        let (mut at, mut entry) = (name.to_owned(), entry);
+        let mut seen: Vec<String> = Vec::new();
+        let mut factors = Vec::new();
+        loop {
+            let raw = &entry.value;
+            let place = self.file.place(entry);
+            if seen.contains(&at) {
+                return Err(place.error(format!("rates {} stand for each other: a cycle", chain(&seen, &at))));
+            }
+            seen.push(at);
+            factors.extend(self.factor(entry)?);
+            let Some(of) = &raw.of else {
+                return Ok(self.own_figures(entry, &place)?.with(factors));
+            };
+            if raw.bytes_per_s.is_some()
+                || raw.table.is_some()
+                || raw.profile.is_some()
+                || raw.start_ns.is_some()
+            {
+                return Err(
+                    place.error("a rate of another has no figures of its own; leave out 'of' or the figures")
+                );
+            }
+            let wanted = of.get_ref();
+            let place = self.file.place_in(entry, of);
+            entry = self
+                .file
+                .rates
+                .get(wanted)
+                .ok_or_else(|| place.error(format!("no rate '{wanted}'; add it to [rates]")))?;
+            at = wanted.clone();
+        }
+    }
+
+    fn factor(&self, entry: &Entry<RawRate>) -> Result<Option<Factor>, Error> {
+        let raw = &entry.value;
+        let from_bytes = match &raw.from_bytes {
+            Some(from) => {
+                let place = self.file.place_in(entry, from);
+                within(&place, "a size in bytes", *from.get_ref(), 0.0, MAX_BYTES)?
+            }
+            None => 0.0,
+        };
+        let Some(times) = &raw.times else {
+            return match raw.from_bytes {
+                Some(_) => Err(self
+                    .file
+                    .place(entry)
+                    .error("'from_bytes' says from where on 'times' holds; add 'times'")),
+                None => Ok(None),
+            };
+        };
+        let place = self.file.place_in(entry, times);
+        let times = within(&place, "a factor", *times.get_ref(), 1e-6, 1e6)?;
+        Ok(Some(Factor { times, from_bytes }))
+    }
+
+    fn own_figures(&self, entry: &Entry<RawRate>, place: &Place) -> Result<Rate, Error> {
+        let raw = &entry.value;
+        let start_ns = match &raw.start_ns {
+            Some(start) => within(
+                &self.file.place_in(entry, start),
+                "a start-up time in ns",
+                *start.get_ref(),
+                0.0,
+                MAX_NS,
+            )?,
+            None => 0.0,
+        };
+        match (&raw.bytes_per_s, &raw.table, &raw.profile) {
+            (Some(rate), None, None) => {
+                let place = self.file.place_in(entry, rate);
+                Ok(Rate::start_up(start_ns, positive_rate(&place, *rate.get_ref())?))
+            }
+            (None, ..) if raw.start_ns.is_some() => {
+                Err(place.error("'start_ns' goes with 'bytes_per_s' alone"))
+            }
+            (None, Some(table), None) => {
+                let place = self.file.place_in(entry, table);
+                let mut points = Vec::new();
+                for &(bytes, rate) in table.get_ref() {
+                    points.push((
+                        within(&place, "a size in bytes", bytes, 1.0, MAX_BYTES)?,
+                        positive_rate(&place, rate)?,
+                    ));
+                }
+                if points.is_empty() {
+                    return Err(place.error("an empty table; add pairs of bytes and bytes a second"));
+                }
+                let sizes = points.len();
+                let table = Rate::table(points);
+                if table.corners().count() < sizes {
+                    return Err(place.error("a table has each size once"));
+                }
+                Ok(table)
+            }
+            (None, None, Some(query)) => self.measured(query, place),
+            _ => Err(place.error("a rate has one of: bytes_per_s, table, profile, of")),
+        }
+    }
+
+    /// The quickest at each size of the profile's rates that answer the query.
+    fn measured(&self, query: &Query, place: &Place) -> Result<Rate, Error> {
+        let rates =
+            self.profile.and_then(|profile| profile.memory.as_ref()).map_or(&[][..], |memory| &memory.rates);
+        let answers = |rate: &&MemoryRate| {
+            rate.op == query.op
+                && rate.cache_type == query.cache_type
+                && rate.threads == query.threads
+                && rate.destination_type.unwrap_or_default() == CacheType::WriteBack
+                && query.instruction.as_ref().is_none_or(|wanted| *wanted == rate.instruction)
+                && query.state.is_none_or(|wanted| Some(wanted) == rate.state)
+                && query.fence.is_none_or(|wanted| Some(wanted) == rate.fence)
+        };
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for rate in rates.iter().filter(answers) {
+            let Some(median) = rate.bytes_per_s.as_ref().map(|estimate| estimate.median) else { continue };
+            let bytes = rate.bytes as f64;
+            let usable = (1.0..=MAX_BYTES).contains(&bytes) && median > 0.0 && median <= MAX_RATE;
+            if !usable {
+                continue;
+            }
+            match points.iter_mut().find(|point| point.0 == bytes) {
+                Some(point) => point.1 = point.1.max(median),
+                None => points.push((bytes, median)),
+            }
+        }
+        if !points.is_empty() {
+            return Ok(Rate::table(points));
+        }
+        let mut wanted = format!("{} rates of type {}", query.op, query.cache_type);
+        for (name, value) in [
+            ("instruction", query.instruction.clone()),
+            ("state", query.state.map(|state| state.to_string())),
+            ("fence", query.fence.map(|fence| fence.to_string())),
+        ] {
+            if let Some(value) = value {
+                wanted += &format!(", {name} {value}");
+            }
+        }
+        let whose =
+            if self.profile.is_some() { "the profile has no" } else { "no profile is named that has" };
+        Err(place.error(format!(
+            "{whose} {wanted}; add them with `coho memory -o profile.json` and name the profile, or state 'table' or \
+             'bytes_per_s' here"
+        )))
+    }
+
+    fn cost(&self, entry: &Entry<RawStage>, name: &toml::Spanned<String>) -> Result<f64, Error> {
+        let wanted = name.get_ref();
+        let Some(cost) = self.file.costs.get(wanted) else {
+            let place = self.file.place_in(entry, name);
+            return Err(place.error(format!("no cost '{wanted}'; add it to [costs]")));
+        };
+        let place = self.file.place(cost);
+        let raw = &cost.value;
+        let times = match &raw.times {
+            Some(times) => within(&self.file.place_in(cost, times), "a factor", *times.get_ref(), 0.0, 1e6)?,
+            None => 1.0,
+        };
+        let ns = match (&raw.ns, &raw.call, raw.message) {
+            (Some(ns), None, None) => {
+                within(&self.file.place_in(cost, ns), "a time in ns", *ns.get_ref(), 0.0, MAX_NS)?
+            }
+            (None, Some(call), None) => {
+                let calls = self.profile.and_then(|profile| profile.calls.as_ref());
+                calls.and_then(|calls| delegation::issued_ns(calls, call)).ok_or_else(|| {
+                    place.error(format!(
+                        "no profile is named that has the time of call '{call}'; add it with `coho calls --call \
+                         '{call}' -o profile.json`, or state 'ns' here"
+                    ))
+                })?
+            }
+            (None, None, Some(_)) => {
+                let coherence = self.profile.and_then(|profile| profile.coherence.as_ref());
+                coherence.and_then(delegation::channel_ns).map(|ns| ns / 2.0).ok_or_else(|| {
+                    place.error(
+                        "no profile is named that has times of flags or turn; add them with `coho coherence -o \
+                         profile.json`, or state 'ns' here",
+                    )
+                })?
+            }
+            _ => return Err(place.error("a cost has one of: ns, call, message")),
+        };
+        Ok(ns * times)
+    }
+
+    fn stage(&self, entry: &Entry<RawStage>, instructions: &[String]) -> Result<Stage, Error> {
+        let raw = &entry.value;
+        let time = |value: &Option<toml::Spanned<f64>>, what| match value {
+            Some(ns) => within(&self.file.place_in(entry, ns), what, *ns.get_ref(), 0.0, MAX_NS),
+            None => Ok(0.0),
+        };
+        let mut fixed_ns = time(&raw.fixed_ns, "a fixed cost in ns")?;
+        for name in &raw.fixed {
+            fixed_ns += self.cost(entry, name)?;
+        }
+        let overlap = match (raw.overlap, &raw.chunk_bytes) {
+            (RawOverlap::StoreAndForward, None) => Overlap::StoreAndForward,
+            (RawOverlap::CutThrough, None) => Overlap::CutThrough,
+            (RawOverlap::Pipelined, Some(chunk)) => {
+                let place = self.file.place_in(entry, chunk);
+                let chunk_bytes = within(&place, "a fragment in bytes", *chunk.get_ref(), 1.0, MAX_BYTES)?;
+                Overlap::Pipelined { chunk_bytes }
+            }
+            (RawOverlap::Pipelined, None) => {
+                return Err(self
+                    .file
+                    .place(entry)
+                    .error("a pipelined stage has fragments; add 'chunk_bytes'"));
+            }
+            (_, Some(chunk)) => {
+                return Err(self
+                    .file
+                    .place_in(entry, chunk)
+                    .error("'chunk_bytes' goes with overlap = \"pipelined\""));
+            }
+        };
+        let rates = instructions.iter().map(|instruction| {
+            let Some(named) = &raw.rate else { return Ok(None) };
+            let name = named.get_ref().replace(INSTRUCTION, instruction);
+            let rate = self.file.rates.get(&name).ok_or_else(|| {
+                self.file.place_in(entry, named).error(format!("no rate '{name}'; add it to [rates]"))
+            })?;
+            self.rate(&name, rate).map(Some)
+        });
+        Ok(Stage {
+            name: raw.name.clone(),
+            kind: raw.kind,
+            rates: rates.collect::<Result<_, _>>()?,
+            gap_ns: time(&raw.gap_ns, "a start-up gap in ns")?,
+            gaps: raw.gaps.min(1000),
+            fixed_ns,
+            overlap,
+        })
+    }
+
+    fn variants(&self, stages: &[Stage]) -> Result<Vec<Variant>, Error> {
+        if self.file.variants.is_empty() {
+            return match stages {
+                [] => Err(self.file.error("has no stage; add [[stage]] with a name and a kind")),
+                many if many.len() > MAX_STAGES => {
+                    Err(self.file.error(format!("more than {MAX_STAGES} stages in a row")))
+                }
+                _ => Ok(vec![Variant::new(self.file.name.clone(), stages.to_vec(), None)]),
+            };
+        }
+        let variant = |entry: &Entry<RawVariant>| {
+            let raw = &entry.value;
+            let mut own = Vec::new();
+            for name in &raw.stages {
+                let wanted = name.get_ref();
+                let stage = stages.iter().find(|stage| stage.name == *wanted).ok_or_else(|| {
+                    self.file.place_in(entry, name).error(format!("no stage '{wanted}'; add it as [[stage]]"))
+                })?;
+                own.push(stage.clone());
+            }
+            if !(1..=MAX_STAGES).contains(&own.len()) {
+                let message = format!("a variant has 1 to {MAX_STAGES} stages, not {}", own.len());
+                return Err(self.file.place(entry).error(message));
+            }
+            let max_bytes = match &raw.max_bytes {
+                Some(most) => Some(within(
+                    &self.file.place_in(entry, most),
+                    "a size in bytes",
+                    *most.get_ref(),
+                    1.0,
+                    MAX_BYTES,
+                )?),
+                None => None,
+            };
+            let variant = Variant::new(raw.name.clone(), own, max_bytes);
+            if !variant.has_one_fragment_size_a_pipeline() {
+                return Err(self
+                    .file
+                    .place(entry)
+                    .error("stages of one pipeline have one size of fragments"));
+            }
+            Ok(variant)
+        };
+        self.file.variants.iter().map(variant).collect()
+    }
+
+    fn find<T>(
+        &self,
+        entry: &Entry<T>,
+        name: &toml::Spanned<String>,
+        variants: &[Variant],
+    ) -> Result<usize, Error> {
+        let wanted = name.get_ref();
+        variants.iter().position(|variant| variant.name == *wanted).ok_or_else(|| {
+            self.file.place_in(entry, name).error(format!("no variant '{wanted}'; add it as [[variant]]"))
+        })
+    }
+
+    fn figures(&self, variants: &[Variant]) -> Result<Vec<Figure>, Error> {
+        let figure = |entry: &Entry<RawFigure>| {
+            let raw = &entry.value;
+            let (a, b) = (self.find(entry, &raw.a, variants)?, self.find(entry, &raw.b, variants)?);
+            let summed = raw.gap == Gap::Sum;
+            for index in [a, b] {
+                if summed && self.file.gap_ns.is_some() && variants[index].gaps() == 0 {
+                    let message = format!(
+                        "variant '{}' has no gap to vary; add 'gaps' to a stage",
+                        variants[index].name
+                    );
+                    return Err(self.file.place(entry).error(message));
+                }
+            }
+            Ok(Figure {
+                name: raw.name.clone(),
+                title: raw.title.clone(),
+                bus: raw.bus.clone(),
+                a,
+                b,
+                sum_of_gaps: summed,
+            })
+        };
+        self.file.figures.iter().map(figure).collect()
+    }
+
+    fn crossovers(&self, variants: &[Variant]) -> Result<Vec<Crossover>, Error> {
+        let crossover = |entry: &Entry<RawCrossover>| {
+            let raw = &entry.value;
+            let protocols: Vec<usize> = raw
+                .protocols
+                .iter()
+                .map(|name| self.find(entry, name, variants))
+                .collect::<Result<_, _>>()?;
+            if !(2..=MAX_PROTOCOLS).contains(&protocols.len()) {
+                let message = format!("a crossover is between 2 to {MAX_PROTOCOLS} protocols");
+                return Err(self.file.place(entry).error(message));
+            }
+            let corners: usize = protocols.iter().map(|&index| variants[index].corners(0).len()).sum();
+            if corners > MAX_CORNERS {
+                let message = format!("its tables have {corners} points; at most {MAX_CORNERS} are compared");
+                return Err(self.file.place(entry).error(message));
+            }
+            let sizes = self.sweep(&self.file.place_in(entry, &raw.bytes), raw.bytes.get_ref(), MAX_BYTES)?;
+            if sizes[0] < 1.0 {
+                return Err(self.file.place_in(entry, &raw.bytes).error("sizes begin at 1 byte"));
+            }
+            Ok(Crossover { name: raw.name.clone(), protocols, sizes })
+        };
+        self.file.crossovers.iter().map(crossover).collect()
+    }
+}
+
+/// So many values from one to another, spread evenly by their logarithms.
+fn geometric(from: f64, to: f64, points: usize) -> Vec<f64> {
+    let step = (to / from).ln() / (points - 1) as f64;
+    let mut values: Vec<f64> = (0..points).map(|at| from * (step * at as f64).exp()).collect();
+    values[points - 1] = to;
+    values
+}
+
+fn positive_rate(place: &Place, value: f64) -> Result<f64, Error> {
+    within(place, "a rate in bytes a second", value, 1e-3, MAX_RATE)
+}
+
+fn within(place: &Place, what: &str, value: f64, least: f64, most: f64) -> Result<f64, Error> {
+    if (least..=most).contains(&value) {
+        Ok(value)
+    } else if value.is_finite() {
+        let bound = if value < least { format!("at least {least}") } else { format!("at most {most:e}") };
+        Err(place.error(format!("{what} is {bound}, not {value}")))
+    } else {
+        Err(place.error(format!("{what} is a number, not {value}")))
+    }
+}

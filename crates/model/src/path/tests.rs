@@ -1,0 +1,390 @@
+//! Paths as files, the ready ones, and the paper's.
+
+use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Operation, Profile};
+use proptest::prelude::*;
+
+use super::dimmnet::{READINGS, reading, statements};
+use super::*;
+
+fn parse(text: &str) -> Result<PathFile, Error> {
+    PathFile::parse("test.toml", text, &|_| Err("there are no other files".into()))
+}
+
+fn resolve(text: &str) -> Result<Path, Error> {
+    parse(text)?.resolve(None)
+}
+
+/// What is wrong, of a file that must be.
+fn wrong(text: &str) -> (Option<usize>, String) {
+    let error = resolve(text).expect_err(text);
+    (error.line(), error.message().to_owned())
+}
+
+const WHOLE: &str = r#"name = "whole"
+[rates]
+bus = { bytes_per_s = 1e9 }
+double = { of = "bus", times = 2 }
+table = { table = [[512, 1e9], [4096, 2e9]] }
+[costs]
+ring = { ns = 40 }
+[[stage]]
+name = "a"
+kind = "copy"
+rate = "double"
+fixed = ["ring", "ring"]
+[[stage]]
+name = "b"
+kind = "dma"
+rate = "table"
+gap_ns = 7
+[[variant]]
+name = "both"
+stages = ["a", "b"]
+[[variant]]
+name = "one"
+stages = ["b"]
+"#;
+
+#[test]
+fn stages_take_what_their_figures_say() {
+    let path = resolve(WHOLE).unwrap();
+    assert_eq!(path.variants[0].time_ns(4096.0, 0.0, 0), 80.0 + 2048.0 + 7.0 + 2048.0);
+    assert_eq!(path.variants[1].time_ns(512.0, 0.0, 0), 7.0 + 512.0);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    let cases = [
+        (
+            "bytes_per_s = 1e9",
+            "bytes_per_s = -1e9",
+            3,
+            "a rate in bytes a second is at least 0.001, not -1000000000",
+        ),
+        ("bytes_per_s = 1e9", "bytes_per_s = nan", 3, "a rate in bytes a second is a number, not NaN"),
+        ("bytes_per_s = 1e9", "bytes_per_s = inf", 3, "a rate in bytes a second is a number, not inf"),
+        ("bytes_per_s = 1e9", "byte_per_s = 1e9", 3, "unknown field `byte_per_s`"),
+        (
+            "bytes_per_s = 1e9",
+            "of = \"double\"",
+            3,
+            "rates bus → double → bus stand for each other: a cycle",
+        ),
+        ("bytes_per_s = 1e9", "of = \"bus\"", 3, "rates bus → bus stand for each other: a cycle"),
+        ("of = \"bus\"", "of = \"train\"", 4, "no rate 'train'; add it to [rates]"),
+        ("[4096, 2e9]", "[4096, 0]", 5, "a rate in bytes a second is at least 0.001, not 0"),
+        ("[4096, 2e9]", "[512, 2e9]", 5, "a table has each size once"),
+        ("ns = 40", "ns = -40", 7, "a time in ns is at least 0, not -40"),
+        ("\"ring\", \"ring\"", "\"ring\",\n\"wring\"", 13, "no cost 'wring'; add it to [costs]"),
+        ("kind = \"copy\"", "kind = \"walk\"", 10, "unknown variant `walk`"),
+        ("name = \"b\"", "name = \"a\"", 13, "a second stage 'a'; the first stands in test.toml, line 8"),
+        ("gap_ns = 7", "gap_ns = -7", 17, "a start-up gap in ns is at least 0, not -7"),
+        ("gap_ns = 7", "overlap = \"pipelined\"", 13, "a pipelined stage has fragments; add 'chunk_bytes'"),
+        ("[\"a\", \"b\"]", "[\"a\",\n\"c\"]", 21, "no stage 'c'; add it as [[stage]]"),
+        ("[\"a\", \"b\"]", "[\"a\", \"b\"", 21, "missing comma"),
+    ];
+    for (from, to, line, message) in cases {
+        let text = WHOLE.replacen(from, to, 1);
+        assert_ne!(text, WHOLE, "{from}");
+        let (found, told) = wrong(&text);
+        assert_eq!(found, Some(line), "{to}: {told}");
+        assert!(told.starts_with(message), "{to}: {told}");
+    }
+    let (line, told) = wrong("name = \"empty\"\n");
+    assert_eq!((line, told.as_str()), (None, "has no stage; add [[stage]] with a name and a kind"));
+    assert!(resolve(WHOLE).is_ok());
+}
+
+#[test]
+fn files_may_include_others_but_not_themselves() {
+    let load = |name: &str| match name {
+        "rates" => Ok("name = \"rates\"\n[rates]\nbus = { bytes_per_s = 1e9 }\n".to_owned()),
+        "round" => Ok("name = \"round\"\n\ninclude = [\"main\"]\n".to_owned()),
+        _ => Err("there is none".to_owned()),
+    };
+    let read = |include: &str| {
+        let text = format!(
+            "name = \"main\"\ninclude = [\"{include}\"]\n[[stage]]\nname = \"a\"\nkind = \"dma\"\nrate = \"bus\"\n"
+        );
+        PathFile::parse("main", &text, &load)
+    };
+    assert_eq!(read("rates").unwrap().resolve(None).unwrap().variants[0].time_ns(8.0, 0.0, 0), 8.0);
+    let error = read("round").unwrap_err();
+    assert_eq!((error.file(), error.line()), ("round", Some(3)));
+    assert_eq!(error.message(), "'main → round → main' include each other: a cycle");
+    let error = read("nothing").unwrap_err();
+    assert_eq!(error.to_string(), "main, line 2: cannot include 'nothing': there is none");
+}
+
+const MEASURED: &str = r#"name = "measured"
+[rates]
+copy = { profile = { op = "copy", type = "WB", state = "warm" } }
+[[stage]]
+name = "a"
+kind = "copy"
+rate = "copy"
+"#;
+
+fn profile(rates: &[(&str, u64, BlockState, f64)]) -> Profile {
+    let rate = |&(instruction, bytes, state, rate): &(&str, u64, BlockState, f64)| MemoryRate {
+        op: Operation::Copy,
+        instruction: instruction.into(),
+        bytes,
+        threads: 1,
+        state: Some(state),
+        bytes_per_s: Some(Estimate::exact(rate)),
+        ..MemoryRate::default()
+    };
+    let memory = Memory { rates: rates.iter().map(rate).collect(), ..Memory::default() };
+    Profile { memory: Some(memory), ..Profile::default() }
+}
+
+#[test]
+fn a_profile_gives_the_quickest_that_answers() {
+    use BlockState::{Fresh, Warm};
+    let profile = profile(&[
+        ("plain-8", 512, Warm, 4e9),
+        ("avx2", 512, Warm, 2e10),
+        ("avx2", 4096, Warm, 3e10),
+        ("avx2", 512, Fresh, 9e10),
+    ]);
+    let path = parse(MEASURED).unwrap().resolve(Some(&profile)).unwrap();
+    let rate = path.variants[0].stages[0].rate(0).unwrap();
+    assert_eq!((rate.bytes_per_s(512.0), rate.bytes_per_s(4096.0)), (2e10, 3e10));
+}
+
+#[test]
+fn figures_that_a_profile_lacks_are_asked_for() {
+    for (profile, whose) in
+        [(None, "no profile is named that has"), (Some(profile(&[])), "the profile has no")]
+    {
+        let error = parse(MEASURED).unwrap().resolve(profile.as_ref()).unwrap_err();
+        assert_eq!(error.line(), Some(3));
+        let expected = format!("{whose} copy rates of type WB, state warm; add them with `coho memory");
+        assert!(error.message().starts_with(&expected), "{error}");
+    }
+    let call = MEASURED.replace("[rates]", "[costs]\nsend = { call = \"sendto(64)\" }\n[rates]");
+    let call = call
+        .replace("rate = \"copy\"", "fixed = [\"send\"]")
+        .replace("copy = { profile", "other = { profile");
+    let profile = profile(&[("avx2", 512, BlockState::Warm, 1e9)]);
+    let error = parse(&call).unwrap().resolve(Some(&profile)).unwrap_err();
+    assert!(error.message().contains("coho calls --call 'sendto(64)'"), "{error}");
+}
+
+#[test]
+fn the_ready_paths_are_well_formed() {
+    use BlockState::{Fresh, Warm};
+    for name in ready::names() {
+        let file = ready::file(name).unwrap_or_else(|error| panic!("{error}"));
+        assert!(!file.about.trim().is_empty() && !file.source.is_empty(), "{name}");
+        assert!(file.needs_profile(), "{name}: a path of today takes this machine's figures");
+    }
+    // Without a profile the first missing figure is named; copies alone are enough for some.
+    let machine =
+        profile(&[("avx2", 64, Warm, 1e10), ("avx2", 65536, Warm, 2e10), ("avx2", 4096, Fresh, 5e9)]);
+    let path = ready::file("copy").unwrap().resolve(Some(&machine)).unwrap();
+    let crossings: Vec<_> = path.crossovers.iter().map(|crossover| path.crossings(crossover, 0)).collect();
+    assert!(crossings.iter().all(|found| !found.is_empty()), "{crossings:?}");
+    for (crossover, found) in path.crossovers.iter().zip(&crossings) {
+        for crossing in found {
+            let time = |variant: usize| path.variants[variant].time_ns(crossing.exact_bytes, 0.0, 0);
+            let (before, after) = (time(crossing.from), time(crossing.to));
+            assert!((before / after - 1.0).abs() < 1e-9, "{}: {before} {after}", crossover.name);
+        }
+    }
+    assert!(ready::file("nothing").unwrap_err().to_string().contains("dimmnet-h1"));
+}
+
+#[test]
+fn loggp_takes_a_path_apart() {
+    let path = resolve(WHOLE).unwrap();
+    let view = path.variants[0].loggp(512.0, 1048576.0, 0);
+    assert_eq!((view.o_send_ns, view.o_receive_ns), (80.0 + 256.0, 0.0));
+    assert_eq!((view.latency_ns, view.gap_ns), (7.0 + 512.0, 519.0));
+    assert!((view.gap_per_byte_ns - 1.0).abs() < 1e-12, "{view:?}");
+}
+
+/// H1 and H2 meet all that the paper states, H3 all but the two statements on PCI33.
+#[test]
+fn the_readings_meet_the_published_statements() {
+    for name in READINGS {
+        let statements = statements(&reading(name).unwrap());
+        assert_eq!(statements.len(), 13);
+        let missed: Vec<_> = statements.iter().filter(|statement| !statement.met).collect();
+        let figures: Vec<_> = missed.iter().map(|statement| statement.figure).collect();
+        assert_eq!(figures, if name == "H3" { vec!["4", "4"] } else { vec![] }, "{name}: {missed:?}");
+    }
+}
+
+/// Where a flush pays against reads of write-combining memory, whatever the rates of DMA.
+#[test]
+fn flushes_pay_from_known_sizes_on() {
+    let expected = [("simd", [6071.0, 76507.0]), ("plain", [3038.0, 38808.0])];
+    for name in READINGS {
+        let path = reading(name).unwrap();
+        for (instruction, sizes) in expected {
+            let instruction = path.instructions.iter().position(|own| own == instruction).unwrap();
+            let against_wc =
+                path.crossovers.iter().filter(|crossover| crossover.name.contains("write-combining"));
+            let found: Vec<f64> = against_wc
+                .map(|crossover| match path.crossings(crossover, instruction)[..] {
+                    [only] => {
+                        // The sweep's next size stands less than a step above the intersection itself.
+                        let step = 2048f64.powf(1.0 / 3999.0);
+                        assert!((1.0..=step * 1.001).contains(&(only.bytes / only.exact_bytes)), "{only:?}");
+                        only.bytes
+                    }
+                    ref several => panic!("{}: {several:?}", crossover.name),
+                })
+                .collect();
+            assert_eq!(found, sizes, "{name}");
+        }
+    }
+}
+
+/// Against Myrinet the sizes depend on the reconstructed rates: thousands of bytes, SIMD.
+#[test]
+fn flushes_pay_against_myrinet_too() {
+    for (name, expected) in [("H1", [16.4, 211.0]), ("H2", [27.9, 360.0]), ("H3", [20.5, 266.0])] {
+        let path = reading(name).unwrap();
+        let against = path.crossovers.iter().filter(|crossover| crossover.name.contains("Myrinet"));
+        for (crossover, expected) in against.zip(expected) {
+            let found = path.crossings(crossover, 1)[0].exact_bytes / 1e3;
+            let kib = found / 1.024;
+            let near = |value: f64| (value / expected - 1.0).abs() < 0.005;
+            assert!(near(found) || near(kib), "{name}, {}: {found} kB, {kib} KiB", crossover.name);
+        }
+    }
+}
+
+/// In Fig. 11 the gain of every size tends to 1 - 3/5 as the gap grows; elsewhere a gap on both sides fades the gain
+/// and never turns its sign.
+#[test]
+fn gaps_do_what_follows_from_their_number() {
+    for name in READINGS {
+        let path = reading(name).unwrap();
+        for figure in &path.figures {
+            let points = path.points(figure);
+            for family in points.chunks(path.gaps_ns.len()) {
+                let (first, last) = (family[0].gain(), family[family.len() - 1].gain());
+                if figure.name == "11" {
+                    let mut far = family[0];
+                    let [a, b] = path.ways(figure);
+                    (far.time_a_ns, far.time_b_ns) =
+                        (a.time_ns(far.bytes, 1e12, 0), b.time_ns(far.bytes, 1e12, 0));
+                    assert!((far.gain() - 0.4).abs() < 1e-3, "{name}: {far:?}");
+                } else {
+                    assert!(
+                        first.signum() == last.signum() && first.abs() > last.abs(),
+                        "{name}, {}",
+                        figure.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// One row of the reference's curves, or of the digest of them that stands here.
+#[derive(Debug)]
+struct Row {
+    reading: String,
+    figure: String,
+    bytes: f64,
+    instruction: &'static str,
+    gap_ns: f64,
+    gain: f64,
+}
+
+fn rows(text: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for record in csv::Reader::from_reader(text.as_bytes()).records() {
+        let record = record.unwrap();
+        let number = |at: usize| record[at].parse::<f64>().unwrap();
+        rows.push(Row {
+            reading: record[0].to_owned(),
+            figure: record[1].to_owned(),
+            bytes: number(4),
+            instruction: if &record[5] == "SIMD" { "simd" } else { "plain" },
+            gap_ns: number(6) * 1e9,
+            gain: number(9),
+        });
+    }
+    rows
+}
+
+fn assert_curves(rows: &[Row]) {
+    for name in READINGS {
+        let path = reading(name).unwrap();
+        for figure in &path.figures {
+            let points = path.points(figure);
+            for row in rows.iter().filter(|row| row.reading == name && row.figure == figure.name) {
+                let is = |point: &&Point| {
+                    point.bytes == row.bytes
+                        && path.instructions[point.instruction] == row.instruction
+                        && (point.gap_ns / row.gap_ns - 1.0).abs() < 1e-9
+                };
+                let point = points.iter().find(is).unwrap_or_else(|| panic!("no point for {row:?}"));
+                assert!((point.gain() - row.gain).abs() < 1e-3, "{row:?}: {}", point.gain());
+            }
+        }
+    }
+}
+
+/// A few dozen points of the reconstruction that the readings were first worked out with.
+#[test]
+fn the_curves_are_those_of_the_digest() {
+    let digest = rows(include_str!("digest.csv"));
+    assert!(digest.len() >= 40);
+    assert_curves(&digest);
+}
+
+#[test]
+fn the_curves_are_those_of_the_reference() {
+    let Some(reference) = std::env::var_os("COHO_REFERENCE") else {
+        eprintln!("skipped: COHO_REFERENCE is not set");
+        return;
+    };
+    let file = std::path::Path::new(&reference).join("path_model_curves.csv");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let rows = rows(&text);
+    assert_eq!(rows.len(), 882);
+    assert_curves(&rows);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_brings_it_down(text in any::<String>()) {
+        let _ = resolve(&text);
+    }
+
+    /// Whatever numbers and names stand in a file, it is refused or its times are.
+    #[test]
+    fn times_are_numbers_that_grow_with_size(
+        rate in prop_oneof![Just(f64::NAN), Just(-1.0), Just(0.0), 1e-3f64..1e15],
+        start in prop_oneof![Just(f64::INFINITY), -1.0f64..1e6],
+        times in prop_oneof![Just("2".to_owned()), Just("-2".to_owned()), Just("1e300".to_owned())],
+        of in prop_oneof![Just("bus"), Just("double"), Just("table"), Just("x")],
+        overlap in prop_oneof![Just("store-and-forward"), Just("cut-through"), Just("pipelined\"\nchunk_bytes = 64 #")],
+    ) {
+        let text = WHOLE
+            .replace("bytes_per_s = 1e9", &format!("bytes_per_s = {rate:?}, start_ns = {start:?}").replace("NaN", "nan"))
+            .replace("of = \"bus\", times = 2", &format!("of = \"{of}\", times = {times}"))
+            .replace("kind = \"copy\"", &format!("kind = \"copy\"\noverlap = \"{overlap}\""));
+        if let Ok(path) = resolve(&text) {
+            for variant in &path.variants {
+                let mut before = 0.0;
+                for bytes in [1.0, 100.0, 511.0, 513.0, 1e4, 1e6, 1e9] {
+                    let time = variant.time_ns(bytes, 0.0, 0);
+                    prop_assert!(time.is_finite() && time >= before, "{bytes} {time} {before}");
+                    before = time;
+                }
+            }
+        } else {
+            prop_assert!(rate.is_nan() || rate <= 0.0 || !start.is_finite() || start < 0.0 || times != "2" || of != "bus");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Transfer paths, with the paper's profile for what they ask of one.
+#![no_main]
+
+use coho_model::path::{PathFile, ready};
+use coho_profile::published;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let Ok(file) = PathFile::parse("path", text, &ready::load) else { return };
+    let paper = published::read("hamada-dimmnet").expect("it is built in").machines.remove(0).1;
+    let Ok(path) = file.resolve(Some(&paper)) else { return };
+    for variant in &path.variants {
+        for bytes in [1.0, 4096.0, 1e9] {
+            assert!(variant.time_ns(bytes, 1.0, 0) >= 0.0);
+        }
+    }
+    for figure in path.figures.iter().take(1) {
+        assert!(path.points(figure).iter().all(|point| point.time_a_ns >= 0.0 && point.time_b_ns >= 0.0));
+    }
+    for crossover in path.crossovers.iter().take(1) {
+        let _ = path.crossings(crossover, 0);
+    }
+});
