@@ -11,8 +11,8 @@ make_initramfs() {
     tree=$work/tree
     mkdir -p "$tree/bin" "$tree/lab" &&
         cp "$(command -v busybox)" "$tree/bin/busybox" && cp "$coho" "$tree/bin/coho" &&
-        cp "$lab/guest/init" "$tree/init" && cp "$lab/guest/in_cpuset" "$tree/bin/" &&
-        cp "$lab/guest/steps.sh" "$tree/lab/" && chmod +x "$tree/init" "$tree/bin/in_cpuset" "$tree/bin/coho" &&
+        cp "$lab/guest/init" "$tree/init" && cp "$lab/guest/in_cpuset" "$lab/guest/typed_pages" "$tree/bin/" &&
+        cp "$lab/guest/steps.sh" "$tree/lab/" && chmod +x "$tree/init" "$tree/bin/"* &&
         pack "$tree" > "$1"
 }
 
@@ -27,8 +27,16 @@ boot() {
     commands=$out/initramfs/lab
     mkdir -p "$commands"
     section guest "$case_file" > "$commands/case.sh"
+    bzimage=$kernel
+    archives=$work/base.cpio
+    if wants_modules "$case_file"; then
+        bzimage=$general/vmlinuz
+        archives="$archives $work/modules.cpio"
+        section modules "$case_file" > "$commands/modules"
+    fi
     # The kernel reads archives one after the other as one.
-    { cat "$work/base.cpio"; pack "$out/initramfs"; } > "$work/guest.cpio"
+    # shellcheck disable=SC2086 # two names
+    { cat $archives; pack "$out/initramfs"; } > "$work/guest.cpio"
     rm -f "$work/disk" && truncate -s 64M "$work/disk"
     limit=$(section limit "$case_file")
     # Word splitting is meant: a section is a list of arguments.
@@ -36,7 +44,7 @@ boot() {
     bounded "$limit" qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -machine q35 \
         -serial "file:$out/console" \
         -drive "if=none,id=disk,format=raw,cache=unsafe,file=$work/disk" -device nvme,serial=lab,drive=disk,max_ioqpairs=1 \
-        -kernel "$kernel" -initrd "$work/guest.cpio" -append "$(kernel_arguments "$case_file")" \
+        -kernel "$bzimage" -initrd "$work/guest.cpio" -append "$(kernel_arguments "$case_file")" \
         $(section qemu "$case_file") > "$out/qemu" 2>&1 < /dev/null
     status=$?
     if [ "$status" -eq 124 ]; then
