@@ -171,8 +171,12 @@ impl Figures {
             not_available: BTreeMap::from([("dma".to_owned(), lost.to_owned())]),
             ..Method::default()
         };
-        let memory_type =
-            |name| MemoryType { name, provider: "published".into(), available: true, why: String::new() };
+        let memory_type = |name| MemoryType {
+            name,
+            provider: "published".into(),
+            available: true,
+            ..MemoryType::default()
+        };
         Memory {
             method,
             types: CacheType::ALL.map(memory_type).into(),
