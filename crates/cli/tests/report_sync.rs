@@ -82,7 +82,7 @@ fn a_profile_is_compared_with_the_papers_figures() {
         (lock["values"][0]["value"].as_f64(), lock["values"][1]["value"].as_f64()),
         (Some(6.0), Some(5.8))
     );
-    for id in ["sync.daxpy.fbs-speed-up.peak.ratio", "sync.weather.sync-share.half.ratio"] {
+    for id in ["sync.daxpy.fbs-speed-up.peak.ratio", "sync.weather.sync-share.half.%"] {
         assert!(row(id)["values"][1]["value"].is_number());
     }
     let total = row("sync.fork-join.fbs.all.ns");

@@ -1,23 +1,24 @@
 //! `coho predict barrier`: what barriers, fork and join would take on a machine, from its latencies.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use coho_model::Matrix;
 use coho_model::barrier::{
-    Machine, Mapping, Prediction, barrier_limit, fork_join_limit, predict, predict_fork_join,
+    Check, Fit, Machine, Mapping, Prediction, Published, Quickest, Source, Tier, barrier_limit, check, fit,
+    fork_join_limit, predict, predict_fork_join, quickest, team_sizes,
 };
 use coho_profile::{Profile, read_text};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::report::subject::Subject;
-use crate::report::text;
-use crate::terminal::table;
+use crate::terminal;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A profile with coherence, a matrix of one-way times in ns (FILE.csv), or `published:kawabe-furuya/x7560`
+    /// A profile with coherence, a matrix of one-way times in ns (FILE.csv), a publication
+    /// (`published:kawabe-furuya/x7560`), or a machine of equal units (`hierarchy:2=10,16=30,128=90`: 2 CPUs that are
+    /// 10 ns apart, 16 that are 30 ns apart, …)
     #[arg(value_name = "PROFILE|MATRIX.csv")]
     machine: String,
     /// Number of threads [default: one a CPU]
@@ -26,102 +27,152 @@ pub struct Args {
     /// Which CPUs the ranks take: sequential, binary-tree [default: both]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     mapping: Vec<Mapping>,
+    /// What one more remote line costs a reader [default: as measured or, for want of that, 3 ns]
+    #[arg(long, value_name = "NS", value_parser = extra_line)]
+    extra_line: Option<f64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let machine = machine(&args.machine).with_context(|| args.machine.clone())?;
-    let threads = args.threads.map_or(machine.len(), |threads| threads as usize);
-    let mappings = if args.mapping.is_empty() { Mapping::ALL.to_vec() } else { args.mapping.clone() };
-    let (mut barriers, mut fork_joins) = (Vec::new(), Vec::new());
-    for &mapping in &mappings {
-        barriers.extend(predict(&machine, threads, mapping)?);
-        fork_joins.extend(predict_fork_join(&machine, threads, mapping)?);
+fn extra_line(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(ns) if ns.is_finite() && ns >= 0.0 => Ok(ns),
+        _ => Err("give a time in ns, 0 or more".into()),
     }
-    let team: Vec<usize> = mappings[0].order(&machine).into_iter().take(threads).collect();
-    let limits = (barrier_limit(&machine, &team), fork_join_limit(&machine, &team, 0));
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        let assumptions = json!({
-            "latency": machine.latency_source.to_string(),
-            "extra_line_ns": machine.extra_line.ns,
-            "extra_line": machine.extra_line.source.to_string(),
-            "local_ns": machine.local.ns,
-            "local": machine.local.source.to_string(),
-            "notes": machine.notes,
-        });
-        let all = json!({
-            "limit_ns": { "barrier": limits.0, "fork_join": limits.1 },
-            "algorithms": barriers.iter().map(row).collect::<Vec<_>>(),
-            "fork_join": fork_joins.iter().map(row).collect::<Vec<_>>(),
-            "method": assumptions,
-        });
-        writeln!(out, "{all:#}")?;
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "Limit of {threads} threads, {}: barrier {} ns, fork and join {} ns\n",
-        mappings[0],
-        text::number(limits.0),
-        text::number(limits.1)
-    )?;
-    for (title, predictions) in [("barrier", &barriers), ("fork, join", &fork_joins)] {
-        let rows = predictions.iter().map(|prediction| {
-            [
-                name(prediction),
-                prediction.mapping.to_string(),
-                text::number(prediction.ns),
-                format!("{:.2}", prediction.times_limit),
-            ]
-        });
-        writeln!(out, "{}\n", table::table([title, "mapping", "ns", "x limit"], 2, rows.collect()))?;
-    }
-    for (what, source) in [
-        ("latencies", machine.latency_source.to_string()),
-        (
-            "an extra line",
-            format!("{} ns, {}", text::number(machine.extra_line.ns), machine.extra_line.source),
-        ),
-        (
-            "work of a thread's own",
-            format!("{} ns, {}", text::number(machine.local.ns), machine.local.source),
-        ),
-    ] {
-        writeln!(out, "{}", table::wrapped(&format!("{what}: "), &text::tame(&source)))?;
-    }
-    for note in &machine.notes {
-        writeln!(out, "{}", table::wrapped("", &text::tame(note)))?;
-    }
-    Ok(())
 }
 
-fn machine(source: &str) -> anyhow::Result<Machine> {
+/// All that is predicted for a team.
+pub struct Predicted {
+    pub machine: Machine,
+    pub threads: usize,
+    /// The limits of barriers and of fork and join by mapping, in ns.
+    pub limits: Vec<(Mapping, f64, f64)>,
+    pub barriers: Vec<Prediction>,
+    pub fork_joins: Vec<Prediction>,
+    /// The winners by size of team and mapping.
+    pub quickest: Vec<Quickest>,
+    /// Measured on the same machine, or why that cannot be compared.
+    pub checks: Result<Vec<Check>, String>,
+    /// A machine whose latencies are fitted to published times.
+    pub fit: Option<Fit>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let predicted = Predicted::of(args).with_context(|| args.machine.clone())?;
+    terminal::print(args.json, &predicted.json(), |out, _| terminal::predict_barrier::write(out, &predicted))
+}
+
+impl Predicted {
+    fn of(args: &Args) -> anyhow::Result<Self> {
+        let (mut machine, profile, fit) = machine(&args.machine)?;
+        if let Some(ns) = args.extra_line {
+            (machine.extra_line.ns, machine.extra_line.of_latency) = (ns, 0.0);
+            machine.extra_line.source = Source::Assumed("as asked for".into());
+        }
+        let threads = args.threads.map_or(machine.len(), |threads| threads as usize);
+        let mappings = if args.mapping.is_empty() { Mapping::ALL.to_vec() } else { args.mapping.clone() };
+        let (mut limits, mut barriers, mut fork_joins) = (Vec::new(), Vec::new(), Vec::new());
+        let mut winners = Vec::new();
+        for &mapping in &mappings {
+            let of_all = predict(&machine, threads, mapping)?;
+            let team = &mapping.order(&machine)[..threads];
+            limits.push((mapping, barrier_limit(&machine, team), fork_join_limit(&machine, team, 0)));
+            for size in team_sizes(threads) {
+                winners.extend(if size == threads {
+                    quickest(&machine, mapping, &of_all)
+                } else {
+                    quickest(&machine, mapping, &predict(&machine, size, mapping)?)
+                });
+            }
+            barriers.extend(of_all);
+            fork_joins.extend(predict_fork_join(&machine, threads, mapping)?);
+        }
+        let checks = check(&machine, &profile).map_err(|error| error.to_string());
+        Ok(Self { machine, threads, limits, barriers, fork_joins, quickest: winners, checks, fit })
+    }
+
+    fn json(&self) -> Value {
+        let machine = &self.machine;
+        let (_, barrier, fork_join) = self.limits[0];
+        let limit = |(mapping, barrier, fork_join): &(Mapping, f64, f64)| json!({ "mapping": mapping.to_string(), "barrier": barrier, "fork_join": fork_join });
+        let winner = |winner: &Quickest| {
+            let mut row = row(&winner.quickest);
+            row["rule"] = json!(terminal::predict_barrier::choice_name(&winner.choice));
+            row["rule_ns"] = json!(winner.choice_ns);
+            row
+        };
+        let mut all = json!({
+            "limit_ns": { "barrier": barrier, "fork_join": fork_join },
+            "limits_ns": self.limits.iter().map(limit).collect::<Vec<_>>(),
+            "algorithms": self.barriers.iter().map(row).collect::<Vec<_>>(),
+            "fork_join": self.fork_joins.iter().map(row).collect::<Vec<_>>(),
+            "quickest": self.quickest.iter().map(winner).collect::<Vec<_>>(),
+            "method": {
+                "latency": machine.latency_source.to_string(),
+                "extra_line_ns": machine.extra_line.ns,
+                "extra_line_of_latency": machine.extra_line.of_latency,
+                "extra_line": machine.extra_line.source.to_string(),
+                "local_ns": machine.local.ns,
+                "local": machine.local.source.to_string(),
+                "notes": machine.notes,
+            },
+        });
+        match &self.checks {
+            Ok(checks) => all["measured"] = checks.iter().map(check_row).collect(),
+            Err(why) => all["method"]["not_available"] = json!({ "measured": why }),
+        }
+        if let Some(fit) = &self.fit {
+            let figure = |figure: &coho_model::barrier::Figure| {
+                json!({
+                    "name": figure.name,
+                    "published": figure.published,
+                    "predicted": figure.predicted,
+                    "error": figure.residual(),
+                })
+            };
+            let figures: Vec<Value> = fit.figures.iter().map(figure).collect();
+            all["fit"] = json!({ "latencies_ns": fit.tiers_ns, "figures": figures });
+        }
+        all
+    }
+}
+
+fn machine(source: &str) -> anyhow::Result<(Machine, Profile, Option<Fit>)> {
+    let none = Profile::default;
+    if let Some(tiers) = source.strip_prefix("hierarchy:") {
+        return Ok((Machine::hierarchical(&hierarchy(tiers)?)?, none(), None));
+    }
     let is_matrix =
         Path::new(source).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
     if is_matrix {
-        return Ok(Machine::from_matrix(&Matrix::parse_csv(&read_text(Path::new(source))?)?)?);
+        let matrix = Matrix::parse_csv(&read_text(Path::new(source))?)?;
+        return Ok((Machine::from_matrix(&matrix)?, none(), None));
     }
-    let profiles: Vec<Profile> =
-        Subject::load_all(&[source.to_owned()])?.into_iter().map(|subject| subject.profile).collect();
-    match &profiles[..] {
-        [profile] => Ok(Machine::from_profile(profile)?),
-        _ => bail!("name one machine of it, as in published:kawabe-furuya/x7560"),
+    let mut subjects = Subject::load_all(&[source.to_owned()])?;
+    if subjects.len() > 1 {
+        bail!("name one machine of it, as in published:kawabe-furuya/x7560");
     }
+    let subject = subjects.remove(0);
+    // That paper tells of barriers and not of latencies: these are found from its times.
+    if subject.published && subject.label.starts_with("nakamura-fbs/") {
+        let fit = fit(&Published::sr11000())?;
+        return Ok((fit.machine.clone(), none(), Some(fit)));
+    }
+    Ok((Machine::from_profile(&subject.profile)?, subject.profile, None))
 }
 
-/// The algorithm with its layout and groups: `grid 16x8`.
-fn name(prediction: &Prediction) -> String {
-    let layout = prediction.algorithm.layout();
-    let layout = if layout.is_empty() { String::new() } else { format!(", {layout}") };
-    let shape: Vec<_> = prediction.shape.iter().map(usize::to_string).collect();
-    let shape = if shape.is_empty() { String::new() } else { format!(" {}", shape.join("x")) };
-    format!("{}{layout}{shape}", prediction.algorithm.name())
+/// `2=10,16=30`: CPUs in a unit and their one-way time in ns, innermost first.
+fn hierarchy(text: &str) -> anyhow::Result<Vec<Tier>> {
+    let tier = |part: &str| {
+        let (cpus, ns) = part.split_once('=')?;
+        Some(Tier { cpus: cpus.trim().parse().ok()?, ns: ns.trim().parse().ok()? })
+    };
+    let tiers: Option<Vec<Tier>> = text.split(',').map(tier).collect();
+    tiers.context("write a level as CPUS=NS, innermost first, as in hierarchy:2=10,16=30,128=90")
 }
 
-fn row(prediction: &Prediction) -> serde_json::Value {
+fn row(prediction: &Prediction) -> Value {
     json!({
         "name": prediction.algorithm.name(),
         "layout": prediction.algorithm.layout(),
@@ -131,4 +182,31 @@ fn row(prediction: &Prediction) -> serde_json::Value {
         "ns": prediction.ns,
         "times_limit": prediction.times_limit,
     })
+}
+
+fn check_row(check: &Check) -> Value {
+    json!({
+        "operation": check.operation,
+        "name": check.algorithm,
+        "layout": check.layout,
+        "threads": check.threads,
+        "mapping": check.mapping.to_string(),
+        "measured_ns": check.measured,
+        "predicted_ns": check.predicted_ns,
+        "error": check.error(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_written_level_by_level() {
+        let tiers = hierarchy("2=10, 16=30.5").unwrap();
+        assert_eq!(tiers, [Tier { cpus: 2, ns: 10.0 }, Tier { cpus: 16, ns: 30.5 }]);
+        for wrong in ["", "2", "2=", "two=10", "2=10;4=20"] {
+            assert!(hierarchy(wrong).is_err(), "{wrong}");
+        }
+    }
 }

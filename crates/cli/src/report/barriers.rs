@@ -97,8 +97,9 @@ fn colour(algorithm: &str) -> usize {
         "fbs-one-line" | "fbs, one-line" => 1,
         "team" => 2,
         "lock" => 5,
-        "spin-lock" => 3,
         "central" => 4,
+        "dissemination-2" => 3,
+        "grid" => 2,
         _ => 6,
     }
 }
@@ -342,7 +343,7 @@ fn peers(sync: &Sync) -> Markup {
             tbody { @for peer in sync.peers.iter().take(MOST) {
                 tr {
                     th scope="row" { (text::short(&peer.name, 60)) }
-                    td { (text::short(&peer.operation, 40)) } td.number { (peer.threads) }
+                    td { (text::short(&peer.operation, 40)) } td.number { (if peer.threads > 0 { peer.threads.to_string() } else { "–".to_owned() }) }
                     @match &peer.not_available {
                         Some(why) => td.reason colspan="2" { "not available: " (text::short(&text::reason(why), 200)) },
                         None => { (figure_cell(&peer.ns)) td.number { (peer.ratio.as_ref().map_or("–".to_owned(), text::estimate)) } },
@@ -358,9 +359,9 @@ fn ratios(subject: &Subject) -> Markup {
     let none = Sync::default();
     let mine = sync_ratios::of(subject.profile.sync.as_ref().unwrap_or(&none));
     let paper = nakamura_fbs::figures().publication().machines.remove(0).1.sync.unwrap_or_default();
-    let value = |ratio: &sync_ratios::Ratio| match ratio.interval {
-        Some((low, high)) => format!("{:.2} ({low:.2}–{high:.2})", ratio.value),
-        None => format!("{:.2}", ratio.value),
+    let value = |ratio: &sync_ratios::Ratio| {
+        let unit = if ratio.unit == "%" { " %" } else { "" };
+        text::with_interval(ratio.value, ratio.interval) + unit
     };
     html! {
         h4 { "Ratios of paper 3" }

@@ -102,16 +102,24 @@ fn teams(kernel: &Kernel) -> Vec<&KernelPoint> {
     teams
 }
 
-fn colour(point: &KernelPoint) -> usize {
-    match (point.threads, point.barrier.as_str()) {
-        (1, _) => 6,
-        (_, "fbs") => 0,
-        (_, "lock") => 5,
+/// Smaller teams are paler.
+fn colour(point: &KernelPoint, all: u32) -> usize {
+    match (point.threads, point.barrier.as_str(), point.threads == all) {
+        (1, ..) => 6,
+        (_, "fbs", true) => 0,
+        (_, "fbs", false) => 4,
+        (_, "lock", true) => 5,
+        (_, "lock", false) => 1,
         _ => 3,
     }
 }
 
+fn largest_team(kernel: &Kernel) -> u32 {
+    kernel.points.iter().map(|point| point.threads).max().unwrap_or(0)
+}
+
 fn lines(kernel: &Kernel, unit: &str, of: impl Fn(&KernelPoint) -> Option<f64>) -> Vec<Series> {
+    let all = largest_team(kernel);
     let line = |first: &KernelPoint| {
         let mine = kernel.points.iter().filter(|point| team(point) == team(first));
         let values = mine.filter_map(|point| {
@@ -124,7 +132,7 @@ fn lines(kernel: &Kernel, unit: &str, of: impl Fn(&KernelPoint) -> Option<f64>) 
             .map(|(length, value)| format!("{name}, length {length}: {} {unit}", text::number(*value)));
         Series {
             hover: hover.collect(),
-            colour: colour(first),
+            colour: colour(first, all),
             style: if first.mapping == "binary-tree" { Style::Dashed } else { Style::Solid },
             name,
             points,
@@ -136,7 +144,7 @@ fn lines(kernel: &Kernel, unit: &str, of: impl Fn(&KernelPoint) -> Option<f64>) 
 /// Points as measured and lines by the model, of one thread and the largest team.
 fn model(kernel: &Kernel) -> Vec<Series> {
     let longest = kernel.fitted.get(fit::LONGEST).copied().unwrap_or(0.0);
-    let all = kernel.points.iter().map(|point| point.threads).max().unwrap_or(0);
+    let all = largest_team(kernel);
     let mut series = Vec::new();
     for first in teams(kernel).into_iter().filter(|point| point.threads == 1 || point.threads == all) {
         let mine = |point: &&KernelPoint| team(point) == team(first);
@@ -159,7 +167,7 @@ fn model(kernel: &Kernel) -> Vec<Series> {
             let hover = hover.collect();
             series.push(Series {
                 name: format!("{name}: {what}"),
-                colour: colour(first),
+                colour: colour(first, all),
                 style,
                 points,
                 hover,
@@ -259,7 +267,7 @@ fn points(kernel: &Kernel) -> Markup {
 fn told(kernel: &Kernel) -> Markup {
     html! {
         @if let Some(error) = kernel.invariant_error {
-            p { "Checked: largest relative error of " (text::short(&kernel.invariant, 120)) ": " (format!("{error:.1e}")) "." }
+            p { "Checked: largest relative error of " (text::short(&kernel.invariant, 120)) ": " (if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") }) "." }
         }
         (calls::missing(&kernel.method.not_available))
         details { summary { "How it was run" } (tables::method(&kernel.method)) }

@@ -34,7 +34,7 @@ pub fn of(subject: &Subject) -> Vec<Figure> {
 
 fn ratios(sync: &Sync) -> Vec<Figure> {
     let figure = |(row, ratio): (usize, sync_ratios::Ratio)| Figure {
-        key: Key::new(SYNC, RATIOS + row, format!("sync.{}", ratio.name), ratio.label.to_owned(), "ratio"),
+        key: Key::new(SYNC, RATIOS + row, format!("sync.{}", ratio.name), ratio.label.to_owned(), ratio.unit),
         value: ratio.value,
         interval: ratio.interval,
         n: 1,

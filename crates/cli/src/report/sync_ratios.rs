@@ -10,6 +10,9 @@ pub struct Ratio {
     pub name: &'static str,
     /// For people.
     pub label: &'static str,
+    /// `ratio`, or `%` of shares.
+    pub unit: &'static str,
+    /// In its unit.
     pub value: f64,
     /// Within which it lies if all its figures lie in their intervals.
     pub interval: Option<(f64, f64)>,
@@ -36,7 +39,12 @@ pub fn of(sync: &Sync) -> Vec<Ratio> {
     };
     let one = |&(name, label): &(&'static str, &'static str)| {
         let (value, interval) = measured(sync, name).or_else(|| told(name))?;
-        value.is_finite().then_some(Ratio { name, label, value, interval })
+        let (unit, scale) = match name {
+            ratio::WAITING_HALF | ratio::WAITING_ALL => ("%", 100.0),
+            _ => ("ratio", 1.0),
+        };
+        let interval = interval.map(|(low, high)| (scale * low, scale * high));
+        value.is_finite().then_some(Ratio { name, label, unit, value: scale * value, interval })
     };
     ALL.iter().filter_map(one).collect()
 }
@@ -169,7 +177,7 @@ mod tests {
         };
         let ratios: Vec<_> = of(&sync).into_iter().map(|ratio| (ratio.name, ratio.value)).collect();
         let expected =
-            [(ratio::LOCK, 4.0), (ratio::MAPPING, 1.8), (ratio::TUNED, 0.75), (ratio::WAITING_ALL, 0.25)];
+            [(ratio::LOCK, 4.0), (ratio::MAPPING, 1.8), (ratio::TUNED, 0.75), (ratio::WAITING_ALL, 25.0)];
         assert_eq!(ratios, expected);
     }
 }

@@ -7,6 +7,7 @@ mod colour;
 pub mod counters;
 mod heat_map;
 pub mod kernels;
+pub mod predict_barrier;
 pub mod progress;
 pub mod table;
 pub mod timeline;

@@ -21,6 +21,7 @@ mod machine;
 mod mapping;
 mod predict;
 mod program;
+mod quickest;
 mod simulate;
 #[cfg(test)]
 mod tests;
@@ -34,3 +35,4 @@ pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Local, Machine, Source};
 pub use mapping::Mapping;
 pub use predict::{Prediction, predict, predict_fork_join};
+pub use quickest::{Quickest, quickest, team_sizes};

@@ -129,23 +129,14 @@ fn the_rule_agrees_with_the_simulation() {
             }
             let mut machine = machine.clone();
             machine.extra_line.ns = gap;
-            let team = &Mapping::Sequential.order(&machine)[..threads];
             let predictions = predict(&machine, threads, Mapping::Sequential).unwrap();
             let choices =
                 [Algorithm::Fbs, Algorithm::Grid, Algorithm::Hierarchical, Algorithm::Dissemination];
             // Quickest first.
             let best =
                 predictions.iter().find(|prediction| choices.contains(&prediction.algorithm)).unwrap().ns;
-            let choice = choose(threads, &clusters(&machine, team), longest_message(&machine, team), gap);
-            let chosen = ns(
-                &predictions,
-                match choice {
-                    Choice::Flat => Algorithm::Fbs,
-                    Choice::Grid { .. } => Algorithm::Grid,
-                    Choice::Hierarchical => Algorithm::Hierarchical,
-                    Choice::Dissemination => Algorithm::Dissemination,
-                },
-            );
+            let found = quickest(&machine, Mapping::Sequential, &predictions).unwrap();
+            let (choice, chosen) = (found.choice, found.choice_ns.unwrap());
             assert!(
                 chosen <= 1.2 * best,
                 "{threads} threads, {gap} ns a line: {choice:?} takes {chosen}, not {best}"
@@ -349,6 +340,12 @@ fn events(machine: &Machine) -> Vec<(Algorithm, u64)> {
     let levels = [team.chunks(n.isqrt()).map(<[usize]>::to_vec).collect()];
     let count = |program: Program| simulate::run(machine, &team, &program, 2).events / 2;
     Algorithm::BARRIERS.map(|algorithm| (algorithm, count(algorithm.barrier(n, &levels)))).to_vec()
+}
+
+#[test]
+fn teams_are_looked_at_by_powers_of_two() {
+    assert_eq!(team_sizes(48), [2, 4, 8, 16, 32, 48]);
+    assert_eq!((team_sizes(2), team_sizes(1)), (vec![2], vec![]));
 }
 
 #[test]
