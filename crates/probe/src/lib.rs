@@ -10,6 +10,7 @@ pub mod coherence;
 pub mod counters;
 mod error;
 mod flush;
+mod filesystem;
 pub mod host;
 pub mod kernels;
 mod library;
@@ -25,6 +26,7 @@ pub mod stop;
 mod timer;
 mod tries;
 pub mod workers;
+pub mod workload;
 
 pub use coho_counters::clock;
 pub use error::Error;

@@ -33,4 +33,6 @@ pub use memory::{
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};
 pub use sync::{BarrierTime, ForkJoinTime, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
-pub use workload::{Score, WorkloadResult, Workloads};
+pub use workload::{
+    ClockPoint, Score, SharedKernel, TemperaturePoint, WorkloadPeer, WorkloadResult, Workloads,
+};

@@ -18,6 +18,14 @@ pub struct Workloads {
     pub results: Vec<WorkloadResult>,
     /// What the tests with an index come to together.
     pub scores: Vec<Score>,
+    /// Kernels on two CPUs at once: what sharing a core, a floating-point unit or a cache costs them.
+    pub sharing: Vec<SharedKernel>,
+    /// Another build of the tests, run in turn with ours.
+    pub peers: Vec<WorkloadPeer>,
+    /// The clock of the CPUs that were used, after each sample.
+    pub clock: Vec<ClockPoint>,
+    /// The CPU's temperature, after each sample; empty where no sensor is.
+    pub temperature: Vec<TemperaturePoint>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -72,4 +80,65 @@ pub struct Score {
     pub index: f64,
     /// How many tests it is the mean of; scores of different tests are not comparable.
     pub tests: u32,
+}
+
+/// A kernel on the two CPUs of a pair, alone and together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SharedKernel {
+    /// `integer`, `floating-point` or `cache-resident`.
+    pub kernel: String,
+    /// As in [`WorkloadResult::pair_class`].
+    pub pair_class: String,
+    /// The pairs that were measured.
+    pub pairs: Vec<[u32; 2]>,
+    /// Steps of one CPU while the other idles, in 10^9 a second.
+    pub alone_per_ns: Option<Estimate>,
+    /// Steps of one CPU while the other runs the same kernel, in 10^9 a second.
+    pub together_per_ns: Option<Estimate>,
+    /// Together over alone, pass by pass: 1 where nothing is shared, 0.5 where all is.
+    pub ratio: Option<Estimate>,
+}
+
+/// A test of another build beside ours, run in turn on the same CPUs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WorkloadPeer {
+    /// As in [`WorkloadResult::test`].
+    pub test: String,
+    /// Its result.
+    pub value: Option<Estimate>,
+    /// Ours in the same passes.
+    pub ours: Option<Estimate>,
+    /// Theirs over ours.
+    pub ratio: Option<f64>,
+    /// How far the ratio may be from 1: 0.03, or twice the median absolute deviation if that is more.
+    pub tolerance: Option<f64>,
+    /// Whether it is within.
+    pub agrees: Option<bool>,
+    /// Why there is no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_available: Option<String>,
+}
+
+/// The effective clock of a CPU at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClockPoint {
+    /// Seconds from the start.
+    pub at_s: f64,
+    /// The CPU.
+    pub cpu: u32,
+    /// Its clock, in GHz.
+    pub ghz: f64,
+}
+
+/// The CPU's temperature at a moment: of the hottest sensor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TemperaturePoint {
+    /// Seconds from the start.
+    pub at_s: f64,
+    /// Degrees Celsius.
+    pub celsius: f64,
 }

@@ -19,7 +19,7 @@ mod stage;
 mod subject;
 mod survey;
 mod visit;
-mod walk;
+pub(crate) mod walk;
 
 use std::fmt;
 use std::str::FromStr;

@@ -8,21 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 
-use crate::{Error, stop};
+use crate::{Error, filesystem, stop};
 
 /// The only file in it.
 const FILE: &str = "file";
-/// `f_type` of tmpfs in statfs(2).
-const TMPFS: i64 = 0x0102_1994;
-/// Names of what else a temporary folder may lie on.
-const FILE_SYSTEMS: [(i64, &str); 6] = [
-    (TMPFS, "tmpfs"),
-    (0x8584_58f6, "ramfs"),
-    (0xef53, "ext4"),
-    (0x5846_5342, "xfs"),
-    (0x9123_683e, "btrfs"),
-    (0x794c_7630, "overlay"),
-];
 
 /// The folder; removed with its file when dropped.
 pub(super) struct Scratch {
@@ -37,11 +26,8 @@ impl Scratch {
     /// # Errors
     /// If none of them can be written.
     pub(super) fn create() -> Result<Self, Error> {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let in_memory = [Some(PathBuf::from("/dev/shm")), runtime].into_iter().flatten();
-        let in_memory = in_memory.filter(|parent| type_of(parent).is_ok_and(|kind| kind == TMPFS));
         let mut refused = Vec::new();
-        for parent in in_memory.chain([std::env::temp_dir()]) {
+        for parent in filesystem::temporary() {
             match Self::within(&parent) {
                 Ok(scratch) => return Ok(scratch),
                 Err(error) => refused.push(format!("{}: {error}", parent.display())),
@@ -60,9 +46,7 @@ impl Scratch {
         template.pop();
         let folder = PathBuf::from(OsString::from_vec(template));
         let slot = register(&folder.join(FILE), &folder);
-        let kind = type_of(&folder)?;
-        let name = FILE_SYSTEMS.iter().find(|(known, _)| *known == kind);
-        let filesystem = name.map_or_else(|| format!("type {kind:#x}"), |(_, name)| (*name).to_owned());
+        let filesystem = filesystem::name(&folder)?;
         Ok(Self { folder, slot, filesystem })
     }
 
@@ -78,7 +62,7 @@ impl Scratch {
 
     /// Whether its files live in memory alone.
     pub(super) fn is_in_memory(&self) -> bool {
-        ["tmpfs", "ramfs"].contains(&self.filesystem())
+        filesystem::is_in_memory(&self.filesystem)
     }
 }
 
@@ -91,19 +75,6 @@ impl Drop for Scratch {
         if let Some(slot) = self.slot {
             unregister(slot);
         }
-    }
-}
-
-fn type_of(path: &Path) -> io::Result<i64> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: a zeroed statfs is a valid one, which the kernel fills; the path ends with a zero.
-    unsafe {
-        let mut found: libc::statfs = std::mem::zeroed();
-        if libc::statfs(path.as_ptr(), &mut found) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // As its unsigned 32 bits: the field's own type differs between architectures.
-        Ok(found.f_type as i64 & 0xffff_ffff)
     }
 }
 
@@ -202,6 +173,5 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_written_is_an_error() {
         assert!(Scratch::within(Path::new("/proc")).is_err());
-        assert!(type_of(Path::new("/nonexistent")).is_err());
     }
 }

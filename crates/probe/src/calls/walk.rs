@@ -13,7 +13,7 @@ const BACK: usize = size_of::<*const u8>();
 
 /// Adjacent lines, each of which holds the addresses of two others: loads that cannot overlap, in an order that no
 /// prefetcher foresees. The first word leads around, the second back.
-pub(super) struct Ring {
+pub(crate) struct Ring {
     pages: Pages,
     lines: usize,
 }
@@ -23,7 +23,7 @@ impl Ring {
     ///
     /// # Errors
     /// If there is no room.
-    pub(super) fn new(bytes: usize, random: &mut fastrand::Rng) -> Result<Self, Error> {
+    pub(crate) fn new(bytes: usize, random: &mut fastrand::Rng) -> Result<Self, Error> {
         let lines = (bytes / LINE).max(1);
         let pages = Pages::map(bytes.max(HUGE))?;
         let mut order: Vec<usize> = (0..lines).collect();
@@ -40,13 +40,13 @@ impl Ring {
         Ok(Self { pages, lines })
     }
 
-    pub(super) fn lines(&self) -> usize {
+    pub(crate) fn lines(&self) -> usize {
         self.lines
     }
 
     /// Visits each line once, in the ring's order, which begins and ends at its first.
     #[inline]
-    pub(super) fn walk(&self) {
+    pub(crate) fn walk(&self) {
         // SAFETY: every line of the ring holds the address of another.
         unsafe { arch::follow(self.pages.start().as_ptr(), self.lines) };
     }

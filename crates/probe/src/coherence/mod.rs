@@ -33,6 +33,7 @@ use std::time::Duration;
 use coho_profile::{Coherence, Home, PairMethod};
 
 pub use survey::measure;
+pub(crate) use times::claimed;
 pub use times::coherence_times;
 pub use watch::watch;
 

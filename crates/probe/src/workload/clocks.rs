@@ -1,0 +1,150 @@
+//! The clock that CPUs run at while programs are measured, and how hot they are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use coho_counters::{Counter, Event, Mode};
+use coho_profile::{ClockPoint, TemperaturePoint};
+use coho_topology::CpuSet;
+
+use crate::clock::{Clock, effective_ghz};
+use crate::workers::{Job, Workers};
+
+/// CPUs whose clock is looked at at once.
+const AT_ONCE: usize = 16;
+/// Points that are kept of a run: more could not be told apart in a chart.
+const MOST: usize = 20_000;
+/// Sensors of CPUs, by the names of their drivers.
+const SENSORS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "k8temp"];
+
+/// The clocks over the run.
+pub(super) struct Clocks {
+    workers: Workers,
+    started: Instant,
+    sensors: Vec<PathBuf>,
+    pub(super) points: Vec<ClockPoint>,
+    pub(super) temperatures: Vec<TemperaturePoint>,
+    /// Why a look brought no clock.
+    pub(super) refused: Option<String>,
+}
+
+impl Clocks {
+    pub(super) fn new(workers: Workers) -> Self {
+        Self {
+            workers,
+            started: Instant::now(),
+            sensors: sensors(Path::new("/sys/class/hwmon")),
+            points: Vec::new(),
+            temperatures: Vec::new(),
+            refused: None,
+        }
+    }
+
+    pub(super) fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// Why there is no temperature; `None` if there is.
+    pub(super) fn no_temperature(&self) -> Option<&'static str> {
+        self.sensors.is_empty().then_some("no sensor of a CPU in /sys/class/hwmon")
+    }
+
+    /// The clocks of these CPUs now, in GHz: right after a sample, they are still those of the sample.
+    pub(super) fn look(&mut self, cpus: &CpuSet) -> Vec<f64> {
+        let at_s = self.started.elapsed().as_secs_f64();
+        let cpus: Vec<u32> = cpus.iter().take(AT_ONCE).collect();
+        let job = |&cpu: &u32| (cpu, Box::new(effective_ghz) as Job<'_, _>);
+        let results = self.workers.run(cpus.iter().map(job).collect());
+        let mut clocks = Vec::new();
+        for (cpu, result) in cpus.into_iter().zip(results) {
+            match result.map_err(|error| error.to_string()).and_then(|done| done.value) {
+                Ok(ghz) => {
+                    clocks.push(ghz);
+                    if self.points.len() < MOST {
+                        self.points.push(ClockPoint { at_s, cpu, ghz });
+                    }
+                }
+                Err(why) => self.refused = Some(why),
+            }
+        }
+        let hottest = self.sensors.iter().filter_map(|path| celsius(path)).reduce(f64::max);
+        if let Some(celsius) = hottest.filter(|_| self.temperatures.len() < MOST) {
+            self.temperatures.push(TemperaturePoint { at_s, celsius });
+        }
+        clocks
+    }
+
+    /// The first CPU's clock by the chains, and by a hardware counter of cycles during the same chains, in GHz.
+    ///
+    /// # Errors
+    /// Why one of them is not to be had.
+    pub(super) fn proof(&self, cpu: u32) -> Result<(f64, f64), String> {
+        let job: Job<'_, _> = Box::new(|| {
+            let cycles = Counter::open(&Event::cycles(), Mode::User).map_err(|error| error.to_string())?;
+            let clock = Clock::get();
+            let read = || cycles.read().map_err(|lost| lost.to_string());
+            let (before, start) = (read()?, clock.now());
+            let by_chains = effective_ghz()?;
+            let counted = read()? - before;
+            Ok((by_chains, counted as f64 / clock.ns(clock.now() - start)))
+        });
+        self.workers.run(vec![(cpu, job)]).remove(0).map_err(|error| error.to_string())?.value
+    }
+}
+
+/// The files of the sensors of CPUs.
+fn sensors(root: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let is_cpu = |chip: &PathBuf| {
+        fs::read_to_string(chip.join("name")).is_ok_and(|name| SENSORS.contains(&name.trim()))
+    };
+    let is_input = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("temp") && name.ends_with("_input")
+    };
+    entries(root).iter().filter(|chip| is_cpu(chip)).flat_map(|chip| entries(chip)).filter(is_input).collect()
+}
+
+fn celsius(path: &Path) -> Option<f64> {
+    fs::read_to_string(path).ok()?.trim().parse::<f64>().ok().map(|thousandths| thousandths / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pin;
+
+    #[test]
+    fn a_clock_or_a_reason_for_each_cpu() {
+        let allowed = pin::allowed().unwrap();
+        let cpus: Vec<u32> = allowed.iter().collect();
+        let mut clocks = Clocks::new(Workers::start(&cpus).unwrap());
+        let ghz = clocks.look(&allowed);
+        assert!(ghz.len() == cpus.len().min(AT_ONCE) || clocks.refused.is_some());
+        assert_eq!(clocks.points.len(), ghz.len());
+        if let Ok((by_chains, by_counter)) = clocks.proof(cpus[0]) {
+            // Interruptions take counted cycles away, and only the fastest chains count.
+            assert!(by_counter < by_chains * 1.2, "{by_counter} {by_chains}");
+        }
+    }
+
+    #[test]
+    fn sensors_of_cpus_are_found_among_others() {
+        let root = tempfile::tempdir().unwrap();
+        for (chip, name) in [("hwmon0", "nvme"), ("hwmon1", "k10temp")] {
+            let chip = root.path().join(chip);
+            fs::create_dir(&chip).unwrap();
+            fs::write(chip.join("name"), format!("{name}\n")).unwrap();
+            fs::write(chip.join("temp1_input"), "45250\n").unwrap();
+            fs::write(chip.join("fan1_input"), "900\n").unwrap();
+        }
+        let found = sensors(root.path());
+        assert_eq!(found, [root.path().join("hwmon1/temp1_input")]);
+        assert_eq!(celsius(&found[0]), Some(45.25));
+        assert!(sensors(Path::new("/nonexistent")).is_empty());
+    }
+}

@@ -1,0 +1,202 @@
+//! What is run where: tests by placements and numbers of copies.
+
+use coho_topology::{CpuSet, Placement, Topology};
+
+use super::Test;
+use super::pairs::{self, Class, SAME_CPU};
+
+/// One row of the results: a test under a placement with so many copies.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    pub(super) test: Test,
+    /// The placement's name; for other pairs than a placement's, the class of the pair.
+    pub(super) placement: String,
+    pub(super) pair_class: Option<String>,
+    pub(super) copies: u32,
+    /// The CPUs of each copy in one run, one choice of which is taken a pass; empty where the scheduler chooses.
+    pub(super) choices: Vec<Vec<Seat>>,
+}
+
+/// Where the processes of a copy run: all on `first`, but the second process of a pair on `second`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub(super) first: CpuSet,
+    pub(super) second: Option<CpuSet>,
+}
+
+impl Seat {
+    fn one(cpu: u32) -> Self {
+        Self { first: CpuSet::from_iter([cpu]), second: None }
+    }
+
+    fn pair([a, b]: [u32; 2]) -> Self {
+        Self { first: CpuSet::from_iter([a]), second: Some(CpuSet::from_iter([b])) }
+    }
+}
+
+/// The cells, and what two placements would both be on these CPUs.
+pub(super) fn cells(
+    tests: &[Test],
+    placements: &[Placement],
+    copies: &[u32],
+    topology: &Topology,
+    allowed: &CpuSet,
+) -> (Vec<Cell>, Vec<(String, String)>) {
+    let classes = pairs::classes(topology, allowed);
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut left_out = Vec::new();
+    for &test in tests {
+        for &copies in copies {
+            for &placement in placements {
+                let seats = match placement {
+                    Placement::None => Vec::new(),
+                    _ => match placement.order(topology, allowed) {
+                        Some(order) => seats(test, copies, &order),
+                        None => {
+                            let why = "no two of the CPUs share such a level".to_owned();
+                            left_out.push((format!("placement {placement}"), why));
+                            continue;
+                        }
+                    },
+                };
+                let choices = if seats.is_empty() { Vec::new() } else { vec![seats] };
+                let same = |cell: &&Cell| {
+                    (cell.test, cell.copies) == (test, copies)
+                        && !choices.is_empty()
+                        && cell.choices == choices
+                };
+                match cells.iter().find(same) {
+                    Some(other) => left_out.push((
+                        format!("placement {placement}, {}", count(copies)),
+                        format!("the same CPUs as {}", other.placement),
+                    )),
+                    None => cells.push(Cell {
+                        test,
+                        placement: placement.to_string(),
+                        pair_class: choices.first().and_then(|seats| class_of(topology, seats)),
+                        copies,
+                        choices,
+                    }),
+                }
+            }
+        }
+        if test.is_pair() {
+            let pinned = placements.iter().any(|&placement| placement != Placement::None);
+            let other = classes.iter().filter(|class| pinned && !has(&cells, test, class));
+            let other: Vec<Cell> = other.map(|class| of_class(test, class)).collect();
+            cells.extend(other);
+        }
+    }
+    left_out.sort();
+    left_out.dedup();
+    (cells, left_out)
+}
+
+/// A row of its own for a class of pairs; a pass takes one of the pairs.
+fn of_class(test: Test, class: &Class) -> Cell {
+    Cell {
+        test,
+        placement: if class.name == SAME_CPU { "one CPU".into() } else { class.name.clone() },
+        pair_class: Some(class.name.clone()),
+        copies: 1,
+        choices: class.pairs.iter().map(|&pair| vec![Seat::pair(pair)]).collect(),
+    }
+}
+
+fn has(cells: &[Cell], test: Test, class: &Class) -> bool {
+    cells.iter().any(|cell| {
+        cell.test == test && cell.copies == 1 && cell.pair_class.as_deref() == Some(class.name.as_str())
+    })
+}
+
+/// A seat for each copy, from CPUs in the order in which they are taken, in turn where there are more copies. A build is
+/// one program, which takes as many CPUs as it runs commands at once.
+fn seats(test: Test, copies: u32, order: &[u32]) -> Vec<Seat> {
+    let cpu = |at: usize| order[at % order.len()];
+    match test {
+        Test::Build => {
+            let cpus = order.iter().copied().take(copies as usize).collect();
+            vec![Seat { first: cpus, second: None }]
+        }
+        _ if test.is_pair() => {
+            (0..copies as usize).map(|copy| Seat::pair([cpu(2 * copy), cpu(2 * copy + 1)])).collect()
+        }
+        _ => (0..copies as usize).map(|copy| Seat::one(cpu(copy))).collect(),
+    }
+}
+
+/// The class of all pairs, if it is one.
+fn class_of(topology: &Topology, seats: &[Seat]) -> Option<String> {
+    let mut classes = seats.iter().map(|seat| {
+        let second = seat.second.as_ref()?.first()?;
+        Some(pairs::class_of(topology, seat.first.first()?, second))
+    });
+    let first = classes.next()??;
+    classes.all(|class| class.as_ref() == Some(&first)).then_some(first)
+}
+
+fn count(copies: u32) -> String {
+    if copies == 1 { "1 copy".into() } else { format!("{copies} copies") }
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_topology::{Level, Unit};
+
+    use super::*;
+
+    /// Two sockets of two cores of two threads.
+    fn topology() -> Topology {
+        let units = |lists: &[&str]| -> Vec<Unit> {
+            lists.iter().map(|list| Unit { id: None, cpus: list.parse().unwrap() }).collect()
+        };
+        Topology {
+            packages: units(&["0-3", "4-7"]),
+            cores: units(&["0-1", "2-3", "4-5", "6-7"]),
+            pus: (0..8).map(|os| coho_topology::Pu { os, ..Default::default() }).collect(),
+            ..Topology::default()
+        }
+    }
+
+    #[test]
+    fn every_class_of_pairs_has_a_row_on_its_cpus() {
+        let placements = [Placement::None, Placement::Compact, Placement::Spread];
+        let (cells, _) =
+            cells(&[Test::PipeContextSwitching], &placements, &[1, 4], &topology(), &CpuSet::up_to(8));
+        let rows: Vec<_> = cells
+            .iter()
+            .map(|cell| (cell.placement.as_str(), cell.copies, cell.pair_class.as_deref()))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("none", 1, None),
+                ("compact", 1, Some("core")),
+                ("spread", 1, Some("system")),
+                ("none", 4, None),
+                ("compact", 4, Some("core")),
+                ("spread", 4, Some("system")),
+                ("one CPU", 1, Some("same CPU")),
+                ("package", 1, Some("package")),
+            ]
+        );
+        assert_eq!(cells[1].choices, [vec![Seat::pair([0, 1])]]);
+        assert_eq!(cells[2].choices, [vec![Seat::pair([0, 4])]]);
+        assert_eq!(cells[7].choices.len(), 8);
+    }
+
+    #[test]
+    fn placements_on_the_same_cpus_are_measured_once() {
+        let tests = [Test::Dhrystone2, Test::Build];
+        let placements = [Placement::Compact, Placement::Spread, Placement::Level(Level::Module)];
+        let (found, left_out) = cells(&tests, &placements, &[1, 2], &topology(), &CpuSet::up_to(8));
+        let rows: Vec<_> =
+            found.iter().map(|cell| (cell.test, cell.placement.as_str(), cell.copies)).collect();
+        let of = |test| [(test, "compact", 1), (test, "compact", 2), (test, "spread", 2)];
+        assert_eq!(rows, [of(Test::Dhrystone2), of(Test::Build)].concat());
+        assert!(left_out.iter().any(|(what, _)| what == "placement spread, 1 copy"));
+        assert!(left_out.iter().any(|(what, why)| what == "placement module" && why.contains("no two")));
+        // A build with two commands at once takes two CPUs, as one program.
+        assert_eq!(found[4].choices[0], [Seat { first: "0-1".parse().unwrap(), second: None }]);
+    }
+}

@@ -1,0 +1,317 @@
+//! Passes over all cells in random order, and what they come to.
+
+use std::time::{Duration, Instant};
+
+use coho_profile::{Estimate, Method, WorkloadPeer, WorkloadResult, Workloads};
+use coho_topology::{CpuSet, Topology};
+use serde_json::json;
+
+use super::child::Outcome;
+use super::clocks::Clocks;
+use super::peer::Peer;
+use super::plan::{self, Cell, Seat};
+use super::stage::Stage;
+use super::witness::{Seen, Witness};
+use super::{Options, Test, building, pairs, programs, report, sharing};
+use crate::stop::{self, End};
+use crate::workers::Workers;
+use crate::{Error, Progress, limits, pin, statistics};
+
+/// Runs of each sharing kernel on a pair, for each pass.
+const SHARING_RUNS: usize = 2;
+/// Agreement that is asked of another build where its results scatter less: relative.
+const TOLERANCE: f64 = 0.03;
+
+/// What a cell has brought so far.
+struct Row {
+    cell: Cell,
+    values: Vec<f64>,
+    clocks: Vec<Vec<f64>>,
+    cpus: CpuSet,
+    seen: Vec<Seen>,
+    failed: Option<String>,
+}
+
+/// Another build's test and ours, pass by pass.
+struct Pair {
+    test: Test,
+    theirs: Vec<f64>,
+    ours: Vec<f64>,
+    failed: Option<String>,
+}
+
+/// A step of a pass.
+#[derive(Clone, Copy)]
+enum Step {
+    Row(usize),
+    Peer(usize),
+}
+
+pub(super) fn run(
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Workloads, Error> {
+    let started = Instant::now();
+    let end = End::after(started, options.time_limit);
+    let allowed: CpuSet = match &options.cpus[..] {
+        [] => pin::allowed()?,
+        cpus => cpus.iter().copied().collect(),
+    };
+    let workers = Workers::start(&allowed.iter().collect::<Vec<_>>())?;
+    let copies = match &options.copies[..] {
+        [] => vec![1, allowed.len() as u32],
+        copies => copies.to_vec(),
+    };
+    let copies = distinct(copies);
+    let stage = Stage::set(&options.tests, options.folder.as_deref())?;
+    let peer = options.peer.as_deref().map(|tree| Peer::open(tree, stage.folder())).transpose()?;
+    let (cells, left_out) = plan::cells(&options.tests, &options.placements, &copies, topology, &allowed);
+    let bench = Bench { options, allowed: &allowed, stage, end };
+    let mut rows: Vec<Row> = cells.into_iter().map(|cell| Row::new(cell, &bench.stage)).collect();
+    let mut beside: Vec<Pair> =
+        peer.iter().flat_map(|_| options.tests.iter().map(|&test| Pair::new(test))).collect();
+    let mut clocks = Clocks::new(workers);
+    let mut workloads = Workloads::default();
+    let steal_before = limits::steal_s(&allowed);
+    let mut random = fastrand::Rng::with_seed(options.seed);
+    let mut order: Vec<Step> =
+        (0..rows.len()).map(Step::Row).chain((0..beside.len()).map(Step::Peer)).collect();
+    let total = options.passes * order.len() as u64;
+    let mut done = 0;
+    for _ in 0..options.passes {
+        random.shuffle(&mut order);
+        for &step in &order {
+            if end.has_come() {
+                break;
+            }
+            match step {
+                Step::Row(at) => bench.sample(&mut rows[at], &mut clocks, &mut random),
+                Step::Peer(at) => {
+                    let peer = peer.as_ref().expect("pairs are made for a peer");
+                    bench.beside(&mut beside[at], peer, &mut random);
+                }
+            }
+            done += 1;
+            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
+            progress(Progress { phase: "tests", done, total, left: Some(left) });
+        }
+        workloads.method.passes += u64::from(!end.has_come());
+    }
+    if options.sharing && !end.has_come() {
+        let classes = pairs::classes(topology, &allowed);
+        let runs = options.passes as usize * SHARING_RUNS;
+        workloads.sharing = sharing::measure(clocks.workers(), topology, &classes, runs, &mut random)?;
+    }
+    workloads.method.interrupted = end.has_come();
+    workloads.method.duration_s = started.elapsed().as_secs_f64();
+    if let (Some(before), Some(after)) = (steal_before, limits::steal_s(&allowed)) {
+        workloads.method.steal_s = after - before;
+    }
+    bench.describe(&mut workloads.method, &clocks, left_out);
+    workloads.results = rows.into_iter().map(Row::result).collect();
+    workloads.peers = beside.into_iter().map(Pair::result).collect();
+    workloads.clock = clocks.points;
+    workloads.temperature = clocks.temperatures;
+    Ok(workloads)
+}
+
+fn distinct(mut copies: Vec<u32>) -> Vec<u32> {
+    copies.sort_unstable();
+    copies.dedup();
+    copies
+}
+
+struct Bench<'a> {
+    options: &'a Options,
+    allowed: &'a CpuSet,
+    stage: Stage,
+    end: End,
+}
+
+impl Bench<'_> {
+    /// One sample of a cell, with what it met.
+    fn sample(&self, row: &mut Row, clocks: &mut Clocks, random: &mut fastrand::Rng) {
+        if row.failed.is_some() {
+            return;
+        }
+        let cell = &row.cell;
+        let seats: &[Seat] = match &cell.choices[..] {
+            [] => &[],
+            choices => &choices[random.usize(..choices.len())],
+        };
+        let witness = Witness::begin(self.allowed);
+        match self.stage.run(cell.test, cell.copies, seats, self.options.sample) {
+            Ok(outcomes) => {
+                let cpus = used(&outcomes, seats);
+                // Where the scheduler chose, and nothing was seen of a sample that was short, any may have been used.
+                let clocked = if cpus.is_empty() { self.allowed } else { &cpus };
+                row.clocks.push(clocks.look(&clocked.intersection(self.allowed)));
+                row.seen.push(witness.end());
+                row.values.extend(value(&outcomes));
+                row.cpus = row.cpus.union(&cpus);
+            }
+            // What a stop or the time limit cut short has not failed.
+            Err(_) if self.end.has_come() || stop::requested() => {}
+            Err(error) => row.failed = Some(error.to_string()),
+        }
+    }
+
+    /// Ours and theirs, one after the other, on the first CPU alone: there both do the same.
+    fn beside(&self, pair: &mut Pair, peer: &Peer, random: &mut fastrand::Rng) {
+        if pair.failed.is_some() {
+            return;
+        }
+        if let Some(why) = self.stage.missing.get(&pair.test) {
+            pair.failed = Some(why.clone());
+            return;
+        }
+        let seconds = (self.options.sample.as_secs_f64().ceil() as u64).max(1);
+        let seat = Seat { first: self.allowed.first().into_iter().collect(), second: None };
+        let seats = std::slice::from_ref(&seat);
+        let ours = || self.stage.run(pair.test, 1, seats, Duration::from_secs(seconds));
+        let theirs = || self.stage.run_peer(peer, pair.test, Some(&seat), seconds);
+        let (ours, theirs) = if random.bool() {
+            let ours = ours();
+            (ours, theirs())
+        } else {
+            let theirs = theirs();
+            (ours(), theirs)
+        };
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) => {
+                pair.ours.extend(value(&ours));
+                pair.theirs.extend(value(&theirs));
+            }
+            _ if self.end.has_come() => {}
+            (Err(error), _) => pair.failed = Some(format!("ours: {error}")),
+            (_, Err(error)) => pair.failed = Some(error.to_string()),
+        }
+    }
+
+    fn describe(&self, method: &mut Method, clocks: &Clocks, left_out: Vec<(String, String)>) {
+        method.description = "Passes over all tests, placements and numbers of copies in random order, a sample each. The \
+            clock is that of the CPUs that were used, right after the sample, by two kinds of dependent chains that must \
+            agree."
+            .into();
+        let filesystem = self.stage.folder().filesystem();
+        let parameters = [
+            ("cpus", json!(self.allowed.iter().collect::<Vec<_>>())),
+            ("sample_s", json!(self.options.sample.as_secs_f64())),
+            ("seed", json!(self.options.seed)),
+            ("filesystem", json!(filesystem)),
+        ];
+        method.parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
+        if let Some(compiler) = self.stage.compiler() {
+            method.parameters.insert("compiler".into(), json!(compiler));
+            method.parameters.insert("compiler_flags".into(), json!(programs::FLAGS.join(" ")));
+            method.parameters.insert("build_flags".into(), json!(building::FLAGS));
+        }
+        if let Some(quota) = limits::cpu_quota() {
+            method.parameters.insert("cpu_quota".into(), json!(quota));
+        }
+        if let Some(Ok((by_chains, by_counter))) = self.allowed.first().map(|cpu| clocks.proof(cpu)) {
+            method.parameters.insert("clock_ghz_by_chains".into(), json!(by_chains));
+            method.parameters.insert("clock_ghz_by_counter".into(), json!(by_counter));
+        }
+        let missing = &mut method.not_available;
+        missing.extend(left_out);
+        if let Some(Err(why)) = self.allowed.first().map(|cpu| clocks.proof(cpu)) {
+            missing.insert("clock by a counter of cycles".into(), why);
+        }
+        if let (true, Some(why)) = (clocks.points.is_empty(), &clocks.refused) {
+            missing.insert("clock".into(), why.clone());
+        }
+        if let Some(why) = clocks.no_temperature() {
+            missing.insert("temperature".into(), why.into());
+        }
+        if !self.stage.folder().is_in_memory() {
+            missing.insert("tmpfs".into(), format!("the files lie on {filesystem}"));
+        }
+    }
+}
+
+/// The CPUs that a run used: seen, or, of pinned processes too short-lived to be seen, those that they were held to.
+fn used(outcomes: &[Outcome], seats: &[Seat]) -> CpuSet {
+    let seen = outcomes.iter().fold(CpuSet::default(), |all, outcome| all.union(&outcome.seen));
+    if !seen.is_empty() {
+        return seen;
+    }
+    seats.iter().fold(CpuSet::default(), |all, seat| all.union(&seat.first))
+}
+
+/// A run's result in its test's unit.
+fn value(outcomes: &[Outcome]) -> Option<f64> {
+    let copies: Vec<_> = outcomes.iter().map(|outcome| (outcome.report, outcome.elapsed_s)).collect();
+    report::rate(&copies)
+}
+
+impl Row {
+    fn new(cell: Cell, stage: &Stage) -> Self {
+        let failed = stage.missing.get(&cell.test).cloned();
+        Self {
+            cell,
+            values: Vec::new(),
+            clocks: Vec::new(),
+            cpus: CpuSet::default(),
+            seen: Vec::new(),
+            failed,
+        }
+    }
+
+    fn result(self) -> WorkloadResult {
+        let sum = |of: fn(&Seen) -> Option<f64>| -> Option<f64> { self.seen.iter().map(of).sum() };
+        let samples = self.seen.len().max(1) as f64;
+        let value = statistics::estimate(&[self.values]);
+        let none = value.is_none();
+        WorkloadResult {
+            test: self.cell.test.name().into(),
+            placement: self.cell.placement,
+            pair_class: self.cell.pair_class,
+            copies: self.cell.copies,
+            value,
+            unit: self.cell.test.unit().name().into(),
+            cpus: self.cpus.iter().collect(),
+            clock_ghz: statistics::estimate(&self.clocks),
+            steal_s: sum(|seen| seen.steal_s).filter(|_| !self.seen.is_empty()),
+            psi_cpu_some: sum(|seen| seen.waiting).filter(|_| !self.seen.is_empty()).map(|sum| sum / samples),
+            not_available: self
+                .failed
+                .or_else(|| none.then(|| "it was stopped before its first sample".into())),
+            ..WorkloadResult::default()
+        }
+    }
+}
+
+impl Pair {
+    fn new(test: Test) -> Self {
+        Self { test, theirs: Vec::new(), ours: Vec::new(), failed: None }
+    }
+
+    fn result(self) -> WorkloadPeer {
+        let [value, ours] =
+            [&self.theirs, &self.ours].map(|values| statistics::estimate(std::slice::from_ref(values)));
+        let ratio = value.as_ref().zip(ours.as_ref()).map(|(value, ours)| value.median / ours.median);
+        let tolerance = value.as_ref().zip(ours.as_ref()).map(|(value, ours)| {
+            let scatter =
+                [(&self.theirs, value), (&self.ours, ours)].map(|(values, all)| deviation(values, all));
+            TOLERANCE.max(2.0 * scatter[0].max(scatter[1]))
+        });
+        WorkloadPeer {
+            test: self.test.name().into(),
+            agrees: ratio.zip(tolerance).map(|(ratio, tolerance)| (ratio - 1.0).abs() <= tolerance),
+            value,
+            ours,
+            ratio,
+            tolerance,
+            not_available: self.failed,
+        }
+    }
+}
+
+/// The median absolute deviation, relative to the median.
+fn deviation(values: &[f64], all: &Estimate) -> f64 {
+    let mut deviations: Vec<f64> = values.iter().map(|value| (value / all.median - 1.0).abs()).collect();
+    deviations.sort_by(f64::total_cmp);
+    statistics::median(&deviations)
+}
