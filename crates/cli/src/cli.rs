@@ -32,6 +32,8 @@ enum Command {
     Barrier(commands::barrier::Args),
     /// Run programs that live by barriers
     Kernels(commands::kernels::Args),
+    /// Run system workloads under placements: UnixBench's tests and a build
+    Bench(commands::bench::Args),
     /// Run a command where its placement says, or find the best placement by trying
     Run(commands::run::Args),
     /// Make a page or charts from profiles
@@ -61,6 +63,7 @@ impl Cli {
             Command::Calls(args) => commands::calls::run(args),
             Command::Barrier(args) => commands::barrier::run(args),
             Command::Kernels(args) => commands::kernels::run(args),
+            Command::Bench(args) => commands::bench::run(args),
             Command::Run(args) => return commands::run::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),

@@ -1,8 +1,8 @@
 //! What the model finds in measured figures, put beside them: classes, levels, verdict and contradictions of
 //! coherence; what calls are worth delegating.
 
-use coho_model::{Matrix, audit, classify, delegation};
-use coho_profile::{Coherence, Home, PairMethod, Profile, Verdict};
+use coho_model::{Matrix, audit, classify, delegation, unixbench};
+use coho_profile::{Coherence, Home, PairMethod, Profile, Score, Verdict, Workloads};
 use coho_topology::Topology;
 use serde_json::Value;
 
@@ -45,4 +45,27 @@ pub fn calls(profile: &mut Profile) {
     if let Some(calls) = &mut profile.calls {
         delegation::judge(calls, profile.coherence.as_ref());
     }
+}
+
+/// Fills the tests' indices, and the score of each placement and number of copies.
+pub fn workloads(workloads: &mut Workloads) {
+    let mut indices: Vec<(String, u32, Vec<f64>)> = Vec::new();
+    for row in &mut workloads.results {
+        let Some(test) = unixbench::by_name(&row.test) else { continue };
+        row.index = row.value.as_ref().map(|value| test.index(value.median));
+        let Some(index) = row.index else { continue };
+        match indices.iter_mut().find(|(of, copies, _)| (of, *copies) == (&row.placement, row.copies)) {
+            Some((.., indices)) => indices.push(index),
+            None => indices.push((row.placement.clone(), row.copies, vec![index])),
+        }
+    }
+    workloads.scores = indices
+        .into_iter()
+        // The index of one test stands in its row.
+        .filter(|(.., indices)| indices.len() > 1)
+        .filter_map(|(placement, copies, indices)| {
+            let tests = indices.len() as u32;
+            Some(Score { placement, copies, index: unixbench::score(indices)?, tests })
+        })
+        .collect();
 }

@@ -1,6 +1,7 @@
 //! A module for each command.
 
 pub mod barrier;
+pub mod bench;
 pub mod calls;
 pub mod coherence;
 pub mod compare;

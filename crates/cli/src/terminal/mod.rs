@@ -1,6 +1,7 @@
 //! What people see on a terminal: tables of 80 columns, maps in colour, progress.
 
 pub mod barrier;
+pub mod bench;
 pub mod calls;
 pub mod coherence;
 mod colour;

@@ -29,7 +29,7 @@ pub fn write(out: &mut impl Write, timeline: &Timeline) -> io::Result<()> {
 }
 
 /// Heights between the least and the largest median, on a logarithmic scale, over slices of the time.
-fn bars(times: &[f64]) -> String {
+pub(super) fn bars(times: &[f64]) -> String {
     let slice = times.len().div_ceil(WIDTH).max(1);
     let medians: Vec<f64> = times
         .chunks(slice)

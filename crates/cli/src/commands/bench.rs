@@ -1,0 +1,112 @@
+//! `coho bench`: system workloads under placements.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use coho_probe::workload::{self, Options, Test};
+use coho_probe::{host, stop};
+use coho_profile::Profile;
+use coho_topology::{CpuSet, Placement};
+
+use crate::arguments::{self, Course, check_folder};
+use crate::judge;
+use crate::terminal::{self, progress};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The tests, by UnixBench's names, and 'build' [default: all]
+    #[arg(value_name = "TEST")]
+    tests: Vec<Test>,
+    /// Where the copies run: compact, spread, none, smt, module, L2, L3, die, numa, package, or 'all' that differ
+    /// [default: none,compact,spread]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    placement: Vec<Where>,
+    /// Numbers of copies [default: 1 and the number of CPUs]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
+    copies: Vec<u32>,
+    /// Use these CPUs only (0-3,8)
+    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
+    cpus: Option<CpuSet>,
+    /// Also run the programs of a UnixBench that is built in this folder, in turn with ours
+    #[arg(long, value_name = "DIR")]
+    peer: Option<PathBuf>,
+    /// Work in a new folder below this one [default: in memory]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Time of a sample [default: 1s]
+    #[arg(long, value_name = "SECONDS", value_parser = arguments::duration)]
+    sample: Option<Duration>,
+    /// Fewer and shorter samples
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    course: Course,
+    /// Print the profile's section as JSON, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Also write a profile
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A placement, or all that differ on this machine.
+#[derive(Debug, Clone, Copy)]
+enum Where {
+    All,
+    One(Placement),
+}
+
+impl std::str::FromStr for Where {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" { Ok(Self::All) } else { text.parse().map(Self::One) }
+    }
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    stop::on_signals().context("cannot catch Ctrl-C")?;
+    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    let host = host::collect();
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let default = if args.quick { Options::quick() } else { Options::default() };
+    let allowed = match &args.cpus {
+        Some(cpus) => cpus.clone(),
+        None => coho_probe::pin::allowed()?,
+    };
+    let mut placements = Vec::new();
+    for wanted in &args.placement {
+        match wanted {
+            Where::All => placements.extend(Placement::all(&topology, &allowed)),
+            Where::One(placement) => placements.push(*placement),
+        }
+    }
+    let options = Options {
+        tests: if args.tests.is_empty() { default.tests.clone() } else { args.tests.clone() },
+        placements: if placements.is_empty() { default.placements.clone() } else { placements },
+        copies: args.copies.clone(),
+        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
+        peer: args.peer.clone(),
+        folder: args.folder.clone(),
+        sample: args.sample.unwrap_or(default.sample),
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
+        ..default
+    };
+    let mut workloads = workload::measure(&options, &topology, &mut progress::on_stderr())?;
+    judge::workloads(&mut workloads);
+    if let Some(path) = &args.output {
+        // Other sections of a profile that is there already stay.
+        Profile::update(path, |file| {
+            file.host = Some(host);
+            file.topology = Some(topology.into());
+            file.workloads = Some(workloads.clone());
+        })?;
+    }
+    terminal::print(args.json, &workloads, terminal::bench::write)?;
+    if workloads.results.iter().all(|result| result.value.is_none()) && !workloads.method.interrupted {
+        bail!("nothing was measured; 'not_available' of --json says why");
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Workloads under placements, for people.
+
+use std::io::{self, Write};
+
+use coho_probe::workload::Test;
+use coho_profile::{Estimate, SharedKernel, WorkloadPeer, WorkloadResult, Workloads};
+
+use super::table::{table, wrapped};
+use super::timeline;
+use crate::report::text;
+
+/// Writes the tables.
+pub fn write(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
+    results(out, &workloads.results)?;
+    for score in &workloads.scores {
+        let copies = copies(score.copies);
+        let index = text::number(score.index);
+        let of = text::count(score.tests as usize, "test");
+        writeln!(out, "Score, {}, {copies}: {index} (geometric mean of {of})", text::tame(&score.placement))?;
+    }
+    if !workloads.scores.is_empty() {
+        writeln!(out)?;
+    }
+    sharing(out, &workloads.sharing)?;
+    peers(out, &workloads.peers)?;
+    clock(out, workloads)?;
+    for (what, why) in &workloads.method.not_available {
+        let line = format!("not available: {}: {}", text::tame(what), text::reason(why));
+        writeln!(out, "{}", wrapped("", &line))?;
+    }
+    // A reason that several rows share is told once.
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    for row in &workloads.results {
+        if let Some(why) = row.not_available.as_deref().filter(|why| !told.contains(&(&row.test, why))) {
+            told.push((&row.test, why));
+            let line = format!("not available: {}: {}", test(&row.test), text::reason(why));
+            writeln!(out, "{}", wrapped("", &line))?;
+        }
+    }
+    if workloads.method.interrupted {
+        writeln!(out, "Stopped before its end; what was measured is above.")?;
+    }
+    Ok(())
+}
+
+fn results(out: &mut impl Write, results: &[WorkloadResult]) -> io::Result<()> {
+    let rows: Vec<_> = results
+        .iter()
+        .map(|row| {
+            let class = row.pair_class.as_ref().filter(|class| **class != row.placement);
+            let class = class.map_or_else(String::new, |class| format!(" ({})", text::tame(class)));
+            [
+                test(&row.test),
+                text::tame(&row.placement) + &class,
+                row.copies.to_string(),
+                value(&row.value),
+                text::tame(&row.unit),
+                row.index.map_or_else(dash, text::number),
+                row.clock_ghz.as_ref().map_or_else(dash, |ghz| text::printed(ghz.median)),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = ["test", "placement", "n", "result (95 %)", "unit", "index", "GHz"];
+    writeln!(out, "{}\n", table(header, 2, rows))
+}
+
+/// Thousands and millions, as the figures run from one to a hundred million.
+fn value(value: &Option<Estimate>) -> String {
+    let Some(estimate) = value else { return dash() };
+    let (divisor, suffix) = match estimate.median {
+        median if median >= 1e6 => (1e6, " M"),
+        median if median >= 1e4 => (1e3, " k"),
+        _ => (1.0, ""),
+    };
+    let [median, low, high] = [estimate.median, estimate.low, estimate.high].map(|value| value / divisor);
+    text::with_interval(median, (estimate.n > 1).then_some((low, high))) + suffix
+}
+
+fn sharing(out: &mut impl Write, sharing: &[SharedKernel]) -> io::Result<()> {
+    let rows: Vec<_> = sharing
+        .iter()
+        .map(|row| {
+            let rate = |rate: &Option<Estimate>| rate.as_ref().map_or_else(dash, text::estimate);
+            [
+                text::tame(&row.kernel),
+                text::tame(&row.pair_class),
+                rate(&row.alone_per_ns),
+                rate(&row.together_per_ns),
+                rate(&row.ratio),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = ["kernel", "pair", "alone, per ns", "together, per ns", "ratio (95 %)"];
+    writeln!(out, "{}\n", table(header, 2, rows))
+}
+
+fn peers(out: &mut impl Write, peers: &[WorkloadPeer]) -> io::Result<()> {
+    let rows: Vec<_> = peers
+        .iter()
+        .map(|row| {
+            let percent = |share: f64| format!("{:.1} %", share * 100.0);
+            let verdict = match (row.agrees, &row.not_available) {
+                (Some(true), _) => "agrees".into(),
+                (Some(false), _) => "differs".into(),
+                (None, Some(why)) => text::short(&text::reason(why), 60),
+                (None, None) => dash(),
+            };
+            [
+                test(&row.test),
+                verdict,
+                value(&row.value),
+                value(&row.ours),
+                row.ratio.map_or_else(dash, |ratio| format!("{ratio:.3}")),
+                row.tolerance.map_or_else(dash, percent),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = ["test", "", "theirs", "ours", "ratio", "within"];
+    writeln!(out, "{}\n", table(header, 2, rows))
+}
+
+/// The clock over the run, as a line.
+fn clock(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
+    let ghz: Vec<f64> = workloads.clock.iter().map(|point| point.ghz).collect();
+    let mut sorted = ghz.clone();
+    sorted.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { return Ok(()) };
+    let seconds = workloads.clock.last().map_or(0.0, |point| point.at_s);
+    writeln!(
+        out,
+        "Clock {} to {} GHz over {} s, middle {}:",
+        text::printed(*least),
+        text::printed(*most),
+        text::number(seconds),
+        text::printed(sorted[sorted.len() / 2])
+    )?;
+    writeln!(out, "{}", timeline::bars(&ghz))?;
+    let hottest = workloads.temperature.iter().map(|point| point.celsius).reduce(f64::max);
+    hottest.map_or(Ok(()), |celsius| writeln!(out, "Hottest: {celsius:.0} °C"))
+}
+
+/// The test's short name.
+fn test(name: &str) -> String {
+    name.parse::<Test>().map_or_else(|_| text::tame(name), |test| test.to_string())
+}
+
+fn copies(n: u32) -> String {
+    if n == 1 { "1 copy".into() } else { format!("{n} copies") }
+}
+
+fn dash() -> String {
+    "–".into()
+}
