@@ -105,6 +105,8 @@ struct Child {
     started: Instant,
     elapsed: Option<Duration>,
     cpus: Option<CpuSet>,
+    /// Whether it was seen held to its CPUs.
+    placed: bool,
     seen: CpuSet,
 }
 
@@ -162,6 +164,7 @@ impl Child {
             started,
             elapsed: None,
             cpus,
+            placed: false,
             seen: CpuSet::default(),
         })
     }
@@ -206,7 +209,6 @@ impl Child {
 
 /// Listens to all until each has said its last, and looks where they run.
 fn attend(children: &mut [Child], end: Instant) -> Result<(), Error> {
-    let mut pinned = false;
     loop {
         let mut open: Vec<libc::pollfd> = Vec::new();
         let mut of = Vec::new();
@@ -235,14 +237,13 @@ fn attend(children: &mut [Child], end: Instant) -> Result<(), Error> {
         }
         for child in children.iter_mut().filter(|child| child.pipe.is_some()) {
             seen(child.pid, &mut child.seen, 0);
-            if let (false, Some(asked)) = (pinned, &child.cpus)
-                && let Some(given) = affinity(child.pid)
-                && given != *asked
-            {
-                return Err(Error::other(format!("a process for CPU {asked} may run on {given}")));
+            let Some((asked, given)) = child.cpus.as_ref().zip(affinity(child.pid)) else { continue };
+            // At first it may not have got so far; later, a CPU that goes away lets go of it silently.
+            child.placed |= given == *asked;
+            if child.placed && given != *asked {
+                return Err(Error::other(format!("a process for CPU {asked} may now run on {given}")));
             }
         }
-        pinned = true;
     }
 }
 
