@@ -94,6 +94,11 @@ impl Event {
         Self::of("context-switches", sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_CONTEXT_SWITCHES)
     }
 
+    /// A software event: moves of the thread from one CPU to another, which happen in the kernel.
+    pub fn cpu_migrations() -> Self {
+        Self::of("cpu-migrations", sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_CPU_MIGRATIONS)
+    }
+
     /// A software event that never counts: what it costs to open and read an event, without a PMU.
     pub fn dummy() -> Self {
         Self::of("dummy", sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_DUMMY)

@@ -13,5 +13,5 @@ pub mod tables;
 
 pub use error::{Error, Lost};
 pub use event::{Column, Event, Mode};
-pub use perf::{Bias, Counter, Delta, Group, Page, Span, StandIn, free_counters, passes};
+pub use perf::{Bias, Counter, Delta, Descendants, Group, Page, Span, StandIn, free_counters, passes};
 pub use price::{Method, Price};

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::io::Read;
 
-use coho_counters::{Counter, Error, Event, Group, Lost, Mode};
+use coho_counters::{Counter, Descendants, Error, Event, Group, Lost, Mode};
 
 #[inline(never)]
 extern "C" fn called(x: u64) -> u64 {
@@ -207,4 +207,21 @@ fn hardware_events_count_together() {
         })
         .unwrap();
     assert!(deltas.iter().all(|delta| delta.events() > 50_000), "{deltas:?}");
+}
+
+#[test]
+fn what_is_started_is_counted_and_the_starter_is_not() {
+    use std::process::Command;
+    let Some(faults) = here(Descendants::open(&Event::page_faults(), Mode::User)) else { return };
+    let mut own = vec![0u8; 1 << 20];
+    own.chunks_mut(4096).for_each(|page| page[0] = 1);
+    black_box(&own);
+    assert_eq!(faults.read().unwrap(), 0, "nothing was started yet");
+    let run = |script: &str| assert!(Command::new("sh").args(["-c", script]).status().unwrap().success());
+    run("true");
+    let one = faults.read().unwrap();
+    assert!(one > 0);
+    // Two programs more, one of them a grandchild.
+    run("sh -c true; true");
+    assert!(faults.read().unwrap() > 2 * one, "{one}");
 }

@@ -1,6 +1,7 @@
 //! Linux' perf events of the calling thread, read in user mode.
 
 mod counter;
+mod descendants;
 mod group;
 pub(crate) mod machine;
 mod map;
@@ -11,6 +12,7 @@ mod span;
 mod stand_in;
 
 pub use counter::Counter;
+pub use descendants::Descendants;
 pub use group::Group;
 pub(crate) use page::CAP_USER_RDPMC;
 pub use page::Page;

@@ -15,6 +15,8 @@ use crate::{Error, Event, Mode, rdpmc};
 const PATIENCE: Duration = Duration::from_millis(20);
 /// The kernel's read format: values of the group, after their number and the two times.
 pub(super) const HEAD: usize = 3;
+/// The read format that tells for how long an event was enabled and for how long it counted.
+pub(super) const TIMES: u64 = (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING) as u64;
 
 /// Opens an event, stopped, as the leader of a group or as a member of `leader`'s.
 ///
@@ -36,14 +38,12 @@ pub(super) fn open(event: &Event, mode: Mode, leader: Option<BorrowedFd<'_>>) ->
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn attributes(event: &Event, mode: Mode) -> perf_event_attr {
+pub(super) fn attributes(event: &Event, mode: Mode) -> perf_event_attr {
     let mut attributes = perf_event_attr {
         type_: event.kind,
         size: size_of::<perf_event_attr>() as u32,
         config: event.config,
-        read_format: u64::from(
-            PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-        ),
+        read_format: u64::from(PERF_FORMAT_GROUP) | TIMES,
         ..Default::default()
     };
     let needed = if event.needs_hardware() { rdpmc::CONFIG1 } else { 0 };
@@ -98,8 +98,8 @@ pub(super) fn reset(leader: &OwnedFd) -> Result<(), Error> {
 
 /// For how long a group was enabled and for how long it counted.
 pub(super) struct Times {
-    enabled_ns: u64,
-    running_ns: u64,
+    pub(super) enabled_ns: u64,
+    pub(super) running_ns: u64,
 }
 
 impl Times {
