@@ -7,7 +7,7 @@ use std::process::Command;
 
 use coho_probe::pin;
 use coho_topology::CpuSet;
-use support::{coho, fails, run, succeeds};
+use support::{assert_valid, coho, fails, json, run, succeeds};
 
 const WHERE: &str = "sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status";
 
@@ -91,4 +91,58 @@ fn wrong_words_and_absent_levels_are_told() {
     fails(&["run", "--place", "compact"], 2);
     assert!(fails(&["run", "--place", "60000", "--", "true"], 1).contains("60000"));
     assert!(fails(&["run", "--place", "l4", "--", "true"], 1).contains("no level 'l4'"));
+}
+
+/// A folder for what is remembered, so that no test finds another's.
+fn remembering(folder: &std::path::Path, arguments: &[&str]) -> std::process::Output {
+    coho(arguments).env("XDG_STATE_HOME", folder).output().unwrap()
+}
+
+#[test]
+fn what_was_tried_is_remembered_and_acted_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("mine.json").display().to_string();
+    let tried = ["run", "--try", "compact,none", "--repeat", "2", "--json", "-p", &profile, "--", "true"];
+    let output = remembering(folder.path(), &tried);
+    assert!(output.status.success(), "{output:?}");
+    let found = json(&String::from_utf8(output.stdout).unwrap());
+    let names: Vec<_> =
+        found["placements"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
+    assert_eq!(names, ["compact", "none"]);
+    assert!(found["placements"][0]["seconds"]["median"].as_f64().unwrap() > 0.0, "{found}");
+    assert!(found["placements"][0]["counters"]["cpu_seconds"].is_object(), "{found}");
+    assert!(found["best"].is_string() && found["decided"] == false, "two rounds decide nothing: {found}");
+    let file = json(&std::fs::read_to_string(&profile).unwrap());
+    assert_valid(&file);
+    assert_eq!(file["run"]["commands"]["true"]["best"], found["best"]);
+
+    let output = remembering(folder.path(), &["run", "--place", "auto", "-p", &profile, "--", "true"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("coho: auto, as tried 20") && !told.contains("nothing is remembered"), "{told}");
+    // Undecided: the scheduler keeps the choice.
+    assert!(told.contains("coho: none: ") && output.status.success(), "{told}");
+}
+
+#[test]
+fn auto_tries_what_is_not_remembered_and_then_runs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["run", "--place", "auto", "--repeat", "1", "--", "sh", "-c", "echo ran; exit 0"];
+    let output = remembering(folder.path(), &arguments);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("nothing is remembered of 'sh'"), "{told}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "ran\n", "only the last run speaks");
+    let file = json(&std::fs::read_to_string(folder.path().join("coho/profile.json")).unwrap());
+    assert!(file["run"]["commands"]["sh"]["best"].is_string(), "{file}");
+}
+
+#[test]
+fn trials_are_told_within_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["run", "--try", "compact,spread,none", "--repeat", "6", "--", "sleep", "0.01"];
+    let output = remembering(folder.path(), &arguments);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("best") && told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    let failed = remembering(folder.path(), &["run", "--try", "none", "--", "false"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(String::from_utf8(failed.stderr).unwrap().contains("status 1"));
 }

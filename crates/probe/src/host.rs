@@ -19,7 +19,7 @@ pub fn collect() -> Host {
         mitigations: mitigations(Path::new("/sys/devices/system/cpu/vulnerabilities")),
         limits: limits::control_groups(),
         allowed_cpus: pin::allowed().map(|cpus| cpus.iter().collect()).unwrap_or_default(),
-        date: Some(rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()))),
+        date: Some(date()),
         coho_version: Some(env!("CARGO_PKG_VERSION").into()),
         ..Host::default()
     };
@@ -148,6 +148,11 @@ fn mitigations(folder: &Path) -> BTreeMap<String, String> {
         .flatten()
         .filter_map(|entry| Some((entry.file_name().into_string().ok()?, read(entry.path()).ok()?)))
         .collect()
+}
+
+/// The time now, as in `2026-11-21T21:30:00Z`.
+pub fn date() -> String {
+    rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()))
 }
 
 /// Seconds since 1970 as RFC 3339 in UTC.

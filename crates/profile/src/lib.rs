@@ -14,6 +14,7 @@ mod memory;
 mod method;
 mod profile;
 pub mod published;
+mod run;
 mod sync;
 mod workload;
 
@@ -32,6 +33,7 @@ pub use memory::{
 };
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};
+pub use run::{PlacementTime, Runs, Trial};
 pub use sync::{BarrierTime, ForkJoinTime, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
 pub use workload::{
     ClockPoint, Score, SharedKernel, TemperaturePoint, WorkloadPeer, WorkloadResult, Workloads,

@@ -1,9 +1,10 @@
 //! Acting on what was measured: runs a command where it is to run, and finds out where that is.
 //!
 //! A [`Job`] is a command with the CPUs that it and all its descendants may use; [`Signals`] that are meant for it are
-//! handed on while it runs.
+//! handed on while it runs. A [`trial`] runs it under several placements in turn.
 #![warn(missing_docs)]
 
 pub mod child;
+pub mod trial;
 
 pub use child::{Ended, Failed, Job, Output, Running, Signals, Status};

@@ -10,6 +10,7 @@ mod heat_map;
 pub mod kernels;
 pub mod predict_barrier;
 pub mod progress;
+pub mod run;
 pub mod table;
 pub mod timeline;
 

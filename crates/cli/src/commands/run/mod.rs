@@ -1,11 +1,14 @@
-//! `coho run`: runs a command where its placement says.
+//! `coho run`: runs a command where its placement says, or finds the best placement by trying.
 
 mod chosen;
 mod omp;
+mod remembered;
+mod tried;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use anyhow::Context;
 use coho_probe::placement::{Busy, Placement, Room};
@@ -13,28 +16,60 @@ use coho_profile::Profile;
 use coho_run::{Job, Signals};
 use coho_topology::Topology;
 
+use crate::arguments::Course;
 use chosen::Chosen;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to run: compact, spread, none, a level (smt, module, l2, l3, die, numa, package) or CPUs (0-3,8)
+    /// Where to run: compact, spread, none, a level (smt, module, l2, l3, die, numa, package), CPUs (0-3,8), or auto:
+    /// what was best when it was tried
     #[arg(long, value_name = "PLACEMENT", default_value = "none")]
-    place: Placement,
+    place: Place,
+    /// Run the command under each of these placements in turn, and tell which is best
+    #[arg(long = "try", value_name = "LIST", value_delimiter = ',', conflicts_with = "place")]
+    trial: Vec<Placement>,
+    /// Rounds of a trial
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    #[command(flatten)]
+    course: Course,
     /// Threads to make room for [default: one if compact, one on each core if spread, a level's all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
     /// Export OMP_PLACES and OMP_PROC_BIND, so that OpenMP binds its threads in the placement's order
     #[arg(long)]
     omp: bool,
-    /// A profile of this machine, for what sharing costs
+    /// A profile of this machine, for what sharing costs; choices are remembered there [default:
+    /// coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
     #[arg(short, long, value_name = "FILE")]
     profile: Option<PathBuf>,
+    /// The name under which the choice is remembered [default: the program's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Print what was tried as JSON, and nothing else
+    #[arg(long, requires = "trial")]
+    json: bool,
     /// Say nothing
     #[arg(short, long)]
     quiet: bool,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+/// A placement, or the one that is remembered.
+#[derive(Debug, Clone, PartialEq)]
+enum Place {
+    Auto,
+    Named(Placement),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Named) }
+    }
 }
 
 /// The machine as a placement sees it.
@@ -45,31 +80,50 @@ struct Machine {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let profile = args.profile.as_deref().map(Profile::read).transpose()?;
+    // Before any thread begins, so that all hold them back.
+    let signals = Signals::hold().context("cannot hold signals for the command")?;
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let room = Room::here(&topology)?;
-    let machine = Machine { topology, room, profile };
-    place(args, &machine)
+    let machine = Machine { topology, room, profile: remembered::profile(args)? };
+    if !args.trial.is_empty() {
+        tried::report(args, &machine, &signals)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match &args.place {
+        Place::Named(placement) => place(placement, args, &machine, &signals),
+        Place::Auto => {
+            let placement = tried::best(args, &machine, &signals)?;
+            place(&placement, args, &machine, &signals)
+        }
+    }
 }
 
 /// Runs the command once.
-fn place(args: &Args, machine: &Machine) -> anyhow::Result<ExitCode> {
-    let chosen = Chosen::now(&args.place, args.threads, machine, Busy::look)?;
+fn place(
+    placement: &Placement,
+    args: &Args,
+    machine: &Machine,
+    signals: &Signals,
+) -> anyhow::Result<ExitCode> {
+    let chosen = Chosen::now(placement, args.threads, machine, Busy::look)?;
     if !args.quiet {
         eprintln!("coho: {}", chosen.line(machine));
     }
-    let signals = Signals::hold().context("cannot hold signals for the command")?;
-    let job = Job {
-        command: args.command.clone(),
-        cpus: chosen.mask(),
-        environment: if args.omp { omp::environment(&chosen.choice.order) } else { Vec::new() },
-        ..Job::default()
-    };
-    match job.start(&signals) {
-        Ok(running) => Ok(ExitCode::from(running.wait(&signals)?.status.exit_status())),
+    match job(args, &chosen).start(signals) {
+        Ok(running) => Ok(ExitCode::from(running.wait(signals)?.status.exit_status())),
         Err(failed) => {
             eprintln!("coho: {failed}");
             Ok(ExitCode::from(failed.exit_status()))
         }
+    }
+}
+
+/// The command under a placement.
+fn job(args: &Args, chosen: &Chosen) -> Job {
+    Job {
+        command: args.command.clone(),
+        cpus: chosen.mask(),
+        environment: if args.omp { omp::environment(&chosen.choice.order) } else { Vec::new() },
+        ..Job::default()
     }
 }

@@ -1,0 +1,104 @@
+//! Trying placements, and acting on what was found.
+
+use anyhow::bail;
+use coho_probe::host;
+use coho_probe::placement::{Busy, Placement};
+use coho_profile::Trial;
+use coho_run::child::{Output, Signals};
+use coho_run::trial::{self, Candidate, Options};
+use coho_topology::Level;
+
+use super::chosen::Chosen;
+use super::{Args, Machine, job, remembered};
+use crate::terminal::{self, progress};
+
+/// Levels that `auto` tries where they mean more or fewer CPUs than what it tries already.
+const LEVELS: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Level::Numa, Level::Package];
+
+/// Tries what the arguments name, remembers it and tells of it.
+pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<()> {
+    let trial = try_each(&args.trial, args, machine, signals)?;
+    if trial.best.is_some() {
+        remembered::remember(args, &trial)?;
+    }
+    terminal::print(args.json, &trial, terminal::run::write)?;
+    if trial.best.is_none() {
+        bail!("it was stopped before every placement had run once");
+    }
+    Ok(())
+}
+
+/// The placement that was best, now or when it was tried: where nothing is better, the scheduler keeps its choice.
+pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<Placement> {
+    let name = remembered::name(args);
+    let now;
+    let trial = match remembered::trial(args, machine) {
+        Some(trial) => trial,
+        None => {
+            let placements = worth_trying(args, machine)?;
+            if !args.quiet {
+                let names: Vec<_> = placements.iter().map(Placement::to_string).collect();
+                eprintln!(
+                    "coho: nothing is remembered of '{name}': it runs {} times under each of",
+                    args.repeat
+                );
+                eprintln!("      {}, and then under the best", names.join(", "));
+            }
+            now = try_each(&placements, args, machine, signals)?;
+            if now.best.is_none() || now.method.interrupted {
+                bail!("it was stopped before its placements were compared");
+            }
+            remembered::remember(args, &now)?;
+            &now
+        }
+    };
+    if !args.quiet {
+        let date = trial.date.as_deref().unwrap_or("an unknown date");
+        eprintln!("coho: auto, as tried {date}: {}", terminal::run::verdict(trial));
+    }
+    match trial.best.as_deref().filter(|_| trial.decided) {
+        Some(best) => {
+            best.parse().map_err(|error| anyhow::anyhow!("the profile remembers '{best}': {error}"))
+        }
+        None => Ok(Placement::None),
+    }
+}
+
+/// The two words, the scheduler, and each level that means another number of CPUs.
+fn worth_trying(args: &Args, machine: &Machine) -> anyhow::Result<Vec<Placement>> {
+    let mut placements = vec![Placement::Compact, Placement::Spread, Placement::None];
+    let cpus = |placement: &Placement| {
+        Chosen::now(placement, args.threads, machine, Busy::default).map(|chosen| chosen.choice.cpus)
+    };
+    let mut known = placements.iter().map(cpus).collect::<Result<Vec<_>, _>>()?;
+    for placement in LEVELS.map(Placement::Within) {
+        // A level that is not told is not tried.
+        if let Some(cpus) =
+            cpus(&placement).ok().filter(|cpus| !known.iter().any(|one| one.len() == cpus.len()))
+        {
+            known.push(cpus);
+            placements.push(placement);
+        }
+    }
+    Ok(placements)
+}
+
+fn try_each(
+    placements: &[Placement],
+    args: &Args,
+    machine: &Machine,
+    signals: &Signals,
+) -> anyhow::Result<Trial> {
+    let busy = Busy::look();
+    let candidates = placements.iter().map(|placement| {
+        let chosen = Chosen::now(placement, args.threads, machine, || busy.clone())?;
+        let mut job = job(args, &chosen);
+        job.output = Output::Nowhere;
+        Ok(Candidate { name: placement.to_string(), order: chosen.choice.order, job })
+    });
+    let candidates = candidates.collect::<anyhow::Result<Vec<_>>>()?;
+    let options =
+        Options { repeats: args.repeat, time_limit: args.course.time_limit, seed: args.course.seed() };
+    let trial = trial::compare(&candidates, &options, signals, &mut progress::on_stderr())?;
+    Ok(Trial { allowed_cpus: machine.room.cpus.iter().collect(), date: Some(host::date()), ..trial })
+}

@@ -1,0 +1,106 @@
+//! A command under several placements, for people.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use coho_profile::{PlacementTime, Trial};
+use coho_run::trial::differences;
+use coho_topology::CpuSet;
+
+use super::table::{table, wrapped};
+use crate::report::text;
+
+/// Counters that are told of one placement at most.
+const TOLD: usize = 3;
+
+/// Writes the times, which is best, and what may explain it.
+pub fn write(out: &mut impl Write, trial: &Trial) -> io::Result<()> {
+    let medians = || trial.placements.iter().filter_map(|placement| Some(placement.seconds.as_ref()?.median));
+    let (unit, per_s) = if medians().any(|seconds| seconds < 1.0) { ("ms", 1e3) } else { ("s", 1.0) };
+    let figure = |placement: &PlacementTime, name| {
+        placement.counters.get(name).map_or_else(|| "–".into(), |value| text::number(value.median))
+    };
+    let rows = trial.placements.iter().map(|placement| {
+        let cpus: CpuSet = placement.cpus.iter().copied().collect();
+        let time = match (&placement.same_as, &placement.seconds) {
+            (Some(other), _) => format!("as {}", text::tame(other)),
+            (None, None) => "–".into(),
+            (None, Some(seconds)) => {
+                let [median, low, high] =
+                    [seconds.median, seconds.low, seconds.high].map(|seconds| seconds * per_s);
+                text::with_interval(median, Some((low, high)))
+            }
+        };
+        [
+            text::tame(&placement.name),
+            text::short(&cpus.to_string(), 12),
+            time,
+            placement.times_best.as_ref().map_or_else(|| "–".into(), text::estimate),
+            figure(placement, "voluntary_switches"),
+            figure(placement, "migrations"),
+        ]
+    });
+    let time = format!("{unit} (95 %)");
+    let header = ["placement", "CPUs", time.as_str(), "× best (95 %)", "waits", "moves"];
+    writeln!(out, "{}", table(header, 2, rows.collect()))?;
+    writeln!(out, "{}", wrapped("", &format!("{}.", verdict(trial))))?;
+    for line in explained(trial) {
+        writeln!(out, "{}", wrapped("  ", &line))?;
+    }
+    let mut told = BTreeMap::<&str, Vec<String>>::new();
+    for (what, why) in &trial.method.not_available {
+        told.entry(why).or_default().push(text::tame(what).replace('_', " "));
+    }
+    for (why, what) in told {
+        let line = format!("not available: {}: {}", what.join(", "), text::reason(why));
+        writeln!(out, "{}", wrapped("", &line))?;
+    }
+    if trial.method.interrupted {
+        writeln!(out, "Stopped before its end; whole rounds are above.")?;
+    }
+    Ok(())
+}
+
+/// Which placement is best, with the nearest other, in a sentence without its point.
+pub fn verdict(trial: &Trial) -> String {
+    let Some(best) = trial.best.as_deref().map(text::tame) else { return "no round was finished".into() };
+    let others = trial.placements.iter().filter_map(|one| Some((one, one.times_best.as_ref()?)));
+    let nearest = others.min_by(|one, other| one.1.median.total_cmp(&other.1.median));
+    let rounds = text::count(usize::try_from(trial.method.passes).unwrap_or(usize::MAX), "round");
+    match nearest {
+        None => format!("nothing to choose from: {best} is all that there is"),
+        Some((other, ratio)) if trial.decided => {
+            let other = text::tame(&other.name);
+            format!("{best} is best: {other} takes {} times as long ({rounds})", text::estimate(ratio))
+        }
+        Some((other, ratio)) => {
+            let other = text::tame(&other.name);
+            let ratio = text::estimate(ratio);
+            format!(
+                "nothing is better beyond chance: {other} takes {ratio} times as long as {best} ({rounds})"
+            )
+        }
+    }
+}
+
+/// What differs between the best placement and each other, beside the time.
+fn explained(trial: &Trial) -> Vec<String> {
+    let Some(best) = trial.placements.iter().find(|one| Some(&one.name) == trial.best.as_ref()) else {
+        return Vec::new();
+    };
+    let others = trial.placements.iter().filter(|one| one.times_best.is_some() && one.same_as.is_none());
+    others
+        .filter_map(|other| {
+            let found: Vec<_> = differences(best, other)
+                .into_iter()
+                .take(TOLD)
+                .map(|found| {
+                    let name = text::tame(&found.counter).replace('_', " ");
+                    format!("{name} {} against {}", text::number(found.best), text::number(found.other))
+                })
+                .collect();
+            let [best, other] = [&best.name, &other.name].map(|name| text::tame(name));
+            (!found.is_empty()).then(|| format!("{best} and {other}: {}", found.join(", ")))
+        })
+        .collect()
+}

@@ -1,0 +1,64 @@
+//! Which placement suits which command: section `run`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Estimate, Method};
+
+/// Choices that were measured, to act on later.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Runs {
+    /// The latest trial of each command, by its name.
+    pub commands: BTreeMap<String, Trial>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// A command run under several placements in turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Trial {
+    /// How it was measured.
+    pub method: Method,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// CPUs that the process was given: with others the choice may be another.
+    pub allowed_cpus: Vec<u32>,
+    /// When, as in `2026-11-21T21:30:00Z`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// What each placement came to, in the order in which they were named.
+    pub placements: Vec<PlacementTime>,
+    /// The placement with the least median time.
+    pub best: Option<String>,
+    /// Whether the best is quicker than each other placement beyond what chance explains; if not, nothing is better.
+    pub decided: bool,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// A command's time under one placement.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PlacementTime {
+    /// `compact`, `spread`, `none`, a level (`smt`, `l3`) or CPUs (`0-3`).
+    pub name: String,
+    /// The CPUs that it meant.
+    pub cpus: Vec<u32>,
+    /// Another placement that meant the same CPUs and was measured for both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
+    /// Time from start to end, in seconds.
+    pub seconds: Option<Estimate>,
+    /// Its time over the best one's, round by round; `null` for the best itself.
+    pub times_best: Option<Estimate>,
+    /// What happened meanwhile, a run: `cpu_seconds`, `voluntary_switches`, `involuntary_switches`, `migrations`,
+    /// `l2_misses`, `l3_misses`, `clock_ghz`; what could not be counted stands in the method with its reason.
+    pub counters: BTreeMap<String, Estimate>,
+}

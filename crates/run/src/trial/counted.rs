@@ -1,0 +1,93 @@
+//! What is counted while a command runs, where it can be.
+
+use std::collections::BTreeMap;
+
+use coho_counters::{Column, Counter, Descendants, Error, Event, Mode, selftest};
+use coho_probe::pin;
+
+/// Events that may be counted here.
+pub(super) struct Counted {
+    /// A figure's name, and the events that add up to it.
+    figures: Vec<(&'static str, Vec<Event>, Mode)>,
+    not_available: BTreeMap<String, String>,
+}
+
+/// Events open for one run.
+pub(super) struct Open(Vec<(&'static str, Vec<Descendants>)>);
+
+impl Counted {
+    /// Migrations where the kernel tells them, and cache misses by events that pass their self-test on the CPU.
+    pub(super) fn choose(cpu: Option<&u32>) -> Self {
+        let mut figures = vec![("migrations", vec![Event::cpu_migrations()], Mode::Both)];
+        let mut not_available = BTreeMap::new();
+        let misses = [("l2_misses", Column::L2Misses), ("l3_misses", Column::L3Misses)];
+        match cpu.map_or_else(
+            || Err("no CPU to test events on".into()),
+            |&cpu| chosen(cpu, &misses.map(|(_, c)| c)),
+        ) {
+            Ok(chosen) => {
+                for (name, column) in misses {
+                    match chosen.get(&column) {
+                        Some(events) => figures.push((name, events.clone(), Mode::User)),
+                        None => {
+                            drop(not_available.insert(name.into(), "no event passed its self-test".into()))
+                        }
+                    }
+                }
+            }
+            Err(why) => {
+                misses.iter().for_each(|(name, _)| drop(not_available.insert((*name).into(), why.clone())))
+            }
+        }
+        Self { figures, not_available }
+    }
+
+    /// Why figures are missing.
+    pub(super) fn not_available(&self) -> &BTreeMap<String, String> {
+        &self.not_available
+    }
+
+    /// Opens what the calling thread's next program is to be counted by.
+    pub(super) fn open(&self, missing: &mut BTreeMap<String, String>) -> Open {
+        let mut open = Vec::new();
+        for (name, events, mode) in &self.figures {
+            let opened =
+                events.iter().map(|event| Descendants::open(event, *mode)).collect::<Result<Vec<_>, _>>();
+            match opened {
+                Ok(events) => open.push((*name, events)),
+                Err(error) => drop(missing.insert((*name).into(), error.to_string())),
+            }
+        }
+        Open(open)
+    }
+}
+
+impl Open {
+    /// The counts; what was not counted all the time is left out.
+    pub(super) fn read(self, missing: &mut BTreeMap<String, String>) -> BTreeMap<&'static str, f64> {
+        let mut counts = BTreeMap::new();
+        for (name, events) in self.0 {
+            match events.iter().map(Descendants::read).sum::<Result<u64, _>>() {
+                Ok(count) => drop(counts.insert(name, count as f64)),
+                Err(error) => drop(missing.insert(name.into(), error.to_string())),
+            }
+        }
+        counts
+    }
+}
+
+/// The events that stand for the columns, by the self-test on this CPU.
+fn chosen(cpu: u32, columns: &[Column]) -> Result<BTreeMap<Column, Vec<Event>>, String> {
+    // Without any counter the self-tests need not be laid out.
+    match Counter::open(&Event::cycles(), Mode::User) {
+        Err(error @ (Error::NoCounters | Error::NotPermitted { .. })) => return Err(error.to_string()),
+        _ => {}
+    }
+    let columns = columns.to_vec();
+    let test = move || {
+        pin::to(cpu).map_err(|error| error.to_string())?;
+        let set = selftest::choose(&columns).map_err(|error| error.to_string())?;
+        Ok(set.chosen.into_iter().map(|(column, candidate)| (column, candidate.events)).collect())
+    };
+    std::thread::spawn(test).join().unwrap_or_else(|_| Err("the self-test panicked".into()))
+}

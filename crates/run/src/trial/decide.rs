@@ -1,0 +1,92 @@
+//! Which of several series of times is shortest, and whether that is more than chance.
+
+use coho_probe::statistics;
+use coho_profile::Estimate;
+
+/// The fewest rounds whose ratios have a 95 % interval.
+pub(crate) const FEWEST_ROUNDS: u64 = 6;
+
+/// What a comparison came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The series with the least median.
+    pub best: usize,
+    /// Each series over the best one, round by round; `None` for the best itself.
+    pub times_best: Vec<Option<Estimate>>,
+    /// Whether every other series is longer beyond chance: the interval of its ratios lies above one.
+    pub decided: bool,
+}
+
+/// Compares series of times; the same position in each is the same round. `None` if there is no whole round.
+///
+/// A comparison is a ratio within a round: what slows the whole machine down for a while slows both.
+///
+/// ```
+/// use coho_run::trial::decide;
+/// let quick = vec![1.0, 1.1, 2.0, 1.0, 1.1, 1.0, 3.0];
+/// let slow: Vec<f64> = quick.iter().map(|time| time * 1.2).collect();
+/// let verdict = decide(&[slow, quick]).unwrap();
+/// assert_eq!((verdict.best, verdict.decided), (1, true));
+/// ```
+pub fn decide(series: &[Vec<f64>]) -> Option<Verdict> {
+    let rounds = series.iter().map(Vec::len).min().filter(|&rounds| rounds > 0)?;
+    let medians: Vec<f64> = series
+        .iter()
+        .filter_map(|times| Some(statistics::estimate(&[times[..rounds].to_vec()])?.median))
+        .collect();
+    let best = (0..series.len()).min_by(|&one, &other| medians[one].total_cmp(&medians[other]))?;
+    let ratios = |times: &Vec<f64>| {
+        let ratios = times.iter().zip(&series[best]).map(|(time, best)| time / best).collect();
+        statistics::estimate(&[ratios])
+    };
+    let times_best: Vec<Option<Estimate>> = series
+        .iter()
+        .enumerate()
+        .map(|(index, times)| (index != best).then(|| ratios(times)).flatten())
+        .collect();
+    let others = times_best.iter().enumerate().filter(|(index, _)| *index != best).map(|(_, ratio)| ratio);
+    let longer =
+        |ratio: &Option<Estimate>| ratio.as_ref().is_some_and(|r| r.n >= FEWEST_ROUNDS && r.low > 1.0);
+    let decided = series.len() > 1 && others.into_iter().all(longer);
+    Some(Verdict { best, times_best, decided })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noisy(random: &mut fastrand::Rng, value: f64, rounds: usize) -> Vec<f64> {
+        (0..rounds).map(|_| value * (0.9 + 0.2 * random.f64())).collect()
+    }
+
+    #[test]
+    fn what_slows_a_whole_round_decides_nothing() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let weather: Vec<f64> = (0..12).map(|_| 1.0 + 9.0 * random.f64()).collect();
+        let under = |value: f64| -> Vec<f64> { weather.iter().map(|weather| weather * value).collect() };
+        let verdict = decide(&[under(1.0), under(1.1)]).unwrap();
+        assert!(verdict.decided && verdict.best == 0);
+        assert!((verdict.times_best[1].as_ref().unwrap().median - 1.1).abs() < 1e-9);
+        assert_eq!(verdict.times_best[0], None);
+    }
+
+    #[test]
+    fn equal_ones_are_hardly_ever_decided() {
+        let mut random = fastrand::Rng::with_seed(2);
+        let mut decided = 0;
+        for _ in 0..400 {
+            let (one, other) = (noisy(&mut random, 1.0, 10), noisy(&mut random, 1.0, 10));
+            decided += usize::from(decide(&[one, other]).unwrap().decided);
+        }
+        assert!(decided < 30, "{decided} of 400");
+    }
+
+    #[test]
+    fn few_rounds_and_single_series_decide_nothing() {
+        let verdict = decide(&[vec![1.0; 5], vec![9.0; 5]]).unwrap();
+        assert_eq!((verdict.best, verdict.decided), (0, false));
+        assert!(!decide(&[vec![1.0; 9]]).unwrap().decided);
+        assert_eq!(decide(&[vec![1.0], vec![]]), None);
+        assert_eq!(decide(&[]), None);
+    }
+}

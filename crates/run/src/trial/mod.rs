@@ -1,0 +1,232 @@
+//! Runs a command under several placements in turn and tells which is best.
+
+mod counted;
+mod decide;
+mod difference;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use coho_probe::{Progress, clock, pin, statistics};
+use coho_profile::{Estimate, Method, PlacementTime, Trial};
+use coho_topology::CpuSet;
+use serde_json::json;
+
+use crate::child::{Failed, Job, Signals, Status};
+use counted::Counted;
+pub use decide::{Verdict, decide};
+pub use difference::{Difference, differences};
+
+/// A placement to try.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Its name.
+    pub name: String,
+    /// The CPUs that it means, in the order in which threads take them.
+    pub order: Vec<u32>,
+    /// The command under it.
+    pub job: Job,
+}
+
+impl Candidate {
+    /// Whether the command runs under both in the same way.
+    fn is_as(&self, other: &Self) -> bool {
+        let cpus = |candidate: &Self| CpuSet::from_iter(candidate.order.iter().copied());
+        cpus(self) == cpus(other) && self.job.environment == other.job.environment
+    }
+}
+
+/// How to compare.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Runs under each placement; six are the fewest that allow a verdict.
+    pub repeats: u32,
+    /// No further round begins after this time.
+    pub time_limit: Option<Duration>,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+/// Why placements could not be compared.
+#[derive(Debug)]
+pub enum Error {
+    /// The command could not be started.
+    Start(Failed),
+    /// The command did not end well; what it took then says nothing.
+    Unsuccessful {
+        /// The placement that it ran under.
+        placement: String,
+        /// How it ended.
+        status: Status,
+    },
+    /// Anything else.
+    Other(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(failed) => failed.fmt(f),
+            Self::Unsuccessful { placement, status: Status::Exited(status) } => {
+                write!(
+                    f,
+                    "under {placement} the command ended with status {status}; it must end with 0 to be compared"
+                )
+            }
+            Self::Unsuccessful { placement, status: Status::Signalled(signal) } => {
+                write!(f, "under {placement} signal {signal} ended the command")
+            }
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// One run's figures.
+struct Sample {
+    seconds: f64,
+    counters: BTreeMap<&'static str, f64>,
+}
+
+/// Runs the command under each candidate in every round, in random order, after one run that does not count. A signal
+/// to end, or the time limit, ends it early; whole rounds are kept.
+///
+/// The command runs many times: it must bear that, and end well each time.
+///
+/// # Errors
+/// [`Error`] if the command cannot be started or does not end well.
+pub fn compare(
+    candidates: &[Candidate],
+    options: &Options,
+    signals: &Signals,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Trial, Error> {
+    let started = Instant::now();
+    let mut random = fastrand::Rng::with_seed(options.seed);
+    let same_as: Vec<Option<usize>> = (0..candidates.len())
+        .map(|index| (0..index).find(|&earlier| candidates[index].is_as(&candidates[earlier])))
+        .collect();
+    let distinct: Vec<usize> = (0..candidates.len()).filter(|&index| same_as[index].is_none()).collect();
+    let counted = Counted::choose(candidates.iter().flat_map(|candidate| candidate.order.first()).next());
+    let mut missing = counted.not_available().clone();
+    let mut samples: Vec<Vec<Sample>> = candidates.iter().map(|_| Vec::new()).collect();
+    let total = 1 + distinct.len() as u64 * u64::from(options.repeats);
+    let mut done = 0;
+    let mut interrupted = run(&candidates[distinct[0]], &counted, signals, &mut missing)?.is_none();
+    'rounds: for _ in 0..options.repeats {
+        let late = options.time_limit.is_some_and(|limit| started.elapsed() >= limit);
+        if interrupted || late {
+            interrupted = true;
+            break;
+        }
+        let mut order = distinct.clone();
+        random.shuffle(&mut order);
+        let mut round = Vec::new();
+        for index in order {
+            done += 1;
+            let left = started.elapsed().div_f64(done as f64).mul_f64((total - done) as f64);
+            progress(Progress { phase: "runs of the command", done, total, left: Some(left) });
+            match run(&candidates[index], &counted, signals, &mut missing)? {
+                Some(sample) => round.push((index, sample)),
+                None => {
+                    interrupted = true;
+                    break 'rounds;
+                }
+            }
+        }
+        round.into_iter().for_each(|(index, sample)| samples[index].push(sample));
+    }
+    let seconds = |index: usize| samples[index].iter().map(|sample| sample.seconds).collect::<Vec<_>>();
+    let verdict = decide(&distinct.iter().map(|&index| seconds(index)).collect::<Vec<_>>());
+    let placements = candidates.iter().enumerate().map(|(index, candidate)| {
+        let of = same_as[index].unwrap_or(index);
+        let position = distinct.iter().position(|&other| other == of).expect("a distinct one");
+        PlacementTime {
+            name: candidate.name.clone(),
+            cpus: candidate.order.clone(),
+            same_as: same_as[index].map(|other| candidates[other].name.clone()),
+            seconds: statistics::estimate(&[seconds(of)]),
+            times_best: verdict.as_ref().and_then(|verdict| verdict.times_best[position].clone()),
+            counters: counters(&samples[of]),
+        }
+    });
+    let placements: Vec<_> = placements.collect();
+    if missing.contains_key("clock_ghz")
+        && placements.iter().any(|one| one.counters.contains_key("clock_ghz"))
+    {
+        missing.remove("clock_ghz");
+    }
+    Ok(Trial {
+        method: Method {
+            description: "The command runs under each placement in every round, in random order, after one run that \
+                          does not count. Counters are of the command and its descendants; the clock is measured on \
+                          the placement's first CPU right after a run."
+                .into(),
+            parameters: [("repeats".to_owned(), json!(options.repeats)), ("seed".to_owned(), json!(options.seed))]
+                .into(),
+            passes: samples[distinct[0]].len() as u64,
+            duration_s: started.elapsed().as_secs_f64(),
+            interrupted,
+            not_available: missing,
+            ..Method::default()
+        },
+        command: candidates[0].job.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        best: verdict.as_ref().map(|verdict| candidates[distinct[verdict.best]].name.clone()),
+        decided: verdict.is_some_and(|verdict| verdict.decided),
+        placements,
+        ..Trial::default()
+    })
+}
+
+/// One run; `None` if a signal asked for the end.
+fn run(
+    candidate: &Candidate,
+    counted: &Counted,
+    signals: &Signals,
+    missing: &mut BTreeMap<String, String>,
+) -> Result<Option<Sample>, Error> {
+    let counters = counted.open(missing);
+    let running = candidate.job.start(signals).map_err(Error::Start)?;
+    let ended = running
+        .wait(signals)
+        .map_err(|error| Error::Other(format!("cannot wait for the command: {error}")))?;
+    if ended.asked_to_end {
+        return Ok(None);
+    }
+    if !ended.status.is_success() {
+        return Err(Error::Unsuccessful { placement: candidate.name.clone(), status: ended.status });
+    }
+    let mut counters = counters.read(missing);
+    counters.insert("cpu_seconds", ended.cpu.as_secs_f64());
+    counters.insert("voluntary_switches", ended.voluntary_switches as f64);
+    counters.insert("involuntary_switches", ended.involuntary_switches as f64);
+    match clock_ghz(candidate.order.first().copied()) {
+        Ok(ghz) => drop(counters.insert("clock_ghz", ghz)),
+        Err(why) => drop(missing.insert("clock_ghz".into(), why)),
+    }
+    Ok(Some(Sample { seconds: ended.wall.as_secs_f64(), counters }))
+}
+
+/// The clock of a CPU now, in GHz.
+fn clock_ghz(cpu: Option<u32>) -> Result<f64, String> {
+    let cpu = cpu.ok_or("the placement has no CPU")?;
+    let measure = move || {
+        pin::to(cpu).map_err(|error| error.to_string())?;
+        clock::effective_ghz()
+    };
+    std::thread::spawn(measure).join().unwrap_or_else(|_| Err("the measurement panicked".into()))
+}
+
+/// Estimates of what every run has counted.
+fn counters(samples: &[Sample]) -> BTreeMap<String, Estimate> {
+    let mut by_name: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (name, value) in samples.iter().flat_map(|sample| &sample.counters) {
+        by_name.entry(name).or_default().push(*value);
+    }
+    let estimates = by_name
+        .into_iter()
+        .filter_map(|(name, values)| Some((name.to_owned(), statistics::estimate(&[values])?)));
+    estimates.collect()
+}
