@@ -11,6 +11,13 @@ use coho_topology::CpuSet;
 #[derive(Debug)]
 pub struct WrongUsage(String);
 
+impl WrongUsage {
+    /// Wrong usage in words: what, and what there is instead.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
 impl fmt::Display for WrongUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -34,6 +34,8 @@ enum Command {
     Kernels(commands::kernels::Args),
     /// Run system workloads under placements: UnixBench's tests and a build
     Bench(commands::bench::Args),
+    /// Predict what a transfer costs, stage by stage
+    Path(commands::path::Args),
     /// Run a command where its placement says, or find the best placement by trying
     Run(commands::run::Args),
     /// Make a page or charts from profiles
@@ -64,6 +66,7 @@ impl Cli {
             Command::Barrier(args) => commands::barrier::run(args),
             Command::Kernels(args) => commands::kernels::run(args),
             Command::Bench(args) => commands::bench::run(args),
+            Command::Path(args) => commands::path::run(args),
             Command::Run(args) => return commands::run::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),

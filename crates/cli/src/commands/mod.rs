@@ -10,6 +10,7 @@ pub mod counters;
 pub mod kernels;
 pub mod man;
 pub mod mpi_rank;
+pub mod path;
 pub mod predict;
 pub mod predict_barrier;
 pub mod report;

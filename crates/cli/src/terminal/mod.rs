@@ -8,6 +8,7 @@ mod colour;
 pub mod counters;
 mod heat_map;
 pub mod kernels;
+pub mod path;
 pub mod predict_barrier;
 pub mod progress;
 pub mod run;

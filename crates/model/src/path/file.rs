@@ -217,6 +217,16 @@ impl PathFile {
         Ok(file)
     }
 
+    /// What the path is.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// Where its figures come from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// The profile whose figures it takes where no other is named.
     pub fn profile(&self) -> Option<&str> {
         self.profile.as_ref().map(|entry| entry.value.as_str())

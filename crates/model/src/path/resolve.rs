@@ -440,10 +440,15 @@ impl Resolver<'_> {
     }
 }
 
-/// So many values from one to another, spread evenly by their logarithms.
+/// So many values from one to another, spread evenly by their logarithms and rounded to twelve digits, so that 1000 is
+/// 1000.
 fn geometric(from: f64, to: f64, points: usize) -> Vec<f64> {
     let step = (to / from).ln() / (points - 1) as f64;
-    let mut values: Vec<f64> = (0..points).map(|at| from * (step * at as f64).exp()).collect();
+    let rounded = |value: f64| {
+        let scale = 10f64.powi(11 - value.log10().floor() as i32);
+        if scale.is_normal() { (value * scale).round() / scale } else { value }
+    };
+    let mut values: Vec<f64> = (0..points).map(|at| rounded(from * (step * at as f64).exp())).collect();
     values[points - 1] = to;
     values
 }

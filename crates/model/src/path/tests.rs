@@ -64,12 +64,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ("bytes_per_s = 1e9", "bytes_per_s = nan", 3, "a rate in bytes a second is a number, not NaN"),
         ("bytes_per_s = 1e9", "bytes_per_s = inf", 3, "a rate in bytes a second is a number, not inf"),
         ("bytes_per_s = 1e9", "byte_per_s = 1e9", 3, "unknown field `byte_per_s`"),
-        (
-            "bytes_per_s = 1e9",
-            "of = \"double\"",
-            3,
-            "rates bus → double → bus stand for each other: a cycle",
-        ),
+        ("bytes_per_s = 1e9", "of = \"double\"", 3, "rates bus → double → bus stand for each other: a cycle"),
         ("bytes_per_s = 1e9", "of = \"bus\"", 3, "rates bus → bus stand for each other: a cycle"),
         ("of = \"bus\"", "of = \"train\"", 4, "no rate 'train'; add it to [rates]"),
         ("[4096, 2e9]", "[4096, 0]", 5, "a rate in bytes a second is at least 0.001, not 0"),

@@ -1,0 +1,35 @@
+//! `coho path`: what a transfer costs, stage by stage.
+
+mod fit;
+mod list;
+mod show;
+
+use clap::Subcommand;
+
+pub use show::{Crossover, Point, Shown};
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    show: Option<show::Args>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List the paths that come with coho
+    List(list::Args),
+    /// Find a stage's fixed cost and rate in measured pairs of size and time
+    Fit(fit::Args),
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    match (&args.what, &args.show) {
+        (Some(What::List(args)), _) => list::run(args),
+        (Some(What::Fit(args)), _) => fit::run(args),
+        (None, Some(args)) => show::run(args),
+        (None, None) => unreachable!("clap asks for a path or a command"),
+    }
+}
