@@ -8,7 +8,7 @@ use coho_topology::Topology;
 use super::algorithm::choose;
 use super::call::Rank;
 use super::groups::{self, Groups};
-use super::{Algorithm, Barrier, Central, Kind, OneLine, Rounds, SeparateLines, Tournament};
+use super::{Algorithm, Barrier, Central, Kind, OneLine, Pair, Rounds, SeparateLines, Tournament};
 use super::{dissemination, hierarchical};
 use crate::padded::Padded;
 use crate::sync::prepare;
@@ -124,6 +124,7 @@ fn kind(algorithm: Algorithm, threads: usize, levels: &[Groups]) -> Result<Kind,
     };
     Ok(match algorithm {
         Algorithm::Auto | Algorithm::Fbs => Kind::SeparateLines(SeparateLines::new(threads)),
+        Algorithm::FbsOneLine if threads == 2 => Kind::Pair(Pair::new()),
         Algorithm::FbsOneLine => Kind::OneLine(OneLine::new(threads)),
         Algorithm::Lock => Kind::Lock(Central::new(threads)),
         Algorithm::SpinLock => Kind::SpinLock(Central::new(threads)),

@@ -19,6 +19,7 @@ pub(super) struct Rank {
     pub(super) patience: Patience,
 }
 
+#[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
     pub(super) ranks: &'a [Padded<Rank>],
     pub(super) rank: usize,
@@ -43,6 +44,12 @@ impl Call<'_> {
     #[inline(always)]
     pub(super) fn wait_for(&self, other: usize, flag: &Flag) -> Result<(), Ended> {
         self.waiter.until(flag, self.previous, &self.ranks[other].bell)
+    }
+
+    /// As [`Call::wait_for`], for a flag in a line that its writer loses by every look.
+    #[inline(always)]
+    pub(super) fn wait_for_rarely(&self, other: usize, flag: &Flag) -> Result<(), Ended> {
+        self.waiter.until_rarely(flag, self.previous, &self.ranks[other].bell)
     }
 }
 

@@ -20,7 +20,7 @@ impl<C: Counter> Central<C> {
     }
 
     #[inline(always)]
-    pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
+    pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
         if !call.again && self.counter.count() {
             self.generation.raise(call.number);
             self.bell.ring();

@@ -16,7 +16,7 @@ impl SeparateLines {
     }
 
     #[inline(always)]
-    pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
+    pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
         call.raise(&self.flags[call.rank]);
         for other in others(call.rank, self.flags.len()) {
             call.wait_for(other, &self.flags[other])?;

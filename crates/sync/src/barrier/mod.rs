@@ -10,6 +10,7 @@ mod fbs;
 mod groups;
 mod hierarchical;
 mod one_line;
+mod pair;
 mod rounds;
 mod tournament;
 
@@ -24,13 +25,14 @@ use central::Central;
 use counter::{Atomic, InMutex, InSpinLock};
 use fbs::SeparateLines;
 use one_line::OneLine;
+use pair::Pair;
 use rounds::Rounds;
 use tournament::Tournament;
 
 use crate::number::next;
 use crate::padded::Padded;
 use crate::sync::{AtomicBool, now};
-use crate::wait::{Ended, Limits, Waiter};
+use crate::wait::{Ended, Limits, Unless, Waiter};
 use crate::watchdog::{Late, Watchdog};
 
 /// A barrier for a fixed number of threads, each of which has a rank of its own.
@@ -54,6 +56,7 @@ pub struct Barrier {
 }
 
 enum Kind {
+    Pair(Pair),
     SeparateLines(SeparateLines),
     OneLine(OneLine),
     Lock(Central<InMutex>),
@@ -111,7 +114,7 @@ impl Barrier {
     /// If `rank` is not below [`Barrier::threads`].
     #[inline]
     pub fn wait(&self, rank: usize) {
-        self.wait_within(rank, Limits::NONE).expect("without a limit only the last arrival ends a wait");
+        self.wait_within(rank, Unless::Never).expect("without a limit only the last arrival ends a wait");
     }
 
     /// As [`Barrier::wait`], but waits at most so long.
@@ -125,46 +128,63 @@ impl Barrier {
     pub fn wait_timeout(&self, rank: usize, limit: Duration) -> Result<(), TimedOut> {
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         let limits = Limits { until_ns: Some(now().saturating_add(limit_ns)), ..Limits::NONE };
-        self.wait_within(rank, limits).map_err(|_| TimedOut { missing: self.missing(rank) })
+        self.wait_within(rank, Unless::Limited(&limits)).map_err(|_| TimedOut { missing: self.missing(rank) })
     }
 
     /// As [`Barrier::wait`], unless `interrupt` is set and [`Barrier::wake`] called.
     #[inline]
     pub(crate) fn wait_unless(&self, rank: usize, interrupt: &AtomicBool) -> Result<(), Ended> {
-        self.wait_within(rank, Limits { interrupt: Some(interrupt), ..Limits::NONE })
+        self.wait_within(rank, Unless::Interrupted(interrupt))
     }
 
     #[inline(always)]
-    fn wait_within(&self, rank: usize, limits: Limits<'_>) -> Result<(), Ended> {
+    fn wait_within(&self, rank: usize, unless: Unless<'_>) -> Result<(), Ended> {
         match &self.watchdog {
-            None => self.arrive(rank, limits),
-            Some(watchdog) => {
-                let report = |waited| watchdog.report(&Late { rank, waited, missing: self.missing(rank) });
-                self.arrive(rank, Limits { watch: Some((watchdog.patience, &report)), ..limits })
-            }
+            None => self.arrive(rank, unless),
+            Some(watchdog) => self.arrive_watched(rank, unless, watchdog),
         }
     }
 
+    /// Apart, so that those without a watchdog do not pay for one.
+    #[inline(never)]
+    fn arrive_watched(&self, rank: usize, unless: Unless<'_>, watchdog: &Watchdog) -> Result<(), Ended> {
+        let report = |waited| watchdog.report(&Late { rank, waited, missing: self.missing(rank) });
+        let limits = Limits { watch: Some((watchdog.patience, &report)), ..unless.limits() };
+        self.arrive(rank, Unless::Limited(&limits))
+    }
+
     #[inline(always)]
-    fn arrive(&self, rank: usize, limits: Limits<'_>) -> Result<(), Ended> {
+    fn arrive(&self, rank: usize, unless: Unless<'_>) -> Result<(), Ended> {
         let me = &self.ranks[rank];
         let previous = me.left.load(Relaxed);
         let number = next(previous);
         let again = me.arrived.load(Relaxed) == number;
         me.arrived.store(number, Relaxed);
-        let waiter = Waiter { patience: &me.patience, limits };
-        let call = Call { ranks: &self.ranks, rank, previous, number, again, waiter };
+        let waiter = Waiter { patience: &me.patience, unless };
+        // Made anew for each algorithm: one that is handed to a function would be laid out in memory for all.
+        let call = || Call { ranks: &self.ranks, rank, previous, number, again, waiter };
         match &self.kind {
-            Kind::SeparateLines(fbs) => fbs.wait(&call),
-            Kind::OneLine(fbs) => fbs.wait(&call),
-            Kind::Lock(central) => central.wait(&call),
-            Kind::SpinLock(central) => central.wait(&call),
-            Kind::Central(central) => central.wait(&call),
-            Kind::Tournament(tournament) => tournament.wait(&call),
-            Kind::Rounds(rounds) => rounds.wait(&call),
+            Kind::Pair(pair) => pair.wait(call()),
+            Kind::SeparateLines(fbs) => fbs.wait(call()),
+            _ => self.arrive_otherwise(call()),
         }?;
         me.left.store(number, Relaxed);
         Ok(())
+    }
+
+    /// Apart, so that the quickest are not slowed down by the others' code.
+    #[inline(never)]
+    fn arrive_otherwise(&self, call: Call<'_>) -> Result<(), Ended> {
+        match &self.kind {
+            Kind::Pair(pair) => pair.wait(call),
+            Kind::SeparateLines(fbs) => fbs.wait(call),
+            Kind::OneLine(fbs) => fbs.wait(call),
+            Kind::Lock(central) => central.wait(call),
+            Kind::SpinLock(central) => central.wait(call),
+            Kind::Central(central) => central.wait(call),
+            Kind::Tournament(tournament) => tournament.wait(call),
+            Kind::Rounds(rounds) => rounds.wait(call),
+        }
     }
 
     /// The ranks that have not arrived at the barrier that `rank` waits at.
@@ -183,7 +203,11 @@ impl Barrier {
             Kind::Lock(central) => central.wake(),
             Kind::SpinLock(central) => central.wake(),
             Kind::Central(central) => central.wake(),
-            Kind::SeparateLines(_) | Kind::OneLine(_) | Kind::Tournament(_) | Kind::Rounds(_) => {}
+            Kind::Pair(_)
+            | Kind::SeparateLines(_)
+            | Kind::OneLine(_)
+            | Kind::Tournament(_)
+            | Kind::Rounds(_) => {}
         }
     }
 }

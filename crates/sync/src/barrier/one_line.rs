@@ -1,7 +1,4 @@
 //! FBS with all flags in one line (paper 3): each store invalidates everybody's copy.
-//!
-//! With two threads this is the best there is on many processors: the store's own fetch of the line brings the
-//! partner's flag along, so a barrier is one transfer each way.
 
 use super::call::{Call, others};
 use crate::number::Flag;
@@ -24,7 +21,7 @@ impl OneLine {
     }
 
     #[inline(always)]
-    pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
+    pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
         let flag = |rank: usize| &self.lines[rank / LINE][rank % LINE];
         call.raise(flag(call.rank));
         for other in others(call.rank, self.threads) {

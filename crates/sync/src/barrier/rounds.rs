@@ -32,7 +32,7 @@ impl Rounds {
         }
     }
 
-    pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
+    pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
         for (round, awaited) in self.awaited[call.rank].iter().enumerate() {
             call.raise(&self.flags[call.rank][round]);
             for &other in awaited {

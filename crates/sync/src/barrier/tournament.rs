@@ -28,7 +28,7 @@ impl Tournament {
         Self { players: (0..threads).map(player).collect(), arrivals: flags(), releases: flags() }
     }
 
-    pub(super) fn wait(&self, call: &Call<'_>) -> Result<(), Ended> {
+    pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
         let player = &self.players[call.rank];
         for &loser in &player.losers {
             call.wait_for(loser, &self.arrivals[loser])?;

@@ -8,7 +8,7 @@ use crate::number::{Flag, next};
 use crate::padded::Padded;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicPtr, AtomicUsize};
-use crate::wait::{Bell, Ended, Limits, Patience, Waiter};
+use crate::wait::{Bell, Ended, Patience, Unless, Waiter};
 
 /// What the leader has the others do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) struct Seat {
 }
 
 fn waiter(patience: &Patience) -> Waiter<'_> {
-    Waiter { patience, limits: Limits::NONE }
+    Waiter { patience, unless: Unless::Never }
 }
 
 /// A wait that nothing but its flag ends.

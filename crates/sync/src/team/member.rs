@@ -11,7 +11,7 @@ use super::construct::Construct;
 use super::poison::Interrupted;
 use super::state::State;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::wait::{Ended, Limits, Patience, WaitPolicy, Waiter};
+use crate::wait::{Ended, Patience, Unless, WaitPolicy, Waiter};
 
 /// A member of a team during a run.
 ///
@@ -159,8 +159,8 @@ impl<'team> Member<'team> {
             return;
         }
         let patience = Patience::new(&WaitPolicy::default(), self.state.crowding);
-        let limits = Limits { interrupt: Some(&self.state.poison.spread), ..Limits::NONE };
-        self.go_on(Waiter { patience: &patience, limits }.until_true(done, &place.bell));
+        let unless = Unless::Interrupted(&self.state.poison.spread);
+        self.go_on(Waiter { patience: &patience, unless }.until_true(done, &place.bell));
     }
 }
 

@@ -13,14 +13,14 @@ pub use policy::WaitPolicy;
 
 use crate::number::Flag;
 use crate::sync::Ordering::Acquire;
-use crate::sync::{AtomicBool, LOOKS, can_doze, doze, now, pause, relax, yield_now};
+use crate::sync::{AtomicBool, LOOKS, can_doze, doze, long_pause, now, pause, relax, yield_now};
 
 /// Two readings of the clock so far apart, with [`LOOKS`] looks between them, mean that the thread was off its CPU.
 const AWAY_NS: u64 = 50_000;
 /// For so long threads that outnumber the CPUs give way to each other before they sleep.
 const GIVE_WAY_NS: u64 = 500_000;
 
-/// What ends a wait besides its flag.
+/// What ends a wait besides its flag, in full.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits<'a> {
     /// On the clock of [`now`].
@@ -35,6 +35,26 @@ impl Limits<'_> {
     pub(crate) const NONE: Self = Self { until_ns: None, interrupt: None, watch: None };
 }
 
+/// What ends a wait besides its flag, in so few words that they stay in registers: most waits are over before they are
+/// looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum Unless<'a> {
+    Never,
+    /// Set when the wait has become vain.
+    Interrupted(&'a AtomicBool),
+    Limited(&'a Limits<'a>),
+}
+
+impl<'a> Unless<'a> {
+    pub(crate) fn limits(self) -> Limits<'a> {
+        match self {
+            Self::Never => Limits::NONE,
+            Self::Interrupted(interrupt) => Limits { interrupt: Some(interrupt), ..Limits::NONE },
+            Self::Limited(limits) => *limits,
+        }
+    }
+}
+
 /// Why a wait ended without its flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -43,15 +63,27 @@ pub(crate) enum Ended {
 }
 
 /// One thread's way of waiting.
+#[derive(Clone, Copy)]
 pub(crate) struct Waiter<'a> {
     pub(crate) patience: &'a Patience,
-    pub(crate) limits: Limits<'a>,
+    pub(crate) unless: Unless<'a>,
 }
 
 impl Waiter<'_> {
     /// Waits until a flag is no longer at the previous number; its writer rings the bell.
     #[inline(always)]
-    pub(crate) fn until(&self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
+    pub(crate) fn until(self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
+        self.look(flag, previous, bell, pause)
+    }
+
+    /// As [`Waiter::until`], with so much time between looks that the writer is not disturbed in its next step.
+    #[inline(always)]
+    pub(crate) fn until_rarely(self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
+        self.look(flag, previous, bell, long_pause)
+    }
+
+    #[inline(always)]
+    fn look(self, flag: &Flag, previous: u8, bell: &Bell, pause: impl Fn()) -> Result<(), Ended> {
         for _ in 0..self.patience.first_looks() {
             if flag.has_left(previous) {
                 return Ok(());
@@ -62,18 +94,19 @@ impl Waiter<'_> {
     }
 
     /// Waits for what a flag cannot tell; whoever makes it true rings the bell.
-    pub(crate) fn until_true(&self, done: &dyn Fn() -> bool, bell: &Bell) -> Result<(), Ended> {
+    pub(crate) fn until_true(self, done: &dyn Fn() -> bool, bell: &Bell) -> Result<(), Ended> {
         if done() { Ok(()) } else { self.keep_on(done, std::ptr::null(), bell) }
     }
 
     #[cold]
     #[inline(never)]
-    fn keep_on(&self, done: &dyn Fn() -> bool, line: *const u8, bell: &Bell) -> Result<(), Ended> {
-        let mut wait = Wait::begin(self.limits);
+    fn keep_on(self, done: &dyn Fn() -> bool, line: *const u8, bell: &Bell) -> Result<(), Ended> {
+        let limits = self.unless.limits();
+        let mut wait = Wait::begin(limits);
         if self.spin(&mut wait, done, line)? || self.give_way(&mut wait, done)? {
             return Ok(());
         }
-        let awake = || done() || self.limits.interrupt.is_some_and(|interrupt| interrupt.load(Acquire));
+        let awake = || done() || limits.interrupt.is_some_and(|interrupt| interrupt.load(Acquire));
         while !done() {
             wait.look_at_clock()?;
             bell.sleep(&awake, wait.left());

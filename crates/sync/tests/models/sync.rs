@@ -5,7 +5,7 @@ use std::time::Duration;
 
 pub(crate) use loom::sync::Mutex;
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-pub(crate) use loom::thread::{yield_now, yield_now as pause};
+pub(crate) use loom::thread::{yield_now, yield_now as long_pause, yield_now as pause};
 
 use loom::sync::Condvar;
 use loom::sync::atomic::fence;
