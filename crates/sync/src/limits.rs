@@ -13,11 +13,31 @@ use crate::Error;
 /// # Errors
 /// [`Error::System`] if the operating system does not tell.
 pub fn allowed_cpus() -> Result<CpuSet, Error> {
+    of_thread(0)
+}
+
+/// The CPUs that any of the process's threads may run on: threads that have been pinned do not hide the others' CPUs.
+///
+/// # Errors
+/// [`Error::System`] if the operating system does not tell.
+pub fn process_cpus() -> Result<CpuSet, Error> {
+    let mut all = allowed_cpus()?;
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let ids = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    // A thread may have ended meanwhile.
+    for cpu in ids.filter_map(|id| of_thread(id).ok()).flat_map(|cpus| cpus.iter().collect::<Vec<_>>()) {
+        all.insert(cpu);
+    }
+    Ok(all)
+}
+
+/// Of the thread with this id; 0 is the calling one.
+fn of_thread(id: libc::pid_t) -> Result<CpuSet, Error> {
     let mut words = vec![0u64; (MAX_CPUS / 64) as usize];
     let size = words.len() * 8;
     // SAFETY: the kernel writes at most the given number of bytes; the raw call is used because glibc's wrapper
     // assumes 1024 CPUs.
-    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size, words.as_mut_ptr()) };
+    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, id, size, words.as_mut_ptr()) };
     let failed = |why: String| Error::System { what: "the CPUs that this process may use", why };
     if bytes < 0 {
         return Err(failed(io::Error::last_os_error().to_string()));

@@ -1,6 +1,7 @@
 //! What unit tests need the library's own primitives for; modules that are model-checked as well cannot hold them.
 
 use crate::wait::{Crowding, Patience, WaitPolicy};
+use crate::{limits, pin};
 
 /// The least spinning that patience shrinks to.
 const FLOOR_NS: u64 = 5_000;
@@ -36,4 +37,14 @@ fn does_not_spin_in_a_crowd_unless_told_to() {
     active.was_away();
     assert_eq!(active.spin_ns(), u64::MAX);
     assert_eq!(Patience::new(&WaitPolicy::Passive, Crowding::None).spin_ns(), 0);
+}
+
+#[test]
+fn a_pinned_thread_does_not_hide_the_others_cpus() {
+    let before = limits::process_cpus().unwrap();
+    let pinned = std::thread::spawn(|| {
+        pin::to(limits::allowed_cpus().unwrap().first().unwrap()).unwrap();
+        (limits::allowed_cpus().unwrap().len(), limits::process_cpus().unwrap())
+    });
+    assert_eq!(pinned.join().unwrap(), (1, before));
 }

@@ -150,7 +150,7 @@ fn crowding(threads: usize, cpus: Option<&[u32]>) -> Crowding {
     let places = match cpus {
         // Threads that are pinned to the same CPU are in each other's way however many CPUs there are.
         Some(cpus) => cpus.iter().collect::<std::collections::HashSet<_>>().len(),
-        None => limits::allowed_cpus().map_or(threads, |cpus| cpus.len()),
+        None => limits::process_cpus().map_or(threads, |cpus| cpus.len()),
     };
     Crowding::of(threads, places, limits::cpu_quota())
 }
