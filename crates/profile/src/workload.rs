@@ -38,7 +38,7 @@ pub struct WorkloadResult {
     /// `dhrystone2`, `pipe_context_switching`, …, `kernel_build`; UnixBench's twelve by the names of
     /// [`published::kimoto_bulldozer`](crate::published::kimoto_bulldozer).
     pub test: String,
-    /// Where the copies ran: `compact`, `spread`, a level (`L2`, `package`), or `none` where the scheduler chose.
+    /// Where the copies ran: `compact`, `spread`, a level (`l2`, `package`), or `none` where the scheduler chose.
     pub placement: String,
     /// For programs of two processes, how near their CPUs were: `same CPU`, `core`, `L2`, `L3`, `system`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,6 @@ pub mod hwloc;
 #[cfg(feature = "serde")]
 mod json;
 mod nest;
-mod placement;
 mod plain;
 mod recognise;
 mod reconcile;
@@ -25,7 +24,6 @@ pub use bounds::read_text;
 pub use cpuset::{CpuSet, MAX_CPUS};
 pub use detect::{detect, detect_with_dump};
 pub use error::Error;
-pub use placement::Placement;
 pub use recognise::{Loaded, load, load_text};
 pub use reconcile::reconcile;
 pub use topology::{

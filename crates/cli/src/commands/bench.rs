@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use coho_probe::placement::Placement;
 use coho_probe::workload::{self, Options, Test};
 use coho_probe::{host, stop};
 use coho_profile::Profile;
-use coho_topology::{CpuSet, Placement};
+use coho_topology::CpuSet;
 
 use crate::arguments::{self, Course, check_folder};
 use crate::judge;
@@ -18,7 +19,7 @@ pub struct Args {
     /// The tests, by UnixBench's names, and 'build' [default: all]
     #[arg(value_name = "TEST")]
     tests: Vec<Test>,
-    /// Where the copies run: compact, spread, none, smt, module, L2, L3, die, numa, package, or 'all' that differ
+    /// Where the copies run: none, compact, spread, smt, module, l2, l3, die, numa, package, or 'all'
     /// [default: none,compact,spread]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     placement: Vec<Where>,
@@ -51,7 +52,7 @@ pub struct Args {
 }
 
 /// A placement, or all that differ on this machine.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Where {
     All,
     One(Placement),
@@ -78,8 +79,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut placements = Vec::new();
     for wanted in &args.placement {
         match wanted {
-            Where::All => placements.extend(Placement::all(&topology, &allowed)),
-            Where::One(placement) => placements.push(*placement),
+            Where::All => placements.extend(Placement::of(&topology, &allowed)),
+            Where::One(placement) => placements.push(placement.clone()),
         }
     }
     let options = Options {

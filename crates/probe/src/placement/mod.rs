@@ -7,7 +7,7 @@ mod room;
 use std::fmt;
 use std::str::FromStr;
 
-use coho_topology::{CpuSet, Level};
+use coho_topology::{CpuSet, Level, Topology};
 
 pub use busy::Busy;
 pub use choose::{Choice, choose};
@@ -40,6 +40,17 @@ const LEVELS: [(Level, &[&str]); 9] = [
     (Level::Numa, &["numa", "node"]),
     (Level::Package, &["package", "socket"]),
 ];
+
+impl Placement {
+    /// Every rule that means something on these CPUs: none, compact, spread, and each level that some of them share.
+    pub fn of(topology: &Topology, cpus: &CpuSet) -> Vec<Self> {
+        let shared = |level: &Level| {
+            topology.partition(*level).iter().any(|object| object.intersection(cpus).len() > 1)
+        };
+        let levels = levels().filter(shared).map(Self::Within);
+        [Self::None, Self::Compact, Self::Spread].into_iter().chain(levels).collect()
+    }
+}
 
 /// The levels that a placement may name, from the inside outwards.
 pub(crate) fn levels() -> impl Iterator<Item = Level> {

@@ -25,10 +25,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use coho_profile::Workloads;
-use coho_topology::{Placement, Topology};
+use coho_topology::Topology;
 
 pub use test::{Test, Unit};
 
+use crate::placement::Placement;
 use crate::{Error, Progress};
 
 /// What to run, where and how long.

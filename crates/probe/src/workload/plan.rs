@@ -1,9 +1,11 @@
 //! What is run where: tests by placements and numbers of copies.
 
-use coho_topology::{CpuSet, Placement, Topology};
+use coho_topology::{CpuSet, Topology};
 
 use super::Test;
 use super::pairs::{self, Class, SAME_CPU};
+use crate::Error;
+use crate::placement::{Busy, Placement, Room, choose};
 
 /// One row of the results: a test under a placement with so many copies.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,14 +49,13 @@ pub(super) fn cells(
     let mut left_out = Vec::new();
     for &test in tests {
         for &copies in copies {
-            for &placement in placements {
+            for placement in placements {
                 let seats = match placement {
                     Placement::None => Vec::new(),
-                    _ => match placement.order(topology, allowed) {
-                        Some(order) => seats(test, copies, &order),
-                        None => {
-                            let why = "no two of the CPUs share such a level".to_owned();
-                            left_out.push((format!("placement {placement}"), why));
+                    _ => match order(placement, processes(test, copies), topology, allowed) {
+                        Ok(order) => seats(test, copies, &order),
+                        Err(error) => {
+                            left_out.push((format!("placement {placement}"), error.to_string()));
                             continue;
                         }
                     },
@@ -81,7 +82,7 @@ pub(super) fn cells(
             }
         }
         if test.is_pair() {
-            let pinned = placements.iter().any(|&placement| placement != Placement::None);
+            let pinned = placements.iter().any(|placement| *placement != Placement::None);
             let other = classes.iter().filter(|class| pinned && !has(&cells, test, class));
             let other: Vec<Cell> = other.map(|class| of_class(test, class)).collect();
             cells.extend(other);
@@ -90,6 +91,35 @@ pub(super) fn cells(
     left_out.sort();
     left_out.dedup();
     (cells, left_out)
+}
+
+/// The CPUs of a placement for so many processes, in the order in which they take them. Within a level those come first
+/// that share nothing nearer, so that a level shows what it alone costs.
+fn order(
+    placement: &Placement,
+    processes: usize,
+    topology: &Topology,
+    allowed: &CpuSet,
+) -> Result<Vec<u32>, Error> {
+    // What else runs on a CPU is for those who place a program, not for a comparison of placements.
+    let busy = Busy::default();
+    let room = |cpus: CpuSet| Room { cpus, quota: None };
+    let chosen = |placement, threads, room| choose(placement, threads, topology, &room, &busy);
+    match placement {
+        Placement::Within(_) => {
+            let object = chosen(placement, None, room(allowed.clone()))?.cpus;
+            if object.len() < 2 {
+                return Err(Error::other("no two of the CPUs share such a level"));
+            }
+            Ok(chosen(&Placement::Spread, Some(processes), room(object))?.order)
+        }
+        _ => Ok(chosen(placement, Some(processes), room(allowed.clone()))?.order),
+    }
+}
+
+/// Processes that want a CPU of their own.
+fn processes(test: Test, copies: u32) -> usize {
+    copies as usize * if test.is_pair() { 2 } else { 1 }
 }
 
 /// A row of its own for a class of pairs; a pass takes one of the pairs.
@@ -188,14 +218,14 @@ mod tests {
     #[test]
     fn placements_on_the_same_cpus_are_measured_once() {
         let tests = [Test::Dhrystone2, Test::Build];
-        let placements = [Placement::Compact, Placement::Spread, Placement::Level(Level::Module)];
+        let placements = [Placement::Compact, Placement::Spread, Placement::Within(Level::Module)];
         let (found, left_out) = cells(&tests, &placements, &[1, 2], &topology(), &CpuSet::up_to(8));
         let rows: Vec<_> =
             found.iter().map(|cell| (cell.test, cell.placement.as_str(), cell.copies)).collect();
         let of = |test| [(test, "compact", 1), (test, "compact", 2), (test, "spread", 2)];
         assert_eq!(rows, [of(Test::Dhrystone2), of(Test::Build)].concat());
         assert!(left_out.iter().any(|(what, _)| what == "placement spread, 1 copy"));
-        assert!(left_out.iter().any(|(what, why)| what == "placement module" && why.contains("no two")));
+        assert!(left_out.iter().any(|(what, why)| what == "placement module" && why.contains("module")));
         // A build with two commands at once takes two CPUs, as one program.
         assert_eq!(found[4].choices[0], [Seat { first: "0-1".parse().unwrap(), second: None }]);
     }
