@@ -7,6 +7,7 @@ mod detection;
 mod pairs;
 mod section;
 mod turns;
+mod workloads;
 
 fn main() {
     // `cargo test --all-targets` runs benches too; the comparison is for `make bench` alone.
@@ -21,4 +22,5 @@ fn main() {
     counters::run();
     calls::run(quick);
     barriers::run(quick);
+    workloads::run(quick);
 }
