@@ -9,6 +9,18 @@ use crate::Error;
 pub const PAGE: usize = 4096;
 const HUGE: usize = 2 << 20;
 
+/// What pages are asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Paging {
+    /// Small ones.
+    Small,
+    /// Huge ones where there are such, from 2 MiB on (`madvise`).
+    #[default]
+    Huge,
+    /// Huge ones that the administrator has set aside (hugetlbfs).
+    Reserved,
+}
+
 /// Zeroed pages that nothing else uses; untouched, so that the first toucher's node becomes their home.
 #[derive(Debug)]
 pub struct Pages {
@@ -29,32 +41,62 @@ impl Pages {
     /// # Errors
     /// If there is no room.
     pub fn map(bytes: usize) -> Result<Self, Error> {
-        let huge = bytes >= HUGE;
-        let bytes = bytes.next_multiple_of(if huge { HUGE } else { PAGE }).max(PAGE);
-        let mapped = bytes + if huge { HUGE } else { 0 };
+        Self::map_on(bytes, Paging::Huge)
+    }
+
+    /// Maps at least `bytes` on pages of this kind.
+    ///
+    /// # Errors
+    /// If there is no room, or no reserved huge page is left.
+    pub fn map_on(bytes: usize, paging: Paging) -> Result<Self, Error> {
+        let huge = paging == Paging::Reserved || (bytes >= HUGE && paging == Paging::Huge);
+        let align = if huge { HUGE } else { PAGE };
+        let too_much = || Error::other(format!("no room for {bytes} bytes"));
+        let bytes = bytes.max(1).checked_next_multiple_of(align).ok_or_else(too_much)?;
+        let mapped = bytes.checked_add(if huge { HUGE } else { 0 }).ok_or_else(too_much)?;
+        let reserved = if paging == Paging::Reserved {
+            libc::MAP_HUGETLB | libc::MAP_HUGE_2MB
+        } else {
+            libc::MAP_NORESERVE
+        };
         // SAFETY: a new private mapping, at an address that the kernel chooses.
         let mapping = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
                 mapped,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | reserved,
                 -1,
                 0,
             )
         };
         if mapping == libc::MAP_FAILED {
-            return Err(Error::other(format!("no room for {mapped} bytes: {}", io::Error::last_os_error())));
+            let hint =
+                if paging == Paging::Reserved { " of reserved huge pages (vm.nr_hugepages)" } else { "" };
+            let error = io::Error::last_os_error();
+            return Err(Error::other(format!("no room for {mapped} bytes{hint}: {error}")));
         }
         let mapping = NonNull::new(mapping.cast::<u8>()).expect("mmap does not map page 0 unasked");
         let offset = if huge { mapping.as_ptr().align_offset(HUGE) } else { 0 };
         // SAFETY: `offset` is below HUGE, which was added to the size.
         let start = unsafe { mapping.add(offset) };
-        if huge {
-            // SAFETY: the range lies within the mapping; the advice changes no contents, and small pages will do.
-            unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+        let advice = match paging {
+            Paging::Huge if huge => Some(libc::MADV_HUGEPAGE),
+            Paging::Small => Some(libc::MADV_NOHUGEPAGE),
+            _ => None,
+        };
+        if let Some(advice) = advice {
+            // SAFETY: the range lies within the mapping; the advice changes no contents, and is no more than that.
+            unsafe { libc::madvise(start.as_ptr().cast(), bytes, advice) };
         }
         Ok(Self { start, bytes, mapping, mapped })
+    }
+
+    /// Size of the pages that the kernel gave, once they are touched: that of most of the bytes. `None` if the kernel
+    /// does not tell.
+    pub fn page_bytes(&self) -> Option<u64> {
+        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        page_bytes(&smaps, self.start.as_ptr() as u64, self.bytes as u64)
     }
 
     /// Address of the first byte, aligned to a page.
@@ -121,6 +163,25 @@ impl Drop for Pages {
     }
 }
 
+/// The page size of most of a range, from `/proc/PID/smaps`.
+fn page_bytes(smaps: &str, start: u64, bytes: u64) -> Option<u64> {
+    let (mut inside, mut page, mut huge) = (false, None, 0);
+    for line in smaps.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        let mut kib = || words.next()?.parse::<u64>().ok().map(|kib| kib << 10);
+        if let Some((low, high)) = first.split_once('-') {
+            let number = |hex| u64::from_str_radix(hex, 16).ok();
+            inside = number(low)? < start + bytes && number(high)? > start;
+        } else if inside && first == "KernelPageSize:" {
+            page = page.max(kib());
+        } else if inside && first == "AnonHugePages:" {
+            huge += kib()?;
+        }
+    }
+    page.map(|page| if huge > bytes / 2 { HUGE as u64 } else { page })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +205,31 @@ mod tests {
             pages.touch();
             assert!(pages.node().is_none_or(|node| node == 0));
         }
+    }
+
+    #[test]
+    fn tells_the_pages_that_it_got() {
+        let small = Pages::map_on(4 * HUGE, Paging::Small).unwrap();
+        small.touch();
+        let kernel = small.page_bytes();
+        assert!(kernel.is_none_or(|bytes| bytes < HUGE as u64), "{kernel:?}");
+        let huge = Pages::map_on(HUGE, Paging::Huge).unwrap();
+        huge.touch();
+        assert!(huge.page_bytes().is_none_or(|bytes| bytes.is_power_of_two()));
+        // Seldom are there any; where there are, they are what was asked for.
+        if let Ok(reserved) = Pages::map_on(PAGE, Paging::Reserved) {
+            reserved.touch();
+            assert_eq!(reserved.page_bytes(), Some(HUGE as u64));
+        }
+        assert!(Pages::map_on(usize::MAX, Paging::Huge).is_err());
+    }
+
+    #[test]
+    fn reads_the_kernels_list_of_mappings() {
+        let list = "10000-12000 rw-p 0 00:00 0 \nSize: 8 kB\nKernelPageSize:        4 kB\nAnonHugePages:     0 kB\n\
+            400000-c00000 rw-p 0 00:00 0\nKernelPageSize:        4 kB\nAnonHugePages:    6144 kB\n";
+        assert_eq!(page_bytes(list, 0x10000, 0x2000), Some(4096));
+        assert_eq!(page_bytes(list, 0x40_0000, 8 << 20), Some(2 << 20));
+        assert_eq!(page_bytes(list, 0x2000_0000, 4096), None);
     }
 }

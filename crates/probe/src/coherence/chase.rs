@@ -102,6 +102,29 @@ impl Ring {
             .collect()
     }
 
+    /// Follows the ring over so many windows from line `at` on, which becomes the line that it has come to; returns ns
+    /// per load, one figure a window.
+    pub(crate) fn follow(&self, at: &mut usize, windows: usize, clock: &Clock) -> Vec<f64> {
+        let mut line = self.line(*at);
+        let mut times = Vec::with_capacity(windows);
+        for _ in 0..windows {
+            let start = clock.now();
+            for _ in 0..WINDOW {
+                // SAFETY: `line` is within the ring, and so is the address that it holds.
+                line = unsafe { line.cast::<NonNull<u8>>().read_volatile() };
+            }
+            let ticks = clock.now() - start;
+            times.push(clock.ns(ticks) / WINDOW as f64);
+        }
+        *at = (line.as_ptr() as usize - self.line(0).as_ptr() as usize) / STRIDE;
+        times
+    }
+
+    /// Where the ring's lines lie.
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
     fn line(&self, index: usize) -> NonNull<u8> {
         debug_assert!(index * STRIDE < self.pages.bytes());
         // SAFETY: `link` has checked that all lines are within the memory.
@@ -131,6 +154,9 @@ mod tests {
             }
             assert_eq!(seen.len(), bytes as usize / LINE);
             assert!(ring.chase(&Clock::get()).iter().all(|&ns| ns > 0.0));
+            let mut at = 0;
+            assert_eq!(ring.follow(&mut at, 3, &Clock::get()).len(), 3);
+            assert!(at < bytes as usize / LINE);
         }
     }
 }

@@ -9,7 +9,7 @@
 mod alternate;
 pub(crate) mod arena;
 mod cells;
-mod chase;
+pub(crate) mod chase;
 mod flags;
 mod free_running;
 mod increment;

@@ -1,9 +1,136 @@
 //! How fast a CPU moves data: by instruction, memory type, size, and where the data was (paper 4).
 
+mod costs;
+mod counts;
 mod cuda;
 mod device;
 pub mod dma;
+mod latency;
+mod leavings;
+mod lines;
+mod loaded;
+mod loops;
 pub mod provider;
+mod rates;
 mod region;
+mod survey;
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use coho_profile::{BlockState, CacheType, Fence, Memory, Operation};
+use coho_sync::Mapping;
+use coho_topology::Topology;
+
+pub use loops::Loop;
 pub use region::Region;
+
+use crate::pages::Paging;
+use crate::{Error, Progress};
+
+/// What is measured of the section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Rates (paper 4, Tables 2 to 6 and 8).
+    Rates,
+    /// Latency by size.
+    Latency,
+    /// Latency while other CPUs stream.
+    Loaded,
+    /// Lines written back by hand (Fig. 7).
+    Coherence,
+    /// What PREFETCHNTA leaves behind (Table 7).
+    Prefetchnta,
+    /// Transfers by engines other than the CPU (Figs. 1 and 2).
+    Dma,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Rates, Self::Latency, Self::Loaded, Self::Coherence, Self::Prefetchnta, Self::Dma];
+}
+
+/// What to measure and how well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The parts.
+    pub parts: Vec<Part>,
+    /// The CPUs, by operating-system number; all that the process may use if empty.
+    pub cpus: Vec<u32>,
+    /// Numbers of threads; powers of two and all CPUs if empty.
+    pub threads: Vec<u32>,
+    /// Which CPUs they take.
+    pub mappings: Vec<Mapping>,
+    /// Bytes of a block; the paper's and a sweep to four times the largest cache if empty.
+    pub sizes: Vec<u64>,
+    /// Operations; all if empty.
+    pub operations: Vec<Operation>,
+    /// Instructions: `avx2` means `avx2-nt` and its other forms too; all that the CPU has if empty.
+    pub instructions: Vec<String>,
+    /// States of the block before; all if empty.
+    pub states: Vec<BlockState>,
+    /// Where the fence stands; if empty all for stores past the caches of the paper's sizes, else once a run.
+    pub fences: Vec<Fence>,
+    /// Memory types; all that a provider has if empty.
+    pub types: Vec<CacheType>,
+    /// Files of PCI devices' memory that may be written to ([`provider::Wish::pci_bars`]).
+    pub pci_bars: Vec<PathBuf>,
+    /// Physical addresses that may be written to.
+    pub physical: Vec<provider::Physical>,
+    /// Pages of write-back memory.
+    pub paging: Paging,
+    /// Its memory node; that of the thread if `None`.
+    pub node: Option<u32>,
+    /// Fewer of everything.
+    pub quick: bool,
+    /// Stop after this time and keep what is done.
+    pub time_limit: Option<Duration>,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            parts: Part::ALL.to_vec(),
+            cpus: Vec::new(),
+            threads: Vec::new(),
+            mappings: vec![Mapping::Sequential, Mapping::BinaryTree],
+            sizes: Vec::new(),
+            operations: Vec::new(),
+            instructions: Vec::new(),
+            states: Vec::new(),
+            fences: Vec::new(),
+            types: Vec::new(),
+            pci_bars: Vec::new(),
+            physical: Vec::new(),
+            paging: Paging::Huge,
+            node: None,
+            quick: false,
+            time_limit: None,
+            seed: 0,
+        }
+    }
+}
+
+impl Options {
+    /// Some seconds: the widest instruction of each kind, the paper's sizes and one beyond the caches.
+    pub fn quick() -> Self {
+        Self { quick: true, mappings: vec![Mapping::Sequential], ..Self::default() }
+    }
+}
+
+/// Measures what a CPU moves and what it waits for.
+///
+/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
+///
+/// # Errors
+/// If a CPU, a memory node or pages that were named cannot be had, or no instruction has that name.
+pub fn measure(
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Memory, Error> {
+    survey::run(options, topology, progress)
+}

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use coho_profile::CacheType;
 
 use crate::Error;
-use crate::pages::{PAGE, Pages};
+use crate::pages::{PAGE, Pages, Paging};
 
 /// Memory of one type. Dropping it gives it back.
 ///
@@ -75,6 +75,24 @@ impl Region {
         Ok(unsafe { Self::from_raw(start, bytes, CacheType::WriteBack, pages) })
     }
 
+    /// At least `bytes` of usual memory on pages of this kind, touched by the calling thread; on this memory node if one
+    /// is named. It says what it got.
+    ///
+    /// # Errors
+    /// If there is no room, or the operating system refuses the pages or the node.
+    pub fn write_back_on(bytes: usize, paging: Paging, node: Option<u32>) -> Result<Self, Error> {
+        let pages = Pages::map_on(bytes, paging)?;
+        if let Some(node) = node {
+            pages.bind(node)?;
+        }
+        pages.touch();
+        let (start, bytes, page_bytes, node) =
+            (pages.start(), pages.bytes(), pages.page_bytes(), pages.node());
+        // SAFETY: as in `write_back`.
+        let region = unsafe { Self::from_raw(start, bytes, CacheType::WriteBack, pages) };
+        Ok(Self { page_bytes, node, ..region })
+    }
+
     /// Address of the first byte, aligned to a line.
     pub fn start(&self) -> NonNull<u8> {
         self.start
@@ -106,6 +124,26 @@ impl Region {
         for offset in (0..self.bytes).step_by(PAGE) {
             // SAFETY: within the region, which nothing else uses.
             unsafe { self.start.add(offset).write_volatile(0) };
+        }
+    }
+
+    /// Loads each line of a part.
+    pub(super) fn load(&self, offset: usize, bytes: usize) {
+        assert!(offset + bytes <= self.bytes, "the part exceeds the region");
+        for at in (offset..offset + bytes).step_by(64) {
+            // SAFETY: a byte within the region.
+            unsafe { self.start.add(at).read_volatile() };
+        }
+    }
+
+    /// Modifies each line of a part, by plain stores.
+    pub(super) fn dirty(&self, offset: usize, bytes: usize) {
+        assert!(offset + bytes <= self.bytes, "the part exceeds the region");
+        for at in (offset.next_multiple_of(8)..offset + bytes).step_by(8) {
+            if at + 8 <= offset + bytes {
+                // SAFETY: eight bytes within the region, aligned to eight, which nothing else uses meanwhile.
+                unsafe { self.start.add(at).cast::<u64>().write_volatile(0x5A5A_5A5A_5A5A_5A5A) };
+            }
         }
     }
 }

@@ -1,0 +1,127 @@
+//! What it costs to write lines back, or to remove them, by hand (paper 4, Fig. 7).
+
+use coho_profile::CoherenceCost;
+
+use super::Region;
+use super::lines::{self, LINE, LineOperation};
+use super::provider::CacheFlusher;
+use super::survey::Survey;
+use crate::clock::Clock;
+use crate::{Error, limits, statistics};
+
+/// Lines of the paper's blocks, and fewer.
+const LINES: [usize; 6] = [1, 8, 64, 1024, 4096, LARGEST];
+const LARGEST: usize = 16384;
+
+/// One thing to time: the operation, lines, and how many of them are modified.
+struct Cell {
+    operation: &'static LineOperation,
+    lines: usize,
+    dirty: usize,
+    passes: Vec<Vec<f64>>,
+}
+
+/// Adds the cost of each operation of this CPU.
+pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
+    let (passes, samples) = if survey.options.quick { (3, 4) } else { (6, 10) };
+    let mut cells = Vec::new();
+    for operation in LineOperation::all() {
+        if let Some(why) = operation.missing() {
+            survey.lacks(operation.name, why);
+            continue;
+        }
+        for lines in LINES {
+            let mut dirty = vec![0, lines / 2, lines];
+            dirty.dedup();
+            cells.extend(dirty.into_iter().map(|dirty| Cell { operation, lines, dirty, passes: Vec::new() }));
+        }
+    }
+    let mut random = fastrand::Rng::with_seed(survey.options.seed);
+    let end = survey.end;
+    let cells = survey.on_first(move || -> Result<_, Error> {
+        let region = Region::write_back(LARGEST * LINE)?;
+        region.touch();
+        for _ in 0..passes {
+            let mut order: Vec<usize> = (0..cells.len()).collect();
+            random.shuffle(&mut order);
+            for at in order {
+                if end.has_come() {
+                    return Ok(cells);
+                }
+                let pass = cells[at].times(&region, samples);
+                cells[at].passes.push(pass);
+            }
+        }
+        Ok(cells)
+    })??;
+    survey.memory.coherence_cost = cells.iter().filter_map(Cell::row).collect();
+    whole_caches(survey, passes * samples)
+}
+
+/// The cost of writing back all that the caches hold, by how many lines were modified.
+fn whole_caches(survey: &mut Survey<'_>, samples: usize) -> Result<(), Error> {
+    let flusher = match CacheFlusher::open() {
+        Ok(flusher) => flusher,
+        Err(why) => {
+            survey.lacks("WBINVD", why);
+            return Ok(());
+        }
+    };
+    let cpu = survey.cpus[0];
+    let times = survey.on_first(move || -> Result<_, Error> {
+        let region = Region::write_back(LARGEST * LINE)?;
+        region.touch();
+        let time = |lines: usize| {
+            // Twice: the first leaves the caches empty, so that the second writes back what was modified since.
+            flusher.wbinvd(cpu)?;
+            region.dirty(0, lines * LINE);
+            flusher.wbinvd(cpu)
+        };
+        let times = |lines| (0..samples).map(|_| time(lines)).collect::<Result<Vec<f64>, String>>();
+        Ok(LINES.map(|lines| (lines, times(lines))))
+    })??;
+    for (lines, times) in times {
+        match times {
+            Ok(times) => survey.memory.coherence_cost.push(CoherenceCost {
+                operation: "WBINVD".into(),
+                lines: lines as u64,
+                dirty: lines as u64,
+                ns: statistics::estimate(&[times]),
+            }),
+            Err(why) => survey.lacks("WBINVD", why),
+        }
+    }
+    Ok(())
+}
+
+impl Cell {
+    fn row(&self) -> Option<CoherenceCost> {
+        Some(CoherenceCost {
+            operation: self.operation.name.into(),
+            lines: self.lines as u64,
+            dirty: self.dirty as u64,
+            ns: Some(statistics::estimate(&self.passes)?),
+        })
+    }
+
+    /// Times, in ns, of so many tries in which nothing interrupted.
+    fn times(&self, region: &Region, samples: usize) -> Vec<f64> {
+        let clock = Clock::get();
+        let bytes = self.lines * LINE;
+        (0..samples)
+            .filter_map(|_| {
+                lines::flush(region, 0, bytes);
+                lines::wait();
+                region.load(0, bytes);
+                region.dirty(0, self.dirty * LINE);
+                lines::wait();
+                let before = limits::involuntary_switches();
+                let start = clock.now();
+                self.operation.act(region, 0, bytes);
+                lines::wait();
+                let ns = clock.ns(clock.now() - start);
+                (limits::involuntary_switches() == before).then_some(ns)
+            })
+            .collect()
+    }
+}

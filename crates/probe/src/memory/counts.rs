@@ -1,0 +1,273 @@
+//! Bursts and partials by counter: whole lines that are read or written, and lines that are written in pieces.
+//!
+//! AMD's cores since Zen count when a write-combining buffer is closed, full or not (PMCx050); a core's fills from
+//! outside its caches are lines read. Both are used only after they have told the truth of stores and loads whose
+//! effect is known.
+
+use coho_counters::tables::{Candidate, Identity, Vendor};
+use coho_counters::{Column, Counter, Error as CounterError, Event, Mode, selftest};
+use coho_profile::{Estimate, LinesLeft, Operation};
+
+use super::Region;
+use super::lines::{self, LINE};
+use super::loops::{Loop, fence};
+use super::survey::Survey;
+use crate::{Error, statistics};
+
+/// Calls that are counted together.
+const CALLS: u64 = 16;
+/// Samples of a figure.
+const SAMPLES: usize = 9;
+/// The largest block that is counted.
+const LARGEST: u64 = 1 << 20;
+/// Lines of the self-test, and how far a count may be off: buffers that are still open when it begins or ends.
+const TRIED: usize = 1024;
+const SLACK: f64 = 24.0;
+
+/// What counts lines on this CPU.
+struct Counters {
+    full: Option<Counter>,
+    partial: Option<Counter>,
+    read: Vec<Counter>,
+}
+
+/// Adds bursts and partials to the rates of one thread, or the reason why there are none.
+pub(super) fn add(survey: &mut Survey<'_>) -> Result<(), Error> {
+    let end = survey.end;
+    let rates: Vec<_> = survey
+        .memory
+        .rates
+        .iter()
+        .map(|rate| (rate.op, rate.instruction.clone(), rate.bytes, rate.threads))
+        .collect();
+    let counted = survey.on_first(move || -> Result<_, Error> {
+        let counters = match Counters::open() {
+            Ok(counters) => counters,
+            Err(why) => return Ok(Err(why)),
+        };
+        let (to, from) = (Region::write_back(LARGEST as usize)?, Region::write_back(LARGEST as usize)?);
+        to.touch();
+        from.touch();
+        let figures = rates.iter().map(|(op, instruction, bytes, threads)| {
+            let one = Loop::find(*op, instruction)
+                .filter(|_| *bytes <= LARGEST && *threads == 1 && !end.has_come());
+            one.map(|one| counters.of(one, &to, &from, *bytes as usize)).unwrap_or_default()
+        });
+        Ok(Ok(figures.collect::<Vec<_>>()))
+    })??;
+    match counted {
+        Ok(figures) => {
+            for (rate, (bursts, partials)) in survey.memory.rates.iter_mut().zip(figures) {
+                (rate.bursts, rate.partials) = (bursts, partials);
+            }
+        }
+        Err(why) => survey.lacks("bursts and partials", why),
+    }
+    Ok(())
+}
+
+/// Lines that a second plain read brings in again after each of these first reads of a flushed block; nothing where
+/// nothing counts them.
+pub(super) fn gone(region: &Region, bytes: usize, first: &[(&str, &str)]) -> Vec<LinesLeft> {
+    let Ok(counters) = Counters::open() else { return Vec::new() };
+    if counters.read.is_empty() {
+        return Vec::new();
+    }
+    let again = Loop::find(Operation::Read, "plain-8").expect("every architecture has it");
+    let count = |instruction: &str| {
+        let one = Loop::find(Operation::Read, instruction)?;
+        let samples = (0..SAMPLES).filter_map(|_| {
+            lines::flush(region, 0, bytes);
+            lines::wait();
+            one.run(region, region, bytes, 0);
+            lines::wait();
+            counted(&counters.read, || again.run(region, region, bytes, 0)).ok()
+        });
+        statistics::estimate(&[samples.collect()])
+    };
+    first
+        .iter()
+        .map(|(name, instruction)| LinesLeft {
+            first: (*name).into(),
+            bytes: bytes as u64,
+            lines: (bytes / LINE) as u64,
+            method: "counter".into(),
+            cache: "bus".into(),
+            gone: count(instruction),
+            ns: None,
+        })
+        .collect()
+}
+
+impl Counters {
+    /// Those that have passed their tests, for the calling thread; why, if there are none.
+    fn open() -> Result<Self, String> {
+        let set = selftest::choose(&[Column::L3Misses]).map_err(|error| error.to_string())?;
+        let read = set.chosen.get(&Column::L3Misses).map_or_else(|| Ok(Vec::new()), open).unwrap_or_default();
+        let stores = combining_events(&Identity::here()).ok_or_else(|| {
+            "this CPU has no event that tells full from partial writes of a line; AMD's since Zen have"
+                .to_owned()
+        });
+        let (full, partial) = match stores.and_then(|events| tried(&events)) {
+            Ok((full, partial)) => (Some(full), Some(partial)),
+            Err(why) if read.is_empty() => return Err(why),
+            Err(_) => (None, None),
+        };
+        Ok(Self { full, partial, read })
+    }
+
+    /// Bursts and partials of one call.
+    fn of(
+        &self,
+        one: &Loop,
+        to: &Region,
+        from: &Region,
+        bytes: usize,
+    ) -> (Option<Estimate>, Option<Estimate>) {
+        let figure = |counters: &[&Counter]| {
+            let sample = || {
+                let before = sum(counters)?;
+                for _ in 0..CALLS {
+                    one.run(to, from, bytes, 1);
+                }
+                Ok::<_, CounterError>(sum(counters)?.wrapping_sub(before) as f64 / CALLS as f64)
+            };
+            let samples: Vec<f64> = (0..SAMPLES).filter_map(|_| sample().ok()).collect();
+            statistics::estimate(&[samples])
+        };
+        let reads: Vec<&Counter> =
+            if one.op() == Operation::Write { Vec::new() } else { self.read.iter().collect() };
+        let writes: Vec<&Counter> =
+            if one.op() == Operation::Read { Vec::new() } else { self.full.iter().collect() };
+        let known = (one.op() == Operation::Write || !reads.is_empty())
+            && (one.op() == Operation::Read || !writes.is_empty());
+        let bursts = known.then(|| figure(&[reads, writes].concat())).flatten();
+        let partials = self.partial.as_ref().filter(|_| one.op() != Operation::Read);
+        (bursts, partials.and_then(|partial| figure(&[partial])))
+    }
+}
+
+fn open(candidate: &Candidate) -> Result<Vec<Counter>, CounterError> {
+    candidate.events.iter().map(|event| Counter::open(event, Mode::User)).collect()
+}
+
+fn sum(counters: &[&Counter]) -> Result<u64, CounterError> {
+    counters.iter().map(|counter| counter.read_by_kernel()).sum()
+}
+
+fn counted(counters: &[Counter], work: impl FnOnce()) -> Result<f64, CounterError> {
+    let counters: Vec<_> = counters.iter().collect();
+    let before = sum(&counters)?;
+    work();
+    Ok(sum(&counters)?.wrapping_sub(before) as f64)
+}
+
+/// Write-combining buffers that were closed full, and partly filled; on AMD since Zen (likwid's perfmon_zen3_events.txt
+/// names them).
+fn combining_events(identity: &Identity) -> Option<[Event; 2]> {
+    let zen = identity.vendor == Vendor::Amd && (0x17..=0x1A).contains(&identity.family);
+    let event = |name: &str, unit_mask: u64| Event {
+        name: name.into(),
+        kind: identity.raw_kind,
+        config: 0x50 | unit_mask << 8,
+        config1: 0,
+    };
+    zen.then(|| [event("full write-combining buffers", 0x01), event("partial write-combining buffers", 0x10)])
+}
+
+/// The two counters, if they count what known stores do.
+fn tried(events: &[Event; 2]) -> Result<(Counter, Counter), String> {
+    let open = |event| Counter::open(event, Mode::User).map_err(|error| error.to_string());
+    let (full, partial) = (open(&events[0])?, open(&events[1])?);
+    let region = Region::write_back(TRIED * LINE).map_err(|error| error.to_string())?;
+    region.touch();
+    let count = |work: &dyn Fn()| -> Result<(f64, f64), String> {
+        let read = || Ok::<_, CounterError>((full.read_by_kernel()?, partial.read_by_kernel()?));
+        let told = |error: CounterError| error.to_string();
+        fence();
+        let before = read().map_err(told)?;
+        work();
+        fence();
+        let after = read().map_err(told)?;
+        Ok(((after.0 - before.0) as f64, (after.1 - before.1) as f64))
+    };
+    let whole = Loop::find(Operation::Write, "sse2-nt").ok_or("this architecture has none")?;
+    let of_lines = count(&|| whole.run(&region, &region, TRIED * LINE, 1))?;
+    let of_words = count(&|| words(&region))?;
+    let of_usual = count(&|| region.dirty(0, TRIED * LINE))?;
+    judge(of_lines, of_words, of_usual)?;
+    Ok((full, partial))
+}
+
+/// One word of each line, past the caches.
+fn words(region: &Region) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..TRIED {
+        // SAFETY: within the region; MOVNTI exists on every x86-64 CPU.
+        unsafe { std::arch::x86_64::_mm_stream_si64(region.start().add(line * LINE).cast().as_ptr(), 1) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = region;
+}
+
+/// Holds (full, partial) against what is known: of stores of whole lines, of a word a line, and through the caches.
+fn judge(of_lines: (f64, f64), of_words: (f64, f64), of_usual: (f64, f64)) -> Result<(), String> {
+    let lines = TRIED as f64;
+    let near = |seen: f64, expected: f64| (seen - expected).abs() <= SLACK;
+    let honest = near(of_lines.0, lines)
+        && near(of_lines.1, 0.0)
+        && near(of_words.0, 0.0)
+        && near(of_words.1, lines)
+        && near(of_usual.0, 0.0)
+        && near(of_usual.1, 0.0);
+    if honest {
+        return Ok(());
+    }
+    Err(format!(
+        "the events for full and partial writes of a line failed their test: full/partial {:?} of {TRIED} whole lines, \
+         {:?} of a word of each, {:?} of stores through the caches",
+        of_lines, of_words, of_usual
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_as_seen_on_a_zen_3_pass_and_others_do_not() {
+        // 14 of the last buffers are closed by the fence.
+        assert_eq!(judge((1022.0, 0.0), (0.0, 1010.0), (0.0, 0.0)), Ok(()));
+        assert!(judge((0.0, 0.0), (0.0, 0.0), (0.0, 0.0)).unwrap_err().contains("failed their test"));
+        assert!(judge((2048.0, 0.0), (0.0, 1024.0), (0.0, 0.0)).is_err());
+        assert!(judge((1024.0, 0.0), (1024.0, 1024.0), (0.0, 0.0)).is_err());
+    }
+
+    #[test]
+    fn only_cpus_that_are_known_to_have_the_events_are_asked() {
+        let zen_3 = Identity::from_signature(Vendor::Amd, 0x00A0_0F11);
+        let [full, partial] = combining_events(&zen_3).unwrap();
+        assert_eq!((full.config, partial.config), (0x150, 0x1050));
+        assert!(combining_events(&Identity::from_signature(Vendor::Intel, 0x000C_06F2)).is_none());
+        assert!(
+            combining_events(&Identity::from_signature(Vendor::Amd, 0x0061_0F31)).is_none(),
+            "Piledriver"
+        );
+    }
+
+    #[test]
+    fn what_counts_here_counts_each_call_and_otherwise_says_why() {
+        match Counters::open() {
+            Err(why) => assert!(!why.is_empty()),
+            Ok(counters) => {
+                let region = Region::write_back(64 << 10).unwrap();
+                region.touch();
+                let Some(one) = Loop::find(Operation::Write, "sse2-nt") else { return };
+                let (bursts, partials) = counters.of(one, &region, &region, 64 << 10);
+                if let (Some(bursts), Some(partials)) = (bursts, partials) {
+                    assert!((bursts.median - 1024.0).abs() < SLACK && partials.median < SLACK, "{bursts:?}");
+                }
+            }
+        }
+    }
+}

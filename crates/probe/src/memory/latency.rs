@@ -1,0 +1,80 @@
+//! Latency of loads that wait for each other, by size.
+
+use coho_profile::{CacheType, MemoryLatency};
+
+use super::survey::Survey;
+use crate::clock::Clock;
+use crate::coherence::chase::{LINE, Ring, STRIDE};
+use crate::{Error, limits, statistics};
+
+/// One in so many bytes of the available memory may be taken.
+const MEMORY_SHARE: u64 = 4;
+/// Windows of a visit: 512 loads each.
+const WINDOWS: usize = 16;
+
+/// Adds the latency of each size.
+pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
+    let sizes = sizes(survey);
+    let passes = if survey.options.quick { 2 } else { 4 };
+    let (end, seed) = (survey.end, survey.options.seed);
+    survey.memory.latency = survey.on_first(move || -> Result<_, Error> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut rows = Vec::new();
+        for bytes in sizes {
+            if end.has_come() {
+                break;
+            }
+            let ring = linked(bytes, &mut random)?;
+            let (clock, mut at) = (Clock::get(), 0);
+            // Once around what the caches can hold.
+            ring.follow(&mut at, (bytes as usize / LINE / 512).clamp(1, 64), &clock);
+            let all: Vec<Vec<f64>> = (0..passes).map(|_| undisturbed(&ring, &mut at, &clock)).collect();
+            rows.push(MemoryLatency {
+                bytes,
+                cache_type: CacheType::WriteBack,
+                page_bytes: ring.pages().page_bytes(),
+                node: ring.pages().node(),
+                ns: statistics::estimate(&all),
+            });
+        }
+        Ok(rows)
+    })??;
+    Ok(())
+}
+
+/// A ring of `bytes` of lines that the calling CPU has just written.
+pub(super) fn linked(bytes: u64, random: &mut fastrand::Rng) -> Result<Ring, Error> {
+    let mut ring = Ring::map(bytes)?;
+    ring.link(bytes, random);
+    ring.load();
+    Ok(ring)
+}
+
+/// Windows in which nothing interrupted.
+fn undisturbed(ring: &Ring, at: &mut usize, clock: &Clock) -> Vec<f64> {
+    (0..WINDOWS)
+        .filter_map(|_| {
+            let before = limits::involuntary_switches();
+            let ns = ring.follow(at, 1, clock);
+            (limits::involuntary_switches() == before).then(|| ns[0])
+        })
+        .collect()
+}
+
+/// From less than any first cache to more than the last, as far as memory allows.
+fn sizes(survey: &mut Survey<'_>) -> Vec<u64> {
+    let cache = survey.cache() as u64;
+    let largest = if survey.options.quick { cache + cache / 2 } else { 4 * cache };
+    let step = if survey.options.quick { 16 } else { 2 };
+    let mut sizes: Vec<u64> = std::iter::successors(Some(16 << 10), |bytes| Some(step * bytes))
+        .take_while(|bytes| *bytes < largest)
+        .chain([largest])
+        .collect();
+    let room = limits::available_memory().unwrap_or(0) / MEMORY_SHARE * LINE as u64 / STRIDE as u64;
+    if largest > room {
+        let why = format!("rings of more than {room} bytes do not fit in a quarter of the available memory");
+        survey.lacks("latency beyond the caches", why);
+        sizes.retain(|bytes| *bytes <= room);
+    }
+    sizes
+}

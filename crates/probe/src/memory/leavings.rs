@@ -1,0 +1,144 @@
+//! What a read through PREFETCHNTA leaves in the caches, beside a plain one (paper 4, Table 7).
+//!
+//! By timing: a block is flushed, read, and then read again by loads that wait for each other. How long these take is
+//! held against the same after reads that certainly left the lines, and after a flush.
+
+use coho_profile::{LinesLeft, Operation};
+
+use super::lines::{self, LINE};
+use super::loops::Loop;
+use super::survey::Survey;
+use super::{Region, counts};
+use crate::clock::Clock;
+use crate::{Error, limits, statistics};
+
+/// The paper's sizes and one beyond most level-2 caches' share.
+const SIZES: [usize; 3] = [512, 64 << 10, 1 << 20];
+
+/// The first reads: their names in the profile, and the loops.
+const FIRST: [(&str, &str); 2] = [("read", "plain-8"), ("prefetchnta", "plain-8-prefetchnta")];
+
+/// Adds what each first read leaves.
+pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
+    if Loop::find(Operation::Read, FIRST[1].1).is_none() {
+        survey.lacks("PREFETCHNTA", "this architecture has none");
+        return Ok(());
+    }
+    let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 8) };
+    let (end, seed) = (survey.end, survey.options.seed);
+    survey.memory.prefetchnta = survey.on_first(move || -> Result<_, Error> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut rows = Vec::new();
+        for bytes in SIZES {
+            let block = Block::link(bytes, &mut random)?;
+            let mut times = vec![Vec::new(); FIRST.len()];
+            let mut shares = vec![Vec::new(); FIRST.len()];
+            for _ in 0..passes {
+                let mut order: Vec<usize> = (0..FIRST.len()).collect();
+                random.shuffle(&mut order);
+                for first in order {
+                    let (ns, gone) = block.pass(FIRST[first].1, samples);
+                    times[first].push(ns);
+                    shares[first].push(gone);
+                }
+                if end.has_come() {
+                    break;
+                }
+            }
+            for ((name, _), (ns, gone)) in FIRST.iter().zip(times.iter().zip(&shares)) {
+                rows.push(LinesLeft {
+                    first: (*name).into(),
+                    bytes: bytes as u64,
+                    lines: block.lines as u64,
+                    method: "timing".into(),
+                    cache: "bus".into(),
+                    gone: statistics::estimate(gone),
+                    ns: statistics::estimate(ns),
+                });
+            }
+            rows.extend(counts::gone(&block.region, bytes, &FIRST));
+        }
+        Ok(rows)
+    })??;
+    Ok(())
+}
+
+/// A block whose lines hold each other's addresses, in random order.
+struct Block {
+    region: Region,
+    bytes: usize,
+    lines: usize,
+}
+
+impl Block {
+    fn link(bytes: usize, random: &mut fastrand::Rng) -> Result<Self, Error> {
+        let region = Region::write_back(bytes)?;
+        region.touch();
+        let lines = bytes / LINE;
+        let mut order: Vec<usize> = (0..lines).collect();
+        random.shuffle(&mut order);
+        for (at, &line) in order.iter().enumerate() {
+            let next = order[(at + 1) % lines] * LINE;
+            // SAFETY: both lines lie within the region, which nothing else uses.
+            unsafe {
+                let next = region.start().add(next).as_ptr();
+                region.start().add(line * LINE).cast::<*mut u8>().write_volatile(next);
+            }
+        }
+        Ok(Self { region, bytes, lines })
+    }
+
+    /// Of so many tries: ns per load of the second read, and lines that it did not find.
+    fn pass(&self, first: &str, samples: usize) -> (Vec<f64>, Vec<f64>) {
+        let first = Loop::find(Operation::Read, first).expect("looked for before");
+        let clock = Clock::get();
+        let (mut times, mut gone) = (Vec::new(), Vec::new());
+        for _ in 0..samples {
+            let before = limits::involuntary_switches();
+            self.follow(&clock);
+            let left = self.follow(&clock);
+            self.flush();
+            let flushed = self.follow(&clock);
+            self.flush();
+            first.run(&self.region, &self.region, self.bytes, 0);
+            lines::wait();
+            let after = self.follow(&clock);
+            if limits::involuntary_switches() == before && flushed > left {
+                times.push(after);
+                gone.push(((after - left) / (flushed - left)).clamp(0.0, 1.0) * self.lines as f64);
+            }
+        }
+        (times, gone)
+    }
+
+    fn flush(&self) {
+        lines::flush(&self.region, 0, self.bytes);
+        lines::wait();
+    }
+
+    /// Reads all lines, each after the other; ns per load.
+    fn follow(&self, clock: &Clock) -> f64 {
+        let mut line = self.region.start().as_ptr();
+        let start = clock.now();
+        for _ in 0..self.lines {
+            // SAFETY: each line of the region holds the address of another.
+            line = unsafe { line.cast::<*mut u8>().read_volatile() };
+        }
+        let ticks = clock.now() - start;
+        std::hint::black_box(line);
+        clock.ns(ticks) / self.lines as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_read_finds_what_was_just_read() {
+        let block = Block::link(512, &mut fastrand::Rng::with_seed(1)).unwrap();
+        let (times, gone) = block.pass("plain-8", 20);
+        assert_eq!(times.len(), gone.len());
+        assert!(gone.iter().all(|gone| (0.0..=8.0).contains(gone)), "{gone:?}");
+    }
+}

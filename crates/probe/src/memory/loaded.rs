@@ -1,0 +1,165 @@
+//! Latency on one CPU while others stream.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use coho_profile::{LoadedLatency, Operation};
+
+use super::Region;
+use super::latency::linked;
+use super::loops::{Code, Loop, eightfold};
+use super::survey::Survey;
+use crate::clock::Clock;
+use crate::workers::Job;
+use crate::{Error, limits, statistics};
+
+/// Bytes after which a streaming thread pauses.
+const CHUNK: usize = 1 << 10;
+/// Pauses, in ns; the first is none.
+const PAUSES_NS: [f64; 5] = [0.0, 50.0, 200.0, 1000.0, 5000.0];
+const PAUSES_QUICK_NS: [f64; 3] = [0.0, 200.0, 1000.0];
+/// Windows of a visit.
+const WINDOWS: usize = 16;
+/// One in so many bytes of the available memory may be taken for each of the ring and the streams.
+const MEMORY_SHARE: usize = 8;
+
+/// What one visit saw: ns of each window, or bytes a second of a stream.
+enum Seen {
+    Latency(Vec<f64>),
+    Rate(f64),
+}
+
+/// Adds the latency under each load.
+pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
+    let Some((&reader, others)) = survey.cpus.split_first().filter(|(_, others)| !others.is_empty()) else {
+        survey.lacks("loaded latency", "it takes a second CPU");
+        return Ok(());
+    };
+    let others = others.to_vec();
+    let quick = survey.options.quick;
+    let room = limits::available_memory().unwrap_or(0) as usize / MEMORY_SHARE;
+    let bytes = (survey.cache() * 3 / 2).min(room / 2);
+    let each = (2 * survey.cache() / others.len()).clamp(4 << 20, (room / others.len()).max(4 << 20));
+
+    let seed = survey.options.seed;
+    let link: Job<'_, _> = Box::new(move || linked(bytes as u64, &mut fastrand::Rng::with_seed(seed)));
+    let ring = survey.workers.run(vec![(reader, link)]).pop().expect("one job has one outcome")?.value?;
+    let map = |&cpu: &u32| {
+        let job: Job<'_, Result<Region, Error>> = Box::new(move || {
+            let region = Region::write_back(each)?;
+            region.touch();
+            Ok(region)
+        });
+        (cpu, job)
+    };
+    let regions = survey
+        .workers
+        .run(others.iter().map(map).collect())
+        .into_iter()
+        .map(|done| done?.value)
+        .collect::<Result<Vec<_>, Error>>()?;
+
+    let passes = if quick { 2 } else { 4 };
+    let pauses: &[f64] = if quick { &PAUSES_QUICK_NS } else { &PAUSES_NS };
+    let mut cells = Vec::new();
+    for one in streams(quick) {
+        for &pause_ns in pauses {
+            cells.push((one, pause_ns, Vec::new(), Vec::new()));
+        }
+    }
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut at = 0;
+    for _ in 0..passes {
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        random.shuffle(&mut order);
+        for cell in order {
+            if survey.end.has_come() {
+                break;
+            }
+            let (one, pause_ns, latencies, rates) = &mut cells[cell];
+            let code = one.code().expect("those that cannot be had are left out");
+            let stop = AtomicBool::new(false);
+            let (ring, stop, at) = (&ring, &stop, &mut at);
+            let chase: Job<'_, Seen> = Box::new(move || {
+                let clock = Clock::get();
+                // The others are under way after some windows.
+                ring.follow(at, 4, &clock);
+                let windows = (0..WINDOWS)
+                    .filter_map(|_| {
+                        let before = limits::involuntary_switches();
+                        let ns = ring.follow(at, 1, &clock)[0];
+                        (limits::involuntary_switches() == before).then_some(ns)
+                    })
+                    .collect();
+                stop.store(true, Release);
+                Seen::Latency(windows)
+            });
+            let pause_ns = *pause_ns;
+            let streams = others.iter().zip(&regions).map(|(&cpu, region)| {
+                let job: Job<'_, Seen> = Box::new(move || Seen::Rate(stream(code, region, pause_ns, stop)));
+                (cpu, job)
+            });
+            let mut rate = 0.0;
+            for done in survey.workers.run([(reader, chase)].into_iter().chain(streams).collect()) {
+                let done = done?;
+                survey.memory.method.involuntary_switches += done.involuntary_switches;
+                match done.value {
+                    Seen::Latency(windows) => latencies.push(windows),
+                    Seen::Rate(one) => rate += one,
+                }
+            }
+            rates.push(vec![rate]);
+        }
+    }
+    survey.memory.loaded = cells
+        .iter()
+        .map(|(one, pause_ns, latencies, rates)| LoadedLatency {
+            bytes: bytes as u64,
+            op: one.op(),
+            instruction: one.instruction().into(),
+            threads: others.len() as u32,
+            pause_ns: *pause_ns,
+            injected_bytes_per_s: statistics::estimate(rates),
+            latency_ns: statistics::estimate(latencies),
+        })
+        .collect();
+    Ok(())
+}
+
+/// What the others do: reads by the widest registers, and stores past the caches.
+fn streams(quick: bool) -> Vec<&'static Loop> {
+    let widest = |op, forms: &[&str]| {
+        Loop::all()
+            .iter()
+            .rfind(|one| one.op() == op && forms.contains(&one.instruction()) && one.missing().is_none())
+    };
+    let read = widest(Operation::Read, &["sse2", "avx2", "avx512", "neon"]);
+    let write = widest(Operation::Write, &["sse2-nt", "avx2-nt", "avx512-nt", "neon-nt"]);
+    read.into_iter().chain(write.filter(|_| !quick)).collect()
+}
+
+/// Streams until it is told to stop; bytes a second.
+fn stream(code: Code, region: &Region, pause_ns: f64, stop: &AtomicBool) -> f64 {
+    let clock = Clock::get();
+    let (mut offset, mut bytes) = (0, 0u64);
+    let start = clock.now();
+    while !stop.load(Acquire) {
+        // SAFETY: the chunk lies within the region.
+        unsafe {
+            let chunk = region.start().add(offset).as_ptr();
+            code(chunk, chunk, CHUNK, eightfold(0));
+        }
+        bytes += CHUNK as u64;
+        offset += CHUNK;
+        if offset + CHUNK > region.bytes() {
+            offset = 0;
+        }
+        if pause_ns > 0.0 {
+            let now = clock.now();
+            while clock.ns(clock.now() - now) < pause_ns {
+                std::hint::spin_loop();
+            }
+        }
+    }
+    bytes as f64 / clock.ns(clock.now() - start) * 1e9
+}

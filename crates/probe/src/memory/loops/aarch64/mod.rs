@@ -1,0 +1,31 @@
+//! 64-bit ARM.
+
+#[macro_use]
+mod shape;
+mod neon;
+mod plain;
+
+use super::Stores::{NonTemporal, Temporal};
+use super::{ALWAYS, Loop, copy, read, write};
+
+/// All loops, in the order in which they are told.
+pub(super) const LOOPS: &[Loop] = &[
+    write("plain-4", Temporal, ALWAYS, plain::write_4),
+    write("plain-8", Temporal, ALWAYS, plain::write_8),
+    write("neon", Temporal, ALWAYS, neon::write),
+    write("neon-nt", NonTemporal, ALWAYS, neon::write_nt),
+    read("plain-4", ALWAYS, plain::read_4),
+    read("plain-8", ALWAYS, plain::read_8),
+    read("neon", ALWAYS, neon::read),
+    read("neon-nt", ALWAYS, neon::read_nt),
+    copy("plain-4", Temporal, ALWAYS, plain::copy_4),
+    copy("plain-8", Temporal, ALWAYS, plain::copy_8),
+    copy("neon", Temporal, ALWAYS, neon::copy),
+    copy("neon-nt", NonTemporal, ALWAYS, neon::copy_nt),
+];
+
+#[inline(always)]
+pub(super) fn fence() {
+    // SAFETY: a barrier only.
+    unsafe { std::arch::asm!("dsb st", options(nostack, preserves_flags)) };
+}

@@ -1,0 +1,70 @@
+//! Threads that move data at the same time: all are under way while any is timed.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::time::{Duration, Instant};
+
+/// How long the others are waited for; who is away for longer ends the visit for all.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Where threads begin and end windows together.
+#[derive(Debug)]
+pub(super) struct Together {
+    threads: usize,
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+impl Together {
+    pub(super) fn of(threads: usize) -> Self {
+        Self { threads, begun: AtomicUsize::new(0), ended: AtomicUsize::new(0) }
+    }
+
+    /// Waits until all have come to this window, counted from 0; `false` if somebody does not come.
+    pub(super) fn begin(&self, window: usize) -> bool {
+        self.begun.fetch_add(1, AcqRel);
+        let start = Instant::now();
+        while self.begun.load(Acquire) < self.threads * (window + 1) {
+            if start.elapsed() > PATIENCE {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+        true
+    }
+
+    /// Tells that the caller's window has been timed.
+    pub(super) fn end(&self) {
+        self.ended.fetch_add(1, AcqRel);
+    }
+
+    /// Whether everybody's has.
+    pub(super) fn all_ended(&self, window: usize) -> bool {
+        self.ended.load(Acquire) >= self.threads * (window + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_begins_a_window_alone() {
+        let together = Together::of(2);
+        let (mine, theirs) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| (0..50).all(|window| together.begin(window)));
+            ((0..50).all(|window| together.begin(window)), other.join().unwrap())
+        });
+        assert!(mine && theirs);
+        together.end();
+        assert!(!together.all_ended(0));
+        together.end();
+        assert!(together.all_ended(0));
+    }
+
+    #[test]
+    fn who_never_comes_is_not_waited_for() {
+        let together = Together::of(2);
+        assert!(!together.begin(0));
+    }
+}

@@ -1,0 +1,165 @@
+//! The parts of the section, one after the other.
+
+use std::time::{Duration, Instant};
+
+use coho_profile::{CacheType, Memory};
+use coho_topology::Topology;
+use serde_json::json;
+
+use super::loops::Loop;
+use super::provider::{self, Wish};
+use super::rates::Typed;
+use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates};
+use crate::stop::End;
+use crate::workers::{Job, Workers};
+use crate::{Error, Progress, limits, pin};
+
+/// Bytes of memory of other types than write-back: the paper's largest block.
+const TYPED: usize = 1 << 20;
+/// How long transfers by engines may take at most.
+const TRANSFERS: Duration = Duration::from_secs(20);
+const QUICK_TRANSFERS: Duration = Duration::from_secs(1);
+
+/// What the other parts share.
+pub(super) struct Survey<'a> {
+    pub(super) options: &'a Options,
+    pub(super) topology: &'a Topology,
+    pub(super) workers: &'a Workers,
+    pub(super) cpus: Vec<u32>,
+    pub(super) end: End,
+    pub(super) memory: Memory,
+}
+
+impl Survey<'_> {
+    /// Notes why something is missing.
+    pub(super) fn lacks(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.memory.method.not_available.insert(what.into(), why.into());
+    }
+
+    /// Runs work on the first CPU's worker.
+    pub(super) fn on_first<'w, T: Send + 'w>(
+        &mut self,
+        work: impl FnOnce() -> T + Send + 'w,
+    ) -> Result<T, Error> {
+        let job: Job<'w, T> = Box::new(work);
+        let done = self.workers.run(vec![(self.cpus[0], job)]).pop().expect("one job has one outcome")?;
+        self.memory.method.involuntary_switches += done.involuntary_switches;
+        Ok(done.value)
+    }
+
+    /// The size of the largest cache, in bytes.
+    pub(super) fn cache(&self) -> usize {
+        rates::largest_cache(self.topology)
+    }
+}
+
+pub(super) fn run(
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Memory, Error> {
+    check(options)?;
+    let cpus = if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
+    let workers = Workers::start(&cpus)?;
+    let cpus = workers.cpus();
+    let started = Instant::now();
+    let end = End::after(started, options.time_limit);
+    let allowed = cpus.iter().copied().collect();
+    let steal_before = limits::steal_s(&allowed);
+    let mut survey = Survey { options, topology, workers: &workers, cpus, end, memory: Memory::default() };
+
+    let typed = types(&mut survey)?;
+    let wants = |part| options.parts.contains(&part);
+    if wants(Part::Rates) {
+        rates::measure(&mut survey, &typed, progress)?;
+        counts::add(&mut survey)?;
+    }
+    for (part, measure) in [
+        (Part::Latency, latency::measure as fn(&mut Survey<'_>) -> Result<(), Error>),
+        (Part::Loaded, loaded::measure),
+        (Part::Coherence, costs::measure),
+        (Part::Prefetchnta, leavings::measure),
+        (Part::Dma, transfers),
+    ] {
+        if wants(part) && !end.has_come() {
+            measure(&mut survey)?;
+        }
+    }
+
+    let mut memory = survey.memory;
+    memory.method.interrupted = end.has_come();
+    memory.method.duration_s = started.elapsed().as_secs_f64();
+    match (steal_before, limits::steal_s(&allowed)) {
+        (Some(before), Some(after)) => memory.method.steal_s = after - before,
+        _ => {
+            memory.method.not_available.insert("steal".into(), "/proc/stat does not tell".into());
+        }
+    }
+    memory.method.description = DESCRIPTION.into();
+    memory.method.parameters.insert("cpus".into(), json!(allowed.iter().collect::<Vec<_>>()));
+    memory.method.parameters.insert("seed".into(), json!(options.seed));
+    if let Some(quota) = limits::cpu_quota() {
+        memory.method.parameters.insert("cpu_quota".into(), json!(quota));
+    }
+    Ok(memory)
+}
+
+const DESCRIPTION: &str = "Windows of some 100 us, all operations in turn in passes of random order; windows in which a \
+    thread was interrupted are dropped. Pages are written before. Each call moves one block, of which each thread has \
+    its own; a warm block is the same each time, a fresh one lies on pages of a pool larger than the caches that were \
+    not used for longest, and a dirty or flushed one is made so before each call, source and destination alike. With \
+    several threads all move data as long as one is timed.";
+
+/// Names that mean nothing are no wish.
+fn check(options: &Options) -> Result<(), Error> {
+    for name in &options.instructions {
+        let known = |one: &Loop| {
+            let op = options.operations.is_empty() || options.operations.contains(&one.op());
+            op && one.is_named(name)
+        };
+        if !Loop::all().iter().any(known) {
+            let mut names: Vec<_> = Loop::all().iter().map(Loop::instruction).collect();
+            names.sort_unstable();
+            names.dedup();
+            return Err(Error::other(format!(
+                "no loop of these operations has the instruction '{name}'; there are: {}",
+                names.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The memory types that there are, and the memory of those that a test has proven.
+fn types(survey: &mut Survey<'_>) -> Result<Vec<Typed>, Error> {
+    let wish = Wish {
+        bytes: TYPED,
+        node: survey.options.node,
+        pci_bars: survey.options.pci_bars.clone(),
+        physical: survey.options.physical.clone(),
+    };
+    // Whoever tests memory by time must not be moved meanwhile.
+    let offers = survey.on_first(move || provider::offers(&wish))??;
+    let mut typed = Vec::new();
+    for offer in offers {
+        let asked = survey.options.types.is_empty() || survey.options.types.contains(&offer.row.name);
+        let other = offer.row.name != CacheType::WriteBack && offer.row.proven && asked;
+        typed.extend(
+            offer.region.filter(|_| other).map(|region| Typed { cache_type: offer.row.name, region }),
+        );
+        survey.memory.types.push(offer.row);
+    }
+    Ok(typed)
+}
+
+/// Transfers by engines, or why there are none.
+fn transfers(survey: &mut Survey<'_>) -> Result<(), Error> {
+    let (cache, passes, seed) =
+        (survey.cache(), if survey.options.quick { 3 } else { 6 }, survey.options.seed);
+    let limit = if survey.options.quick { QUICK_TRANSFERS } else { TRANSFERS };
+    let limit = survey.options.time_limit.map_or(limit, |whole| whole.min(limit));
+    let (rates, why_not) = survey.on_first(move || dma::measure(cache, passes, seed, Some(limit)))?;
+    survey.memory.dma = rates;
+    survey.memory.method.not_available.extend(why_not);
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The section as callers get it.
+
+use std::time::Duration;
+
+use coho_probe::memory::{self, Options, Part};
+use coho_probe::pin;
+use coho_profile::{BlockState, Fence, Memory, Operation};
+
+fn measure(options: &Options) -> Memory {
+    let topology = coho_topology::detect().unwrap();
+    memory::measure(options, &topology, &mut |_| ()).unwrap()
+}
+
+#[test]
+fn a_rate_for_each_state_and_fence() {
+    let options = Options {
+        parts: vec![Part::Rates],
+        sizes: vec![512, 65536],
+        threads: vec![1],
+        instructions: vec!["plain-8".into()],
+        operations: vec![Operation::Write, Operation::Copy],
+        states: BlockState::ALL.to_vec(),
+        fences: Fence::ALL.to_vec(),
+        ..Options::quick()
+    };
+    let memory = measure(&options);
+    let plain: Vec<_> = memory.rates.iter().filter(|rate| rate.instruction == "plain-8").collect();
+    // Two operations, two sizes, four states, three fences.
+    assert_eq!(plain.len(), 48, "{:?}", memory.method.not_available);
+    for rate in plain {
+        let figure = rate.bytes_per_s.as_ref().unwrap();
+        assert!(figure.median > 1e3 && figure.low <= figure.median, "{rate:?}");
+        assert!(rate.state.is_some() && rate.fence.is_some() && rate.page_bytes.is_some());
+        let known = matches!(rate.state, Some(BlockState::Fresh | BlockState::Flushed));
+        assert_eq!(rate.traffic_bytes_per_s.is_some(), known, "{rate:?}");
+    }
+    assert!(memory.types[0].available);
+    assert!(
+        memory.rates[0].bursts.is_some() || memory.method.not_available.contains_key("bursts and partials")
+    );
+}
+
+#[test]
+fn threads_move_data_together() {
+    let cpus = pin::allowed().unwrap().len() as u32;
+    if cpus < 2 {
+        return eprintln!("skipped: only one CPU");
+    }
+    let options = Options {
+        parts: vec![Part::Rates],
+        sizes: vec![65536],
+        threads: vec![2],
+        instructions: vec!["plain-8".into()],
+        states: vec![BlockState::Warm],
+        ..Options::quick()
+    };
+    let memory = measure(&options);
+    let dropped = memory.method.parameters["windows_dropped"].as_u64().unwrap();
+    assert!(!memory.rates.is_empty() || dropped > 0);
+    assert!(memory.rates.iter().all(|rate| rate.threads == 2 && rate.mapping == "sequential"));
+}
+
+#[test]
+fn the_other_parts_have_figures_or_reasons() {
+    let parts = Part::ALL.into_iter().filter(|part| *part != Part::Rates).collect();
+    let memory = measure(&Options { parts, ..Options::quick() });
+    assert!(memory.rates.is_empty());
+    let reasons = &memory.method.not_available;
+    let ns: Vec<_> = memory.latency.iter().map(|row| row.ns.as_ref().unwrap().median).collect();
+    assert!(ns.iter().all(|ns| *ns > 0.0) && ns.len() >= 2, "{ns:?} {reasons:?}");
+    assert!(!memory.loaded.is_empty() || reasons.contains_key("loaded latency"));
+    assert!(memory.coherence_cost.iter().any(|cost| cost.dirty == cost.lines && cost.lines > 1));
+    assert!(
+        memory.coherence_cost.iter().any(|cost| cost.operation == "WBINVD") || reasons.contains_key("WBINVD")
+    );
+    assert!(!memory.prefetchnta.is_empty() || reasons.contains_key("PREFETCHNTA"));
+    assert!(
+        memory
+            .prefetchnta
+            .iter()
+            .all(|row| row.gone.as_ref().is_none_or(|gone| gone.median <= row.lines as f64))
+    );
+    assert!(!memory.dma.is_empty() || reasons.keys().any(|name| name.starts_with("DMA by")));
+}
+
+#[test]
+fn wrong_names_are_errors_and_the_time_limit_holds() {
+    let topology = coho_topology::detect().unwrap();
+    let wrong = Options { instructions: vec!["avx9000".into()], ..Options::quick() };
+    let error = memory::measure(&wrong, &topology, &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("'avx9000'") && error.contains("plain-8"), "{error}");
+    let node = Options { node: Some(1000), ..Options::quick() };
+    assert!(memory::measure(&node, &topology, &mut |_| ()).unwrap_err().to_string().contains("1000"));
+    let memory = measure(&Options { time_limit: Some(Duration::from_millis(1)), ..Options::quick() });
+    assert!(memory.method.interrupted);
+}
