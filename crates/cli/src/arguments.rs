@@ -100,6 +100,30 @@ pub fn mapping(text: &str) -> Result<Mapping, String> {
     }
 }
 
+/// A size: `512` (bytes), `64K`, `1M`, `2G`, with or without `iB`; above zero.
+pub fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{text}' is no size; give one such as 512, 64K or 1M");
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().trim_end_matches("iB").to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(wrong)
+}
+
+/// The one of `all` that has this name, in any case.
+pub fn named<T: Copy + ToString>(all: &[T], name: &str) -> Result<T, String> {
+    all.iter().copied().find(|one| one.to_string().eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(ToString::to_string).collect();
+        format!("'{name}' is none of {}", names.join(", "))
+    })
+}
+
 /// A time: `90` (seconds), `1.5`, `60s`, `2m`, `500ms`; above zero and at most a year.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let time = match text.parse::<f64>() {
@@ -129,6 +153,17 @@ mod tests {
     fn a_cpu_list_names_a_cpu() {
         assert_eq!(cpus("0-1").unwrap().len(), 2);
         assert!(cpus("").is_err() && cpus("x").is_err());
+    }
+
+    #[test]
+    fn sizes_have_binary_units() {
+        for (text, bytes) in [("512", 512), ("64K", 64 << 10), ("1MiB", 1 << 20), ("2g", 2 << 30), ("7B", 7)]
+        {
+            assert_eq!(size(text), Ok(bytes));
+        }
+        for bad in ["", "K", "0", "-1", "1.5M", "64 parsecs", "99999999999G"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -38,6 +38,8 @@ enum Command {
     Path(commands::path::Args),
     /// Run a command where its placement says, or find the best placement by trying
     Run(commands::run::Args),
+    /// Measure how fast data moves, by instruction, memory type and size
+    Memory(commands::memory::Args),
     /// Make a page or charts from profiles
     Report(commands::report::Args),
     /// Compare a profile with another or with published figures
@@ -68,6 +70,7 @@ impl Cli {
             Command::Bench(args) => commands::bench::run(args),
             Command::Path(args) => commands::path::run(args),
             Command::Run(args) => return commands::run::run(args),
+            Command::Memory(args) => commands::memory::run(args),
             Command::Report(args) => commands::report::run(args),
             Command::Compare(args) => commands::compare::run(args),
             Command::Schema(args) => commands::schema::run(args),

@@ -9,6 +9,7 @@ pub mod completions;
 pub mod counters;
 pub mod kernels;
 pub mod man;
+pub mod memory;
 pub mod mpi_rank;
 pub mod path;
 pub mod predict;

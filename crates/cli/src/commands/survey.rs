@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use coho_probe::{calls, coherence, counters, host, stop};
-use coho_profile::{Calls, Coherence, Counters, PairMethod, Profile, TopologySection, Verdict, write_atomic};
-use coho_topology::{Counts, CpuSet};
+use coho_probe::{calls, coherence, counters, host, memory, stop};
+use coho_profile::{
+    Calls, Coherence, Counters, Memory, PairMethod, Profile, TopologySection, Verdict, write_atomic,
+};
+use coho_topology::{Counts, CpuSet, Topology};
 
 use crate::arguments::{self, check_outputs, duration};
 use crate::judge::{self, judge};
@@ -47,6 +49,9 @@ const COUNTERS: Duration = Duration::from_secs(20);
 const COUNTERS_BRIEFLY: Duration = Duration::from_secs(3);
 const CALLS: Duration = Duration::from_secs(60);
 const CALLS_BRIEFLY: Duration = Duration::from_secs(10);
+/// How long memory may take at most; it ends by itself before that.
+const MEMORY: Duration = Duration::from_secs(30);
+const MEMORY_BRIEFLY: Duration = Duration::from_secs(6);
 /// Repetitions that end before that on a machine that does little else.
 const CALLS_REPEATED: u32 = 100;
 const CALLS_REPEATED_BRIEFLY: u32 = 50;
@@ -91,6 +96,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     profile.write(&output)?;
     profile.calls = call(args, options.seed, left());
     judge::calls(&mut profile);
+    profile.write(&output)?;
+    profile.memory = move_data(args, options.seed, &topology, left());
     profile.write(&output)?;
 
     let subject = Subject::of_file(&output, profile.clone());
@@ -145,6 +152,25 @@ fn call(args: &Args, seed: u64, left: Duration) -> Option<Calls> {
     Some(measured.unwrap_or_else(|error| {
         let mut section = Calls::default();
         section.conditions.not_available.insert("calls".into(), error.to_string());
+        section
+    }))
+}
+
+/// How fast data moves; `None` if the survey is to end.
+fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Option<Memory> {
+    if stop::requested() || left.is_zero() {
+        return None;
+    }
+    let options = memory::Options {
+        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
+        time_limit: Some(left.min(if args.quick { MEMORY_BRIEFLY } else { MEMORY })),
+        seed,
+        ..memory::Options::quick()
+    };
+    let measured = memory::measure(&options, topology, &mut terminal::progress::on_stderr());
+    Some(measured.unwrap_or_else(|error| {
+        let mut section = Memory::default();
+        section.method.not_available.insert("memory".into(), error.to_string());
         section
     }))
 }
@@ -205,7 +231,8 @@ fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
     writeln!(out)?;
     profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))?;
     profile.counters.iter().try_for_each(|counters| terminal::counters::findings(out, counters))?;
-    profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))
+    profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))?;
+    profile.memory.iter().try_for_each(|memory| terminal::memory::findings(out, memory))
 }
 
 fn counted(counts: Counts) -> String {

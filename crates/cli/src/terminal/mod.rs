@@ -9,6 +9,7 @@ pub mod counters;
 mod heat_map;
 pub mod kernels;
 pub mod path;
+pub mod memory;
 pub mod predict_barrier;
 pub mod progress;
 pub mod run;

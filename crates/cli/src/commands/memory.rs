@@ -1,0 +1,161 @@
+//! `coho memory`: how fast data moves, by instruction, memory type and size.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use coho_probe::memory::provider::Physical;
+use coho_probe::memory::{self, Options, Part};
+use coho_probe::pages::Paging;
+use coho_probe::{host, stop};
+use coho_profile::{BlockState, CacheType, Fence, Operation, Profile};
+use coho_sync::Mapping;
+use coho_topology::CpuSet;
+
+use crate::arguments::{self, Course, check_folder, mapping, named};
+use crate::terminal::{self, progress};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Measure these parts only [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
+    parts: Vec<PartName>,
+    /// Measure on these CPUs only (0-3,8)
+    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
+    cpus: Option<CpuSet>,
+    /// Numbers of threads [default: powers of two and all CPUs]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    threads: Vec<u32>,
+    /// Which CPUs they take: sequential, binary-tree [default: both]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping)]
+    mapping: Vec<Mapping>,
+    /// Sizes of a block (512,64K,1M) [default: these and a sweep to four times the largest cache]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arguments::size)]
+    sizes: Vec<u64>,
+    /// What is done: write, read, copy [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&Operation::ALL, name))]
+    op: Vec<Operation>,
+    /// By what: plain-8, avx2 (which means avx2-nt and its other forms too), … [default: all that the CPU has]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    instructions: Vec<String>,
+    /// Where the block is before: warm, fresh, dirty, flushed [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&BlockState::ALL, name))]
+    state: Vec<BlockState>,
+    /// When stores are waited for: after each call, once a run, or none [default: all where it matters]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&Fence::ALL, name))]
+    fence: Vec<Fence>,
+    /// Memory types: WB, WC, UC [default: all that there are]
+    #[arg(long = "type", value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&CacheType::ALL, name))]
+    types: Vec<CacheType>,
+    /// Memory of a PCI device that may be written to (/sys/bus/pci/devices/…/resource2_wc)
+    #[arg(long, value_name = "FILE")]
+    pci_bar: Vec<PathBuf>,
+    /// Physical addresses that may be written to (0xfd000000+0x10000)
+    #[arg(long, value_name = "START+BYTES")]
+    physical: Vec<Physical>,
+    /// Pages of usual memory
+    #[arg(long, value_enum, default_value = "huge")]
+    pages: Pages,
+    /// Memory node of the buffers [default: the thread's own]
+    #[arg(long, value_name = "NODE")]
+    node: Option<u32>,
+    /// Fewer instructions, sizes and passes
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    course: Course,
+    /// Print the profile's section as JSON, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Also write a profile
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// The parts of the section.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PartName {
+    /// Rates by instruction, size, threads, state and fence
+    Rates,
+    /// Latency by size
+    Latency,
+    /// Latency while other CPUs stream
+    Loaded,
+    /// Lines written back by hand
+    Coherence,
+    /// What PREFETCHNTA leaves in the caches
+    Prefetchnta,
+    /// Transfers by engines other than the CPU
+    Dma,
+}
+
+/// Kinds of pages.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Pages {
+    /// Small ones
+    Small,
+    /// Huge ones where the kernel gives them
+    Huge,
+    /// Huge ones that are set aside (vm.nr_hugepages)
+    Reserved,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    stop::on_signals().context("cannot catch Ctrl-C")?;
+    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    let host = host::collect();
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let memory = memory::measure(&options(args), &topology, &mut progress::on_stderr())?;
+    if let Some(path) = &args.output {
+        // Other sections of a profile that is there already stay.
+        Profile::update(path, |file| {
+            file.host = Some(host);
+            file.memory = Some(memory.clone());
+        })?;
+    }
+    terminal::print(args.json, &memory, terminal::memory::write)?;
+    let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
+    if rates && memory.rates.is_empty() && !memory.method.interrupted {
+        bail!("no rate was measured; 'method.not_available' of --json says why");
+    }
+    Ok(())
+}
+
+fn options(args: &Args) -> Options {
+    let default = if args.quick { Options::quick() } else { Options::default() };
+    let part = |part: &PartName| match part {
+        PartName::Rates => Part::Rates,
+        PartName::Latency => Part::Latency,
+        PartName::Loaded => Part::Loaded,
+        PartName::Coherence => Part::Coherence,
+        PartName::Prefetchnta => Part::Prefetchnta,
+        PartName::Dma => Part::Dma,
+    };
+    Options {
+        parts: if args.parts.is_empty() {
+            default.parts.clone()
+        } else {
+            args.parts.iter().map(part).collect()
+        },
+        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
+        threads: args.threads.clone(),
+        mappings: if args.mapping.is_empty() { default.mappings.clone() } else { args.mapping.clone() },
+        sizes: args.sizes.clone(),
+        operations: args.op.clone(),
+        instructions: args.instructions.clone(),
+        states: args.state.clone(),
+        fences: args.fence.clone(),
+        types: args.types.clone(),
+        pci_bars: args.pci_bar.clone(),
+        physical: args.physical.clone(),
+        paging: match args.pages {
+            Pages::Small => Paging::Small,
+            Pages::Huge => Paging::Huge,
+            Pages::Reserved => Paging::Reserved,
+        },
+        node: args.node,
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
+        ..default
+    }
+}

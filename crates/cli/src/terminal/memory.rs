@@ -1,0 +1,297 @@
+//! How fast data moves, for people.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use coho_profile::{Estimate, Memory, MemoryRate};
+
+use super::table::{dense, table, wrapped};
+use crate::report::text;
+
+/// Sizes side by side that a page has room for.
+const SIZES: usize = 6;
+
+/// Writes the tables.
+pub fn write(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    types(out, memory)?;
+    for group in groups(&memory.rates) {
+        rates(out, &group)?;
+    }
+    traffic(out, memory)?;
+    transactions(out, memory)?;
+    latency(out, memory)?;
+    costs(out, memory)?;
+    leavings(out, memory)?;
+    dma(out, memory)?;
+    for (what, why) in &memory.method.not_available {
+        let line = format!("not available: {}: {}", text::tame(what), text::reason(why));
+        writeln!(out, "{}", wrapped("", &line))?;
+    }
+    if memory.method.interrupted {
+        writeln!(out, "Stopped before its end; what was measured is above.")?;
+    }
+    Ok(())
+}
+
+fn types(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    for one in &memory.types {
+        let found = if one.available { "" } else { "not available: " };
+        let told = format!("{}: {found}{}", text::tame(&one.provider), text::reason(&one.why));
+        writeln!(out, "{}", wrapped(&format!("{:<3} ", one.name), &told))?;
+    }
+    if memory.types.is_empty() { Ok(()) } else { writeln!(out) }
+}
+
+/// Rates that stand in one table: of one operation, on the same memory, by as many threads.
+fn groups(rates: &[MemoryRate]) -> Vec<Vec<&MemoryRate>> {
+    let mut groups: Vec<Vec<&MemoryRate>> = Vec::new();
+    let key = |rate: &MemoryRate| {
+        (rate.op, rate.cache_type, rate.destination_type, rate.threads, rate.mapping.clone())
+    };
+    for rate in rates {
+        match groups.iter_mut().find(|group| key(group[0]) == key(rate)) {
+            Some(group) => group.push(rate),
+            None => groups.push(vec![rate]),
+        }
+    }
+    groups.sort_by_key(|group| key(group[0]));
+    groups
+}
+
+fn rates(out: &mut impl Write, group: &[&MemoryRate]) -> io::Result<()> {
+    let first = group[0];
+    let sizes: Vec<u64> = group.iter().map(|rate| rate.bytes).collect::<BTreeSet<_>>().into_iter().collect();
+    let threads = match first.threads {
+        1 => "one thread".to_owned(),
+        n => format!("{n} threads, {}", text::tame(&first.mapping)),
+    };
+    let to = first.destination_type.map_or_else(String::new, |to| format!(" to {to}"));
+    for sizes in sizes.chunks(SIZES) {
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for rate in group {
+            let state = rate.state.map_or_else(|| "–".to_owned(), |state| state.to_string());
+            let fence = rate.fence.map_or_else(String::new, |fence| fence.to_string());
+            let name = vec![text::short(&rate.instruction, 22), state, fence];
+            let Some(column) = sizes.iter().position(|&bytes| bytes == rate.bytes) else { continue };
+            let row = match rows.iter().position(|row| row[..3] == name) {
+                Some(row) => row,
+                None => {
+                    rows.push(name.into_iter().chain(sizes.iter().map(|_| String::new())).collect());
+                    rows.len() - 1
+                }
+            };
+            rows[row][3 + column] = gigabytes(&rate.bytes_per_s);
+        }
+        writeln!(out, "{} {}{to}, {threads}, GB/s by size of the block", first.op, first.cache_type)?;
+        let sizes: Vec<String> = sizes.iter().map(|&bytes| text::bytes(bytes).replace(' ', "")).collect();
+        let header: Vec<&str> =
+            ["instruction", "before", "fence"].into_iter().chain(sizes.iter().map(String::as_str)).collect();
+        writeln!(out, "{}\n", dense(&header, 3, rows))?;
+    }
+    Ok(())
+}
+
+/// The largest block's rates beside what they move over the bus.
+fn traffic(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    let told = |rate: &&MemoryRate| rate.traffic_bytes_per_s.is_some();
+    let Some(largest) = memory.rates.iter().filter(told).map(|rate| rate.bytes).max() else { return Ok(()) };
+    let rows = memory.rates.iter().filter(told).filter(|rate| rate.bytes == largest).map(|rate| {
+        let what = format!("{} {}", rate.op, text::tame(&rate.instruction));
+        let traffic =
+            rate.traffic_bytes_per_s.map_or_else(|| "–".into(), |traffic| text::number(traffic / 1e9));
+        [what, rate.threads.to_string(), interval(&rate.bytes_per_s), traffic]
+    });
+    writeln!(
+        out,
+        "Blocks of {}: payload, and traffic with the lines that stores read first",
+        text::bytes(largest)
+    )?;
+    writeln!(out, "{}\n", table(["operation", "threads", "GB/s (95 %)", "traffic"], 1, rows.collect()))
+}
+
+fn transactions(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    let counted = |rate: &&MemoryRate| rate.bursts.is_some() || rate.partials.is_some();
+    let count = |estimate: &Option<Estimate>| {
+        estimate.as_ref().map_or_else(|| "–".to_owned(), |count| text::number(count.median))
+    };
+    let mut rows: Vec<_> = memory
+        .rates
+        .iter()
+        .filter(counted)
+        .map(|rate| {
+            let what = format!("{} {} {}", rate.op, rate.cache_type, text::tame(&rate.instruction));
+            [what, text::bytes(rate.bytes), count(&rate.bursts), count(&rate.partials)]
+        })
+        .collect();
+    rows.dedup();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "Transactions of a call, by counter")?;
+    writeln!(out, "{}\n", table(["operation", "block", "bursts", "partials"], 1, rows))
+}
+
+fn latency(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    if !memory.latency.is_empty() {
+        let rows = memory.latency.iter().map(|row| {
+            let pages = row.page_bytes.map_or_else(|| "–".into(), text::bytes);
+            [text::bytes(row.bytes), pages, ns(&row.ns)]
+        });
+        writeln!(out, "Latency of loads that wait for each other")?;
+        writeln!(out, "{}\n", table(["lines", "pages", "ns (95 %)"], 1, rows.collect()))?;
+    }
+    if memory.loaded.is_empty() {
+        return Ok(());
+    }
+    let rows = memory.loaded.iter().map(|row| {
+        let others = format!("{} {}, {}", row.op, text::tame(&row.instruction), row.threads);
+        let pause = text::number(row.pause_ns);
+        [others, pause, gigabytes(&row.injected_bytes_per_s), ns(&row.latency_ns)]
+    });
+    writeln!(out, "Latency while other CPUs stream")?;
+    writeln!(out, "{}\n", table(["others", "pause, ns/KiB", "their GB/s", "ns (95 %)"], 1, rows.collect()))
+}
+
+fn costs(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    if memory.coherence_cost.is_empty() {
+        return Ok(());
+    }
+    let rows = memory.coherence_cost.iter().map(|cost| {
+        let each = cost
+            .ns
+            .as_ref()
+            .map_or_else(|| "–".to_owned(), |ns| text::number(ns.median / cost.lines.max(1) as f64));
+        [text::tame(&cost.operation), cost.lines.to_string(), cost.dirty.to_string(), ns(&cost.ns), each]
+    });
+    writeln!(out, "Lines written back by hand")?;
+    writeln!(out, "{}\n", table(["operation", "lines", "modified", "ns (95 %)", "a line"], 1, rows.collect()))
+}
+
+fn leavings(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    if memory.prefetchnta.is_empty() {
+        return Ok(());
+    }
+    let rows = memory.prefetchnta.iter().map(|row| {
+        let [first, method] = [&row.first, &row.method].map(|text| text::tame(text));
+        [first, text::bytes(row.bytes), row.lines.to_string(), ns(&row.gone), method, ns(&row.ns)]
+    });
+    writeln!(out, "Lines gone when a block is read again")?;
+    writeln!(
+        out,
+        "{}\n",
+        table(["first read", "block", "lines", "gone", "by", "ns a load"], 1, rows.collect())
+    )
+}
+
+fn dma(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    if memory.dma.is_empty() {
+        return Ok(());
+    }
+    let rows = memory.dma.iter().map(|row| {
+        let [engine, direction, source] =
+            [&row.engine, &row.direction, &row.source].map(|text| text::tame(text));
+        [engine, direction, source, text::bytes(row.bytes), gigabytes(&row.bytes_per_s)]
+    });
+    writeln!(out, "Transfers by engines")?;
+    writeln!(out, "{}\n", table(["engine", "direction", "source", "block", "GB/s"], 3, rows.collect()))
+}
+
+/// What follows for a reader in a hurry: the quickest of each operation beyond the caches.
+pub fn findings(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    let largest = memory.rates.iter().map(|rate| rate.bytes).max();
+    let mut told = Vec::new();
+    for op in coho_profile::Operation::ALL {
+        let of = |rate: &&MemoryRate| rate.op == op && Some(rate.bytes) == largest && rate.threads == 1;
+        let median = |rate: &MemoryRate| rate.bytes_per_s.as_ref().map_or(0.0, |rate| rate.median);
+        if let Some(best) = memory.rates.iter().filter(of).max_by(|a, b| median(a).total_cmp(&median(b))) {
+            let rate = text::number(median(best) / 1e9);
+            told.push(format!("{op} {rate} GB/s ({})", text::tame(&best.instruction)));
+        }
+    }
+    if told.is_empty() {
+        return Ok(());
+    }
+    let size = text::bytes(largest.unwrap_or_default());
+    writeln!(out, "{}", wrapped("memory     ", &format!("{}, blocks of {size}", told.join("; "))))
+}
+
+fn gigabytes(rate: &Option<Estimate>) -> String {
+    rate.as_ref().map_or_else(|| "–".to_owned(), |rate| text::number(rate.median / 1e9))
+}
+
+fn interval(rate: &Option<Estimate>) -> String {
+    rate.as_ref().map_or_else(
+        || "–".to_owned(),
+        |rate| text::with_interval(rate.median / 1e9, Some((rate.low / 1e9, rate.high / 1e9))),
+    )
+}
+
+fn ns(estimate: &Option<Estimate>) -> String {
+    estimate.as_ref().map_or_else(|| "–".to_owned(), text::estimate)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{BlockState, CacheType, CoherenceCost, Fence, MemoryType, Operation};
+
+    use super::*;
+
+    fn told(memory: &Memory) -> String {
+        let mut out = Vec::new();
+        write(&mut out, memory).unwrap();
+        findings(&mut out, memory).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        text
+    }
+
+    fn rate(op: Operation, instruction: &str, bytes: u64, rate: f64) -> MemoryRate {
+        MemoryRate {
+            op,
+            instruction: instruction.into(),
+            bytes,
+            threads: 1,
+            state: Some(BlockState::Fresh),
+            fence: Some(Fence::Call),
+            bytes_per_s: Some(Estimate::exact(rate)),
+            traffic_bytes_per_s: Some(3.0 * rate),
+            ..MemoryRate::default()
+        }
+    }
+
+    #[test]
+    fn a_sweep_keeps_to_the_page() {
+        let sizes = (0..13).map(|power| 1 << (9 + power));
+        let rates = sizes.flat_map(|bytes| {
+            ["avx512-prefetchnta-nt", "plain-8"]
+                .map(|instruction| rate(Operation::Copy, instruction, bytes, 123.4e9))
+        });
+        let text = told(&Memory { rates: rates.collect(), ..Memory::default() });
+        assert_eq!(text.matches("copy WB, one thread").count(), 3, "{text}");
+        assert!(text.contains("370") && text.contains("avx512-prefetchnta-nt"), "{text}");
+    }
+
+    #[test]
+    fn types_that_there_are_not_say_why() {
+        let types = vec![MemoryType {
+            name: CacheType::WriteCombining,
+            provider: "vgem".into(),
+            why: "no /dev/dri\x1b[31m here".into(),
+            ..MemoryType::default()
+        }];
+        let text = told(&Memory { types, ..Memory::default() });
+        assert!(text.contains("WC  vgem: not available: no /dev/dri [31m here"), "{text}");
+    }
+
+    #[test]
+    fn costs_are_told_a_line() {
+        let cost = CoherenceCost {
+            operation: "CLFLUSHOPT".into(),
+            lines: 1024,
+            dirty: 512,
+            ns: Some(Estimate::exact(20480.0)),
+        };
+        let text = told(&Memory { coherence_cost: vec![cost], ..Memory::default() });
+        assert!(text.contains("20480") && text.contains("20.0"), "{text}");
+    }
+}

@@ -1,0 +1,66 @@
+//! `coho memory` as scripts and people call it.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{assert_valid, fails, json as parse, succeeds};
+
+const FEW: [&str; 8] =
+    ["memory", "--quick", "--threads", "1", "--sizes", "512,64K", "--instructions", "plain-8"];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    FEW.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn scripts_get_rates_types_and_reasons() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json").display().to_string();
+    std::fs::write(&file, r#"{"schema": "coho-profile/1", "later": 7}"#).unwrap();
+    let found = parse(&succeeds(&with(&["--parts", "rates", "--json", "-o", &file])));
+    assert_valid(&json!({"schema": "coho-profile/1", "memory": found}));
+    let rates = found["rates"].as_array().unwrap();
+    for op in ["read", "write", "copy"] {
+        for bytes in [512, 65536] {
+            let is = |rate: &&Value| {
+                rate["op"] == op
+                    && rate["bytes"] == bytes
+                    && rate["instruction"] == "plain-8"
+                    && rate["state"] == "warm"
+            };
+            let rate = rates.iter().find(is).unwrap_or_else(|| panic!("{op} of {bytes}: {found}"));
+            assert!(rate["bytes_per_s"]["median"].as_f64().unwrap() > 1e3, "{rate}");
+            assert_eq!((&rate["type"], &rate["threads"]), (&json!("WB"), &json!(1)));
+            assert_eq!(rate["fence"].is_null(), op == "read");
+        }
+    }
+    let types = found["types"].as_array().unwrap();
+    assert!(types.iter().any(|one| one["name"] == "WB" && one["available"] == true));
+    for name in ["WC", "UC"] {
+        let one = types.iter().find(|one| one["name"] == name).unwrap();
+        assert!(one["why"].as_str().is_some_and(|why| !why.is_empty()), "{one}");
+    }
+    let profile = parse(&std::fs::read_to_string(&file).unwrap());
+    assert_eq!((&profile["later"], &profile["memory"]["rates"][0]["bytes"]), (&json!(7), &json!(512)));
+}
+
+#[test]
+fn people_get_tables_of_a_page() {
+    let text = succeeds(&with(&["--parts", "rates,coherence", "--state", "fresh", "--op", "copy"]));
+    assert!(text.contains("copy WB, one thread") && text.contains("plain-8"), "{text}");
+    assert!(text.contains("Lines written back by hand"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn wrong_words_are_named() {
+    for (option, word) in
+        [("--sizes", "1.5M"), ("--state", "tepid"), ("--fence", "often"), ("--type", "WX"), ("--op", "scale")]
+    {
+        assert!(fails(&["memory", option, word], 2).contains(word), "{option}");
+    }
+    assert!(fails(&["memory", "--instructions", "avx9000"], 1).contains("avx9000"));
+    let nowhere = fails(&["memory", "--quick", "-o", "/no/such/place/x.json"], 1);
+    assert!(nowhere.contains("/no/such/place"));
+    assert!(fails(&["memory", "--quick", "--node", "1000"], 1).contains("1000"));
+}
