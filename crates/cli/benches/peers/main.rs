@@ -4,6 +4,7 @@ mod barriers;
 mod calls;
 mod counters;
 mod detection;
+mod memory;
 mod pairs;
 mod section;
 mod turns;
@@ -23,4 +24,5 @@ fn main() {
     calls::run(quick);
     barriers::run(quick);
     workloads::run(quick);
+    memory::run(quick);
 }
