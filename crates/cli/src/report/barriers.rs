@@ -30,7 +30,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     }
     let published = if subject.published { Vec::new() } else { paper_series() };
     let fork_join: Vec<Series> = fork_join_series(sync).into_iter().chain(published).collect();
-    let threads = Sizes { title: "threads (logarithmic)", all: true };
+    let threads = Sizes { title: "threads (logarithmic)", all: true, tick: |n| n.to_string() };
     let by_threads = (!fork_join.is_empty()).then(|| {
         let caption = html! {
             strong { "Fork and join of an empty parallel region, by threads " } "(paper 3, Figs. 4-1 and 4-3). "

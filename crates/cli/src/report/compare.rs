@@ -42,10 +42,11 @@ pub struct Row {
 
 impl Row {
     /// Whether it is one of many: a read of prepared lines, one for each state, owner and size, or a loop of one length
-    /// or program of one size under one barrier.
+    /// or program of one size under one barrier, or a rate under one condition.
     pub fn is_detail(&self) -> bool {
         let programs = ["sync.daxpy.", "sync.galerkin.", "sync.weather."];
         self.id.starts_with("read.")
+            || self.id.starts_with("memory.")
             || self.unit == "us" && programs.iter().any(|name| self.id.starts_with(name))
     }
 

@@ -6,7 +6,7 @@ use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Pair, PairMethod, S
 use coho_topology::Level;
 
 use super::subject::Subject;
-use super::{call_figures, classes, sync_figures, text};
+use super::{call_figures, classes, memory_figures, sync_figures, text};
 
 /// A figure that profiles can have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +50,7 @@ impl Key {
 pub fn of(subject: &Subject) -> Vec<Figure> {
     let mut figures = call_figures::of(subject);
     figures.extend(sync_figures::of(subject));
+    figures.extend(memory_figures::of(subject));
     if let Some(coherence) = subject.coherence() {
         figures.extend(singles(subject, coherence));
         figures.extend(pair_classes(subject, coherence));

@@ -10,8 +10,8 @@ use super::encode::{self, Precision};
 use super::matrix::Matrix;
 use super::subject::Subject;
 use super::{
-    barriers, calls, classes, counters, cpi, evolution, histogram, programs, reads, scale, sections, tables,
-    text,
+    barriers, calls, classes, counters, cpi, evolution, histogram, memory, programs, reads, scale, sections,
+    tables, text,
 };
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
@@ -194,6 +194,7 @@ impl Page {
                             "calls" => (calls::section(subject, &id("calls-chart"), |chart, caption| self.figure(chart, caption))),
                             "barriers" => (barriers::section(subject, &id("barrier-chart"), |chart, caption| self.figure(chart, caption))),
                             "programs" => (programs::section(subject, &id("program-chart"), |chart, caption| self.figure(chart, caption))),
+                            "memory" => (memory::section(subject, &id("memory-chart"), |chart, caption| self.figure(chart, caption))),
                             "missing" => (tables::not_available(subject)),
                             _ => @match coherence {
                                 Some(coherence) => (tables::method(&coherence.method)),

@@ -49,7 +49,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
 }
 
 fn daxpy(kernel: &Kernel, id: &str, figure: &mut impl FnMut(Chart, &Markup) -> Markup) -> Markup {
-    let sizes = Sizes { title: "loop length (logarithmic)", all: false };
+    let sizes = Sizes { title: "loop length (logarithmic)", all: false, tick: |n| n.to_string() };
     let rate = |point: &KernelPoint| point.gflops.as_ref().map(|rate| rate.median);
     let rates = lines(kernel, "GFLOP/s", rate);
     let rate_chart = (!rates.is_empty()).then(|| {

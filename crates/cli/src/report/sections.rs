@@ -13,7 +13,7 @@ use super::{boxes, boxes_svg, classes, stability, text};
 const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Name in links and heading, in order.
-pub const ALL: [(&str, &str); 14] = [
+pub const ALL: [(&str, &str); 15] = [
     ("host", "Host"),
     ("topology", "Topology"),
     ("pairs", "Pairs of CPUs"),
@@ -26,6 +26,7 @@ pub const ALL: [(&str, &str); 14] = [
     ("calls", "Calls"),
     ("barriers", "Barriers, fork and join"),
     ("programs", "Programs under barriers"),
+    ("memory", "Memory"),
     ("missing", "Not available"),
     ("method", "Method"),
 ];

@@ -294,6 +294,7 @@ pub fn not_available(subject: &Subject) -> Markup {
         ("counters", subject.profile.counters.is_some()),
         ("calls", subject.profile.calls.is_some()),
         ("sync", subject.profile.sync.is_some()),
+        ("memory", subject.profile.memory.is_some()),
         ("host", subject.profile.host.is_some()),
     ];
     for (name, _) in sections.into_iter().filter(|(_, present)| !present) {
@@ -305,7 +306,8 @@ pub fn not_available(subject: &Subject) -> Markup {
     let counters = subject.profile.counters.as_ref().map(|counters| ("counters", &counters.method));
     let calls = subject.profile.calls.as_ref().map(|calls| ("calls", &calls.conditions));
     let sync = subject.profile.sync.as_ref().map(|sync| ("sync", &sync.method));
-    for (section, method) in counters.into_iter().chain(calls).chain(sync) {
+    let memory = subject.profile.memory.as_ref().map(|memory| ("memory", &memory.method));
+    for (section, method) in counters.into_iter().chain(calls).chain(sync).chain(memory) {
         let named = |(what, why): (&String, &String)| (format!("{section}: {what}"), text::reason(why));
         reasons.extend(method.not_available.iter().map(named));
     }

@@ -4,6 +4,7 @@ mod bars;
 mod calls;
 mod heat;
 mod lines;
+pub mod memory;
 pub mod sync;
 
 use plotly::layout::{Axis, Legend, Margin};

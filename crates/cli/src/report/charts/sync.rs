@@ -37,6 +37,8 @@ pub struct Sizes<'a> {
     pub title: &'a str,
     /// Whether every size has a tick of its own.
     pub all: bool,
+    /// How a tick is written.
+    pub tick: fn(f64) -> String,
 }
 
 /// Lines over sizes, both axes logarithmic.
@@ -74,7 +76,7 @@ pub fn by_size(id: String, title: &str, sizes: &Sizes<'_>, y_title: &str, series
         .title(sizes.title.to_owned())
         .type_(AxisType::Log)
         .range(vec![(ends.0 / 1.3).log10(), (ends.1 * 1.3).log10()])
-        .tick_text(ticks.iter().map(|size| format!("{size}")).collect())
+        .tick_text(ticks.iter().map(|size| (sizes.tick)(*size)).collect())
         .tick_values(ticks);
     let y = Axis::new().title(y_title.to_owned()).type_(AxisType::Log);
     plot.set_layout(layout(x, decades(y, points().map(|point| point.1))).show_legend(true));
