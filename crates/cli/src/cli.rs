@@ -36,6 +36,8 @@ enum Command {
     Bench(commands::bench::Args),
     /// Predict what a transfer costs, stage by stage
     Path(commands::path::Args),
+    /// Tell idle states and how long waking takes, or set them while a command runs
+    Idle(commands::idle::Args),
     /// Run a command where its placement says, or find the best placement by trying
     Run(commands::run::Args),
     /// Measure how fast data moves, by instruction, memory type and size
@@ -69,6 +71,7 @@ impl Cli {
             Command::Kernels(args) => commands::kernels::run(args),
             Command::Bench(args) => commands::bench::run(args),
             Command::Path(args) => commands::path::run(args),
+            Command::Idle(args) => return commands::idle::run(args),
             Command::Run(args) => return commands::run::run(args),
             Command::Memory(args) => commands::memory::run(args),
             Command::Report(args) => commands::report::run(args),

@@ -12,6 +12,7 @@ mod error;
 mod filesystem;
 mod flush;
 pub mod host;
+pub mod idle;
 pub mod kernels;
 mod library;
 pub mod limits;

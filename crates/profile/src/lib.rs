@@ -10,6 +10,7 @@ mod counters;
 mod estimate;
 mod file;
 mod host;
+mod idle;
 mod memory;
 mod method;
 mod profile;
@@ -27,6 +28,7 @@ pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, Event
 pub use estimate::{Estimate, Mode};
 pub use file::{Error, read_text, write_atomic};
 pub use host::Host;
+pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};
 pub use memory::{
     BlockState, CacheType, CoherenceCost, DmaRate, Fence, LinesLeft, LoadedLatency, Memory, MemoryLatency,
     MemoryRate, MemoryType, Operation,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::file::Error;
-use crate::{Calls, Coherence, Counters, Host, Memory, Runs, Sync, Workloads, read_text, write_atomic};
+use crate::{Calls, Coherence, Counters, Host, Idle, Memory, Runs, Sync, Workloads, read_text, write_atomic};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
@@ -50,6 +50,9 @@ pub struct Profile {
     /// What whole programs do under placements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workloads: Option<Workloads>,
+    /// Idle states, frequency, and how long CPUs take to wake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
     /// Which placement suits which command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Runs>,
@@ -89,6 +92,7 @@ impl Default for Profile {
             sync: None,
             memory: None,
             workloads: None,
+            idle: None,
             run: None,
             unknown: BTreeMap::new(),
         }

@@ -7,6 +7,7 @@ pub mod coherence;
 pub mod compare;
 pub mod completions;
 pub mod counters;
+pub mod idle;
 pub mod kernels;
 pub mod man;
 pub mod memory;

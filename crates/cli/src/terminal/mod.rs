@@ -7,6 +7,7 @@ pub mod coherence;
 mod colour;
 pub mod counters;
 mod heat_map;
+pub mod idle;
 pub mod kernels;
 pub mod memory;
 pub mod path;

@@ -1,0 +1,176 @@
+//! `coho idle`: idle states and frequency, observed, or set for the length of a command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use coho_probe::idle::control::{Effect, Held, Plan, Wish, restore};
+use coho_probe::idle::{self, Options, Root};
+use coho_probe::{host, stop};
+use coho_profile::{Idle, Profile, Wakeup};
+use coho_run::{Job, Output, Signals};
+use coho_topology::{CpuSet, Topology};
+
+use crate::arguments::{self, Course, WrongUsage, check_folder};
+use crate::terminal;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Disable these idle states while the command runs, by name
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "command")]
+    disable: Vec<String>,
+    /// Disable idle states that take longer than this to leave while the command runs
+    #[arg(long, value_name = "US", requires = "command")]
+    max_latency: Option<u64>,
+    /// Bound all CPUs' latency through /dev/cpu_dma_latency while the command runs
+    #[arg(long, value_name = "US", requires = "command",
+          value_parser = clap::value_parser!(u32).range(0..=i32::MAX as i64))]
+    dma_latency: Option<u32>,
+    /// Set this frequency governor while the command runs
+    #[arg(long, value_name = "GOVERNOR", requires = "command")]
+    governor: Option<String>,
+    /// These CPUs only (0-3,8)
+    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
+    cpus: Option<CpuSet>,
+    /// Fewer wake-ups
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    course: Course,
+    /// Print the profile's section as JSON, and nothing else; a command's output then goes to standard error
+    #[arg(long)]
+    json: bool,
+    /// Also write a profile
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Where sys, dev and run lie
+    #[arg(long, value_name = "FOLDER", default_value = "/", hide = true, global = true)]
+    root: PathBuf,
+    /// The command and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Put back what a run that was killed had set
+    Restore,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(Action::Restore) = args.action {
+        return put_back(args);
+    }
+    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    if args.command.is_empty() { watch(args) } else { control(args) }
+}
+
+fn put_back(args: &Args) -> anyhow::Result<ExitCode> {
+    match restore(&Root::at(&args.root))? {
+        0 => eprintln!("coho: nothing is left to restore"),
+        files => eprintln!("coho: restored {files} files"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells what there is.
+fn watch(args: &Args) -> anyhow::Result<ExitCode> {
+    stop::on_signals().context("cannot catch Ctrl-C")?;
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let idle = idle::observe(&options(args), &topology)?;
+    keep(args, &idle)?;
+    terminal::print(args.json, &idle, terminal::idle::write)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Sets what is wished, runs the command, and puts everything back.
+fn control(args: &Args) -> anyhow::Result<ExitCode> {
+    let wish = Wish {
+        disable: args.disable.clone(),
+        max_latency_us: args.max_latency,
+        governor: args.governor.clone(),
+        dma_latency_us: args.dma_latency,
+        cpus: args.cpus.clone(),
+    };
+    if wish == (Wish { cpus: wish.cpus.clone(), ..Wish::default() }) {
+        let what = "--disable, --max-latency, --dma-latency or --governor";
+        return Err(WrongUsage::new(format!("say what to set while the command runs: {what}")).into());
+    }
+    // Signals wait from here on: none ends the process between a change and its end.
+    let signals = Signals::hold().context("cannot hold signals for the command")?;
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let options = options(args);
+    let plan = Plan::of(&options.root, &wish)?;
+    let mut idle = idle::told(&options);
+    let (held, after) = set(&plan, &options, &topology, &mut idle)?;
+    idle.wakeups.extend(after.into_iter().map(|wakeup| Wakeup { under: Some(plan.name()), ..wakeup }));
+    for control in &idle.controls {
+        eprintln!("coho: {}: {}", control.name, control.status);
+    }
+    let job = Job {
+        command: args.command.clone(),
+        output: if args.json { Output::StandardError } else { Output::Inherited },
+        ..Job::default()
+    };
+    let status = match job.start(&signals) {
+        Ok(running) => running.wait(&signals)?.status.exit_status(),
+        Err(failed) => {
+            eprintln!("coho: {failed}");
+            failed.exit_status()
+        }
+    };
+    held.restore()?;
+    keep(args, &idle)?;
+    if args.json {
+        terminal::print(true, &idle, terminal::idle::write)?;
+    }
+    Ok(ExitCode::from(status))
+}
+
+/// Applies the plan between two looks at its effect, and notes what came of it.
+fn set(
+    plan: &Plan,
+    options: &Options,
+    topology: &Topology,
+    idle: &mut Idle,
+) -> anyhow::Result<(Held, Vec<Wakeup>)> {
+    let quick = Options { quick: true, ..options.clone() };
+    let before = Effect::look(&quick, topology)?;
+    let held = Held::apply(&options.root, plan)?;
+    let after = Effect::look(&quick, topology)?;
+    idle.wakeups = before.wakeups.clone();
+    idle.controls = plan.verdicts(&before, &after);
+    if Plan::failed(&idle.controls) {
+        let failed = idle.controls.iter().map(|control| format!("{}: {}", control.name, control.status));
+        let failed = failed.collect::<Vec<_>>().join("; ");
+        held.restore()?;
+        bail!("{failed}");
+    }
+    Ok((held, after.wakeups))
+}
+
+fn options(args: &Args) -> Options {
+    Options {
+        root: Root::at(&args.root),
+        cpus: args.cpus.clone(),
+        quick: args.quick,
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
+    }
+}
+
+/// Writes the profile, where one is asked for; other sections of one that is there stay.
+fn keep(args: &Args, idle: &Idle) -> anyhow::Result<()> {
+    if let Some(path) = &args.output {
+        let host = host::collect();
+        Profile::update(path, |file| {
+            file.host = Some(host);
+            file.idle = Some(idle.clone());
+        })?;
+    }
+    Ok(())
+}

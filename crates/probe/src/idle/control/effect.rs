@@ -1,0 +1,107 @@
+//! Whether what was set has an effect: by the counters of idle states, the clock, and how long CPUs take to wake.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use coho_profile::{IdleControl, Wakeup};
+use coho_topology::Topology;
+
+use super::plan::Plan;
+use crate::idle::observe::{self, Options};
+use crate::idle::states;
+use crate::{Error, clock};
+
+/// The clock must change by so much to tell anything.
+const STEP: f64 = 0.02;
+/// How often the clock is asked for; an interruption spoils a try.
+const TRIES: usize = 5;
+
+/// What was seen while CPUs were woken again and again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    /// How long they took.
+    pub wakeups: Vec<Wakeup>,
+    /// Entries of each idle state meanwhile, by its folder.
+    entries: BTreeMap<String, u64>,
+    ghz: Option<f64>,
+}
+
+impl Effect {
+    /// Wakes CPUs and looks at what they do in between.
+    ///
+    /// # Errors
+    /// If a CPU that was asked for cannot be used.
+    pub fn look(options: &Options, topology: &Topology) -> Result<Self, Error> {
+        let usage = || -> BTreeMap<String, u64> {
+            let states = states::read(&options.root, None).unwrap_or_default();
+            states.into_iter().map(|state| (state.folder, state.usage)).collect()
+        };
+        let before = usage();
+        let wakeups = observe::wake(options, topology, Instant::now())?;
+        let mut entries = usage();
+        entries
+            .iter_mut()
+            .for_each(|(folder, n)| *n = n.saturating_sub(before.get(folder).copied().unwrap_or(0)));
+        let ghz = (0..TRIES).find_map(|_| clock::effective_ghz().ok());
+        Ok(Self { wakeups, entries, ghz })
+    }
+
+    fn entries(&self, which: impl Fn(&str) -> bool) -> u64 {
+        self.entries.iter().filter(|(folder, _)| which(folder)).map(|(_, n)| n).sum()
+    }
+}
+
+impl Plan {
+    /// What came of it, from looks before and after it was applied. Every file has been read back already.
+    pub fn verdicts(&self, before: &Effect, after: &Effect) -> Vec<IdleControl> {
+        let idle = self.idle(before, after);
+        let control = |name: &String| {
+            let status = if name.starts_with("governor ") { governor(before, after) } else { idle.clone() };
+            IdleControl { name: name.clone(), status }
+        };
+        self.names.iter().map(control).collect()
+    }
+
+    /// By the entries of the states that are forbidden: none, while there were others.
+    fn idle(&self, before: &Effect, after: &Effect) -> String {
+        let forbidden = |folder: &str| self.forbidden.contains(folder);
+        let was = before.entries(forbidden);
+        let (entered, others) = (after.entries(forbidden), after.entries(|folder| !forbidden(folder)));
+        match (entered, others) {
+            _ if self.forbidden.is_empty() => {
+                "set, not verifiable: no CPU has an idle state that it forbids".into()
+            }
+            (0, 0) => "set, not verifiable: the counters of idle states do not move".into(),
+            (0, others) => {
+                format!("set and verified: entered 0 times, before {was} times; other states {others} times")
+            }
+            (entered, others) => format!(
+                "set, without effect: still entered {entered} times, before {was} times; other states {others} times"
+            ),
+        }
+    }
+}
+
+fn governor(before: &Effect, after: &Effect) -> String {
+    match (before.ghz, after.ghz) {
+        (Some(before), Some(after)) if (after / before - 1.0).abs() > STEP => {
+            format!("set and verified: the clock went from {before:.2} to {after:.2} GHz")
+        }
+        (Some(_), Some(ghz)) => {
+            format!("set, not verifiable: read back, but the clock stayed at {ghz:.2} GHz")
+        }
+        _ => "set, not verifiable: read back, but the clock could not be measured".into(),
+    }
+}
+
+impl Plan {
+    /// The wishes in one line, as in `C6 disabled, governor performance`.
+    pub fn name(&self) -> String {
+        self.names.join(", ")
+    }
+
+    /// Whether some verdict says that what was set has no effect.
+    pub fn failed(verdicts: &[IdleControl]) -> bool {
+        verdicts.iter().any(|verdict| verdict.status.starts_with("set, without effect"))
+    }
+}

@@ -1,0 +1,50 @@
+//! Changes idle states and governors for a while, and puts them back: at the end, on a signal, after a crash.
+//!
+//! What was there is written down and on disk before anything is changed. Whatever ends the process after that,
+//! [`restore`] puts every file back as it was, byte by byte.
+
+mod effect;
+mod held;
+mod journal;
+mod plan;
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+
+use super::files::Root;
+
+pub use effect::Effect;
+pub use held::{Held, restore};
+pub use plan::{Plan, Wish};
+
+/// Whoever holds this file open bounds the latency of all CPUs, to the 32-bit number of microseconds that it wrote.
+pub(super) const DMA_LATENCY: &str = "dev/cpu_dma_latency";
+
+/// The latency that any process allows all CPUs now, in microseconds.
+pub(super) fn dma_latency_us(root: &Root) -> Result<u64, String> {
+    let path = root.path(DMA_LATENCY);
+    let failed = |error| format!("{}: {error}", path.display());
+    let mut word = [0; 4];
+    let mut file = device(root, false)?;
+    file.read_exact(&mut word).map_err(failed)?;
+    u64::try_from(i32::from_ne_bytes(word)).map_err(|_| format!("{}: a negative latency", path.display()))
+}
+
+/// Bounds the latency for as long as the file is open: the kernel lifts it however the process ends.
+fn hold_dma_latency(root: &Root, us: u32) -> Result<File, String> {
+    let word = i32::try_from(us).map_err(|_| format!("{us} us is longer than the kernel can tell"))?;
+    let mut file = device(root, true)?;
+    let written = file.write_all(&word.to_ne_bytes());
+    written.map_err(|error| format!("{}: {error}", root.path(DMA_LATENCY).display()))?;
+    Ok(file)
+}
+
+/// The device, and nothing that only has its name: bytes that are written to a plain file would stay there.
+fn device(root: &Root, write: bool) -> Result<File, String> {
+    let path = root.path(DMA_LATENCY);
+    let file = OpenOptions::new().read(true).write(write).custom_flags(libc::O_NOFOLLOW).open(&path);
+    let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+    let is_device = file.metadata().is_ok_and(|found| found.file_type().is_char_device());
+    if is_device { Ok(file) } else { Err(format!("{} is no device", path.display())) }
+}

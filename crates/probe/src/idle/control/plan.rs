@@ -1,0 +1,122 @@
+//! From what is wished to the files that are to be written.
+
+use std::collections::BTreeSet;
+
+use coho_topology::CpuSet;
+
+use crate::Error;
+use crate::idle::files::Root;
+use crate::idle::{frequency, states};
+
+/// What is to be set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Idle states to disable, by name; a number says nothing, since it differs from CPU to CPU.
+    pub disable: Vec<String>,
+    /// Disable every state that takes longer than this to leave, in microseconds.
+    pub max_latency_us: Option<u64>,
+    /// The frequency governor.
+    pub governor: Option<String>,
+    /// Bound the latency of all CPUs, in microseconds, through `/dev/cpu_dma_latency`.
+    pub dma_latency_us: Option<u32>,
+    /// The CPUs concerned; all if `None`.
+    pub cpus: Option<CpuSet>,
+}
+
+/// A file and what it is to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub path: String,
+    pub value: String,
+}
+
+/// What will be changed: every file, before any is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    pub(super) changes: Vec<Change>,
+    pub(super) dma_latency_us: Option<u32>,
+    /// The wishes by name, as in `C6 disabled`.
+    pub(super) names: Vec<String>,
+    /// Folders of the states that no CPU may enter then.
+    pub(super) forbidden: BTreeSet<String>,
+    /// Whether a governor is set.
+    pub(super) governor: bool,
+}
+
+impl Plan {
+    /// Finds the files that a wish means.
+    ///
+    /// # Errors
+    /// If it cannot be had here: no idle states, none of that name, no frequency policy, no such governor.
+    pub fn of(root: &Root, wish: &Wish) -> Result<Self, Error> {
+        let mut plan = Self {
+            changes: Vec::new(),
+            dma_latency_us: wish.dma_latency_us,
+            names: Vec::new(),
+            forbidden: BTreeSet::new(),
+            governor: wish.governor.is_some(),
+        };
+        if let Some(us) = wish.dma_latency_us {
+            super::dma_latency_us(root).map_err(|why| not_available("a latency limit", &why))?;
+            plan.names.push(format!("latency limited to {us} us"));
+        }
+        if !wish.disable.is_empty() || wish.max_latency_us.is_some() {
+            plan.states(root, wish)?;
+        } else if let (Some(us), Ok(states)) = (wish.dma_latency_us, states::read(root, None)) {
+            let beyond = states.into_iter().filter(|state| state.latency_us > u64::from(us));
+            plan.forbidden.extend(beyond.map(|state| state.folder));
+        }
+        if let Some(governor) = &wish.governor {
+            plan.governor(root, governor, wish.cpus.as_ref())?;
+        }
+        Ok(plan)
+    }
+
+    fn states(&mut self, root: &Root, wish: &Wish) -> Result<(), Error> {
+        let states = states::read(root, wish.cpus.as_ref())
+            .map_err(|why| not_available("disabling idle states", &why))?;
+        for name in &wish.disable {
+            if !states.iter().any(|state| state.name == *name) {
+                let known: BTreeSet<_> = states.iter().map(|state| state.name.as_str()).collect();
+                let known = known.into_iter().collect::<Vec<_>>().join(", ");
+                return Err(Error::other(format!("no CPU has an idle state '{name}'; there are {known}")));
+            }
+            self.names.push(format!("{name} disabled"));
+        }
+        if let Some(us) = wish.max_latency_us {
+            self.names.push(format!("states slower than {us} us disabled"));
+        }
+        let too_slow = |latency_us: u64| wish.max_latency_us.is_some_and(|most| latency_us > most);
+        for state in states {
+            if wish.disable.contains(&state.name) || too_slow(state.latency_us) {
+                let path = format!("{}/disable", state.folder);
+                self.changes.extend((!state.disabled).then(|| Change { path, value: "1\n".into() }));
+                self.forbidden.insert(state.folder);
+            }
+        }
+        Ok(())
+    }
+
+    fn governor(&mut self, root: &Root, governor: &str, cpus: Option<&CpuSet>) -> Result<(), Error> {
+        let policies =
+            frequency::policies(root, cpus).map_err(|why| not_available("setting a governor", &why))?;
+        for policy in &policies {
+            if !policy.available.iter().any(|known| known == governor) {
+                return Err(Error::other(format!(
+                    "CPUs {} have no governor '{governor}'; they have {}",
+                    policy.cpus,
+                    policy.available.join(", ")
+                )));
+            }
+            let path = format!("{}/scaling_governor", policy.folder);
+            let differs = policy.governor != governor;
+            self.changes.extend(differs.then(|| Change { path, value: format!("{governor}\n") }));
+        }
+        self.names.push(format!("governor {governor}"));
+        Ok(())
+    }
+}
+
+fn not_available(what: &str, why: &str) -> Error {
+    Error::other(format!("{what} is not available: {why}"))
+}

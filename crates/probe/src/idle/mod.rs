@@ -1,0 +1,11 @@
+//! Idle states and frequency: what there is, how long waking takes, and how to change it for a while (paper 5).
+
+pub mod control;
+mod files;
+mod frequency;
+mod observe;
+mod states;
+mod wakeup;
+
+pub use files::Root;
+pub use observe::{Options, observe, told};

@@ -1,0 +1,46 @@
+//! Changes of idle states and governors that are killed half-way. A program of its own: a copy of the process would hold
+//! other tests' locks.
+
+mod killed;
+#[allow(dead_code)] // what other tests look at
+#[path = "../idle/tree.rs"]
+mod tree;
+
+use coho_probe::idle::control::{Held, Plan, Wish, restore};
+use killed::End;
+use tree::Tree;
+
+/// Killed before each system call of setting and of putting back, `restore` mends it.
+#[test]
+fn killed_anywhere_it_is_put_back() {
+    let tree = Tree::new();
+    let before = tree.contents();
+    let wish = Wish {
+        disable: vec!["C6".into()],
+        governor: Some("performance".into()),
+        cpus: Some("0,2".parse().unwrap()),
+        ..Wish::default()
+    };
+    let plan = Plan::of(&tree.root(), &wish).unwrap();
+    let (mut kills, mut changed) = (0, 0);
+    // A call stops the copy when it begins and when it ends; the latter is as the next one's beginning.
+    for n in (1..10_000).step_by(2) {
+        let end = killed::at_system_call(n, || {
+            Held::apply(&tree.root(), &plan).and_then(Held::restore).unwrap();
+        });
+        let Some(end) = end else { return eprintln!("skipped: processes may not be traced here") };
+        let differs = tree.contents() != before;
+        assert!(!differs || tree.journal().exists(), "changed and not written down, at {n}");
+        changed += usize::from(differs);
+        // Restoring, too, may be killed and begun again.
+        killed::at_system_call(n / 3 + 1, || drop(restore(&tree.root())));
+        restore(&tree.root()).unwrap();
+        assert_eq!(tree.contents(), before, "at {n}");
+        assert!(!tree.journal().exists() && !tree.path("run/coho/idle.json.new").exists());
+        if end == End::Finished {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills > 50 && changed > 20, "{kills} kills, {changed} of them with changes in force");
+}

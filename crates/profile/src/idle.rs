@@ -1,0 +1,105 @@
+//! What CPUs do while they have nothing to do, and how long they take to come back: section `idle`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Estimate, Method};
+
+/// Idle states, frequency, and wake-up latency (paper 5).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Idle {
+    /// How it was measured.
+    pub method: Method,
+    /// The driver that enters idle states, as in `intel_idle`.
+    pub driver: Option<String>,
+    /// Who chooses among them, as in `menu`.
+    pub governor: Option<String>,
+    /// The states, shallowest first; CPUs with different states have a row for each.
+    pub states: Vec<IdleState>,
+    /// Who sets the clock.
+    pub frequency: Frequency,
+    /// The longest latency that any process allows all CPUs, in microseconds.
+    pub dma_latency_us: Option<u64>,
+    /// The longest latency allowed on single CPUs, in microseconds, where one is set.
+    pub resume_latency_us: BTreeMap<u32, u64>,
+    /// How long CPUs took to wake.
+    pub wakeups: Vec<Wakeup>,
+    /// What can be set, or was set, and what came of it.
+    pub controls: Vec<IdleControl>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// An idle state as its driver tells it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct IdleState {
+    /// `POLL`, `C1`, `C6`, … Numbers differ from CPU to CPU and are not used.
+    pub name: String,
+    /// The driver's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Time that leaving it takes, in microseconds.
+    pub latency_us: u64,
+    /// Shortest stay that pays, in microseconds.
+    pub residency_us: u64,
+    /// CPUs that have it.
+    pub cpus: Vec<u32>,
+    /// Those of them on which it is disabled.
+    pub disabled_on: Vec<u32>,
+    /// How often it was asked for since boot, on all of them; the hardware may have refused.
+    pub usage: u64,
+    /// Time for which it was asked for since boot, on all of them, in microseconds.
+    pub time_us: u64,
+}
+
+/// Who sets the clock, and within what.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Frequency {
+    /// The driver, as in `intel_pstate`.
+    pub driver: Option<String>,
+    /// CPUs by governor.
+    pub governors: BTreeMap<String, Vec<u32>>,
+    /// Governors that may be set.
+    pub available_governors: Vec<String>,
+    /// Whether the clock may rise above the nominal one.
+    pub boost: Option<bool>,
+    /// Lowest and highest clock that is allowed, over all CPUs, in kHz.
+    pub limits_khz: Option<(u64, u64)>,
+}
+
+/// How long a CPU took to wake.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Wakeup {
+    /// What woke it: `timer`, `futex` or `pipe`.
+    pub by: String,
+    /// The CPU that slept.
+    pub cpu: u32,
+    /// The CPU that woke it; absent for a timer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
+    /// For how long it slept, in microseconds: longer sleeps reach deeper states.
+    pub slept_us: u64,
+    /// From the moment it was to wake until its thread ran, in ns.
+    pub ns: Option<Estimate>,
+    /// What was set meanwhile, as in `C6 disabled`; absent where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
+}
+
+/// Something that can be set.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct IdleControl {
+    /// `idle states`, `latency limit`, `governor`, or what was set: `C6 disabled`.
+    pub name: String,
+    /// `available`, `set and verified: …`, `set, not verifiable: …` or `not available: …`.
+    pub status: String,
+}
