@@ -13,6 +13,7 @@ mod number;
 mod os;
 mod padded;
 mod pin;
+pub mod rule;
 mod sync;
 mod team;
 #[cfg(test)]
@@ -20,7 +21,7 @@ mod tests;
 mod wait;
 mod watchdog;
 
-pub use barrier::{Algorithm, Barrier, BarrierBuilder, MAX_THREADS, TimedOut};
+pub use barrier::{Algorithm, Barrier, BarrierBuilder, Latencies, MAX_THREADS, TimedOut};
 pub use error::Error;
 pub use map::Mapping;
 pub use team::{CallerPin, Member, Schedule, Team, TeamBuilder, Times, Turn};

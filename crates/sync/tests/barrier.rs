@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use coho_sync::{Algorithm, Barrier, Error, MAX_THREADS, WaitPolicy};
+use coho_sync::{Algorithm, Barrier, Error, Latencies, MAX_THREADS, WaitPolicy};
 
 const POLICIES: [WaitPolicy; 3] =
     [WaitPolicy::Adaptive, WaitPolicy::Passive, WaitPolicy::SpinFor(Duration::from_micros(3))];
@@ -97,6 +97,23 @@ fn a_watchdog_names_who_is_late() {
         assert!(told.iter().all(|late| late.missing.contains(&1) && late.waited >= Duration::from_millis(1)));
         assert!(told.iter().any(|late| late.rank == 0) && told.iter().any(|late| late.rank == 2));
     }
+}
+
+#[test]
+fn latencies_decide_what_auto_is() {
+    let topology = coho_topology::Topology::default();
+    let cpus: Vec<_> = (0..32).collect();
+    let chosen = |extra_line_ns| {
+        let latencies = Latencies { one_way_ns: &[40.0; 32 * 32], extra_line_ns };
+        let barrier = Barrier::builder(32).places(&topology, &cpus).latencies(latencies).build().unwrap();
+        barrier.algorithm()
+    };
+    assert_eq!(chosen(0.5), Algorithm::Fbs);
+    assert_eq!(chosen(8.0), Algorithm::Grid);
+    assert_eq!(chosen(40.0), Algorithm::Dissemination { radix: 2 });
+    let few = Latencies { one_way_ns: &[40.0; 3], extra_line_ns: 3.0 };
+    let error = Barrier::builder(2).latencies(few).build().unwrap_err();
+    assert_eq!(error.to_string(), "3 one-way times for 2 threads squared");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use coho_sync::{Algorithm, Error, Schedule, Team, WaitPolicy};
+use coho_sync::{Algorithm, Error, Latencies, Schedule, Team, WaitPolicy};
 
 const SCHEDULES: [Schedule; 4] =
     [Schedule::Static, Schedule::StaticChunked(3), Schedule::Dynamic(2), Schedule::Guided(1)];
@@ -184,6 +184,18 @@ fn members_out_of_step_are_told_of() {
     }));
     assert!(message(&*result.unwrap_err()).contains("of another type"));
     team.parallel_for(0..10, Schedule::Dynamic(1), |_| ());
+}
+
+#[test]
+fn latencies_go_to_the_barrier_of_each_size() {
+    let latencies = |one_way_ns| Latencies { one_way_ns, extra_line_ns: 3.0 };
+    let mut team = Team::builder(2).capacity(4).latencies(latencies(&[50.0; 9])).start().unwrap();
+    for size in [1, 3, 4, 2] {
+        team.resize(size).unwrap();
+        team.run(|member| member.barrier());
+    }
+    let error = Team::builder(2).latencies(latencies(&[50.0; 5])).start().unwrap_err();
+    assert!(error.to_string().contains("not the square"), "{error}");
 }
 
 #[test]

@@ -1,15 +1,8 @@
-//! Which barrier to take: the rule in closed form.
+//! Which barrier to take: what the rule that barriers themselves go by needs to know of a machine.
+
+pub use coho_sync::rule::{Choice, Cluster, choose};
 
 use super::Machine;
-
-/// Groups of near threads within a team.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cluster {
-    /// Threads in a group.
-    pub threads: usize,
-    /// Longest one-way time within a group, in ns.
-    pub ns: f64,
-}
 
 /// The levels of a team's CPUs, finest first: for each, the largest group and the longest message within one. `team`
 /// holds the CPU index of each rank.
@@ -31,71 +24,4 @@ pub fn clusters(machine: &Machine, team: &[usize]) -> Vec<Cluster> {
 pub fn longest_message(machine: &Machine, cpus: &[usize]) -> f64 {
     let messages = cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| machine.message_ns(a, b)));
     messages.fold(0.0, f64::max)
-}
-
-/// The barrier to take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// FBS on separate lines, everybody reading everybody's flag.
-    Flat,
-    /// FBS in two rounds, within groups of so many threads and then between them.
-    Grid {
-        /// Threads in a group.
-        group: usize,
-    },
-    /// FBS in a round for each level of clusters, and one between the largest.
-    Hierarchical,
-    /// Dissemination.
-    Dissemination,
-}
-
-/// The barrier for `threads` threads, the longest one-way time between any two of which is `across_ns`, with levels of
-/// `clusters`, where one more remote line costs `extra_line_ns`.
-///
-/// An exchange of flags between k threads that are L apart takes `L + (k - 2) g`. So
-/// - flat FBS takes that of all threads;
-/// - a grid takes that within a group and that between groups: it is quicker than flat once `n - c - n/c + 2` lines
-///   cost more than a message within the group of c;
-/// - a round for each level takes the sum of theirs;
-/// - dissemination takes log₂ n messages, each of which some pair of far threads exchanges: quicker only where an extra
-///   line costs nearly a whole message.
-///
-/// Without clusters, groups of about the square root of the threads do as well as any.
-///
-/// ```
-/// use coho_model::barrier::{Choice, Cluster, choose};
-/// let dies = [Cluster { threads: 16, ns: 29.0 }];
-/// assert_eq!(choose(8, &[], 29.0, 3.0), Choice::Flat);
-/// assert_eq!(choose(128, &dies, 140.0, 3.0), Choice::Grid { group: 16 });
-/// ```
-pub fn choose(threads: usize, clusters: &[Cluster], across_ns: f64, extra_line_ns: f64) -> Choice {
-    let exchange = |threads: usize, ns: f64| match threads {
-        0 | 1 => 0.0,
-        _ => ns + (threads - 2) as f64 * extra_line_ns.min(ns),
-    };
-    let within = |threads: usize| {
-        let near = clusters.iter().filter(|cluster| cluster.threads >= threads).map(|cluster| cluster.ns);
-        near.fold(across_ns, f64::min)
-    };
-    let mut best = (exchange(threads, across_ns), Choice::Flat);
-    let mut try_one = |ns: f64, choice: Choice| {
-        if ns < best.0 {
-            best = (ns, choice);
-        }
-    };
-    let root = threads.isqrt().max(1).next_power_of_two();
-    for group in clusters.iter().map(|cluster| cluster.threads).chain([root]) {
-        if (2..threads).contains(&group) {
-            let ns = exchange(group, within(group)) + exchange(threads.div_ceil(group), across_ns);
-            try_one(ns, Choice::Grid { group });
-        }
-    }
-    let (mut ns, mut inner) = (0.0, 1);
-    for cluster in clusters.iter().filter(|cluster| (2..threads).contains(&cluster.threads)) {
-        ns += exchange(cluster.threads.div_ceil(inner), cluster.ns);
-        inner = cluster.threads;
-    }
-    try_one(ns + exchange(threads.div_ceil(inner), across_ns), Choice::Hierarchical);
-    try_one(f64::from(threads.max(1).next_power_of_two().ilog2()) * across_ns, Choice::Dissemination);
-    best.1
 }

@@ -1,14 +1,13 @@
-//! The algorithms to choose from, and a choice.
+//! The algorithms to choose from.
 
 use std::fmt;
-
-use super::groups::Groups;
 
 /// How the threads of a barrier learn that all have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// What suits the number of threads, their places and, where given, measured times.
+    /// What suits the number of threads, their places and, where given, measured times: the quickest by
+    /// [the rule](crate::rule), or [`Algorithm::Central`] where there are more threads than CPUs.
     #[default]
     Auto,
     /// FBS, each flag on a line of its own (paper 3).
@@ -67,67 +66,5 @@ impl fmt::Display for Algorithm {
             Self::Grid => f.write_str("grid"),
             Self::Hierarchical => f.write_str("hierarchical"),
         }
-    }
-}
-
-/// Up to so many threads reading all flags costs less than a second round.
-const FLAT: usize = 16;
-/// From so many threads on a third round costs less than reading the flags of two.
-const GRID: usize = 256;
-
-/// What [`Algorithm::Auto`] stands for. `measured` tells the nanoseconds that a barrier took where that is known.
-pub(super) fn choose(
-    threads: usize,
-    levels: &[Groups],
-    crowded: bool,
-    measured: Option<&dyn Fn(Algorithm) -> Option<f64>>,
-) -> Algorithm {
-    if crowded {
-        // Nobody gains by finding out early, and one wake-up serves all.
-        return Algorithm::Central;
-    }
-    let known = |&algorithm: &Algorithm| Some((algorithm, measured?(algorithm).filter(|ns| ns.is_finite())?));
-    let fastest = Algorithm::ALL.iter().filter_map(known).min_by(|a, b| a.1.total_cmp(&b.1));
-    match (fastest, threads) {
-        (Some((algorithm, _)), _) => algorithm,
-        (None, 2) => Algorithm::FbsOneLine,
-        (None, ..=FLAT) => Algorithm::Fbs,
-        (None, _) if threads > GRID && levels.len() > 1 => Algorithm::Hierarchical,
-        (None, _) => Algorithm::Grid,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chooses_by_size_and_levels() {
-        use Algorithm::*;
-        let deep = [Groups::new(), Groups::new()];
-        for (threads, levels, chosen) in [
-            (1, &deep[..0], Fbs),
-            (2, &deep[..1], FbsOneLine),
-            (16, &deep[..2], Fbs),
-            (17, &deep[..0], Grid),
-            (256, &deep[..2], Grid),
-            (257, &deep[..1], Grid),
-            (257, &deep[..2], Hierarchical),
-        ] {
-            assert_eq!(choose(threads, levels, false, None), chosen, "{threads}");
-            assert_eq!(choose(threads, levels, true, None), Central);
-        }
-    }
-
-    #[test]
-    fn believes_measured_times() {
-        let measured = |algorithm| match algorithm {
-            Algorithm::Central => Some(80.0),
-            Algorithm::Fbs => Some(90.0),
-            Algorithm::Grid => Some(f64::NAN),
-            _ => None,
-        };
-        assert_eq!(choose(64, &[], false, Some(&measured)), Algorithm::Central);
-        assert_eq!(choose(64, &[], false, Some(&|_| None)), Algorithm::Grid);
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use coho_topology::Topology;
 
-use super::algorithm::choose;
+use super::auto::{Latencies, Shape, fastest};
 use super::call::Rank;
-use super::groups::{self, Groups};
+use super::groups::{self, Groups, Tier};
 use super::{Algorithm, Barrier, Central, Kind, OneLine, Pair, Rounds, SeparateLines, Tournament};
 use super::{dissemination, hierarchical};
 use crate::padded::Padded;
@@ -26,6 +26,7 @@ pub struct BarrierBuilder<'a> {
     algorithm: Algorithm,
     policy: WaitPolicy,
     places: Option<(&'a Topology, &'a [u32])>,
+    latencies: Option<Latencies<'a>>,
     measured: Option<&'a dyn Fn(Algorithm) -> Option<f64>>,
     watchdog: Option<Watchdog>,
 }
@@ -37,6 +38,7 @@ impl BarrierBuilder<'static> {
             algorithm: Algorithm::Auto,
             policy: WaitPolicy::default(),
             places: None,
+            latencies: None,
             measured: None,
             watchdog: None,
         }
@@ -62,7 +64,13 @@ impl<'a> BarrierBuilder<'a> {
         self
     }
 
-    /// Measured times of a barrier in nanoseconds, by which [`Algorithm::Auto`] chooses where they are known.
+    /// Times between the ranks, by which [`Algorithm::Auto`] chooses.
+    pub fn latencies(mut self, latencies: Latencies<'a>) -> Self {
+        self.latencies = Some(latencies);
+        self
+    }
+
+    /// Measured times of a barrier in nanoseconds: where any are known, [`Algorithm::Auto`] takes the least.
     pub fn measured(mut self, times_ns: &'a dyn Fn(Algorithm) -> Option<f64>) -> Self {
         self.measured = Some(times_ns);
         self
@@ -80,24 +88,37 @@ impl<'a> BarrierBuilder<'a> {
     ///
     /// # Errors
     /// [`Error::Size`] unless there are 1 to [`MAX_THREADS`] threads; [`Error::Argument`] for a radix or arity below 2,
-    /// or places of another number of threads.
+    /// or places or latencies of another number of threads.
     pub fn build(self) -> Result<Barrier, Error> {
         let threads = self.threads;
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(Error::Size { asked: threads, most: MAX_THREADS });
         }
-        let levels = match self.places {
+        let tiers = match self.places {
             Some((_, cpus)) if cpus.len() != threads => {
                 return Err(Error::Argument(format!("places of {} threads for {threads}", cpus.len())));
             }
-            Some((topology, cpus)) => groups::levels(topology, cpus),
+            Some((topology, cpus)) => groups::tiers(topology, cpus),
             None => Vec::new(),
         };
+        if let Some(given) = self.latencies.filter(|given| given.one_way_ns.len() != threads * threads) {
+            let wrong = format!("{} one-way times for {threads} threads squared", given.one_way_ns.len());
+            return Err(Error::Argument(wrong));
+        }
         let crowding = crowding(threads, self.places.map(|(_, cpus)| cpus));
-        let algorithm = match self.algorithm {
-            Algorithm::Auto => choose(threads, &levels, crowding == Crowding::Threads, self.measured),
-            chosen => chosen,
+        let (algorithm, group) = match self.algorithm {
+            // Nobody gains by finding out early, and one wake-up serves all.
+            Algorithm::Auto if crowding == Crowding::Threads => (Algorithm::Central, None),
+            Algorithm::Auto => match self.measured.and_then(fastest) {
+                Some(fastest) => (fastest, None),
+                None => {
+                    let common = self.places.and_then(|(topology, cpus)| groups::common(topology, cpus));
+                    Shape { threads, tiers: &tiers, common, latencies: self.latencies }.choose()
+                }
+            },
+            chosen => (chosen, None),
         };
+        let levels: Vec<_> = tiers.into_iter().map(|Tier { groups, .. }| groups).collect();
         prepare();
         let rank = |_| {
             Padded(Rank {
@@ -109,14 +130,20 @@ impl<'a> BarrierBuilder<'a> {
         };
         Ok(Barrier {
             ranks: (0..threads).map(rank).collect(),
-            kind: kind(algorithm, threads, &levels)?,
+            kind: kind(algorithm, group, threads, &levels)?,
             algorithm,
             watchdog: self.watchdog,
         })
     }
 }
 
-fn kind(algorithm: Algorithm, threads: usize, levels: &[Groups]) -> Result<Kind, Error> {
+/// `group` is the size of a grid's groups where it is given.
+fn kind(
+    algorithm: Algorithm,
+    group: Option<usize>,
+    threads: usize,
+    levels: &[Groups],
+) -> Result<Kind, Error> {
     let at_least_two = |what: &str, given: usize| match given {
         0 | 1 => Err(Error::Argument(format!("{what} of {given}; at least 2 is needed"))),
         // Beyond all threads it would change nothing.
@@ -139,7 +166,7 @@ fn kind(algorithm: Algorithm, threads: usize, levels: &[Groups]) -> Result<Kind,
             Kind::Rounds(Rounds::new(hierarchical::schedule(levels, threads)))
         }
         Algorithm::Grid | Algorithm::Hierarchical => {
-            let grid = groups::grid(levels, threads);
+            let grid = groups::grid(levels, group, threads);
             Kind::Rounds(Rounds::new(hierarchical::schedule(&[grid], threads)))
         }
     })

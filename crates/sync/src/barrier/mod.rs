@@ -1,6 +1,7 @@
 //! Barriers: nobody leaves before all have arrived.
 
 mod algorithm;
+mod auto;
 mod builder;
 mod call;
 mod central;
@@ -19,6 +20,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 pub use algorithm::Algorithm;
+pub use auto::Latencies;
 pub use builder::{BarrierBuilder, MAX_THREADS};
 use call::{Call, Rank};
 use central::Central;

@@ -8,7 +8,7 @@ use coho_topology::Topology;
 use super::Team;
 use crate::barrier::Barrier;
 use crate::wait::WaitPolicy;
-use crate::{Algorithm, Error, Late, MAX_THREADS, Mapping, limits};
+use crate::{Algorithm, Error, Late, Latencies, MAX_THREADS, Mapping, limits};
 
 /// Whom a watchdog tells; the barriers that a team makes in its life share it.
 type Report = Arc<dyn Fn(&Late) + Send + Sync>;
@@ -25,6 +25,15 @@ pub struct TeamBuilder {
     pub(super) algorithm: Algorithm,
     pub(super) policy: WaitPolicy,
     pub(super) watchdog: Option<(Duration, Report)>,
+    pub(super) latencies: Option<Known>,
+}
+
+/// Times between ranks, a row for each of so many, and what an extra line costs.
+#[derive(Clone)]
+pub(super) struct Known {
+    one_way_ns: Vec<f64>,
+    ranks: usize,
+    extra_line_ns: f64,
 }
 
 impl TeamBuilder {
@@ -38,6 +47,7 @@ impl TeamBuilder {
             algorithm: Algorithm::Auto,
             policy: WaitPolicy::default(),
             watchdog: None,
+            latencies: None,
         }
     }
 
@@ -71,6 +81,16 @@ impl TeamBuilder {
         self
     }
 
+    /// Times between ranks, by which [`Algorithm::Auto`] chooses; a team of more members does without.
+    pub fn latencies(mut self, given: Latencies<'_>) -> Self {
+        self.latencies = Some(Known {
+            one_way_ns: given.one_way_ns.to_vec(),
+            ranks: given.one_way_ns.len().isqrt(),
+            extra_line_ns: given.extra_line_ns,
+        });
+        self
+    }
+
     /// How members wait, in a run and between runs.
     pub fn policy(mut self, policy: WaitPolicy) -> Self {
         self.policy = policy;
@@ -87,10 +107,18 @@ impl TeamBuilder {
     ///
     /// # Errors
     /// [`Error::Size`] for no members or more than [`MAX_THREADS`]; [`Error::Cpu`] for a CPU that cannot be had;
-    /// [`Error::System`] if threads cannot be started; [`Error::Argument`] as [`Barrier::new`].
+    /// [`Error::System`] if threads cannot be started; [`Error::Argument`] as [`Barrier::new`], and for latencies that
+    /// are not as many for each rank.
     pub fn start(self) -> Result<Team, Error> {
         if !(1..=MAX_THREADS).contains(&self.size) {
             return Err(Error::Size { asked: self.size, most: MAX_THREADS });
+        }
+        if let Some(known) =
+            self.latencies.as_ref().filter(|known| known.ranks.pow(2) != known.one_way_ns.len())
+        {
+            let wrong =
+                format!("{} one-way times, which is not the square of a number", known.one_way_ns.len());
+            return Err(Error::Argument(wrong));
         }
         Team::start(self)
     }
@@ -116,6 +144,11 @@ impl TeamBuilder {
     /// The barrier of a team of this size on these CPUs, of which there may be too few for it.
     pub(super) fn barrier(&self, size: usize, cpus: &[u32]) -> Result<Barrier, Error> {
         let mut barrier = Barrier::builder(size).algorithm(self.algorithm).policy(self.policy);
+        let known = self.latencies.as_ref().filter(|known| known.ranks >= size);
+        let one_way_ns = known.map(|known| known.of(size));
+        if let (Some(known), Some(one_way_ns)) = (known, &one_way_ns) {
+            barrier = barrier.latencies(Latencies { one_way_ns, extra_line_ns: known.extra_line_ns });
+        }
         if let (Some(topology), Some(cpus)) = (topology(), cpus.get(..size)) {
             barrier = barrier.places(topology, cpus);
         }
@@ -124,6 +157,13 @@ impl TeamBuilder {
             barrier = barrier.watchdog(*patience, move |late| report(late));
         }
         barrier.build()
+    }
+}
+
+impl Known {
+    /// The times between the first ranks.
+    fn of(&self, size: usize) -> Vec<f64> {
+        self.one_way_ns.chunks(self.ranks).take(size).flat_map(|row| &row[..size]).copied().collect()
     }
 }
 

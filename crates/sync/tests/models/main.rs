@@ -16,6 +16,8 @@ mod limits;
 mod number;
 #[path = "../../src/padded.rs"]
 mod padded;
+#[path = "../../src/rule.rs"]
+mod rule;
 mod sync;
 #[path = "../../src/wait/mod.rs"]
 mod wait;
