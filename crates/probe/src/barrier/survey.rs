@@ -21,16 +21,18 @@ use crate::{Error, Progress, limits, pin, statistics};
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
 /// CPUs beyond which all pairs take too long for every pass.
 const MANY: usize = 64;
+/// Barriers of each kind, one for a pass in turn: the cache slice in which a barrier's lines lie changes its time.
+const INSTANCES: usize = 8;
 /// Operations of a peer's burst.
 const PEER_REPEATS: u64 = 50;
 
 /// Something to measure.
 enum Subject {
-    Barrier(Algorithm, Barrier),
+    Barrier(Algorithm, Vec<Barrier>),
     ForkJoin(Algorithm, ForkJoin),
     Local(Local),
     /// A runtime's barrier and ours by the same threads, and its parallel region.
-    OpenMp(usize, Barrier),
+    OpenMp(usize, Vec<Barrier>),
 }
 
 /// It, on some CPUs, and what it has brought.
@@ -66,7 +68,7 @@ pub(super) fn run(
     // Before any thread is pinned: a runtime counts the CPUs that its loader may use.
     let folder =
         tempfile::tempdir().map_err(|error| Error::other(format!("no temporary folder: {error}")))?;
-    let runtimes = if options.peers { load(folder.path(), &mut sync) } else { Vec::new() };
+    let runtimes = if options.peers { load(folder.path(), options, &mut sync) } else { Vec::new() };
     let workers = Workers::start(&asked)?;
     let allowed: CpuSet = workers.cpus().into_iter().collect();
     let steal_before = limits::steal_s(&allowed);
@@ -111,7 +113,7 @@ pub(super) fn run(
 }
 
 /// The OpenMP runtimes that the machine has.
-fn load(folder: &std::path::Path, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
+fn load(folder: &std::path::Path, options: &Options, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
     let mut runtimes = Vec::new();
     for runtime in Runtime::ALL {
         match OpenMp::load(runtime, folder) {
@@ -119,6 +121,7 @@ fn load(folder: &std::path::Path, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
             Err(why) => sync.peers.extend(["barrier", "fork-join"].map(|operation| SyncPeer {
                 name: runtime.name.into(),
                 operation: operation.into(),
+                threads: options.threads.first().map_or(2, |&threads| threads.max(2)),
                 not_available: Some(why.to_string()),
                 ..SyncPeer::default()
             })),
@@ -148,7 +151,8 @@ fn cells(
                 continue;
             }
             let build = |algorithm| {
-                Barrier::builder(threads).algorithm(algorithm).places(topology, &cpus).build().map_err(failed)
+                let one = || Barrier::builder(threads).algorithm(algorithm).places(topology, &cpus).build();
+                (0..INSTANCES).map(|_| one().map_err(failed)).collect::<Result<Vec<_>, _>>()
             };
             for &algorithm in &options.algorithms {
                 cells.push(cell(Subject::Barrier(algorithm, build(algorithm)?)));
@@ -196,7 +200,8 @@ impl Cell {
         let mut pass = Pass { number, ..Pass::default() };
         let cpus = &self.cpus;
         let result = match &self.subject {
-            Subject::Barrier(_, barrier) => {
+            Subject::Barrier(_, barriers) => {
+                let barrier = &barriers[number % INSTANCES];
                 burst::bursts(workers, cpus, bursts, &|rank| move || barrier.wait(rank))
                     .map(|times| pass.times = times)
             }
@@ -208,7 +213,7 @@ impl Cell {
                 let (_, runtime) = &runtimes[*runtime];
                 let job: Job<'_, Result<_, Error>> = Box::new(|| {
                     runtime.pin(cpus)?;
-                    let both = runtime.barriers(ours, bursts, PEER_REPEATS);
+                    let both = runtime.barriers(&ours[number % INSTANCES], bursts, PEER_REPEATS);
                     Ok((both, runtime.regions(cpus.len(), bursts, PEER_REPEATS)))
                 });
                 workers.run(vec![(cpus[0], job)]).remove(0).and_then(|done| done.value).map(
