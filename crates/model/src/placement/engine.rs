@@ -1,64 +1,40 @@
 //! The simulator's clockwork: CPUs with run queues, tasks that step through their programs, and events in order of time.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use fastrand::Rng;
 
 use super::costs::{Cost, Costs};
 use super::machine::{Distance, Machine, Sharing};
 use super::program::Programs;
+use super::state::{Channel, Cpu, State, Stats, Task};
 use super::step::Step;
 use super::tree::Tree;
 use super::ule::{self, Ready};
 
-/// What happened in a simulated run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Stats {
-    /// Pieces of work that the programs counted.
-    pub work: u64,
-    /// When the last of them was done, in ns.
-    pub last_work_ns: u64,
-    /// Simulated time, in ns.
-    pub duration_ns: u64,
-    /// Tasks made ready by another, by how near the CPU they were put on is to the one that did it: the same, one that
-    /// shares a core, module or L2, one that shares an L3, another.
-    pub wakes: [u64; 4],
-    /// Of these, how many found their CPU halted.
-    pub halted: u64,
-    /// Times that a task ran on another CPU than before.
-    pub moves: u64,
-    /// Time for which a CPU had nothing to do while a task waited for a busy one, longest spell, in ns.
-    pub longest_unfair_ns: u64,
-    /// Time that CPUs were busy, all together, in ns.
-    pub busy_ns: u64,
+/// How long a run takes, in ns.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Course {
+    /// Until the programs are under way: what happens before does not count.
+    pub(super) warm_up_ns: u64,
+    pub(super) counted_ns: u64,
 }
 
-impl Stats {
-    /// Adds another run's.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.work += other.work;
-        self.last_work_ns += other.last_work_ns;
-        self.duration_ns += other.duration_ns;
-        self.wakes.iter_mut().zip(other.wakes).for_each(|(mine, theirs)| *mine += theirs);
-        self.halted += other.halted;
-        self.moves += other.moves;
-        self.longest_unfair_ns = self.longest_unfair_ns.max(other.longest_unfair_ns);
-        self.busy_ns += other.busy_ns;
-    }
-}
-
-/// Runs programs for so long, in ns, on a machine that ULE sees as a tree. Equal seeds give equal runs.
+/// Runs programs on a machine that ULE sees as a tree. Equal seeds give equal runs.
 pub(super) fn simulate(
     machine: &Machine,
     tree: &Tree,
     programs: &Programs,
     costs: &Costs,
-    duration_ns: u64,
+    course: Course,
     seed: u64,
 ) -> Stats {
     let mut engine = Engine::new(machine, tree, programs, costs, Rng::with_seed(seed));
-    engine.run(duration_ns);
+    engine.run(course.warm_up_ns);
+    (engine.stats, engine.first_work) = (Stats::default(), None);
+    engine.run(course.warm_up_ns + course.counted_ns);
+    engine.stats.duration_ns = course.counted_ns;
     engine.stats
 }
 
@@ -80,6 +56,7 @@ pub(super) struct Engine<'a> {
     pub(super) tasks: Vec<Task>,
     pub(super) channels: Vec<Channel>,
     unfair_since: Option<u64>,
+    pub(super) first_work: Option<u64>,
     pub(super) stats: Stats,
 }
 
@@ -105,56 +82,6 @@ pub(super) enum Event {
         task: usize,
     },
     Balance,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Cpu {
-    pub(super) waiting: VecDeque<usize>,
-    pub(super) running: Option<usize>,
-    /// An event will begin what waits.
-    waking: bool,
-    /// Of what the running task does, in ns at full speed, since when and how fast.
-    left: f64,
-    since: u64,
-    speed: f64,
-    turn: u64,
-    run: u64,
-    idle_since: u64,
-    /// Switches in the statistics clock's interval of this number, and in the one before.
-    switches: (u64, [u32; 2]),
-}
-
-#[derive(Debug)]
-pub(super) struct Task {
-    pub(super) program: usize,
-    pub(super) step: usize,
-    /// Where it runs, waits or ran.
-    pub(super) cpu: usize,
-    ran_at: u64,
-    /// Where its lines are.
-    lines_at: usize,
-    pub(super) float: bool,
-    /// What is left of a step that a slice's end cut off, in ns.
-    due: f64,
-    pub(super) parent: Option<usize>,
-    pub(super) ended_children: u32,
-    pub(super) state: State,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    Ready,
-    Running,
-    AwaitsChild,
-    Waits,
-    Ended,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Channel {
-    /// The CPUs that messages lie on.
-    pub(super) messages: VecDeque<usize>,
-    pub(super) receivers: VecDeque<usize>,
 }
 
 impl<'a> Engine<'a> {
@@ -183,6 +110,7 @@ impl<'a> Engine<'a> {
             tasks: Vec::new(),
             channels: programs.channels.iter().map(channel).collect(),
             unfair_since: None,
+            first_work: None,
             stats: Stats::default(),
         };
         for &program in &programs.begun {
@@ -194,16 +122,20 @@ impl<'a> Engine<'a> {
         engine
     }
 
-    fn run(&mut self, duration_ns: u64) {
-        while self.step(duration_ns) {}
-        self.finish(duration_ns);
+    /// Lets everything happen that does until a time.
+    fn run(&mut self, end: u64) {
+        while self.step(end) {}
+        self.watch(end);
+        self.now = end;
+        (0..self.cpus.len()).for_each(|cpu| self.settle(cpu));
     }
 
     /// Lets the next event happen, unless it lies behind the end.
     pub(super) fn step(&mut self, end: u64) -> bool {
-        let Some(Reverse((at, _, event))) = self.events.pop().filter(|Reverse((at, ..))| *at <= end) else {
+        if self.events.peek().is_none_or(|Reverse((at, ..))| *at > end) {
             return false;
-        };
+        }
+        let Some(Reverse((at, _, event))) = self.events.pop() else { return false };
         self.watch(at);
         self.now = at;
         match event {
@@ -223,13 +155,6 @@ impl<'a> Engine<'a> {
             Event::Done { .. } | Event::Slice { .. } => {}
         }
         true
-    }
-
-    fn finish(&mut self, end: u64) {
-        self.watch(end);
-        self.now = end;
-        (0..self.cpus.len()).for_each(|cpu| self.settle(cpu));
-        self.stats.duration_ns = end;
     }
 
     /// Keeps how long CPUs had nothing to do while tasks waited for others.

@@ -38,12 +38,13 @@ impl Machine {
     /// The CPUs of a topology in the order given, with the times of a line that `coherence` has (paper 1's pairs, by
     /// strict alternation: one transfer a step).
     pub fn new(topology: &Topology, cpus: &[u32], coherence: Option<&Coherence>) -> Self {
-        let n = cpus.len();
+        // Between modules of AMD's family 15h an L3 is no short cut: the FX-8300's share one.
+        let detour = topology.cpu.family == Some(0x15);
         let distance = |a: u32, b: u32| match topology.closest_shared(a, b) {
             _ if a == b => Distance::Same,
             Some(Level::Core) => Distance::Core,
             Some(Level::Module | Level::L2) => Distance::L2,
-            Some(Level::L3) => Distance::L3,
+            Some(Level::L3) if !detour => Distance::L3,
             _ => Distance::Far,
         };
         let turn = |a: u32, b: u32| {
@@ -66,14 +67,12 @@ impl Machine {
         let siblings = |&a: &u32| {
             cpus.iter().enumerate().filter_map(|(at, &b)| Some((at, shared(a, b)?))).collect::<Vec<_>>()
         };
-        let machine = Self {
+        Self {
             cpus: cpus.to_vec(),
             distance: all().map(|(a, b)| distance(a, b)).collect(),
             measured: all().map(|(a, b)| turn(a, b)).collect(),
             siblings: cpus.iter().map(siblings).collect(),
-        };
-        debug_assert_eq!(machine.distance.len(), n * n);
-        machine
+        }
     }
 
     /// Number of CPUs.
@@ -112,5 +111,35 @@ impl Machine {
             Distance::L3 => costs[Cost::L3Line],
             Distance::Far => costs[Cost::FarLine],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Coherence, Estimate, Home, Pair, published::kimoto_bulldozer};
+    use coho_topology::cpuid;
+
+    use super::*;
+
+    #[test]
+    fn measured_lines_stand_before_assumed_ones() {
+        let topology = cpuid::decode(&kimoto_bulldozer::dump()).unwrap();
+        let pair = Pair {
+            a: 2,
+            b: 0,
+            method: PairMethod::Turn,
+            home: Home::Unknown,
+            ns: Estimate::exact(77.0),
+            ownership_changes_per_op: None,
+            preempted_batches: 0,
+            claimed: None,
+        };
+        let coherence = Coherence { pairs: vec![pair], ..Coherence::default() };
+        let machine = Machine::new(&topology, &[0, 1, 2, 3], Some(&coherence));
+        let costs = Costs::default();
+        assert_eq!(machine.measured_pairs(), (1, 6));
+        let times = [(0, 0), (0, 1), (0, 2), (2, 0), (0, 3)].map(|(a, b)| machine.line_ns(a, b, &costs));
+        assert_eq!(times, [0.0, 42.0, 77.0, 77.0, 291.0]);
+        assert_eq!(machine.siblings(3), [(2, Sharing::Module)]);
     }
 }

@@ -19,19 +19,22 @@ mod engine;
 mod machine;
 mod predict;
 mod program;
+mod state;
 mod step;
 mod tree;
 mod ule;
 mod verdict;
+mod view;
 mod workload;
 
 #[cfg(test)]
 mod tests;
 
 pub use costs::{Assumed, Costs};
-pub use engine::Stats;
 pub use machine::Machine;
-pub use predict::{Prediction, Range, Sign, View, predict};
+pub use predict::{Prediction, Range, Sign, predict};
+pub use state::Stats;
 pub use tree::Tree;
 pub use verdict::{Contrast, Finding, Verdict};
+pub use view::{View, freebsd_order};
 pub use workload::Workload;

@@ -3,20 +3,12 @@
 use fastrand::Rng;
 
 use super::costs::Costs;
-use super::engine::{Stats, simulate};
+use super::engine::simulate;
 use super::machine::Machine;
-use super::tree::Tree;
+use super::state::Stats;
+use super::view::View;
 use super::workload::Workload;
 use crate::unixbench::{self, Pass};
-
-/// A kernel's idea of the machine, under a name.
-#[derive(Debug, Clone, PartialEq)]
-pub struct View {
-    /// `stock`, `patched`, …
-    pub name: String,
-    /// What ULE decides by.
-    pub tree: Tree,
-}
 
 /// What a workload does under one view.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,7 +94,7 @@ pub fn predict(
     seed: u64,
 ) -> Vec<Prediction> {
     let programs = workload.programs();
-    let (passes, duration_ns) = workload.course();
+    let (passes, course) = workload.course();
     let mut predictions: Vec<Prediction> = views
         .iter()
         .map(|view| Prediction {
@@ -121,9 +113,9 @@ pub fn predict(
             .zip(&mut predictions)
             .map(|(view, prediction)| {
                 let pass = |&seed: &u64| {
-                    let stats = simulate(machine, &view.tree, &programs, &costs, duration_ns, seed);
+                    let stats = simulate(machine, &view.tree, &programs, &costs, course, seed);
                     prediction.stats.add(&stats);
-                    Pass { count: stats.work as f64, time_s: stats.last_work_ns as f64 * 1e-9 }
+                    Pass { count: stats.work as f64, time_s: stats.work_ns as f64 * 1e-9 }
                 };
                 unixbench::result(&seeds.iter().map(pass).collect::<Vec<_>>(), Some(1.0))
             })

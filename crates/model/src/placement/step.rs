@@ -3,8 +3,9 @@
 use fastrand::Rng;
 
 use super::costs::Cost;
-use super::engine::{Engine, Event, State};
+use super::engine::{Engine, Event};
 use super::program::Op;
+use super::state::State;
 
 /// What a step comes to.
 pub(super) enum Step {
@@ -62,8 +63,13 @@ impl Engine<'_> {
                 Step::Stops(State::Waits)
             }
             Op::Count => {
-                self.stats.work += 1;
-                self.stats.last_work_ns = self.now;
+                match self.first_work {
+                    None => self.first_work = Some(self.now),
+                    Some(first) => {
+                        self.stats.work += 1;
+                        self.stats.work_ns = self.now - first;
+                    }
+                }
                 Step::Takes(0.0)
             }
             Op::Jump(to) => {

@@ -1,8 +1,14 @@
 //! The article's differences, which of them exceed noise, and which change the simulator holds responsible.
 
-use coho_profile::published::kimoto_bulldozer::{Figures, KERNEL_BUILD, Table};
+use coho_profile::published::kimoto_bulldozer::{self, Figures, KERNEL_BUILD, Table};
+use coho_topology::cpuid;
+use coho_topology::freebsd::Variant;
 
-use super::predict::{Range, Sign};
+use super::costs::Costs;
+use super::machine::Machine;
+use super::predict::{Prediction, Range, Sign, predict};
+use super::view::{View, freebsd_order};
+use super::workload::Workload;
 use crate::unixbench;
 
 /// What a factor changes in a test, in two pairs that differ by another factor.
@@ -128,6 +134,45 @@ impl Verdict {
 }
 
 impl Finding {
+    /// Every test of the article, on its machine, by so many runs of the simulator: see [`predict`].
+    ///
+    /// # Panics
+    /// Never: the article's machine is part of the program.
+    pub fn all(paper: &Figures, costs: &Costs, runs: u32, seed: u64) -> Vec<Self> {
+        let dump = kimoto_bulldozer::dump();
+        let topology = cpuid::decode(&dump).expect("the built-in dump is decoded");
+        let machine = Machine::new(&topology, &freebsd_order(&topology), None);
+        let views = [("stock", Variant::Stock), ("control", Variant::Control), ("patched", Variant::Patched)]
+            .map(|(name, variant)| View::new(name, variant, &topology, Some(&dump)).expect("four CPUs"));
+        let mut workloads: Vec<Workload> = Vec::new();
+        let predictions: Vec<Prediction> = Contrast::of_topology(paper)
+            .iter()
+            .map(|contrast| Workload::of_test(contrast.test))
+            .filter(|workload| {
+                let new = !workloads.contains(workload);
+                workloads.push(*workload);
+                new
+            })
+            .flat_map(|workload| predict(&machine, &views, workload, costs, runs, seed))
+            .collect();
+        Self::of(paper, &predictions)
+    }
+
+    /// The tests of the article whose workloads were predicted on its machine under `stock`, `control` and `patched`.
+    pub fn of(paper: &Figures, predictions: &[Prediction]) -> Vec<Self> {
+        let find = |workload: Workload, view: &str| {
+            predictions.iter().find(|prediction| prediction.workload == workload && prediction.view == view)
+        };
+        let finding = |measured: Contrast| {
+            let workload = Workload::of_test(measured.test);
+            let (stock, control) = (find(workload, "stock")?, find(workload, "control")?);
+            let patched = find(workload, "patched")?;
+            let (tree, flag) = (control.over(stock)?, patched.over(control)?);
+            Some(Self { measured, tree, flag, both: patched.over(stock)? })
+        };
+        Contrast::of_topology(paper).into_iter().filter_map(finding).collect()
+    }
+
     /// Which way the measured change goes, if it exceeds noise.
     pub fn measured_sign(&self) -> Sign {
         match () {

@@ -1,5 +1,6 @@
 //! The article's workloads by their structure.
 
+use super::engine::Course;
 use super::program::{Op, Program, Programs};
 use crate::unixbench::{self, Test};
 
@@ -94,17 +95,19 @@ impl Workload {
         }
     }
 
-    /// How many passes make a result, by UnixBench's rule, and how long each is simulated, in ns.
-    pub(super) fn course(self) -> (usize, u64) {
+    /// How many passes make a result, by UnixBench's rule, and how long each is simulated.
+    pub(super) fn course(self) -> (usize, Course) {
         let passes = |name: &str| unixbench::by_name(name).map_or(3, |Test { passes, .. }| *passes);
-        match self {
-            Self::PipePair => (passes("pipe_context_switching"), 1_500_000),
-            Self::ProcessCreation => (passes("process_creation"), 40_000_000),
-            Self::Shell(_) => (passes("shell_1"), 300_000_000),
-            Self::FileCopy => (passes("file_copy_1024"), 40_000_000),
-            Self::KernelBuild => (1, 4_000_000_000),
-            Self::Compute(_) | Self::Float(_) => (passes("dhrystone2"), 200_000_000),
-        }
+        let (passes, warm_up, counted) = match self {
+            // An idle CPU begins to spin when it has switched a while.
+            Self::PipePair => (passes("pipe_context_switching"), 0.8 * MS, 0.4 * MS),
+            Self::ProcessCreation => (passes("process_creation"), 8.0 * MS, 32.0 * MS),
+            Self::Shell(_) => (passes("shell_1"), 30.0 * MS, 300.0 * MS),
+            Self::FileCopy => (passes("file_copy_1024"), 8.0 * MS, 40.0 * MS),
+            Self::KernelBuild => (1, 200.0 * MS, 4000.0 * MS),
+            Self::Compute(_) | Self::Float(_) => (passes("dhrystone2"), 10.0 * MS, 100.0 * MS),
+        };
+        (passes, Course { warm_up_ns: warm_up as u64, counted_ns: counted as u64 })
     }
 
     /// Its programs, beside those of an idle system.
