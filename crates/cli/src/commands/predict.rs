@@ -27,6 +27,8 @@ enum What {
     Cpi(CpiArgs),
     /// Barriers, fork and join from the latencies between CPUs, for every algorithm
     Barrier(super::predict_barrier::Args),
+    /// What FreeBSD's ULE does to programs by the topology that it believes in, and why
+    Placement(super::predict_placement::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -71,6 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.what {
         What::Cpi(args) => run_cpi(args),
         What::Barrier(args) => super::predict_barrier::run(args),
+        What::Placement(args) => super::predict_placement::run(args),
     }
 }
 

@@ -116,6 +116,17 @@ fn json(topology: &Topology) -> anyhow::Result<String> {
 }
 
 impl Kernel {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stock => "stock",
+            Self::Patched => "patched",
+            Self::Control => "control",
+            Self::Modern => "modern",
+            Self::Full => "full",
+        }
+    }
+
     pub fn variant(self) -> Variant {
         match self {
             Self::Stock => Variant::Stock,

@@ -1,0 +1,161 @@
+//! `coho predict placement`: what ULE does to programs by the topology that it believes in.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use coho_model::placement::{Costs, Finding, Machine, Prediction, View, Workload, freebsd_order, predict};
+use coho_profile::{Coherence, Profile, published::kimoto_bulldozer};
+use coho_topology::cpuid::Dump;
+use coho_topology::{Loaded, Topology};
+
+use super::topology::Kernel;
+use crate::report::subject::Subject;
+use crate::terminal;
+use crate::terminal::placement::Placement;
+
+/// More CPUs than FreeBSD of the article's time took.
+const MAX_CPUS: usize = 256;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A profile with a topology; its pairs of CPUs, where measured, tell the costs of lines [default: the article's machine]
+    #[arg(value_name = "PROFILE")]
+    profile: Option<String>,
+    /// A description of a machine, as `coho topology --from` takes it
+    #[arg(long, value_name = "PATH", conflicts_with = "profile")]
+    from: Option<PathBuf>,
+    /// Which kernels' ideas of it to compare with the first of them [default: stock, control, patched and full, where known]
+    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
+    topology: Vec<Kernel>,
+    /// Which workloads: pipe_context_switching, kernel_build, compute_2, … [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = workload)]
+    workload: Vec<Workload>,
+    /// Take a cost as known: `idle_exit_ns=1500`
+    #[arg(long, value_name = "NAME=VALUE", value_parser = cost)]
+    cost: Vec<(String, f64)>,
+    /// How often to run each, with other costs out of their ranges each time
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Seed of the costs and of chance
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Also tell where tasks were put, and how often their CPU had halted
+    #[arg(long)]
+    why: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn workload(text: &str) -> Result<Workload, String> {
+    let names = || Workload::ALL.map(Workload::name).join(", ");
+    let found = Workload::ALL.into_iter().find(|workload| workload.name() == text);
+    found.ok_or_else(|| format!("workloads are {}", names()))
+}
+
+fn cost(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let value = value.parse().map_err(|_| format!("'{value}' is no number"))?;
+    Costs::default().set(name, value).map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), value))
+}
+
+/// The machine in question, and what is known of it.
+struct Question {
+    label: String,
+    topology: Topology,
+    dump: Option<Dump>,
+    coherence: Option<Coherence>,
+    /// It is the article's: what was measured stands beside.
+    published: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let question = Question::of(args)?;
+    let cpus = question.topology.pus.len();
+    ensure!(cpus > 0, "{}: the topology has no CPU", question.label);
+    ensure!(cpus <= MAX_CPUS, "{}: {cpus} CPUs; the simulator takes {MAX_CPUS}", question.label);
+    let mut costs = Costs::default();
+    for (name, value) in &args.cost {
+        costs.set(name, *value)?;
+    }
+    let order = freebsd_order(&question.topology);
+    let machine = Machine::new(&question.topology, &order, question.coherence.as_ref());
+    let (views, not_available) = question.views(&args.topology)?;
+    let workloads = if args.workload.is_empty() { Workload::ALL.to_vec() } else { args.workload.clone() };
+    let predictions: Vec<Prediction> = workloads
+        .iter()
+        .flat_map(|&workload| predict(&machine, &views, workload, &costs, args.runs, args.seed))
+        .collect();
+    let findings = match question.published {
+        true => Finding::of(&kimoto_bulldozer::figures(), &predictions),
+        false => Vec::new(),
+    };
+    let placement = Placement {
+        machine: question.label,
+        measured_pairs: machine.measured_pairs(),
+        views,
+        predictions,
+        findings,
+        costs,
+        runs: args.runs,
+        seed: args.seed,
+        not_available,
+    };
+    terminal::print(args.json, &placement.json(), |out, _| {
+        terminal::placement::write(out, &placement, args.why)
+    })
+}
+
+impl Question {
+    fn of(args: &Args) -> anyhow::Result<Self> {
+        if let Some(path) = &args.from {
+            return Self::described(path, coho_topology::load(path)?, None);
+        }
+        let Some(name) = &args.profile else {
+            let paper = kimoto_bulldozer::figures();
+            let dump = kimoto_bulldozer::dump();
+            let topology = coho_topology::cpuid::decode(&dump)?;
+            let label = paper.machine.cpu;
+            return Ok(Self { label, topology, dump: Some(dump), coherence: None, published: true });
+        };
+        if !name.starts_with("published:") {
+            let profile = Profile::read(Path::new(name)).context("cannot read a profile")?;
+            let section = profile.topology.with_context(|| format!("{name}: the profile has no topology"))?;
+            return Self::described(Path::new(name), section.topology.into(), profile.coherence);
+        }
+        let subject = Subject::load(name)?.remove(0);
+        let published = subject.label.starts_with("kimoto-bulldozer");
+        let section =
+            subject.profile.topology.with_context(|| format!("{name}: the paper tells no topology"))?;
+        Ok(Self {
+            label: subject.label,
+            topology: section.topology,
+            dump: published.then(kimoto_bulldozer::dump),
+            coherence: subject.profile.coherence,
+            published,
+        })
+    }
+
+    fn described(path: &Path, loaded: Loaded, coherence: Option<Coherence>) -> anyhow::Result<Self> {
+        let Loaded { topology, dump, .. } = loaded;
+        let label = path.display().to_string();
+        Ok(Self { label, topology, dump, coherence, published: false })
+    }
+
+    /// The views asked for, or all that are known; and why others are not.
+    fn views(&self, asked: &[Kernel]) -> anyhow::Result<(Vec<View>, Vec<(String, String)>)> {
+        let all = [Kernel::Stock, Kernel::Control, Kernel::Patched, Kernel::Full];
+        let (mut views, mut not_available) = (Vec::new(), Vec::new());
+        for &kernel in if asked.is_empty() { &all[..] } else { asked } {
+            match View::new(kernel.name(), kernel.variant(), &self.topology, self.dump.as_ref()) {
+                Ok(view) => views.push(view),
+                Err(why) if asked.is_empty() => {
+                    not_available.push((kernel.name().to_owned(), why.to_string()))
+                }
+                Err(why) => bail!("{}: {}: {why}", self.label, kernel.name()),
+            }
+        }
+        Ok((views, not_available))
+    }
+}

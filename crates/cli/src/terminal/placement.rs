@@ -1,0 +1,244 @@
+//! What a scheduler's idea of a machine does to programs, for people and for scripts.
+
+use std::io::{self, Write};
+
+use coho_model::placement::{Costs, Finding, Prediction, Range, Sign, View};
+use serde_json::{Value, json};
+
+use super::table::{dense, wrapped};
+use crate::report::text;
+
+/// Everything that was predicted of a machine.
+pub struct Placement {
+    pub machine: String,
+    /// Pairs of CPUs whose lines' time is measured, and all pairs.
+    pub measured_pairs: (usize, usize),
+    pub views: Vec<View>,
+    pub predictions: Vec<Prediction>,
+    /// Beside what the article measured, on its machine.
+    pub findings: Vec<Finding>,
+    pub costs: Costs,
+    pub runs: u32,
+    pub seed: u64,
+    /// Views that could not be had, and why.
+    pub not_available: Vec<(String, String)>,
+}
+
+/// Change of a ratio in per cent, with its range.
+pub fn change(ratio: Range) -> String {
+    if ratio.sign() == Sign::None {
+        return "0".to_owned();
+    }
+    let percent = |ratio: f64| {
+        let percent = (100.0 * (ratio - 1.0)).round();
+        if percent == 0.0 { "0".to_owned() } else { format!("{percent:+.0}").replace('-', "−") }
+    };
+    format!("{} ({}…{})", percent(ratio.median), percent(ratio.low), percent(ratio.high))
+}
+
+/// A sign in a character.
+pub fn sign(sign: Sign) -> &'static str {
+    match sign {
+        Sign::Up => "+",
+        Sign::Down => "−",
+        Sign::None => "0",
+        Sign::Unsure => "?",
+    }
+}
+
+impl Placement {
+    fn of_view(&self, name: &str) -> impl Iterator<Item = &Prediction> {
+        self.predictions.iter().filter(move |prediction| prediction.view == name)
+    }
+
+    /// A prediction's workload under another view.
+    fn under(&self, prediction: &Prediction, view: &str) -> Option<&Prediction> {
+        self.of_view(view).find(|other| other.workload == prediction.workload)
+    }
+
+    /// Views to divide, by the names of their columns; what the patch does comes apart where the control is known.
+    fn ratios(&self) -> Vec<(String, &str, &str)> {
+        let names: Vec<&str> = self.views.iter().map(|view| view.name.as_str()).collect();
+        let Some((&first, others)) = names.split_first() else { return Vec::new() };
+        let mut ratios: Vec<(String, &str, &str)> =
+            others.iter().map(|&view| (format!("{view}/\n{first}"), view, first)).collect();
+        if first == "stock" && names.contains(&"control") && names.contains(&"patched") {
+            ratios.insert(1.min(ratios.len()), ("patched/\ncontrol".into(), "patched", "control"));
+        }
+        ratios
+    }
+
+    /// For scripts.
+    pub fn json(&self) -> Value {
+        let range = |range: Range| json!({ "median": range.median, "low": range.low, "high": range.high });
+        let first = self.views.first().map_or("", |view| view.name.as_str());
+        let predictions = self.predictions.iter().map(|prediction| {
+            let ratio = self.under(prediction, first).and_then(|base| prediction.over(base));
+            let stats = &prediction.stats;
+            let wakes: u64 = stats.wakes.iter().sum();
+            let share = |count: u64| if wakes > 0 { Some(count as f64 / wakes as f64) } else { None };
+            json!({
+                "workload": prediction.workload.name(),
+                "topology": prediction.view,
+                "per_s": prediction.rate().map(range),
+                "ratio": ratio.map(range),
+                "sign": ratio.map(|ratio| sign_name(ratio.sign())),
+                "wakes": {
+                    "same_cpu": share(stats.wakes[0]), "same_l2": share(stats.wakes[1]),
+                    "same_l3": share(stats.wakes[2]), "far": share(stats.wakes[3]), "halted": share(stats.halted),
+                },
+            })
+        });
+        let ratios = self.ratios();
+        let contrasts = ratios.iter().flat_map(|(name, over, under)| {
+            self.of_view(over).filter_map(move |prediction| {
+                let ratio = prediction.over(self.under(prediction, under)?)?;
+                Some(json!({
+                    "workload": prediction.workload.name(), "contrast": name.replace('\n', ""), "ratio": range(ratio),
+                    "sign": sign_name(ratio.sign()),
+                }))
+            })
+        });
+        let findings = self.findings.iter().map(|finding| {
+            let [on, off] = finding.measured.percent();
+            json!({
+                "test": finding.measured.test, "c6_on_percent": on, "c6_off_percent": off,
+                "beyond_noise": finding.measured.beyond_noise,
+                "measured_sign": sign_name(finding.measured_sign()), "predicted_sign": sign_name(finding.both.sign()),
+                "tree": range(finding.tree), "flag": range(finding.flag), "both": range(finding.both),
+                "verdict": finding.verdict().words(),
+            })
+        });
+        let view = |view: &View| json!({ "name": view.name, "shape": view.shape });
+        let cost = |cost: &coho_model::placement::Assumed| json!({ "name": cost.name, "value": cost.value, "low": cost.range.0, "high": cost.range.1, "source": cost.source });
+        let missing: serde_json::Map<String, Value> =
+            self.not_available.iter().map(|(name, why)| (name.clone(), why.clone().into())).collect();
+        json!({
+            "machine": self.machine,
+            "topologies": self.views.iter().map(view).collect::<Vec<_>>(),
+            "predictions": predictions.collect::<Vec<_>>(),
+            "contrasts": contrasts.collect::<Vec<_>>(),
+            "findings": findings.collect::<Vec<_>>(),
+            "method": {
+                "runs": self.runs, "seed": self.seed,
+                "measured_pairs": self.measured_pairs.0, "pairs": self.measured_pairs.1,
+                "costs": self.costs.all().iter().map(cost).collect::<Vec<_>>(),
+                "not_available": missing,
+            },
+        })
+    }
+}
+
+fn sign_name(sign: Sign) -> &'static str {
+    match sign {
+        Sign::Up => "up",
+        Sign::Down => "down",
+        Sign::None => "none",
+        Sign::Unsure => "unsure",
+    }
+}
+
+/// Writes the tables.
+pub fn write(out: &mut impl Write, placement: &Placement, why: bool) -> io::Result<()> {
+    writeln!(out, "{}", wrapped("", &format!("ULE on {}", text::tame(&placement.machine))))?;
+    for view in &placement.views {
+        writeln!(out, "  {:8} {}", view.name, view.shape)?;
+    }
+    for (name, why) in &placement.not_available {
+        writeln!(
+            out,
+            "{}",
+            wrapped(&format!("  {name:8} "), &format!("not available: {}", text::tame(why)))
+        )?;
+    }
+    rates(out, placement)?;
+    if why {
+        wakes(out, placement)?;
+    }
+    if !placement.findings.is_empty() {
+        findings(out, &placement.findings)?;
+    }
+    assumptions(out, placement)
+}
+
+fn rates(out: &mut impl Write, placement: &Placement) -> io::Result<()> {
+    let ratios = placement.ratios();
+    let Some(first) = placement.views.first() else { return Ok(()) };
+    let mut header = vec!["workload"];
+    if ratios.is_empty() {
+        header.push("a second");
+    }
+    header.extend(ratios.iter().map(|(name, ..)| name.as_str()));
+    let rows = placement.of_view(&first.name).map(|base| {
+        let mut row = vec![base.workload.name()];
+        if ratios.is_empty() {
+            let rate = base.rate().map(|rate| text::with_interval(rate.median, Some((rate.low, rate.high))));
+            row.push(rate.unwrap_or("–".into()));
+        }
+        row.extend(ratios.iter().map(|(_, over, under)| {
+            let ratio = placement.under(base, over).zip(placement.under(base, under));
+            ratio.and_then(|(over, under)| over.over(under)).map_or("–".into(), change)
+        }));
+        row
+    });
+    writeln!(out, "\n{}", dense(&header, 1, rows.collect()))?;
+    let runs = placement.runs;
+    let what = match ratios.is_empty() {
+        true => format!("Rate, and where 95 % of {runs} runs lie."),
+        false => format!(
+            "Change of the rate in per cent, and where 95 % of {runs} runs lie, each with its own costs; 0: within 1 % in all."
+        ),
+    };
+    writeln!(out, "{}", wrapped("", &what))
+}
+
+fn wakes(out: &mut impl Write, placement: &Placement) -> io::Result<()> {
+    let rows = placement.predictions.iter().map(|prediction| {
+        let stats = &prediction.stats;
+        let all = stats.wakes.iter().sum::<u64>().max(1) as f64;
+        let share = |count: u64| format!("{:.0}", 100.0 * count as f64 / all);
+        let near = stats.wakes[..2].iter().sum();
+        vec![
+            prediction.workload.name(),
+            prediction.view.clone(),
+            share(near),
+            share(stats.halted),
+            share(stats.moves),
+        ]
+    });
+    let header = ["workload", "topology", "near, %", "halted, %", "moved, %"];
+    writeln!(out, "\n{}", dense(&header, 2, rows.collect()))?;
+    let what = "Of the times that one task woke another: put on the same CPU or one of the same core, module or L2; on a \
+                CPU that had halted; run elsewhere than before.";
+    writeln!(out, "{}", wrapped("", what))
+}
+
+fn findings(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
+    let rows = findings.iter().map(|finding| {
+        let percent = finding.measured.percent().map(|percent| format!("{percent:+.1}").replace('-', "−"));
+        let [on, off] = percent;
+        vec![
+            finding.measured.test.to_owned(),
+            finding.verdict().words().to_owned(),
+            sign(finding.both.sign()).to_owned(),
+            sign(finding.measured_sign()).to_owned(),
+            on,
+            off,
+        ]
+    });
+    let header = ["article: patched/stock", "verdict", "model", "found", "C6 on", "off, %"];
+    writeln!(out, "\n{}", dense(&header, 2, rows.collect()))?;
+    let what = "Found: 0 where the two pairs' mean change does not exceed twice the noise that they show. Model: ? where it \
+                depends on costs that are not known. The simulator knows no clock, disk, or capacity of caches.";
+    writeln!(out, "{}", wrapped("", what))
+}
+
+fn assumptions(out: &mut impl Write, placement: &Placement) -> io::Result<()> {
+    writeln!(out, "\nAssumed, unless measured:")?;
+    for cost in placement.costs.all() {
+        let range = text::with_interval(cost.value, Some(cost.range));
+        writeln!(out, "{}", wrapped(&format!("  {:18} ", cost.name), &format!("{range}: {}", cost.source)))?;
+    }
+    let (measured, pairs) = placement.measured_pairs;
+    writeln!(out, "Lines' times are measured for {measured} of {pairs} pairs of CPUs.")
+}

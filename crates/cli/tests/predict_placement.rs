@@ -1,0 +1,101 @@
+//! `coho predict placement` from outside.
+
+use std::process::{Command, Output};
+
+use coho_profile::{Profile, TopologySection};
+use coho_topology::{CpuSet, Pu, Topology, Unit};
+use serde_json::Value;
+
+fn coho(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_coho")).args(["predict", "placement"]).args(arguments).output().unwrap()
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = coho(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&printed(arguments)).unwrap()
+}
+
+const PAIR: [&str; 4] = ["--workload", "pipe_context_switching", "--runs", "2"];
+
+#[test]
+fn the_article_is_explained_by_the_flag() {
+    let json = json(&[&PAIR[..], &["--json"]].concat());
+    let contrast = |name: &str| {
+        let all = json["contrasts"].as_array().unwrap();
+        all.iter().find(|contrast| contrast["contrast"] == name).unwrap()["sign"].clone()
+    };
+    assert_eq!((contrast("patched/control"), contrast("patched/stock")), ("down".into(), "down".into()));
+    assert_ne!(contrast("control/stock"), "down");
+    let findings = json["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1);
+    assert_eq!((&findings[0]["beyond_noise"], &findings[0]["measured_sign"]), (&true.into(), &"down".into()));
+    assert_eq!(findings[0]["verdict"], "explained by the flag");
+    assert!(json["method"]["costs"].as_array().unwrap().iter().all(|cost| cost["source"].is_string()));
+}
+
+#[test]
+fn the_table_keeps_to_80_columns_and_tells_its_assumptions() {
+    let text = printed(&[&PAIR[..], &["--why"]].concat());
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    for told in ["L0/4{1x L2/4}", "halted", "idle_exit_ns", "explained by the flag", "−19.5", "Assumed"] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+}
+
+#[test]
+fn a_known_cost_is_taken_and_equal_seeds_predict_alike() {
+    let with = |cost: &str| printed(&[&PAIR[..], &["--cost", cost, "--json"]].concat());
+    let slow = with("idle_exit_ns=5000");
+    assert_eq!(slow, with("idle_exit_ns=5000"));
+    let ratio = |text: &str| {
+        let json: Value = serde_json::from_str(text).unwrap();
+        let all = json["predictions"].as_array().unwrap();
+        all.iter().find(|one| one["topology"] == "patched").unwrap()["ratio"]["median"].as_f64().unwrap()
+    };
+    // Each wake-up pays it.
+    let quick = with("idle_exit_ns=1");
+    assert!(ratio(&slow) < 0.5 * ratio(&quick), "{} {}", ratio(&slow), ratio(&quick));
+}
+
+#[test]
+fn a_profile_without_cpuid_has_the_views_that_need_none() {
+    let unit = |cpus: &str| Unit { id: None, cpus: cpus.parse::<CpuSet>().unwrap() };
+    let mut topology = Topology {
+        pus: (0..4).map(|os| Pu { os, ..Pu::default() }).collect(),
+        packages: vec![unit("0-3")],
+        cores: vec![unit("0-1"), unit("2-3")],
+        ..Topology::default()
+    };
+    topology.finish();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json");
+    let profile = Profile { topology: Some(TopologySection::from(topology)), ..Profile::default() };
+    profile.write(&file).unwrap();
+    let file = file.to_str().unwrap();
+    let json = json(&[&PAIR[..], &["--json", file]].concat());
+    let names: Vec<&str> =
+        json["topologies"].as_array().unwrap().iter().map(|view| view["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["control", "full"]);
+    assert!(json["method"]["not_available"]["stock"].as_str().unwrap().contains("CPUID dump"));
+    assert_eq!(json["findings"].as_array().unwrap().len(), 0);
+    let only = printed(&[&PAIR[..], &["--topology", "full", file]].concat());
+    assert!(only.contains("a second"), "{only}");
+    let refused = coho(&["--topology", "stock", file]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("stock"));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for wrong in [["--workload", "chess"], ["--cost", "gold=1"], ["--cost", "wake_ns"], ["--runs", "0"]] {
+        assert_eq!(coho(&wrong).status.code(), Some(2), "{wrong:?}");
+    }
+    assert_eq!(coho(&["/nowhere/mine.json"]).status.code(), Some(1));
+    let output = coho(&["published:shimosawa-hori-ishikawa"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("tells no topology"));
+}
