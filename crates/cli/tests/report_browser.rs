@@ -5,7 +5,7 @@ mod report_profiles;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coho_profile::Profile;
+use coho_profile::{Profile, published};
 use report_profiles as profiles;
 
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -142,6 +142,17 @@ fn barriers_and_programs_are_drawn() {
     let two = visit(browser, "sync-2", &profiles::sync::two(), (12_000, 16_000));
     // Two CPUs have no histogram.
     assert_eq!(assert_drawn(&two), 11);
+}
+
+#[test]
+fn workloads_are_drawn_beside_the_article() {
+    let Some(browser) = browser() else { return };
+    let machine = published::read("kimoto-bulldozer/c6-off-stock").unwrap().machines.remove(0);
+    let visit = visit(browser, "workloads", &machine.1, (6500, 9000));
+    // Evolution, contributions.
+    assert_eq!(assert_drawn(&visit), 2);
+    let chart = visit.document.split("id=\"contributions\"").nth(1).unwrap();
+    assert!(chart.split("<figcaption>").next().unwrap().contains("pipe_context_switching"));
 }
 
 #[test]

@@ -104,3 +104,17 @@ fn empty_profiles_have_nothing_in_common() {
     let text = compare(&Profile::default(), &profiles::two_cpus(), &[]);
     assert!(text.contains("no figure in common"), "{text}");
 }
+
+#[test]
+fn the_articles_tables_are_compared_with_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let published = |table: &str| format!("published:kimoto-bulldozer/{table}");
+    let arguments = ["compare", &published("c6-off-stock"), &published("c6-off-patched"), "--json"];
+    let output = coho(folder.path(), &arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = json["figures"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["id"] == "workloads.pipe_context_switching.none.1.lps").unwrap();
+    let ratio = row["values"][1]["ratio"].as_f64().unwrap();
+    assert!((ratio - 154_689.4 / 192_096.2).abs() < 1e-9, "{row:#}");
+}

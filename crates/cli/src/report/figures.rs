@@ -6,7 +6,7 @@ use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Pair, PairMethod, S
 use coho_topology::Level;
 
 use super::subject::Subject;
-use super::{call_figures, classes, memory_figures, sync_figures, text};
+use super::{call_figures, classes, memory_figures, sync_figures, text, workload_figures};
 
 /// A figure that profiles can have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,7 @@ pub fn of(subject: &Subject) -> Vec<Figure> {
     let mut figures = call_figures::of(subject);
     figures.extend(sync_figures::of(subject));
     figures.extend(memory_figures::of(subject));
+    figures.extend(workload_figures::of(subject));
     if let Some(coherence) = subject.coherence() {
         figures.extend(singles(subject, coherence));
         figures.extend(pair_classes(subject, coherence));

@@ -32,6 +32,8 @@ mod sync_figures;
 mod sync_ratios;
 mod tables;
 pub mod text;
+mod workload_figures;
+mod workloads;
 
 pub use page::render;
 pub use paper_svg::write_all as write_svgs;

@@ -11,7 +11,7 @@ use super::matrix::Matrix;
 use super::subject::Subject;
 use super::{
     barriers, calls, classes, counters, cpi, evolution, histogram, memory, programs, reads, scale, sections,
-    tables, text,
+    tables, text, workloads,
 };
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
@@ -195,6 +195,7 @@ impl Page {
                             "barriers" => (barriers::section(subject, &id("barrier-chart"), |chart, caption| self.figure(chart, caption))),
                             "programs" => (programs::section(subject, &id("program-chart"), |chart, caption| self.figure(chart, caption))),
                             "memory" => (memory::section(subject, &id("memory-chart"), |chart, caption| self.figure(chart, caption))),
+                            "workloads" => (workloads::section(subject)),
                             "missing" => (tables::not_available(subject)),
                             _ => @match coherence {
                                 Some(coherence) => (tables::method(&coherence.method)),
@@ -353,6 +354,9 @@ impl Page {
                 (tables::paper_tables(&all))
                 h3 { "Evolution" }
                 (self.figure(chart, &caption))
+                @if workloads::wanted(subjects) {
+                    (workloads::article(|chart, caption| self.figure(chart, caption)))
+                }
             }
         }
     }

@@ -295,6 +295,7 @@ pub fn not_available(subject: &Subject) -> Markup {
         ("calls", subject.profile.calls.is_some()),
         ("sync", subject.profile.sync.is_some()),
         ("memory", subject.profile.memory.is_some()),
+        ("workloads", subject.profile.workloads.is_some()),
         ("host", subject.profile.host.is_some()),
     ];
     for (name, _) in sections.into_iter().filter(|(_, present)| !present) {
@@ -307,7 +308,9 @@ pub fn not_available(subject: &Subject) -> Markup {
     let calls = subject.profile.calls.as_ref().map(|calls| ("calls", &calls.conditions));
     let sync = subject.profile.sync.as_ref().map(|sync| ("sync", &sync.method));
     let memory = subject.profile.memory.as_ref().map(|memory| ("memory", &memory.method));
-    for (section, method) in counters.into_iter().chain(calls).chain(sync).chain(memory) {
+    let workloads = subject.profile.workloads.as_ref().map(|workloads| ("workloads", &workloads.method));
+    let methods = counters.into_iter().chain(calls).chain(sync).chain(memory).chain(workloads);
+    for (section, method) in methods {
         let named = |(what, why): (&String, &String)| (format!("{section}: {what}"), text::reason(why));
         reasons.extend(method.not_available.iter().map(named));
     }

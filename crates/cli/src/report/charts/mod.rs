@@ -6,6 +6,7 @@ mod heat;
 mod lines;
 pub mod memory;
 pub mod sync;
+mod workloads;
 
 use plotly::layout::{Axis, Legend, Margin};
 use plotly::{Layout, Plot};
@@ -15,6 +16,7 @@ pub use bars::{evolution, histogram};
 pub use calls::{calibration, calls};
 pub use heat::heat_map;
 pub use lines::{cpi, modes, reads, timeline};
+pub use workloads::contributions;
 
 /// A chart and how the page shows it.
 #[derive(Debug, Clone)]
