@@ -44,13 +44,14 @@ pub struct Args {
     /// When stores are waited for: after each call, once a run, or none [default: all where it matters]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&Fence::ALL, name))]
     fence: Vec<Fence>,
-    /// Memory types: WB, WC, UC [default: all that there are]
+    /// Memory types: WB, WC, UC [default: WB, and those that a self-test proves]
     #[arg(long = "type", value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&CacheType::ALL, name))]
     types: Vec<CacheType>,
-    /// Memory of a PCI device that may be written to (/sys/bus/pci/devices/…/resource2_wc)
+    /// Also use this memory of a PCI device (/sys/bus/pci/devices/0000:01:00.0/resource2_wc). It is written to, and what
+    /// stood there put back: name none that somebody uses
     #[arg(long, value_name = "FILE")]
     pci_bar: Vec<PathBuf>,
-    /// Physical addresses that may be written to (0xfd000000+0x10000)
+    /// Also use these physical addresses (0xfd000000+0x10000), by /dev/mem. They are written to likewise
     #[arg(long, value_name = "START+BYTES")]
     physical: Vec<Physical>,
     /// Pages of usual memory

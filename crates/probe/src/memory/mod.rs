@@ -14,6 +14,7 @@ pub mod provider;
 mod rates;
 mod region;
 mod survey;
+mod wbinvd;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -72,7 +73,8 @@ pub struct Options {
     pub states: Vec<BlockState>,
     /// Where the fence stands; if empty all for stores past the caches of the paper's sizes, else once a run.
     pub fences: Vec<Fence>,
-    /// Memory types; all that a provider has if empty.
+    /// Memory types; if empty write-back, and those that a provider's self-test proves. One that is named is measured
+    /// also where it cannot be proven.
     pub types: Vec<CacheType>,
     /// Files of PCI devices' memory that may be written to ([`provider::Wish::pci_bars`]).
     pub pci_bars: Vec<PathBuf>,

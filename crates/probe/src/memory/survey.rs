@@ -7,9 +7,9 @@ use coho_topology::Topology;
 use serde_json::json;
 
 use super::loops::Loop;
-use super::provider::{self, Wish};
+use super::provider::{self, Offer, Wish};
 use super::rates::Typed;
-use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates};
+use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates, wbinvd};
 use crate::stop::End;
 use crate::workers::{Job, Workers};
 use crate::{Error, Progress, limits, pin};
@@ -78,6 +78,7 @@ pub(super) fn run(
         (Part::Latency, latency::measure as fn(&mut Survey<'_>) -> Result<(), Error>),
         (Part::Loaded, loaded::measure),
         (Part::Coherence, costs::measure),
+        (Part::Coherence, wbinvd::measure),
         (Part::Prefetchnta, leavings::measure),
         (Part::Dma, transfers),
     ] {
@@ -130,24 +131,41 @@ fn check(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// The memory types that there are, and the memory of those that a test has proven.
+/// Lists the memory types that there are, and hands on those to measure: of each type the memory of the first provider
+/// whose self-test proved it; else, if the type was named, of the first that has any.
 fn types(survey: &mut Survey<'_>) -> Result<Vec<Typed>, Error> {
+    let options = survey.options;
     let wish = Wish {
         bytes: TYPED,
-        node: survey.options.node,
-        pci_bars: survey.options.pci_bars.clone(),
-        physical: survey.options.physical.clone(),
+        node: options.node,
+        pci_bars: options.pci_bars.clone(),
+        physical: options.physical.clone(),
     };
     // Whoever tests memory by time must not be moved meanwhile.
-    let offers = survey.on_first(move || provider::offers(&wish))??;
+    let mut offers = survey.on_first(move || provider::offers(&wish))??;
+    survey.memory.types = offers.iter().map(|offer| offer.row.clone()).collect();
     let mut typed = Vec::new();
-    for offer in offers {
-        let asked = survey.options.types.is_empty() || survey.options.types.contains(&offer.row.name);
-        let other = offer.row.name != CacheType::WriteBack && offer.row.proven && asked;
-        typed.extend(
-            offer.region.filter(|_| other).map(|region| Typed { cache_type: offer.row.name, region }),
-        );
-        survey.memory.types.push(offer.row);
+    if !options.parts.contains(&Part::Rates) {
+        return Ok(typed);
+    }
+    for cache_type in [CacheType::WriteCombining, CacheType::Uncached] {
+        let named = options.types.contains(&cache_type);
+        if !named && !options.types.is_empty() {
+            continue;
+        }
+        let is = |offer: &Offer, proven| {
+            offer.row.name == cache_type && offer.row.available && offer.row.proven == proven
+        };
+        let first = offers.iter().position(|offer| is(offer, true));
+        let first = first.or_else(|| offers.iter().position(|offer| named && is(offer, false)));
+        let Some(offer) = first.map(|at| &mut offers[at]) else {
+            let why = "no provider has any that its self-test proves; 'types' says why";
+            survey.lacks(format!("rates of {cache_type}"), why);
+            continue;
+        };
+        typed.extend(offer.region.take().map(|region| Typed { cache_type, region }));
+        let provider = json!(offer.row.provider);
+        survey.memory.method.parameters.insert(format!("{cache_type}_provider"), provider);
     }
     Ok(typed)
 }

@@ -1,0 +1,77 @@
+//! WBINVD by what it writes back (paper 4, Fig. 7), where the module that may execute it is loaded.
+
+use coho_profile::CoherenceCost;
+
+use super::lines::LINE;
+use super::provider::CacheFlusher;
+use super::survey::Survey;
+use super::{Region, lines};
+use crate::stop::End;
+use crate::{Error, statistics};
+
+const NAME: &str = "WBINVD";
+/// Modified lines, up to the paper's 1 MiB.
+const DIRTY: [usize; 5] = [0, 64, 1024, 4096, 16384];
+
+/// Adds its cost on the first CPU, by modified lines; or why it cannot be had.
+pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
+    let flusher = match CacheFlusher::open() {
+        Ok(flusher) => flusher,
+        Err(why) => {
+            survey.lacks(NAME, why);
+            return Ok(());
+        }
+    };
+    let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 6) };
+    let (cpu, end) = (survey.cpus[0], survey.end);
+    let random = fastrand::Rng::with_seed(survey.options.seed);
+    match survey.on_first(move || times(&flusher, cpu, passes, samples, random, end))? {
+        Ok(times) => {
+            let rows = DIRTY.into_iter().zip(&times).filter_map(|(dirty, times)| {
+                Some(CoherenceCost {
+                    operation: NAME.into(),
+                    lines: DIRTY[DIRTY.len() - 1] as u64,
+                    dirty: dirty as u64,
+                    ns: Some(statistics::estimate(times)?),
+                })
+            });
+            survey.memory.coherence_cost.extend(rows);
+        }
+        Err(why) => survey.lacks(NAME, why),
+    }
+    Ok(())
+}
+
+/// Times in ns, by number of modified lines and pass.
+fn times(
+    flusher: &CacheFlusher,
+    cpu: u32,
+    passes: usize,
+    samples: usize,
+    mut random: fastrand::Rng,
+    end: End,
+) -> Result<[Vec<Vec<f64>>; DIRTY.len()], String> {
+    let bytes = DIRTY[DIRTY.len() - 1] * LINE;
+    let region = Region::write_back(bytes).map_err(|error| error.to_string())?;
+    region.touch();
+    let mut all: [Vec<Vec<f64>>; DIRTY.len()] = Default::default();
+    let mut order: Vec<usize> = (0..DIRTY.len()).collect();
+    for _ in 0..passes {
+        random.shuffle(&mut order);
+        for &at in &order {
+            if end.has_come() {
+                return Ok(all);
+            }
+            let sample = |_| {
+                // What else is modified then is the machine's own.
+                flusher.wbinvd(cpu)?;
+                region.load(0, bytes);
+                region.dirty(0, DIRTY[at] * LINE);
+                lines::wait();
+                flusher.wbinvd(cpu)
+            };
+            all[at].push((0..samples).map(sample).collect::<Result<_, String>>()?);
+        }
+    }
+    Ok(all)
+}
