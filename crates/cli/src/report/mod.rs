@@ -22,6 +22,7 @@ mod memory_figures;
 mod memory_tables;
 mod page;
 mod paper_svg;
+mod path;
 mod programs;
 mod reads;
 mod scale;

@@ -13,7 +13,7 @@ use super::{boxes, boxes_svg, classes, stability, text};
 const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Name in links and heading, in order.
-pub const ALL: [(&str, &str); 16] = [
+pub const ALL: [(&str, &str); 17] = [
     ("host", "Host"),
     ("topology", "Topology"),
     ("pairs", "Pairs of CPUs"),
@@ -27,6 +27,7 @@ pub const ALL: [(&str, &str); 16] = [
     ("barriers", "Barriers, fork and join"),
     ("programs", "Programs under barriers"),
     ("memory", "Memory"),
+    ("paths", "Transfer paths"),
     ("workloads", "Workloads under placements"),
     ("missing", "Not available"),
     ("method", "Method"),

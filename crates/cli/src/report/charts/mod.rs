@@ -5,6 +5,7 @@ mod calls;
 mod heat;
 mod lines;
 pub mod memory;
+pub mod path;
 pub mod sync;
 mod workloads;
 
