@@ -146,3 +146,32 @@ fn trials_are_told_within_a_page() {
     assert_eq!(failed.status.code(), Some(1));
     assert!(String::from_utf8(failed.stderr).unwrap().contains("status 1"));
 }
+
+/// A program of threads that every system with a C compiler can make.
+#[test]
+fn each_thread_of_a_dynamic_program_takes_the_next_cpu() {
+    let cpus: Vec<_> = pin::allowed().unwrap().iter().collect();
+    if cpus.len() < 2 {
+        return eprintln!("skipped: needs two CPUs");
+    }
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../pin/tests/where.c");
+    let program = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("where").display().to_string();
+    let compile = |flags: &[&str]| {
+        let compiled =
+            Command::new("cc").args(flags).args(["-pthread", "-o", &program]).arg(&source).status();
+        compiled.is_ok_and(|status| status.success())
+    };
+    if !compile(&[]) {
+        return eprintln!("skipped: no C compiler");
+    }
+    let [last, other] = [cpus[cpus.len() - 1], cpus[cpus.len() - 2]];
+    let list = format!("{last},{other}");
+    let arguments = ["run", "--per-thread", "--place", &list, "--", &program];
+    let told = succeeds(&arguments);
+    assert_eq!(told, format!("first: {last}\nthread 1: {other}\nthread 2: {last}\nthread 3: {other}\n"));
+    if compile(&["-static"]) {
+        let output = run(&arguments);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && told.contains("linked statically"), "{told}");
+    }
+}

@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod child;
+pub mod per_thread;
 pub mod trial;
 
 pub use child::{Ended, Failed, Job, Output, Running, Signals, Status};

@@ -13,7 +13,7 @@ use std::str::FromStr;
 use anyhow::Context;
 use coho_probe::placement::{Busy, Placement, Room};
 use coho_profile::Profile;
-use coho_run::{Job, Signals};
+use coho_run::{Job, Signals, per_thread};
 use coho_topology::Topology;
 
 use crate::arguments::Course;
@@ -36,6 +36,9 @@ pub struct Args {
     /// Threads to make room for [default: one if compact, one on each core if spread, a level's all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
+    /// Pin each new thread to the next CPU of the placement, in dynamic programs
+    #[arg(long)]
+    per_thread: bool,
     /// Export OMP_PLACES and OMP_PROC_BIND, so that OpenMP binds its threads in the placement's order
     #[arg(long)]
     omp: bool,
@@ -85,6 +88,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let room = Room::here(&topology)?;
     let machine = Machine { topology, room, profile: remembered::profile(args)? };
+    if args.per_thread {
+        let objection = args.command.first().and_then(per_thread::objection);
+        objection.into_iter().for_each(|why| eprintln!("coho: {why}"));
+    }
     if !args.trial.is_empty() {
         tried::report(args, &machine, &signals)?;
         return Ok(ExitCode::SUCCESS);
@@ -105,11 +112,11 @@ fn place(
     machine: &Machine,
     signals: &Signals,
 ) -> anyhow::Result<ExitCode> {
-    let chosen = Chosen::now(placement, args.threads, machine, Busy::look)?;
+    let chosen = Chosen::now(placement, threads(args, machine), machine, Busy::look)?;
     if !args.quiet {
         eprintln!("coho: {}", chosen.line(machine));
     }
-    match job(args, &chosen).start(signals) {
+    match job(args, &chosen)?.start(signals) {
         Ok(running) => Ok(ExitCode::from(running.wait(signals)?.status.exit_status())),
         Err(failed) => {
             eprintln!("coho: {failed}");
@@ -118,12 +125,17 @@ fn place(
     }
 }
 
+/// Threads to make room for: where each is pinned, a word alone means all CPUs that there are, in its order.
+fn threads(args: &Args, machine: &Machine) -> Option<u32> {
+    args.threads.or_else(|| args.per_thread.then(|| u32::try_from(machine.room.width()).unwrap_or(u32::MAX)))
+}
+
 /// The command under a placement.
-fn job(args: &Args, chosen: &Chosen) -> Job {
-    Job {
-        command: args.command.clone(),
-        cpus: chosen.mask(),
-        environment: if args.omp { omp::environment(&chosen.choice.order) } else { Vec::new() },
-        ..Job::default()
+fn job(args: &Args, chosen: &Chosen) -> anyhow::Result<Job> {
+    let order = &chosen.choice.order;
+    let mut environment = if args.omp { omp::environment(order) } else { Vec::new() };
+    if args.per_thread && chosen.mask().is_some() {
+        environment.extend(per_thread::environment(order).map_err(anyhow::Error::msg)?);
     }
+    Ok(Job { command: args.command.clone(), cpus: chosen.mask(), environment, ..Job::default() })
 }

@@ -9,7 +9,7 @@ use coho_run::trial::{self, Candidate, Options};
 use coho_topology::Level;
 
 use super::chosen::Chosen;
-use super::{Args, Machine, job, remembered};
+use super::{Args, Machine, job, remembered, threads};
 use crate::terminal::{self, progress};
 
 /// Levels that `auto` tries where they mean more or fewer CPUs than what it tries already.
@@ -68,7 +68,8 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
 fn worth_trying(args: &Args, machine: &Machine) -> anyhow::Result<Vec<Placement>> {
     let mut placements = vec![Placement::Compact, Placement::Spread, Placement::None];
     let cpus = |placement: &Placement| {
-        Chosen::now(placement, args.threads, machine, Busy::default).map(|chosen| chosen.choice.cpus)
+        Chosen::now(placement, threads(args, machine), machine, Busy::default)
+            .map(|chosen| chosen.choice.cpus)
     };
     let mut known = placements.iter().map(cpus).collect::<Result<Vec<_>, _>>()?;
     for placement in LEVELS.map(Placement::Within) {
@@ -91,8 +92,8 @@ fn try_each(
 ) -> anyhow::Result<Trial> {
     let busy = Busy::look();
     let candidates = placements.iter().map(|placement| {
-        let chosen = Chosen::now(placement, args.threads, machine, || busy.clone())?;
-        let mut job = job(args, &chosen);
+        let chosen = Chosen::now(placement, threads(args, machine), machine, || busy.clone())?;
+        let mut job = job(args, &chosen)?;
         job.output = Output::Nowhere;
         Ok(Candidate { name: placement.to_string(), order: chosen.choice.order, job })
     });

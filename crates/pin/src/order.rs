@@ -1,0 +1,47 @@
+//! Lists of CPUs in environment variables.
+
+use std::ffi::{CStr, CString, c_char};
+
+use crate::mask::MOST;
+
+unsafe extern "C" {
+    /// The C library's: null in a program that runs with more rights than its user.
+    fn secure_getenv(name: *const c_char) -> *const c_char;
+}
+
+/// The CPUs that a variable lists; none if it is not set, makes no sense, or the program runs with more rights than its
+/// user.
+pub fn of_variable(name: &CStr) -> Vec<u32> {
+    // SAFETY: a string that ends with a zero; what is returned is read before anything can change it.
+    let value = unsafe { secure_getenv(name.as_ptr()) };
+    if value.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: not null, and a string of the environment.
+    parse(unsafe { CStr::from_ptr(value) }.to_bytes())
+}
+
+fn parse(list: &[u8]) -> Vec<u32> {
+    let number = |part: &[u8]| std::str::from_utf8(part).ok()?.parse().ok().filter(|&cpu| cpu < MOST);
+    list.split(|&byte| byte == b',').map(number).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The list as a variable holds it.
+pub fn to_variable(cpus: impl Iterator<Item = u32>) -> CString {
+    let list: Vec<_> = cpus.map(|cpu| cpu.to_string()).collect();
+    CString::new(list.join(",")).expect("digits and commas")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_round_trip_and_nonsense_is_none() {
+        assert_eq!(parse(b"4,0,63"), [4, 0, 63]);
+        assert_eq!(to_variable([4, 0, 63].into_iter()).as_bytes(), b"4,0,63");
+        for bad in [&b""[..], b"0,", b"0-3", b"8192", b"-1", b"1 2", b"\xff"] {
+            assert!(parse(bad).is_empty(), "{bad:?}");
+        }
+    }
+}

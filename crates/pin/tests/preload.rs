@@ -1,0 +1,139 @@
+//! Preloads the library into programs and looks where their threads are.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn library() -> PathBuf {
+    // The dependency has cargo build it beside the tests.
+    let _ = coho_pin::ORDER;
+    std::env::current_exe().unwrap().with_file_name("libcoho_pin.so")
+}
+
+/// Compiles the C program that prints where its threads are.
+fn program(name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let source = Path::new(ROOT).join("tests/where.c");
+    let compiled =
+        Command::new("cc").args(["-O1", "-pthread"]).args(flags).arg("-o").arg(&program).arg(source).status();
+    match compiled {
+        Ok(status) => assert!(status.success()),
+        Err(_) => {
+            eprintln!("skipped: no C compiler");
+            return None;
+        }
+    }
+    Some(program)
+}
+
+fn allowed() -> Vec<u32> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        first.parse::<u32>().unwrap()..=last.parse().unwrap()
+    };
+    list.trim().split(',').flat_map(range).collect()
+}
+
+/// The last two CPUs, the last one first: an order that no system takes by itself.
+fn two() -> Option<[u32; 2]> {
+    let cpus = allowed();
+    if cpus.len() < 2 {
+        eprintln!("skipped: needs two CPUs");
+        return None;
+    }
+    Some([cpus[cpus.len() - 1], cpus[cpus.len() - 2]])
+}
+
+/// What the program prints: a line for each thread, of the form `name: CPUs`.
+fn run(command: &mut Command, order: &str) -> Vec<String> {
+    let output = command.env("LD_PRELOAD", library()).env("COHO_PIN", order).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn threads_take_the_list_s_cpus_in_turn() {
+    let (Some(program), Some([a, b])) = (program("where", &[]), two()) else { return };
+    let lines = run(Command::new(program).arg("threads"), &format!("{a},{b}"));
+    assert_eq!(
+        lines,
+        [format!("first: {a}"), format!("thread 1: {b}"), format!("thread 2: {a}"), format!("thread 3: {b}"),]
+    );
+}
+
+#[test]
+fn what_a_pinned_thread_starts_is_free_and_counts_anew() {
+    let (Some(program), Some([a, b])) = (program("where-starts", &[]), two()) else { return };
+    let all = allowed().len();
+    for how in ["fork", "exec"] {
+        let lines = run(Command::new(&program).arg(how), &format!("{a},{b}"));
+        assert_eq!(lines[0], format!("{how}: {all} CPUs"), "{lines:?}");
+        assert_eq!(lines[1..], [format!("first: {a}"), format!("thread 1: {b}")], "{how}");
+    }
+}
+
+#[test]
+fn a_thread_with_cpus_of_its_own_keeps_them() {
+    let (Some(program), Some([a, b])) = (program("where-own", &[]), two()) else { return };
+    let lines = run(Command::new(program).args(["own", &b.to_string()]), &a.to_string());
+    assert_eq!(lines, [format!("thread 1: {b}")]);
+}
+
+#[test]
+fn a_program_of_one_thread_stays_free() {
+    let Some([a, _]) = two() else { return };
+    let mut command = Command::new("sh");
+    let lines = run(command.args(["-c", "sed -n 's/Cpus_allowed:\\t//p' /proc/$$/status"]), &a.to_string());
+    let own = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let own = own.lines().find_map(|line| line.strip_prefix("Cpus_allowed:\t")).unwrap();
+    assert_eq!(lines, [own]);
+}
+
+#[test]
+fn the_process_s_mask_is_never_left() {
+    let (Some(program), Some([a, b])) = (program("where-mask", &[]), two()) else { return };
+    let mut command = Command::new(program);
+    let confine = move || {
+        // SAFETY: the set is initialised, and the call reads it.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(b as usize, &mut set);
+            libc::sched_setaffinity(0, size_of_val(&set), &set);
+        }
+        Ok(())
+    };
+    // SAFETY: one system call between fork and exec.
+    unsafe { command.pre_exec(confine) };
+    let lines = run(command.arg("threads"), &format!("{a},{b}"));
+    assert!(lines.iter().all(|line| line.ends_with(&format!(": {b}"))), "{lines:?}");
+}
+
+#[test]
+fn nonsense_and_absence_change_nothing() {
+    let Some(program) = program("where-none", &[]) else { return };
+    let all = allowed().len();
+    for order in ["", "x", "99999"] {
+        let lines = run(Command::new(&program).arg("threads"), order);
+        assert!(lines.iter().all(|line| line.ends_with(&format!(": {all} CPUs")) || all == 1), "{lines:?}");
+    }
+}
+
+/// A set-user-id program of another user, run by root: the loader drops the library, and the library would do nothing.
+#[test]
+fn programs_with_other_rights_are_left_alone() {
+    // SAFETY: no arguments.
+    if unsafe { libc::geteuid() } != 0 {
+        return eprintln!("skipped: needs root to make a set-user-id program");
+    }
+    let (Some(program), Some([a, b])) = (program("where-suid", &[]), two()) else { return };
+    std::os::unix::fs::chown(&program, Some(65_534), Some(65_534)).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    std::fs::set_permissions(&program, mode).unwrap();
+    let lines = run(Command::new(program).arg("threads"), &format!("{a},{b}"));
+    let all = allowed().len();
+    assert!(lines.iter().all(|line| line.ends_with(&format!(": {all} CPUs"))), "{lines:?}");
+}
