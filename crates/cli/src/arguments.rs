@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use coho_sync::Mapping;
+use coho_sync::{MAX_THREADS, Mapping};
 use coho_topology::CpuSet;
 
 /// Options that do not go together in a way that only the files show: exit status 2, as for other wrong usage.
@@ -25,6 +25,13 @@ impl fmt::Display for WrongUsage {
 }
 
 impl std::error::Error for WrongUsage {}
+
+impl WrongUsage {
+    /// What is wrong.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
 
 /// Checks that no file is to be written twice, or written over what is read.
 ///
@@ -83,6 +90,36 @@ impl Course {
     }
 }
 
+/// Where teams of threads run, and how many threads they have.
+#[derive(Debug, clap::Args)]
+pub struct Teams {
+    /// Use these CPUs only (0-3,8)
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    cpus: Option<CpuSet>,
+    /// Numbers of threads [default: powers of two and all CPUs]
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=MAX_THREADS as i64))]
+    pub threads: Vec<u32>,
+    /// Which CPUs the ranks take: sequential, binary-tree [default: both]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping)]
+    mapping: Vec<Mapping>,
+}
+
+impl Teams {
+    /// The CPUs asked for; none for all.
+    pub fn cpus(&self) -> Vec<u32> {
+        self.cpus.iter().flat_map(CpuSet::iter).collect()
+    }
+
+    /// The mappings asked for, or both.
+    pub fn mappings(&self) -> Vec<Mapping> {
+        match &self.mapping[..] {
+            [] => vec![Mapping::Sequential, Mapping::BinaryTree],
+            some => some.to_vec(),
+        }
+    }
+}
+
 /// A list of CPUs (`0-3,8`) that names at least one.
 pub fn cpus(text: &str) -> Result<CpuSet, String> {
     match text.parse::<CpuSet>() {
@@ -92,7 +129,7 @@ pub fn cpus(text: &str) -> Result<CpuSet, String> {
 }
 
 /// A mapping of ranks to CPUs by the papers' name.
-pub fn mapping(text: &str) -> Result<Mapping, String> {
+fn mapping(text: &str) -> Result<Mapping, String> {
     match text {
         "sequential" => Ok(Mapping::Sequential),
         "binary-tree" => Ok(Mapping::BinaryTree),

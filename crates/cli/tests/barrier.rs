@@ -93,6 +93,72 @@ fn predictions_for_a_published_machine() {
 }
 
 #[test]
+fn tables_keep_to_the_page_and_break_no_word() {
+    if !measurable() {
+        return;
+    }
+    for arguments in [
+        &["barrier", "--quick", "--threads", "2"][..],
+        &["kernels", "weather", "--quick", "--threads", "2"],
+        &["predict", "barrier", "published:nakamura-fbs"],
+    ] {
+        let told = succeeds(arguments);
+        assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+        assert!(told.lines().any(|line| line.contains(" sequential ")), "{told}");
+        assert!(!told.contains("sequentia "), "{told}");
+    }
+}
+
+#[test]
+fn latencies_of_the_papers_machine_are_fitted_to_its_times() {
+    let found = parse(&succeeds(&["predict", "barrier", "published:nakamura-fbs", "--json"]));
+    let figures = found["fit"]["figures"].as_array().unwrap();
+    assert_eq!((figures.len(), found["fit"]["latencies_ns"].as_array().unwrap().len()), (5, 3));
+    assert!(figures.iter().all(|figure| figure["error"].as_f64().unwrap().abs() < 0.2), "{figures:?}");
+    assert!(figures.iter().any(|figure| figure["published"] == 5.8));
+}
+
+#[test]
+fn a_machine_that_nobody_has_is_given_by_its_levels() {
+    let machine = "hierarchy:2=10,16=30,64=120";
+    let found = parse(&succeeds(&["predict", "barrier", machine, "--threads", "48", "--json"]));
+    // Each mapping has a limit of its own.
+    let limits = found["limits_ns"].as_array().unwrap();
+    assert_eq!(limits.len(), 2);
+    assert!(limits.iter().all(|limit| limit["barrier"] == 120.0), "{limits:?}");
+    let winners = found["quickest"].as_array().unwrap();
+    let sizes: Vec<_> = winners.iter().map(|row| row["threads"].as_u64().unwrap()).collect();
+    assert_eq!(sizes, [2, 4, 8, 16, 32, 48, 2, 4, 8, 16, 32, 48]);
+    assert!(winners.iter().all(|row| row["rule_ns"].as_f64() >= row["ns"].as_f64()), "{winners:?}");
+    let near = parse(&succeeds(&["predict", "barrier", machine, "--threads", "2", "--json"]));
+    let limit = |at: usize| near["limits_ns"][at]["barrier"].as_f64().unwrap();
+    assert_eq!((limit(0), limit(1)), (10.0, 120.0), "binary tree spreads two threads");
+    let dear = parse(&succeeds(&["predict", "barrier", machine, "--extra-line", "100", "--json"]));
+    assert!(dear["quickest"][5]["ns"].as_f64() > winners[5]["ns"].as_f64());
+    assert!(fails(&["predict", "barrier", "hierarchy:4=10,6=20"], 1).contains("cannot hold"));
+    assert!(fails(&["predict", "barrier", "hierarchy:4"], 1).contains("CPUS=NS"));
+}
+
+#[test]
+fn a_prediction_stands_beside_what_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json").display().to_string();
+    let pair = |method: &str| {
+        let ns = json!({"median": 50.0, "low": 49.0, "high": 51.0, "min": 48.0, "n": 9, "stable": true});
+        json!({"a": 0, "b": 1, "method": method, "home": "a", "ns": ns})
+    };
+    let fbs = json!({"algorithm": "fbs", "layout": "separate-lines", "threads": 2, "mapping": "sequential",
+        "ns": {"median": 62.5, "low": 62.0, "high": 63.0, "min": 61.0, "n": 9, "stable": true}});
+    let profile = json!({"schema": "coho-profile/1",
+        "coherence": {"cpus": [0, 1], "pairs": [pair("turn"), pair("flags")]}, "sync": {"barriers": [fbs]}});
+    std::fs::write(&file, profile.to_string()).unwrap();
+    let found = parse(&succeeds(&["predict", "barrier", &file, "--json"]));
+    let row = &found["measured"][0];
+    assert!((row["error"].as_f64().unwrap() + 0.2).abs() < 1e-9, "{found}");
+    assert!(succeeds(&["predict", "barrier", &file]).contains("-20 %"));
+}
+
+#[test]
 fn wrong_usage_is_told_apart_from_failure() {
     for arguments in [
         &["barrier", "--threads", "1"][..],

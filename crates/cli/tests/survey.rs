@@ -36,6 +36,9 @@ fn a_profile_that_follows_the_schema_and_a_report() {
     assert!(all, "{:?}", calls.conditions.not_available);
     assert!(calls.calls.iter().all(|call| call.set != "mpi"), "a quick survey starts no MPI");
     assert_eq!(calls.judgements.is_empty(), calls.calls.is_empty());
+    let sync = read.sync.unwrap();
+    assert!(!sync.barriers.is_empty() || !sync.method.not_available.is_empty());
+    assert!(sync.kernels.is_empty(), "a quick survey runs no programs");
     let page = fs::metadata(folder.path().join("mine.html")).unwrap().len();
     assert!(page < 6_000_000, "the report has {page} bytes");
 }

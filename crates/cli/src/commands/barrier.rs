@@ -6,24 +6,14 @@ use anyhow::{Context, bail};
 use coho_probe::barrier::{self, Options};
 use coho_probe::{host, stop};
 use coho_profile::{Profile, Sync};
-use coho_sync::{MAX_THREADS, Mapping};
-use coho_topology::CpuSet;
 
-use crate::arguments::{self, Course, check_folder, mapping};
+use crate::arguments::{Course, Teams, WrongUsage, check_folder};
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Measure on these CPUs only (0-3,8)
-    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
-    cpus: Option<CpuSet>,
-    /// Numbers of threads [default: powers of two and all CPUs]; more than there are CPUs share them
-    #[arg(long, value_name = "LIST", value_delimiter = ',',
-          value_parser = clap::value_parser!(u32).range(2..=MAX_THREADS as i64))]
-    threads: Vec<u32>,
-    /// Which CPUs the ranks take: sequential, binary-tree [default: both]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping)]
-    mapping: Vec<Mapping>,
+    #[command(flatten)]
+    teams: Teams,
     /// Also measure other libraries: the C library's and Rust's barriers, hurdles, and OpenMP by gcc and clang
     #[arg(long)]
     peers: bool,
@@ -41,20 +31,24 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if args.teams.threads.contains(&1) {
+        return Err(
+            WrongUsage::new("a barrier of one thread waits for nobody: give 2 or more to --threads").into()
+        );
+    }
     stop::on_signals().context("cannot catch Ctrl-C")?;
     args.output.as_deref().map_or(Ok(()), check_folder)?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
-    let default = Options::default();
     let options = Options {
-        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
-        threads: args.threads.clone(),
-        mappings: if args.mapping.is_empty() { default.mappings.clone() } else { args.mapping.clone() },
+        cpus: args.teams.cpus(),
+        threads: args.teams.threads.clone(),
+        mappings: args.teams.mappings(),
         peers: args.peers,
         quick: args.quick,
         time_limit: args.course.time_limit,
         seed: args.course.seed(),
-        ..default
+        ..Options::default()
     };
     let sync = barrier::measure(&options, &topology, &mut progress::on_stderr())?;
     if let Some(path) = &args.output {

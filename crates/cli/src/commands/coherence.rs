@@ -11,7 +11,7 @@ use coho_probe::{host, pin, stop};
 use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text};
 use coho_topology::CpuSet;
 
-use crate::arguments::{self, check_outputs, duration};
+use crate::arguments::{self, Course, check_outputs, duration};
 use crate::judge::judge;
 use crate::terminal::{self, Depth, progress};
 
@@ -35,12 +35,8 @@ pub struct Args {
     /// Fewer passes and sizes
     #[arg(long, conflicts_with = "from")]
     quick: bool,
-    /// Stop after this time and keep what is done
-    #[arg(long, value_name = "SECONDS", value_parser = duration, conflicts_with = "from")]
-    time_limit: Option<Duration>,
-    /// Seed of the random order, to repeat one
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    course: Course,
     /// Measure only what is missing or unstable in this profile
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     resume: Option<PathBuf>,
@@ -51,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "A,B", value_parser = pair, requires = "watch_for")]
     pair: Option<(u32, u32)>,
     /// Read a matrix of times in ns instead of measuring
-    #[arg(long, value_name = "FILE.csv", conflicts_with = "cpus")]
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["cpus", "time_limit"])]
     from: Option<PathBuf>,
     /// Print the profile's section as JSON, and nothing else
     #[arg(long)]
@@ -135,8 +131,8 @@ fn options(args: &Args, resume: Option<Coherence>) -> anyhow::Result<Options> {
         options.homes = distinct(&args.home);
     }
     options.reads = !args.no_reads && !args.audit;
-    options.time_limit = args.time_limit;
-    options.seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
+    options.time_limit = args.course.time_limit;
+    options.seed = args.course.seed();
     options.resume = resume;
     Ok(options)
 }

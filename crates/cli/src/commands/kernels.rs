@@ -7,25 +7,16 @@ use clap::ValueEnum;
 use coho_probe::kernels::{self, Options, Which};
 use coho_probe::{host, stop};
 use coho_profile::Profile;
-use coho_sync::Mapping;
-use coho_topology::CpuSet;
 
-use crate::arguments::{self, Course, check_folder, mapping};
+use crate::arguments::{Course, Teams, check_folder};
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The program
     kernel: Kernel,
-    /// Run on these CPUs only (0-3,8)
-    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
-    cpus: Option<CpuSet>,
-    /// Numbers of threads, beside one [default: powers of two and all CPUs]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
-    threads: Vec<u32>,
-    /// Which CPUs the ranks take: sequential, binary-tree [default: both]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping)]
-    mapping: Vec<Mapping>,
+    #[command(flatten)]
+    teams: Teams,
     /// Fewer sizes and passes
     #[arg(long)]
     quick: bool,
@@ -60,15 +51,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Kernel::Galerkin => Which::Galerkin,
         Kernel::Weather => Which::Weather,
     };
-    let default = Options::default();
     let options = Options {
-        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
-        threads: args.threads.clone(),
-        mappings: if args.mapping.is_empty() { default.mappings.clone() } else { args.mapping.clone() },
+        cpus: args.teams.cpus(),
+        threads: args.teams.threads.clone(),
+        mappings: args.teams.mappings(),
         quick: args.quick,
         time_limit: args.course.time_limit,
         seed: args.course.seed(),
-        ..default
+        ..Options::default()
     };
     let kernel = kernels::measure(which, &options, &topology, &mut progress::on_stderr())?;
     if let Some(path) = &args.output {

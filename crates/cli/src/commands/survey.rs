@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use coho_probe::{calls, coherence, counters, host, memory, stop};
+use coho_probe::{barrier, calls, coherence, counters, host, kernels, memory, stop};
 use coho_profile::{
-    Calls, Coherence, Counters, Memory, PairMethod, Profile, TopologySection, Verdict, write_atomic,
+    Calls, Coherence, Counters, Memory, PairMethod, Profile, Sync, TopologySection, Verdict, write_atomic,
 };
 use coho_topology::{Counts, CpuSet, Topology};
 
-use crate::arguments::{self, check_outputs, duration};
+use crate::arguments::{self, Course, check_outputs};
 use crate::judge::{self, judge};
 use crate::report::subject::Subject;
 use crate::{report, terminal};
@@ -30,12 +30,8 @@ pub struct Args {
     /// Fewer passes and sizes: some seconds on a small machine
     #[arg(long)]
     quick: bool,
-    /// Stop measuring after this time and keep what is done
-    #[arg(long, value_name = "SECONDS", value_parser = duration)]
-    time_limit: Option<Duration>,
-    /// Seed of the random order, to repeat one
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    course: Course,
     /// Print the profile on standard output, and nothing else
     #[arg(long)]
     json: bool,
@@ -52,6 +48,10 @@ const CALLS_BRIEFLY: Duration = Duration::from_secs(10);
 /// How long memory may take at most; it ends by itself before that.
 const MEMORY: Duration = Duration::from_secs(30);
 const MEMORY_BRIEFLY: Duration = Duration::from_secs(6);
+/// How long barriers may take at most, and each program under them.
+const BARRIERS: Duration = Duration::from_secs(20);
+const BARRIERS_BRIEFLY: Duration = Duration::from_secs(3);
+const PROGRAM: Duration = Duration::from_secs(15);
 /// Repetitions that end before that on a machine that does little else.
 const CALLS_REPEATED: u32 = 100;
 const CALLS_REPEATED_BRIEFLY: u32 = 50;
@@ -76,8 +76,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     let effort = if args.quick { coherence::Options::quick() } else { coherence::Options::default() };
     let options = coherence::Options {
-        time_limit: args.time_limit,
-        seed: args.seed.unwrap_or_else(|| fastrand::u64(..)),
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
         ..effort.on(args.cpus.iter().flat_map(CpuSet::iter).collect())?
     };
     let mut measured = match coherence::measure(&options, &topology, &mut terminal::progress::on_stderr()) {
@@ -87,7 +87,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Err(error) => not_available(&error.to_string()),
     };
     judge(&mut measured, &topology, clock_ghz);
-    let left = || args.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
+    let left =
+        || args.course.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
     watch(&mut measured, left().min(if args.quick { BRIEFLY } else { A_WHILE }));
     profile.coherence = Some(measured);
     profile.write(&output)?;
@@ -98,6 +99,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     judge::calls(&mut profile);
     profile.write(&output)?;
     profile.memory = move_data(args, options.seed, &topology, left());
+    profile.write(&output)?;
+    profile.sync = synchronise(args, &topology, options.seed, left());
     profile.write(&output)?;
 
     let subject = Subject::of_file(&output, profile.clone());
@@ -175,6 +178,48 @@ fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Opt
     }))
 }
 
+/// What barriers cost, and what programs make of them; `None` if the survey is to end. A quick survey runs no programs.
+fn synchronise(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Sync> {
+    if stop::requested() || left.is_zero() {
+        return None;
+    }
+    let started = Instant::now();
+    let cpus: Vec<u32> = args.cpus.iter().flat_map(CpuSet::iter).collect();
+    let options = barrier::Options {
+        cpus: cpus.clone(),
+        quick: true,
+        time_limit: Some(left.min(if args.quick { BARRIERS_BRIEFLY } else { BARRIERS })),
+        seed,
+        ..barrier::Options::default()
+    };
+    let measured = barrier::measure(&options, topology, &mut terminal::progress::on_stderr());
+    let mut section = measured.unwrap_or_else(|error| {
+        let mut section = Sync::default();
+        section.method.not_available.insert("barriers".into(), error.to_string());
+        section
+    });
+    for which in kernels::Which::ALL.into_iter().filter(|_| !args.quick) {
+        let left = left.saturating_sub(started.elapsed());
+        if stop::requested() || left.is_zero() {
+            break;
+        }
+        let options = kernels::Options {
+            cpus: cpus.clone(),
+            quick: true,
+            time_limit: Some(left.min(PROGRAM)),
+            seed,
+            ..kernels::Options::default()
+        };
+        match kernels::measure(which, &options, topology, &mut terminal::progress::on_stderr()) {
+            Ok(kernel) => drop(section.kernels.insert(which.name().into(), kernel)),
+            Err(error) => {
+                drop(section.method.not_available.insert(which.name().into(), error.to_string()));
+            }
+        }
+    }
+    Some(section)
+}
+
 /// Adds how the nearest pair's time moves for a while, unless the survey is to end or no pair was measured.
 fn watch(measured: &mut Coherence, time: Duration) {
     let nearest = measured.pairs.iter().filter(|pair| pair.method == PairMethod::Turn);
@@ -232,7 +277,8 @@ fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
     profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))?;
     profile.counters.iter().try_for_each(|counters| terminal::counters::findings(out, counters))?;
     profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))?;
-    profile.memory.iter().try_for_each(|memory| terminal::memory::findings(out, memory))
+    profile.memory.iter().try_for_each(|memory| terminal::memory::findings(out, memory))?;
+    profile.sync.iter().try_for_each(|sync| terminal::barrier::findings(out, sync))
 }
 
 fn counted(counts: Counts) -> String {

@@ -4,18 +4,18 @@ use std::io::{self, Write};
 
 use coho_profile::{Estimate, Sync};
 
-use super::table::{table, wrapped};
+use super::table::{dense, table, wrapped};
 use crate::report::text;
 
 /// Writes the tables.
 pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     if let Some(limit) = &sync.limit_ns {
-        writeln!(
-            out,
-            "Limit by the one-way times between the CPUs: barrier {} ns, fork and join {} ns\n",
+        let told = format!(
+            "barrier {} ns, fork and join {} ns, by the one-way times between all CPUs",
             text::estimate(&limit.barrier),
             text::estimate(&limit.fork_join)
-        )?;
+        );
+        writeln!(out, "{}\n", wrapped("limit  ", &told))?;
     }
     let rows = sync.barriers.iter().map(|row| {
         let layout = if row.layout.is_empty() { String::new() } else { format!(", {}", row.layout) };
@@ -35,14 +35,14 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
             text::tame(&row.algorithm),
             row.threads.to_string(),
             text::tame(&row.mapping),
-            ns(&row.fork_ns),
-            ns(&row.join_ns),
+            median(&row.fork_ns),
+            median(&row.join_ns),
             ns(&row.total_ns),
             times(row.times_limit),
         ]
     });
-    let header = ["fork, join", "threads", "mapping", "fork", "join", "together, ns", "x limit"];
-    section(out, &table(header, 1, rows.collect()).to_string(), sync.fork_join.is_empty())?;
+    let header = ["fork, join", "threads", "mapping", "fork", "join", "both, ns (95 %)", "x limit"];
+    section(out, &close(header, rows.collect()), sync.fork_join.is_empty())?;
     let rows = sync.peers.iter().map(|row| {
         let ratio = row.ratio.as_ref().map_or_else(|| "–".into(), |ratio| format!("{:.1}", ratio.median));
         let name = [text::tame(&row.name), text::tame(&row.operation)].join(", ");
@@ -71,12 +71,45 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     Ok(())
 }
 
+/// What a survey tells of them: the quickest barrier and the team's fork and join, of all threads.
+pub fn findings(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
+    let all = sync.barriers.iter().map(|row| row.threads).max();
+    let of_all = sync.barriers.iter().filter(|row| Some(row.threads) == all);
+    let told = of_all.filter_map(|row| Some((row, row.ns.as_ref()?)));
+    if let Some((row, ns)) = told.min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
+        let limit = row.times_limit.map_or_else(String::new, |times| format!(", {times:.2} times the limit"));
+        let name = row.algorithm.clone() + if row.layout.is_empty() { "" } else { ", " } + &row.layout;
+        let told = format!(
+            "of {} threads: {} ns{limit}, the quickest by {}",
+            row.threads,
+            text::estimate(ns),
+            text::tame(&name)
+        );
+        writeln!(out, "{}", wrapped("barrier    ", &told))?;
+    }
+    let team = sync.fork_join.iter().filter(|row| row.algorithm == "team").max_by_key(|row| row.threads);
+    if let Some((row, ns)) = team.and_then(|row| Some((row, row.total_ns.as_ref()?))) {
+        let limit = row.times_limit.map_or_else(String::new, |times| format!(", {times:.2} times the limit"));
+        writeln!(out, "fork, join of {} threads: {} ns{limit}", row.threads, text::estimate(ns))?;
+    }
+    Ok(())
+}
+
 fn section(out: &mut impl Write, table: &str, empty: bool) -> io::Result<()> {
     if empty { Ok(()) } else { writeln!(out, "{table}\n") }
 }
 
 fn ns(estimate: &Option<Estimate>) -> String {
     estimate.as_ref().map_or_else(|| "–".to_owned(), text::estimate)
+}
+
+fn median(estimate: &Option<Estimate>) -> String {
+    estimate.as_ref().map_or_else(|| "–".to_owned(), |estimate| text::number(estimate.median))
+}
+
+/// A table of many columns: a single space between them.
+fn close<const N: usize>(header: [&str; N], rows: Vec<[String; N]>) -> String {
+    dense(&header, 1, rows.into_iter().map(Vec::from).collect()).to_string()
 }
 
 fn times(times: Option<f64>) -> String {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use coho_profile::{Estimate, Kernel};
+use coho_profile::{Estimate, Kernel, KernelPoint};
 
 use super::table::{table, wrapped};
 use crate::report::text;
@@ -18,11 +18,11 @@ pub fn write(out: &mut impl Write, kernel: &Kernel) -> io::Result<()> {
             point.threads.to_string(),
             text::tame(barrier.trim()),
             microseconds(&point.seconds),
-            microseconds(&point.sync_seconds),
+            waiting(point),
             gflops,
         ]
     });
-    let header = ["size", "threads", "barrier", "us (95 %)", "waiting, us", "GFLOP/s"];
+    let header = ["size", "threads", "barrier", "us (95 %)", "waiting", "GFLOP/s"];
     if !kernel.points.is_empty() {
         writeln!(out, "{}", table(header, 0, rows.collect()))?;
     }
@@ -31,7 +31,8 @@ pub fn write(out: &mut impl Write, kernel: &Kernel) -> io::Result<()> {
         writeln!(out, "{}", wrapped("", &line))?;
     }
     for (name, value) in &kernel.fitted {
-        writeln!(out, "fitted {}: {}", text::tame(name), text::number(*value))?;
+        let line = format!("fitted {}: {}", text::tame(name), text::number(*value));
+        writeln!(out, "{}", wrapped("", &line))?;
     }
     for (what, why) in &kernel.method.not_available {
         let line = format!("not available: {}: {}", text::tame(what), text::reason(why));
@@ -41,6 +42,15 @@ pub fn write(out: &mut impl Write, kernel: &Kernel) -> io::Result<()> {
         writeln!(out, "Stopped before its end; what was measured is above.")?;
     }
     Ok(())
+}
+
+/// The share of a team's time in which its threads wait.
+fn waiting(point: &KernelPoint) -> String {
+    let share = |point: &KernelPoint| {
+        let (waiting, all) = (point.sync_seconds.as_ref()?.median, point.seconds.as_ref()?.median);
+        (point.threads > 1 && all > 0.0).then(|| format!("{:.1} %", 100.0 * waiting / all))
+    };
+    share(point).unwrap_or_else(|| "–".to_owned())
 }
 
 fn microseconds(seconds: &Option<Estimate>) -> String {

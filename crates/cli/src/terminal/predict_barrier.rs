@@ -31,7 +31,7 @@ pub fn write(out: &mut impl Write, predicted: &Predicted) -> io::Result<()> {
         [
             best.threads.to_string(),
             best.mapping.to_string(),
-            name(best),
+            name(best).trim_end_matches(", separate-lines").to_owned(),
             text::number(best.ns),
             times(best.times_limit),
             choice_name(&winner.choice),
