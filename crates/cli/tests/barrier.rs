@@ -2,8 +2,16 @@
 
 mod support;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use serde_json::{Value, json};
 use support::{assert_valid, fails, json as parse, succeeds};
+
+/// Teams that measure at the same time share the CPUs and take many times as long.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn measurable() -> bool {
     let cpus = coho_probe::pin::allowed().unwrap().len();
@@ -15,6 +23,7 @@ fn measurable() -> bool {
 
 #[test]
 fn barriers_beside_the_limit_of_the_same_run() {
+    let _turn = turn();
     if !measurable() {
         return;
     }
@@ -47,6 +56,7 @@ fn barriers_beside_the_limit_of_the_same_run() {
 
 #[test]
 fn more_threads_than_cpus_share_them() {
+    let _turn = turn();
     let cpu = coho_probe::pin::allowed().unwrap().first().unwrap().to_string();
     let found = parse(&succeeds(&["barrier", "--quick", "--threads", "5", "--cpus", &cpu, "--json"]));
     let barriers = found["barriers"].as_array().unwrap();
@@ -56,6 +66,7 @@ fn more_threads_than_cpus_share_them() {
 
 #[test]
 fn a_kernel_is_a_part_of_the_profile_beside_others() {
+    let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json").display().to_string();
     std::fs::write(&file, r#"{"schema": "coho-profile/1", "later": 7}"#).unwrap();
@@ -94,6 +105,7 @@ fn predictions_for_a_published_machine() {
 
 #[test]
 fn tables_keep_to_the_page_and_break_no_word() {
+    let _turn = turn();
     if !measurable() {
         return;
     }

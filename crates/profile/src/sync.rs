@@ -16,6 +16,9 @@ pub struct Sync {
     pub method: Method,
     /// What no algorithm can be quicker than, for all CPUs measured.
     pub limit_ns: Option<SyncLimit>,
+    /// What one more remote line costs a reader of several, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_line_ns: Option<Estimate>,
     /// Barriers by algorithm, number of threads and mapping.
     pub barriers: Vec<BarrierTime>,
     /// Fork and join of an empty parallel region.

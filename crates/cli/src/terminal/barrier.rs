@@ -17,6 +17,9 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
         );
         writeln!(out, "{}\n", wrapped("limit  ", &told))?;
     }
+    if let Some(ns) = &sync.extra_line_ns {
+        writeln!(out, "one more remote line costs a reader {} ns\n", text::estimate(ns))?;
+    }
     let rows = sync.barriers.iter().map(|row| {
         let layout = if row.layout.is_empty() { String::new() } else { format!(", {}", row.layout) };
         let name = row.algorithm.clone() + &layout;

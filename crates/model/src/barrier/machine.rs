@@ -99,7 +99,8 @@ impl Machine {
     /// - A *transfer* (an atomic operation on a line that another CPU owns) takes the step of `turn`.
     /// - Where one of them was not measured, the other stands for both; times of unknown method, then free-running
     ///   ones, where neither was: the latter bound a transfer from below only.
-    /// - The extra line comes from the section's FBS times of three and more threads, the local cost from the locked
+    /// - The extra line comes from the section's FBS times of three and more threads or, on two CPUs, from its reads
+    ///   of several remote lines, the local cost from the locked
     ///   increments of single CPUs.
     ///
     /// # Errors
@@ -186,10 +187,11 @@ impl Machine {
     }
 
     /// The least squares of T(n) = L + (n - 2) g over the FBS times on separate lines, L being the longest message of
-    /// the n CPUs.
+    /// the n CPUs; without such times, the reads of several remote lines.
     fn extra_line_from(&self, profile: &Profile) -> Option<ExtraLine> {
         let (mut numerator, mut denominator, mut times) = (0.0, 0.0, 0);
-        for time in &profile.sync.as_ref()?.barriers {
+        let sync = profile.sync.as_ref()?;
+        for time in &sync.barriers {
             let threads = time.threads as usize;
             let fbs = time.algorithm == "fbs" && time.layout == "separate-lines";
             let (true, Some(ns), Ok(mapping)) = (fbs, &time.ns, time.mapping.parse::<Mapping>()) else {
@@ -204,10 +206,19 @@ impl Machine {
             denominator += extra * extra;
             times += 1;
         }
-        (times > 0).then(|| ExtraLine {
-            ns: f64::max(numerator / denominator, 0.0),
+        if times > 0 {
+            return Some(ExtraLine {
+                ns: f64::max(numerator / denominator, 0.0),
+                of_latency: 0.0,
+                source: Source::Measured(format!("{times} FBS times of three and more threads")),
+            });
+        }
+        let read =
+            sync.extra_line_ns.as_ref().filter(|read| read.median.is_finite() && read.median >= 0.0)?;
+        Some(ExtraLine {
+            ns: read.median,
             of_latency: 0.0,
-            source: Source::Measured(format!("{times} FBS times of three and more threads")),
+            source: Source::Measured("reads of 1 and of 32 lines that another CPU had just written".into()),
         })
     }
 

@@ -234,8 +234,14 @@ fn a_profile_gives_messages_transfers_and_their_extras() {
         ns: Some(Estimate::exact(ns)),
         times_limit: None,
     };
+    let extra_line_ns = Some(Estimate::exact(7.0));
+    profile.sync =
+        Some(Sync { barriers: vec![fbs(2, 69.0)], extra_line_ns: extra_line_ns.clone(), ..Sync::default() });
+    let machine = Machine::from_profile(&profile).unwrap();
+    assert_eq!(machine.extra_line.ns, 7.0);
+    assert!(matches!(machine.extra_line.source, Source::Measured(_)));
     let barriers = vec![fbs(2, 69.0), fbs(3, 68.0), fbs(4, 73.0)];
-    profile.sync = Some(Sync { barriers, ..Sync::default() });
+    profile.sync = Some(Sync { barriers, extra_line_ns, ..Sync::default() });
     let machine = Machine::from_profile(&profile).unwrap();
     assert_near(machine.extra_line.ns, 5.0);
     assert!(matches!(machine.extra_line.source, Source::Measured(_)));

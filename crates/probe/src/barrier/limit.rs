@@ -58,6 +58,11 @@ pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: End) 
     Ok(times)
 }
 
+/// The two CPUs that are farthest apart, of those that met.
+pub(super) fn farthest(times: &OneWay) -> Option<(u32, u32)> {
+    times.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(&pair, _)| pair)
+}
+
 /// The shortest ways between the CPUs, over others where that is shorter; by index. Infinite where unknown.
 fn closure(times: &OneWay, cpus: &[u32]) -> Vec<Vec<f64>> {
     let n = cpus.len();

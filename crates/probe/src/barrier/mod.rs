@@ -2,6 +2,7 @@
 //! 4-3).
 
 mod burst;
+mod extra_line;
 mod fork_join;
 mod limit;
 mod names;

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::fork_join::{ForkJoin, Taken};
 use super::limit::{self, OneWay};
 use super::peers::{Local, OpenMp, Runtime};
-use super::{Options, barrier_name, burst, full_name, layout_name, mapping_name};
+use super::{Options, barrier_name, burst, extra_line, full_name, layout_name, mapping_name};
 use crate::coherence::arena::Arena;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
@@ -77,6 +77,7 @@ pub(super) fn run(
     let (passes, bursts) = if options.quick { (4, 9) } else { (10, 15) };
     let mut random = fastrand::Rng::with_seed(options.seed);
     let mut one_ways: Vec<OneWay> = Vec::new();
+    let mut extra_lines = Vec::new();
     let total = passes * cells.len() as u64;
     let mut done = 0;
     for number in 0..passes as usize {
@@ -89,6 +90,10 @@ pub(super) fn run(
         } else {
             limit::one_way(&workers, &allowed.iter().collect::<Vec<_>>(), &arena, end)?
         });
+        // Only CPUs that are seen to run at the same time can wait for each other's lines by spinning.
+        if let Some((writer, reader)) = one_ways.last().and_then(limit::farthest) {
+            extra_lines.push(extra_line::extra_line(&workers, writer, reader)?);
+        }
         let mut order: Vec<usize> = (0..cells.len()).collect();
         random.shuffle(&mut order);
         for at in order {
@@ -108,6 +113,7 @@ pub(super) fn run(
         sync.method.steal_s = after - before;
     }
     describe(&mut sync, options, &allowed, bursts);
+    sync.extra_line_ns = statistics::estimate(&[extra_lines]);
     settle(&mut sync, &cells, &one_ways, &allowed);
     Ok(sync)
 }
