@@ -26,13 +26,6 @@ impl fmt::Display for WrongUsage {
 
 impl std::error::Error for WrongUsage {}
 
-impl WrongUsage {
-    /// What is wrong.
-    pub fn new(what: impl Into<String>) -> Self {
-        Self(what.into())
-    }
-}
-
 /// Checks that no file is to be written twice, or written over what is read.
 ///
 /// # Errors
