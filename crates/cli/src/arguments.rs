@@ -122,7 +122,7 @@ pub fn cpus(text: &str) -> Result<CpuSet, String> {
 }
 
 /// A mapping of ranks to CPUs by the papers' name.
-fn mapping(text: &str) -> Result<Mapping, String> {
+pub fn mapping(text: &str) -> Result<Mapping, String> {
     match text {
         "sequential" => Ok(Mapping::Sequential),
         "binary-tree" => Ok(Mapping::BinaryTree),

@@ -45,6 +45,9 @@ const COUNTERS: Duration = Duration::from_secs(20);
 const COUNTERS_BRIEFLY: Duration = Duration::from_secs(3);
 const CALLS: Duration = Duration::from_secs(60);
 const CALLS_BRIEFLY: Duration = Duration::from_secs(10);
+/// Repetitions that end before that on a machine that does little else.
+const CALLS_REPEATED: u32 = 100;
+const CALLS_REPEATED_BRIEFLY: u32 = 50;
 /// How long memory may take at most; it ends by itself before that.
 const MEMORY: Duration = Duration::from_secs(30);
 const MEMORY_BRIEFLY: Duration = Duration::from_secs(6);
@@ -52,9 +55,6 @@ const MEMORY_BRIEFLY: Duration = Duration::from_secs(6);
 const BARRIERS: Duration = Duration::from_secs(20);
 const BARRIERS_BRIEFLY: Duration = Duration::from_secs(3);
 const PROGRAM: Duration = Duration::from_secs(15);
-/// Repetitions that end before that on a machine that does little else.
-const CALLS_REPEATED: u32 = 100;
-const CALLS_REPEATED_BRIEFLY: u32 = 50;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     stop::on_signals().context("cannot catch Ctrl-C")?;
