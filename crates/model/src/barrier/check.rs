@@ -45,7 +45,8 @@ pub fn check(machine: &Machine, profile: &Profile) -> Result<Vec<Check>, Error> 
     if let Some(cpus) = sync.method.parameters.get("cpus").and_then(|cpus| cpus.as_array()) {
         let mut cpus: Vec<u32> = cpus.iter().filter_map(|cpu| cpu.as_u64()?.try_into().ok()).collect();
         let mut known = machine.cpus().to_vec();
-        (cpus.sort_unstable(), known.sort_unstable());
+        cpus.sort_unstable();
+        known.sort_unstable();
         if cpus != known {
             return Err(Error::new("the barriers were measured on other CPUs than the times between them"));
         }
@@ -126,32 +127,37 @@ fn comparable(
 /// Predictions by team, each made once.
 struct Teams<'a> {
     machine: &'a Machine,
-    known: Vec<((u32, Mapping), [Vec<Prediction>; 2])>,
+    known: Vec<Team>,
+}
+
+struct Team {
+    threads: u32,
+    mapping: Mapping,
+    barriers: Vec<Prediction>,
+    fork_joins: Vec<Prediction>,
 }
 
 impl Teams<'_> {
     fn barrier(&mut self, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        of(&self.team(threads, mapping)?[0], algorithm)
+        of(&self.team(threads, mapping)?.barriers, algorithm)
     }
 
     fn fork_join(&mut self, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        of(&self.team(threads, mapping)?[1], algorithm)
+        of(&self.team(threads, mapping)?.fork_joins, algorithm)
     }
 
-    fn team(&mut self, threads: u32, mapping: Mapping) -> Option<&[Vec<Prediction>; 2]> {
-        let at = match self.known.iter().position(|(team, _)| *team == (threads, mapping)) {
+    fn team(&mut self, threads: u32, mapping: Mapping) -> Option<&Team> {
+        let at = match self.known.iter().position(|team| team.threads == threads && team.mapping == mapping) {
             Some(at) => at,
             None => {
                 let n = threads as usize;
-                let both = [
-                    predict(self.machine, n, mapping).ok()?,
-                    predict_fork_join(self.machine, n, mapping).ok()?,
-                ];
-                self.known.push(((threads, mapping), both));
+                let barriers = predict(self.machine, n, mapping).ok()?;
+                let fork_joins = predict_fork_join(self.machine, n, mapping).ok()?;
+                self.known.push(Team { threads, mapping, barriers, fork_joins });
                 self.known.len() - 1
             }
         };
-        Some(&self.known[at].1)
+        self.known.get(at)
     }
 }
 
