@@ -79,9 +79,9 @@ impl Open {
 /// The events that stand for the columns, by the self-test on this CPU.
 fn chosen(cpu: u32, columns: &[Column]) -> Result<BTreeMap<Column, Vec<Event>>, String> {
     // Without any counter the self-tests need not be laid out.
-    match Counter::open(&Event::cycles(), Mode::User) {
-        Err(error @ (Error::NoCounters | Error::NotPermitted { .. })) => return Err(error.to_string()),
-        _ => {}
+    let tried = Counter::open(&Event::cycles(), Mode::User);
+    if let Err(error @ (Error::NoCounters | Error::NotPermitted { .. })) = tried {
+        return Err(error.to_string());
     }
     let columns = columns.to_vec();
     let test = move || {
