@@ -55,7 +55,7 @@ fn ready_path(
     let caption = html! {
         strong { (name) ". " } (text::tame(path.about.trim())) " Figures: " (text::tame(&path.source)) "."
     };
-    let sizes = Sizes { title: "bytes (logarithmic)", all: false };
+    let sizes = Sizes { title: "bytes (logarithmic)", all: false, tick: |bytes| text::bytes(bytes as u64) };
     let chart = by_size(
         format!("{id}-{name}"),
         &format!("Times of the path {name} by size"),

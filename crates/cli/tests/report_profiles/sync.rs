@@ -176,16 +176,20 @@ pub fn hostile(profile: &mut Profile, text: &str) {
     let mut sync = two().sync.expect("a section");
     let harm = |place: &mut String| text.clone_into(place);
     for row in &mut sync.barriers {
-        (harm(&mut row.algorithm), harm(&mut row.layout), harm(&mut row.mapping));
+        harm(&mut row.algorithm);
+        harm(&mut row.layout);
+        harm(&mut row.mapping);
     }
     sync.barriers[1].ns = Some(estimate(f64::MAX / 2.0));
     sync.barriers[2].ns = Some(estimate(-3.0));
     sync.barriers[3].threads = u32::MAX;
     for row in &mut sync.fork_join {
-        (harm(&mut row.algorithm), harm(&mut row.mapping));
+        harm(&mut row.algorithm);
+        harm(&mut row.mapping);
     }
     for peer in &mut sync.peers {
-        (harm(&mut peer.name), harm(&mut peer.operation));
+        harm(&mut peer.name);
+        harm(&mut peer.operation);
         peer.not_available = Some(text.to_owned());
     }
     sync.method.not_available.insert(text.to_owned(), text.to_owned());
@@ -194,7 +198,8 @@ pub fn hostile(profile: &mut Profile, text: &str) {
         kernel.fitted.insert(text.to_owned(), f64::MAX);
         kernel.method.not_available.insert(text.to_owned(), text.to_owned());
         for point in &mut kernel.points {
-            (harm(&mut point.barrier), harm(&mut point.mapping));
+            harm(&mut point.barrier);
+            harm(&mut point.mapping);
         }
         kernel.points[0].seconds = Some(estimate(f64::MAX / 2.0));
         kernel.points[1].length = Some(u64::MAX);
