@@ -60,6 +60,9 @@ fn cost(text: &str) -> Result<(String, f64), String> {
     Ok((name.to_owned(), value))
 }
 
+/// Names and why they are not available.
+type Reasons = Vec<(String, String)>;
+
 /// The machine in question, and what is known of it.
 struct Question {
     label: String,
@@ -144,7 +147,7 @@ impl Question {
     }
 
     /// The views asked for, or all that are known; and why others are not.
-    fn views(&self, asked: &[Kernel]) -> anyhow::Result<(Vec<View>, Vec<(String, String)>)> {
+    fn views(&self, asked: &[Kernel]) -> anyhow::Result<(Vec<View>, Reasons)> {
         let all = [Kernel::Stock, Kernel::Control, Kernel::Patched, Kernel::Full];
         let (mut views, mut not_available) = (Vec::new(), Vec::new());
         for &kernel in if asked.is_empty() { &all[..] } else { asked } {

@@ -44,8 +44,11 @@ fn body(all: &[Instruction]) -> &[Instruction] {
     &all[begin..end]
 }
 
-/// Mnemonic and width of its loads and of its stores.
-fn expected(one: &Loop) -> (Option<(Mnemonic, u32)>, Option<(Mnemonic, u32)>) {
+/// Mnemonic, and width in bytes.
+type Access = (Mnemonic, u32);
+
+/// A loop's loads and its stores.
+fn expected(one: &Loop) -> (Option<Access>, Option<Access>) {
     let name = one.instruction;
     let (width, temporal, past, movntdqa) = match name.split(['-', '.']).next().unwrap() {
         "plain" if name.contains("-4") => (4, Mnemonic::Mov, Mnemonic::INVALID, Mnemonic::INVALID),
@@ -66,7 +69,7 @@ fn expected(one: &Loop) -> (Option<(Mnemonic, u32)>, Option<(Mnemonic, u32)>) {
 }
 
 /// Displacements of the accesses through one register: by mnemonic and width.
-fn accesses(body: &[Instruction], base: Register, access: OpAccess) -> BTreeMap<(Mnemonic, u32), Vec<u64>> {
+fn accesses(body: &[Instruction], base: Register, access: OpAccess) -> BTreeMap<Access, Vec<u64>> {
     let mut factory = InstructionInfoFactory::new();
     let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for one in body {

@@ -14,8 +14,8 @@ fn pattern(at: usize) -> u8 {
     (at.wrapping_mul(0x9E37_79B9) >> 13) as u8
 }
 
-fn slice(region: &Region) -> &mut [u8] {
-    // SAFETY: the test's own region, of which it makes one slice at a time.
+fn slice(region: &mut Region) -> &mut [u8] {
+    // SAFETY: the region is borrowed for as long as the slice.
     unsafe { std::slice::from_raw_parts_mut(region.start().as_ptr(), region.bytes()) }
 }
 
@@ -31,11 +31,11 @@ fn available() -> impl Iterator<Item = &'static Loop> {
 
 #[test]
 fn moves_every_byte_and_no_other() {
-    let (to, from) = (Region::write_back(3 * PAGE).unwrap(), Region::write_back(3 * PAGE).unwrap());
-    slice(&from).iter_mut().enumerate().for_each(|(at, byte)| *byte = pattern(at));
+    let (mut to, mut from) = (Region::write_back(3 * PAGE).unwrap(), Region::write_back(3 * PAGE).unwrap());
+    slice(&mut from).iter_mut().enumerate().for_each(|(at, byte)| *byte = pattern(at));
     for one in available() {
         for bytes in SIZES {
-            slice(&to).fill(0xEE);
+            slice(&mut to).fill(0xEE);
             one.run(&to, &from, bytes, 0x5A);
             let expected = |at: usize| match one.op() {
                 _ if at >= bytes => 0xEE,
@@ -43,10 +43,10 @@ fn moves_every_byte_and_no_other() {
                 Operation::Read => 0xEE,
                 Operation::Copy => pattern(at),
             };
-            let wrong = slice(&to).iter().enumerate().position(|(at, &byte)| byte != expected(at));
+            let wrong = slice(&mut to).iter().enumerate().position(|(at, &byte)| byte != expected(at));
             let name = format!("{} {}", one.op(), one.instruction());
             assert_eq!(wrong, None, "{name} of {bytes} bytes differs there");
-            assert!(slice(&from).iter().enumerate().all(|(at, &byte)| byte == pattern(at)), "{name}");
+            assert!(slice(&mut from).iter().enumerate().all(|(at, &byte)| byte == pattern(at)), "{name}");
         }
     }
 }
