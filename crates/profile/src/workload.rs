@@ -100,7 +100,8 @@ pub struct SharedKernel {
     pub ratio: Option<Estimate>,
 }
 
-/// A test of another build beside ours, run in turn on the same CPUs.
+/// A test of another build beside ours, run in turn on one CPU. Results are per second of CPU time, but for context
+/// switching, so that what else ran there does not decide.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WorkloadPeer {
