@@ -27,6 +27,7 @@ mod programs;
 mod reads;
 mod scale;
 mod sections;
+mod sharing;
 mod stability;
 pub mod subject;
 mod sync_figures;

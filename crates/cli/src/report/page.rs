@@ -195,7 +195,7 @@ impl Page {
                             "barriers" => (barriers::section(subject, &id("barrier-chart"), |chart, caption| self.figure(chart, caption))),
                             "programs" => (programs::section(subject, &id("program-chart"), |chart, caption| self.figure(chart, caption))),
                             "memory" => (memory::section(subject, &id("memory-chart"), |chart, caption| self.figure(chart, caption))),
-                            "workloads" => (workloads::section(subject)),
+                            "workloads" => (workloads::section(subject, &id("workload"), |chart, caption| self.figure(chart, caption))),
                             "paths" => (path::section(subject, &id("path-chart"), |chart, caption| self.figure(chart, caption))),
                             "missing" => (tables::not_available(subject)),
                             _ => @match coherence {

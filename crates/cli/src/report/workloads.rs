@@ -11,7 +11,7 @@ use maud::{Markup, html};
 
 use super::charts::{self, Chart};
 use super::subject::Subject;
-use super::{calls, tables, text};
+use super::{calls, sharing, tables, text};
 use crate::terminal::placement::{change, sign};
 
 /// Rows of one table, at most: a profile may bring any number.
@@ -25,14 +25,15 @@ pub fn wanted(subjects: &[Subject]) -> bool {
     subjects.iter().any(|subject| subject.profile.workloads.is_some())
 }
 
-/// A profile's results and scores.
-pub fn section(subject: &Subject) -> Markup {
+/// A profile's results and scores, and what they met. `figure` gives a chart its place.
+pub fn section(subject: &Subject, id: &str, figure: impl FnMut(Chart, &Markup) -> Markup) -> Markup {
     let Some(workloads) = &subject.profile.workloads else {
         return html! { p.missing { "Not measured: the profile has no section workloads." } };
     };
     html! {
         (results(subject, workloads))
         (scores(workloads))
+        (sharing::section(workloads, id, figure))
         (calls::missing(&workloads.method.not_available))
         details { summary { "How programs were measured" } (tables::method(&workloads.method)) }
     }
@@ -259,7 +260,7 @@ mod tests {
         let mut subject = Subject::load("published:kimoto-bulldozer/c6-on-stock").unwrap().remove(0);
         subject.published = false;
         subject.profile.workloads.as_mut().unwrap().results[0].test = "<script>".into();
-        let page = section(&subject).into_string();
+        let page = section(&subject, "s0", |_, caption| caption.clone()).into_string();
         assert!(page.contains("&lt;script&gt;") && !page.contains("<script>"));
         assert!(page.contains("Published: C6 off, stock") && page.contains("650.5"));
     }

@@ -2,6 +2,7 @@
 
 mod bars;
 mod calls;
+mod clock;
 mod heat;
 mod lines;
 pub mod memory;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 pub use bars::{evolution, histogram};
 pub use calls::{calibration, calls};
+pub use clock::clock;
 pub use heat::heat_map;
 pub use lines::{cpi, modes, reads, timeline};
 pub use workloads::contributions;
