@@ -91,8 +91,9 @@ mod tests {
         let all = of(&paper);
         let keys: BTreeSet<_> = all.iter().map(|figure| &figure.key.id).collect();
         assert_eq!(keys.len(), all.len());
-        let value = |id: &str| all.iter().find(|figure| figure.key.id == id).map(|figure| figure.value);
-        assert_eq!(value("memory.write.simd.65536.wc.GB/s"), Some(1.053));
-        assert_eq!(value("memory.copy.plain-prefetchnta.512.GB/s"), Some(0.172));
+        let value =
+            |id: &str| all.iter().find(|figure| figure.key.id == id).map(|figure| text::number(figure.value));
+        assert_eq!(value("memory.write.simd.65536.wc.GB/s").as_deref(), Some("1.05"));
+        assert_eq!(value("memory.copy.plain-prefetchnta.512.GB/s").as_deref(), Some("0.17"));
     }
 }

@@ -159,7 +159,7 @@ fn cell(rate: Option<&MemoryRate>) -> Markup {
 /// `16 / 0, 2048 / 0, 32768 / 0`.
 fn transactions(by_size: &[Option<&MemoryRate>]) -> String {
     let count = |estimate: &Option<Estimate>| {
-        estimate.as_ref().map_or_else(|| "–".to_owned(), |count| text::number(count.median))
+        estimate.as_ref().map_or_else(|| "–".to_owned(), |count| format!("{:.0}", count.median))
     };
     let told: Vec<_> = by_size
         .iter()

@@ -100,10 +100,23 @@ mod tests {
                 ..SharedKernel::default()
             }],
             peers: vec![
-                WorkloadPeer { test: "execl".into(), ratio: Some(1.013), tolerance: Some(0.03), agrees: Some(true), ..WorkloadPeer::default() },
-                WorkloadPeer { test: "shell_1".into(), not_available: Some("there is no looper".into()), ..WorkloadPeer::default() },
+                WorkloadPeer {
+                    test: "execl".into(),
+                    ratio: Some(1.013),
+                    tolerance: Some(0.03),
+                    agrees: Some(true),
+                    ..WorkloadPeer::default()
+                },
+                WorkloadPeer {
+                    test: "shell_1".into(),
+                    not_available: Some("there is no looper".into()),
+                    ..WorkloadPeer::default()
+                },
             ],
-            clock: vec![ClockPoint { at_s: 1.0, cpu: 3, ghz: 3.2 }, ClockPoint { at_s: 2.0, cpu: 4, ghz: f64::NAN }],
+            clock: vec![
+                ClockPoint { at_s: 1.0, cpu: 3, ghz: 3.2 },
+                ClockPoint { at_s: 2.0, cpu: 4, ghz: f64::NAN },
+            ],
             temperature: vec![TemperaturePoint { at_s: 1.0, celsius: 51.0 }],
             ..Workloads::default()
         }
@@ -117,7 +130,8 @@ mod tests {
             caption.clone()
         });
         let page = page.into_string();
-        for text in ["floating-point", "0.51", "0–1", ", …", "1.013", "3.0 %", "there is no looper", "n = 2"] {
+        for text in ["floating-point", "0.51", "0–1", ", …", "1.013", "3.0 %", "there is no looper", "n = 2"]
+        {
             assert!(page.contains(text), "{text}: {page}");
         }
         assert!(page.contains("&lt;module&gt;") && !page.contains("<module>"));

@@ -37,7 +37,7 @@ fn types(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
     for one in &memory.types {
         let found = if one.available { "" } else { "not available: " };
         let told = format!("{}: {found}{}", text::tame(&one.provider), text::reason(&one.why));
-        writeln!(out, "{}", wrapped(&format!("{:<3} ", one.name), &told))?;
+        writeln!(out, "{}", wrapped(&format!("{:<3} ", one.name.name()), &told))?;
     }
     if memory.types.is_empty() { Ok(()) } else { writeln!(out) }
 }
@@ -112,7 +112,7 @@ fn traffic(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
 fn transactions(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
     let counted = |rate: &&MemoryRate| rate.bursts.is_some() || rate.partials.is_some();
     let count = |estimate: &Option<Estimate>| {
-        estimate.as_ref().map_or_else(|| "–".to_owned(), |count| text::number(count.median))
+        estimate.as_ref().map_or_else(|| "–".to_owned(), |count| format!("{:.0}", count.median))
     };
     let mut rows: Vec<_> = memory
         .rates
