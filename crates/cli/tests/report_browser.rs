@@ -152,8 +152,8 @@ fn workloads_are_drawn_beside_the_article() {
     let Some(browser) = browser() else { return };
     let machine = published::read("kimoto-bulldozer/c6-off-stock").unwrap().machines.remove(0);
     let visit = visit(browser, "workloads", &machine.1, (6500, 9000));
-    // Evolution, contributions.
-    assert_eq!(assert_drawn(&visit), 2);
+    // Contributions.
+    assert_eq!(assert_drawn(&visit), PAPERS + 1);
     let chart = visit.document.split("id=\"contributions\"").nth(1).unwrap();
     assert!(chart.split("<figcaption>").next().unwrap().contains("pipe_context_switching"));
 }
