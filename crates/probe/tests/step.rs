@@ -37,7 +37,9 @@ fn body(function: unsafe extern "C" fn()) -> step::Steps {
 fn nothing_is_counted_as_nothing() {
     needs_ptrace!();
     let steps = step::count(|| ()).unwrap();
-    assert_eq!((steps.instructions, steps.kernel_entries, steps.code_lines), (0, 0, 0));
+    assert_eq!((steps.instructions, steps.kernel_entries), (0, 0));
+    // The empty function may lie across the end of a line where the one taken off does not.
+    assert!(steps.code_lines <= 1, "{steps:?}");
     assert!(steps.loads.is_none_or(|loads| loads == 0) && steps.data_lines.is_none_or(|lines| lines == 0));
 }
 

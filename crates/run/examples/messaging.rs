@@ -9,7 +9,10 @@ const PAIRS: usize = 16;
 const MESSAGE: [u8; 100] = [7; 100];
 
 fn main() -> Result<()> {
-    let messages = std::env::args().nth(1).and_then(|messages| messages.parse().ok()).unwrap_or(1000);
+    exchange(std::env::args().nth(1).and_then(|messages| messages.parse().ok()).unwrap_or(1000))
+}
+
+pub fn exchange(messages: usize) -> Result<()> {
     std::thread::scope(|scope| {
         let members: Vec<_> = (0..PAIRS)
             .map(|_| {

@@ -1,6 +1,5 @@
 //! Placements that are tried: what is found, and what is not pretended.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use coho_probe::pin;
@@ -9,10 +8,14 @@ use coho_run::trial::{Candidate, Error, Options, compare};
 use coho_run::{Job, Output, Signals};
 use coho_topology::CpuSet;
 
-/// One of this crate's examples, which cargo builds beside its tests.
-fn example(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().with_file_name("examples").join(name)
+#[path = "../examples/messaging.rs"]
+#[allow(dead_code, reason = "its main is for a program of its own")]
+mod messaging;
+
+#[test]
+#[ignore = "a program that another test starts"]
+fn many_messages() {
+    messaging::exchange(1500).unwrap();
 }
 
 fn candidate(name: &str, cpus: &[u32], command: &[&str]) -> Candidate {
@@ -36,8 +39,8 @@ fn messaging_wants_more_than_one_cpu() {
     if cpus.len() < 2 {
         return eprintln!("skipped: needs two CPUs");
     }
-    let program = example("messaging").display().to_string();
-    let command = [program.as_str(), "1500"];
+    let this = std::env::current_exe().unwrap().display().to_string();
+    let command = [this.as_str(), "--exact", "--ignored", "many_messages"];
     let candidates = [candidate("compact", &cpus[..1], &command), candidate("spread", &cpus, &command)];
     for _ in 0..5 {
         let found = trial(&candidates, 6).unwrap();
