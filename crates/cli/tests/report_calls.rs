@@ -1,34 +1,11 @@
 //! Counters and calls in `coho report` and `coho compare`: the papers' tables beside, with counters and without.
 
 mod report_profiles;
+mod support;
 
-use std::path::Path;
-use std::process::Command;
-
-use coho_profile::Profile;
 use report_profiles::calls::{counted, timed};
 use serde_json::Value;
-
-fn coho(folder: &Path, arguments: &[&str]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_coho")).args(arguments).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// The report of a profile, less the drawing library.
-fn page(profile: &Profile) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    profile.write(&folder.path().join("mine.json")).unwrap();
-    coho(folder.path(), &["report", "mine.json", "-o", "page.html"]);
-    std::fs::read_to_string(folder.path().join("page.html")).unwrap()
-}
-
-fn assert_shows(page: &str, what: &[&str]) {
-    for text in what {
-        assert!(page.contains(text), "{text}");
-    }
-}
+use support::{assert_shows, page, succeeds_in};
 
 const PUBLISHED: [&str; 6] = ["36018", "17.02", "17177", "5741", "published 25.3", "published 6.4 %"];
 
@@ -58,11 +35,11 @@ fn with_counters_the_page_tells_events_and_what_is_worth_delegating() {
 fn charts_of_calls_are_written_for_papers() {
     let folder = tempfile::tempdir().unwrap();
     timed().write(&folder.path().join("mine.json")).unwrap();
-    coho(folder.path(), &["report", "mine.json", "--svg", "charts"]);
+    succeeds_in(folder.path(), &["report", "mine.json", "--svg", "charts"]);
     let svg = std::fs::read_to_string(folder.path().join("charts/calls-syscalls.svg")).unwrap();
     // Two calls, cold and warm, here and published; a legend of four; the ground.
     assert!(svg.matches("<rect").count() >= 8 && svg.contains("warm, published"), "{svg}");
-    coho(folder.path(), &["report", "published:shimosawa-hori-ishikawa", "--svg", "paper"]);
+    succeeds_in(folder.path(), &["report", "published:shimosawa-hori-ishikawa", "--svg", "paper"]);
     assert!(folder.path().join("paper/calls-mpi.svg").exists());
 }
 
@@ -72,7 +49,8 @@ fn a_profile_is_compared_with_the_papers_tables() {
     counted().write(&folder.path().join("mine.json")).unwrap();
     timed().write(&folder.path().join("timed.json")).unwrap();
     let with = |file: &str| -> Value {
-        let text = coho(folder.path(), &["compare", file, "published:shimosawa-hori-ishikawa", "--json"]);
+        let text =
+            succeeds_in(folder.path(), &["compare", file, "published:shimosawa-hori-ishikawa", "--json"]);
         serde_json::from_str(&text).unwrap()
     };
     let value = |comparison: &Value, id: &str| -> Option<f64> {
@@ -86,7 +64,7 @@ fn a_profile_is_compared_with_the_papers_tables() {
     assert!(value(&timed, "calls.write.warm-over-cold.%").is_some_and(|percent| (percent - 6.4).abs() < 0.1));
     // What evicts lines and what misses them are not the same quantity.
     assert_eq!(value(&timed, "calls.write.footprint.KiB"), None);
-    let text = coho(folder.path(), &["compare", "timed.json", "published:shimosawa-hori-ishikawa"]);
+    let text = succeeds_in(folder.path(), &["compare", "timed.json", "published:shimosawa-hori-ishikawa"]);
     assert!(text.contains("write, warm / cold"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
 }

@@ -3,14 +3,7 @@
 mod support;
 
 use coho_profile::{BlockState, Estimate, Fence, Memory, MemoryRate, Operation, Profile};
-
-fn page(profile: &Profile) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let [file, page] = ["mine.json", "page.html"].map(|name| folder.path().join(name));
-    profile.write(&file).unwrap();
-    support::succeeds(&["report", file.to_str().unwrap(), "-o", page.to_str().unwrap()]);
-    std::fs::read_to_string(page).unwrap()
-}
+use support::page;
 
 fn measured() -> Profile {
     let rate = |op, instruction: &str, state, fence, bytes, rate| MemoryRate {

@@ -1,33 +1,11 @@
 //! Barriers and programs under them in `coho report` and `coho compare`: paper 3's figures and predictions beside.
 
 mod report_profiles;
+mod support;
 
-use std::path::Path;
-use std::process::Command;
-
-use coho_profile::Profile;
 use report_profiles::sync::{sixteen, two};
 use serde_json::Value;
-
-fn coho(folder: &Path, arguments: &[&str]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_coho")).args(arguments).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn page(profile: &Profile) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    profile.write(&folder.path().join("mine.json")).unwrap();
-    coho(folder.path(), &["report", "mine.json", "-o", "page.html"]);
-    std::fs::read_to_string(folder.path().join("page.html")).unwrap()
-}
-
-fn assert_shows(page: &str, what: &[&str]) {
-    for text in what {
-        assert!(page.contains(text), "{text}");
-    }
-}
+use support::{assert_shows, page, succeeds_in};
 
 /// What the paper printed: times, ratios, Table 4-1.
 const PUBLISHED: [&str; 7] = ["5.80", "2.80", "1.60", "0.75 (0.70–0.80)", "110.7", "121.0", "93.8"];
@@ -63,7 +41,7 @@ fn a_section_that_was_not_measured_is_said_to_be_missing() {
     let mut profile = two();
     let sync = profile.sync.as_mut().unwrap();
     (sync.barriers, sync.fork_join, sync.peers) = Default::default();
-    let page = self::page(&profile);
+    let page = support::page(&profile);
     assert_shows(&page, &["the section sync has no barriers", "s0-program-chart-daxpy"]);
 }
 
@@ -72,7 +50,7 @@ fn a_profile_is_compared_with_the_papers_figures() {
     let folder = tempfile::tempdir().unwrap();
     sixteen().write(&folder.path().join("mine.json")).unwrap();
     let arguments = ["compare", "mine.json", "published:nakamura-fbs", "--json"];
-    let comparison: Value = serde_json::from_str(&coho(folder.path(), &arguments)).unwrap();
+    let comparison: Value = serde_json::from_str(&succeeds_in(folder.path(), &arguments)).unwrap();
     let row = |id: &str| {
         let rows = comparison["figures"].as_array().unwrap();
         rows.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("no {id}: {rows:#?}")).clone()
@@ -87,7 +65,7 @@ fn a_profile_is_compared_with_the_papers_figures() {
     }
     let total = row("sync.fork-join.fbs.all.ns");
     assert_eq!(total["values"][1]["value"], 4800.0);
-    let text = coho(folder.path(), &arguments[..3]);
+    let text = succeeds_in(folder.path(), &arguments[..3]);
     assert!(text.contains("4800") && text.contains("5.80"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
 }
@@ -101,8 +79,8 @@ fn two_profiles_are_compared_team_by_team_and_programs_only_where_they_differ() 
     let slower = points.iter_mut().find(|point| point.threads == 16).unwrap().seconds.as_mut().unwrap();
     (slower.median, slower.low, slower.high) = (2.0 * slower.median, 2.0 * slower.low, 2.0 * slower.high);
     other.write(&folder.path().join("b.json")).unwrap();
-    let text = coho(folder.path(), &["compare", "a.json", "b.json"]);
+    let text = succeeds_in(folder.path(), &["compare", "a.json", "b.json"]);
     assert!(text.contains("barrier, fbs,") && text.contains("weather of"), "{text}");
     assert!(!text.contains("daxpy of") && text.contains("--all lists them"), "{text}");
-    assert!(coho(folder.path(), &["compare", "a.json", "b.json", "--all"]).contains("daxpy of"));
+    assert!(succeeds_in(folder.path(), &["compare", "a.json", "b.json", "--all"]).contains("daxpy of"));
 }

@@ -1,6 +1,6 @@
 //! The figures of counters and calls that can be set beside another profile's.
 
-use coho_profile::{Call, CallMethod, Calls, Counters, Estimate, Side};
+use coho_profile::{Call, CallMethod, Calls, Counters, Side};
 
 use super::events;
 use super::figures::{Figure, Key};
@@ -45,16 +45,6 @@ pub fn of(subject: &Subject) -> Vec<Figure> {
     counters.chain(calls).collect()
 }
 
-fn figure(subject: &Subject, key: Key, estimate: &Estimate) -> Figure {
-    let told = !subject.published && estimate.n > 1;
-    Figure {
-        key,
-        value: estimate.median,
-        interval: told.then_some((estimate.low, estimate.high)),
-        n: estimate.n,
-    }
-}
-
 fn of_counters(subject: &Subject, counters: &Counters) -> Vec<Figure> {
     let mut figures = Vec::new();
     let key = |row: usize, id: &str, label: String, unit| {
@@ -63,13 +53,13 @@ fn of_counters(subject: &Subject, counters: &Counters) -> Vec<Figure> {
     for tool in &counters.tools {
         let (row, name) = table_4(&tool.name);
         if let Some(ns) = &tool.ns {
-            figures.push(figure(subject, key(row, name, name.to_owned(), "ns"), ns));
+            figures.push(Figure::of(subject, key(row, name, name.to_owned(), "ns"), ns, 1.0));
         }
         for (side, counts) in [("user", &tool.user), ("kernel", &tool.kernel)] {
             for (column, estimate) in events::COLUMNS.iter().zip(events::of_counts(counts)) {
                 let Some(estimate) = estimate else { continue };
                 let (id, label) = (format!("{name}.{side}.{column}"), format!("{name}, {side}: {column}"));
-                figures.push(figure(subject, key(row, &id, label, unit(column)), estimate));
+                figures.push(Figure::of(subject, key(row, &id, label, unit(column)), estimate, 1.0));
             }
         }
     }
@@ -78,7 +68,8 @@ fn of_counters(subject: &Subject, counters: &Counters) -> Vec<Figure> {
         ("cpuid", "CPUID", &counters.cpuid_ns),
         ("empty", "two readings of the clock", &counters.empty_ns),
     ] {
-        figures.extend(ns.iter().map(|ns| figure(subject, key(100, id, label.to_owned(), "ns"), ns)));
+        figures
+            .extend(ns.iter().map(|ns| Figure::of(subject, key(100, id, label.to_owned(), "ns"), ns, 1.0)));
     }
     figures
 }
@@ -107,12 +98,12 @@ fn of_calls(subject: &Subject, calls: &Calls) -> Vec<Figure> {
         let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let (id, label) = (words.join("."), words.join(", "));
         if let Some(ns) = &call.ns {
-            figures.push(figure(subject, key(&call.name, &id, &label, "ns"), ns));
+            figures.push(Figure::of(subject, key(&call.name, &id, &label, "ns"), ns, 1.0));
         }
         for (column, estimate) in events::COLUMNS.iter().zip(events::of_call(call)) {
             let Some(estimate) = estimate else { continue };
             let (id, label) = (format!("{id}.{column}"), format!("{label}: {column}"));
-            figures.push(figure(subject, key(&call.name, &id, &label, unit(column)), estimate));
+            figures.push(Figure::of(subject, key(&call.name, &id, &label, unit(column)), estimate, 1.0));
         }
     }
     // By counters and by time a footprint is not the same quantity.
@@ -145,6 +136,7 @@ fn is_other_form(call: &Call, other: &Call) -> bool {
 mod tests {
     use super::*;
     use crate::report::figures;
+    use coho_profile::Estimate;
 
     fn paper() -> Subject {
         Subject::load("published:shimosawa-hori-ishikawa").unwrap().remove(0)

@@ -21,6 +21,19 @@ pub struct Figure {
     pub n: u64,
 }
 
+impl Figure {
+    /// An estimate of a profile, times `scale`; what was published has an interval where the paper tells a range.
+    pub fn of(subject: &Subject, key: Key, estimate: &Estimate, scale: f64) -> Self {
+        let told = if subject.published { estimate.low < estimate.high } else { estimate.n > 1 };
+        Self {
+            key,
+            value: estimate.median * scale,
+            interval: told.then_some((estimate.low * scale, estimate.high * scale)),
+            n: estimate.n,
+        }
+    }
+}
+
 /// What a figure is; orders as tables do: by kind of figure, class, unit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
@@ -44,6 +57,11 @@ impl Key {
             unit,
         }
     }
+}
+
+/// Rows of a table by size: in their order and not in that of their digits.
+pub fn size_order(size: u64) -> usize {
+    size.checked_ilog2().unwrap_or(0) as usize
 }
 
 /// All comparable figures of a profile, in the order of tables.

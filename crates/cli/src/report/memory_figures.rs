@@ -1,8 +1,8 @@
 //! The figures of memory that can be set beside another profile's.
 
-use coho_profile::{CacheType, Estimate, Memory, MemoryRate};
+use coho_profile::{CacheType, Memory, MemoryRate};
 
-use super::figures::{Figure, Key};
+use super::figures::{Figure, Key, size_order};
 use super::subject::Subject;
 use super::text;
 
@@ -22,19 +22,19 @@ pub fn of(subject: &Subject) -> Vec<Figure> {
         let size = text::bytes(row.bytes);
         let key = Key::new(
             MEMORY,
-            LATENCY + order(row.bytes),
+            LATENCY + size_order(row.bytes),
             format!("memory.latency.{}", row.bytes),
             format!("latency, {size}"),
             "ns",
         );
-        figures.extend(row.ns.as_ref().map(|ns| figure(subject, key, ns, 1.0)));
+        figures.extend(row.ns.as_ref().map(|ns| Figure::of(subject, key, ns, 1.0)));
     }
     for row in &memory.coherence_cost {
         let operation = row.operation.to_ascii_lowercase().replace(' ', "-");
         let id = format!("memory.{operation}.{}.{}-dirty", row.lines, row.dirty);
         let label = format!("{} of {} lines, {} modified", row.operation, row.lines, row.dirty);
-        let key = Key::new(MEMORY, COSTS + order(row.lines), id, label, "ns");
-        figures.extend(row.ns.as_ref().map(|ns| figure(subject, key, ns, 1.0)));
+        let key = Key::new(MEMORY, COSTS + size_order(row.lines), id, label, "ns");
+        figures.extend(row.ns.as_ref().map(|ns| Figure::of(subject, key, ns, 1.0)));
     }
     figures
 }
@@ -43,7 +43,7 @@ fn rates(subject: &Subject, memory: &Memory) -> Vec<Figure> {
     memory
         .rates
         .iter()
-        .filter_map(|rate| Some(figure(subject, key(rate), rate.bytes_per_s.as_ref()?, 1e-9)))
+        .filter_map(|rate| Some(Figure::of(subject, key(rate), rate.bytes_per_s.as_ref()?, 1e-9)))
         .collect()
 }
 
@@ -61,22 +61,7 @@ fn key(rate: &MemoryRate) -> Key {
         label += &format!(", {word}");
         words.push(word.to_ascii_lowercase().replace(' ', "-"));
     }
-    Key::new(MEMORY, RATES + order(rate.bytes), format!("memory.{}", words.join(".")), label, "GB/s")
-}
-
-/// Sizes in their order and not in that of their digits.
-fn order(size: u64) -> usize {
-    size.checked_ilog2().unwrap_or(0) as usize
-}
-
-fn figure(subject: &Subject, key: Key, estimate: &Estimate, scale: f64) -> Figure {
-    let told = if subject.published { estimate.low < estimate.high } else { estimate.n > 1 };
-    Figure {
-        key,
-        value: estimate.median * scale,
-        interval: told.then_some((estimate.low * scale, estimate.high * scale)),
-        n: estimate.n,
-    }
+    Key::new(MEMORY, RATES + size_order(rate.bytes), format!("memory.{}", words.join(".")), label, "GB/s")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use coho_profile::{Estimate, Kernel, Sync};
 
-use super::figures::{Figure, Key};
+use super::figures::{Figure, Key, size_order};
 use super::subject::Subject;
 use super::sync_ratios;
 
@@ -23,7 +23,12 @@ pub fn of(subject: &Subject) -> Vec<Figure> {
     let mut figures = ratios(sync);
     figures.extend(sync_ratios::all_cpus(sync).map(|total| {
         let label = "fork + join, FBS, all CPUs".to_owned();
-        figure(subject, Key::new(SYNC, RATIOS, "sync.fork-join.fbs.all".to_owned(), label, "ns"), total, 1.0)
+        Figure::of(
+            subject,
+            Key::new(SYNC, RATIOS, "sync.fork-join.fbs.all".to_owned(), label, "ns"),
+            total,
+            1.0,
+        )
     }));
     figures.extend(times(subject, sync));
     for (name, kernel) in &sync.kernels {
@@ -46,7 +51,7 @@ fn times(subject: &Subject, sync: &Sync) -> Vec<Figure> {
     let mut figures = Vec::new();
     let mut push = |row: usize, id: String, label: String, unit, estimate: &Option<Estimate>| {
         let key = Key::new(SYNC, row, format!("sync.{id}"), label, unit);
-        figures.extend(estimate.as_ref().map(|estimate| figure(subject, key, estimate, 1.0)));
+        figures.extend(estimate.as_ref().map(|estimate| Figure::of(subject, key, estimate, 1.0)));
     };
     if let Some(limit) = &sync.limit_ns {
         for (id, name, estimate) in
@@ -94,25 +99,14 @@ fn points(subject: &Subject, name: &str, kernel: &Kernel) -> Vec<Figure> {
         let key = |part: &str, unit| {
             let id = format!("sync.{name}.{size}.{id}{part}");
             let label = format!("{name} of {size}, {label}{}", part.replace('.', ", "));
-            // Sizes in their order and not in that of their digits.
-            Key::new(SYNC, KERNELS + size.checked_ilog2().unwrap_or(0) as usize, id, label, unit)
+            Key::new(SYNC, KERNELS + size_order(size), id, label, unit)
         };
         for (part, estimate) in [("", &point.seconds), (".waiting", &point.sync_seconds)] {
             let told = estimate.as_ref().filter(|_| part.is_empty() || point.threads > 1);
-            figures.extend(told.map(|estimate| figure(subject, key(part, "us"), estimate, 1e6)));
+            figures.extend(told.map(|estimate| Figure::of(subject, key(part, "us"), estimate, 1e6)));
         }
     }
     figures
-}
-
-fn figure(subject: &Subject, key: Key, estimate: &Estimate, scale: f64) -> Figure {
-    let told = if subject.published { estimate.low < estimate.high } else { estimate.n > 1 };
-    Figure {
-        key,
-        value: estimate.median * scale,
-        interval: told.then_some((estimate.low * scale, estimate.high * scale)),
-        n: estimate.n,
-    }
 }
 
 #[cfg(test)]

@@ -37,13 +37,7 @@ fn figure(subject: &Subject, result: &WorkloadResult) -> Option<Figure> {
     let row = unixbench::TESTS.iter().position(|known| known.name == test).unwrap_or(unixbench::TESTS.len());
     let id = format!("workloads.{test}.{placement}.{copies}{pair_id}");
     let label = format!("{test}{}{pair}", course(placement, *copies));
-    let told = !subject.published && estimate.n > 1;
-    Some(Figure {
-        key: Key::new(WORKLOADS, row, id, label, unit),
-        value: estimate.median,
-        interval: told.then_some((estimate.low, estimate.high)),
-        n: estimate.n,
-    })
+    Some(Figure::of(subject, Key::new(WORKLOADS, row, id, label, unit), estimate, 1.0))
 }
 
 /// Placement and copies, where they are not the usual ones.

@@ -1,9 +1,10 @@
 //! Running the command and looking at what it says.
 #![allow(dead_code)] // each test file uses some of it
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use coho_profile::Profile;
 use serde_json::Value;
 
 /// The command, with no colours and no terminal.
@@ -19,7 +20,12 @@ pub fn run(arguments: &[&str]) -> Output {
 
 /// Standard output of a run that succeeds.
 pub fn succeeds(arguments: &[&str]) -> String {
-    let output = run(arguments);
+    succeeds_in(Path::new("."), arguments)
+}
+
+/// The same of a run in a folder.
+pub fn succeeds_in(folder: &Path, arguments: &[&str]) -> String {
+    let output = coho(arguments).current_dir(folder).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "coho {arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()
@@ -44,6 +50,21 @@ pub fn assert_valid(profile: &Value) {
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<_> = validator.iter_errors(profile).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// The report of a profile.
+pub fn page(profile: &Profile) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    profile.write(&folder.path().join("mine.json")).unwrap();
+    succeeds_in(folder.path(), &["report", "mine.json", "-o", "page.html"]);
+    std::fs::read_to_string(folder.path().join("page.html")).unwrap()
+}
+
+/// Asserts that a page holds each of these texts.
+pub fn assert_shows(page: &str, what: &[&str]) {
+    for text in what {
+        assert!(page.contains(text), "{text}");
+    }
 }
 
 /// A file of the topology crate's own dumps.

@@ -4,7 +4,6 @@ use coho_profile::CoherenceCost;
 
 use super::Region;
 use super::lines::{self, LINE, LineOperation};
-use super::provider::CacheFlusher;
 use super::survey::Survey;
 use crate::clock::Clock;
 use crate::{Error, limits, statistics};
@@ -55,42 +54,6 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         Ok(cells)
     })??;
     survey.memory.coherence_cost = cells.iter().filter_map(Cell::row).collect();
-    whole_caches(survey, passes * samples)
-}
-
-/// The cost of writing back all that the caches hold, by how many lines were modified.
-fn whole_caches(survey: &mut Survey<'_>, samples: usize) -> Result<(), Error> {
-    let flusher = match CacheFlusher::open() {
-        Ok(flusher) => flusher,
-        Err(why) => {
-            survey.lacks("WBINVD", why);
-            return Ok(());
-        }
-    };
-    let cpu = survey.cpus[0];
-    let times = survey.on_first(move || -> Result<_, Error> {
-        let region = Region::write_back(LARGEST * LINE)?;
-        region.touch();
-        let time = |lines: usize| {
-            // Twice: the first leaves the caches empty, so that the second writes back what was modified since.
-            flusher.wbinvd(cpu)?;
-            region.dirty(0, lines * LINE);
-            flusher.wbinvd(cpu)
-        };
-        let times = |lines| (0..samples).map(|_| time(lines)).collect::<Result<Vec<f64>, String>>();
-        Ok(LINES.map(|lines| (lines, times(lines))))
-    })??;
-    for (lines, times) in times {
-        match times {
-            Ok(times) => survey.memory.coherence_cost.push(CoherenceCost {
-                operation: "WBINVD".into(),
-                lines: lines as u64,
-                dirty: lines as u64,
-                ns: statistics::estimate(&[times]),
-            }),
-            Err(why) => survey.lacks("WBINVD", why),
-        }
-    }
     Ok(())
 }
 
