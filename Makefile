@@ -47,9 +47,10 @@ aarch64:
 	@scripts/needs aarch64
 	@scripts/aarch64
 
+# SECTION: some of detection, pairs, counters, calls, barriers, workloads, memory; left out: all.
 bench:
 	@scripts/needs bench
-	cargo bench --locked -p coho --bench peers
+	cargo bench --locked -p coho --bench peers -- $(SECTION)
 
 # NAME: a library for C, with header and pkg-config file.
 define install_library

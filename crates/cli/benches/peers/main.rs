@@ -18,11 +18,24 @@ fn main() {
     }
     let quick = std::env::args().any(|argument| argument == "--quick");
     println!("Ratios to peers; each row's commands ran in turn. Below 1: coho is quicker.\n");
-    detection::run(quick);
-    pairs::run(quick);
-    counters::run();
-    calls::run(quick);
-    barriers::run(quick);
-    workloads::run(quick);
-    memory::run(quick);
+    let sections: [(&str, &dyn Fn()); 7] = [
+        ("detection", &|| detection::run(quick)),
+        ("pairs", &|| pairs::run(quick)),
+        ("counters", &counters::run),
+        ("calls", &|| calls::run(quick)),
+        ("barriers", &|| barriers::run(quick)),
+        ("workloads", &|| workloads::run(quick)),
+        ("memory", &|| memory::run(quick)),
+    ];
+    let named: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    if let Some(unknown) = named.iter().find(|name| sections.iter().all(|(known, _)| known != name)) {
+        let known: Vec<_> = sections.iter().map(|(name, _)| *name).collect();
+        eprintln!("no section {unknown}: there are {}", known.join(", "));
+        std::process::exit(2);
+    }
+    for (name, run) in sections {
+        if named.is_empty() || named.iter().any(|wanted| wanted == name) {
+            run();
+        }
+    }
 }
