@@ -27,6 +27,8 @@ enum Command {
     /// Measure what reading a performance counter costs, and which events may be used
     Counters(commands::counters::Args),
     /// Measure what system, libc and MPI calls cost, and what they evict
+    ///
+    /// The coherence of the profile that -o names, if it has that, tells what a message to another core costs.
     Calls(commands::calls::Args),
     /// Measure barriers, fork and join beside what the machine allows
     Barrier(commands::barrier::Args),

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod judge;
 mod report;
+mod results;
 mod svg;
 mod terminal;
 

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use coho_probe::host;
 use coho_probe::placement::Placement;
 use coho_probe::workload::{self, Options, Test};
-use coho_probe::{host, stop};
-use coho_profile::Profile;
 use coho_topology::CpuSet;
 
-use crate::arguments::{self, Course, check_folder};
+use crate::arguments::{self, Course};
 use crate::judge;
+use crate::results::Results;
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -43,12 +43,8 @@ pub struct Args {
     quick: bool,
     #[command(flatten)]
     course: Course,
-    /// Print the profile's section as JSON, and nothing else
-    #[arg(long)]
-    json: bool,
-    /// Also write a profile
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    results: Results,
 }
 
 /// A placement, or all that differ on this machine.
@@ -67,8 +63,7 @@ impl std::str::FromStr for Where {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
-    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    args.results.prepare()?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let default = if args.quick { Options::quick() } else { Options::default() };
@@ -97,15 +92,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let mut workloads = workload::measure(&options, &topology, &mut progress::on_stderr())?;
     judge::workloads(&mut workloads);
-    if let Some(path) = &args.output {
-        // Other sections of a profile that is there already stay.
-        Profile::update(path, |file| {
-            file.host = Some(host);
-            file.topology = Some(topology.into());
-            file.workloads = Some(workloads.clone());
-        })?;
-    }
-    terminal::print(args.json, &workloads, terminal::bench::write)?;
+    args.results.keep(host, |profile| {
+        profile.topology = Some(topology.into());
+        profile.workloads = Some(workloads.clone());
+    })?;
+    args.results.print(&workloads, terminal::bench::write)?;
     if workloads.results.iter().all(|result| result.value.is_none()) && !workloads.method.interrupted {
         bail!("nothing was measured; 'not_available' of --json says why");
     }

@@ -1,15 +1,16 @@
 //! `coho calls`: what system, libc and MPI calls cost, and what they evict.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use coho_probe::calls::mpi::RankCommand;
 use coho_probe::calls::{self, Options, Request, Set};
-use coho_probe::{host, stop};
+use coho_probe::host;
 use coho_profile::{Coherence, Host, Profile};
 
-use crate::arguments::{Course, check_folder};
+use crate::arguments::Course;
 use crate::judge;
+use crate::results::Results;
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -34,32 +35,21 @@ pub struct Args {
     quick: bool,
     #[command(flatten)]
     course: Course,
-    /// Print the profile's section as JSON, and nothing else
-    #[arg(long)]
-    json: bool,
-    /// Also write a profile; its coherence, if it has that, tells what a message to another core costs
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    results: Results,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
-    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    args.results.prepare()?;
     let host = host::collect();
     // Read before anything is measured: a file that is no profile costs no time.
-    let coherence = args.output.as_ref().map(|path| coherence_of(path, &host)).transpose()?.flatten();
+    let coherence = args.results.output().map(|path| coherence_of(path, &host)).transpose()?.flatten();
     let measured = calls::measure(&options(args)?, &mut progress::on_stderr())?;
     let mut profile = Profile { coherence, calls: Some(measured), ..Profile::default() };
     judge::calls(&mut profile);
-    if let Some(path) = &args.output {
-        // Other sections of a profile that is there already stay.
-        Profile::update(path, |file| {
-            file.host = Some(host);
-            file.calls = profile.calls.clone();
-        })?;
-    }
+    args.results.keep(host, |file| file.calls = profile.calls.clone())?;
     let calls = profile.calls.context("nothing was measured")?;
-    terminal::print(args.json, &calls, terminal::calls::write)?;
+    args.results.print(&calls, terminal::calls::write)?;
     if calls.calls.is_empty() && !calls.conditions.interrupted {
         bail!("no call was measured; 'conditions.not_available' of --json says why");
     }

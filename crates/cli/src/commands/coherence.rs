@@ -13,6 +13,7 @@ use coho_topology::CpuSet;
 
 use crate::arguments::{self, Course, check_outputs, duration};
 use crate::judge::judge;
+use crate::results::Results;
 use crate::terminal::{self, Depth, progress};
 
 #[derive(Debug, clap::Args)]
@@ -49,23 +50,20 @@ pub struct Args {
     /// Read a matrix of times in ns instead of measuring
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["cpus", "time_limit"])]
     from: Option<PathBuf>,
-    /// Print the profile's section as JSON, and nothing else
-    #[arg(long)]
-    json: bool,
-    /// Also write a profile
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    results: Results,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if let (Some(output), Some(matrix)) = (&args.output, &args.from) {
+    if let (Some(output), Some(matrix)) = (args.results.output(), &args.from) {
         check_outputs(&[output], &[matrix])?;
     }
+    args.results.prepare()?;
     let profile = match &args.from {
         Some(path) => read_matrix(path)?,
         None => measure(args)?,
     };
-    if let Some(path) = &args.output {
+    if let Some(path) = args.results.output() {
         // Other sections of a profile that is there already stay.
         Profile::update(path, |file| {
             file.host = profile.host.clone().or(file.host.take());
@@ -75,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let coherence = profile.coherence.context("nothing was measured")?;
     let mut out = std::io::stdout().lock();
-    if args.json {
+    if args.results.json {
         // Whoever reads the section alone should not miss that CPUs left in the middle.
         for (cpu, why) in coherence.method.not_available.iter().filter(|(what, _)| what.starts_with("CPU ")) {
             eprintln!("coho: warning: {cpu}: {why}");
@@ -100,7 +98,6 @@ fn read_matrix(path: &Path) -> anyhow::Result<Profile> {
 }
 
 fn measure(args: &Args) -> anyhow::Result<Profile> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
     let host = host::collect();
     let resume = args.resume.as_deref().map(|path| read_coherence(path, &host)).transpose()?;
     let clock_ghz = host.clock_ghz;

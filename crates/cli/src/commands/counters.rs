@@ -1,13 +1,10 @@
 //! `coho counters`: what reading a performance counter costs, and which events may be used.
 
-use std::path::PathBuf;
-
-use anyhow::Context;
 use coho_probe::counters::{self, Options};
-use coho_probe::{host, stop};
-use coho_profile::Profile;
+use coho_probe::host;
 
-use crate::arguments::{Course, check_folder};
+use crate::arguments::Course;
+use crate::results::Results;
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -20,17 +17,12 @@ pub struct Args {
     quick: bool,
     #[command(flatten)]
     course: Course,
-    /// Print the profile's section as JSON, and nothing else
-    #[arg(long)]
-    json: bool,
-    /// Also write a profile
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    results: Results,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
-    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    args.results.prepare()?;
     let host = host::collect();
     let options = Options {
         cpu: args.cpu,
@@ -39,12 +31,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.course.seed(),
     };
     let measured = counters::measure(&options, &mut progress::on_stderr())?;
-    if let Some(path) = &args.output {
-        // Other sections of a profile that is there already stay.
-        Profile::update(path, |file| {
-            file.host = Some(host);
-            file.counters = Some(measured.clone());
-        })?;
-    }
-    terminal::print(args.json, &measured, terminal::counters::write)
+    args.results.keep(host, |profile| profile.counters = Some(measured.clone()))?;
+    args.results.print(&measured, terminal::counters::write)
 }

@@ -1,14 +1,12 @@
 //! `coho kernels`: programs that live by barriers, under several of them.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use coho_probe::host;
 use coho_probe::kernels::{self, Options, Which};
-use coho_probe::{host, stop};
-use coho_profile::Profile;
 
-use crate::arguments::{Course, Teams, check_folder};
+use crate::arguments::{Course, Teams};
+use crate::results::Results;
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -22,12 +20,8 @@ pub struct Args {
     quick: bool,
     #[command(flatten)]
     course: Course,
-    /// Print the kernel's part of the profile as JSON, and nothing else
-    #[arg(long)]
-    json: bool,
-    /// Also write a profile
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    results: Results,
 }
 
 /// The programs.
@@ -42,8 +36,7 @@ enum Kernel {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
-    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    args.results.prepare()?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let which = match args.kernel {
@@ -61,14 +54,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         ..Options::default()
     };
     let kernel = kernels::measure(which, &options, &topology, &mut progress::on_stderr())?;
-    if let Some(path) = &args.output {
-        // Other sections of a profile that is there already stay, and other kernels.
-        Profile::update(path, |file| {
-            file.host = Some(host);
-            file.sync.get_or_insert_default().kernels.insert(which.name().into(), kernel.clone());
-        })?;
-    }
-    terminal::print(args.json, &kernel, terminal::kernels::write)?;
+    args.results.keep(host, |profile| {
+        profile.sync.get_or_insert_default().kernels.insert(which.name().into(), kernel.clone());
+    })?;
+    args.results.print(&kernel, terminal::kernels::write)?;
     if kernel.points.is_empty() && !kernel.method.interrupted {
         bail!("nothing was measured; 'method.not_available' of --json says why");
     }

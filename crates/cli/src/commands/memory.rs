@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use coho_probe::host;
 use coho_probe::memory::provider::Physical;
 use coho_probe::memory::{self, Options, Part};
 use coho_probe::pages::Paging;
-use coho_probe::{host, stop};
-use coho_profile::{BlockState, CacheType, Fence, Operation, Profile};
+use coho_profile::{BlockState, CacheType, Fence, Operation};
 use coho_sync::Mapping;
 use coho_topology::CpuSet;
 
-use crate::arguments::{self, Course, check_folder, mapping, named};
+use crate::arguments::{self, Course, mapping, named};
+use crate::results::Results;
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -65,12 +66,8 @@ pub struct Args {
     quick: bool,
     #[command(flatten)]
     course: Course,
-    /// Print the profile's section as JSON, and nothing else
-    #[arg(long)]
-    json: bool,
-    /// Also write a profile
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    results: Results,
 }
 
 /// The parts of the section.
@@ -102,19 +99,12 @@ enum Pages {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
-    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    args.results.prepare()?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let memory = memory::measure(&options(args), &topology, &mut progress::on_stderr())?;
-    if let Some(path) = &args.output {
-        // Other sections of a profile that is there already stay.
-        Profile::update(path, |file| {
-            file.host = Some(host);
-            file.memory = Some(memory.clone());
-        })?;
-    }
-    terminal::print(args.json, &memory, terminal::memory::write)?;
+    args.results.keep(host, |profile| profile.memory = Some(memory.clone()))?;
+    args.results.print(&memory, terminal::memory::write)?;
     let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
     if rates && memory.rates.is_empty() && !memory.method.interrupted {
         bail!("no rate was measured; 'method.not_available' of --json says why");
