@@ -24,6 +24,8 @@ pub enum Output {
     Nowhere,
     /// To the caller, who reads it.
     Piped,
+    /// To the caller, who reads it, and its standard error too.
+    BothPiped,
 }
 
 /// A command and where it runs.
@@ -76,6 +78,7 @@ impl Job {
             Output::StandardError => command.stdout(io::stderr()),
             Output::Nowhere => command.stdin(Stdio::null()).stdout(Stdio::null()),
             Output::Piped => command.stdout(Stdio::piped()),
+            Output::BothPiped => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
         };
         let mask = self.cpus.as_ref().map(|cpus| cpus.words().to_vec());
         let held = signals.before();

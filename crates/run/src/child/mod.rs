@@ -1,6 +1,7 @@
 //! One run of a command: started on its CPUs, signals handed on, its end told.
 
 mod job;
+pub mod orphans;
 mod running;
 mod signals;
 

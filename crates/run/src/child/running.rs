@@ -1,10 +1,10 @@
 //! A command that runs, and its end.
 
 use std::io;
-use std::mem::MaybeUninit;
-use std::process::{Child, ChildStdout};
+use std::process::{Child, ChildStderr, ChildStdout};
 use std::time::{Duration, Instant};
 
+use super::orphans::{self, Usage};
 use super::{Signal, Signals};
 
 /// How long a wait for signals lasts at most: an end that no signal told of is found then.
@@ -17,6 +17,8 @@ pub struct Running {
     started: Instant,
     /// Signals that asked for an end.
     asked_to_end: bool,
+    /// Of descendants that were waited for in their parents' stead.
+    orphans: Usage,
 }
 
 /// How a command ended.
@@ -50,19 +52,15 @@ pub struct Ended {
     pub status: Status,
     /// From start to end.
     pub wall: Duration,
-    /// CPU time in user mode and in the kernel.
-    pub cpu: Duration,
-    /// Times that it waited.
-    pub voluntary_switches: u64,
-    /// Times that another task took the CPU from it.
-    pub involuntary_switches: u64,
+    /// What it used.
+    pub usage: Usage,
     /// Whether a signal to end came while it ran.
     pub asked_to_end: bool,
 }
 
 impl Running {
     pub(super) fn of(child: Child, started: Instant) -> Self {
-        Self { child, started, asked_to_end: false }
+        Self { child, started, asked_to_end: false, orphans: Usage::default() }
     }
 
     /// The command's process.
@@ -73,6 +71,11 @@ impl Running {
     /// Its standard output, where it was to be piped.
     pub fn output(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
+    }
+
+    /// Its standard error, where it was to be piped.
+    pub fn errors(&mut self) -> Option<ChildStderr> {
+        self.child.stderr.take()
     }
 
     /// Hands signals on until the command ends, or until the time has come: `None` then.
@@ -115,37 +118,17 @@ impl Running {
     }
 
     /// The end, if it has come. The child is waited for here and nowhere else.
-    fn ended(&self) -> io::Result<Option<Ended>> {
-        let mut status = 0;
-        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the kernel fills both.
-        let waited = unsafe {
-            libc::wait4(self.child.id() as libc::pid_t, &mut status, libc::WNOHANG, usage.as_mut_ptr())
-        };
-        let wall = self.started.elapsed();
-        match waited {
-            0 => return Ok(None),
-            -1 => return Err(io::Error::last_os_error()),
-            _ => {}
+    fn ended(&mut self) -> io::Result<Option<Ended>> {
+        if orphans::adopted() {
+            self.orphans += orphans::reap(self.child.id());
         }
-        // SAFETY: zeroes are valid, and so is what the kernel writes.
-        let usage = unsafe { usage.assume_init() };
+        let Some((status, usage)) = orphans::wait_for(self.child.id())? else { return Ok(None) };
+        let wall = self.started.elapsed();
         let status = if libc::WIFSIGNALED(status) {
             Status::Signalled(libc::WTERMSIG(status))
         } else {
             Status::Exited(libc::WEXITSTATUS(status) as u8)
         };
-        Ok(Some(Ended {
-            status,
-            wall,
-            cpu: time(usage.ru_utime) + time(usage.ru_stime),
-            voluntary_switches: usage.ru_nvcsw.max(0) as u64,
-            involuntary_switches: usage.ru_nivcsw.max(0) as u64,
-            asked_to_end: self.asked_to_end,
-        }))
+        Ok(Some(Ended { status, wall, usage: self.orphans + usage, asked_to_end: self.asked_to_end }))
     }
-}
-
-fn time(time: libc::timeval) -> Duration {
-    Duration::from_secs(time.tv_sec.max(0) as u64) + Duration::from_micros(time.tv_usec.max(0) as u64)
 }

@@ -13,10 +13,13 @@ use coho_profile::{Estimate, Method, PlacementTime, Trial};
 use coho_topology::CpuSet;
 use serde_json::json;
 
-use crate::child::{Failed, Job, Signals, Status};
+use crate::child::{Failed, Job, Signals, Status, orphans};
 use counted::Counted;
 pub use decide::{Verdict, decide};
 pub use difference::{Difference, differences};
+
+/// How long what a command has left behind may take to end before the next run.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// A placement to try.
 #[derive(Debug, Clone)]
@@ -35,6 +38,12 @@ impl Candidate {
         let cpus = |candidate: &Self| CpuSet::from_iter(candidate.order.iter().copied());
         cpus(self) == cpus(other) && self.job.environment == other.job.environment
     }
+}
+
+/// For each candidate the earlier one that it is no other than.
+pub(crate) fn same_as(candidates: &[Candidate]) -> Vec<Option<usize>> {
+    let earlier = |index: usize| (0..index).find(|&one| candidates[index].is_as(&candidates[one]));
+    (0..candidates.len()).map(earlier).collect()
 }
 
 /// How to compare.
@@ -105,9 +114,7 @@ pub fn compare(
 ) -> Result<Trial, Error> {
     let started = Instant::now();
     let mut random = fastrand::Rng::with_seed(options.seed);
-    let same_as: Vec<Option<usize>> = (0..candidates.len())
-        .map(|index| (0..index).find(|&earlier| candidates[index].is_as(&candidates[earlier])))
-        .collect();
+    let same_as = same_as(candidates);
     let distinct: Vec<usize> = (0..candidates.len()).filter(|&index| same_as[index].is_none()).collect();
     let counted = Counted::choose(candidates.iter().flat_map(|candidate| candidate.order.first()).next());
     let mut missing = counted.not_available().clone();
@@ -198,10 +205,11 @@ fn run(
     if !ended.status.is_success() {
         return Err(Error::Unsuccessful { placement: candidate.name.clone(), status: ended.status });
     }
+    let usage = ended.usage + orphans::wait(ENDING).map_err(|left| Error::Other(left.to_string()))?;
     let mut counters = counters.read(missing);
-    counters.insert("cpu_seconds", ended.cpu.as_secs_f64());
-    counters.insert("voluntary_switches", ended.voluntary_switches as f64);
-    counters.insert("involuntary_switches", ended.involuntary_switches as f64);
+    counters.insert("cpu_seconds", usage.cpu.as_secs_f64());
+    counters.insert("voluntary_switches", usage.voluntary_switches as f64);
+    counters.insert("involuntary_switches", usage.involuntary_switches as f64);
     match clock_ghz(candidate.order.first().copied()) {
         Ok(ghz) => drop(counters.insert("clock_ghz", ghz)),
         Err(why) => drop(missing.insert("clock_ghz".into(), why)),
