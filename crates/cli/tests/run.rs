@@ -2,8 +2,9 @@
 
 mod support;
 
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use coho_probe::pin;
 use coho_topology::CpuSet;
@@ -145,6 +146,100 @@ fn trials_are_told_within_a_page() {
     let failed = remembering(folder.path(), &["run", "--try", "none", "--", "false"]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(String::from_utf8(failed.stderr).unwrap().contains("status 1"));
+}
+
+/// Tells tenfold progress while it finds itself on one CPU, until a file is there; a child of its own looks longer.
+const LIKES_ONE: &str = r#"
+cpus() { sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status; }
+(while [ ! -e gone ]; do sleep 0.02; done; cpus > after) &
+while [ ! -e end ]; do
+    case $(cpus) in *[,-]*) echo rate 10;; *) echo rate 100;; esac
+    sleep 0.01
+done
+exit 6"#;
+
+#[test]
+fn a_live_command_settles_where_it_comes_farthest_and_leaves_no_trace() {
+    let allowed = pin::allowed().unwrap();
+    if allowed.len() < 2 {
+        return eprintln!("skipped: needs two CPUs");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let last = allowed.last().unwrap().to_string();
+    let list = format!("none,{last}");
+    let mut child = coho(&["run", "--live", &list, "--rate", "rate ([0-9]+)", "--period", "50ms", "--json"])
+        .args(["-p", "mine.json", "--name", "likes one", "--", "sh", "-c", LIKES_ONE])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut heard = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let settled = heard.find(|line| line.starts_with("coho: ")).unwrap();
+    assert!(settled.starts_with(&format!("coho: live: {last} (CPUs {last}): 100/s, none 10")), "{settled}");
+    std::fs::write(folder.path().join("end"), "").unwrap();
+    assert!(
+        heard.by_ref().take_while(|line| !line.starts_with("coho: ")).all(|line| line.starts_with("rate "))
+    );
+    let mut section = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut section).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(6));
+
+    let found = json(&section);
+    assert_eq!(found["best"], last.as_str());
+    let placements = &found["examinations"][0]["placements"];
+    assert_eq!(
+        (placements[0]["name"].as_str(), placements[1]["rate"]["median"].as_f64()),
+        (Some("none"), Some(100.0))
+    );
+    assert!(placements[0]["best_times"]["low"].as_f64().unwrap() > 1.0, "{found}");
+    let profile = json(&std::fs::read_to_string(folder.path().join("mine.json")).unwrap());
+    assert_valid(&profile);
+    assert_eq!(profile["run"]["live"]["likes one"], found);
+    // What outlives the command has its CPUs back.
+    std::fs::write(folder.path().join("gone"), "").unwrap();
+    let after = loop {
+        match std::fs::read_to_string(folder.path().join("after")) {
+            Ok(text) if text.ends_with('\n') => break text,
+            _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+        }
+    };
+    assert_eq!(after.trim().parse::<CpuSet>().unwrap(), allowed);
+}
+
+#[test]
+fn progress_is_never_guessed() {
+    let output = run(&["run", "--live", "compact,none", "--", "true"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    match output.status.code() {
+        Some(1) => {
+            assert!(told.contains("instructions are not counted") && told.contains("--rate"), "{told}")
+        }
+        status => assert!(status == Some(0) && told.contains("ended before"), "{told}"),
+    }
+    for wrong in [
+        &["--rate", "x"][..],
+        &["--live", "--rate", "("],
+        &["--live", "--place", "compact"],
+        &["--live=none", "--try", "none"],
+    ] {
+        fails(&[&["run"], wrong, &["--", "true"]].concat(), 2);
+    }
+}
+
+#[test]
+fn a_trial_waits_for_all_that_a_run_has_started() {
+    let folder = tempfile::tempdir().unwrap();
+    // The orphan of each run must be gone before the next begins.
+    let script = "[ -e here ] && exit 1; (: > here; sleep 0.2; rm here) & sleep 0.05";
+    let command = ["run", "--try", "none", "--repeat", "2", "--json", "--", "sh", "-c", script];
+    let output =
+        coho(&command).env("XDG_STATE_HOME", folder.path()).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let stays = ["run", "--try", "none", "--repeat", "1", "--", "sh", "-c", "sleep 7 >&- 2>&- &"];
+    let output = remembering(folder.path(), &stays);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && told.contains("(sleep)"), "{told}");
 }
 
 /// A program of threads that every system with a C compiler can make.

@@ -14,10 +14,18 @@ const WORDS: usize = (MAX_CPUS / 64) as usize;
 /// # Errors
 /// If the operating system does not tell.
 pub fn allowed() -> Result<CpuSet, Error> {
+    of_thread(0)
+}
+
+/// The CPUs that a thread may run on; 0 is the calling thread.
+///
+/// # Errors
+/// If there is no such thread, or the operating system does not tell.
+pub fn of_thread(thread: u32) -> Result<CpuSet, Error> {
     let mut words = vec![0u64; WORDS];
     // SAFETY: the kernel writes at most the given number of bytes; the raw call is used because glibc's wrapper
     // assumes 1024 CPUs.
-    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, WORDS * 8, words.as_mut_ptr()) };
+    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, WORDS * 8, words.as_mut_ptr()) };
     if bytes < 0 {
         return Err(Error::other(format!("sched_getaffinity: {}", io::Error::last_os_error())));
     }
@@ -36,9 +44,18 @@ pub fn current() -> Option<u32> {
 /// # Errors
 /// The operating system's own.
 pub fn confine(cpus: &CpuSet) -> io::Result<()> {
+    confine_thread(0, cpus)
+}
+
+/// Confines a thread of any process to a set of CPUs; 0 is the calling thread.
+///
+/// # Errors
+/// The operating system's own: there is no such thread (any more), it belongs to somebody else, or has none of the CPUs.
+pub fn confine_thread(thread: u32, cpus: &CpuSet) -> io::Result<()> {
     let words = cpus.words();
     // SAFETY: the kernel reads exactly the given number of bytes.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, words.len() * 8, words.as_ptr()) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, words.len() * 8, words.as_ptr()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

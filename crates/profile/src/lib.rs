@@ -35,7 +35,7 @@ pub use memory::{
 };
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};
-pub use run::{PlacementTime, Runs, Trial};
+pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial};
 pub use sync::{BarrierTime, ForkJoinTime, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
 pub use workload::{
     ClockPoint, Score, SharedKernel, TemperaturePoint, WorkloadPeer, WorkloadResult, Workloads,

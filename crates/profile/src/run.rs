@@ -14,6 +14,9 @@ use crate::{Estimate, Method};
 pub struct Runs {
     /// The latest trial of each command, by its name.
     pub commands: BTreeMap<String, Trial>,
+    /// The latest live run of each command, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub live: BTreeMap<String, Live>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -61,4 +64,63 @@ pub struct PlacementTime {
     /// What happened meanwhile, a run: `cpu_seconds`, `voluntary_switches`, `involuntary_switches`, `migrations`,
     /// `l2_misses`, `l3_misses`, `clock_ghz`; what could not be counted stands in the method with its reason.
     pub counters: BTreeMap<String, Estimate>,
+}
+
+/// A long-running command whose placements were compared while it ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Live {
+    /// How it was measured.
+    pub method: Method,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// CPUs that the process was given.
+    pub allowed_cpus: Vec<u32>,
+    /// When, as in `2026-11-21T21:30:00Z`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// What counted as progress: `instructions`, or the expression that finds a rate in what the program prints.
+    pub progress: String,
+    /// The latest comparisons, in time.
+    pub examinations: Vec<Examination>,
+    /// Where the command ran in the end; `null` if it ended before anything was settled.
+    pub best: Option<String>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
+}
+
+/// One comparison of placements of a running command.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Examination {
+    /// When it began, in seconds after the command.
+    pub at_s: f64,
+    /// How long it took, in seconds.
+    pub duration_s: f64,
+    /// Rounds in which each placement that was still compared had one period.
+    pub rounds: u64,
+    /// What each placement came to, in the order in which they were named.
+    pub placements: Vec<PlacementRate>,
+    /// The placement that was settled on.
+    pub best: String,
+    /// Whether progress under it is quicker than under each other placement beyond what chance explains.
+    pub decided: bool,
+}
+
+/// A command's progress under one placement.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PlacementRate {
+    /// `compact`, `spread`, `none`, a level (`smt`, `l3`) or CPUs (`0-3`).
+    pub name: String,
+    /// The CPUs that it meant.
+    pub cpus: Vec<u32>,
+    /// Another placement that meant the same CPUs and was measured for both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
+    /// Instructions of user mode a second, or the rate that the program printed.
+    pub rate: Option<Estimate>,
+    /// The settled placement's rate over its own, round by round; `null` for the settled one itself.
+    pub best_times: Option<Estimate>,
 }

@@ -1,10 +1,12 @@
 //! Acting on what was measured: runs a command where it is to run, and finds out where that is.
 //!
 //! A [`Job`] is a command with the CPUs that it and all its descendants may use; [`Signals`] that are meant for it are
-//! handed on while it runs. A [`trial`] runs it under several placements in turn.
+//! handed on while it runs. A [`trial`] runs it under several placements in turn; [`live`] moves one that runs for long.
 #![warn(missing_docs)]
 
 pub mod child;
+mod events;
+pub mod live;
 pub mod per_thread;
 pub mod trial;
 

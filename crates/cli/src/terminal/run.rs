@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use coho_profile::{PlacementTime, Trial};
+use coho_profile::{Examination, PlacementRate, PlacementTime, Trial};
 use coho_run::trial::differences;
 use coho_topology::CpuSet;
 
@@ -103,4 +103,40 @@ fn explained(trial: &Trial) -> Vec<String> {
             (!found.is_empty()).then(|| format!("{best} and {other}: {}", found.join(", ")))
         })
         .collect()
+}
+
+/// Where a live command stays, and how far it comes there and at the next best place.
+pub fn settled(examination: &Examination, progress: &str) -> String {
+    let unit = if progress == "instructions" { " instructions/s" } else { "/s" };
+    let rate = |one: &PlacementRate| one.rate.as_ref().map(|rate| rate.median);
+    let figure = |one: &PlacementRate| {
+        rate(one).map_or_else(|| "–".into(), |rate| format!("{}{unit}", with_prefix(rate)))
+    };
+    let best = text::tame(&examination.best);
+    let is_best = |one: &&PlacementRate| one.name == examination.best;
+    let Some(own) = examination.placements.iter().find(is_best) else { return format!("live: {best}") };
+    let cpus: CpuSet = own.cpus.iter().copied().collect();
+    let others =
+        examination.placements.iter().filter(|one| one.best_times.is_some() && one.same_as.is_none());
+    let next =
+        others.max_by(|one, other| rate(one).partial_cmp(&rate(other)).unwrap_or(std::cmp::Ordering::Equal));
+    let beside = match next {
+        None => format!("{}, nothing else to compare", figure(own)),
+        Some(next) if examination.decided => {
+            format!("{}, {} {}", figure(own), text::tame(&next.name), figure(next))
+        }
+        Some(next) => {
+            let name = text::tame(&next.name);
+            format!("{}, {name} {}: nothing is better beyond chance", figure(own), figure(next))
+        }
+    };
+    let rounds = text::count(usize::try_from(examination.rounds).unwrap_or(usize::MAX), "round");
+    format!("live: {best} (CPUs {}): {beside} ({rounds})", text::short(&cpus.to_string(), 16))
+}
+
+/// `260 k`, `1.21 G`.
+fn with_prefix(value: f64) -> String {
+    const PREFIXES: [(f64, &str); 4] = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let prefix = PREFIXES.into_iter().find(|(factor, _)| value >= *factor);
+    prefix.map_or_else(|| text::number(value), |(factor, name)| text::number(value / factor) + name)
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use coho_counters::{Column, Counter, Descendants, Error, Event, Mode, selftest};
-use coho_probe::pin;
+use coho_counters::{Column, Descendants, Event, Mode};
+
+use crate::events::chosen;
 
 /// Events that may be counted here.
 pub(super) struct Counted {
@@ -74,20 +75,4 @@ impl Open {
         }
         counts
     }
-}
-
-/// The events that stand for the columns, by the self-test on this CPU.
-fn chosen(cpu: u32, columns: &[Column]) -> Result<BTreeMap<Column, Vec<Event>>, String> {
-    // Without any counter the self-tests need not be laid out.
-    let tried = Counter::open(&Event::cycles(), Mode::User);
-    if let Err(error @ (Error::NoCounters | Error::NotPermitted { .. })) = tried {
-        return Err(error.to_string());
-    }
-    let columns = columns.to_vec();
-    let test = move || {
-        pin::to(cpu).map_err(|error| error.to_string())?;
-        let set = selftest::choose(&columns).map_err(|error| error.to_string())?;
-        Ok(set.chosen.into_iter().map(|(column, candidate)| (column, candidate.events)).collect())
-    };
-    std::thread::spawn(test).join().unwrap_or_else(|_| Err("the self-test panicked".into()))
 }

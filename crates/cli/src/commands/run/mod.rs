@@ -1,6 +1,7 @@
 //! `coho run`: runs a command where its placement says, or finds the best placement by trying.
 
 mod chosen;
+mod live;
 mod omp;
 mod remembered;
 mod tried;
@@ -9,17 +10,21 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::Context;
 use coho_probe::placement::{Busy, Placement, Room};
 use coho_profile::Profile;
+use coho_run::child::orphans;
+use coho_run::live::Measure;
 use coho_run::{Job, Signals, per_thread};
 use coho_topology::Topology;
 
-use crate::arguments::Course;
+use crate::arguments::{self, Course};
 use chosen::Chosen;
 
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
 pub struct Args {
     /// Where to run: compact, spread, none, a level (smt, module, l2, l3, die, numa, package), CPUs (0-3,8), or auto:
     /// what was best when it was tried
@@ -28,6 +33,21 @@ pub struct Args {
     /// Run the command under each of these placements in turn, and tell which is best
     #[arg(long = "try", value_name = "LIST", value_delimiter = ',', conflicts_with = "place")]
     trial: Vec<Placement>,
+    /// Move the command among these placements while it runs, and keep it where it comes farthest [default: compact,
+    /// spread, none and the levels that mean other numbers of CPUs]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,
+          conflicts_with_all = ["place", "per_thread", "omp"])]
+    live: Option<Vec<Placement>>,
+    /// How far a live command comes: a rate in a line that it prints, which the expression finds, by its first group if it
+    /// has one [default: instructions, where the CPU counts them]
+    #[arg(long, value_name = "REGEX", requires = "live", value_parser = Measure::printed)]
+    rate: Option<Measure>,
+    /// How long a live command stays under a placement at a time; longer if its rate comes more seldom
+    #[arg(long, value_name = "SECONDS", requires = "live", default_value = "200ms", value_parser = arguments::duration)]
+    period: Duration,
+    /// Compare a live command's placements again after this time [default: 20 times what it took]
+    #[arg(long, value_name = "SECONDS", requires = "live", value_parser = arguments::duration)]
+    again: Option<Duration>,
     /// Rounds of a trial
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -49,8 +69,8 @@ pub struct Args {
     /// The name under which the choice is remembered [default: the program's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Print what was tried as JSON, and nothing else
-    #[arg(long, requires = "trial")]
+    /// Print what was tried as JSON, and nothing else; a live command's output then goes to standard error
+    #[arg(long, requires = "comparison")]
     json: bool,
     /// Say nothing
     #[arg(short, long)]
@@ -58,6 +78,13 @@ pub struct Args {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+impl Args {
+    /// Whether placements are compared, and the outcome remembered.
+    fn compares(&self) -> bool {
+        !self.trial.is_empty() || self.live.is_some()
+    }
 }
 
 /// A placement, or the one that is remembered.
@@ -85,6 +112,7 @@ struct Machine {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Before any thread begins, so that all hold them back.
     let signals = Signals::hold().context("cannot hold signals for the command")?;
+    orphans::adopt().context("cannot look after what the command starts")?;
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let room = Room::here(&topology)?;
     let machine = Machine { topology, room, profile: remembered::profile(args)? };
@@ -95,6 +123,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !args.trial.is_empty() {
         tried::report(args, &machine, &signals)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(placements) = &args.live {
+        return live::follow(placements, args, &machine, &signals);
     }
     match &args.place {
         Place::Named(placement) => place(placement, args, &machine, &signals),

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coho_profile::{Profile, Trial};
+use coho_profile::{Live, Profile, Runs, Trial};
 
 use super::{Args, Machine};
 
 /// The profile that the arguments mean: one that is named must be there.
 pub fn profile(args: &Args) -> anyhow::Result<Option<Profile>> {
     match (&args.profile, default_path()) {
-        (Some(path), _) if !path.exists() && !args.trial.is_empty() => Ok(None),
+        (Some(path), _) if !path.exists() && args.compares() => Ok(None),
         (Some(path), _) => Ok(Some(Profile::read(path)?)),
         (None, Some(path)) if path.exists() => Ok(Some(Profile::read(&path)?)),
         (None, _) => Ok(None),
@@ -35,7 +35,16 @@ pub fn trial<'m>(args: &Args, machine: &'m Machine) -> Option<&'m Trial> {
 }
 
 /// Remembers a trial, in the profile that the arguments mean.
-pub fn remember(args: &Args, trial: &Trial) -> anyhow::Result<PathBuf> {
+pub fn remember(args: &Args, trial: &Trial) -> anyhow::Result<()> {
+    keep(args, |runs, name| drop(runs.commands.insert(name, trial.clone())))
+}
+
+/// Remembers a live run, likewise.
+pub fn remember_live(args: &Args, live: &Live) -> anyhow::Result<()> {
+    keep(args, |runs, name| drop(runs.live.insert(name, live.clone())))
+}
+
+fn keep(args: &Args, insert: impl FnOnce(&mut Runs, String)) -> anyhow::Result<()> {
     let path = match (&args.profile, default_path()) {
         (Some(path), _) => path.clone(),
         (None, Some(path)) => {
@@ -48,10 +57,8 @@ pub fn remember(args: &Args, trial: &Trial) -> anyhow::Result<PathBuf> {
             anyhow::bail!("there is no home folder to remember the choice in; name a file by --profile")
         }
     };
-    Profile::update(&path, |profile| {
-        profile.run.get_or_insert_default().commands.insert(name(args), trial.clone());
-    })?;
-    Ok(path)
+    Profile::update(&path, |profile| insert(profile.run.get_or_insert_default(), name(args)))?;
+    Ok(())
 }
 
 /// `coho/profile.json` where a user's programs keep their state.

@@ -18,14 +18,11 @@ const LEVELS: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Le
 /// Tries what the arguments name, remembers it and tells of it.
 pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<()> {
     let trial = try_each(&args.trial, args, machine, signals)?;
-    if trial.best.is_some() {
-        remembered::remember(args, &trial)?;
-    }
     terminal::print(args.json, &trial, terminal::run::write)?;
     if trial.best.is_none() {
         bail!("it was stopped before every placement had run once");
     }
-    Ok(())
+    remembered::remember(args, &trial)
 }
 
 /// The placement that was best, now or when it was tried: where nothing is better, the scheduler keeps its choice.
@@ -48,7 +45,8 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
             if now.best.is_none() || now.method.interrupted {
                 bail!("it was stopped before its placements were compared");
             }
-            remembered::remember(args, &now)?;
+            // The command is to run in any case.
+            remembered::remember(args, &now).unwrap_or_else(|error| eprintln!("coho: {error:#}"));
             &now
         }
     };
@@ -65,7 +63,7 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
 }
 
 /// The two words, the scheduler, and each level that means another number of CPUs.
-fn worth_trying(args: &Args, machine: &Machine) -> anyhow::Result<Vec<Placement>> {
+pub fn worth_trying(args: &Args, machine: &Machine) -> anyhow::Result<Vec<Placement>> {
     let mut placements = vec![Placement::Compact, Placement::Spread, Placement::None];
     let cpus = |placement: &Placement| {
         Chosen::now(placement, threads(args, machine), machine, Busy::default)
@@ -90,16 +88,25 @@ fn try_each(
     machine: &Machine,
     signals: &Signals,
 ) -> anyhow::Result<Trial> {
-    let busy = Busy::look();
-    let candidates = placements.iter().map(|placement| {
-        let chosen = Chosen::now(placement, threads(args, machine), machine, || busy.clone())?;
-        let mut job = job(args, &chosen)?;
-        job.output = Output::Nowhere;
-        Ok(Candidate { name: placement.to_string(), order: chosen.choice.order, job })
-    });
-    let candidates = candidates.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut candidates = candidates(placements, args, machine)?;
+    candidates.iter_mut().for_each(|candidate| candidate.job.output = Output::Nowhere);
     let options =
         Options { repeats: args.repeat, time_limit: args.course.time_limit, seed: args.course.seed() };
     let trial = trial::compare(&candidates, &options, signals, &mut progress::on_stderr())?;
     Ok(Trial { allowed_cpus: machine.room.cpus.iter().collect(), date: Some(host::date()), ..trial })
+}
+
+/// The command under each of the placements.
+pub fn candidates(
+    placements: &[Placement],
+    args: &Args,
+    machine: &Machine,
+) -> anyhow::Result<Vec<Candidate>> {
+    let busy = Busy::look();
+    let candidate = |placement: &Placement| {
+        let chosen = Chosen::now(placement, threads(args, machine), machine, || busy.clone())?;
+        let job = job(args, &chosen)?;
+        Ok(Candidate { name: placement.to_string(), order: chosen.choice.order, job })
+    };
+    placements.iter().map(candidate).collect()
 }

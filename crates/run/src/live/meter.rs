@@ -1,0 +1,115 @@
+//! How far a running command comes in a while.
+
+use std::time::{Duration, Instant};
+
+use coho_counters::{Column, Descendants, Event, Mode};
+use regex::bytes::Regex;
+
+use super::printed::Printed;
+use crate::child::Running;
+use crate::events::chosen;
+
+/// What counts as progress. CPU time does not: who waits in a loop uses as much as who works.
+#[derive(Debug, Clone)]
+pub enum Measure {
+    /// Instructions that the command executes in user mode.
+    Instructions,
+    /// A number in a line that the command prints: the expression's first group, or all that it matches.
+    Printed(Regex),
+}
+
+impl Measure {
+    /// Instructions, where this CPU counts them truly.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn instructions(cpu: u32) -> Result<Self, String> {
+        let chosen = chosen(cpu, &[Column::Instructions])?;
+        match chosen.contains_key(&Column::Instructions) {
+            true => Ok(Self::Instructions),
+            false => Err("the counter of instructions did not pass its self-test".into()),
+        }
+    }
+
+    /// A rate that an expression finds in what the command prints.
+    ///
+    /// # Errors
+    /// What is wrong with the expression.
+    pub fn printed(expression: &str) -> Result<Self, String> {
+        Regex::new(expression).map(Self::Printed).map_err(|error| error.to_string())
+    }
+
+    /// What a profile calls it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Instructions => "instructions",
+            Self::Printed(expression) => expression.as_str(),
+        }
+    }
+}
+
+/// Reads the progress of one command.
+pub(super) enum Meter {
+    Counted { instructions: Descendants, begun: (Instant, u64) },
+    Printed { printed: Printed, begun: bool, rates: Vec<f64> },
+}
+
+impl Meter {
+    /// Opens the counter that the next command is counted by.
+    pub(super) fn instructions() -> Result<Self, String> {
+        let instructions =
+            Descendants::open(&Event::instructions(), Mode::User).map_err(|error| error.to_string())?;
+        Ok(Self::Counted { instructions, begun: (Instant::now(), 0) })
+    }
+
+    /// Reads what a command prints, and prints it.
+    pub(super) fn printed(running: &mut Running, expression: &Regex, to_stderr: bool) -> Self {
+        Self::Printed {
+            printed: Printed::read(running, expression, to_stderr),
+            begun: false,
+            rates: Vec::new(),
+        }
+    }
+
+    /// Forgets what came before.
+    pub(super) fn begin(&mut self) -> Result<(), String> {
+        match self {
+            Self::Counted { instructions, begun } => {
+                *begun = (Instant::now(), instructions.read().map_err(|error| error.to_string())?);
+            }
+            Self::Printed { printed, begun, rates } => {
+                printed.take();
+                rates.clear();
+                *begun = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// Progress a second since the beginning; `None` if the command has not told yet.
+    pub(super) fn rate(&mut self) -> Result<Option<f64>, String> {
+        match self {
+            Self::Counted { instructions, begun: (since, before) } => {
+                let now = instructions.read().map_err(|error| error.to_string())?;
+                let seconds = since.elapsed().max(Duration::from_nanos(1)).as_secs_f64();
+                Ok(Some(now.saturating_sub(*before) as f64 / seconds))
+            }
+            Self::Printed { printed, begun, rates } => {
+                let mut new = printed.take().into_iter();
+                // The first line tells of a time that began earlier.
+                if !*begun && new.next().is_some() {
+                    *begun = true;
+                }
+                rates.extend(new);
+                Ok((!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64))
+            }
+        }
+    }
+
+    /// Waits until all that the command has printed is printed, where it passes through here.
+    pub(super) fn end(self) {
+        if let Self::Printed { printed, .. } = self {
+            printed.end();
+        }
+    }
+}

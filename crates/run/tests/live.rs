@@ -1,0 +1,132 @@
+//! Programs that are moved while they run: where they end up, and what is put back.
+
+use std::time::Duration;
+
+use coho_probe::pin;
+use coho_profile::{Examination, Live};
+use coho_run::child::Ended;
+use coho_run::live::{self, Error, Measure, News, Options};
+use coho_run::trial::Candidate;
+use coho_run::{Job, Signals, Status};
+
+#[path = "../examples/compute.rs"]
+#[allow(dead_code, reason = "its main is for a program of its own")]
+mod compute;
+
+#[test]
+#[ignore = "a program that another test starts"]
+fn many_pieces() {
+    compute::pieces(None);
+}
+
+fn candidate(name: &str, cpus: Option<&[u32]>, command: &[&str]) -> Candidate {
+    let job = Job {
+        command: command.iter().map(Into::into).collect(),
+        cpus: cpus.map(|cpus| cpus.iter().copied().collect()),
+        ..Job::default()
+    };
+    let all = || pin::allowed().unwrap().iter().collect();
+    Candidate { name: name.into(), order: cpus.map_or_else(all, <[u32]>::to_vec), job }
+}
+
+fn options() -> Options {
+    Options { period: Duration::from_millis(60), again: None, seed: 1, to_stderr: true }
+}
+
+fn run(
+    candidates: &[Candidate],
+    expression: &str,
+    signals: &Signals,
+    tell: &mut dyn FnMut(News<'_>),
+) -> Result<(Live, Ended), Error> {
+    let room = pin::allowed().unwrap();
+    live::run(candidates, &room, &Measure::printed(expression).unwrap(), &options(), signals, tell)
+}
+
+/// Signals this thread, which holds signals back for the command.
+fn end() {
+    // SAFETY: names the calling thread.
+    unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGTERM) };
+}
+
+#[test]
+fn computing_threads_are_left_both_cpus() {
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().collect();
+    if cpus.len() < 2 {
+        return eprintln!("skipped: needs two CPUs");
+    }
+    let this = std::env::current_exe().unwrap().display().to_string();
+    let command = [this.as_str(), "--exact", "--ignored", "--nocapture", "many_pieces"];
+    let candidates = [candidate("compact", Some(&cpus[..1]), &command), candidate("none", None, &command)];
+    let signals = Signals::hold().unwrap();
+    for _ in 0..5 {
+        let mut settled: Option<Examination> = None;
+        let (live, ended) = run(&candidates, r"(\d+) pieces/s", &signals, &mut |news| {
+            if let News::Settled(examination) = news {
+                settled = Some(examination.clone());
+                end();
+            }
+        })
+        .unwrap();
+        assert_eq!((ended.status, ended.asked_to_end), (Status::Signalled(libc::SIGTERM), true));
+        let settled = settled.unwrap();
+        // Who is left to the scheduler is there in any case; the figures say why.
+        assert_eq!((live.best.as_deref(), settled.best.as_str()), (Some("none"), "none"), "{settled:?}");
+        if settled.decided {
+            let times = settled.placements[0].best_times.as_ref().unwrap();
+            assert!(times.low > 1.0 && settled.rounds >= 6, "{settled:?}");
+            return;
+        }
+    }
+    eprintln!("skipped: the CPUs were too busy for a verdict");
+}
+
+/// Prints how far it comes: tenfold, once it finds itself on one CPU.
+const LIKES_ONE: &str = "while :; do
+    case $(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status) in *[,-]*) echo rate 10;; *) echo rate 100;; esac
+    sleep 0.01
+done";
+
+#[test]
+fn a_program_goes_where_its_rate_is_highest_with_all_its_processes() {
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().collect();
+    if cpus.len() < 2 {
+        return eprintln!("skipped: needs two CPUs");
+    }
+    let command = ["sh", "-c", LIKES_ONE];
+    let last = &cpus[cpus.len() - 1..];
+    let candidates = [
+        candidate("none", None, &command),
+        candidate("spread", Some(&cpus), &command),
+        candidate("last", Some(last), &command),
+    ];
+    let signals = Signals::hold().unwrap();
+    let mut settled = 0;
+    let (live, _) = run(&candidates, "rate ([0-9]+)", &signals, &mut |news| {
+        if let News::Settled(examination) = news {
+            assert_eq!((examination.best.as_str(), examination.decided), ("last", true), "{examination:?}");
+            assert_eq!(examination.placements[1].same_as.as_deref(), Some("none"));
+            settled += 1;
+            end();
+        }
+    })
+    .unwrap();
+    assert_eq!((settled, live.examinations.len()), (1, 1));
+    assert_eq!(live.best.as_deref(), Some("last"));
+}
+
+#[test]
+fn a_command_that_ends_first_is_told_as_it_ended() {
+    let candidates = [candidate("none", None, &["sh", "-c", "echo rate 1; exit 4"])];
+    let signals = Signals::hold().unwrap();
+    let (live, ended) = run(&candidates, "rate ([0-9]+)", &signals, &mut |news| panic!("{news:?}")).unwrap();
+    assert_eq!((ended.status, live.best, live.examinations.len()), (Status::Exited(4), None, 0));
+}
+
+#[test]
+fn without_an_expression_or_a_program_nothing_runs() {
+    assert!(Measure::printed("(").unwrap_err().contains("unclosed"));
+    let signals = Signals::hold().unwrap();
+    let absent = [candidate("none", None, &["/nonexistent"])];
+    assert!(matches!(run(&absent, "x", &signals, &mut |_| {}), Err(Error::Start(_))));
+}
