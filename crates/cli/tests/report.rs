@@ -79,6 +79,9 @@ fn two_cpus_get_every_section_and_the_published_figures() {
         "calls",
         "barriers",
         "programs",
+        "workloads",
+        "choices",
+        "idle",
         "missing",
         "method",
     ];

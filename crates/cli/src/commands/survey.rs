@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use coho_probe::{barrier, calls, coherence, counters, host, kernels, memory, stop};
+use coho_probe::{barrier, calls, coherence, counters, host, idle, kernels, memory, stop};
 use coho_profile::{
-    Calls, Coherence, Counters, Memory, PairMethod, Profile, Sync, TopologySection, Verdict, write_atomic,
+    Calls, Coherence, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection, Verdict,
+    write_atomic,
 };
 use coho_topology::{Counts, CpuSet, Topology};
 
@@ -55,6 +56,9 @@ const MEMORY_BRIEFLY: Duration = Duration::from_secs(6);
 const BARRIERS: Duration = Duration::from_secs(20);
 const BARRIERS_BRIEFLY: Duration = Duration::from_secs(3);
 const PROGRAM: Duration = Duration::from_secs(15);
+/// How long CPUs may be watched waking up at most.
+const WAKING: Duration = Duration::from_secs(10);
+const WAKING_BRIEFLY: Duration = Duration::from_secs(2);
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     stop::on_signals().context("cannot catch Ctrl-C")?;
@@ -101,6 +105,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     profile.memory = move_data(args, options.seed, &topology, left());
     profile.write(&output)?;
     profile.sync = synchronise(args, &topology, options.seed, left());
+    profile.write(&output)?;
+    profile.idle = wake(args, &topology, options.seed, left());
     profile.write(&output)?;
 
     let subject = Subject::of_file(&output, profile.clone());
@@ -218,6 +224,25 @@ fn synchronise(args: &Args, topology: &Topology, seed: u64, left: Duration) -> O
         }
     }
     Some(section)
+}
+
+/// What idle states there are and how long CPUs take to wake; `None` if the survey is to end.
+fn wake(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Idle> {
+    if stop::requested() || left.is_zero() {
+        return None;
+    }
+    let options = idle::Options {
+        cpus: args.cpus.clone(),
+        quick: true,
+        time_limit: Some(left.min(if args.quick { WAKING_BRIEFLY } else { WAKING })),
+        seed,
+        ..idle::Options::default()
+    };
+    Some(idle::observe(&options, topology).unwrap_or_else(|error| {
+        let mut section = Idle::default();
+        section.method.not_available.insert("idle".into(), error.to_string());
+        section
+    }))
 }
 
 /// Adds how the nearest pair's time moves for a while, unless the survey is to end or no pair was measured.

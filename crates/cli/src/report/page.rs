@@ -10,8 +10,8 @@ use super::encode::{self, Precision};
 use super::matrix::Matrix;
 use super::subject::Subject;
 use super::{
-    barriers, calls, classes, counters, cpi, evolution, histogram, memory, path, programs, reads, scale,
-    sections, tables, text, workloads,
+    barriers, calls, choices, classes, counters, cpi, evolution, histogram, idle, memory, path, programs,
+    reads, scale, sections, tables, text, workloads,
 };
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
@@ -196,6 +196,8 @@ impl Page {
                             "programs" => (programs::section(subject, &id("program-chart"), |chart, caption| self.figure(chart, caption))),
                             "memory" => (memory::section(subject, &id("memory-chart"), |chart, caption| self.figure(chart, caption))),
                             "workloads" => (workloads::section(subject, &id("workload"), |chart, caption| self.figure(chart, caption))),
+                            "choices" => (choices::section(subject)),
+                            "idle" => (idle::section(subject)),
                             "paths" => (path::section(subject, &id("path-chart"), |chart, caption| self.figure(chart, caption))),
                             "missing" => (tables::not_available(subject)),
                             _ => @match coherence {

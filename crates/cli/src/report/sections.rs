@@ -13,7 +13,7 @@ use super::{boxes, boxes_svg, classes, stability, text};
 const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Name in links and heading, in order.
-pub const ALL: [(&str, &str); 17] = [
+pub const ALL: [(&str, &str); 19] = [
     ("host", "Host"),
     ("topology", "Topology"),
     ("pairs", "Pairs of CPUs"),
@@ -29,6 +29,8 @@ pub const ALL: [(&str, &str); 17] = [
     ("memory", "Memory"),
     ("paths", "Transfer paths"),
     ("workloads", "Workloads under placements"),
+    ("choices", "Commands under placements"),
+    ("idle", "Idle states and waking"),
     ("missing", "Not available"),
     ("method", "Method"),
 ];

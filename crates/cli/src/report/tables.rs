@@ -296,6 +296,7 @@ pub fn not_available(subject: &Subject) -> Markup {
         ("sync", subject.profile.sync.is_some()),
         ("memory", subject.profile.memory.is_some()),
         ("workloads", subject.profile.workloads.is_some()),
+        ("idle", subject.profile.idle.is_some()),
         ("host", subject.profile.host.is_some()),
     ];
     for (name, _) in sections.into_iter().filter(|(_, present)| !present) {
@@ -309,7 +310,8 @@ pub fn not_available(subject: &Subject) -> Markup {
     let sync = subject.profile.sync.as_ref().map(|sync| ("sync", &sync.method));
     let memory = subject.profile.memory.as_ref().map(|memory| ("memory", &memory.method));
     let workloads = subject.profile.workloads.as_ref().map(|workloads| ("workloads", &workloads.method));
-    let methods = counters.into_iter().chain(calls).chain(sync).chain(memory).chain(workloads);
+    let idle = subject.profile.idle.as_ref().map(|idle| ("idle", &idle.method));
+    let methods = counters.into_iter().chain(calls).chain(sync).chain(memory).chain(workloads).chain(idle);
     for (section, method) in methods {
         let named = |(what, why): (&String, &String)| (format!("{section}: {what}"), text::reason(why));
         reasons.extend(method.not_available.iter().map(named));
