@@ -42,7 +42,8 @@ impl Counter for InSpinLock {
     }
 
     fn count(&self) -> bool {
-        while self.locked.swap(true, Acquire) {
+        // Not by a swap: a lock that is held is not written.
+        while self.locked.compare_exchange(false, true, Acquire, Relaxed).is_err() {
             relax();
         }
         let arrived = (self.arrived.load(Relaxed) + 1) % self.threads;

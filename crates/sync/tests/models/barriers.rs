@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use coho_topology::{Topology, Unit};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
@@ -20,9 +21,17 @@ unsafe impl Sync for Place {}
 // SAFETY: as above.
 unsafe impl Send for Place {}
 
+/// A machine whose levels part three threads: a round for each.
+fn modules_of_two() -> Topology {
+    let module = |cpus: &str| Unit { id: None, cpus: cpus.parse().unwrap() };
+    Topology { modules: ["0-1", "2-3"].map(module).into(), ..Topology::default() }
+}
+
 /// Each thread writes its place of the episode, meets the others, and reads theirs.
 fn meet(algorithm: Algorithm, policy: WaitPolicy, threads: usize, episodes: usize) {
-    let barrier = Barrier::builder(threads).algorithm(algorithm).policy(policy).build().unwrap();
+    let barrier = Barrier::builder(threads).algorithm(algorithm).policy(policy);
+    let cpus: Vec<u32> = (0..threads as u32).collect();
+    let barrier = barrier.places(&modules_of_two(), &cpus).build().unwrap();
     let places = || (0..threads).map(|_| Place(UnsafeCell::new(false))).collect();
     let shared = Arc::new((barrier, (0..episodes).map(|_| places()).collect::<Vec<Vec<_>>>()));
     let run = |rank: usize, (barrier, episodes): &(Barrier, Vec<Vec<Place>>)| {
@@ -78,19 +87,13 @@ models! {
     fbs: Algorithm::Fbs,
     fbs_one_line: Algorithm::FbsOneLine,
     lock: Algorithm::Lock,
+    spin_lock: Algorithm::SpinLock,
     central: Algorithm::Central,
     dissemination: Algorithm::Dissemination { radix: 2 },
     tournament: Algorithm::Tournament { arity: 2 },
     wide_tournament: Algorithm::Tournament { arity: 3 },
     grid: Algorithm::Grid,
-}
-
-/// Loom follows a lock that spins by itself only so far.
-#[test]
-fn spin_lock() {
-    check(1, || meet(Algorithm::SpinLock, WaitPolicy::Active, 2, 2));
-    fence_steps(true);
-    check(1, || meet(Algorithm::SpinLock, WaitPolicy::Passive, 2, 1));
+    hierarchical: Algorithm::Hierarchical,
 }
 
 fn is_found(algorithm: Algorithm, policy: WaitPolicy) -> bool {
@@ -106,6 +109,7 @@ fn flags_without_release_are_found() {
         Algorithm::Dissemination { radix: 2 },
         Algorithm::Tournament { arity: 2 },
         Algorithm::Grid,
+        Algorithm::Hierarchical,
     ] {
         assert!(is_found(algorithm, WaitPolicy::Active), "{algorithm}");
     }
