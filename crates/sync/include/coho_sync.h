@@ -128,6 +128,50 @@ typedef enum coho_schedule {
 } coho_schedule;
 
 /*
+ How values are combined.
+ */
+typedef enum coho_operation {
+  /*
+   The sum; of integers it wraps.
+   */
+  COHO_SUM = 0,
+  /*
+   The product; of integers it wraps.
+   */
+  COHO_PRODUCT = 1,
+  /*
+   The least; of doubles, one that is not NaN.
+   */
+  COHO_MIN = 2,
+  /*
+   The greatest; of doubles, one that is not NaN.
+   */
+  COHO_MAX = 3,
+} coho_operation;
+
+/*
+ How threads wait for each other.
+ */
+typedef enum coho_wait {
+  /*
+   Spins up to a millisecond while nothing else wants the CPU, and sleeps soon where something does.
+   */
+  COHO_WAIT_ADAPTIVE = 0,
+  /*
+   Spins for `spin_ns` at most, else as the former.
+   */
+  COHO_WAIT_SPIN = 1,
+  /*
+   Spins without end.
+   */
+  COHO_WAIT_ACTIVE = 2,
+  /*
+   Sleeps at once.
+   */
+  COHO_WAIT_PASSIVE = 3,
+} coho_wait;
+
+/*
  A barrier.
  */
 typedef struct coho_barrier coho_barrier;
@@ -143,14 +187,84 @@ typedef struct coho_member coho_member;
 typedef struct coho_team coho_team;
 
 /*
- What a member does in a run.
+ An iteration's turn in an ordered loop; valid only in the thread and for the call that it was handed to.
  */
-typedef void (*coho_body)(void *argument, const struct coho_member *member);
+typedef struct coho_turn coho_turn;
+
+/*
+ Is told of a wait that has lasted long: by whom, how many nanoseconds, and the `count` ranks that have not arrived,
+ which are valid during the call. It is called from the thread that waits, so by several threads at once.
+ */
+typedef void (*coho_report)(void *argument,
+                            size_t rank,
+                            uint64_t waited_ns,
+                            const size_t *missing,
+                            size_t count);
+
+/*
+ What can be chosen of a barrier or a team besides. All zeros, as by `{0}`, choose what a null pointer does.
+ */
+typedef struct coho_sync_options {
+  /*
+   How threads wait: a `coho_wait`.
+   */
+  int32_t wait;
+  /*
+   With `COHO_WAIT_SPIN`, nanoseconds.
+   */
+  uint64_t spin_ns;
+  /*
+   The CPU of each thread, in the order of ranks, or null. A team pins its threads to them, whatever its mapping; a
+   barrier's threads are pinned by their owner.
+   */
+  const uint32_t *cpus;
+  /*
+   One-way times between the threads in ns, a row for each, by which `COHO_AUTO` chooses; NaN where not known, or
+   null.
+   */
+  const double *one_way_ns;
+  /*
+   What one more remote line costs a thread that reads several, in ns; 0 where not known.
+   */
+  double extra_line_ns;
+  /*
+   After how many nanoseconds of waiting at a barrier `report` is called, once for each wait; 0 for never.
+   */
+  uint64_t watchdog_ns;
+  /*
+   Whom to tell, or null.
+   */
+  coho_report report;
+  /*
+   What `report` is called with.
+   */
+  void *argument;
+} coho_sync_options;
 
 /*
  What a member does with the iterations from `begin` to before `end`.
  */
 typedef void (*coho_loop_body)(void *argument, size_t begin, size_t end);
+
+/*
+ What a member does with an iteration of an ordered loop.
+ */
+typedef void (*coho_ordered_body)(void *argument, size_t index, const struct coho_turn *turn);
+
+/*
+ What is done in a critical section or in an iteration's turn.
+ */
+typedef void (*coho_section)(void *argument);
+
+/*
+ What a member does in a run.
+ */
+typedef void (*coho_body)(void *argument, const struct coho_member *member);
+
+/*
+ What a member makes of the iterations from `begin` to before `end`.
+ */
+typedef double (*coho_reduce_body)(void *argument, size_t begin, size_t end);
 
 #ifdef __cplusplus
 extern "C" {
@@ -163,14 +277,16 @@ const char *coho_sync_status_text(int32_t status);
 
 /*
  Makes a barrier for so many threads. `algorithm` is a `coho_algorithm`; `parameter` is its radix or arity, else
- ignored.
+ ignored. `options` may be null; they are not needed afterwards.
 
  # Safety
- `out` is null or can be written.
+ `out` is null or can be written; `options` is null or can be read, with arrays for as many threads, and any thread
+ may call its report.
  */
 enum coho_sync_status coho_barrier_create(int32_t algorithm,
                                           size_t parameter,
                                           size_t threads,
+                                          const struct coho_sync_options *options,
                                           struct coho_barrier **out);
 
 /*
@@ -197,67 +313,20 @@ enum coho_sync_status coho_barrier_wait_timeout(const struct coho_barrier *barri
                                                 size_t *count);
 
 /*
+ What the barrier's threads learn by: a `coho_algorithm`, and never `COHO_AUTO`, but what that has chosen; -1 for null.
+
+ # Safety
+ `barrier` is null or a live barrier.
+ */
+int32_t coho_barrier_algorithm(const struct coho_barrier *barrier);
+
+/*
  Destroys a barrier; null is ignored.
 
  # Safety
  `barrier` is null or came from `coho_barrier_create`, and no thread waits at it or will use it.
  */
 void coho_barrier_destroy(struct coho_barrier *barrier);
-
-/*
- Starts a team of so many members. `mapping` is a `coho_mapping`, `algorithm` with `parameter` as in
- `coho_barrier_create`. `capacity` is the most members that it can be resized to; 0 means as many as there are CPUs.
-
- # Safety
- `out` is null or can be written.
- */
-enum coho_sync_status coho_team_create(size_t size,
-                                       size_t capacity,
-                                       int32_t mapping,
-                                       int32_t algorithm,
-                                       size_t parameter,
-                                       struct coho_team **out);
-
-/*
- Calls `body` once on each member and returns when all calls have returned. The caller is the member of rank 0.
-
- # Safety
- `team` is null or a live team; `body` may be called with `argument` on several threads at once.
- */
-enum coho_sync_status coho_team_run(const struct coho_team *team,
-                                    coho_body body,
-                                    void *argument);
-
-/*
- Shares out the iterations from `begin` to before `end` and calls `body` for each chunk. `schedule` is a
- `coho_schedule`, `chunk` its number of iterations or 0.
-
- # Safety
- As `coho_team_run`.
- */
-enum coho_sync_status coho_team_parallel_for(const struct coho_team *team,
-                                             size_t begin,
-                                             size_t end,
-                                             int32_t schedule,
-                                             size_t chunk,
-                                             coho_loop_body body,
-                                             void *argument);
-
-/*
- Changes the number of members, up to the team's capacity. No thread is ended.
-
- # Safety
- `team` is null or a live team.
- */
-enum coho_sync_status coho_team_resize(const struct coho_team *team, size_t size);
-
-/*
- Ends a team's threads; null is ignored.
-
- # Safety
- `team` is null or came from `coho_team_create`, does not run and will not be used.
- */
-void coho_team_destroy(struct coho_team *team);
 
 /*
  The member's number in the team, from 0.
@@ -299,20 +368,147 @@ enum coho_sync_status coho_member_for(const struct coho_member *member,
                                       void *argument);
 
 /*
- The sum of a value of each member, added in the order of ranks; all members call this.
+ As `coho_member_for`, iteration by iteration, each of which may do a part of its work in its turn (`coho_turn_take`).
+
+ # Safety
+ As `coho_member_for`.
+ */
+enum coho_sync_status coho_member_for_ordered(const struct coho_member *member,
+                                              size_t begin,
+                                              size_t end,
+                                              int32_t schedule,
+                                              size_t chunk,
+                                              coho_ordered_body body,
+                                              void *argument);
+
+/*
+ Calls `section` after the turns of all iterations before this one. Returns `COHO_SYNC_INVALID` for a null section and
+ if the iteration has had its turn. An iteration that does not take its turn passes it on when it ends.
+
+ # Safety
+ `turn` is one that this call of an ordered loop's body was handed.
+ */
+enum coho_sync_status coho_turn_take(const struct coho_turn *turn,
+                                     coho_section section,
+                                     void *argument);
+
+/*
+ Calls `section` while no other member is in a critical section of this team. Critical sections cannot be nested.
 
  # Safety
  As `coho_member_rank`.
  */
-double coho_member_sum(const struct coho_member *member, double value);
+enum coho_sync_status coho_member_critical(const struct coho_member *member,
+                                           coho_section section,
+                                           void *argument);
 
 /*
- Whether this member is the first to come here, and so has to do what one member does.
+ Whether this member is the first to come here, and so has to do what one member does; the others need not wait for
+ it.
 
  # Safety
  As `coho_member_rank`.
  */
 bool coho_member_single(const struct coho_member *member);
+
+/*
+ Combines a double of each member by a `coho_operation`, in the order of ranks, and gives the result to all of them,
+ which all call this, with the same operation. One barrier long. Returns `COHO_SYNC_INVALID` for an unknown operation
+ or a null result, before anything is done, and where another member combines integers meanwhile.
+
+ # Safety
+ As `coho_member_rank`; `result` is null or can be written.
+ */
+enum coho_sync_status coho_member_reduce(const struct coho_member *member,
+                                         int32_t operation,
+                                         double value,
+                                         double *result);
+
+/*
+ As `coho_member_reduce`, of integers.
+
+ # Safety
+ As `coho_member_reduce`.
+ */
+enum coho_sync_status coho_member_reduce_int64(const struct coho_member *member,
+                                               int32_t operation,
+                                               int64_t value,
+                                               int64_t *result);
+
+/*
+ Starts a team of so many members. `mapping` is a `coho_mapping`, `algorithm` with `parameter` as in
+ `coho_barrier_create`. `capacity` is the most members that it can be resized to; 0 means as many as there are CPUs, or
+ as `options` names. These may be null; they are not needed afterwards.
+
+ # Safety
+ As `coho_barrier_create`.
+ */
+enum coho_sync_status coho_team_create(size_t size,
+                                       size_t capacity,
+                                       int32_t mapping,
+                                       int32_t algorithm,
+                                       size_t parameter,
+                                       const struct coho_sync_options *options,
+                                       struct coho_team **out);
+
+/*
+ Calls `body` once on each member and returns when all calls have returned. The caller is the member of rank 0.
+
+ # Safety
+ `team` is null or a live team; `body` may be called with `argument` on several threads at once.
+ */
+enum coho_sync_status coho_team_run(const struct coho_team *team,
+                                    coho_body body,
+                                    void *argument);
+
+/*
+ Shares out the iterations from `begin` to before `end` and calls `body` for each chunk. `schedule` is a
+ `coho_schedule`, `chunk` its number of iterations or 0.
+
+ # Safety
+ As `coho_team_run`.
+ */
+enum coho_sync_status coho_team_parallel_for(const struct coho_team *team,
+                                             size_t begin,
+                                             size_t end,
+                                             int32_t schedule,
+                                             size_t chunk,
+                                             coho_loop_body body,
+                                             void *argument);
+
+/*
+ Combines what `body` returns for each chunk of the iterations from `begin` to before `end`, by a `coho_operation`: each
+ member its own chunks as they come, then the members' results in the order of ranks. With a static schedule the
+ result is the same each time.
+
+ # Safety
+ As `coho_team_run`; `result` is null or can be written.
+ */
+enum coho_sync_status coho_team_parallel_reduce(const struct coho_team *team,
+                                                size_t begin,
+                                                size_t end,
+                                                int32_t schedule,
+                                                size_t chunk,
+                                                int32_t operation,
+                                                coho_reduce_body body,
+                                                void *argument,
+                                                double *result);
+
+/*
+ Changes the number of members, up to the team's capacity. No thread is ended.
+
+ # Safety
+ `team` is null or a live team.
+ */
+enum coho_sync_status coho_team_resize(const struct coho_team *team, size_t size);
+
+/*
+ Ends a team's threads; null is ignored.
+
+ # Safety
+ `team` is null or came from `coho_team_create`, does not run and will not be used.
+ */
+void coho_team_destroy(struct coho_team *team);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -8,6 +8,7 @@ mod doze;
 mod error;
 mod ffi;
 pub mod limits;
+mod machine;
 mod map;
 mod number;
 mod os;

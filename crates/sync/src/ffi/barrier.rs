@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::coho_sync_status::{self, *};
 use super::hand_out;
+use super::options::{Chosen, coho_sync_options};
 use crate::{Algorithm, Barrier, Error};
 
 /// A barrier.
@@ -37,6 +38,22 @@ pub enum coho_algorithm {
     COHO_HIERARCHICAL = 9,
 }
 
+fn constant(algorithm: Algorithm) -> coho_algorithm {
+    use coho_algorithm::*;
+    match algorithm {
+        Algorithm::Auto => COHO_AUTO,
+        Algorithm::Fbs => COHO_FBS,
+        Algorithm::FbsOneLine => COHO_FBS_ONE_LINE,
+        Algorithm::Lock => COHO_LOCK,
+        Algorithm::SpinLock => COHO_SPIN_LOCK,
+        Algorithm::Central => COHO_CENTRAL,
+        Algorithm::Dissemination { .. } => COHO_DISSEMINATION,
+        Algorithm::Tournament { .. } => COHO_TOURNAMENT,
+        Algorithm::Grid => COHO_GRID,
+        Algorithm::Hierarchical => COHO_HIERARCHICAL,
+    }
+}
+
 pub(super) fn algorithm(constant: i32, parameter: usize) -> Result<Algorithm, Error> {
     use coho_algorithm::*;
     let known = [
@@ -59,18 +76,28 @@ pub(super) fn algorithm(constant: i32, parameter: usize) -> Result<Algorithm, Er
 }
 
 /// Makes a barrier for so many threads. `algorithm` is a `coho_algorithm`; `parameter` is its radix or arity, else
-/// ignored.
+/// ignored. `options` may be null; they are not needed afterwards.
 ///
 /// # Safety
-/// `out` is null or can be written.
+/// `out` is null or can be written; `options` is null or can be read, with arrays for as many threads, and any thread
+/// may call its report.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn coho_barrier_create(
     algorithm: i32,
     parameter: usize,
     threads: usize,
+    options: *const coho_sync_options,
     out: *mut *mut coho_barrier,
 ) -> coho_sync_status {
-    let made = self::algorithm(algorithm, parameter).and_then(|algorithm| Barrier::new(algorithm, threads));
+    let make = || {
+        let builder = Barrier::builder(threads).algorithm(self::algorithm(algorithm, parameter)?);
+        // SAFETY: as the caller promises.
+        match unsafe { Chosen::of(options, threads)? } {
+            Some(chosen) => chosen.of_barrier(builder).build(),
+            None => builder.build(),
+        }
+    };
+    let made = make();
     // SAFETY: as the caller promises.
     unsafe { hand_out(out, made.map(coho_barrier)) }
 }
@@ -123,6 +150,16 @@ pub unsafe extern "C" fn coho_barrier_wait_timeout(
         }
     }
     COHO_SYNC_TIMED_OUT
+}
+
+/// What the barrier's threads learn by: a `coho_algorithm`, and never `COHO_AUTO`, but what that has chosen; -1 for null.
+///
+/// # Safety
+/// `barrier` is null or a live barrier.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_barrier_algorithm(barrier: *const coho_barrier) -> i32 {
+    // SAFETY: as the caller promises.
+    unsafe { barrier.as_ref() }.map_or(-1, |coho_barrier(barrier)| constant(barrier.algorithm()) as i32)
 }
 
 /// Destroys a barrier; null is ignored.

@@ -1,9 +1,11 @@
 //! The C interface: `include/coho_sync.h`.
 
 mod barrier;
+mod member;
+mod options;
 mod team;
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::Error;
@@ -59,6 +61,21 @@ pub extern "C" fn coho_sync_status_text(status: i32) -> *const c_char {
         _ => c"not a status of coho-sync",
     };
     text.as_ptr()
+}
+
+/// What the caller hands to functions of its own; whether threads may share it is the caller's matter.
+#[derive(Clone, Copy)]
+struct Argument(*mut c_void);
+
+// SAFETY: nothing here follows the pointer.
+unsafe impl Send for Argument {}
+// SAFETY: as above.
+unsafe impl Sync for Argument {}
+
+impl Argument {
+    fn get(&self) -> *mut c_void {
+        self.0
+    }
 }
 
 /// Hands a new object to C.

@@ -2,34 +2,22 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::barrier::algorithm;
 use super::coho_sync_status::{self, *};
-use super::{hand_out, shielded};
-use crate::{Error, Mapping, Member, Schedule, Team, TeamBuilder};
+use super::member::{Operation, coho_member};
+use super::options::{Chosen, coho_sync_options};
+use super::{Argument, hand_out, shielded};
+use crate::{Error, Mapping, Schedule, Team, TeamBuilder};
 
 /// A team of threads.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_team {
     busy: AtomicBool,
     team: UnsafeCell<Team>,
-}
-
-/// A member of a team during a run; valid only in the thread and for the call that it was handed to.
-#[allow(non_camel_case_types, reason = "the name in C")]
-pub struct coho_member {
-    /// What stands behind the pointer is a [`Member`].
-    _opaque: [u8; 0],
-}
-
-/// What stands behind the pointer.
-///
-/// # Safety
-/// `member` is one that a call of a body was handed, which has not returned.
-unsafe fn member<'a>(member: *const coho_member) -> &'a Member<'a> {
-    // SAFETY: as the caller promises; `coho_team_run` made the pointer from a member.
-    unsafe { &*member.cast() }
 }
 
 /// How ranks are laid out on the machine.
@@ -66,19 +54,12 @@ pub type coho_body = Option<unsafe extern "C" fn(argument: *mut c_void, member: 
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_loop_body = Option<unsafe extern "C" fn(argument: *mut c_void, begin: usize, end: usize)>;
 
-/// What the caller of a run hands to its bodies; whether members may share it is the caller's matter.
-struct Argument(*mut c_void);
+/// What a member makes of the iterations from `begin` to before `end`.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub type coho_reduce_body =
+    Option<unsafe extern "C" fn(argument: *mut c_void, begin: usize, end: usize) -> f64>;
 
-// SAFETY: nothing here follows the pointer.
-unsafe impl Sync for Argument {}
-
-impl Argument {
-    fn get(&self) -> *mut c_void {
-        self.0
-    }
-}
-
-fn schedule(constant: i32, chunk: usize) -> Option<Schedule> {
+pub(super) fn schedule(constant: i32, chunk: usize) -> Option<Schedule> {
     use coho_schedule::*;
     let known = [
         (COHO_STATIC, if chunk == 0 { Schedule::Static } else { Schedule::StaticChunked(chunk) }),
@@ -115,11 +96,28 @@ unsafe fn with(team: *const coho_team, work: impl FnOnce(&mut Team) -> coho_sync
     status
 }
 
-/// Starts a team of so many members. `mapping` is a `coho_mapping`, `algorithm` with `parameter` as in
-/// `coho_barrier_create`. `capacity` is the most members that it can be resized to; 0 means as many as there are CPUs.
+/// As [`with`], unless the team's threads stayed with the parent.
 ///
 /// # Safety
-/// `out` is null or can be written.
+/// As [`with`].
+unsafe fn with_threads(team: *const coho_team, work: impl FnOnce(&mut Team)) -> coho_sync_status {
+    let run = |team: &mut Team| {
+        if team.is_forked() {
+            return COHO_SYNC_FORKED;
+        }
+        work(team);
+        COHO_SYNC_OK
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with(team, run) }
+}
+
+/// Starts a team of so many members. `mapping` is a `coho_mapping`, `algorithm` with `parameter` as in
+/// `coho_barrier_create`. `capacity` is the most members that it can be resized to; 0 means as many as there are CPUs, or
+/// as `options` names. These may be null; they are not needed afterwards.
+///
+/// # Safety
+/// As `coho_barrier_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn coho_team_create(
     size: usize,
@@ -127,6 +125,7 @@ pub unsafe extern "C" fn coho_team_create(
     mapping: i32,
     algorithm: i32,
     parameter: usize,
+    options: *const coho_sync_options,
     out: *mut *mut coho_team,
 ) -> coho_sync_status {
     if out.is_null() {
@@ -134,7 +133,11 @@ pub unsafe extern "C" fn coho_team_create(
     }
     let start = || {
         let builder = Team::builder(size).algorithm(self::algorithm(algorithm, parameter)?);
-        let builder = mapped(builder, mapping)?;
+        let mut builder = mapped(builder, mapping)?;
+        // SAFETY: as the caller promises.
+        if let Some(chosen) = unsafe { Chosen::of(options, size)? } {
+            builder = chosen.of_team(builder);
+        }
         if capacity == 0 { builder.start() } else { builder.capacity(capacity).start() }
     };
     let team = start().map(|team| coho_team { busy: AtomicBool::new(false), team: UnsafeCell::new(team) });
@@ -155,18 +158,14 @@ pub unsafe extern "C" fn coho_team_run(
     let Some(body) = body else { return COHO_SYNC_INVALID };
     let argument = Argument(argument);
     let run = |team: &mut Team| {
-        if team.is_forked() {
-            return COHO_SYNC_FORKED;
-        }
         team.run(|member| {
             let member = std::ptr::from_ref(member).cast();
             // SAFETY: the caller's promise; the member is alive during the call.
             unsafe { body(argument.get(), member) };
         });
-        COHO_SYNC_OK
     };
     // SAFETY: as the caller promises.
-    unsafe { with(team, run) }
+    unsafe { with_threads(team, run) }
 }
 
 /// Shares out the iterations from `begin` to before `end` and calls `body` for each chunk. `schedule` is a
@@ -189,19 +188,58 @@ pub unsafe extern "C" fn coho_team_parallel_for(
     };
     let argument = Argument(argument);
     let run = |team: &mut Team| {
-        if team.is_forked() {
-            return COHO_SYNC_FORKED;
-        }
         team.run(|member| {
             // SAFETY: the caller's promise.
             member.for_chunks(begin..end, schedule, |chunk| unsafe {
                 body(argument.get(), chunk.start, chunk.end)
             });
         });
-        COHO_SYNC_OK
     };
     // SAFETY: as the caller promises.
-    unsafe { with(team, run) }
+    unsafe { with_threads(team, run) }
+}
+
+/// Combines what `body` returns for each chunk of the iterations from `begin` to before `end`, by a `coho_operation`: each
+/// member its own chunks as they come, then the members' results in the order of ranks. With a static schedule the
+/// result is the same each time.
+///
+/// # Safety
+/// As `coho_team_run`; `result` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_team_parallel_reduce(
+    team: *const coho_team,
+    begin: usize,
+    end: usize,
+    schedule: i32,
+    chunk: usize,
+    operation: i32,
+    body: coho_reduce_body,
+    argument: *mut c_void,
+    result: *mut f64,
+) -> coho_sync_status {
+    let (Some(body), Some(schedule)) = (body, self::schedule(schedule, chunk)) else {
+        return COHO_SYNC_INVALID;
+    };
+    let Some(operation) = Operation::of(operation).filter(|_| !result.is_null()) else {
+        return COHO_SYNC_INVALID;
+    };
+    let argument = Argument(argument);
+    let combine = |a, b| operation.of_doubles(a, b);
+    let run = |team: &mut Team| {
+        let parts: Vec<_> = (0..team.size()).map(|_| Mutex::new(operation.identity())).collect();
+        team.run(|member| {
+            let mut part = operation.identity();
+            // SAFETY: the caller's promise.
+            let of = |chunk: Range<usize>| unsafe { body(argument.get(), chunk.start, chunk.end) };
+            member.for_chunks(begin..end, schedule, |chunk| part = combine(part, of(chunk)));
+            *parts[member.rank()].lock().unwrap_or_else(PoisonError::into_inner) = part;
+        });
+        let parts = parts.into_iter().map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner));
+        // SAFETY: not null, and so writable as the caller promises.
+        unsafe { result.write(parts.fold(operation.identity(), combine)) };
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with_threads(team, run) }
 }
 
 /// Changes the number of members, up to the team's capacity. No thread is ended.
@@ -225,79 +263,4 @@ pub unsafe extern "C" fn coho_team_destroy(team: *mut coho_team) {
         // SAFETY: as the caller promises.
         drop(unsafe { Box::from_raw(team) });
     }
-}
-
-/// The member's number in the team, from 0.
-///
-/// # Safety
-/// `member` is one that this call of a body was handed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn coho_member_rank(member: *const coho_member) -> usize {
-    // SAFETY: as the caller promises.
-    unsafe { self::member(member) }.rank()
-}
-
-/// The number of members.
-///
-/// # Safety
-/// As `coho_member_rank`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn coho_member_size(member: *const coho_member) -> usize {
-    // SAFETY: as the caller promises.
-    unsafe { self::member(member) }.size()
-}
-
-/// Waits until all members have arrived.
-///
-/// # Safety
-/// As `coho_member_rank`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn coho_member_barrier(member: *const coho_member) {
-    // SAFETY: as the caller promises.
-    unsafe { self::member(member) }.barrier();
-}
-
-/// Shares out a loop among the members of a run, all of which call this; no barrier at the end. Returns
-/// `COHO_SYNC_INVALID`, before anything is done, for a null body or an unknown schedule.
-///
-/// # Safety
-/// As `coho_member_rank`, and as `coho_team_run`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn coho_member_for(
-    member: *const coho_member,
-    begin: usize,
-    end: usize,
-    schedule: i32,
-    chunk: usize,
-    body: coho_loop_body,
-    argument: *mut c_void,
-) -> coho_sync_status {
-    let (Some(body), Some(schedule)) = (body, self::schedule(schedule, chunk)) else {
-        return COHO_SYNC_INVALID;
-    };
-    // SAFETY: as the caller promises.
-    let member = unsafe { self::member(member) };
-    // SAFETY: as the caller promises.
-    member.for_chunks(begin..end, schedule, |chunk| unsafe { body(argument, chunk.start, chunk.end) });
-    COHO_SYNC_OK
-}
-
-/// The sum of a value of each member, added in the order of ranks; all members call this.
-///
-/// # Safety
-/// As `coho_member_rank`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn coho_member_sum(member: *const coho_member, value: f64) -> f64 {
-    // SAFETY: as the caller promises.
-    unsafe { self::member(member) }.reduce(value, |a, b| a + b)
-}
-
-/// Whether this member is the first to come here, and so has to do what one member does.
-///
-/// # Safety
-/// As `coho_member_rank`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn coho_member_single(member: *const coho_member) -> bool {
-    // SAFETY: as the caller promises.
-    unsafe { self::member(member) }.single(|| ()).is_some()
 }

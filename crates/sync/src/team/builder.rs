@@ -1,14 +1,12 @@
 //! What can be chosen of a team.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
-
-use coho_topology::Topology;
 
 use super::Team;
 use crate::barrier::Barrier;
 use crate::wait::WaitPolicy;
-use crate::{Algorithm, Error, Late, Latencies, MAX_THREADS, Mapping, limits};
+use crate::{Algorithm, Error, Late, Latencies, MAX_THREADS, Mapping, limits, machine};
 
 /// Whom a watchdog tells; the barriers that a team makes in its life share it.
 type Report = Arc<dyn Fn(&Late) + Send + Sync>;
@@ -133,7 +131,7 @@ impl TeamBuilder {
             None if !self.pinned => Ok(Vec::new()),
             None => {
                 let allowed = limits::allowed_cpus()?;
-                Ok(match topology() {
+                Ok(match machine::topology() {
                     Some(topology) => self.mapping.order(topology, &allowed),
                     None => allowed.iter().collect(),
                 })
@@ -149,7 +147,7 @@ impl TeamBuilder {
         if let (Some(known), Some(one_way_ns)) = (known, &one_way_ns) {
             barrier = barrier.latencies(Latencies { one_way_ns, extra_line_ns: known.extra_line_ns });
         }
-        if let (Some(topology), Some(cpus)) = (topology(), cpus.get(..size)) {
+        if let (Some(topology), Some(cpus)) = (machine::topology(), cpus.get(..size)) {
             barrier = barrier.places(topology, cpus);
         }
         if let Some((patience, report)) = &self.watchdog {
@@ -165,10 +163,4 @@ impl Known {
     fn of(&self, size: usize) -> Vec<f64> {
         self.one_way_ns.chunks(self.ranks).take(size).flat_map(|row| &row[..size]).copied().collect()
     }
-}
-
-/// This machine, looked at once; `None` if it does not tell of itself.
-fn topology() -> Option<&'static Topology> {
-    static TOPOLOGY: OnceLock<Option<Topology>> = OnceLock::new();
-    TOPOLOGY.get_or_init(|| coho_topology::detect().ok()).as_ref()
 }

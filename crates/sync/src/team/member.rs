@@ -99,7 +99,7 @@ impl<'team> Member<'team> {
         })
     }
 
-    /// Runs `work` while no other member of the team is in a critical section.
+    /// Runs `work` while no other member of the team is in a critical section. They cannot be nested.
     pub fn critical<R>(&self, work: impl FnOnce() -> R) -> R {
         // A panic inside poisons the team, not the lock.
         let _alone = self.state.critical.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,6 +173,11 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
+    /// Whether the iteration has had its turn.
+    pub fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
     /// Runs `work` after the turns of all iterations before this one. An iteration that does not take its turn passes it
     /// on when it ends.
     ///

@@ -1,6 +1,7 @@
 /* The C interface, also compiled as C++ and under ThreadSanitizer: what is written without atomics before a barrier, a
  * run's end or in a loop is read after it. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ static void barriers(void)
         struct visit visits[THREADS];
         pthread_t threads[THREADS];
         coho_barrier *barrier;
-        CHECK(coho_barrier_create(algorithm, 2, THREADS, &barrier) == COHO_SYNC_OK);
+        CHECK(coho_barrier_create(algorithm, 2, THREADS, NULL, &barrier) == COHO_SYNC_OK);
+        CHECK(coho_barrier_algorithm(barrier) == algorithm || algorithm == COHO_AUTO);
         for (int rank = 0; rank < THREADS; rank++) {
             visits[rank].barrier = barrier;
             visits[rank].rank = (size_t)rank;
@@ -60,7 +62,7 @@ static void timeouts(void)
 {
     coho_barrier *barrier;
     size_t missing[2] = {99, 99}, count = 0;
-    CHECK(coho_barrier_create(COHO_FBS, 0, 3, &barrier) == COHO_SYNC_OK);
+    CHECK(coho_barrier_create(COHO_FBS, 0, 3, NULL, &barrier) == COHO_SYNC_OK);
     CHECK(coho_barrier_wait_timeout(barrier, 1, 1000, missing, 2, &count) == COHO_SYNC_TIMED_OUT);
     CHECK(count == 2 && missing[0] == 0 && missing[1] == 2);
     CHECK(coho_barrier_wait_timeout(barrier, 1, 1000, NULL, 0, NULL) == COHO_SYNC_TIMED_OUT);
@@ -68,20 +70,157 @@ static void timeouts(void)
     CHECK(coho_barrier_wait(NULL, 0) == COHO_SYNC_INVALID);
     coho_barrier_destroy(barrier);
     coho_barrier_destroy(NULL);
-    CHECK(coho_barrier_create(99, 0, 2, &barrier) == COHO_SYNC_INVALID);
-    CHECK(coho_barrier_create(COHO_DISSEMINATION, 1, 2, &barrier) == COHO_SYNC_INVALID);
-    CHECK(coho_barrier_create(COHO_FBS, 0, 2, NULL) == COHO_SYNC_INVALID);
+    CHECK(coho_barrier_create(99, 0, 2, NULL, &barrier) == COHO_SYNC_INVALID);
+    CHECK(coho_barrier_create(COHO_DISSEMINATION, 1, 2, NULL, &barrier) == COHO_SYNC_INVALID);
+    CHECK(coho_barrier_create(COHO_FBS, 0, 2, NULL, NULL) == COHO_SYNC_INVALID);
+}
+
+/* What Auto is depends on what one more line costs. */
+static void latencies(void)
+{
+    enum { RANKS = 32 };
+    static double one_way_ns[RANKS * RANKS];
+    static const struct {
+        double extra_line_ns;
+        int algorithm;
+    } cases[] = {{0.5, COHO_FBS}, {8, COHO_GRID}, {40, COHO_DISSEMINATION}};
+    uint32_t cpus[RANKS];
+    for (int rank = 0; rank < RANKS; rank++)
+        cpus[rank] = (uint32_t)rank;
+    for (int pair = 0; pair < RANKS * RANKS; pair++)
+        one_way_ns[pair] = 40;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        coho_barrier *barrier;
+        coho_sync_options options;
+        memset(&options, 0, sizeof options);
+        /* Places as on a machine that has so many CPUs; nobody waits here. */
+        options.cpus = cpus;
+        options.one_way_ns = one_way_ns;
+        options.extra_line_ns = cases[i].extra_line_ns;
+        CHECK(coho_barrier_create(COHO_AUTO, 0, RANKS, &options, &barrier) == COHO_SYNC_OK);
+        CHECK(coho_barrier_algorithm(barrier) == cases[i].algorithm);
+        coho_barrier_destroy(barrier);
+        options.wait = 9;
+        CHECK(coho_barrier_create(COHO_AUTO, 0, RANKS, &options, &barrier) == COHO_SYNC_INVALID);
+        CHECK(coho_barrier_create(COHO_AUTO, 0, SIZE_MAX, &options, &barrier) == COHO_SYNC_INVALID);
+    }
+    CHECK(coho_barrier_algorithm(NULL) == -1);
+}
+
+struct late {
+    pthread_mutex_t lock;
+    size_t rank, missing;
+    int told;
+};
+
+static void note(void *argument, size_t rank, uint64_t waited_ns, const size_t *missing, size_t count)
+{
+    struct late *late = (struct late *)argument;
+    CHECK(waited_ns >= 1000000 && count == 1);
+    pthread_mutex_lock(&late->lock);
+    late->rank = rank;
+    late->missing = missing[0];
+    late->told++;
+    pthread_mutex_unlock(&late->lock);
+}
+
+static void *arrive(void *barrier)
+{
+    CHECK(coho_barrier_wait((coho_barrier *)barrier, 1) == COHO_SYNC_OK);
+    return NULL;
+}
+
+static void watchdog(void)
+{
+    for (int wait = COHO_WAIT_ADAPTIVE; wait <= COHO_WAIT_PASSIVE; wait++) {
+        struct late late = {PTHREAD_MUTEX_INITIALIZER, 99, 99, 0};
+        coho_sync_options options;
+        coho_barrier *barrier;
+        pthread_t thread;
+        memset(&options, 0, sizeof options);
+        options.wait = wait;
+        options.spin_ns = 1000;
+        options.watchdog_ns = 1000000;
+        options.report = note;
+        options.argument = &late;
+        CHECK(coho_barrier_create(COHO_CENTRAL, 0, 2, &options, &barrier) == COHO_SYNC_OK);
+        CHECK(pthread_create(&thread, NULL, arrive, barrier) == 0);
+        for (int told = 0; !told;) {
+            sched_yield();
+            pthread_mutex_lock(&late.lock);
+            told = late.told;
+            pthread_mutex_unlock(&late.lock);
+        }
+        CHECK(coho_barrier_wait(barrier, 0) == COHO_SYNC_OK);
+        pthread_join(thread, NULL);
+        CHECK(late.told == 1 && late.rank == 1 && late.missing == 0);
+        coho_barrier_destroy(barrier);
+    }
 }
 
 static coho_team *team;
 static int numbers[LENGTH];
 static int ranks[8];
 static int singles;
+static int criticals;
+static size_t numbers_in_order[LENGTH];
+static size_t ordered;
 
 static void fill(void *argument, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++)
         numbers[i] += *(int *)argument;
+}
+
+static double sum(void *argument, size_t begin, size_t end)
+{
+    double sum = 0;
+    for (size_t i = begin; i < end; i++)
+        sum += (double)i;
+    return argument ? 0 : sum;
+}
+
+static void count(void *number)
+{
+    ++*(int *)number;
+}
+
+static void append(void *index)
+{
+    numbers_in_order[ordered++] = *(size_t *)index;
+}
+
+static void in_turn(void *argument, size_t index, const coho_turn *turn)
+{
+    CHECK(argument == NULL);
+    /* Every third passes its turn on. */
+    if (index % 3 == 0)
+        return;
+    CHECK(coho_turn_take(turn, append, &index) == COHO_SYNC_OK);
+    CHECK(coho_turn_take(turn, append, &index) == COHO_SYNC_INVALID);
+}
+
+static void nested(void *argument, const coho_member *member)
+{
+    (void)argument;
+    (void)member;
+    CHECK(!"a run of the same team in a run");
+}
+
+static void reductions(const coho_member *member)
+{
+    size_t rank = coho_member_rank(member), size = coho_member_size(member);
+    double result = 0;
+    int64_t integer = 0;
+    CHECK(coho_member_reduce(member, COHO_SUM, (double)rank, &result) == COHO_SYNC_OK);
+    CHECK(result == (double)(size * (size - 1) / 2));
+    CHECK(coho_member_reduce(member, COHO_MAX, -(double)rank, &result) == COHO_SYNC_OK && result == 0);
+    CHECK(coho_member_reduce_int64(member, COHO_MIN, (int64_t)rank - 7, &integer) == COHO_SYNC_OK);
+    CHECK(integer == -7);
+    CHECK(coho_member_reduce_int64(member, COHO_PRODUCT, 3, &integer) == COHO_SYNC_OK);
+    CHECK(integer == (size == 1 ? 3 : size == 2 ? 9 : size == 3 ? 27 : 81));
+    CHECK(coho_member_reduce(member, 9, 1, &result) == COHO_SYNC_INVALID);
+    CHECK(coho_member_reduce(member, COHO_SUM, 1, NULL) == COHO_SYNC_INVALID);
 }
 
 static void member(void *argument, const coho_member *member)
@@ -91,11 +230,16 @@ static void member(void *argument, const coho_member *member)
     CHECK(argument == ranks);
     ranks[rank]++;
     CHECK(coho_team_run(team, NULL, NULL) == COHO_SYNC_INVALID);
+    CHECK(coho_team_run(team, nested, NULL) == COHO_SYNC_BUSY);
     CHECK(coho_team_resize(team, 1) == COHO_SYNC_BUSY);
     coho_member_barrier(member);
     for (size_t other = 0; other < size; other++)
         CHECK(ranks[other] == ranks[rank]);
-    CHECK(coho_member_sum(member, (double)rank) == (double)(size * (size - 1) / 2));
+    reductions(member);
+    CHECK(coho_member_critical(member, count, &criticals) == COHO_SYNC_OK);
+    CHECK(coho_member_critical(member, NULL, NULL) == COHO_SYNC_INVALID);
+    CHECK(coho_member_for_ordered(member, 5, LENGTH, COHO_DYNAMIC, 3, in_turn, NULL) == COHO_SYNC_OK);
+    CHECK(coho_member_for_ordered(member, 5, LENGTH, COHO_DYNAMIC, 3, NULL, NULL) == COHO_SYNC_INVALID);
     CHECK(coho_member_for(member, 0, LENGTH, COHO_DYNAMIC, 7, fill, &add) == COHO_SYNC_OK);
     CHECK(coho_member_for(member, 0, LENGTH, 9, 7, fill, &add) == COHO_SYNC_INVALID);
     if (coho_member_single(member))
@@ -104,37 +248,49 @@ static void member(void *argument, const coho_member *member)
 
 static void teams(void)
 {
-    CHECK(coho_team_create(THREADS, 4, COHO_SEQUENTIAL, COHO_AUTO, 0, &team) == COHO_SYNC_OK);
+    CHECK(coho_team_create(THREADS, 4, COHO_SEQUENTIAL, COHO_AUTO, 0, NULL, &team) == COHO_SYNC_OK);
     int expected = 0;
     for (int size = 1; size <= 4; size++) {
         CHECK(coho_team_resize(team, (size_t)size) == COHO_SYNC_OK);
         for (int round = 0; round < 20; round++) {
             memset(ranks, 0, sizeof ranks);
-            singles = 0;
+            singles = criticals = 0;
+            ordered = 0;
             CHECK(coho_team_run(team, member, ranks) == COHO_SYNC_OK);
+            CHECK(criticals == size && ordered == 2 * (LENGTH - 1) / 3 - 3);
+            /* Two of three, without 1, 2 and 4. */
+            for (size_t i = 1; i < ordered; i++)
+                CHECK(numbers_in_order[i - 1] < numbers_in_order[i]);
             CHECK(singles == 1 && ranks[size - 1] == 1 && ranks[size] == 0);
             expected++;
             for (int schedule = COHO_STATIC; schedule <= COHO_GUIDED; schedule++) {
                 int add = 2;
                 CHECK(coho_team_parallel_for(team, 0, LENGTH, schedule, 3, fill, &add) == COHO_SYNC_OK);
                 expected += 2;
+                double total = 0;
+                CHECK(coho_team_parallel_reduce(team, 0, LENGTH, schedule, 0, COHO_SUM, sum, NULL, &total) ==
+                      COHO_SYNC_OK);
+                CHECK(total == LENGTH * (LENGTH - 1) / 2);
             }
             for (int i = 0; i < LENGTH; i++)
                 CHECK(numbers[i] == expected);
         }
     }
     CHECK(coho_team_resize(team, 5) == COHO_SYNC_INVALID);
+    CHECK(coho_team_parallel_reduce(team, 0, 1, COHO_STATIC, 0, 9, sum, NULL, NULL) == COHO_SYNC_INVALID);
     CHECK(coho_team_run(NULL, member, NULL) == COHO_SYNC_INVALID);
     coho_team_destroy(team);
     coho_team_destroy(NULL);
-    CHECK(coho_team_create(0, 0, COHO_SEQUENTIAL, COHO_AUTO, 0, &team) == COHO_SYNC_INVALID);
-    CHECK(coho_team_create(2, 0, 7, COHO_AUTO, 0, &team) == COHO_SYNC_INVALID);
+    CHECK(coho_team_create(0, 0, COHO_SEQUENTIAL, COHO_AUTO, 0, NULL, &team) == COHO_SYNC_INVALID);
+    CHECK(coho_team_create(2, 0, 7, COHO_AUTO, 0, NULL, &team) == COHO_SYNC_INVALID);
 }
 
 int main(void)
 {
     barriers();
     timeouts();
+    latencies();
+    watchdog();
     teams();
     CHECK(strlen(coho_sync_status_text(COHO_SYNC_BUSY)) > 0 && strlen(coho_sync_status_text(-1)) > 0);
     puts("ok");
