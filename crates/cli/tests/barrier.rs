@@ -65,6 +65,23 @@ fn more_threads_than_cpus_share_them() {
 }
 
 #[test]
+fn some_algorithms_by_long_bursts() {
+    let _turn = turn();
+    if !measurable() {
+        return;
+    }
+    let words = ["barrier", "--quick", "--threads", "2", "--algorithms", "fbs-one-line,tournament-4"];
+    let found = parse(&succeeds(&[&words[..], &["--burst", "1ms", "--json"]].concat()));
+    let names = |rows: &str| -> Vec<String> {
+        let rows = found[rows].as_array().unwrap();
+        rows.iter().map(|row| row["algorithm"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("barriers"), ["fbs", "tournament-4"]);
+    assert_eq!(names("fork_join"), ["team", "fbs-one-line"]);
+    assert_eq!(found["method"]["parameters"]["burst_ns"], 1_000_000);
+}
+
+#[test]
 fn a_kernel_is_a_part_of_the_profile_beside_others() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
@@ -175,6 +192,8 @@ fn wrong_usage_is_told_apart_from_failure() {
     for arguments in [
         &["barrier", "--threads", "1"][..],
         &["barrier", "--mapping", "diagonal"],
+        &["barrier", "--algorithms", "fbs,magic"],
+        &["barrier", "--burst", "0"],
         &["kernels", "linpack"],
         &["predict", "barrier"],
     ] {

@@ -6,6 +6,7 @@ mod counters;
 mod detection;
 mod memory;
 mod pairs;
+mod quota;
 mod section;
 mod turns;
 mod workloads;

@@ -6,11 +6,19 @@ use serde_json::Value;
 
 /// What `coho ARGUMENTS --json` prints.
 pub fn of(arguments: &[&str]) -> Result<Value, String> {
-    let output = Command::new(env!("CARGO_BIN_EXE_coho"))
-        .args(arguments)
-        .arg("--json")
-        .output()
-        .map_err(|error| error.to_string())?;
+    read(&mut coho(arguments))
+}
+
+/// The command `coho ARGUMENTS --json`.
+pub fn coho(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coho"));
+    command.args(arguments).arg("--json");
+    command
+}
+
+/// What a command prints.
+pub fn read(command: &mut Command) -> Result<Value, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }

@@ -1,11 +1,14 @@
 //! `coho barrier`: how near barriers, fork and join come to what the machine allows.
 
+use std::time::Duration;
+
 use anyhow::{Context, bail};
 use coho_probe::barrier::{self, Options};
 use coho_probe::host;
 use coho_profile::Sync;
+use coho_sync::Algorithm;
 
-use crate::arguments::{Course, Teams, WrongUsage};
+use crate::arguments::{Course, Teams, WrongUsage, duration};
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
@@ -13,16 +16,27 @@ use crate::terminal::{self, progress};
 pub struct Args {
     #[command(flatten)]
     teams: Teams,
+    /// Measure these only: fbs, fbs-one-line, lock, spin-lock, central, dissemination-2, tournament-2, tournament-4, grid,
+    /// hierarchical [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = algorithm)]
+    algorithms: Vec<Algorithm>,
     /// Also measure other libraries: the C library's and Rust's barriers, hurdles, and OpenMP by gcc and clang
     #[arg(long)]
     peers: bool,
     /// Fewer passes
     #[arg(long)]
     quick: bool,
+    /// How long a burst of barriers takes; 30ms tells what others who use the CPUs cost [default: 30us]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    burst: Option<Duration>,
     #[command(flatten)]
     course: Course,
     #[command(flatten)]
     results: Results,
+}
+
+fn algorithm(name: &str) -> Result<Algorithm, String> {
+    barrier::by_name(name).ok_or_else(|| "there is no such barrier; --help names them".into())
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -34,15 +48,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     args.results.prepare()?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let usual = Options::default();
     let options = Options {
         cpus: args.teams.cpus(),
         threads: args.teams.threads.clone(),
+        algorithms: if args.algorithms.is_empty() { usual.algorithms } else { args.algorithms.clone() },
         mappings: args.teams.mappings(),
         peers: args.peers,
+        burst: args.burst.unwrap_or(usual.burst),
         quick: args.quick,
         time_limit: args.course.time_limit,
         seed: args.course.seed(),
-        ..Options::default()
     };
     let sync = barrier::measure(&options, &topology, &mut progress::on_stderr())?;
     args.results.keep(host, |profile| {

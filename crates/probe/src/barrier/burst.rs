@@ -2,50 +2,84 @@
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::workers::{Job, Workers};
 use crate::{Error, pin};
 
-/// About how long a burst is to take, in ns: long against the clock's step, short against a time slice.
-const BURST_NS: f64 = 30_000.0;
-/// The most operations of a burst.
-const MOST: u64 = 2000;
-/// Operations of the burst that finds out how many fill one.
+/// Operations of the first burst, which finds out how many fill one.
 const FIRST: u64 = 8;
+/// The most by which a burst's operations grow from one to the next: what the first told may have been luck.
+const GROWTH: u64 = 16;
 
-/// Times of one barrier, in ns, of `bursts` bursts, by the clock of rank 0. `enter` gives each rank, on its thread, what
-/// waits for all the others.
+/// How many bursts are counted, and about how long each is to take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bursts {
+    pub(super) count: usize,
+    pub(super) length: Duration,
+}
+
+impl Bursts {
+    /// How many operations to try after a burst of `repeats` that took `ns`; `None` once it is long enough.
+    fn more(&self, repeats: u64, ns: f64) -> Option<u64> {
+        let wanted = self.length.as_nanos() as f64;
+        let fitting = (repeats as f64 * wanted / ns.max(1.0)) as u64;
+        (ns < wanted / 2.0).then(|| fitting.clamp(repeats + 1, repeats * GROWTH))
+    }
+
+    /// How many operations fill a burst, where `burst` does so many and returns the ns that they took.
+    pub(super) fn fill(&self, mut burst: impl FnMut(u64) -> f64) -> u64 {
+        let mut repeats = FIRST;
+        while let Some(more) = self.more(repeats, burst(repeats)) {
+            repeats = more;
+        }
+        repeats
+    }
+}
+
+/// Times of one barrier, in ns, by the clock of rank 0. `enter` gives each rank, on its thread, what waits for all the
+/// others.
 pub(super) fn bursts<W: FnMut()>(
     workers: &Workers,
     cpus: &[u32],
-    bursts: usize,
+    bursts: Bursts,
     enter: &(impl Fn(usize) -> W + Sync),
 ) -> Result<Vec<f64>, Error> {
+    // None ends it.
     let repeats = AtomicU64::new(FIRST);
     let work = |rank: usize| {
         let clock = Clock::get();
         let mut wait = enter(rank);
-        let mut times = Vec::with_capacity(bursts);
-        for burst in 0..=bursts {
+        let mut times = Vec::with_capacity(bursts.count);
+        let mut full = false;
+        loop {
             wait();
             // Stored before the barrier that everybody has just left.
             let n = repeats.load(Acquire);
+            if n == 0 {
+                return times;
+            }
             let start = clock.now();
             for _ in 0..n {
                 wait();
             }
-            let ns = clock.ns(clock.now() - start) / n as f64;
+            let ns = clock.ns(clock.now() - start);
             if rank > 0 {
                 continue;
             }
-            if burst == 0 {
-                repeats.store(((BURST_NS / ns) as u64).clamp(FIRST, MOST), Release);
-            } else {
-                times.push(ns);
+            if full {
+                times.push(ns / n as f64);
+                if times.len() == bursts.count {
+                    repeats.store(0, Release);
+                }
+                continue;
+            }
+            match bursts.more(n, ns) {
+                Some(more) => repeats.store(more, Release),
+                None => full = true,
             }
         }
-        times
     };
     on_each(workers, cpus, &work).map(|mut of_ranks| of_ranks.swap_remove(0))
 }
@@ -86,5 +120,41 @@ pub(super) fn on_each<T: Send>(
     match lost.into_inner() {
         0 => values.into_iter().map(|value| value.map_err(|_| Error::other("a thread panicked"))).collect(),
         cpu => Err(Error::cpu(cpu as u32 - 1, "a thread could not be pinned to it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_grows_until_it_is_long_enough() {
+        let bursts = Bursts { count: 1, length: Duration::from_micros(30) };
+        let mut tried = Vec::new();
+        let repeats = bursts.fill(|repeats| {
+            tried.push(repeats);
+            // A first operation that is slow, then 50 ns each.
+            500.0 + 50.0 * repeats as f64
+        });
+        assert_eq!(tried[..2], [8, 128]);
+        assert!((300..=600).contains(&repeats), "{repeats}");
+        assert_eq!(bursts.fill(|_| 1e9), FIRST, "one that is long is not made longer");
+        assert_eq!(bursts.more(8, 0.0), Some(128), "a clock that has not moved");
+    }
+
+    #[test]
+    fn all_ranks_do_as_many_bursts() {
+        let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
+        let workers = Workers::start(&cpus).unwrap();
+        // Threads that share a CPU, if there is one only.
+        let cpus: Vec<u32> = cpus.iter().cycle().take(3).copied().collect();
+        let barrier = coho_sync::Barrier::new(coho_sync::Algorithm::Central, 3).unwrap();
+        let short = Bursts { count: 5, length: Duration::from_micros(30) };
+        let times = bursts(&workers, &cpus, short, &|rank| {
+            let barrier = &barrier;
+            move || barrier.wait(rank)
+        })
+        .unwrap();
+        assert!(times.len() == 5 && times.iter().all(|&ns| ns > 0.0), "{times:?}");
     }
 }

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use coho_sync::{Algorithm, Barrier, Team};
 
-use super::burst::on_each;
+use super::burst::{Bursts, on_each};
 use crate::clock::Clock;
 use crate::workers::{Job, Workers};
 use crate::{Error, statistics};
 
-/// Regions of a burst.
-const REGIONS: usize = 64;
+/// Regions that are timed one by one, and those of a burst where all threads must know how many they are.
+const REGIONS: u64 = 64;
 /// Regions before those, which wake threads that sleep.
-const WARM_UP: usize = 16;
+const WARM_UP: u64 = 16;
 
 /// How a region begins and ends.
 pub(super) enum ForkJoin {
@@ -48,7 +48,7 @@ impl ForkJoin {
     }
 
     /// Bursts of empty regions.
-    pub(super) fn bursts(&self, workers: &Workers, cpus: &[u32], bursts: usize) -> Result<Taken, Error> {
+    pub(super) fn bursts(&self, workers: &Workers, cpus: &[u32], bursts: Bursts) -> Result<Taken, Error> {
         let begun: Vec<_> = cpus.iter().map(|_| Line(AtomicU64::new(0))).collect();
         match self {
             Self::Team(team) => {
@@ -59,7 +59,8 @@ impl ForkJoin {
                         false => team.run(|_| ()),
                         true => team.run(|member| begun[member.rank()].stamp()),
                     };
-                    lead(&mut region, &begun, bursts)
+                    let regions = bursts.fill(|regions| together(&mut region, regions));
+                    lead(&mut region, &begun, bursts.count, regions)
                 });
                 workers.run(vec![(cpus[0], job)]).remove(0).map(|done| done.value)
             }
@@ -73,7 +74,7 @@ impl ForkJoin {
                         }
                         barrier.wait(rank);
                     };
-                    lead(&mut region, &begun, bursts)
+                    lead(&mut region, &begun, bursts.count, REGIONS)
                 };
                 on_each(workers, cpus, &rank).map(|mut of_ranks| of_ranks.swap_remove(0))
             }
@@ -82,15 +83,13 @@ impl ForkJoin {
 }
 
 /// Runs bursts of regions, by turns timed together and one by one.
-fn lead(region: &mut dyn FnMut(bool), begun: &[Line], bursts: usize) -> Taken {
+fn lead(region: &mut dyn FnMut(bool), begun: &[Line], bursts: usize, regions: u64) -> Taken {
     let clock = Clock::get();
     let mut taken = Taken::default();
     (0..WARM_UP).for_each(|_| region(false));
     for _ in 0..bursts {
-        let start = clock.now();
-        (0..REGIONS).for_each(|_| region(false));
-        taken.total.push(clock.ns(clock.now() - start) / REGIONS as f64);
-        let (mut forks, mut joins) = (Vec::with_capacity(REGIONS), Vec::with_capacity(REGIONS));
+        taken.total.push(together(region, regions) / regions as f64);
+        let (mut forks, mut joins) = (Vec::new(), Vec::new());
         for _ in 0..REGIONS {
             let start = clock.now();
             region(true);
@@ -106,6 +105,14 @@ fn lead(region: &mut dyn FnMut(bool), begun: &[Line], bursts: usize) -> Taken {
         }
     }
     taken
+}
+
+/// Ns that so many regions took.
+fn together(region: &mut dyn FnMut(bool), regions: u64) -> f64 {
+    let clock = Clock::get();
+    let start = clock.now();
+    (0..regions).for_each(|_| region(false));
+    clock.ns(clock.now() - start)
 }
 
 /// When a member began, on a line of its own.

@@ -63,19 +63,20 @@ pub(super) fn farthest(times: &OneWay) -> Option<(u32, u32)> {
     times.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(&pair, _)| pair)
 }
 
+/// The times between ranks on these CPUs, a row for each; NaN where not measured, as of a CPU and itself.
+pub(super) fn between_ranks(times: &OneWay, cpus: &[u32]) -> Vec<f64> {
+    let direct = |a: u32, b: u32| times.get(&(a, b)).or(times.get(&(b, a))).copied().unwrap_or(f64::NAN);
+    cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| direct(a, b))).collect()
+}
+
 /// The shortest ways between the CPUs, over others where that is shorter; by index. Infinite where unknown.
 fn closure(times: &OneWay, cpus: &[u32]) -> Vec<Vec<f64>> {
     let n = cpus.len();
-    let direct = |a: u32, b: u32| match a == b {
-        true => 0.0,
-        false => times
-            .get(&(a.min(b), a.max(b)))
-            .or(times.get(&(a.max(b), a.min(b))))
-            .copied()
-            .unwrap_or(f64::INFINITY),
-    };
-    let mut ways: Vec<Vec<f64>> =
-        cpus.iter().map(|&a| cpus.iter().map(|&b| direct(a, b)).collect()).collect();
+    let mut ways: Vec<Vec<f64>> = between_ranks(times, cpus).chunks(n.max(1)).map(<[f64]>::to_vec).collect();
+    for (from, row) in ways.iter_mut().enumerate() {
+        row.iter_mut().filter(|way| way.is_nan()).for_each(|way| *way = f64::INFINITY);
+        row[from] = 0.0;
+    }
     for over in 0..n {
         for from in 0..n {
             for to in 0..n {
@@ -128,5 +129,9 @@ mod tests {
         assert_eq!(of_fork_join(&times, &[2, 0, 1]), Some(120.0));
         assert_eq!(of_barrier(&times, &[0, 4]), None, "a pair that was not measured");
         assert_eq!(of_barrier(&times, &[0]), None);
+        let ranks = between_ranks(&times, &[2, 0, 4]);
+        assert_eq!(ranks[1], 50.0);
+        assert_eq!(ranks[3], 50.0);
+        assert!(ranks[0].is_nan() && ranks[2].is_nan());
     }
 }

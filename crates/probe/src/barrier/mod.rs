@@ -16,7 +16,7 @@ use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
 
 pub(crate) use names::full_name;
-pub use names::{barrier_name, layout_name, mapping_name};
+pub use names::{barrier_name, by_name, layout_name, mapping_name};
 
 use crate::{Error, Progress};
 
@@ -33,6 +33,9 @@ pub struct Options {
     pub mappings: Vec<Mapping>,
     /// Whether other libraries are measured too, as far as the machine has them.
     pub peers: bool,
+    /// About how long a burst of barriers is to take. The default is short against a time slice, so that the median
+    /// tells of undisturbed ones; many time slices long, it tells what those who share the CPUs cost.
+    pub burst: Duration,
     /// Fewer passes.
     pub quick: bool,
     /// Stop after this time and keep what is done.
@@ -49,6 +52,7 @@ impl Default for Options {
             algorithms: Algorithm::ALL.to_vec(),
             mappings: vec![Mapping::Sequential, Mapping::BinaryTree],
             peers: false,
+            burst: Duration::from_micros(30),
             quick: false,
             time_limit: None,
             seed: 0,

@@ -26,6 +26,11 @@ pub(crate) fn full_name(algorithm: Algorithm) -> String {
     }
 }
 
+/// The algorithm of this name, `fbs-one-line` being FBS in one line.
+pub fn by_name(name: &str) -> Option<Algorithm> {
+    Algorithm::ALL.into_iter().find(|&algorithm| full_name(algorithm) == name)
+}
+
 /// Where an algorithm's flags lie: `separate-lines` or `one-line`; empty where there is no choice.
 pub fn layout_name(algorithm: Algorithm) -> &'static str {
     match algorithm {

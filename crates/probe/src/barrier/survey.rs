@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use coho_profile::{BarrierTime, Estimate, ForkJoinTime, Sync, SyncLimit, SyncPeer};
-use coho_sync::{Algorithm, Barrier, Mapping};
+use coho_sync::{Algorithm, Barrier, Latencies, Mapping};
 use coho_topology::{CpuSet, Topology};
 use serde_json::json;
 
+use super::burst::{self, Bursts};
 use super::fork_join::{ForkJoin, Taken};
 use super::limit::{self, OneWay};
 use super::peers::{Local, OpenMp, Runtime};
-use super::{Options, barrier_name, burst, extra_line, full_name, layout_name, mapping_name};
+use super::{Options, barrier_name, extra_line, full_name, layout_name, mapping_name};
 use crate::coherence::arena::Arena;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
@@ -23,8 +24,6 @@ const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::F
 const MANY: usize = 64;
 /// Barriers of each kind, one for a pass in turn: the cache slice in which a barrier's lines lie changes its time.
 const INSTANCES: usize = 8;
-/// Operations of a peer's burst.
-const PEER_REPEATS: u64 = 50;
 
 /// Something to measure.
 enum Subject {
@@ -72,9 +71,12 @@ pub(super) fn run(
     let workers = Workers::start(&asked)?;
     let allowed: CpuSet = workers.cpus().into_iter().collect();
     let steal_before = limits::steal_s(&allowed);
-    let mut cells = cells(options, topology, &allowed, &runtimes, &mut sync)?;
     let arena = Arena::map()?;
-    let (passes, bursts) = if options.quick { (4, 9) } else { (10, 15) };
+    let first = Seen::of(&workers, &allowed, &arena, true, end)?;
+    let mut cells = cells(options, topology, &allowed, &runtimes, &first, &mut sync)?;
+    let mut first = Some(first);
+    let (passes, count) = if options.quick { (4, 9) } else { (10, 15) };
+    let bursts = Bursts { count, length: options.burst };
     let mut random = fastrand::Rng::with_seed(options.seed);
     let mut one_ways: Vec<OneWay> = Vec::new();
     let mut extra_lines = Vec::new();
@@ -84,16 +86,13 @@ pub(super) fn run(
         if end.has_come() {
             break;
         }
-        let none_met = one_ways.first().is_some_and(OneWay::is_empty);
-        one_ways.push(if allowed.len() > MANY || none_met {
-            OneWay::new()
-        } else {
-            limit::one_way(&workers, &allowed.iter().collect::<Vec<_>>(), &arena, end)?
-        });
-        // Only CPUs that are seen to run at the same time can wait for each other's lines by spinning.
-        if let Some((writer, reader)) = one_ways.last().and_then(limit::farthest) {
-            extra_lines.push(extra_line::extra_line(&workers, writer, reader)?);
-        }
+        let some_met = one_ways.first().is_none_or(|times| !times.is_empty());
+        let seen = match first.take() {
+            Some(seen) => seen,
+            None => Seen::of(&workers, &allowed, &arena, some_met, end)?,
+        };
+        one_ways.push(seen.one_way);
+        extra_lines.extend(seen.extra_line_ns);
         let mut order: Vec<usize> = (0..cells.len()).collect();
         random.shuffle(&mut order);
         for at in order {
@@ -112,10 +111,37 @@ pub(super) fn run(
     if let (Some(before), Some(after)) = (steal_before, limits::steal_s(&allowed)) {
         sync.method.steal_s = after - before;
     }
-    describe(&mut sync, options, &allowed, bursts);
+    describe(&mut sync, options, &allowed, count);
     sync.extra_line_ns = statistics::estimate(&[extra_lines]);
     settle(&mut sync, &cells, &one_ways, &allowed);
     Ok(sync)
+}
+
+/// What a pass measures of the machine itself.
+struct Seen {
+    one_way: OneWay,
+    extra_line_ns: Option<f64>,
+}
+
+impl Seen {
+    fn of(
+        workers: &Workers,
+        allowed: &CpuSet,
+        arena: &Arena,
+        some_met: bool,
+        end: End,
+    ) -> Result<Self, Error> {
+        if allowed.len() > MANY || !some_met {
+            return Ok(Self { one_way: OneWay::new(), extra_line_ns: None });
+        }
+        let one_way = limit::one_way(workers, &allowed.iter().collect::<Vec<_>>(), arena, end)?;
+        // Only CPUs that are seen to run at the same time can wait for each other's lines by spinning.
+        let extra_line_ns = match limit::farthest(&one_way) {
+            Some((writer, reader)) => Some(extra_line::extra_line(workers, writer, reader)?),
+            None => None,
+        };
+        Ok(Self { one_way, extra_line_ns })
+    }
 }
 
 /// The OpenMP runtimes that the machine has.
@@ -141,30 +167,40 @@ fn cells(
     topology: &Topology,
     allowed: &CpuSet,
     runtimes: &[(Runtime, OpenMp)],
+    seen: &Seen,
     sync: &mut Sync,
 ) -> Result<Vec<Cell>, Error> {
     let failed = |error: coho_sync::Error| Error::other(error.to_string());
-    let mut cells = Vec::new();
+    let (mut cells, mut chosen) = (Vec::new(), serde_json::Map::new());
     for threads in sizes(options, allowed.len()) {
-        let mut seen: Vec<Vec<u32>> = Vec::new();
+        let mut met: Vec<Vec<u32>> = Vec::new();
         for &mapping in &options.mappings {
             let order = mapping.order(topology, allowed);
             let cpus: Vec<u32> = order.iter().cycle().take(threads).copied().collect();
             let cell =
                 |subject| Cell { subject, mapping, cpus: cpus.clone(), passes: Vec::new(), lost: None };
-            if seen.contains(&cpus) {
+            if met.contains(&cpus) {
                 // On so few CPUs both mappings are the same.
                 continue;
             }
+            let one_way_ns = limit::between_ranks(&seen.one_way, &cpus);
             let build = |algorithm| {
-                let one = || Barrier::builder(threads).algorithm(algorithm).places(topology, &cpus).build();
+                let latencies = Latencies {
+                    one_way_ns: &one_way_ns,
+                    extra_line_ns: seen.extra_line_ns.unwrap_or(f64::NAN),
+                };
+                let one = || {
+                    let barrier = Barrier::builder(threads).algorithm(algorithm);
+                    barrier.places(topology, &cpus).latencies(latencies).build()
+                };
                 (0..INSTANCES).map(|_| one().map_err(failed)).collect::<Result<Vec<_>, _>>()
             };
             for &algorithm in &options.algorithms {
                 cells.push(cell(Subject::Barrier(algorithm, build(algorithm)?)));
             }
             let shared = threads > allowed.len();
-            for algorithm in FORK_JOIN.into_iter().filter(|_| !shared) {
+            let asked = |way: &Algorithm| *way == Algorithm::Auto || options.algorithms.contains(way);
+            for algorithm in FORK_JOIN.into_iter().filter(|way| !shared && asked(way)) {
                 match ForkJoin::new(algorithm, &cpus) {
                     Ok(way) => cells.push(cell(Subject::ForkJoin(algorithm, way))),
                     Err(why) => {
@@ -174,15 +210,21 @@ fn cells(
                 }
             }
             // Peers know of no mapping.
-            if options.peers && seen.is_empty() {
-                cells.push(cell(Subject::Barrier(Algorithm::Auto, build(Algorithm::Auto)?)));
+            if options.peers && met.is_empty() {
+                let auto = build(Algorithm::Auto)?;
+                chosen.insert(threads.to_string(), full_name(auto[0].algorithm()).into());
+                cells.push(cell(Subject::Barrier(Algorithm::Auto, auto)));
                 cells.extend(Local::ALL.map(|local| cell(Subject::Local(local))));
                 for runtime in 0..runtimes.len() {
                     cells.push(cell(Subject::OpenMp(runtime, build(Algorithm::Auto)?)));
                 }
             }
-            seen.push(cpus);
+            met.push(cpus);
         }
+    }
+    if !chosen.is_empty() {
+        // What peers are compared with, by the number of threads.
+        sync.method.parameters.insert("auto".into(), chosen.into());
     }
     Ok(cells)
 }
@@ -199,7 +241,7 @@ fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
 }
 
 impl Cell {
-    fn visit(&mut self, number: usize, workers: &Workers, runtimes: &[(Runtime, OpenMp)], bursts: usize) {
+    fn visit(&mut self, number: usize, workers: &Workers, runtimes: &[(Runtime, OpenMp)], bursts: Bursts) {
         if self.lost.is_some() {
             return;
         }
@@ -219,8 +261,10 @@ impl Cell {
                 let (_, runtime) = &runtimes[*runtime];
                 let job: Job<'_, Result<_, Error>> = Box::new(|| {
                     runtime.pin(cpus)?;
-                    let both = runtime.barriers(&ours[number % INSTANCES], bursts, PEER_REPEATS);
-                    Ok((both, runtime.regions(cpus.len(), bursts, PEER_REPEATS)))
+                    let both = runtime.barriers(&ours[number % INSTANCES], bursts);
+                    let regions = runtime.regions(cpus.len(), bursts);
+                    runtime.end();
+                    Ok((both, regions))
                 });
                 workers.run(vec![(cpus[0], job)]).remove(0).and_then(|done| done.value).map(
                     |([theirs, ours], regions)| {
@@ -389,16 +433,16 @@ fn fork_join_name(algorithm: Algorithm) -> String {
 }
 
 fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize) {
-    sync.method.description = "Bursts of some 30 us, every barrier, team and peer in turn in passes of random order; the \
+    sync.method.description = "Bursts, every barrier, team and peer in turn in passes of random order; the \
         limit is measured in every pass. A barrier's time is that of one in a burst, by rank 0. Fork and join are timed \
         together in bursts; apart by the clocks of the members, which add a reading each."
         .into();
-    sync.method.parameters = [
+    sync.method.parameters.extend([
         ("cpus".into(), json!(allowed.iter().collect::<Vec<_>>())),
         ("bursts_a_pass".into(), json!(bursts)),
+        ("burst_ns".into(), json!(options.burst.as_nanos() as u64)),
         ("seed".into(), json!(options.seed)),
-    ]
-    .into();
+    ]);
     if let Some(quota) = limits::cpu_quota() {
         sync.method.parameters.insert("cpu_quota".into(), json!(quota));
     }

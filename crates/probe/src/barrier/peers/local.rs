@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 
 use crate::Error;
-use crate::barrier::burst::bursts;
+use crate::barrier::burst::{Bursts, bursts};
 use crate::workers::Workers;
 
 /// A peer of this kind.
@@ -33,7 +33,7 @@ impl Local {
         self,
         workers: &Workers,
         cpus: &[u32],
-        count: usize,
+        count: Bursts,
     ) -> Result<Vec<f64>, Error> {
         match self {
             Self::Pthread => {

@@ -14,6 +14,12 @@ typedef void (*barrier_wait)(void *barrier, int rank);
 int coho_openmp_pin(int threads, const int *cpus)
 {
     int failed = 0;
+    /* A runtime that starts here counts the CPUs that its first thread may use. */
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int rank = 0; rank < threads; rank++)
+        CPU_SET(cpus[rank], &all);
+    sched_setaffinity(0, sizeof all, &all);
 #pragma omp parallel num_threads(threads) reduction(+ : failed)
     {
         cpu_set_t set;
@@ -25,11 +31,11 @@ int coho_openmp_pin(int threads, const int *cpus)
 }
 
 /*
- * Bursts of `repeats` barriers, theirs and ours in turn, by the same threads. The clock's readings that each burst
- * took on thread 0 go to `theirs` and `ours`, `bursts` of each.
+ * Bursts of barriers, theirs and ours in turn, by the same threads, so many of each. The clock's readings that each
+ * burst took on thread 0 go to `theirs` and `ours`, `bursts` of each.
  */
-void coho_openmp_barriers(int threads, long bursts, long repeats, clock_reading now, barrier_wait wait,
-                          void *barrier, uint64_t *theirs, uint64_t *ours)
+void coho_openmp_barriers(int threads, long bursts, long their_repeats, long our_repeats, clock_reading now,
+                          barrier_wait wait, void *barrier, uint64_t *theirs, uint64_t *ours)
 {
 #pragma omp parallel num_threads(threads)
     {
@@ -37,7 +43,7 @@ void coho_openmp_barriers(int threads, long bursts, long repeats, clock_reading 
         for (long burst = 0; burst < bursts; burst++) {
 #pragma omp barrier
             uint64_t start = now();
-            for (long i = 0; i < repeats; i++) {
+            for (long i = 0; i < their_repeats; i++) {
 #pragma omp barrier
             }
             uint64_t end = now();
@@ -45,7 +51,7 @@ void coho_openmp_barriers(int threads, long bursts, long repeats, clock_reading 
                 theirs[burst] = end - start;
             wait(barrier, rank);
             start = now();
-            for (long i = 0; i < repeats; i++)
+            for (long i = 0; i < our_repeats; i++)
                 wait(barrier, rank);
             end = now();
             if (rank == 0)
@@ -67,4 +73,10 @@ uint64_t coho_openmp_regions(int threads, long repeats, clock_reading now)
         __asm__ volatile("");
     }
     return now() - start;
+}
+
+/* Ends the runtime's threads, which may spin on otherwise; they are started anew when they are needed. */
+void coho_openmp_end(void)
+{
+    omp_pause_resource_all(omp_pause_hard);
 }

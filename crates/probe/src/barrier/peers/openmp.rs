@@ -3,16 +3,14 @@
 use std::ffi::{c_int, c_long, c_void};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use coho_sync::Barrier;
 
 use crate::Error;
+use crate::barrier::burst::Bursts;
 use crate::clock::Clock;
 
 const SOURCE: &str = include_str!("openmp.c");
-/// How long a runtime's idle threads go on spinning, at most, where nothing is set: 300 000 PAUSEs of 140 cycles.
-const IDLE: Duration = Duration::from_millis(25);
 
 /// A runtime and the command that compiles for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +32,7 @@ type Barriers = unsafe extern "C" fn(
     c_int,
     c_long,
     c_long,
+    c_long,
     extern "C" fn() -> u64,
     extern "C" fn(*const c_void, c_int),
     *const c_void,
@@ -41,12 +40,14 @@ type Barriers = unsafe extern "C" fn(
     *mut u64,
 );
 type Regions = unsafe extern "C" fn(c_int, c_long, extern "C" fn() -> u64) -> u64;
+type End = unsafe extern "C" fn();
 
-/// A loaded runtime. Its threads stay until the process ends.
+/// A loaded runtime.
 pub(in crate::barrier) struct OpenMp {
     pin: Pin,
     barriers: Barriers,
     regions: Regions,
+    end: End,
 }
 
 extern "C" fn now() -> u64 {
@@ -93,6 +94,7 @@ impl OpenMp {
                 pin: *loaded.get::<Pin>(b"coho_openmp_pin").map_err(missing)?,
                 barriers: *loaded.get::<Barriers>(b"coho_openmp_barriers").map_err(missing)?,
                 regions: *loaded.get::<Regions>(b"coho_openmp_regions").map_err(missing)?,
+                end: *loaded.get::<End>(b"coho_openmp_end").map_err(missing)?,
             })
         }
     }
@@ -108,33 +110,47 @@ impl OpenMp {
     }
 
     /// Times of one barrier of the runtime and of `ours`, burst by burst on the runtime's own threads, in ns.
-    pub(in crate::barrier) fn barriers(&self, ours: &Barrier, bursts: usize, repeats: u64) -> [Vec<f64>; 2] {
-        let (mut theirs_ticks, mut our_ticks) = (vec![0u64; bursts], vec![0u64; bursts]);
+    pub(in crate::barrier) fn barriers(&self, ours: &Barrier, bursts: Bursts) -> [Vec<f64>; 2] {
+        let sum = |ticks: &[u64]| Clock::get().ns(ticks.iter().sum());
+        let theirs = bursts.fill(|repeats| sum(&self.both(ours, 1, [repeats, 1])[0]));
+        let mine = bursts.fill(|repeats| sum(&self.both(ours, 1, [1, repeats])[1]));
+        let [their_ticks, our_ticks] = self.both(ours, bursts.count, [theirs, mine]);
+        [per_operation(&their_ticks, theirs), per_operation(&our_ticks, mine)]
+    }
+
+    /// The clock's readings that bursts took, theirs and ours.
+    fn both(&self, ours: &Barrier, bursts: usize, repeats: [u64; 2]) -> [Vec<u64>; 2] {
+        let (mut their_ticks, mut our_ticks) = (vec![0u64; bursts], vec![0u64; bursts]);
         // SAFETY: the barrier is for as many threads, and both arrays hold as many readings as bursts.
         unsafe {
             (self.barriers)(
                 ours.threads() as c_int,
                 bursts as c_long,
-                repeats as c_long,
+                repeats[0] as c_long,
+                repeats[1] as c_long,
                 now,
                 wait,
                 (&raw const *ours).cast(),
-                theirs_ticks.as_mut_ptr(),
+                their_ticks.as_mut_ptr(),
                 our_ticks.as_mut_ptr(),
             );
         }
-        [theirs_ticks, our_ticks].map(|ticks| per_operation(&ticks, repeats))
+        [their_ticks, our_ticks]
     }
 
     /// Times of one empty parallel region, in ns.
-    pub(in crate::barrier) fn regions(&self, threads: usize, bursts: usize, repeats: u64) -> Vec<f64> {
+    pub(in crate::barrier) fn regions(&self, threads: usize, bursts: Bursts) -> Vec<f64> {
         // SAFETY: plain numbers.
-        let ticks: Vec<_> = (0..bursts)
-            .map(|_| unsafe { (self.regions)(threads as c_int, repeats as c_long, now) })
-            .collect();
-        // Its threads spin on; whoever measures next on their CPUs waits for them to sleep.
-        std::thread::sleep(IDLE);
+        let burst = |repeats: u64| unsafe { (self.regions)(threads as c_int, repeats as c_long, now) };
+        let repeats = bursts.fill(|repeats| Clock::get().ns(burst(repeats)));
+        let ticks: Vec<_> = (0..bursts.count).map(|_| burst(repeats)).collect();
         per_operation(&ticks, repeats)
+    }
+
+    /// Ends the runtime's threads: whoever measures next on their CPUs would find them spinning.
+    pub(in crate::barrier) fn end(&self) {
+        // SAFETY: outside a parallel region.
+        unsafe { (self.end)() }
     }
 }
 
