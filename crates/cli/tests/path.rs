@@ -81,6 +81,38 @@ fn what_is_not_there_is_named() {
 }
 
 #[test]
+fn predictions_stand_beside_messages_between_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json").display().to_string();
+    let error = fails(&["path", "check", "--profile", &file], 1);
+    assert!(error.contains("mine.json"), "{error}");
+    support::measured().write(std::path::Path::new(&file)).unwrap();
+    let error = fails(&["path", "check", "--profile", &file], 1);
+    assert!(error.contains("tcp-loopback, line") && error.contains("coho calls --call"), "{error}");
+    assert!(fails(&["path", "check", "copy", "--profile", &file], 2).contains("shared-memory"));
+    if !support::two_cpus() {
+        return;
+    }
+    let arguments = ["path", "check", "shared-memory", "--profile", &file, "--quick"];
+    let text = succeeds(&arguments);
+    assert!(text.contains("predicted, ns") && text.contains("median error"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+
+    let arguments: Vec<_> = arguments.into_iter().chain(["--json", "-o", &file]).collect();
+    let checked = json(&succeeds(&arguments));
+    let checks = checked["checks"].as_array().unwrap();
+    let first = &checks[0];
+    assert_eq!((&first["path"], &first["bytes"]), (&"shared-memory".into(), &64.into()));
+    let ns = [&first["predicted_ns"], &first["measured_ns"]["median"]].map(|ns| ns.as_f64().unwrap());
+    assert!((ns[0] / ns[1] - 1.0 - first["error"].as_f64().unwrap()).abs() < 1e-12, "{first}");
+    let profile = json(&std::fs::read_to_string(&file).unwrap());
+    support::assert_valid(&profile);
+    let memory = &profile["memory"];
+    assert_eq!(memory["transfers"].as_array().unwrap().len(), checks.len());
+    assert!(!memory["rates"].as_array().unwrap().is_empty(), "what was there stays");
+}
+
+#[test]
 fn a_fit_gives_stages_for_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let pairs = folder.path().join("pairs.csv");

@@ -2,7 +2,7 @@
 
 mod support;
 
-use coho_profile::{BlockState, Estimate, Fence, Memory, MemoryRate, Operation, Profile};
+use coho_profile::{BlockState, Estimate, Fence, Memory, MemoryRate, Operation, Profile, Transfer};
 use support::page;
 
 fn measured() -> Profile {
@@ -39,9 +39,28 @@ fn ready_paths_take_the_machines_figures_or_say_what_is_missing() {
         assert!(page.contains(&format!("id=\"s0-path-chart-{name}\"")), "{name}");
     }
     assert!(page.contains("eager, rendezvous</td>"), "crossovers are told");
-    // No fresh copies for cxl, no flags for processes here.
-    for reason in ["<strong>cxl</strong>, not available", "coho coherence -o profile.json"] {
+    // No fresh copies for cxl, none of what another CPU has had for processes here.
+    for reason in ["<strong>cxl</strong>, not available", "copy rates of type WB, state shared"] {
         assert!(page.contains(reason), "{reason}");
+    }
+}
+
+#[test]
+fn messages_between_processes_stand_beside_their_prediction() {
+    let mut profile = support::measured();
+    let transfer = |bytes, ns| Transfer {
+        path: "shared-memory".into(),
+        from: 0,
+        to: 1,
+        bytes,
+        ns: Some(Estimate::exact(ns)),
+    };
+    let memory = profile.memory.as_mut().unwrap();
+    memory.transfers = vec![transfer(64, 58.0), transfer(4096, 1024.0)];
+    let page = page(&profile);
+    // 64 B at 8 GB/s twice and 100 ns for the flag; 4 KiB at 20 GB/s.
+    for cell in [">116<", ">+100 %<", ">510<", ">-50 %<", "median error 50 %"] {
+        assert!(page.contains(cell), "{cell}");
     }
 }
 

@@ -19,7 +19,7 @@ fn a_rate_for_each_state_and_fence() {
         threads: vec![1],
         instructions: vec!["plain-8".into()],
         operations: vec![Operation::Write, Operation::Copy],
-        states: BlockState::ALL.to_vec(),
+        states: BlockState::ALONE.to_vec(),
         fences: Fence::ALL.to_vec(),
         ..Options::quick()
     };
@@ -38,6 +38,27 @@ fn a_rate_for_each_state_and_fence() {
     assert!(
         memory.rates[0].bursts.is_some() || memory.method.not_available.contains_key("bursts and partials")
     );
+}
+
+#[test]
+fn blocks_that_another_cpu_has_had_have_rates_of_their_own() {
+    let options = Options {
+        parts: vec![Part::Rates],
+        sizes: vec![512, 65536],
+        instructions: vec!["plain-8".into()],
+        states: vec![BlockState::Shared, BlockState::Remote],
+        ..Options::quick()
+    };
+    let memory = measure(&options);
+    if pin::allowed().unwrap().len() < 2 {
+        return assert!(memory.method.not_available.contains_key("rates of shared and remote blocks"));
+    }
+    // Writes and copies in both states, reads of remote blocks; on a busy machine some window may never be had.
+    assert!(memory.rates.len() <= 10 && memory.rates.len() >= 5, "{:?}", memory.rates);
+    for rate in &memory.rates {
+        assert!(matches!(rate.state, Some(BlockState::Shared | BlockState::Remote)), "{rate:?}");
+        assert!(rate.bytes_per_s.as_ref().unwrap().median > 1e3 && rate.threads == 1, "{rate:?}");
+    }
 }
 
 #[test]
@@ -81,6 +102,7 @@ fn the_other_parts_have_figures_or_reasons() {
             .all(|row| row.gone.as_ref().is_none_or(|gone| gone.median <= row.lines as f64))
     );
     assert!(!memory.dma.is_empty() || reasons.keys().any(|name| name.starts_with("DMA by")));
+    assert!(!memory.transfers.is_empty() || reasons.keys().any(|name| name.starts_with("transfers")));
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub use host::Host;
 pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};
 pub use memory::{
     BlockState, CacheType, CoherenceCost, DmaRate, Fence, LinesLeft, LoadedLatency, Memory, MemoryLatency,
-    MemoryRate, MemoryType, Operation,
+    MemoryRate, MemoryType, Operation, Transfer,
 };
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};

@@ -29,6 +29,8 @@ pub struct Memory {
     pub prefetchnta: Vec<LinesLeft>,
     /// Transfers by engines other than the CPU (Figs. 1 and 2).
     pub dma: Vec<DmaRate>,
+    /// Messages between two processes: what predictions of paths are compared with.
+    pub transfers: Vec<Transfer>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -137,19 +139,29 @@ pub enum BlockState {
     Dirty,
     /// Written back and removed from all caches.
     Flushed,
+    /// Written by this CPU and then read by another, so that both hold it. Of a copy the destination; its source is
+    /// warm.
+    Shared,
+    /// Modified in another CPU's caches. Of a copy the source; its destination is warm.
+    Remote,
 }
 
 impl BlockState {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Warm, Self::Fresh, Self::Dirty, Self::Flushed];
+    pub const ALL: [Self; 6] =
+        [Self::Warm, Self::Fresh, Self::Dirty, Self::Flushed, Self::Shared, Self::Remote];
+    /// Those that a CPU can bring about alone.
+    pub const ALONE: [Self; 4] = [Self::Warm, Self::Fresh, Self::Dirty, Self::Flushed];
 
-    /// `warm`, `fresh`, `dirty`, `flushed`.
+    /// `warm`, `fresh`, `dirty`, `flushed`, `shared`, `remote`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Warm => "warm",
             Self::Fresh => "fresh",
             Self::Dirty => "dirty",
             Self::Flushed => "flushed",
+            Self::Shared => "shared",
+            Self::Remote => "remote",
         }
     }
 }
@@ -326,6 +338,22 @@ pub struct DmaRate {
     pub bytes: u64,
     /// Bytes a second.
     pub bytes_per_s: Option<Estimate>,
+}
+
+/// How long a message from one process to another takes: half of the time there and back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Transfer {
+    /// The path, by the name of its file: `shared-memory`, `tcp-loopback`.
+    pub path: String,
+    /// CPU of one process.
+    pub from: u32,
+    /// CPU of the other.
+    pub to: u32,
+    /// Size of the message, in bytes.
+    pub bytes: u64,
+    /// From its first byte in the sender's buffer to its last in the receiver's, in ns.
+    pub ns: Option<Estimate>,
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub struct Args {
     /// By what: plain-8, avx2 (which means avx2-nt and its other forms too), … [default: all that the CPU has]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     instructions: Vec<String>,
-    /// Where the block is before: warm, fresh, dirty, flushed [default: all]
+    /// Where the block is before: warm, fresh, dirty, flushed, shared, remote [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&BlockState::ALL, name))]
     state: Vec<BlockState>,
     /// When stores are waited for: after each call, once a run, or none [default: all where it matters]
@@ -85,6 +85,8 @@ enum PartName {
     Prefetchnta,
     /// Transfers by engines other than the CPU
     Dma,
+    /// Messages between two processes
+    Transfers,
 }
 
 /// Kinds of pages.
@@ -121,6 +123,7 @@ fn options(args: &Args) -> Options {
         PartName::Coherence => Part::Coherence,
         PartName::Prefetchnta => Part::Prefetchnta,
         PartName::Dma => Part::Dma,
+        PartName::Transfers => Part::Transfers,
     };
     Options {
         parts: if args.parts.is_empty() {

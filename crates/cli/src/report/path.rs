@@ -1,7 +1,7 @@
 //! The page's part on transfer paths: the ready ones with a profile's figures, and paper 4's figures.
 
 use coho_model::path::dimmnet::{self, READINGS};
-use coho_model::path::{Path, PathFile, VALIDITY, ready};
+use coho_model::path::{self, Path, PathFile, VALIDITY, ready};
 use maud::{Markup, html};
 
 use super::charts::Chart;
@@ -65,8 +65,31 @@ fn ready_path(
     );
     html! {
         (figure(chart, &caption))
+        (checks(subject, name))
         (crossovers(&path))
         (loggp(&path))
+    }
+}
+
+/// What the path predicts beside messages that were timed on the same machine.
+fn checks(subject: &Subject, name: &str) -> Markup {
+    let transfers = subject.profile.memory.iter().flat_map(|memory| &memory.transfers);
+    let transfers: Vec<_> = transfers.filter(|transfer| transfer.path == name).cloned().collect();
+    let checks = path::check(&subject.profile, &transfers).unwrap_or_default();
+    html! {
+        @if let Some(median) = path::median_error(&checks) {
+            p { "Messages between two processes beside the prediction; median error " (format!("{:.0}", 100.0 * median)) " %." }
+            div.scroll { table.figures {
+                thead { tr {
+                    th.number scope="col" { "bytes" } th.number scope="col" { "predicted, ns" }
+                    th.number scope="col" { "measured, ns (95 %)" } th.number scope="col" { "error" }
+                } }
+                tbody { @for check in &checks { tr {
+                    td.number { (text::bytes(check.bytes)) } td.number { (text::number(check.predicted_ns)) }
+                    td.number { (text::estimate(&check.measured)) } td.number { (format!("{:+.0} %", 100.0 * check.error())) }
+                } } }
+            } }
+        }
     }
 }
 

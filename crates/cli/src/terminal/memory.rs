@@ -23,6 +23,7 @@ pub fn write(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
     costs(out, memory)?;
     leavings(out, memory)?;
     dma(out, memory)?;
+    transfers(out, memory)?;
     for (what, why) in &memory.method.not_available {
         let line = format!("not available: {}: {}", text::tame(what), text::reason(why));
         writeln!(out, "{}", wrapped("", &line))?;
@@ -194,6 +195,18 @@ fn dma(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
     });
     writeln!(out, "Transfers by engines")?;
     writeln!(out, "{}\n", table(["engine", "direction", "source", "block", "GB/s"], 3, rows.collect()))
+}
+
+fn transfers(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
+    if memory.transfers.is_empty() {
+        return Ok(());
+    }
+    let rows = memory.transfers.iter().map(|row| {
+        let cpus = format!("{}, {}", row.from, row.to);
+        [text::tame(&row.path), cpus, text::bytes(row.bytes), ns(&row.ns)]
+    });
+    writeln!(out, "Messages between two processes, one way (`coho path check` predicts them)")?;
+    writeln!(out, "{}\n", table(["path", "CPUs", "message", "ns (95 %)"], 2, rows.collect()))
 }
 
 /// What follows for a reader in a hurry: the quickest of each operation beyond the caches.

@@ -11,6 +11,7 @@ pub mod idle;
 pub mod kernels;
 pub mod memory;
 pub mod path;
+pub mod path_check;
 pub mod placement;
 pub mod predict_barrier;
 pub mod progress;

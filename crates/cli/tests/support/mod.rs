@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use coho_profile::Profile;
+use coho_profile::{
+    BlockState, Coherence, Estimate, Fence, Home, Memory, MemoryRate, Operation, Pair, PairMethod, Profile,
+};
 use serde_json::Value;
 
 /// The command, with no colours and no terminal.
@@ -58,6 +60,37 @@ pub fn page(profile: &Profile) -> String {
     profile.write(&folder.path().join("mine.json")).unwrap();
     succeeds_in(folder.path(), &["report", "mine.json", "-o", "page.html"]);
     std::fs::read_to_string(folder.path().join("page.html")).unwrap()
+}
+
+/// A profile with what the paths between processes are made of, but for calls.
+pub fn measured() -> Profile {
+    let rate = |state, bytes, rate| MemoryRate {
+        op: Operation::Copy,
+        instruction: "avx2".into(),
+        bytes,
+        threads: 1,
+        state: Some(state),
+        fence: Some(Fence::Call),
+        bytes_per_s: Some(Estimate::exact(rate)),
+        ..MemoryRate::default()
+    };
+    let sizes = [(64, 8e9), (4096, 2e10), (1 << 20, 1e10)];
+    let rates = sizes.map(|(bytes, value)| {
+        [BlockState::Warm, BlockState::Shared, BlockState::Remote].map(|state| rate(state, bytes, value))
+    });
+    let pair = Pair {
+        a: 0,
+        b: 1,
+        method: PairMethod::Flags,
+        home: Home::A,
+        ns: Estimate::exact(100.0),
+        ownership_changes_per_op: None,
+        preempted_batches: 0,
+        claimed: None,
+    };
+    let memory = Memory { rates: rates.concat(), ..Memory::default() };
+    let coherence = Coherence { pairs: vec![pair], ..Coherence::default() };
+    Profile { memory: Some(memory), coherence: Some(coherence), ..Profile::default() }
 }
 
 /// Asserts that a page holds each of these texts.

@@ -28,6 +28,7 @@
 //! # Ok::<(), coho_model::path::Error>(())
 //! ```
 
+mod check;
 pub mod dimmnet;
 mod envelope;
 mod error;
@@ -42,6 +43,7 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
+pub use check::{CHECKED, Check, check, median_error};
 pub use envelope::Threshold;
 pub use error::Error;
 pub use figure::{Crossing, Crossover, Figure, Point};

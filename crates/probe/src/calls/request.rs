@@ -43,6 +43,8 @@ pub(super) enum Kind {
     Munmap,
     Sendto,
     Recvfrom,
+    Send,
+    Recv,
     Sprintf,
     Fprintf,
 }
@@ -51,6 +53,8 @@ pub(super) enum Kind {
 const MOST_MOVED: usize = 1 << 20;
 /// The largest datagram of UDP over IPv4.
 const MOST_SENT: usize = 65_507;
+/// What a TCP connection surely takes at once.
+const MOST_STREAMED: usize = 64 << 10;
 const MOST_MAPPED: usize = 1 << 30;
 
 /// What a call takes between parentheses.
@@ -65,7 +69,7 @@ enum Argument {
 }
 
 impl Kind {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 23] = [
         Self::Getpid,
         Self::Getppid,
         Self::Gettimeofday,
@@ -85,6 +89,8 @@ impl Kind {
         Self::Munmap,
         Self::Sendto,
         Self::Recvfrom,
+        Self::Send,
+        Self::Recv,
         Self::Sprintf,
         Self::Fprintf,
     ];
@@ -110,6 +116,8 @@ impl Kind {
             Self::Munmap => "munmap",
             Self::Sendto => "sendto",
             Self::Recvfrom => "recvfrom",
+            Self::Send => "send",
+            Self::Recv => "recv",
             Self::Sprintf => "sprintf",
             Self::Fprintf => "fprintf",
         }
@@ -121,6 +129,7 @@ impl Kind {
                 Argument::Bytes { least: 1, most: MOST_MOVED, default: 1 }
             }
             Self::Sendto | Self::Recvfrom => Argument::Bytes { least: 1, most: MOST_SENT, default: 1 },
+            Self::Send | Self::Recv => Argument::Bytes { least: 1, most: MOST_STREAMED, default: 1 },
             Self::Mmap | Self::Munmap => Argument::Bytes { least: 1, most: MOST_MAPPED, default: 4096 },
             _ => Argument::None,
         }

@@ -33,8 +33,8 @@ use std::time::Duration;
 use coho_profile::{Coherence, Home, PairMethod};
 
 pub use survey::measure;
-pub(crate) use times::claimed;
 pub use times::coherence_times;
+pub(crate) use times::{claimed, nearness};
 pub use watch::watch;
 
 /// What to measure and how well.

@@ -14,6 +14,7 @@ pub mod provider;
 mod rates;
 mod region;
 mod survey;
+mod transfers;
 mod wbinvd;
 
 use std::path::PathBuf;
@@ -44,12 +45,21 @@ pub enum Part {
     Prefetchnta,
     /// Transfers by engines other than the CPU (Figs. 1 and 2).
     Dma,
+    /// Messages between two processes.
+    Transfers,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Rates, Self::Latency, Self::Loaded, Self::Coherence, Self::Prefetchnta, Self::Dma];
+    pub const ALL: [Self; 7] = [
+        Self::Rates,
+        Self::Latency,
+        Self::Loaded,
+        Self::Coherence,
+        Self::Prefetchnta,
+        Self::Dma,
+        Self::Transfers,
+    ];
 }
 
 /// What to measure and how well.

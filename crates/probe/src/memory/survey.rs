@@ -9,7 +9,8 @@ use serde_json::json;
 use super::loops::Loop;
 use super::provider::{self, Offer, Wish};
 use super::rates::Typed;
-use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates, wbinvd};
+use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates, transfers, wbinvd};
+use crate::coherence::nearness;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
 use crate::{Error, Progress, limits, pin};
@@ -17,8 +18,8 @@ use crate::{Error, Progress, limits, pin};
 /// Bytes of memory of other types than write-back: the paper's largest block.
 const TYPED: usize = 1 << 20;
 /// How long transfers by engines may take at most.
-const TRANSFERS: Duration = Duration::from_secs(20);
-const QUICK_TRANSFERS: Duration = Duration::from_secs(1);
+const ENGINES: Duration = Duration::from_secs(20);
+const QUICK_ENGINES: Duration = Duration::from_secs(1);
 
 /// What the other parts share.
 pub(super) struct Survey<'a> {
@@ -45,6 +46,13 @@ impl Survey<'_> {
         let done = self.workers.run(vec![(self.cpus[0], job)]).pop().expect("one job has one outcome")?;
         self.memory.method.involuntary_switches += done.involuntary_switches;
         Ok(done.value)
+    }
+
+    /// The first CPU and that which is claimed to be nearest to it; `None` if there is only one.
+    pub(super) fn pair(&self) -> Option<[u32; 2]> {
+        let (&first, others) = self.cpus.split_first()?;
+        let nearest = others.iter().min_by_key(|&&other| nearness(self.topology, first, other))?;
+        Some([first, *nearest])
     }
 
     /// The size of the largest cache, in bytes.
@@ -80,7 +88,8 @@ pub(super) fn run(
         (Part::Coherence, costs::measure),
         (Part::Coherence, wbinvd::measure),
         (Part::Prefetchnta, leavings::measure),
-        (Part::Dma, transfers),
+        (Part::Dma, engines),
+        (Part::Transfers, transfers::measure),
     ] {
         if wants(part) && !end.has_come() {
             measure(&mut survey)?;
@@ -171,10 +180,10 @@ fn types(survey: &mut Survey<'_>) -> Result<Vec<Typed>, Error> {
 }
 
 /// Transfers by engines, or why there are none.
-fn transfers(survey: &mut Survey<'_>) -> Result<(), Error> {
+fn engines(survey: &mut Survey<'_>) -> Result<(), Error> {
     let (cache, passes, seed) =
         (survey.cache(), if survey.options.quick { 3 } else { 6 }, survey.options.seed);
-    let limit = if survey.options.quick { QUICK_TRANSFERS } else { TRANSFERS };
+    let limit = if survey.options.quick { QUICK_ENGINES } else { ENGINES };
     let limit = survey.options.time_limit.map_or(limit, |whole| whole.min(limit));
     let (rates, why_not) = survey.on_first(move || dma::measure(cache, passes, seed, Some(limit)))?;
     survey.memory.dma = rates;

@@ -36,11 +36,7 @@ pub(super) fn classes(topology: &Topology, allowed: &CpuSet) -> Vec<Class> {
                 Some(_) => {}
                 None => {
                     // The larger the object that both are in, the farther they are.
-                    let level = topology.closest_shared(a, b);
-                    let size = level.map_or(usize::MAX, |level| {
-                        let holds = |set: &&&CpuSet| set.contains(a) && set.contains(b);
-                        topology.partition(level).iter().find(holds).map_or(0, |set| set.len())
-                    });
+                    let size = crate::coherence::nearness(topology, a, b);
                     let place = nearness.partition_point(|&other| other <= size);
                     nearness.insert(place, size);
                     classes.insert(place, Class { name, pairs: vec![[a, b]] });

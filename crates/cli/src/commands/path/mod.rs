@@ -1,11 +1,13 @@
 //! `coho path`: what a transfer costs, stage by stage.
 
+mod check;
 mod fit;
 mod list;
 mod show;
 
 use clap::Subcommand;
 
+pub use check::Checked;
 pub use show::{Crossover, Point, Shown};
 
 #[derive(Debug, clap::Args)]
@@ -23,12 +25,15 @@ enum What {
     List(list::Args),
     /// Find a stage's fixed cost and rate in measured pairs of size and time
     Fit(fit::Args),
+    /// Compare predictions with messages between two processes here
+    Check(check::Args),
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match (&args.what, &args.show) {
         (Some(What::List(args)), _) => list::run(args),
         (Some(What::Fit(args)), _) => fit::run(args),
+        (Some(What::Check(args)), _) => check::run(args),
         (None, Some(args)) => show::run(args),
         (None, None) => unreachable!("clap asks for a path or a command"),
     }

@@ -298,7 +298,7 @@ fn read(path: &FilePath) -> anyhow::Result<PathFile> {
 }
 
 /// The only machine of a profile.
-fn one(name: &str) -> anyhow::Result<Profile> {
+pub(super) fn one(name: &str) -> anyhow::Result<Profile> {
     let mut subjects = Subject::load(name)?;
     if subjects.len() > 1 {
         bail!("'{name}' has {} machines; name one of them, as in '{name}/MACHINE'", subjects.len());

@@ -1,9 +1,10 @@
 //! The calls that can be measured.
 
+mod datagrams;
 mod files;
 mod memory;
-mod sockets;
 mod stdio;
+mod streams;
 mod time;
 
 use std::io;
@@ -91,8 +92,10 @@ fn build(request: Request, wrapped: bool, scratch: &Scratch) -> Option<io::Resul
         (Kind::Pwrite, _) => files::pwrite(scratch, bytes, wrapped),
         (Kind::Mmap, _) => Ok(memory::mmap(bytes, wrapped)),
         (Kind::Munmap, _) => Ok(memory::munmap(bytes, wrapped)),
-        (Kind::Sendto, _) => sockets::sendto(bytes, wrapped),
-        (Kind::Recvfrom, _) => sockets::recvfrom(bytes, wrapped),
+        (Kind::Sendto, _) => datagrams::sendto(bytes, wrapped),
+        (Kind::Recvfrom, _) => datagrams::recvfrom(bytes, wrapped),
+        (Kind::Send, _) => streams::send(bytes, wrapped),
+        (Kind::Recv, _) => streams::recv(bytes, wrapped),
         (Kind::Sprintf, true) => Ok(stdio::sprintf().into()),
         (Kind::Fprintf, true) => stdio::fprintf(scratch),
     })
@@ -115,10 +118,8 @@ mod tests {
         let options = Options { extra: extra.collect(), ..Options::default() };
         let (mut subjects, refused) = subjects(&options, &scratch);
         // Loopback may be down in a network namespace.
-        assert!(
-            refused.iter().all(|(name, _)| ["sendto(4096)", "recvfrom(4096)"].contains(&&name[..])),
-            "{refused:?}"
-        );
+        let of_network = ["sendto(4096)", "recvfrom(4096)", "send(4096)", "recv(4096)"];
+        assert!(refused.iter().all(|(name, _)| of_network.contains(&&name[..])), "{refused:?}");
         assert_eq!(subjects.len() + refused.len(), 2 * 6 + 2 + 2 * Request::names().count() - 3);
         for subject in &mut subjects {
             let name = &subject.name;

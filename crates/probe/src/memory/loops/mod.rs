@@ -102,6 +102,11 @@ impl Loop {
         self.stores
     }
 
+    /// Whether it goes through the caches without asking for lines itself.
+    pub(super) fn is_plain_way(&self) -> bool {
+        self.stores != Stores::NonTemporal && !self.instruction.contains("prefetchnta")
+    }
+
     /// The function, if this CPU can execute it.
     pub(super) fn code(&self) -> Option<Code> {
         (self.needs.present)().then_some(self.code)

@@ -101,7 +101,7 @@ fn blocks(one: &Loop) -> usize {
     if one.op() == Operation::Copy { 2 } else { 1 }
 }
 
-fn loops(options: &Options, not_available: &mut BTreeMap<String, String>) -> Vec<&'static Loop> {
+pub(super) fn loops(options: &Options, not_available: &mut BTreeMap<String, String>) -> Vec<&'static Loop> {
     let named = |one: &&Loop| {
         (options.operations.is_empty() || options.operations.contains(&one.op()))
             && (options.instructions.is_empty() || options.instructions.iter().any(|name| one.is_named(name)))
@@ -123,7 +123,7 @@ fn loops(options: &Options, not_available: &mut BTreeMap<String, String>) -> Vec
 }
 
 /// Whether a loop stands for its kind: by the widest registers, or plain by 8 bytes as the paper's, or the microcode.
-fn leading(all: &[&Loop], one: &Loop) -> bool {
+pub(super) fn leading(all: &[&Loop], one: &Loop) -> bool {
     let rank = |instruction: &str| {
         let kinds = ["sse", "neon", "avx2", "avx512"];
         kinds.iter().rposition(|kind| instruction.starts_with(kind))
@@ -219,7 +219,7 @@ fn conditions(
 ) -> Vec<(BlockState, Fence)> {
     let states: &[BlockState] = match (options.states.as_slice(), options.quick || several) {
         ([], true) => &[BlockState::Warm, BlockState::Fresh],
-        ([], false) => &BlockState::ALL,
+        ([], false) => &BlockState::ALONE,
         (named, _) => named,
     };
     let paper = PAPER.contains(&(bytes as u64));
@@ -235,6 +235,8 @@ fn conditions(
         // Beyond the caches every block is in memory.
         BlockState::Fresh => blocks(one) * bytes <= extent.cache && 4 * bytes <= extent.shared_pool,
         BlockState::Dirty | BlockState::Flushed => bytes <= SMALL && !several,
+        // Measured apart: another CPU brings them about.
+        BlockState::Shared | BlockState::Remote => false,
     };
     let wanted = |state: &&BlockState| paper || !options.states.is_empty() || **state != BlockState::Dirty;
     states
@@ -281,7 +283,7 @@ mod tests {
     fn the_papers_sizes_meet_every_state_and_the_sweep_leaves_the_caches() {
         let (cells, _) = cells(&Options { threads: vec![1], ..Options::default() });
         for size in PAPER {
-            for state in BlockState::ALL {
+            for state in BlockState::ALONE {
                 let found = |cell: &Cell| cell.work.bytes as u64 == size && cell.work.state == state;
                 assert!(cells.iter().any(found), "{size} {state}");
             }

@@ -1,5 +1,6 @@
 //! Rates by instruction, size, threads, state and fence: all in turn, in passes of random order.
 
+mod between;
 mod blocks;
 mod cells;
 mod ground;
@@ -100,7 +101,8 @@ pub(super) fn measure(
     memory.method.parameters.insert("windows_dropped".into(), dropped.into());
     memory.method.parameters.insert("windows_a_visit".into(), windows.into());
     memory.rates = cells.iter().filter_map(|cell| rate(cell, &places, typed, extent)).collect();
-    Ok(())
+    drop(places);
+    between::measure(survey)
 }
 
 /// Memory of each CPU that takes part, touched on that CPU.
@@ -215,7 +217,7 @@ fn moved(stores: Stores, work: &Work, extent: Extent) -> Option<f64> {
     let in_memory = match work.state {
         BlockState::Fresh | BlockState::Flushed => true,
         BlockState::Warm => work.bytes > extent.cache,
-        BlockState::Dirty => false,
+        BlockState::Dirty | BlockState::Shared | BlockState::Remote => false,
     };
     let reads = if work.op == Operation::Write { 0.0 } else { 1.0 };
     let writes = match stores {

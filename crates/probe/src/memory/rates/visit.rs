@@ -15,14 +15,14 @@ use crate::limits;
 /// What a window is to take, in ns: long against the clock's step, short against a time slice.
 const WINDOW_NS: f64 = 100_000.0;
 /// What the timed parts of a window are to take where blocks are prepared between them, in ns.
-const PREPARED_NS: f64 = 20_000.0;
+pub(super) const PREPARED_NS: f64 = 20_000.0;
 /// The most rounds of such a window, and the longest that they may take with the preparation.
 const ROUNDS: u64 = 64;
-const LONGEST: Duration = Duration::from_micros(900);
+pub(super) const LONGEST: Duration = Duration::from_micros(900);
 /// Bytes that are prepared together: less than any level-2 cache.
 const PREPARED: usize = 256 << 10;
 /// What is written.
-const VALUE: u64 = eightfold(0x5A);
+pub(super) const VALUE: u64 = eightfold(0x5A);
 
 /// What is done in a visit.
 #[derive(Debug, Clone, Copy)]
@@ -100,6 +100,7 @@ impl Work {
         match self.state {
             BlockState::Warm => self.timed(ground, warm, calls, clock),
             BlockState::Dirty | BlockState::Flushed => self.prepared(ground, clock),
+            BlockState::Shared | BlockState::Remote => unreachable!("these take another CPU: see `between`"),
             BlockState::Fresh => {
                 let (pitch, parts) = (Blocks::pitch(self.bytes), self.bytes.div_ceil(PART) as u64);
                 let count = (calls.div_ceil(parts) as usize).clamp(1, ground.bytes() / pitch);
@@ -169,7 +170,7 @@ impl Work {
 }
 
 /// What reading the clock twice takes.
-fn clock_ticks(clock: &Clock) -> Ticks {
+pub(super) fn clock_ticks(clock: &Clock) -> Ticks {
     use std::sync::OnceLock;
     static TICKS: OnceLock<Ticks> = OnceLock::new();
     *TICKS.get_or_init(|| {

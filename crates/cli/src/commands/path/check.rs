@@ -1,0 +1,100 @@
+//! `coho path check`: what paths predict beside messages between two processes here.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use coho_model::path::{self, Check, VALIDITY, ready};
+use coho_probe::memory::{self, Options, Part};
+use coho_probe::{host, stop};
+use coho_profile::{Memory, Profile};
+use coho_topology::CpuSet;
+use serde_json::{Value, json};
+
+use super::show::one;
+use crate::arguments::{self, Course, check_folder, named};
+use crate::terminal::{self, progress};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Which paths: shared-memory, tcp-loopback [default: both]
+    #[arg(value_name = "NAME", value_parser = |name: &str| named(&path::CHECKED, name))]
+    paths: Vec<&'static str>,
+    /// Predict from this machine's profile: its copies, flags and calls
+    #[arg(long, value_name = "PROFILE")]
+    profile: String,
+    /// Processes on the first of these CPUs and its nearest neighbour among them
+    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
+    cpus: Option<CpuSet>,
+    /// Fewer passes
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    course: Course,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Also write what was measured into a profile's section memory
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What is told of a check.
+pub struct Checked {
+    pub checks: Vec<Check>,
+    pub memory: Memory,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    stop::on_signals().context("cannot catch Ctrl-C")?;
+    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    let profile = one(&args.profile)?;
+    let paths = if args.paths.is_empty() { path::CHECKED.to_vec() } else { args.paths.clone() };
+    // A figure that is missing is told before anything is measured.
+    for name in &paths {
+        ready::file(name)?.resolve(Some(&profile))?;
+    }
+    let options = Options {
+        parts: vec![Part::Transfers],
+        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
+        quick: args.quick,
+        ..Options::default()
+    };
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let mut memory = memory::measure(&options, &topology, &mut progress::on_stderr())?;
+    memory.transfers.retain(|transfer| paths.contains(&transfer.path.as_str()));
+    if let Some(file) = &args.output {
+        Profile::update(file, |file| {
+            file.host = Some(host::collect());
+            file.memory.get_or_insert_default().transfers = memory.transfers.clone();
+        })?;
+    }
+    let checks = path::check(&profile, &memory.transfers)?;
+    let checked = Checked { checks, memory };
+    terminal::print(args.json, &checked.json(), |out, _| terminal::path_check::write(out, &checked))?;
+    if checked.checks.is_empty() && !checked.memory.method.interrupted {
+        bail!("no message was timed; 'not_available' of --json says why");
+    }
+    Ok(())
+}
+
+impl Checked {
+    fn json(&self) -> Value {
+        let row = |check: &Check| {
+            json!({
+                "path": check.path,
+                "bytes": check.bytes,
+                "predicted_ns": check.predicted_ns,
+                "measured_ns": check.measured,
+                "error": check.error(),
+            })
+        };
+        json!({
+            "checks": self.checks.iter().map(row).collect::<Vec<_>>(),
+            "median_error": path::median_error(&self.checks),
+            "validity": VALIDITY,
+            "method": self.memory.method,
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! Bytes to oneself, by a TCP connection over loopback.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use super::super::arch::syscall;
+use super::super::subject::{Body, With};
+use super::Bounded;
+use crate::pages::Pages;
+
+/// Bytes that may be under way: what a receiver comes to take without being read from.
+const UNDER_WAY: usize = 128 << 10;
+/// Most calls in a row; each segment also takes room of its own.
+const MOST_CALLS: usize = 32;
+/// How long what was sent may be on its way: the kernel may leave it to a thread of its own.
+const PATIENCE: Duration = Duration::from_millis(200);
+const FLAGS: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+
+/// A connection from this process to itself.
+struct Loop {
+    sender: TcpStream,
+    receiver: TcpStream,
+    buffer: Pages,
+    bytes: usize,
+}
+
+impl Loop {
+    fn new(bytes: usize) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let sender = TcpStream::connect(listener.local_addr()?)?;
+        let (receiver, from) = listener.accept()?;
+        if from != sender.local_addr()? {
+            return Err(io::Error::other("somebody else connected"));
+        }
+        sender.set_nodelay(true)?;
+        for (end, option) in [(&sender, libc::SO_SNDBUF), (&receiver, libc::SO_RCVBUF)] {
+            // The kernel gives what it may.
+            let room: libc::c_int = 4 * UNDER_WAY as libc::c_int;
+            let (value, length) = (&raw const room, size_of::<libc::c_int>() as libc::socklen_t);
+            // SAFETY: the value is read through the call only.
+            unsafe { libc::setsockopt(end.as_raw_fd(), libc::SOL_SOCKET, option, value.cast(), length) };
+        }
+        let buffer = Pages::map(bytes).map_err(io::Error::other)?;
+        buffer.touch();
+        let mut around = Self { sender, receiver, buffer, bytes };
+        around.widen()?;
+        Ok(around)
+    }
+
+    /// The receiver of a new connection takes little at first; it takes more as it sees more come.
+    fn widen(&mut self) -> io::Result<()> {
+        const TRIES: usize = 64;
+        let mut last = Ok(());
+        for _ in 0..TRIES {
+            last = self.send_all(most(self.bytes));
+            self.drain()?;
+            if last.is_ok() {
+                break;
+            }
+        }
+        last
+    }
+
+    #[inline(always)]
+    fn at(&self) -> *mut libc::c_void {
+        self.buffer.start().as_ptr().cast()
+    }
+
+    #[inline(always)]
+    fn send(&self) -> isize {
+        // SAFETY: the buffer holds `bytes`.
+        unsafe { libc::send(self.sender.as_raw_fd(), self.at(), self.bytes, FLAGS) }
+    }
+
+    #[inline(always)]
+    fn receive(&self) -> isize {
+        // SAFETY: the buffer holds `bytes`.
+        unsafe { libc::recv(self.receiver.as_raw_fd(), self.at(), self.bytes, FLAGS) }
+    }
+
+    /// Sends what so many calls will receive, and makes sure that it is there.
+    fn send_all(&mut self, calls: usize) -> io::Result<()> {
+        for _ in 0..calls {
+            if self.send() != self.bytes as isize {
+                return Err(io::Error::other("the connection took less than was sent"));
+            }
+        }
+        let start = Instant::now();
+        while self.there() < calls * self.bytes {
+            if start.elapsed() > PATIENCE {
+                return Err(io::Error::other("what was sent does not come"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that have come and are not yet read.
+    fn there(&self) -> usize {
+        let mut there: libc::c_int = 0;
+        // SAFETY: the call writes one number.
+        unsafe { libc::ioctl(self.receiver.as_raw_fd(), libc::FIONREAD, &mut there) };
+        there as usize
+    }
+
+    fn drain(&mut self) -> io::Result<()> {
+        while self.receive() > 0 {}
+        Ok(())
+    }
+}
+
+fn most(bytes: usize) -> usize {
+    (UNDER_WAY / bytes).clamp(1, MOST_CALLS)
+}
+
+fn body(
+    bytes: usize,
+    ready: fn(&mut Loop, usize) -> io::Result<()>,
+    call: impl Fn(&mut Loop, usize) -> isize + Send + 'static,
+) -> io::Result<Bounded> {
+    let body: Box<dyn Body> = Box::new(With { state: Loop::new(bytes)?, ready, call, clean: Loop::drain });
+    Ok(Bounded { most: most(bytes), body })
+}
+
+/// The arguments of the system calls `sendto` and `recvfrom`, without an address.
+#[inline(always)]
+fn arguments(around: &Loop, end: &TcpStream) -> [usize; 6] {
+    [end.as_raw_fd() as usize, around.at() as usize, around.bytes, FLAGS as usize, 0, 0]
+}
+
+/// send, with the delivery to the receiving end that loopback does at once.
+pub(super) fn send(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
+    if wrapped {
+        body(bytes, |_, _| Ok(()), |around, _| around.send())
+    } else {
+        body(
+            bytes,
+            |_, _| Ok(()),
+            |around, _| {
+                // SAFETY: the buffer holds `bytes`.
+                unsafe { syscall(libc::SYS_sendto, arguments(around, &around.sender)) }
+            },
+        )
+    }
+}
+
+/// recv of bytes that are there.
+pub(super) fn recv(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
+    if wrapped {
+        body(bytes, Loop::send_all, |around, _| around.receive())
+    } else {
+        body(bytes, Loop::send_all, |around, _| {
+            // SAFETY: the buffer holds `bytes`.
+            unsafe { syscall(libc::SYS_recvfrom, arguments(around, &around.receiver)) }
+        })
+    }
+}
