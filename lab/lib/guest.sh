@@ -11,7 +11,8 @@ make_initramfs() {
     tree=$work/tree
     mkdir -p "$tree/bin" "$tree/lab" &&
         cp "$(command -v busybox)" "$tree/bin/busybox" && cp "$coho" "$tree/bin/coho" &&
-        cp "$lab/guest/init" "$tree/init" && cp "$lab/guest/in_cpuset" "$lab/guest/typed_pages" "$tree/bin/" &&
+        cp "$lab/guest/init" "$tree/init" && cp "$lab/guest/in_cpuset" "$lab/guest/in_quota" "$tree/bin/" &&
+        cp "$lab/guest/likes_one" "$lab/guest/typed_pages" "$tree/bin/" &&
         cp "$lab/guest/steps.sh" "$tree/lab/" && chmod +x "$tree/init" "$tree/bin/"* &&
         pack "$tree" > "$1"
 }
