@@ -16,8 +16,8 @@ use crate::{Error, stop};
 
 /// How long a kernel runs.
 const RUN: Duration = Duration::from_millis(10);
-/// Time to start both.
-const START: Duration = Duration::from_micros(300);
+/// Time to start both, and to fetch what a level-2 cache holds from memory.
+const START: Duration = Duration::from_millis(10);
 /// Pairs of a class that are measured, at most.
 const PAIRS: usize = 3;
 /// The share of the level-2 cache that the cache-resident kernel walks: one fits, two do not.
@@ -48,25 +48,30 @@ impl Kernel {
         }
     }
 
-    /// Steps a ns, from one reading of the clock until another.
+    /// Steps a ns, from one reading of the clock until another. It runs before that, too: its caches are then warm.
     fn run(self, ring: &Ring, clock: &Clock, from: Ticks, until: Ticks) -> f64 {
         while clock.now() < from {
-            std::hint::spin_loop();
+            self.work(ring);
         }
         let start = clock.now();
         let mut steps = 0;
         loop {
-            steps += match self {
-                Self::Integer => integers(),
-                Self::FloatingPoint => doubles(),
-                Self::CacheResident => {
-                    ring.walk();
-                    ring.lines() as u64
-                }
-            };
+            steps += self.work(ring);
             let now = clock.now();
             if now >= until {
                 return steps as f64 / clock.ns(now - start);
+            }
+        }
+    }
+
+    /// Some work, in steps.
+    fn work(self, ring: &Ring) -> u64 {
+        match self {
+            Self::Integer => integers(),
+            Self::FloatingPoint => doubles(),
+            Self::CacheResident => {
+                ring.walk();
+                ring.lines() as u64
             }
         }
     }
@@ -138,11 +143,16 @@ pub(super) fn measure(
                 break;
             }
             let run = |cpus: &[u32]| together(workers, &rings, Kernel::ALL[kernel], cpus);
-            let [first, second] = [run(&pair[..1])?[0], run(&pair[1..])?[0]];
-            let both = run(&pair)?;
+            let alone = || Ok::<_, Error>([run(&pair[..1])?, run(&pair[1..])?].concat());
+            let (alone, both) = if random.bool() {
+                (alone()?, run(&pair)?)
+            } else {
+                let both = run(&pair)?;
+                (alone()?, both)
+            };
             let samples = samples.entry((class, kernel)).or_default();
-            samples.ratios.push((both[0] + both[1]) / (first + second));
-            samples.alone.push(vec![first, second]);
+            samples.ratios.push((both[0] + both[1]) / (alone[0] + alone[1]));
+            samples.alone.push(alone);
             samples.together.push(both);
         }
     }
