@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coho_topology::CpuSet;
 
-use super::{Failure, Report, Stretch, ends};
+use super::{Failure, Report, Stretch, ends, raw};
 use crate::pin;
 
 const BYTES: usize = size_of::<u64>();
@@ -60,17 +60,16 @@ fn round_trips(time: Duration, there: i32, back: i32) -> Result<Report, Failure>
 }
 
 fn send(descriptor: i32, number: u64) -> io::Result<()> {
-    // SAFETY: reads as many bytes as the number has.
-    let sent = unsafe { libc::write(descriptor, (&raw const number).cast(), BYTES) };
-    if sent == BYTES as isize { Ok(()) } else { Err(io::Error::last_os_error()) }
+    match raw::write(descriptor, &number.to_ne_bytes())? {
+        BYTES => Ok(()),
+        _ => Err(io::ErrorKind::WriteZero.into()),
+    }
 }
 
 fn receive(descriptor: i32) -> io::Result<u64> {
-    let mut number = 0u64;
-    // SAFETY: writes at most as many bytes as the number has.
-    match unsafe { libc::read(descriptor, (&raw mut number).cast(), BYTES) } {
-        0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        got if got == BYTES as isize => Ok(number),
-        _ => Err(io::Error::last_os_error()),
+    let mut number = [0; BYTES];
+    match raw::read(descriptor, &mut number)? {
+        BYTES => Ok(u64::from_ne_bytes(number)),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }

@@ -2,9 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use super::{Failure, Report, Stretch, tried};
+use super::{Failure, Report, Stretch, raw, tried};
 
 /// What is copied, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +47,13 @@ fn copy_between(time: Duration, copying: Copying, names: &[String; 2]) -> Result
     let stretch = Stretch::begin(time)?;
     let mut counted = 0u64;
     while !stretch.is_over() {
-        match from.read(&mut block) {
+        match raw::read(from.as_raw_fd(), &mut block) {
             Ok(0) => {
                 tried("seek", from.rewind())?;
                 tried("seek", to.rewind())?;
             }
             Ok(read) => {
-                match to.write(&block[..read]) {
+                match raw::write(to.as_raw_fd(), &block[..read]) {
                     Ok(written) if written == read => counted += read as u64 / COUNTED,
                     Ok(_) => {
                         return Err(Failure { doing: "write", why: std::io::ErrorKind::WriteZero.into() });

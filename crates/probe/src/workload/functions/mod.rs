@@ -4,6 +4,7 @@ mod context;
 mod copy;
 mod jobs;
 mod pipe;
+mod raw;
 mod shell;
 mod syscalls;
 

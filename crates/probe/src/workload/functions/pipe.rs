@@ -1,8 +1,9 @@
 //! Pipe Throughput: 512 bytes written to a pipe and read again by the same process.
 
+use std::io;
 use std::time::Duration;
 
-use super::{Failure, Report, Stretch, ends};
+use super::{Failure, Report, Stretch, ends, raw};
 
 pub(in crate::workload) fn pipe(time: Duration) -> Result<Report, Failure> {
     let [read, write] = ends()?;
@@ -10,15 +11,12 @@ pub(in crate::workload) fn pipe(time: Duration) -> Result<Report, Failure> {
     let stretch = Stretch::begin(time)?;
     let mut count = 0;
     while !stretch.is_over() {
-        // SAFETY: the buffer is of the size that is named.
-        let (written, taken) = unsafe {
-            (
-                libc::write(write, buffer.as_ptr().cast(), buffer.len()),
-                libc::read(read, buffer.as_mut_ptr().cast(), buffer.len()),
-            )
-        };
-        if (written, taken) != (512, 512) && !stretch.is_over() {
-            return Err(Failure::new("pipe"));
+        let moved = raw::write(write, &buffer).and_then(|_| raw::read(read, &mut buffer));
+        match moved {
+            Ok(512) => {}
+            _ if stretch.is_over() => break,
+            Ok(_) => return Err(Failure { doing: "pipe", why: io::ErrorKind::UnexpectedEof.into() }),
+            Err(why) => return Err(Failure { doing: "pipe", why }),
         }
         count += 1;
     }

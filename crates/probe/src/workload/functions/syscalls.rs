@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Failure, Report, Stretch, ends};
+use super::{Failure, Report, Stretch, ends, raw};
 
 pub(in crate::workload) fn syscalls(time: Duration) -> Result<Report, Failure> {
     let [descriptor, _] = ends()?;
@@ -11,7 +11,7 @@ pub(in crate::workload) fn syscalls(time: Duration) -> Result<Report, Failure> {
     while !stretch.is_over() {
         // SAFETY: no pointers. The raw call keeps a C library from remembering its answer.
         unsafe {
-            libc::close(libc::dup(descriptor));
+            raw::close(libc::dup(descriptor));
             libc::syscall(libc::SYS_getpid);
             libc::getuid();
             libc::umask(0o022);
