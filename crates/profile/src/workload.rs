@@ -41,7 +41,6 @@ pub struct WorkloadResult {
     /// Where the copies ran: `compact`, `spread`, a level (`l2`, `package`), or `none` where the scheduler chose.
     pub placement: String,
     /// For programs of two processes, how near their CPUs were: `same CPU`, `core`, `L2`, `L3`, `system`, …
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair_class: Option<String>,
     /// Copies that ran at once.
     pub copies: u32,
@@ -50,12 +49,10 @@ pub struct WorkloadResult {
     /// `lps` (loops a second), `lpm` (loops a minute), `KBps`, `MWIPS`, `s`.
     pub unit: String,
     /// UnixBench's index of the result's median: ten times the result over its baseline.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<f64>,
     /// CPUs that the copies were seen on.
     pub cpus: Vec<u32>,
     /// Effective clock of those CPUs meanwhile, in GHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ghz: Option<Estimate>,
     /// Time that the hypervisor took away from those CPUs meanwhile, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
