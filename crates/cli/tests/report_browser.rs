@@ -151,11 +151,16 @@ fn barriers_and_programs_are_drawn() {
 fn workloads_are_drawn_beside_the_article() {
     let Some(browser) = browser() else { return };
     let machine = published::read("kimoto-bulldozer/c6-off-stock").unwrap().machines.remove(0);
-    let visit = visit(browser, "workloads", &machine.1, (6500, 9000));
+    let mut profile = machine.1;
+    profiles::acts::add(&mut profile);
+    let visit = visit(browser, "workloads", &profile, (7500, 9500));
     // Contributions.
     assert_eq!(assert_drawn(&visit), PAPERS + 1);
     let chart = visit.document.split("id=\"contributions\"").nth(1).unwrap();
     assert!(chart.split("<figcaption>").next().unwrap().contains("pipe_context_switching"));
+    for told in ["C6", "52.0", "there is no cpufreq", "([0-9]+) trips/s", "spread takes 5.60 times as long"] {
+        assert!(visit.document.contains(told), "{told}");
+    }
 }
 
 #[test]

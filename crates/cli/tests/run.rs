@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use coho_probe::pin;
 use coho_topology::CpuSet;
-use support::{assert_valid, coho, fails, json, run, succeeds};
+use support::{assert_valid, coho, fails, json, run, succeeds, two_cpus};
 
 const WHERE: &str = "sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status";
 
@@ -146,6 +146,38 @@ fn trials_are_told_within_a_page() {
     let failed = remembering(folder.path(), &["run", "--try", "none", "--", "false"]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(String::from_utf8(failed.stderr).unwrap().contains("status 1"));
+}
+
+#[path = "../../run/examples/pair.rs"]
+#[allow(dead_code, reason = "its main is for a program of its own")]
+mod pair;
+
+#[test]
+#[ignore = "a program that another test starts"]
+fn five_thousand_trips() {
+    pair::trips(Some(5000)).unwrap();
+}
+
+/// Two threads that take turns: on two CPUs each turn wakes the other one, which takes several times as long.
+#[test]
+fn a_pair_is_found_to_want_one_cpu() {
+    let Some(first) = pin::allowed().unwrap().first().filter(|_| two_cpus()) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let this = std::env::current_exe().unwrap().display().to_string();
+    let list = format!("{first},spread");
+    let arguments = ["run", "--try", &list, "--per-thread", "--repeat", "6", "--json", "--"];
+    for _ in 0..5 {
+        let mut command = coho(&arguments);
+        command.args([this.as_str(), "--exact", "--ignored", "five_thousand_trips"]);
+        let output = command.env("XDG_STATE_HOME", folder.path()).output().unwrap();
+        let found = json(&String::from_utf8(output.stdout).unwrap());
+        if found["decided"] == true {
+            assert_eq!(found["best"], first.to_string(), "{found}");
+            assert!(found["placements"][1]["times_best"]["low"].as_f64().unwrap() > 1.0, "{found}");
+            return;
+        }
+    }
+    eprintln!("skipped: the CPUs were too busy for a verdict");
 }
 
 /// Tells tenfold progress while it finds itself on one CPU, until a file is there; a child of its own looks longer.

@@ -39,6 +39,8 @@ fn a_profile_that_follows_the_schema_and_a_report() {
     let sync = read.sync.unwrap();
     assert!(!sync.barriers.is_empty() || !sync.method.not_available.is_empty());
     assert!(sync.kernels.is_empty(), "a quick survey runs no programs");
+    let idle = read.idle.unwrap();
+    assert!(idle.method.interrupted || idle.wakeups.iter().any(|wakeup| wakeup.ns.is_some()), "{idle:?}");
     let page = fs::metadata(folder.path().join("mine.html")).unwrap().len();
     assert!(page < 6_000_000, "the report has {page} bytes");
 }

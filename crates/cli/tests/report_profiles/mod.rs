@@ -1,6 +1,7 @@
 //! Profiles made up by code, for tests of what shows profiles.
 #![allow(dead_code)] // Each test program uses some of them.
 
+pub mod acts;
 pub mod calls;
 pub mod sync;
 
@@ -348,6 +349,7 @@ pub fn hostile() -> Profile {
     }
     coherence.pairs[20].ns.median = f64::MAX;
     coherence.pairs[21].ns.median = -1.0;
+    acts::hostile(&mut profile, HOSTILE);
     calls::hostile(&mut profile, HOSTILE);
     sync::hostile(&mut profile, HOSTILE);
     profile

@@ -64,7 +64,7 @@ impl fmt::Display for Left {
 /// The operating system's own.
 pub fn adopt() -> io::Result<()> {
     // SAFETY: a number, no memory.
-    match unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) } {
+    match unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1 as libc::c_ulong) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
