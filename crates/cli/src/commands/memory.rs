@@ -9,10 +9,8 @@ use coho_probe::memory::provider::Physical;
 use coho_probe::memory::{self, Options, Part};
 use coho_probe::pages::Paging;
 use coho_profile::{BlockState, CacheType, Fence, Operation};
-use coho_sync::Mapping;
-use coho_topology::CpuSet;
 
-use crate::arguments::{self, Course, mapping, named};
+use crate::arguments::{self, Course, Teams, named};
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
@@ -21,15 +19,8 @@ pub struct Args {
     /// Measure these parts only [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     parts: Vec<PartName>,
-    /// Measure on these CPUs only (0-3,8)
-    #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
-    cpus: Option<CpuSet>,
-    /// Numbers of threads [default: powers of two and all CPUs]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
-    threads: Vec<u32>,
-    /// Which CPUs they take: sequential, binary-tree [default: both]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping)]
-    mapping: Vec<Mapping>,
+    #[command(flatten)]
+    teams: Teams,
     /// Sizes of a block (512,64K,1M) [default: these and a sweep to four times the largest cache]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arguments::size)]
     sizes: Vec<u64>,
@@ -131,9 +122,9 @@ fn options(args: &Args) -> Options {
         } else {
             args.parts.iter().map(part).collect()
         },
-        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
-        threads: args.threads.clone(),
-        mappings: if args.mapping.is_empty() { default.mappings.clone() } else { args.mapping.clone() },
+        cpus: args.teams.cpus(),
+        threads: args.teams.threads.clone(),
+        mappings: args.teams.mappings(),
         sizes: args.sizes.clone(),
         operations: args.op.clone(),
         instructions: args.instructions.clone(),

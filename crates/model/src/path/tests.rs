@@ -191,6 +191,29 @@ fn the_ready_paths_are_well_formed() {
     assert!(ready::file("nothing").unwrap_err().to_string().contains("dimmnet-h1"));
 }
 
+/// Of constants the threshold is the crossing of two lines; with rates of this machine it is another.
+#[test]
+fn thresholds_by_constants_and_by_measured_rates_differ() {
+    use BlockState::{Remote, Shared};
+    let mut machine = profile(&[("avx2", 4096, Shared, 20e9), ("avx2", 4096, Remote, 25e9)]);
+    let pair = serde_json::json!({
+        "a": 0, "b": 1, "method": "flags", "home": "a",
+        "ns": { "median": 100.0, "low": 100.0, "high": 100.0, "min": 100.0, "n": 1, "stable": true },
+    });
+    let pairs = vec![serde_json::from_value(pair).unwrap()];
+    machine.coherence = Some(coho_profile::Coherence { pairs, ..Default::default() });
+    let path = ready::file("eager").unwrap().resolve(Some(&machine)).unwrap();
+    let found = path.crossovers.iter().map(|crossover| match path.crossings(crossover, 0)[..] {
+        [one] => one.exact_bytes,
+        ref several => panic!("{}: {several:?}", crossover.name),
+    });
+    // 10 ns + 2 L / 7 GB/s = 2315 ns + L / 11.145 GB/s, and 100 ns + L / 20 GB/s = 2200 ns.
+    let expected = [2305.0 / (2.0 / 7.0 - 1.0 / 11.145), 2100.0 * 20.0];
+    for (found, expected) in found.zip(expected) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    }
+}
+
 #[test]
 fn loggp_takes_a_path_apart() {
     let path = resolve(WHOLE).unwrap();

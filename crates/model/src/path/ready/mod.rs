@@ -18,8 +18,17 @@ macro_rules! texts {
 static SHARED: [Text; 1] = texts!["dimmnet-tables"];
 
 /// The paths, by name.
-static PATHS: [Text; 8] =
-    texts!["dimmnet-h1", "dimmnet-h2", "dimmnet-h3", "post", "copy", "cxl", "shared-memory", "tcp-loopback",];
+static PATHS: [Text; 9] = texts![
+    "dimmnet-h1",
+    "dimmnet-h2",
+    "dimmnet-h3",
+    "post",
+    "copy",
+    "eager",
+    "cxl",
+    "shared-memory",
+    "tcp-loopback",
+];
 
 /// Names of the paths that come with the program.
 pub fn names() -> impl Iterator<Item = &'static str> {
