@@ -59,7 +59,7 @@ fn computing_threads_are_left_both_cpus() {
     let command = [this.as_str(), "--exact", "--ignored", "--nocapture", "many_pieces"];
     let candidates = [candidate("compact", Some(&cpus[..1]), &command), candidate("none", None, &command)];
     let signals = Signals::hold().unwrap();
-    for _ in 0..5 {
+    for _ in 0..2 {
         let mut settled: Option<Examination> = None;
         let (live, ended) = run(&candidates, r"(\d+) pieces/s", &signals, &mut |news| {
             if let News::Settled(examination) = news {

@@ -44,9 +44,14 @@ fn name(name: &str, chosen: bool) -> Markup {
 }
 
 fn tried(trial: &Trial) -> Markup {
-    let seconds = |one: &PlacementTime| match (&one.same_as, &one.seconds) {
+    let medians = || trial.placements.iter().filter_map(|one| Some(one.seconds.as_ref()?.median));
+    let (unit, per_s) = if medians().any(|seconds| seconds < 1.0) { ("ms", 1e3) } else { ("s", 1.0) };
+    let time = |one: &PlacementTime| match (&one.same_as, &one.seconds) {
         (Some(other), _) => format!("as {}", text::short(other, 40)),
-        (None, seconds) => seconds.as_ref().map_or("–".into(), text::estimate),
+        (None, None) => "–".into(),
+        (None, Some(time)) => {
+            text::with_interval(time.median * per_s, Some((time.low * per_s, time.high * per_s)))
+        }
     };
     let counter = |one: &PlacementTime, name: &str| {
         one.counters.get(name).map_or("–".to_owned(), |count| text::number(count.median))
@@ -55,7 +60,7 @@ fn tried(trial: &Trial) -> Markup {
         (command(&trial.command, trial.date.as_deref()))
         div.scroll { table.figures {
             thead { tr {
-                th scope="col" { "Placement" } th scope="col" { "CPUs" } th scope="col" { "s (95 %)" }
+                th scope="col" { "Placement" } th scope="col" { "CPUs" } th scope="col" { (unit) " (95 %)" }
                 th scope="col" { "× best (95 %)" } th scope="col" { "Waits" } th scope="col" { "Moves" }
                 th scope="col" { "L2 misses" } th scope="col" { "L3 misses" } th scope="col" { "Clock, GHz" }
             } }
@@ -63,7 +68,7 @@ fn tried(trial: &Trial) -> Markup {
                 tr {
                     (name(&one.name, trial.best.as_ref() == Some(&one.name)))
                     td { (tables::cpu_list(&one.cpus)) }
-                    td.number { (seconds(one)) }
+                    td.number { (time(one)) }
                     td.number { (one.times_best.as_ref().map_or("–".to_owned(), text::estimate)) }
                     @for name in ["voluntary_switches", "migrations", "l2_misses", "l3_misses", "clock_ghz"] {
                         td.number { (counter(one, name)) }
