@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use coho_model::Matrix;
 use coho_model::barrier::{
     Check, Fit, Machine, Mapping, Prediction, Published, Quickest, Source, Tier, barrier_limit, check, fit,
-    fork_join_limit, predict, predict_fork_join, quickest, team_sizes,
+    fork_join_limit, predict, predict_fork_join, predict_quick, quickest, team_sizes,
 };
 use coho_profile::{Profile, read_text};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ impl Predicted {
                 winners.extend(if size == threads {
                     quickest(&machine, mapping, &of_all)
                 } else {
-                    quickest(&machine, mapping, &predict(&machine, size, mapping)?)
+                    quickest(&machine, mapping, &predict_quick(&machine, size, mapping)?)
                 });
             }
             barriers.extend(of_all);

@@ -117,7 +117,7 @@ pub(super) fn judge(at: &Point, published: &Published) -> Result<Vec<Figure>, Er
     let machine = machine(at)?;
     let time = |algorithm: Algorithm, threads, mapping| -> Result<f64, Error> {
         let program = algorithm.fork_join(threads, &[]).expect("these need no groups");
-        Ok(team(&machine, threads, mapping)?.time(&program))
+        Ok(team(&machine, threads, mapping)?.time(&program, f64::INFINITY).expect("it ends"))
     };
     use Mapping::{BinaryTree, Sequential};
     let separate_16 = time(Algorithm::Fbs, 16, Sequential)?;

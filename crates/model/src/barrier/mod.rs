@@ -34,5 +34,5 @@ pub use latency::Tier;
 pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Local, Machine, Source};
 pub use mapping::Mapping;
-pub use predict::{Prediction, predict, predict_fork_join};
+pub use predict::{Prediction, predict, predict_fork_join, predict_quick};
 pub use quickest::{Quickest, quickest, team_sizes};

@@ -1,5 +1,8 @@
 //! Every algorithm's time for a team.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
 use super::algorithm::{Partition, shape};
 use super::program::Program;
 use super::{Algorithm, Machine, Mapping, barrier_limit, fork_join_limit, simulate};
@@ -41,8 +44,36 @@ pub struct Prediction {
 pub fn predict(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
     let limit = barrier_limit(machine, &team.cpus);
-    Ok(team
-        .predict(&Algorithm::BARRIERS, limit, |algorithm, levels| Some(algorithm.barrier(threads, levels))))
+    let barrier = |algorithm: Algorithm, levels: &[Partition]| Some(algorithm.barrier(threads, levels));
+    Ok(sorted(team.predict(&Algorithm::BARRIERS, limit, f64::INFINITY, barrier)))
+}
+
+/// As [`predict`], but without algorithms that are slower than another, unless the
+/// [rule](coho_sync::rule) chooses among them: those of thousands of threads take long to simulate.
+///
+/// # Errors
+/// As [`predict`].
+pub fn predict_quick(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Vec<Prediction>, Error> {
+    let team = team(machine, threads, mapping)?;
+    let limit = barrier_limit(machine, &team.cpus);
+    let barrier = |algorithm: Algorithm, levels: &[Partition]| Some(algorithm.barrier(threads, levels));
+    let (chosen, others): (Vec<_>, Vec<_>) =
+        Algorithm::BARRIERS.into_iter().partition(|algorithm| RULED.contains(algorithm));
+    let mut found = team.predict(&chosen, limit, f64::INFINITY, barrier);
+    let best = found.iter().map(|prediction| prediction.ns).fold(f64::INFINITY, f64::min);
+    found.extend(team.predict(&others, limit, best, barrier));
+    Ok(sorted(found))
+}
+
+/// What the rule chooses among.
+const RULED: [Algorithm; 4] =
+    [Algorithm::Fbs, Algorithm::Grid, Algorithm::Dissemination, Algorithm::Hierarchical];
+
+/// Quickest first; of equals the one that is named first.
+fn sorted(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
+    let place = |of: Algorithm| Algorithm::BARRIERS.iter().position(|&algorithm| algorithm == of);
+    predictions.sort_by(|a, b| a.ns.total_cmp(&b.ns).then(place(a.algorithm).cmp(&place(b.algorithm))));
+    predictions
 }
 
 /// The time of a fork and join of an empty region by the mapping's first CPU, for every algorithm that can start
@@ -57,7 +88,8 @@ pub fn predict_fork_join(
 ) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
     let limit = fork_join_limit(machine, &team.cpus, 0);
-    Ok(team.predict(&Algorithm::FORK_JOINS, limit, |algorithm, levels| algorithm.fork_join(threads, levels)))
+    let fork_join = |algorithm: Algorithm, levels: &[Partition]| algorithm.fork_join(threads, levels);
+    Ok(sorted(team.predict(&Algorithm::FORK_JOINS, limit, f64::INFINITY, fork_join)))
 }
 
 /// Threads on CPUs of a machine.
@@ -81,11 +113,13 @@ pub(super) fn team(machine: &Machine, threads: usize, mapping: Mapping) -> Resul
 }
 
 impl Team<'_> {
+    /// The time of each algorithm that takes `at_most_ns`, in order; on as many threads as there are CPUs.
     fn predict(
         &self,
         algorithms: &[Algorithm],
         limit: f64,
-        program: impl Fn(Algorithm, &[Partition]) -> Option<Program>,
+        at_most_ns: f64,
+        program: impl Fn(Algorithm, &[Partition]) -> Option<Program> + Sync,
     ) -> Vec<Prediction> {
         let n = self.cpus.len();
         let (levels, partings) = (self.levels(), self.partings());
@@ -96,8 +130,9 @@ impl Team<'_> {
                 Algorithm::Hierarchical => &levels,
                 _ => &vec![Vec::new()],
             };
-            let time =
-                |levels: &Vec<Partition>| Some((self.time(&program(algorithm, levels)?), shape(n, levels)));
+            let time = |levels: &Vec<Partition>| {
+                Some((self.time(&program(algorithm, levels)?, at_most_ns)?, shape(n, levels)))
+            };
             let (ns, shape) = choices.iter().filter_map(time).min_by(|a, b| a.0.total_cmp(&b.0))?;
             Some(Prediction {
                 algorithm,
@@ -108,16 +143,33 @@ impl Team<'_> {
                 times_limit: if limit > 0.0 { ns / limit } else { f64::INFINITY },
             })
         };
-        let mut predictions: Vec<Prediction> = algorithms.iter().filter_map(quickest).collect();
-        predictions.sort_by(|a, b| a.ns.total_cmp(&b.ns));
-        predictions
+        if n < MANY {
+            return algorithms.iter().filter_map(quickest).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let found = Mutex::new(vec![None; algorithms.len()]);
+        std::thread::scope(|scope| {
+            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from).min(algorithms.len()) {
+                scope.spawn(|| {
+                    while let Some(algorithm) = algorithms.get(next.fetch_add(1, Relaxed)) {
+                        let prediction = quickest(algorithm);
+                        let place = algorithms.iter().position(|other| other == algorithm);
+                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                        found[place.expect("it is one of them")] = prediction;
+                    }
+                });
+            }
+        });
+        found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
     }
 
-    /// The mean time of an episode, in ns, from the first arrival to the last departure of a series.
-    pub(super) fn time(&self, program: &Program) -> f64 {
+    /// The mean time of an episode, in ns, from the first arrival to the last departure of a series; `None` if it is
+    /// longer than `at_most_ns`.
+    pub(super) fn time(&self, program: &Program, at_most_ns: f64) -> Option<f64> {
         let episodes = episodes(self.cpus.len());
-        let outcome = simulate::run(self.machine, &self.cpus, program, episodes);
-        outcome.finished.into_iter().fold(0.0, f64::max) / f64::from(episodes)
+        let until_ns = at_most_ns * f64::from(episodes);
+        let outcome = simulate::run(self.machine, &self.cpus, program, episodes, until_ns)?;
+        Some(outcome.finished.into_iter().fold(0.0, f64::max) / f64::from(episodes))
     }
 
     /// The machine's levels, as far as they part the team; by rank.
@@ -154,6 +206,9 @@ impl Team<'_> {
         partings.map(|groups| vec![groups]).collect()
     }
 }
+
+/// Threads of a team from which on a simulation takes longer than starting a thread for it.
+const MANY: usize = 256;
 
 /// Episodes of a series: enough for threads to fall out of step where an algorithm lets them, few enough for thousands
 /// of threads, which have some n² events each. An even number, so that the diameter stays a limit: two threads that only

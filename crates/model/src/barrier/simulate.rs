@@ -24,10 +24,20 @@ pub(super) struct Outcome {
     pub events: u64,
 }
 
-/// Runs a program some episodes long, all threads starting at 0. `team` holds the CPU index of each rank.
-pub(super) fn run(machine: &Machine, team: &[usize], program: &Program, episodes: u32) -> Outcome {
+/// Runs a program some episodes long, all threads starting at 0. `team` holds the CPU index of each rank. `None` if it
+/// has not ended by `until_ns`.
+pub(super) fn run(
+    machine: &Machine,
+    team: &[usize],
+    program: &Program,
+    episodes: u32,
+    until_ns: f64,
+) -> Option<Outcome> {
     let mut simulation = Simulation::new(machine, team, program, episodes);
     while let Some((at, threads)) = simulation.events.pop_first() {
+        if f64::from_bits(at) > until_ns {
+            return None;
+        }
         for thread in threads {
             simulation.served += 1;
             simulation.serve(thread as usize, f64::from_bits(at));
@@ -35,10 +45,10 @@ pub(super) fn run(machine: &Machine, team: &[usize], program: &Program, episodes
     }
     let waiting = simulation.threads.iter().filter(|thread| thread.episode <= episodes).count();
     assert_eq!(waiting, 0, "threads wait for words that nobody writes");
-    Outcome {
+    Some(Outcome {
         finished: simulation.threads.iter().map(|thread| thread.issue).collect(),
         events: simulation.served,
-    }
+    })
 }
 
 struct Thread {

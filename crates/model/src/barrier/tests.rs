@@ -31,6 +31,19 @@ fn two_threads_take_a_message() {
     assert_near(predictions[0].times_limit, 1.0);
 }
 
+#[test]
+fn the_quickest_is_found_without_the_slow_ones() {
+    for machine in [tiers([(2, 10.0), (16, 30.0), (64, 90.0)]), tiers([(24, 100.0)])] {
+        for threads in [2, 5, 24] {
+            let all = predict(&machine, threads, Mapping::BinaryTree).unwrap();
+            let few = predict_quick(&machine, threads, Mapping::BinaryTree).unwrap();
+            assert_eq!(few[0], all[0]);
+            let win = |found: &[Prediction]| quickest(&machine, Mapping::BinaryTree, found);
+            assert_eq!(win(&few), win(&all));
+        }
+    }
+}
+
 /// All CPUs alike: the times that follow by hand.
 #[test]
 fn closed_forms() {
@@ -344,7 +357,8 @@ fn events(machine: &Machine) -> Vec<(Algorithm, u64)> {
     let n = machine.len();
     let team: Vec<usize> = (0..n).collect();
     let levels = [team.chunks(n.isqrt()).map(<[usize]>::to_vec).collect()];
-    let count = |program: Program| simulate::run(machine, &team, &program, 2).events / 2;
+    let count =
+        |program: Program| simulate::run(machine, &team, &program, 2, f64::INFINITY).unwrap().events / 2;
     Algorithm::BARRIERS.map(|algorithm| (algorithm, count(algorithm.barrier(n, &levels)))).to_vec()
 }
 
