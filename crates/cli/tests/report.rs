@@ -199,17 +199,24 @@ fn charts_for_papers_have_fixed_names_and_escape_what_they_write() {
         .collect();
     names.sort();
     let expected = [
+        "barriers-2.svg",
         "calls-extra-2.svg",
         "calls-libc-2.svg",
         "calls-syscalls-2.svg",
         "class-histogram-turn-2.svg",
         "cpi-2.svg",
         "cpi.svg",
+        "daxpy-2.svg",
+        "daxpy-model-2.svg",
+        "fork-join-2.svg",
+        "fork-join-parts-2.svg",
+        "galerkin-2.svg",
         "heat-map-free-running.svg",
         "heat-map-turn-2.svg",
         "heat-map-turn.svg",
         "latency-by-size-2.svg",
         "latency-by-size.svg",
+        "weather-2.svg",
     ];
     assert_eq!(names, expected);
     for name in names {

@@ -14,7 +14,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
     /// Also write the charts as SVG files into this folder: heat-map-METHOD.svg, class-histogram-METHOD.svg, cpi.svg,
-    /// latency-by-size.svg, calls-SET.svg; those of a second profile end in -2.svg, and so on
+    /// latency-by-size.svg, calls-SET.svg, fork-join.svg, fork-join-parts.svg, barriers.svg, daxpy.svg, daxpy-model.svg,
+    /// galerkin.svg, weather.svg; those of a second profile end in -2.svg, and so on
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 }

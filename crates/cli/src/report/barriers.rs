@@ -28,8 +28,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
             (calls::missing(&sync.method.not_available))
         };
     }
-    let published = if subject.published { Vec::new() } else { paper_series() };
-    let fork_join: Vec<Series> = fork_join_series(sync).into_iter().chain(published).collect();
+    let fork_join = fork_joins(subject, sync);
     let threads = Sizes { title: "threads (logarithmic)", all: true, tick: |n| n.to_string() };
     let by_threads = (!fork_join.is_empty()).then(|| {
         let caption = html! {
@@ -129,6 +128,12 @@ fn lines<'a>(rows: impl Iterator<Item = (String, &'a str, u32, &'a Option<Estima
     series
 }
 
+/// Fork and join by threads, beside the paper's.
+pub fn fork_joins(subject: &Subject, sync: &Sync) -> Vec<Series> {
+    let published = if subject.published { Vec::new() } else { paper_series() };
+    fork_join_series(sync).into_iter().chain(published).collect()
+}
+
 fn fork_join_series(sync: &Sync) -> Vec<Series> {
     let rows = sync.fork_join.iter();
     lines(rows.map(|row| (row.algorithm.clone(), row.mapping.as_str(), row.threads, &row.total_ns)))
@@ -145,7 +150,8 @@ fn paper_series() -> Vec<Series> {
     series
 }
 
-fn barrier_series(sync: &Sync) -> Vec<Series> {
+/// Barriers by threads, and the limit.
+pub fn barrier_series(sync: &Sync) -> Vec<Series> {
     let rows = sync.barriers.iter();
     let mut series = lines(
         rows.map(|row| (name(&row.algorithm, &row.layout), row.mapping.as_str(), row.threads, &row.ns)),
@@ -176,7 +182,7 @@ fn barrier_series(sync: &Sync) -> Vec<Series> {
 }
 
 /// Fork and join of each way, of the two largest teams.
-fn parts(sync: &Sync) -> Vec<Stack> {
+pub fn parts(sync: &Sync) -> Vec<Stack> {
     let mut sizes: Vec<u32> = sync.fork_join.iter().map(|row| row.threads).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();

@@ -34,6 +34,7 @@ mod stability;
 pub mod subject;
 mod sync_figures;
 mod sync_ratios;
+mod sync_svg;
 mod tables;
 pub mod text;
 mod workload_figures;

@@ -2,7 +2,7 @@
 //!
 //! Names are fixed. Of the first profile: `heat-map-METHOD[-home-HOME].svg` for every method and home that was
 //! measured, `class-histogram-METHOD.svg` for every method with more than a few pairs, `cpi.svg`,
-//! `latency-by-size.svg` and `calls-SET.svg`. Of the n-th profile the same with `-n` before the dot.
+//! `latency-by-size.svg`, `calls-SET.svg`, and those of barriers and programs ([`sync_svg`]). Of the n-th profile the same with `-n` before the dot.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use super::histogram::Histogram;
 use super::matrix::{Matrix, View};
 use super::reads::Line;
 use super::subject::Subject;
-use super::{calls, calls_svg, classes, cpi, events, histogram, matrix, reads, scale, text};
+use super::{calls, calls_svg, classes, cpi, events, histogram, matrix, reads, scale, sync_svg, text};
 use crate::svg::lines::{Lines, Series};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -72,6 +72,7 @@ fn charts(subject: &Subject) -> anyhow::Result<Vec<(String, String)>> {
             charts.push((format!("calls-{set}"), svg));
         }
     }
+    charts.extend(sync_svg::charts(subject)?);
     Ok(charts)
 }
 

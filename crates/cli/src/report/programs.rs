@@ -50,8 +50,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
 
 fn daxpy(kernel: &Kernel, id: &str, figure: &mut impl FnMut(Chart, &Markup) -> Markup) -> Markup {
     let sizes = Sizes { title: "loop length (logarithmic)", all: false, tick: |n| n.to_string() };
-    let rate = |point: &KernelPoint| point.gflops.as_ref().map(|rate| rate.median);
-    let rates = lines(kernel, "GFLOP/s", rate);
+    let rates = rates(kernel);
     let rate_chart = (!rates.is_empty()).then(|| {
         let caption = html! {
             strong { "A(i) = B(i) + s C(i) by loop length " } "(paper 3, Fig. 4-5). Each loop is a parallel region; "
@@ -76,6 +75,11 @@ fn daxpy(kernel: &Kernel, id: &str, figure: &mut impl FnMut(Chart, &Markup) -> M
         (constants(kernel))
         (told(kernel))
     }
+}
+
+/// A loop's rate by its length, for each team.
+pub fn rates(kernel: &Kernel) -> Vec<Series> {
+    lines(kernel, "GFLOP/s", |point| point.gflops.as_ref().map(|rate| rate.median))
 }
 
 fn median(estimate: &Option<Estimate>) -> Option<f64> {
@@ -142,7 +146,7 @@ fn lines(kernel: &Kernel, unit: &str, of: impl Fn(&KernelPoint) -> Option<f64>) 
 }
 
 /// Points as measured and lines by the model, of one thread and the largest team.
-fn model(kernel: &Kernel) -> Vec<Series> {
+pub fn model(kernel: &Kernel) -> Vec<Series> {
     let longest = kernel.fitted.get(fit::LONGEST).copied().unwrap_or(0.0);
     let all = largest_team(kernel);
     let mut series = Vec::new();
@@ -193,6 +197,23 @@ fn constants(kernel: &Kernel) -> Markup {
     } }
 }
 
+fn largest_problem(kernel: &Kernel) -> Option<u64> {
+    kernel.points.iter().filter_map(|point| point.size).max()
+}
+
+/// Computing and waiting of the largest problem, in ms, for each team.
+pub fn bars(kernel: &Kernel) -> Vec<Stack> {
+    let largest = largest_problem(kernel);
+    let bar = |first: &KernelPoint| {
+        let mine = |point: &&KernelPoint| point.size == largest && team(point) == team(first);
+        let point = kernel.points.iter().find(mine)?;
+        let seconds = median(&point.seconds)?;
+        let waiting = median(&point.sync_seconds).unwrap_or(0.0).min(seconds);
+        Some(Stack { name: team(first), values: [1e3 * (seconds - waiting), 1e3 * waiting] })
+    };
+    teams(kernel).into_iter().filter_map(bar).collect()
+}
+
 /// Computing and waiting, of the largest problem by every team.
 fn application(
     name: &str,
@@ -201,16 +222,7 @@ fn application(
     id: &str,
     figure: &mut impl FnMut(Chart, &Markup) -> Markup,
 ) -> Markup {
-    let largest = kernel.points.iter().filter_map(|point| point.size).max();
-    let mut bars = Vec::new();
-    for first in teams(kernel) {
-        let mine = |point: &&KernelPoint| point.size == largest && team(point) == team(first);
-        let point = kernel.points.iter().find(mine);
-        if let Some((point, seconds)) = point.and_then(|point| Some((point, median(&point.seconds)?))) {
-            let waiting = median(&point.sync_seconds).unwrap_or(0.0).min(seconds);
-            bars.push(Stack { name: team(first), values: [1e3 * (seconds - waiting), 1e3 * waiting] });
-        }
-    }
+    let (largest, bars) = (largest_problem(kernel), bars(kernel));
     let chart = (!bars.is_empty()).then(|| {
         let figure_of_paper = if name == "galerkin" { "4-6" } else { "4-7" };
         let caption = html! {
