@@ -46,6 +46,7 @@ fn blocks_that_another_cpu_has_had_have_rates_of_their_own() {
         parts: vec![Part::Rates],
         sizes: vec![512, 65536],
         instructions: vec!["plain-8".into()],
+        operations: Operation::ALL.to_vec(),
         states: vec![BlockState::Shared, BlockState::Remote],
         ..Options::quick()
     };

@@ -93,7 +93,8 @@ impl Cell {
     }
 }
 
-/// The loops through the caches that stand for their kind, with each state that they can meet.
+/// The loops through the caches that stand for their kind, with each state that they can meet; of a quick run the copies,
+/// which messages are made of, unless others are named.
 fn all(options: &Options) -> Vec<Cell> {
     let asked = |state: BlockState| options.states.is_empty() || options.states.contains(&state);
     let one_thread = options.threads.is_empty() || options.threads.contains(&1);
@@ -105,7 +106,9 @@ fn all(options: &Options) -> Vec<Cell> {
     for one in loops.iter().filter(|one| cells::leading(&loops, one) && one.is_plain_way()) {
         for state in [BlockState::Shared, BlockState::Remote] {
             let meets = one.op() != Operation::Read || state == BlockState::Remote;
-            if !(meets && asked(state) && one_thread && usual && (once || one.op() == Operation::Read)) {
+            let briefly = options.quick && options.operations.is_empty() && one.op() != Operation::Copy;
+            let fenced = once || one.op() == Operation::Read;
+            if briefly || !(meets && asked(state) && one_thread && usual && fenced) {
                 continue;
             }
             for &bytes in sizes.iter().filter(|bytes| **bytes <= LARGEST) {
@@ -266,6 +269,7 @@ mod tests {
         assert!(cells.iter().all(|cell| cell.one.stores() != Stores::NonTemporal));
         let warm = Options { states: vec![BlockState::Warm], ..Options::default() };
         assert!(all(&warm).is_empty());
+        assert!(all(&Options::quick()).iter().all(|cell| cell.task.op == Operation::Copy));
         let two = Options { threads: vec![2], ..Options::default() };
         assert!(all(&two).is_empty());
     }
