@@ -13,7 +13,7 @@ use crate::{Error, statistics};
 
 /// Regions that are timed one by one, and those of a burst where all threads must know how many they are.
 const REGIONS: u64 = 64;
-/// Regions before those, which wake threads that sleep.
+/// Regions before a burst, which wake threads that sleep or wait by now with longer breaks between their looks.
 const WARM_UP: u64 = 16;
 
 /// How a region begins and ends.
@@ -86,7 +86,6 @@ impl ForkJoin {
 fn lead(region: &mut dyn FnMut(bool), begun: &[Line], bursts: usize, regions: u64) -> Taken {
     let clock = Clock::get();
     let mut taken = Taken::default();
-    (0..WARM_UP).for_each(|_| region(false));
     for _ in 0..bursts {
         taken.total.push(together(region, regions) / regions as f64);
         let (mut forks, mut joins) = (Vec::new(), Vec::new());
@@ -107,9 +106,10 @@ fn lead(region: &mut dyn FnMut(bool), begun: &[Line], bursts: usize, regions: u6
     taken
 }
 
-/// Ns that so many regions took.
+/// Ns that so many regions took, one after the other.
 fn together(region: &mut dyn FnMut(bool), regions: u64) -> f64 {
     let clock = Clock::get();
+    (0..WARM_UP).for_each(|_| region(false));
     let start = clock.now();
     (0..regions).for_each(|_| region(false));
     clock.ns(clock.now() - start)

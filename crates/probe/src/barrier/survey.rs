@@ -22,13 +22,15 @@ use crate::{Error, Progress, limits, pin, statistics};
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
 /// CPUs beyond which all pairs take too long for every pass.
 const MANY: usize = 64;
-/// Barriers of each kind, one for a pass in turn: the cache slice in which a barrier's lines lie changes its time.
+/// Barriers and teams of each kind, one for a pass in turn: the cache slice in which their lines lie changes their time.
 const INSTANCES: usize = 8;
+/// The most threads that teams of one kind and size may have in all, beyond one team.
+const TEAM_THREADS: usize = 256;
 
 /// Something to measure.
 enum Subject {
     Barrier(Algorithm, Vec<Barrier>),
-    ForkJoin(Algorithm, ForkJoin),
+    ForkJoin(Algorithm, Vec<ForkJoin>),
     Local(Local),
     /// A runtime's barrier and ours by the same threads, and its parallel region.
     OpenMp(usize, Vec<Barrier>),
@@ -201,9 +203,10 @@ fn cells(
             let shared = threads > allowed.len();
             let asked = |way: &Algorithm| *way == Algorithm::Auto || options.algorithms.contains(way);
             for algorithm in FORK_JOIN.into_iter().filter(|way| !shared && asked(way)) {
-                match ForkJoin::new(algorithm, &cpus) {
-                    Ok(way) => cells.push(cell(Subject::ForkJoin(algorithm, way))),
-                    Err(why) => {
+                let instances = (TEAM_THREADS / threads).clamp(1, INSTANCES);
+                match (0..instances).map(|_| ForkJoin::new(algorithm, &cpus)).collect() {
+                    Ok(ways) => cells.push(cell(Subject::ForkJoin(algorithm, ways))),
+                    Err::<_, Error>(why) => {
                         let what = format!("fork and join, {}, {threads} threads", barrier_name(algorithm));
                         sync.method.not_available.insert(what, why.to_string());
                     }
@@ -253,9 +256,11 @@ impl Cell {
                 burst::bursts(workers, cpus, bursts, &|rank| move || barrier.wait(rank))
                     .map(|times| pass.times = times)
             }
-            Subject::ForkJoin(_, way) => way.bursts(workers, cpus, bursts).map(|taken| {
-                Taken { total: pass.times, fork: pass.fork, join: pass.join } = taken;
-            }),
+            Subject::ForkJoin(_, ways) => {
+                ways[number % ways.len()].bursts(workers, cpus, bursts).map(|taken| {
+                    Taken { total: pass.times, fork: pass.fork, join: pass.join } = taken;
+                })
+            }
             Subject::Local(local) => local.bursts(workers, cpus, bursts).map(|times| pass.times = times),
             Subject::OpenMp(runtime, ours) => {
                 let (_, runtime) = &runtimes[*runtime];
