@@ -58,6 +58,11 @@ pub struct IdleState {
     pub time_us: u64,
 }
 
+impl Idle {
+    /// What the kernel tells as the limit of latency, in us, where nobody has set one: 2000 s.
+    pub const UNLIMITED_US: u64 = 2_000_000_000;
+}
+
 /// Who sets the clock, and within what.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -60,7 +60,13 @@ fn facts(idle: &Idle) -> Markup {
         ("Clock driver", frequency.driver.clone()),
         ("Clock governor", (!governors.is_empty()).then(|| governors.join(", "))),
         ("Boost", frequency.boost.map(|on| if on { "on" } else { "off" }.to_owned())),
-        ("Latency limit", idle.dma_latency_us.map(|us| format!("{us} µs on all CPUs"))),
+        (
+            "Latency limit",
+            idle.dma_latency_us.map(|us| match us {
+                Idle::UNLIMITED_US => "none".to_owned(),
+                us => format!("{us} µs on all CPUs"),
+            }),
+        ),
     ];
     html! { @if rows.iter().any(|(_, value)| value.is_some()) {
         div.scroll { table.facts {

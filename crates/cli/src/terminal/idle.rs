@@ -28,7 +28,13 @@ pub fn write(out: &mut impl Write, idle: &Idle) -> io::Result<()> {
         ("clock driver", frequency.driver.as_deref().map(text::tame)),
         ("clock governor", (!governors.is_empty()).then(|| governors.join(", "))),
         ("boost", frequency.boost.map(|on| if on { "on" } else { "off" }.to_owned())),
-        ("latency limit", idle.dma_latency_us.map(|us| format!("{us} us on all CPUs"))),
+        (
+            "latency limit",
+            idle.dma_latency_us.map(|us| match us {
+                Idle::UNLIMITED_US => "none".to_owned(),
+                us => format!("{us} us on all CPUs"),
+            }),
+        ),
     ];
     for (name, fact) in facts.iter().filter_map(|(name, fact)| Some((name, fact.as_ref()?))) {
         writeln!(out, "{}", wrapped(&format!("{name:<15}"), fact))?;

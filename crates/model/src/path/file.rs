@@ -71,6 +71,7 @@ pub(super) struct RawRate {
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
     pub op: Operation,
+    /// One, or with `*` before it all that end so: `*-nt`.
     pub instruction: Option<String>,
     #[serde(rename = "type", default)]
     pub cache_type: CacheType,

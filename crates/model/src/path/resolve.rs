@@ -202,7 +202,7 @@ impl Resolver<'_> {
                 && rate.cache_type == query.cache_type
                 && rate.threads == query.threads
                 && rate.destination_type.unwrap_or_default() == CacheType::WriteBack
-                && query.instruction.as_ref().is_none_or(|wanted| *wanted == rate.instruction)
+                && query.instruction.as_ref().is_none_or(|wanted| is_named(&rate.instruction, wanted))
                 && query.state.is_none_or(|wanted| Some(wanted) == rate.state)
                 && query.fence.is_none_or(|wanted| Some(wanted) == rate.fence)
         };
@@ -232,12 +232,16 @@ impl Resolver<'_> {
                 wanted += &format!(", {name} {value}");
             }
         }
-        let whose =
-            if self.profile.is_some() { "the profile has no" } else { "no profile is named that has" };
         Err(place.error(format!(
-            "{whose} {wanted}; add them with `coho memory -o profile.json` and name the profile, or state 'table' or \
-             'bytes_per_s' here"
+            "{} {wanted}; add them with `coho memory -o profile.json` and name the profile, or state 'table' or \
+             'bytes_per_s' here",
+            self.lacks()
         )))
+    }
+
+    /// What an error about a figure begins with.
+    fn lacks(&self) -> &'static str {
+        if self.profile.is_some() { "the profile has no" } else { "no profile is named that has" }
     }
 
     fn cost(&self, entry: &Entry<RawStage>, name: &toml::Spanned<String>) -> Result<f64, Error> {
@@ -260,18 +264,19 @@ impl Resolver<'_> {
                 let calls = self.profile.and_then(|profile| profile.calls.as_ref());
                 calls.and_then(|calls| delegation::issued_ns(calls, call)).ok_or_else(|| {
                     place.error(format!(
-                        "no profile is named that has the time of call '{call}'; add it with `coho calls --call \
-                         '{call}' -o profile.json`, or state 'ns' here"
+                        "{} time of call '{call}'; add it with `coho calls --call '{call}' -o profile.json`, or \
+                         state 'ns' here",
+                        self.lacks()
                     ))
                 })?
             }
             (None, None, Some(_)) => {
                 let coherence = self.profile.and_then(|profile| profile.coherence.as_ref());
                 coherence.and_then(delegation::channel_ns).map(|ns| ns / 2.0).ok_or_else(|| {
-                    place.error(
-                        "no profile is named that has times of flags or turn; add them with `coho coherence -o \
-                         profile.json`, or state 'ns' here",
-                    )
+                    place.error(format!(
+                        "{} times of flags or turn; add them with `coho coherence -o profile.json`, or state 'ns' here",
+                        self.lacks()
+                    ))
                 })?
             }
             _ => return Err(place.error("a cost has one of: ns, call, message")),
@@ -465,5 +470,13 @@ fn within(place: &Place, what: &str, value: f64, least: f64, most: f64) -> Resul
         Err(place.error(format!("{what} is {bound}, not {value}")))
     } else {
         Err(place.error(format!("{what} is a number, not {value}")))
+    }
+}
+
+/// Whether an instruction is the wanted one, or one of those: `*-nt` stands for all that end so.
+fn is_named(instruction: &str, wanted: &str) -> bool {
+    match wanted.strip_prefix('*') {
+        Some(end) => instruction.ends_with(end),
+        None => instruction == wanted,
     }
 }

@@ -149,6 +149,15 @@ fn a_profile_gives_the_quickest_that_answers() {
 }
 
 #[test]
+fn a_query_may_leave_open_how_wide_an_instruction_is() {
+    let text = MEASURED.replace("op = \"copy\"", "op = \"copy\", instruction = \"*-nt\"");
+    let measured = [("avx2", 512, BlockState::Warm, 9e10), ("sse2-nt", 512, BlockState::Warm, 1e10)];
+    let path = parse(&text).unwrap().resolve(Some(&profile(&measured))).unwrap();
+    assert_eq!(path.variants[0].stages[0].rate(0).unwrap().bytes_per_s(512.0), 1e10);
+    assert!(parse(&text).unwrap().resolve(Some(&profile(&measured[..1]))).is_err());
+}
+
+#[test]
 fn figures_that_a_profile_lacks_are_asked_for() {
     for (profile, whose) in
         [(None, "no profile is named that has"), (Some(profile(&[])), "the profile has no")]
@@ -164,7 +173,9 @@ fn figures_that_a_profile_lacks_are_asked_for() {
         .replace("copy = { profile", "other = { profile");
     let profile = profile(&[("avx2", 512, BlockState::Warm, 1e9)]);
     let error = parse(&call).unwrap().resolve(Some(&profile)).unwrap_err();
-    assert!(error.message().contains("coho calls --call 'sendto(64)'"), "{error}");
+    let expected =
+        "the profile has no time of call 'sendto(64)'; add it with `coho calls --call 'sendto(64)'";
+    assert!(error.message().starts_with(expected), "{error}");
 }
 
 #[test]
