@@ -98,7 +98,13 @@ impl FromStr for Place {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Named) }
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => text
+                .parse()
+                .map(Self::Named)
+                .map_err(|why: String| format!("{why}; or auto: the best by trial")),
+        }
     }
 }
 
