@@ -1,4 +1,4 @@
-//! Events of programs that the caller is going to start.
+//! Events of the program that the caller is going to start.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -8,10 +8,12 @@ use sys::bindings::PERF_FLAG_FD_CLOEXEC;
 use super::open::{self, Times};
 use crate::{Error, Event, Mode};
 
-/// One event, counted for every program that the calling thread starts from now on, and for its threads and children.
+/// One event, counted for the program that the calling thread starts next, and for its threads and children.
 ///
 /// It begins with the program's first instruction and does not count the caller. What ends is added up; what still runs
-/// counts as far as it has come.
+/// counts as far as it has come. Each program needs an event of its own: where the kernel switches from the caller
+/// straight to the new process, it may hand the caller's event over to it instead of a copy, and a second program then
+/// counts nothing.
 ///
 /// ```
 /// use std::process::Command;
@@ -29,7 +31,7 @@ use crate::{Error, Event, Mode};
 pub struct Descendants(OwnedFd);
 
 impl Descendants {
-    /// Opens an event. It counts what is started while it is open.
+    /// Opens an event for the next program.
     ///
     /// # Errors
     /// As [`Counter::open_stopped`](crate::Counter::open_stopped).
@@ -49,7 +51,7 @@ impl Descendants {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// The count so far of everything that was started.
+    /// The count so far of the program and of all that it started.
     ///
     /// # Errors
     /// [`Error::Scaled`] if the event did not count all the time that it was enabled, or the operating system's own.
