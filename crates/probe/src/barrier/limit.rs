@@ -73,9 +73,15 @@ pub(super) fn between_ranks(times: &OneWay, cpus: &[u32]) -> Vec<f64> {
 fn closure(times: &OneWay, cpus: &[u32]) -> Vec<Vec<f64>> {
     let n = cpus.len();
     let mut ways: Vec<Vec<f64>> = between_ranks(times, cpus).chunks(n.max(1)).map(<[f64]>::to_vec).collect();
-    for (from, row) in ways.iter_mut().enumerate() {
-        row.iter_mut().filter(|way| way.is_nan()).for_each(|way| *way = f64::INFINITY);
-        row[from] = 0.0;
+    for (row, from) in ways.iter_mut().zip(cpus) {
+        for (way, to) in row.iter_mut().zip(cpus) {
+            // Ranks that share a CPU share its caches: no line has a way to go.
+            if from == to {
+                *way = 0.0;
+            } else if way.is_nan() {
+                *way = f64::INFINITY;
+            }
+        }
     }
     for over in 0..n {
         for from in 0..n {
@@ -129,6 +135,10 @@ mod tests {
         assert_eq!(of_fork_join(&times, &[2, 0, 1]), Some(120.0));
         assert_eq!(of_barrier(&times, &[0, 4]), None, "a pair that was not measured");
         assert_eq!(of_barrier(&times, &[0]), None);
+        // Threads by turns on two CPUs are as far apart as these, not there and back.
+        assert_eq!(of_barrier(&times, &[0, 1, 0, 1]), Some(10.0));
+        assert_eq!(of_fork_join(&times, &[0, 1, 0, 1]), Some(20.0));
+        assert_eq!(of_barrier(&times, &[0, 0]), None);
         let ranks = between_ranks(&times, &[2, 0, 4]);
         assert_eq!(ranks[1], 50.0);
         assert_eq!(ranks[3], 50.0);
