@@ -61,7 +61,40 @@ fn more_threads_than_cpus_share_them() {
     let found = parse(&succeeds(&["barrier", "--quick", "--threads", "5", "--cpus", &cpu, "--json"]));
     let barriers = found["barriers"].as_array().unwrap();
     assert!(!barriers.is_empty() && barriers.iter().all(|row| row["threads"] == 5 && row["ns"].is_object()));
-    assert!(found["limit_ns"].is_null() && found["method"]["not_available"]["limit"].is_string());
+    let not_available = &found["method"]["not_available"];
+    assert!(found["limit_ns"].is_null() && not_available["limit"].is_string());
+    assert!(
+        found["fork_join"] == json!([]) && not_available["fork and join, 5 threads"].is_string(),
+        "{found}"
+    );
+}
+
+#[test]
+fn every_mapping_has_its_rows_or_a_reason() {
+    let _turn = turn();
+    if !measurable() {
+        return;
+    }
+    let found = parse(&succeeds(&["barrier", "--quick", "--threads", "2", "--algorithms", "fbs", "--json"]));
+    for mapping in ["sequential", "binary-tree"] {
+        let measured = found["barriers"].as_array().unwrap().iter().any(|row| row["mapping"] == mapping);
+        let why = &found["method"]["not_available"][format!("{mapping} mapping, 2 threads")];
+        assert!(measured != why.is_string(), "{mapping}: {found}");
+    }
+}
+
+#[test]
+fn trees_of_any_arity_and_the_one_that_is_chosen() {
+    let _turn = turn();
+    let cpu = coho_probe::pin::allowed().unwrap().first().unwrap().to_string();
+    let words = ["barrier", "--quick", "--threads", "3", "--cpus", &cpu, "--json", "--algorithms"];
+    let found = parse(&succeeds(&[&words[..], &["auto,tournament-8,dissemination-4"]].concat()));
+    let rows = found["barriers"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| row["algorithm"].as_str().unwrap()).collect();
+    let chosen = found["method"]["parameters"]["auto"]["3 threads, sequential"].as_str().unwrap();
+    assert_eq!(names, [chosen, "tournament-8", "dissemination-4"]);
+    let why = fails(&["barrier", "--algorithms", "sense"], 2);
+    assert!(why.contains("fbs-one-line") && why.contains("tournament-N"), "{why}");
 }
 
 #[test]

@@ -16,9 +16,9 @@ use crate::terminal::{self, progress};
 pub struct Args {
     #[command(flatten)]
     teams: Teams,
-    /// Measure these only: fbs, fbs-one-line, lock, spin-lock, central, dissemination-2, tournament-2, tournament-4, grid,
-    /// hierarchical [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = algorithm)]
+    /// Measure these only: fbs, fbs-one-line, lock, spin-lock, central, dissemination-N, tournament-N, grid, hierarchical,
+    /// or auto: the one that coho would choose, by its name [default: all, dissemination-2, tournament-2 and -4]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = barrier::by_name)]
     algorithms: Vec<Algorithm>,
     /// Also measure other libraries: the C library's and Rust's barriers, hurdles, and OpenMP by gcc and clang
     #[arg(long)]
@@ -33,10 +33,6 @@ pub struct Args {
     course: Course,
     #[command(flatten)]
     results: Results,
-}
-
-fn algorithm(name: &str) -> Result<Algorithm, String> {
-    barrier::by_name(name).ok_or_else(|| "there is no such barrier; --help names them".into())
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {

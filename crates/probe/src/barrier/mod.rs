@@ -15,8 +15,8 @@ use coho_profile::Sync;
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
 
-pub(crate) use names::full_name;
 pub use names::{barrier_name, by_name, layout_name, mapping_name};
+pub(crate) use names::{full_name, same_places};
 
 use crate::{Error, Progress};
 
@@ -27,7 +27,7 @@ pub struct Options {
     pub cpus: Vec<u32>,
     /// Numbers of threads; powers of two and all CPUs if empty. More than there are CPUs share them.
     pub threads: Vec<u32>,
-    /// The algorithms.
+    /// The algorithms; [`Algorithm::Auto`] is the one that it chooses for the team.
     pub algorithms: Vec<Algorithm>,
     /// Which CPUs the ranks take.
     pub mappings: Vec<Mapping>,

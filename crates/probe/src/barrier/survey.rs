@@ -12,7 +12,7 @@ use super::burst::{self, Bursts};
 use super::fork_join::{ForkJoin, Taken};
 use super::limit::{self, OneWay};
 use super::peers::{Local, OpenMp, Runtime};
-use super::{Options, barrier_name, extra_line, full_name, layout_name, mapping_name};
+use super::{Options, barrier_name, extra_line, full_name, layout_name, mapping_name, same_places};
 use crate::coherence::arena::Arena;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
@@ -175,14 +175,14 @@ fn cells(
     let failed = |error: coho_sync::Error| Error::other(error.to_string());
     let (mut cells, mut chosen) = (Vec::new(), serde_json::Map::new());
     for threads in sizes(options, allowed.len()) {
-        let mut met: Vec<Vec<u32>> = Vec::new();
+        let mut met: Vec<(Mapping, Vec<u32>)> = Vec::new();
         for &mapping in &options.mappings {
             let order = mapping.order(topology, allowed);
             let cpus: Vec<u32> = order.iter().cycle().take(threads).copied().collect();
             let cell =
                 |subject| Cell { subject, mapping, cpus: cpus.clone(), passes: Vec::new(), lost: None };
-            if met.contains(&cpus) {
-                // On so few CPUs both mappings are the same.
+            if let Some((like, _)) = met.iter().find(|(_, other)| *other == cpus) {
+                sync.method.not_available.extend([same_places(mapping, threads, *like)]);
                 continue;
             }
             let one_way_ns = limit::between_ranks(&seen.one_way, &cpus);
@@ -198,9 +198,22 @@ fn cells(
                 (0..INSTANCES).map(|_| one().map_err(failed)).collect::<Result<Vec<_>, _>>()
             };
             for &algorithm in &options.algorithms {
-                cells.push(cell(Subject::Barrier(algorithm, build(algorithm)?)));
+                let barriers = build(algorithm)?;
+                // Auto has no row of its own but the chosen one's.
+                let is = barriers[0].algorithm();
+                if is != algorithm {
+                    chosen.insert(auto_key(threads, mapping), full_name(is).into());
+                }
+                if is == algorithm || !options.algorithms.contains(&is) {
+                    cells.push(cell(Subject::Barrier(is, barriers)));
+                }
             }
             let shared = threads > allowed.len();
+            if shared {
+                let why =
+                    "threads that share a CPU begin and end a region by turns; that is the scheduler's time";
+                sync.method.not_available.insert(format!("fork and join, {threads} threads"), why.into());
+            }
             let asked = |way: &Algorithm| *way == Algorithm::Auto || options.algorithms.contains(way);
             for algorithm in FORK_JOIN.into_iter().filter(|way| !shared && asked(way)) {
                 let instances = (TEAM_THREADS / threads).clamp(1, INSTANCES);
@@ -215,21 +228,26 @@ fn cells(
             // Peers know of no mapping.
             if options.peers && met.is_empty() {
                 let auto = build(Algorithm::Auto)?;
-                chosen.insert(threads.to_string(), full_name(auto[0].algorithm()).into());
+                chosen.insert(auto_key(threads, mapping), full_name(auto[0].algorithm()).into());
                 cells.push(cell(Subject::Barrier(Algorithm::Auto, auto)));
                 cells.extend(Local::ALL.map(|local| cell(Subject::Local(local))));
                 for runtime in 0..runtimes.len() {
                     cells.push(cell(Subject::OpenMp(runtime, build(Algorithm::Auto)?)));
                 }
             }
-            met.push(cpus);
+            met.push((mapping, cpus));
         }
     }
     if !chosen.is_empty() {
-        // What peers are compared with, by the number of threads.
+        // Also what peers are compared with.
         sync.method.parameters.insert("auto".into(), chosen.into());
     }
     Ok(cells)
+}
+
+/// For which team [`Algorithm::Auto`] chose: `2 threads, sequential`.
+fn auto_key(threads: usize, mapping: Mapping) -> String {
+    format!("{threads} threads, {}", mapping_name(mapping))
 }
 
 /// The numbers of threads to measure.
@@ -440,7 +458,7 @@ fn fork_join_name(algorithm: Algorithm) -> String {
 fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize) {
     sync.method.description = "Bursts, every barrier, team and peer in turn in passes of random order; the \
         limit is measured in every pass. A barrier's time is that of one in a burst, by rank 0. Fork and join are timed \
-        together in bursts; apart by the clocks of the members, which add a reading each."
+        together in bursts; apart by the clocks of the members, which add a reading to each part."
         .into();
     sync.method.parameters.extend([
         ("cpus".into(), json!(allowed.iter().collect::<Vec<_>>())),

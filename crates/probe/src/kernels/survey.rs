@@ -12,7 +12,7 @@ use super::crew::Alone;
 use super::team;
 use super::visit::{BATCH, Effort, Program, Samples, visit};
 use super::{Options, vector};
-use crate::barrier::{full_name as barrier_name, mapping_name};
+use crate::barrier::{full_name as barrier_name, mapping_name, same_places};
 use crate::clock::Clock;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
@@ -232,8 +232,7 @@ fn configurations(
             let mut places = mapping.order(topology, &cpus.iter().copied().collect());
             places.truncate(threads as usize);
             if let Some((like, _)) = placed.iter().find(|(_, other)| *other == places) {
-                let why = format!("its ranks have the same CPUs as in {} mapping", mapping_name(*like));
-                not_available.insert(format!("{} mapping, {threads} threads", mapping_name(mapping)), why);
+                not_available.extend([same_places(mapping, threads as usize, *like)]);
                 continue;
             }
             for &barrier in &options.barriers {
