@@ -44,7 +44,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     let split = (!parts.is_empty()).then(|| {
         let caption = html! {
             strong { "Fork and join apart " } "(paper 3, Fig. 4-2): until the last member has begun, and from then until the "
-            "caller goes on. Regions timed one by one; each part contains a reading of the clock."
+            "caller goes on. Each is timed region by region and contains a reading of the clock."
         };
         let title = "Fork and join apart";
         figure(stacked(format!("{id}-parts"), title, "ns", ["fork", "join"], &parts), &caption)
@@ -68,13 +68,34 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
         @if let Some(chart) = &split { (chart) }
         @if let Some(chart) = &by_algorithm { (chart) }
         (barrier_table(sync, &predictions))
-        (fork_join_table(sync, &predictions))
+        (fork_join_table(sync, &predictions, subject.published))
         (predictions.told())
         (peers(sync))
         (ratios(subject))
         (calls::missing(&sync.method.not_available))
         details { summary { "How barriers were measured" } (tables::method(&sync.method)) }
     }
+}
+
+/// Why fork and join do not add up to the two together.
+pub const PARTS_AND_WHOLE: &str = "fork and join apart are timed region by region and contain a reading of the clock each, \
+    both together in bursts: the parts may exceed the whole";
+
+/// What other libraries are compared with: the barrier that coho chose for their teams, and its own team.
+pub fn ours(sync: &Sync) -> String {
+    let chosen = sync.method.parameters.get("auto").and_then(|auto| auto.as_object());
+    let mut teams: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (team, barrier) in chosen.into_iter().flatten() {
+        teams.entry(barrier.as_str().unwrap_or("–")).or_default().push(team);
+    }
+    let all = teams.len() < 2;
+    let named = |(barrier, teams): (&str, Vec<&str>)| {
+        let barrier = text::tame(barrier);
+        if all { barrier } else { format!("{barrier} ({})", text::tame(&teams.join("; "))) }
+    };
+    let barriers: Vec<_> = teams.into_iter().map(named).collect();
+    let barrier = if barriers.is_empty() { "as auto chooses".to_owned() } else { barriers.join(", ") };
+    format!("barrier {barrier}; fork and join by a team")
 }
 
 /// The paper's short name for its machine.
@@ -311,7 +332,7 @@ fn barrier_table(sync: &Sync, predictions: &Predictions) -> Markup {
     } }
 }
 
-fn fork_join_table(sync: &Sync, predictions: &Predictions) -> Markup {
+fn fork_join_table(sync: &Sync, predictions: &Predictions, published: bool) -> Markup {
     html! { @if !sync.fork_join.is_empty() {
         h4 { "Fork and join" }
         div.scroll { table.figures.events {
@@ -332,6 +353,7 @@ fn fork_join_table(sync: &Sync, predictions: &Predictions) -> Markup {
                 }
             } }
         } }
+        @if sync.fork_join.iter().any(|row| row.fork_ns.is_some()) && !published { p.note { (PARTS_AND_WHOLE) "." } }
         @if sync.fork_join.len() > MOST { p.note { "And " (sync.fork_join.len() - MOST) " more, in the profile." } }
     } }
 }
@@ -340,7 +362,7 @@ fn peers(sync: &Sync) -> Markup {
     html! { @if !sync.peers.is_empty() {
         h4 { "Other libraries" }
         p { "Measured in turn with coho's, by the same threads where that is possible. Over ours: the median over passes of the "
-            "ratio of the two in one pass; above 1, ours is quicker." }
+            "ratio of the two in one pass; above 1, ours is quicker. Ours: " (ours(sync)) "." }
         div.scroll { table.figures {
             thead { tr {
                 th scope="col" { "Library" } th scope="col" { "Operation" } th scope="col" { "Threads" }
@@ -415,6 +437,20 @@ mod tests {
         {
             assert!(page.contains(figure), "{figure}: {page}");
         }
+    }
+
+    #[test]
+    fn what_peers_are_compared_with_is_named() {
+        let mut sync = Sync::default();
+        assert_eq!(ours(&sync), "barrier as auto chooses; fork and join by a team");
+        let mut choose = |auto| drop(sync.method.parameters.insert("auto".into(), auto));
+        choose(
+            serde_json::json!({"2 threads, sequential": "fbs-one-line", "4 threads, sequential": "fbs-one-line"}),
+        );
+        let told = ours(&sync);
+        assert_eq!(told, "barrier fbs-one-line; fork and join by a team");
+        sync.method.parameters.insert("auto".into(), serde_json::json!({"2": "fbs", "64": "grid"}));
+        assert_eq!(ours(&sync), "barrier fbs (2), grid (64); fork and join by a team");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The report on profiles: one page of HTML, or charts as SVG files.
 
-mod barriers;
+pub mod barriers;
 mod boxes;
 mod boxes_svg;
 mod call_figures;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use coho_profile::{Estimate, Sync};
 
 use super::table::{dense, table, wrapped};
+use crate::report::barriers::{PARTS_AND_WHOLE, ours};
 use crate::report::text;
 
 /// Writes the tables.
@@ -32,7 +33,11 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
         ]
     });
     let header = ["barrier", "threads", "mapping", "ns (95 %)", "x limit"];
-    section(out, &table(header, 1, rows.collect()).to_string(), sync.barriers.is_empty())?;
+    let below = sync.barriers.iter().any(|row| row.times_limit.is_some_and(|times| times < 1.0));
+    let note =
+        "x limit below 1 is noise: the limit is measured in the same passes, but not at the same moment";
+    let notes = if below { vec![note.to_owned()] } else { Vec::new() };
+    section(out, &table(header, 1, rows.collect()).to_string(), &notes, sync.barriers.is_empty())?;
     let rows = sync.fork_join.iter().map(|row| {
         [
             text::tame(&row.algorithm),
@@ -45,14 +50,16 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
         ]
     });
     let header = ["fork, join", "threads", "mapping", "fork", "join", "both, ns (95 %)", "x limit"];
-    section(out, &close(header, rows.collect()), sync.fork_join.is_empty())?;
+    let note = [PARTS_AND_WHOLE.to_owned()];
+    section(out, &close(header, rows.collect()), &note, sync.fork_join.is_empty())?;
     let rows = sync.peers.iter().map(|row| {
         let ratio = row.ratio.as_ref().map_or_else(|| "–".into(), |ratio| format!("{:.1}", ratio.median));
         let name = [text::tame(&row.name), text::tame(&row.operation)].join(", ");
         [name, row.threads.to_string(), ns(&row.ns), ratio]
     });
     let header = ["peer", "threads", "ns (95 %)", "x ours"];
-    section(out, &table(header, 1, rows.collect()).to_string(), sync.peers.is_empty())?;
+    let ours = [format!("ours: {}", ours(sync))];
+    section(out, &table(header, 1, rows.collect()).to_string(), &ours, sync.peers.is_empty())?;
     for (what, why) in &sync.method.not_available {
         let line = format!("not available: {}: {}", text::tame(what), text::reason(why));
         writeln!(out, "{}", wrapped("", &line))?;
@@ -98,8 +105,14 @@ pub fn findings(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     Ok(())
 }
 
-fn section(out: &mut impl Write, table: &str, empty: bool) -> io::Result<()> {
-    if empty { Ok(()) } else { writeln!(out, "{table}\n") }
+/// A table, and below it what is to be known of it.
+fn section(out: &mut impl Write, table: &str, notes: &[String], empty: bool) -> io::Result<()> {
+    if empty {
+        return Ok(());
+    }
+    writeln!(out, "{table}")?;
+    notes.iter().try_for_each(|note| writeln!(out, "{}", wrapped("", note)))?;
+    writeln!(out)
 }
 
 fn ns(estimate: &Option<Estimate>) -> String {
