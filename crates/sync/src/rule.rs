@@ -12,6 +12,8 @@ pub struct Cluster {
 /// The barrier to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
+    /// FBS with both flags on one line, for two threads: each one's store brings the other's flag along.
+    OneLine,
     /// FBS on separate lines, everybody reading everybody's flag.
     Flat,
     /// FBS in two rounds, within groups of so many threads and then between them.
@@ -36,15 +38,19 @@ pub enum Choice {
 /// - dissemination takes log₂ n messages, each of which some pair of far threads exchanges: quicker only where an extra
 ///   line costs nearly a whole message.
 ///
-/// Without clusters, groups of about the square root of the threads do as well as any.
+/// Two threads share a line, which then goes back and forth. Without clusters, groups of about the square root of the threads do as well as any.
 ///
 /// ```
 /// use coho_sync::rule::{Choice, Cluster, choose};
 /// let dies = [Cluster { threads: 16, ns: 29.0 }];
+/// assert_eq!(choose(2, &[], 29.0, 3.0), Choice::OneLine);
 /// assert_eq!(choose(8, &[], 29.0, 3.0), Choice::Flat);
 /// assert_eq!(choose(128, &dies, 140.0, 3.0), Choice::Grid { group: 16 });
 /// ```
 pub fn choose(threads: usize, clusters: &[Cluster], across_ns: f64, extra_line_ns: f64) -> Choice {
+    if threads == 2 {
+        return Choice::OneLine;
+    }
     let exchange = |threads: usize, ns: f64| match threads {
         0 | 1 => 0.0,
         _ => ns + (threads - 2) as f64 * extra_line_ns.min(ns),

@@ -5,8 +5,9 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use coho_model::Matrix;
 use coho_model::barrier::{
-    Check, Fit, Machine, Mapping, Prediction, Published, Quickest, Source, Tier, barrier_limit, check, fit,
-    fork_join_limit, predict, predict_fork_join, predict_quick, quickest, team_sizes,
+    Check, Comparison, Fit, LeftOut, Machine, Mapping, Prediction, Published, Quickest, Source, Tier,
+    barrier_limit, compare, fit, fork_join_limit, predict, predict_fork_join, predict_quick, quickest,
+    team_sizes,
 };
 use coho_profile::{Profile, read_text};
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ pub struct Predicted {
     /// The winners by size of team and mapping.
     pub quickest: Vec<Quickest>,
     /// Measured on the same machine, or why that cannot be compared.
-    pub checks: Result<Vec<Check>, String>,
+    pub compared: Result<Comparison, String>,
     /// A machine whose latencies are fitted to published times.
     pub fit: Option<Fit>,
 }
@@ -88,8 +89,8 @@ impl Predicted {
             barriers.extend(of_all);
             fork_joins.extend(predict_fork_join(&machine, threads, mapping)?);
         }
-        let checks = check(&machine, &profile).map_err(|error| error.to_string());
-        Ok(Self { machine, threads, limits, barriers, fork_joins, quickest: winners, checks, fit })
+        let compared = compare(&machine, &profile).map_err(|error| error.to_string());
+        Ok(Self { machine, threads, limits, barriers, fork_joins, quickest: winners, compared, fit })
     }
 
     fn json(&self) -> Value {
@@ -118,8 +119,11 @@ impl Predicted {
                 "notes": machine.notes,
             },
         });
-        match &self.checks {
-            Ok(checks) => all["measured"] = checks.iter().map(check_row).collect(),
+        match &self.compared {
+            Ok(found) => {
+                all["measured"] = found.checks.iter().map(check_row).collect();
+                all["method"]["not_predicted"] = found.left_out.iter().map(left_out).collect();
+            }
             Err(why) => all["method"]["not_available"] = json!({ "measured": why }),
         }
         if let Some(fit) = &self.fit {
@@ -182,6 +186,10 @@ fn row(prediction: &Prediction) -> Value {
         "ns": prediction.ns,
         "times_limit": prediction.times_limit,
     })
+}
+
+fn left_out(row: &LeftOut) -> Value {
+    json!({ "operation": row.operation, "algorithm": row.algorithm, "why": row.why })
 }
 
 fn check_row(check: &Check) -> Value {

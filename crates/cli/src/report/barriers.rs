@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use coho_model::barrier::{Check, Machine, check};
+use coho_model::barrier::{Check, Machine, compare};
 use coho_profile::published::nakamura_fbs;
 use coho_profile::{Estimate, Sync};
 use maud::{Markup, html};
@@ -234,8 +234,8 @@ impl Predictions {
             Ok(_) => return none("the machine is large; `coho predict barrier` takes its time"),
             Err(error) => return none(&error.to_string()),
         };
-        match check(&machine, &subject.profile) {
-            Ok(checks) => {
+        match compare(&machine, &subject.profile) {
+            Ok(found) => {
                 let extra = &machine.extra_line;
                 let told = format!(
                     "latencies {}; an extra line {} ns, {}",
@@ -243,7 +243,7 @@ impl Predictions {
                     text::number(extra.ns),
                     extra.source
                 );
-                Self { checks, told: Ok(told) }
+                Self { checks: found.checks, told: Ok(told) }
             }
             Err(error) => none(&error.to_string()),
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use coho_model::barrier::{Check, Choice, Fit, Prediction};
+use coho_model::barrier::{Algorithm, Check, Choice, Comparison, Fit, Prediction};
 
 use super::table::{table, wrapped};
 use crate::commands::predict_barrier::Predicted;
@@ -40,9 +40,8 @@ pub fn write(out: &mut impl Write, predicted: &Predicted) -> io::Result<()> {
     });
     let header = ["threads", "mapping", "quickest", "ns", "x limit", "the rule's", "ns"];
     writeln!(out, "\n{}", table(header, 3, rows.collect()))?;
-    match &predicted.checks {
-        Ok(checks) if checks.is_empty() => {}
-        Ok(checks) => writeln!(out, "\n{}", measured(checks))?,
+    match &predicted.compared {
+        Ok(found) => compared(out, found)?,
         Err(why) => writeln!(out, "\n{}", wrapped("", &format!("not compared: {}", text::tame(why))))?,
     }
     if let Some(fit) = &predicted.fit {
@@ -50,6 +49,26 @@ pub fn write(out: &mut impl Write, predicted: &Predicted) -> io::Result<()> {
     }
     writeln!(out)?;
     assumptions(out, predicted)
+}
+
+fn compared(out: &mut impl Write, found: &Comparison) -> io::Result<()> {
+    if !found.checks.is_empty() {
+        writeln!(out, "\n{}", measured(&found.checks))?;
+    }
+    let mut whys: Vec<&str> = found.left_out.iter().map(|row| row.why).collect();
+    whys.sort_unstable();
+    whys.dedup();
+    for why in whys {
+        let of_why = found.left_out.iter().filter(|row| row.why == why);
+        let mut names: Vec<&str> = of_why.map(|row| &*row.algorithm).collect();
+        names.dedup();
+        writeln!(
+            out,
+            "{}",
+            wrapped("not predicted: ", &text::tame(&format!("{}: {why}", names.join(", "))))
+        )?;
+    }
+    Ok(())
 }
 
 fn measured(checks: &[Check]) -> String {
@@ -102,6 +121,12 @@ fn assumptions(out: &mut impl Write, predicted: &Predicted) -> io::Result<()> {
     ] {
         writeln!(out, "{}", wrapped(&format!("{what}: "), &text::tame(&source)))?;
     }
+    let unbuilt = [Algorithm::Tree, Algorithm::Leaders];
+    if predicted.barriers.iter().any(|prediction| unbuilt.contains(&prediction.algorithm)) {
+        let told = "\"tree\" has four children a node, as tournament-4 up to four threads; of \"leaders\", groups report to \
+                    one each, and these run FBS. Neither can be chosen as a barrier: both are there to compare with.";
+        writeln!(out, "{}", wrapped("", told))?;
+    }
     for note in &machine.notes {
         writeln!(out, "{}", wrapped("", &text::tame(note)))?;
     }
@@ -120,10 +145,11 @@ fn name(prediction: &Prediction) -> String {
 /// The rule's choice by the algorithms' names.
 pub fn choice_name(choice: &Choice) -> String {
     match choice {
+        Choice::OneLine => "fbs, one-line".into(),
         Choice::Flat => "fbs".into(),
         Choice::Grid { group } => format!("grid of {group}"),
         Choice::Hierarchical => "hierarchical".into(),
-        Choice::Dissemination => "dissemination".into(),
+        Choice::Dissemination => "dissemination-2".into(),
     }
 }
 

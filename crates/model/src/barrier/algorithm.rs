@@ -19,7 +19,7 @@ pub enum Algorithm {
     Dissemination,
     /// An atomic counter, whose last arrival releases all by one word; sense-reversing.
     Central,
-    /// A counter under a lock, whose last arrival releases all by one word.
+    /// A counter under a lock that is spun for, whose last arrival releases all by one word.
     Lock,
     /// Flags up and down a tree of ranks with four children each (Mellor-Crummey & Scott, 1991).
     Tree,
@@ -61,11 +61,11 @@ impl Algorithm {
         match self {
             Self::Fbs | Self::FbsOneLine => "fbs",
             Self::Grid => "grid",
-            Self::Dissemination => "dissemination",
+            Self::Dissemination => "dissemination-2",
             Self::Central => "central",
-            Self::Lock => "lock",
+            Self::Lock => "spin-lock",
             Self::Tree => "tree",
-            Self::Tournament => "tournament",
+            Self::Tournament => "tournament-2",
             Self::Hierarchical => "hierarchical",
             Self::Leaders => "leaders",
         }

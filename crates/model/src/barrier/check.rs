@@ -32,16 +32,33 @@ impl Check {
     }
 }
 
-/// Every time in the profile's section `sync` that the model has the like of, beside the prediction of a machine made
-/// from the same profile. A fork and join by two barriers is predicted as twice the barrier's time.
-///
-/// Not predicted: a mutex, whose waiting threads the kernel puts to sleep; tournaments of more than four threads, whose
-/// pairings are not those of the model; teams that share CPUs.
+/// A measured time that has no prediction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// `barrier` or `fork-join`.
+    pub operation: &'static str,
+    /// The algorithm, as the profile names it.
+    pub algorithm: String,
+    /// Why it is not predicted.
+    pub why: &'static str,
+}
+
+/// What was measured beside what was predicted.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Comparison {
+    /// Times that have a prediction.
+    pub checks: Vec<Check>,
+    /// Those that have none, each algorithm once for a reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Every time in the profile's section `sync` beside the prediction of a machine made from the same profile. A fork and
+/// join by two barriers is predicted as twice the barrier's time.
 ///
 /// # Errors
 /// If the barriers were measured on other CPUs than the machine's.
-pub fn check(machine: &Machine, profile: &Profile) -> Result<Vec<Check>, Error> {
-    let Some(sync) = &profile.sync else { return Ok(Vec::new()) };
+pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error> {
+    let Some(sync) = &profile.sync else { return Ok(Comparison::default()) };
     if let Some(cpus) = sync.method.parameters.get("cpus").and_then(|cpus| cpus.as_array()) {
         let mut cpus: Vec<u32> = cpus.iter().filter_map(|cpu| cpu.as_u64()?.try_into().ok()).collect();
         let mut known = machine.cpus().to_vec();
@@ -51,78 +68,102 @@ pub fn check(machine: &Machine, profile: &Profile) -> Result<Vec<Check>, Error> 
             return Err(Error::new("the barriers were measured on other CPUs than the times between them"));
         }
     }
+    let barriers = sync.barriers.iter().map(|row| Measured {
+        operation: "barrier",
+        algorithm: &row.algorithm,
+        layout: &row.layout,
+        threads: row.threads,
+        mapping: &row.mapping,
+        ns: row.ns.as_ref(),
+    });
+    let fork_joins = sync.fork_join.iter().map(|row| Measured {
+        operation: "fork-join",
+        algorithm: &row.algorithm,
+        layout: "",
+        threads: row.threads,
+        mapping: &row.mapping,
+        ns: row.total_ns.as_ref(),
+    });
     let mut teams = Teams { machine, known: Vec::new() };
-    let mut checks = Vec::new();
-    for row in &sync.barriers {
-        let Some((mapping, measured)) = comparable(machine, &row.mapping, row.threads, row.ns.as_ref())
-        else {
-            continue;
-        };
-        let like = modelled(&row.algorithm, &row.layout, row.threads);
-        let Some(predicted_ns) = like.and_then(|like| teams.barrier(like, row.threads, mapping)) else {
-            continue;
-        };
-        checks.push(Check {
-            operation: "barrier",
-            algorithm: row.algorithm.clone(),
-            layout: row.layout.clone(),
-            threads: row.threads,
-            mapping,
-            measured,
-            predicted_ns,
-        });
+    let mut found = Comparison::default();
+    for row in barriers.chain(fork_joins) {
+        let Some(measured) = row.ns.filter(|ns| ns.median.is_finite() && ns.median > 0.0) else { continue };
+        match row.predict(&mut teams) {
+            Ok((mapping, predicted_ns)) => found.checks.push(Check {
+                operation: row.operation,
+                algorithm: row.algorithm.into(),
+                layout: row.layout.into(),
+                threads: row.threads,
+                mapping,
+                measured: measured.clone(),
+                predicted_ns,
+            }),
+            Err(why) => {
+                let left_out = LeftOut { operation: row.operation, algorithm: row.algorithm.into(), why };
+                if !found.left_out.contains(&left_out) {
+                    found.left_out.push(left_out);
+                }
+            }
+        }
     }
-    for row in &sync.fork_join {
-        let Some((mapping, measured)) = comparable(machine, &row.mapping, row.threads, row.total_ns.as_ref())
-        else {
-            continue;
-        };
-        let predicted_ns = match row.algorithm.as_str() {
-            "team" => teams.fork_join(Algorithm::Fbs, row.threads, mapping),
-            "fbs-one-line" => teams.barrier(Algorithm::FbsOneLine, row.threads, mapping).map(|ns| 2.0 * ns),
-            other => modelled(other, "", row.threads)
-                .and_then(|like| Some(2.0 * teams.barrier(like, row.threads, mapping)?)),
-        };
-        let Some(predicted_ns) = predicted_ns else { continue };
-        checks.push(Check {
-            operation: "fork-join",
-            algorithm: row.algorithm.clone(),
-            layout: String::new(),
-            threads: row.threads,
-            mapping,
-            measured,
-            predicted_ns,
-        });
-    }
-    Ok(checks)
+    Ok(found)
 }
 
-/// The model's algorithm behind a profile's name.
-fn modelled(algorithm: &str, layout: &str, threads: u32) -> Option<Algorithm> {
-    Some(match algorithm {
-        "fbs" if layout == Algorithm::FbsOneLine.layout() => Algorithm::FbsOneLine,
-        "fbs" => Algorithm::Fbs,
-        "spin-lock" => Algorithm::Lock,
-        "central" => Algorithm::Central,
-        "dissemination-2" => Algorithm::Dissemination,
-        // Up to four threads the champion meets all others itself, as a tree's root does.
-        "tournament-4" if threads <= 4 => Algorithm::Tree,
-        "grid" => Algorithm::Grid,
-        "hierarchical" => Algorithm::Hierarchical,
-        _ => return None,
-    })
-}
-
-/// The mapping and time of a measured team, if each of its threads had a CPU of the machine.
-fn comparable(
-    machine: &Machine,
-    mapping: &str,
+/// A row of the profile.
+struct Measured<'a> {
+    operation: &'static str,
+    algorithm: &'a str,
+    layout: &'a str,
     threads: u32,
-    measured: Option<&Estimate>,
-) -> Option<(Mapping, Estimate)> {
-    let measured = measured.filter(|estimate| estimate.median.is_finite() && estimate.median > 0.0)?;
-    (2..=machine.len()).contains(&(threads as usize)).then_some((mapping.parse().ok()?, measured.clone()))
+    mapping: &'a str,
+    ns: Option<&'a Estimate>,
 }
+
+impl Measured<'_> {
+    /// Its mapping and predicted time in ns, or why there is none.
+    fn predict(&self, teams: &mut Teams<'_>) -> Result<(Mapping, f64), &'static str> {
+        let Ok(mapping) = self.mapping.parse() else { return Err("the model does not know its mapping") };
+        if !(2..=teams.machine.len()).contains(&(self.threads as usize)) {
+            return Err("threads that share a CPU run by turns");
+        }
+        let ns = match (self.operation, self.algorithm) {
+            // A team of two has both flags in one line.
+            ("fork-join", "team") if self.threads == 2 => {
+                teams.fork_join(Algorithm::FbsOneLine, self.threads, mapping)
+            }
+            ("fork-join", "team") => teams.fork_join(Algorithm::Fbs, self.threads, mapping),
+            (operation, _) => {
+                let barriers = if operation == "barrier" { 1.0 } else { 2.0 };
+                teams.barrier(self.modelled()?, self.threads, mapping).map(|ns| barriers * ns)
+            }
+        };
+        Ok((mapping, ns.ok_or("there is nothing to gather among so few threads")?))
+    }
+
+    /// The model's algorithm behind a profile's name.
+    fn modelled(&self) -> Result<Algorithm, &'static str> {
+        Ok(match self.algorithm {
+            "fbs" if self.layout == Algorithm::FbsOneLine.layout() => Algorithm::FbsOneLine,
+            "fbs" => Algorithm::Fbs,
+            "fbs-one-line" => Algorithm::FbsOneLine,
+            "spin-lock" => Algorithm::Lock,
+            "lock" => return Err("the kernel puts to sleep who waits for a mutex"),
+            "central" => Algorithm::Central,
+            "dissemination-2" => Algorithm::Dissemination,
+            "grid" => Algorithm::Grid,
+            "hierarchical" => Algorithm::Hierarchical,
+            name => match name.strip_prefix("tournament-").and_then(|arity| arity.parse().ok()) {
+                // The champion meets all others itself, as the root of a tree of four children does.
+                Some(arity) if self.threads <= u32::min(arity, ROOT) => Algorithm::Tree,
+                Some(_) => return Err("its pairs are not those of the model's tournament"),
+                None => return Err("the model does not know it"),
+            },
+        })
+    }
+}
+
+/// So many threads of a tree meet at its root.
+const ROOT: u32 = 4;
 
 /// Predictions by team, each made once.
 struct Teams<'a> {

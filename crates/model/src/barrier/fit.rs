@@ -91,8 +91,8 @@ pub fn fit(published: &Published) -> Result<Fit, Error> {
     let scale = published.separate_16_ns / 16.0;
     let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures));
     // From several starts, since the order in which lines are served makes the error uneven.
-    let found =
-        [0.1, 0.3, 0.5, 0.7, 0.9].map(|share| search([0.3 * scale, 0.6 * scale, scale, share], error));
+    let found = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+        .map(|share| search([0.3 * scale, 0.6 * scale, scale, share], error));
     let best = found.into_iter().min_by(|a, b| error(a).total_cmp(&error(b))).expect("there are starts");
     Ok(Fit {
         machine: machine(&best)?,

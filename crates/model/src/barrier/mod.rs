@@ -8,8 +8,7 @@
 //! hold, false sharing and prefetching of neighbouring lines, SMT siblings that slow each other down while they spin,
 //! preemption, and threads that arrive at different times. All threads arrive at once, again and again; the time is
 //! that of one episode in such a series. A reader gets a line as it is when it asks, not as it is when the owner sends
-//! it: two threads on one line or counter, each of which finds the other's next step already there, are predicted at
-//! about two messages, where one to one and a half were measured.
+//! it.
 
 mod algorithm;
 mod check;
@@ -27,7 +26,7 @@ mod simulate;
 mod tests;
 
 pub use algorithm::Algorithm;
-pub use check::{Check, check};
+pub use check::{Check, Comparison, LeftOut, compare};
 pub use choose::{Choice, Cluster, choose, clusters, longest_message};
 pub use fit::{Figure, Fit, Published, fit};
 pub use latency::Tier;

@@ -58,16 +58,21 @@ pub fn predict_quick(machine: &Machine, threads: usize, mapping: Mapping) -> Res
     let limit = barrier_limit(machine, &team.cpus);
     let barrier = |algorithm: Algorithm, levels: &[Partition]| Some(algorithm.barrier(threads, levels));
     let (chosen, others): (Vec<_>, Vec<_>) =
-        Algorithm::BARRIERS.into_iter().partition(|algorithm| RULED.contains(algorithm));
+        Algorithm::BARRIERS.into_iter().partition(|algorithm| is_ruled(*algorithm, threads));
     let mut found = team.predict(&chosen, limit, f64::INFINITY, barrier);
     let best = found.iter().map(|prediction| prediction.ns).fold(f64::INFINITY, f64::min);
     found.extend(team.predict(&others, limit, best, barrier));
     Ok(sorted(found))
 }
 
-/// What the rule chooses among.
-const RULED: [Algorithm; 4] =
-    [Algorithm::Fbs, Algorithm::Grid, Algorithm::Dissemination, Algorithm::Hierarchical];
+/// Whether the rule may choose an algorithm for so many threads.
+fn is_ruled(algorithm: Algorithm, threads: usize) -> bool {
+    use Algorithm::{Dissemination, Fbs, FbsOneLine, Grid, Hierarchical};
+    match threads {
+        2 => algorithm == FbsOneLine,
+        _ => matches!(algorithm, Fbs | Grid | Dissemination | Hierarchical),
+    }
+}
 
 /// Quickest first; of equals the one that is named first.
 fn sorted(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
@@ -214,5 +219,8 @@ const MANY: usize = 256;
 /// of threads, which have some n² events each. An even number, so that the diameter stays a limit: two threads that only
 /// tell each other in turns are back where they were after two.
 fn episodes(threads: usize) -> u32 {
-    if threads <= 1024 { 4 } else { 2 }
+    match threads {
+        ..=1024 => (64 / threads.max(1)).clamp(4, 32) as u32 & !1,
+        _ => 2,
+    }
 }

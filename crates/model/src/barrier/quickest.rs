@@ -22,6 +22,7 @@ pub fn quickest(machine: &Machine, mapping: Mapping, predictions: &[Prediction])
     let clusters = clusters(machine, team);
     let choice = choose(quickest.threads, &clusters, across_ns, machine.gap_ns(across_ns));
     let algorithm = match choice {
+        Choice::OneLine => Algorithm::FbsOneLine,
         Choice::Flat => Algorithm::Fbs,
         Choice::Grid { .. } => Algorithm::Grid,
         Choice::Hierarchical => Algorithm::Hierarchical,

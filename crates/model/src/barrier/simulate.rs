@@ -6,9 +6,14 @@
 //!   reader, busy for an extra line's gap: readers of one line, and lines of one reader, follow each other at that gap;
 //! - a *write* by a CPU that holds a copy takes effect at once, as taking the copies away is in the readers' message
 //!   time; a CPU's writes of several such lines follow each other at the gap;
-//! - a write by a CPU that holds no copy brings the line over, which keeps it busy for the whole transfer.
+//! - a write by a CPU that holds no copy brings the line over, which keeps it busy for the whole transfer;
+//! - where nobody but the writer has read the line since it was written before, or the writer brought it over, no copy
+//!   is left to take away: reading it then takes a transfer, if that is less than a message. So a line that goes back
+//!   and forth between two, who read and write it by turns, costs what an atomic operation on it does.
 //!
-//! CPUs that wait for a word hold a copy and ask again when it is taken away.
+//! CPUs that wait for a word hold a copy and ask again when it is taken away. What a CPU does on lines that it holds
+//! takes no time, and is done before anybody else is given the line: so one that reads a flag next to its own may have
+//! raised its next one already when the line goes back.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +44,6 @@ pub(super) fn run(
             return None;
         }
         for thread in threads {
-            simulation.served += 1;
             simulation.serve(thread as usize, f64::from_bits(at));
         }
     }
@@ -71,6 +75,10 @@ struct LineState {
     owner: u32,
     /// Who read it last, its owner where nobody has since the last write.
     reader: u32,
+    /// How often it was fetched since the last write.
+    readers: u32,
+    /// Whether the last write left no copies to take away.
+    alone: bool,
     /// When who asks next is served.
     free: f64,
     waiting: Vec<u32>,
@@ -86,6 +94,10 @@ struct Simulation<'a> {
     /// Who goes on at each time to come, in the order of asking. Times are positive, so that their bits are in order.
     events: BTreeMap<u64, Vec<u32>>,
     served: u64,
+    /// Whether the thread that is served goes on at once.
+    goes_on: bool,
+    /// Who is to ask again for a line that was taken away by the step that is served.
+    woken: Vec<u32>,
     threads: Vec<Thread>,
     lines: Vec<LineState>,
     values: Vec<u64>,
@@ -96,7 +108,14 @@ impl<'a> Simulation<'a> {
     fn new(machine: &'a Machine, team: &'a [usize], program: &'a Program, episodes: u32) -> Self {
         let thread =
             || Thread { episode: 1, step: 0, seen: 0, issue: 0.0, arrived: 0.0, write: 0.0, last: false };
-        let line = |&owner: &u32| LineState { owner, reader: owner, free: 0.0, waiting: Vec::new() };
+        let line = |&owner: &u32| LineState {
+            owner,
+            reader: owner,
+            readers: 0,
+            alone: false,
+            free: 0.0,
+            waiting: Vec::new(),
+        };
         let mut simulation = Self {
             machine,
             team,
@@ -105,6 +124,8 @@ impl<'a> Simulation<'a> {
             local_ns: machine.local.ns.max(0.0),
             events: BTreeMap::new(),
             served: 0,
+            goes_on: false,
+            woken: Vec::new(),
             threads: team.iter().map(|_| thread()).collect(),
             lines: program.owners.iter().map(line).collect(),
             values: vec![0; program.line_of.len()],
@@ -118,7 +139,16 @@ impl<'a> Simulation<'a> {
         self.events.entry(at.to_bits()).or_default().push(thread as u32);
     }
 
+    /// Serves a thread until something takes time.
     fn serve(&mut self, thread: usize, now: f64) {
+        self.goes_on = true;
+        while std::mem::take(&mut self.goes_on) {
+            self.served += 1;
+            self.step(thread, now);
+        }
+    }
+
+    fn step(&mut self, thread: usize, now: f64) {
         let program = self.program;
         let episode = u64::from(self.threads[thread].episode);
         match &program.steps[thread][self.threads[thread].step] {
@@ -128,17 +158,17 @@ impl<'a> Simulation<'a> {
                 let done = self.own(program.line(counter), thread, now, self.local_ns);
                 self.values[counter as usize] += 1;
                 self.threads[thread].last = self.values[counter as usize] == episode * u64::from(of);
-                self.next(thread, done);
+                self.next(thread, now, done);
             }
             &Step::StoreIfLast(word) if self.threads[thread].last => self.store(thread, now, word, episode),
-            Step::StoreIfLast(_) => self.next(thread, now),
+            Step::StoreIfLast(_) => self.next(thread, now, now),
             &Step::Lock(word) => self.lock(thread, now, word),
             &Step::Unlock(word) => self.store(thread, now, word, 0),
         }
     }
 
-    /// Goes on to the next step, or to the next episode's first.
-    fn next(&mut self, thread: usize, at: f64) {
+    /// Goes on to the next step, or to the next episode's first, before those who were woken by this one.
+    fn next(&mut self, thread: usize, now: f64, at: f64) {
         let steps = self.program.steps[thread].len();
         let state = &mut self.threads[thread];
         (state.step, state.seen, state.issue, state.arrived) = (state.step + 1, 0, at, at);
@@ -146,14 +176,21 @@ impl<'a> Simulation<'a> {
             (state.step, state.episode) = (0, state.episode + 1);
         }
         if state.episode <= self.episodes {
-            self.note(thread, at);
+            match at > now {
+                true => self.note(thread, at),
+                false => self.goes_on = true,
+            }
+        }
+        for woken in std::mem::take(&mut self.woken) {
+            let issue = self.threads[woken as usize].issue;
+            self.note(woken as usize, at.max(issue));
         }
     }
 
     fn store(&mut self, thread: usize, now: f64, word: Word, value: u64) {
         let done = self.own(self.program.line(word), thread, now, 0.0);
         self.values[word as usize] = value;
-        self.next(thread, done);
+        self.next(thread, now, done);
     }
 
     /// Waits for words, in order, that hold the episode's number or a later one.
@@ -171,7 +208,7 @@ impl<'a> Simulation<'a> {
                 return self.note(thread, self.threads[thread].issue);
             }
         }
-        self.next(thread, now.max(self.threads[thread].arrived));
+        self.next(thread, now, now.max(self.threads[thread].arrived));
     }
 
     /// Takes a lock that is free, or watches it with loads; who loses a race for it does not take the line.
@@ -180,7 +217,7 @@ impl<'a> Simulation<'a> {
         if self.values[word as usize] == 0 {
             let done = self.own(line, thread, now, self.local_ns);
             self.values[word as usize] = 1;
-            return self.next(thread, done);
+            return self.next(thread, now, done);
         }
         self.fetch(line, thread, now);
         self.lines[line as usize].waiting.push(thread as u32);
@@ -194,9 +231,12 @@ impl<'a> Simulation<'a> {
         let state = &mut self.lines[line as usize];
         let (from, to) = (self.team[state.owner as usize], self.team[thread]);
         let start = now.max(state.free);
-        let message = self.machine.message_ns(from, to);
+        let message = match state.alone {
+            true => self.machine.one_way_ns(from, to),
+            false => self.machine.message_ns(from, to),
+        };
         let next = start + self.machine.gap_ns(message);
-        (state.free, state.reader) = (next, thread as u32);
+        (state.free, state.reader, state.readers) = (next, thread as u32, state.readers + 1);
         let reader = &mut self.threads[thread];
         reader.issue = next;
         reader.arrived = reader.arrived.max(start + message);
@@ -210,7 +250,10 @@ impl<'a> Simulation<'a> {
         let state = &mut self.lines[line as usize];
         let cpu = self.team[thread];
         let start = now.max(state.free);
-        let done = if !self.copies.holds(line, thread) {
+        let holds = self.copies.holds(line, thread);
+        let by_itself = state.readers == 0 && state.owner == thread as u32;
+        let alone = !holds || state.readers == 1 && state.reader == thread as u32 || by_itself && state.alone;
+        let done = if !holds {
             start + self.machine.transfer_ns(self.team[state.owner as usize], cpu)
         } else if state.reader == thread as u32 {
             start + held_ns
@@ -222,11 +265,9 @@ impl<'a> Simulation<'a> {
             start + held_ns
         };
         (state.owner, state.reader, state.free) = (thread as u32, thread as u32, done);
+        (state.readers, state.alone) = (0, alone);
         self.copies.keep_only(line, thread);
-        for waiting in std::mem::take(&mut state.waiting) {
-            let issue = self.threads[waiting as usize].issue;
-            self.note(waiting as usize, done.max(issue));
-        }
+        self.woken = std::mem::take(&mut state.waiting);
         done
     }
 }

@@ -55,8 +55,7 @@ impl Shape<'_> {
         let given = self.latencies.map(|latencies| latencies.extra_line_ns);
         let extra_line_ns = given.filter(|ns| ns.is_finite() && *ns >= 0.0).unwrap_or(EXTRA_LINE_NS);
         match rule::choose(self.threads, &clusters, across_ns, extra_line_ns) {
-            // The rule knows of no layouts.
-            Choice::Flat if self.threads == 2 => (Algorithm::FbsOneLine, None),
+            Choice::OneLine => (Algorithm::FbsOneLine, None),
             Choice::Flat => (Algorithm::Fbs, None),
             Choice::Grid { group } => (Algorithm::Grid, Some(group)),
             Choice::Hierarchical => (Algorithm::Hierarchical, None),
