@@ -131,6 +131,10 @@ fn batches<P: Program>(
     let mut samples = Samples::default();
     let mut kinds: Vec<bool> = (0..effort.batches).map(|at| at % WATCHED == 1).collect();
     random.shuffle(&mut kinds);
+    // A visit that ends after the fewest has watched one, too.
+    if let Some(first) = kinds.iter().position(|&watched| watched) {
+        kinds.swap(first, first.min(FEWEST - 1));
+    }
     for (done, watched) in kinds.into_iter().enumerate() {
         if effort.end.has_come() || done >= FEWEST && started.elapsed() > effort.time {
             break;
