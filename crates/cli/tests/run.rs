@@ -268,7 +268,7 @@ fn a_trial_waits_for_all_that_a_run_has_started() {
     let output =
         coho(&command).env("XDG_STATE_HOME", folder.path()).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let stays = ["run", "--try", "none", "--repeat", "1", "--", "sh", "-c", "sleep 7 >&- 2>&- &"];
+    let stays = ["run", "--try", "none", "--repeat", "1", "--", "sh", "-c", "sleep 30 >&- 2>&- &"];
     let output = remembering(folder.path(), &stays);
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && told.contains("(sleep)"), "{told}");

@@ -13,7 +13,7 @@ fn unpin(cpu: u32, to: u32) {
     let worker = fs::read_dir("/proc/self/task")
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .find(|task| fs::read_to_string(task.join("comm")).unwrap() == name)
+        .find(|task| fs::read_to_string(task.join("comm")).is_ok_and(|own| own == name))
         .expect("a worker of that name");
     let thread: libc::pid_t = worker.file_name().unwrap().to_str().unwrap().parse().unwrap();
     let words = coho_topology::CpuSet::from_iter([to]).words().to_vec();

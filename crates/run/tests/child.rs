@@ -81,8 +81,13 @@ fn the_command_begins_with_the_signals_that_the_caller_was_given() {
 #[test]
 fn a_wait_ends_when_its_time_has_come() {
     let signals = Signals::hold().unwrap();
-    let mut running = shell("sleep 0.3").start(&signals).unwrap();
-    let until = Instant::now() + Duration::from_millis(20);
-    assert_eq!(running.wait_until(&signals, Some(until)).unwrap(), None);
-    assert!(running.wait(&signals).unwrap().wall >= Duration::from_millis(300));
+    let folder = tempfile::tempdir().unwrap();
+    let end = folder.path().join("end");
+    let script = format!("while [ ! -e {} ]; do sleep 0.02; done", end.display());
+    let mut running = shell(&script).start(&signals).unwrap();
+    let (start, time) = (Instant::now(), Duration::from_millis(20));
+    assert_eq!(running.wait_until(&signals, Some(start + time)).unwrap(), None);
+    assert!(start.elapsed() >= time);
+    std::fs::write(end, "").unwrap();
+    assert!(running.wait(&signals).unwrap().wall >= time);
 }

@@ -87,15 +87,17 @@ fn a_watchdog_names_who_is_late() {
         std::thread::scope(|scope| {
             scope.spawn(|| barrier.wait(0));
             scope.spawn(|| barrier.wait(2));
-            while told.lock().unwrap().len() < 2 {
+            // Two reports may be of one thread: that the other one, which began late, was missing, and that 1 was.
+            let tells = |rank| told.lock().unwrap().iter().any(|late| late.rank == rank);
+            while !(tells(0) && tells(2)) {
                 std::thread::yield_now();
             }
             barrier.wait(1);
         });
         let told = told.lock().unwrap();
         // Each of the two waits once, and tells once for each flag that it waits for at most.
+        assert!((2..=4).contains(&told.len()), "{told:?}");
         assert!(told.iter().all(|late| late.missing.contains(&1) && late.waited >= Duration::from_millis(1)));
-        assert!(told.iter().any(|late| late.rank == 0) && told.iter().any(|late| late.rank == 2));
     }
 }
 
