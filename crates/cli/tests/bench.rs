@@ -97,7 +97,7 @@ fn processes_in(folder: &Path) -> usize {
 
 fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(20) {
+    while start.elapsed() < Duration::from_secs(120) {
         if condition() {
             return true;
         }

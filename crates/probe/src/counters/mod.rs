@@ -120,7 +120,7 @@ mod tests {
         assert!(counters.method.interrupted);
         assert_eq!(counters.tools.len(), 8);
         assert!(counters.tools.iter().all(|tool| tool.not_available.is_some()), "{:?}", counters.tools);
-        assert!(start.elapsed() < Duration::from_secs(20));
+        assert!(start.elapsed() < Duration::from_secs(120));
     }
 
     #[test]
