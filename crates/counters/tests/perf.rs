@@ -146,7 +146,13 @@ fn an_event_of_nobody_is_named() {
     let nobody = Event { name: "nobody's event".into(), kind: 0x7FFF_FFFF, config: 1, config1: 0 };
     let error = Counter::open(&nobody, Mode::User).unwrap_err();
     assert!(
-        matches!(error, Error::NoSuchEvent { .. } | Error::NoCounters | Error::NotPermitted { .. }),
+        matches!(
+            error,
+            Error::NoSuchEvent { .. }
+                | Error::NoCounters
+                | Error::NotPermitted { .. }
+                | Error::System { errno: libc::ENOSYS, .. }
+        ),
         "{error:?}"
     );
 }
@@ -166,6 +172,7 @@ fn without_rights_the_kernels_part_is_refused_with_what_to_do() {
                 );
             }
             Ok(_) => eprintln!("skipped: everybody may count the kernel here"),
+            Err(error @ Error::System { errno: libc::ENOSYS, .. }) => eprintln!("skipped: {error}"),
             Err(error) => panic!("{error}"),
         }
     })

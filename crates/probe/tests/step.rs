@@ -151,6 +151,9 @@ mod x86_64 {
         let stride = body(step_stride);
         assert_eq!((stride.instructions, stride.loads, stride.stores), (4 + 4 * 32, Some(32), Some(0)));
         assert_eq!(stride.data_lines, Some(32));
+        if !is_x86_feature_detected!("avx") {
+            return eprintln!("skipped: no AVX");
+        }
         // A read-modify-write of line 0, a load across lines 0 and 1, a wide load of line 4.
         let kinds = body(step_kinds);
         assert_eq!((kinds.loads, kinds.stores, kinds.data_lines), (Some(3), Some(1), Some(3)));
