@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # What a case's commands are made of. A step leaves NAME.out, NAME.err and NAME.exit; its name is of [a-z0-9_].
 
-step_limit=450
+step_limit=700
 
 # To the console, so that a guest that hangs tells where.
 say() {

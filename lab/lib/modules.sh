@@ -71,7 +71,7 @@ build_module() {
     sed "s,/usr/src/,$general/headers/usr/src/,g" "$headers/Makefile.debian" > "$headers/Makefile"
     cp -r "$root/kernel" "$work/kernel-module"
     # Debian names its own compiler; debugging information for BPF would need pahole.
-    bounded 120 make -s -C "$headers" M="$work/kernel-module" CC=cc PAHOLE=true modules > "$work/module.log" 2>&1 ||
+    bounded 600 make -s -C "$headers" M="$work/kernel-module" CC=cc PAHOLE=true modules > "$work/module.log" 2>&1 ||
         { echo "lab: kernel/ does not build:"; tail -n 20 "$work/module.log"; return 1; }
     mkdir -p "$1/lib/modules/$version/extra" && cp "$work/kernel-module/coho_mem.ko" "$1/lib/modules/$version/extra/"
 }
