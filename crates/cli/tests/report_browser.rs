@@ -3,7 +3,7 @@
 mod report_profiles;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use coho_profile::{Profile, published};
 use report_profiles as profiles;
@@ -36,19 +36,28 @@ struct Visit {
     log: String,
 }
 
+/// Runs the browser; once more if it ends without success, as it may where it starts too slowly for itself.
 fn chromium(browser: &str, arguments: &[String]) -> (String, String) {
+    let mut output = chromium_once(browser, arguments);
+    if !output.status.success() {
+        eprintln!("once more: {}", String::from_utf8_lossy(&output.stderr));
+        output = chromium_once(browser, arguments);
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn chromium_once(browser: &str, arguments: &[String]) -> Output {
     let data = tempfile::tempdir().unwrap();
-    let output = Command::new(browser)
+    Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .args(["--enable-logging=stderr", "--v=0", "--hide-scrollbars", "--virtual-time-budget=10000"])
         .arg(format!("--user-data-dir={}", data.path().display()))
         .args(arguments)
         .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&output.stdout), text(&output.stderr))
+        .unwrap()
 }
 
 /// Makes the report of a profile, opens it and takes pictures of it as on a desk and on a phone.

@@ -14,7 +14,8 @@ fn a_signal_keeps_what_is_done_even_if_it_comes_twice_at_once() {
     let options = Options { cpus, passes: 1 << 40, ..Options::quick() };
     let topology = coho_topology::detect().unwrap();
     let coherence = measure(&options, &topology, &mut |progress| {
-        if progress.done == 3 {
+        // Late enough for figures to be there, also where others use the CPUs.
+        if progress.done == 20 {
             for _ in 0..2 {
                 // SAFETY: the handlers are installed.
                 unsafe { libc::raise(libc::SIGINT) };

@@ -82,14 +82,20 @@ fn a_pair_is_measured_in_every_class() {
 
 #[test]
 fn a_time_limit_keeps_what_is_done() {
-    let options = Options {
-        passes: 1000,
-        time_limit: Some(Duration::from_millis(700)),
-        ..brief(&[Test::PipeThroughput, Test::SyscallOverhead])
-    };
-    let found = run(&options);
-    assert!(found.method.interrupted && !stop::requested());
-    assert!(found.results.iter().any(|row| row.value.is_some()));
+    // Where others use the CPUs too, it may take longer until something is done.
+    for limit in [700, 7_000, 70_000] {
+        let options = Options {
+            passes: 1_000_000,
+            time_limit: Some(Duration::from_millis(limit)),
+            ..brief(&[Test::PipeThroughput, Test::SyscallOverhead])
+        };
+        let found = run(&options);
+        assert!(found.method.interrupted && !stop::requested());
+        if found.results.iter().any(|row| row.value.is_some()) {
+            return;
+        }
+    }
+    panic!("nothing was done within any limit");
 }
 
 /// Programs with the names, arguments and report of UnixBench's, written for this test: two of them, the others missing.
@@ -130,11 +136,21 @@ fn another_builds_programs_are_run_in_turn_with_ours() {
         passes: 2,
         ..brief(&[Test::PipeThroughput, Test::SyscallOverhead, Test::Shell1, Test::Build])
     };
-    let found = run(&options);
-    for test in ["pipe_throughput", "syscall_overhead"] {
+    // How near they are is for a quiet machine to say; a wrong unit or definition would be far off, every time.
+    let is_near = |found: &Workloads, test: &str| {
         let peer = found.peers.iter().find(|peer| peer.test == test).unwrap();
-        // How near they are is for a quiet machine to say; a wrong unit or definition would be far off.
-        assert!(peer.ratio.is_some_and(|ratio| (0.2..5.0).contains(&ratio)), "{peer:?}");
+        peer.ratio.is_some_and(|ratio| (0.2..5.0).contains(&ratio))
+    };
+    let timed = ["pipe_throughput", "syscall_overhead"];
+    let mut found = run(&options);
+    for _ in 0..4 {
+        if !timed.iter().all(|test| is_near(&found, test)) {
+            found = run(&options);
+        }
+    }
+    for test in timed {
+        let peer = found.peers.iter().find(|peer| peer.test == test).unwrap();
+        assert!(is_near(&found, test), "{peer:?}");
         assert!(peer.tolerance.unwrap() >= 0.03 && peer.agrees.is_some());
     }
     for test in ["shell_1", "build"] {

