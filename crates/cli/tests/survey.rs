@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use coho_profile::Profile;
-use support::{assert_valid, coho, fails, json, succeeds, two_cpus};
+use support::{assert_valid, coho, fails, first_cpus, json, succeeds, two_cpus};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
@@ -60,7 +60,8 @@ fn runs_without_names_do_not_overwrite_each_other() {
 fn wrong_cpus_are_named_before_anything_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.json").to_string_lossy().into_owned();
-    assert!(fails(&["survey", "--cpus", "0,60000", "-o", &file], 1).contains("60000"));
+    let cpus = format!("{},60000", first_cpus(1));
+    assert!(fails(&["survey", "--cpus", &cpus, "-o", &file], 1).contains("60000"));
     assert!(fails(&["survey", "--time-limit", "soon"], 2).contains("soon"));
     let nowhere = folder.path().join("no/such/x.json").to_string_lossy().into_owned();
     assert!(fails(&["survey", "--quick", "-o", &nowhere], 1).contains("x.json"));

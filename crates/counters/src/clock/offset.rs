@@ -268,8 +268,10 @@ mod tests {
 
     #[test]
     fn a_cpu_that_does_not_exist_is_named() {
+        // CPU 0 may be another's.
+        let Some((here, _)) = two_cpus() else { return };
         for cpu in [60_000, u32::MAX] {
-            let why = Clock::get().offset(0, cpu).unwrap_err();
+            let why = Clock::get().offset(here, cpu).unwrap_err();
             assert!(why.contains(&format!("CPU {cpu}")), "{why}");
         }
     }
