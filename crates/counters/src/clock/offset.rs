@@ -1,7 +1,7 @@
 //! How far the clocks of two CPUs are apart, by messages between them.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{Clock, Ticks};
@@ -98,14 +98,16 @@ fn difference(stamps: &Stamps, step: i64) -> Result<(i64, i64), String> {
     }
 }
 
-/// Number of the message that is due: even ones are `a`'s.
 #[repr(align(128))]
-struct Turn(AtomicU64);
+struct Turn {
+    /// Number of the message that is due: even ones are `a`'s.
+    due: AtomicU64,
+    /// One side cannot go on. Apart from the number, which the other side may be about to write.
+    broken: AtomicBool,
+}
 
 /// `a` wants no further answer.
 const END: u64 = u64::MAX;
-/// One side cannot go on.
-const BROKEN: u64 = u64::MAX - 1;
 
 impl Turn {
     /// Waits for message `due`; `false` at the end.
@@ -113,15 +115,17 @@ impl Turn {
         let mut since = None;
         loop {
             for _ in 0..1 << 12 {
-                match self.0.load(Ordering::Acquire) {
+                match self.due.load(Ordering::Acquire) {
                     turn if turn == due => return Ok(true),
                     END => return Ok(false),
-                    BROKEN => return Err("the other CPU gave up".into()),
                     _ => std::hint::spin_loop(),
                 }
             }
+            if self.broken.load(Ordering::Relaxed) {
+                return Err("the other CPU gave up".into());
+            }
             if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-                self.0.store(BROKEN, Ordering::Release);
+                self.give_up();
                 return Err(format!(
                     "CPU {cpu} heard nothing from the other for {} s; it may be busy with other work",
                     PATIENCE.as_secs()
@@ -131,7 +135,11 @@ impl Turn {
     }
 
     fn pass(&self, turn: u64) {
-        self.0.store(turn, Ordering::Release);
+        self.due.store(turn, Ordering::Release);
+    }
+
+    fn give_up(&self) {
+        self.broken.store(true, Ordering::Relaxed);
     }
 }
 
@@ -140,7 +148,7 @@ fn exchange(
     (cpu_a, now_a): (u32, impl Fn() -> Ticks + Send),
     (cpu_b, now_b): (u32, impl Fn() -> Ticks + Send),
 ) -> Result<Stamps, String> {
-    let turn = &Turn(AtomicU64::new(0));
+    let turn = &Turn { due: AtomicU64::new(0), broken: AtomicBool::new(false) };
     let (a, b) = std::thread::scope(|scope| {
         let a = scope.spawn(move || lead(turn, cpu_a, now_a));
         let b = scope.spawn(move || answer(turn, cpu_b, now_b));
@@ -155,7 +163,7 @@ fn exchange(
 }
 
 fn lead(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, String> {
-    pin(cpu).inspect_err(|_| turn.pass(BROKEN))?;
+    pin(cpu).inspect_err(|_| turn.give_up())?;
     let mut stamps = Vec::with_capacity(ROUNDS + 1);
     let mut begun = None;
     for round in 0..=ROUNDS {
@@ -172,7 +180,7 @@ fn lead(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, St
 }
 
 fn answer(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, String> {
-    pin(cpu).inspect_err(|_| turn.pass(BROKEN))?;
+    pin(cpu).inspect_err(|_| turn.give_up())?;
     let mut stamps = Vec::with_capacity(ROUNDS);
     while turn.wait(2 * stamps.len() as u64 + 1, cpu)? {
         stamps.push(now());
