@@ -92,6 +92,18 @@ impl Pages {
         Ok(Self { start, bytes, mapping, mapped })
     }
 
+    /// Maps at least `bytes` on pages of this kind, on this memory node if one is named.
+    ///
+    /// # Errors
+    /// As [`Self::map_on`] and [`Self::bind`].
+    pub fn map_at(bytes: usize, paging: Paging, node: Option<u32>) -> Result<Self, Error> {
+        let pages = Self::map_on(bytes, paging)?;
+        if let Some(node) = node {
+            pages.bind(node)?;
+        }
+        Ok(pages)
+    }
+
     /// Size of the pages that the kernel gave, once they are touched: that of most of the bytes. `None` if the kernel
     /// does not tell.
     pub fn page_bytes(&self) -> Option<u64> {
@@ -132,7 +144,12 @@ impl Pages {
         if result == 0 {
             Ok(())
         } else {
-            Err(Error::other(format!("mbind to memory node {node}: {}", io::Error::last_os_error())))
+            let error = io::Error::last_os_error();
+            // What EINVAL means here; a container that forbids the call says EPERM.
+            let known = (error.raw_os_error() == Some(libc::EINVAL)).then(nodes_with_memory).flatten();
+            let known =
+                known.map_or_else(String::new, |known| format!("; the nodes with memory are: {known}"));
+            Err(Error::other(format!("cannot place memory on node {node} (mbind): {error}{known}")))
         }
     }
 
@@ -161,6 +178,12 @@ impl Drop for Pages {
         // SAFETY: the mapping is this value's own and nothing refers to it any more.
         unsafe { libc::munmap(self.mapping.as_ptr().cast(), self.mapped) };
     }
+}
+
+/// The memory nodes that have memory, as the kernel lists them: `0-1,4`.
+fn nodes_with_memory() -> Option<String> {
+    let list = std::fs::read_to_string("/sys/devices/system/node/has_memory").ok()?;
+    Some(list.trim().to_owned()).filter(|list| !list.is_empty())
 }
 
 /// The page size of most of a range, from `/proc/PID/smaps`.
@@ -199,7 +222,12 @@ mod tests {
     #[test]
     fn binds_where_there_is_a_node_and_says_no_where_there_is_none() {
         let pages = Pages::map(PAGE).unwrap();
-        assert!(pages.bind(1000).is_err());
+        let error = pages.bind(1000).unwrap_err().to_string();
+        if error.contains("Invalid argument")
+            && let Some(known) = nodes_with_memory()
+        {
+            assert!(error.contains("node 1000") && error.ends_with(&known), "{error}");
+        }
         // A container may forbid it; where it is allowed, the page must be there.
         if pages.bind(0).is_ok() {
             pages.touch();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use coho_probe::memory::{self, Options, Part};
+use coho_probe::pages::Paging;
 use coho_probe::pin;
 use coho_profile::{BlockState, Fence, Memory, MemoryRate, Operation};
 
@@ -68,6 +69,27 @@ fn blocks_that_another_cpu_has_had_have_rates_of_their_own() {
     for rate in &memory.rates {
         assert!(matches!(rate.state, Some(BlockState::Shared | BlockState::Remote)), "{rate:?}");
         assert!(rate.bytes_per_s.as_ref().unwrap().median > 1e3 && rate.threads == 1, "{rate:?}");
+    }
+}
+
+#[test]
+fn every_part_lies_on_the_pages_and_the_node_that_were_asked_for() {
+    let quick = |parts: &[Part]| Options { parts: parts.to_vec(), ..Options::quick() };
+    let small = measure(&Options {
+        paging: Paging::Small,
+        time_limit: Some(Duration::from_secs(10)),
+        ..quick(&[Part::Latency])
+    });
+    let large: Vec<_> = small.latency.iter().filter(|row| row.bytes >= 4 << 20).collect();
+    assert!(!large.is_empty(), "{:?}", small.latency);
+    for row in large {
+        assert!(row.page_bytes.is_none_or(|bytes| bytes < 2 << 20), "{row:?}");
+    }
+    let topology = coho_topology::detect().unwrap();
+    for part in Part::ALL {
+        let options = Options { node: Some(1000), ..quick(&[part]) };
+        let error = memory::measure(&options, &topology, &mut |_| ()).unwrap_err().to_string();
+        assert!(error.contains("node 1000"), "{part:?}: {error}");
     }
 }
 

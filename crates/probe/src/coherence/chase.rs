@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use crate::Error;
 use crate::clock::Clock;
 use crate::flush::{fence, flush_line};
-use crate::pages::Pages;
+use crate::pages::{Pages, Paging};
 
 /// Bytes of a line.
 pub(crate) const LINE: usize = 64;
@@ -28,8 +28,13 @@ pub(crate) struct Ring {
 impl Ring {
     /// Memory for rings of up to `bytes` of lines; untouched.
     pub(crate) fn map(bytes: u64) -> Result<Self, Error> {
+        Self::map_on(bytes, Paging::Huge, None)
+    }
+
+    /// The same on pages of this kind, on this memory node if one is named.
+    pub(crate) fn map_on(bytes: u64, paging: Paging, node: Option<u32>) -> Result<Self, Error> {
         let lines = bytes as usize / LINE;
-        Ok(Self { pages: Pages::map(lines * STRIDE)?, lines: 0, windows: Vec::new() })
+        Ok(Self { pages: Pages::map_at(lines * STRIDE, paging, node)?, lines: 0, windows: Vec::new() })
     }
 
     /// Links a ring of `bytes` of lines, on the calling thread, whose first touch places what was untouched.

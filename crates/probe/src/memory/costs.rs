@@ -2,9 +2,9 @@
 
 use coho_profile::CoherenceCost;
 
-use super::Region;
 use super::lines::{self, LINE, LineOperation};
 use super::survey::Survey;
+use super::{Options, Region};
 use crate::clock::Clock;
 use crate::{Error, limits, statistics};
 
@@ -37,9 +37,9 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     }
     let mut random = fastrand::Rng::with_seed(survey.options.seed);
     let end = survey.end;
+    let Options { paging, node, .. } = *survey.options;
     let cells = survey.on_first(move || -> Result<_, Error> {
-        let region = Region::write_back(LARGEST * LINE)?;
-        region.touch();
+        let region = Region::write_back_on(LARGEST * LINE, paging, node)?;
         for _ in 0..passes {
             let mut order: Vec<usize> = (0..cells.len()).collect();
             random.shuffle(&mut order);

@@ -8,10 +8,10 @@ use coho_counters::tables::{Candidate, Identity, Vendor};
 use coho_counters::{Column, Counter, Error as CounterError, Event, Mode, selftest};
 use coho_profile::{Estimate, LinesLeft, Operation};
 
-use super::Region;
 use super::lines::{self, LINE};
 use super::loops::{Loop, fence};
 use super::survey::Survey;
+use super::{Options, Region};
 use crate::{Error, statistics};
 
 /// Calls that are counted together.
@@ -34,6 +34,7 @@ struct Counters {
 /// Adds bursts and partials to the rates of one thread, or the reason why there are none.
 pub(super) fn add(survey: &mut Survey<'_>) -> Result<(), Error> {
     let end = survey.end;
+    let Options { paging, node, .. } = *survey.options;
     let rates: Vec<_> = survey
         .memory
         .rates
@@ -45,9 +46,8 @@ pub(super) fn add(survey: &mut Survey<'_>) -> Result<(), Error> {
             Ok(counters) => counters,
             Err(why) => return Ok(Err(why)),
         };
-        let (to, from) = (Region::write_back(LARGEST as usize)?, Region::write_back(LARGEST as usize)?);
-        to.touch();
-        from.touch();
+        let region = || Region::write_back_on(LARGEST as usize, paging, node);
+        let (to, from) = (region()?, region()?);
         let figures = rates.iter().map(|(op, instruction, bytes, threads)| {
             let one = Loop::find(*op, instruction)
                 .filter(|_| *bytes <= LARGEST && *threads == 1 && !end.has_come());

@@ -2,9 +2,11 @@
 
 use coho_profile::{CacheType, MemoryLatency};
 
+use super::Options;
 use super::survey::Survey;
 use crate::clock::Clock;
 use crate::coherence::chase::{LINE, Ring, STRIDE};
+use crate::pages::Paging;
 use crate::{Error, limits, statistics};
 
 /// One in so many bytes of the available memory may be taken.
@@ -16,7 +18,8 @@ const WINDOWS: usize = 16;
 pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let sizes = sizes(survey);
     let passes = if survey.options.quick { 2 } else { 4 };
-    let (end, seed) = (survey.end, survey.options.seed);
+    let end = survey.end;
+    let Options { paging, node, seed, .. } = *survey.options;
     survey.memory.latency = survey.on_first(move || -> Result<_, Error> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut rows = Vec::new();
@@ -24,7 +27,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
             if end.has_come() {
                 break;
             }
-            let ring = linked(bytes, &mut random)?;
+            let ring = linked(bytes, paging, node, &mut random)?;
             let (clock, mut at) = (Clock::get(), 0);
             // Once around what the caches can hold.
             ring.follow(&mut at, (bytes as usize / LINE / 512).clamp(1, 64), &clock);
@@ -43,8 +46,13 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
 }
 
 /// A ring of `bytes` of lines that the calling CPU has just written.
-pub(super) fn linked(bytes: u64, random: &mut fastrand::Rng) -> Result<Ring, Error> {
-    let mut ring = Ring::map(bytes)?;
+pub(super) fn linked(
+    bytes: u64,
+    paging: Paging,
+    node: Option<u32>,
+    random: &mut fastrand::Rng,
+) -> Result<Ring, Error> {
+    let mut ring = Ring::map_on(bytes, paging, node)?;
     ring.link(bytes, random);
     ring.load();
     Ok(ring)

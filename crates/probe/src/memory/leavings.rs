@@ -8,8 +8,9 @@ use coho_profile::{LinesLeft, Operation};
 use super::lines::{self, LINE};
 use super::loops::Loop;
 use super::survey::Survey;
-use super::{Region, counts};
+use super::{Options, Region, counts};
 use crate::clock::Clock;
+use crate::pages::Paging;
 use crate::{Error, limits, statistics};
 
 /// The paper's sizes and one beyond most level-2 caches' share.
@@ -25,12 +26,13 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         return Ok(());
     }
     let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 8) };
-    let (end, seed) = (survey.end, survey.options.seed);
+    let end = survey.end;
+    let Options { paging, node, seed, .. } = *survey.options;
     survey.memory.prefetchnta = survey.on_first(move || -> Result<_, Error> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut rows = Vec::new();
         for bytes in SIZES {
-            let block = Block::link(bytes, &mut random)?;
+            let block = Block::link(bytes, paging, node, &mut random)?;
             let mut times = vec![Vec::new(); FIRST.len()];
             let mut shares = vec![Vec::new(); FIRST.len()];
             for _ in 0..passes {
@@ -71,9 +73,13 @@ struct Block {
 }
 
 impl Block {
-    fn link(bytes: usize, random: &mut fastrand::Rng) -> Result<Self, Error> {
-        let region = Region::write_back(bytes)?;
-        region.touch();
+    fn link(
+        bytes: usize,
+        paging: Paging,
+        node: Option<u32>,
+        random: &mut fastrand::Rng,
+    ) -> Result<Self, Error> {
+        let region = Region::write_back_on(bytes, paging, node)?;
         let lines = bytes / LINE;
         let mut order: Vec<usize> = (0..lines).collect();
         random.shuffle(&mut order);
@@ -136,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_second_read_finds_what_was_just_read() {
-        let block = Block::link(512, &mut fastrand::Rng::with_seed(1)).unwrap();
+        let block = Block::link(512, Paging::Huge, None, &mut fastrand::Rng::with_seed(1)).unwrap();
         let (times, gone) = block.pass("plain-8", 20);
         assert_eq!(times.len(), gone.len());
         assert!(gone.iter().all(|gone| (0.0..=8.0).contains(gone)), "{gone:?}");

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 
 use coho_profile::{LoadedLatency, Operation};
 
-use super::Region;
 use super::latency::linked;
 use super::loops::{Code, Loop, eightfold};
 use super::survey::Survey;
+use super::{Options, Region};
 use crate::clock::Clock;
 use crate::workers::Job;
 use crate::{Error, limits, statistics};
@@ -41,15 +41,12 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let bytes = (survey.cache() * 3 / 2).min(room / 2);
     let each = (2 * survey.cache() / others.len()).clamp(4 << 20, (room / others.len()).max(4 << 20));
 
-    let seed = survey.options.seed;
-    let link: Job<'_, _> = Box::new(move || linked(bytes as u64, &mut fastrand::Rng::with_seed(seed)));
+    let Options { paging, node, seed, .. } = *survey.options;
+    let link: Job<'_, _> =
+        Box::new(move || linked(bytes as u64, paging, node, &mut fastrand::Rng::with_seed(seed)));
     let ring = survey.workers.run(vec![(reader, link)]).pop().expect("one job has one outcome")?.value?;
     let map = |&cpu: &u32| {
-        let job: Job<'_, Result<Region, Error>> = Box::new(move || {
-            let region = Region::write_back(each)?;
-            region.touch();
-            Ok(region)
-        });
+        let job: Job<'_, Result<Region, Error>> = Box::new(move || Region::write_back_on(each, paging, node));
         (cpu, job)
     };
     let regions = survey

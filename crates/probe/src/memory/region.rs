@@ -81,10 +81,7 @@ impl Region {
     /// # Errors
     /// If there is no room, or the operating system refuses the pages or the node.
     pub fn write_back_on(bytes: usize, paging: Paging, node: Option<u32>) -> Result<Self, Error> {
-        let pages = Pages::map_on(bytes, paging)?;
-        if let Some(node) = node {
-            pages.bind(node)?;
-        }
+        let pages = Pages::map_at(bytes, paging, node)?;
         pages.touch();
         let (start, bytes, page_bytes, node) =
             (pages.start(), pages.bytes(), pages.page_bytes(), pages.node());

@@ -11,6 +11,7 @@ use super::provider::{self, Offer, Wish};
 use super::rates::Typed;
 use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates, transfers, wbinvd};
 use crate::coherence::nearness;
+use crate::pages::Pages;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
 use crate::{Error, Progress, limits, pin};
@@ -120,8 +121,10 @@ const DESCRIPTION: &str = "Windows of some 100 us, all operations in turn in pas
     not used for longest, and a dirty or flushed one is made so before each call, source and destination alike. With \
     several threads all move data as long as one is timed.";
 
-/// Names that mean nothing are no wish.
+/// Names that mean nothing are no wish; pages and a node that cannot be had are refused before anything is measured,
+/// whatever the parts.
 fn check(options: &Options) -> Result<(), Error> {
+    Pages::map_at(1, options.paging, options.node)?;
     for name in &options.instructions {
         let known = |one: &Loop| {
             let op = options.operations.is_empty() || options.operations.contains(&one.op());

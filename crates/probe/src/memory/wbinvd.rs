@@ -5,7 +5,7 @@ use coho_profile::CoherenceCost;
 use super::lines::LINE;
 use super::provider::CacheFlusher;
 use super::survey::Survey;
-use super::{Region, lines};
+use super::{Options, Region, lines};
 use crate::stop::End;
 use crate::{Error, statistics};
 
@@ -24,8 +24,11 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     };
     let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 6) };
     let (cpu, end) = (survey.cpus[0], survey.end);
+    let Options { paging, node, .. } = *survey.options;
+    let bytes = DIRTY[DIRTY.len() - 1] * LINE;
+    let region = survey.on_first(move || Region::write_back_on(bytes, paging, node))??;
     let random = fastrand::Rng::with_seed(survey.options.seed);
-    match survey.on_first(move || times(&flusher, cpu, passes, samples, random, end))? {
+    match survey.on_first(move || times(&flusher, &region, cpu, passes, samples, random, end))? {
         Ok(times) => {
             let rows = DIRTY.into_iter().zip(&times).filter_map(|(dirty, times)| {
                 Some(CoherenceCost {
@@ -45,6 +48,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
 /// Times in ns, by number of modified lines and pass.
 fn times(
     flusher: &CacheFlusher,
+    region: &Region,
     cpu: u32,
     passes: usize,
     samples: usize,
@@ -52,8 +56,6 @@ fn times(
     end: End,
 ) -> Result<[Vec<Vec<f64>>; DIRTY.len()], String> {
     let bytes = DIRTY[DIRTY.len() - 1] * LINE;
-    let region = Region::write_back(bytes).map_err(|error| error.to_string())?;
-    region.touch();
     let mut all: [Vec<Vec<f64>>; DIRTY.len()] = Default::default();
     let mut order: Vec<usize> = (0..DIRTY.len()).collect();
     for _ in 0..passes {

@@ -10,6 +10,7 @@ mod tcp;
 use coho_profile::Transfer;
 
 use self::partner::{Order, Partner};
+use super::Options;
 use super::survey::Survey;
 use crate::clock::Clock;
 use crate::pages::Pages;
@@ -43,8 +44,8 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         survey.lacks("transfers", "they take two CPUs, and only one may be used");
         return Ok(());
     };
-    let (quick, seed, end) = (survey.options.quick, survey.options.seed, survey.end);
-    let found = survey.on_first(move || Exchange::run(pair, quick, seed, end))?;
+    let (options, end) = (survey.options, survey.end);
+    let found = survey.on_first(move || Exchange::run(pair, options, end))?;
     match found {
         Ok(exchange) => {
             survey.memory.transfers = exchange.rows;
@@ -70,7 +71,7 @@ struct Cell {
 }
 
 impl Exchange {
-    fn run([from, to]: [u32; 2], quick: bool, seed: u64, end: End) -> Result<Self, Error> {
+    fn run([from, to]: [u32; 2], options: &Options, end: End) -> Result<Self, Error> {
         let mut exchange = Self::default();
         let (mut names, mut mine, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
         for (path, ways) in [("shared-memory", shared::ways(LARGEST)), ("tcp-loopback", tcp::ways())] {
@@ -86,14 +87,14 @@ impl Exchange {
             }
         }
         // Each process touches its own after they part.
-        let pages = Pages::map(LARGEST)?;
+        let pages = Pages::map_at(LARGEST, options.paging, options.node)?;
         let partner = Partner::start(to, theirs, &pages)?;
         pages.touch();
         let mut cells: Vec<Cell> = (0..names.len())
             .flat_map(|way| SIZES.map(|bytes| Cell { way, bytes, passes: Vec::new() }))
             .collect();
-        let mut random = fastrand::Rng::with_seed(seed);
-        let (passes, windows) = if quick { (3, 4) } else { (6, 6) };
+        let mut random = fastrand::Rng::with_seed(options.seed);
+        let (passes, windows) = if options.quick { (3, 4) } else { (6, 6) };
         for _ in 0..passes {
             random.shuffle(&mut cells);
             for cell in &mut cells {
@@ -211,7 +212,8 @@ mod tests {
         let &[from, to] = &cpus[..] else { return eprintln!("skipped: only one CPU") };
         let workers = Workers::start(&[from]).unwrap();
         let end = stop::End::after(std::time::Instant::now(), None);
-        let job: Job<'_, _> = Box::new(move || Exchange::run([from, to], true, 1, end));
+        let job: Job<'_, _> =
+            Box::new(move || Exchange::run([from, to], &Options { seed: 1, ..Options::quick() }, end));
         let exchange = workers.run(vec![(from, job)]).remove(0).unwrap().value.unwrap();
         for path in ["shared-memory", "tcp-loopback"] {
             let found = exchange.rows.iter().any(|row| row.path == path);
