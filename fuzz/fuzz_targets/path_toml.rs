@@ -13,6 +13,8 @@ fuzz_target!(|text: &str| {
         for bytes in [1.0, 4096.0, 1e9] {
             assert!(variant.time_ns(bytes, 1.0, 0) >= 0.0);
         }
+        let view = path.loggp(variant, 0);
+        assert!([view.o_send_ns, view.o_receive_ns, view.latency_ns].iter().all(|ns| ns.is_sign_positive()));
     }
     for figure in path.figures.iter().take(1) {
         assert!(path.points(figure).iter().all(|point| point.time_a_ns >= 0.0 && point.time_b_ns >= 0.0));

@@ -10,10 +10,6 @@ use super::charts::sync::{Series, Sizes, Style, by_size};
 use super::subject::Subject;
 use super::text;
 
-/// Sizes of messages that LogGP's parameters are taken from, in bytes.
-const SMALL: f64 = 8.0;
-const LARGE: f64 = 1_048_576.0;
-
 /// The ready paths with a profile's figures. `figure` gives a chart its place.
 pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Markup) -> Markup) -> Markup {
     let mut parts = Vec::new();
@@ -129,15 +125,17 @@ fn crossovers(path: &Path) -> Markup {
 }
 
 fn loggp(path: &Path) -> Markup {
+    let small = path.variants.iter().map(|variant| path.loggp(variant, 0).bytes).fold(0.0, f64::max);
+    let small = text::bytes(small as u64);
     html! {
-        details { summary { "LogGP's view, in ns" }
+        details { summary { "LogGP's view, in ns; o, L and g of a message of " (small) }
             div.scroll { table.figures {
                 thead { tr {
                     th scope="col" { "way" } th.number scope="col" { "o, sender" } th.number scope="col" { "o, receiver" }
                     th.number scope="col" { "L" } th.number scope="col" { "g" } th.number scope="col" { "G, a byte" }
                 } }
                 tbody { @for variant in &path.variants { tr {
-                    @let view = variant.loggp(SMALL, LARGE, 0);
+                    @let view = path.loggp(variant, 0);
                     td { (variant.name) }
                     @for value in [view.o_send_ns, view.o_receive_ns, view.latency_ns, view.gap_ns, view.gap_per_byte_ns] {
                         td.number { (text::number(value)) }

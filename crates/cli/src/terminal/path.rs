@@ -124,8 +124,10 @@ fn loggp(out: &mut impl Write, shown: &Shown) -> io::Result<()> {
         let mut next = || row.next().unwrap_or_default();
         [text::tame(name.trim_end()), next(), next(), next(), next(), next()]
     });
-    let header = ["LogGP, ns", "o, sender", "o, receiver", "L", "g", "G, a byte"];
-    writeln!(out, "\n{}", table(header, 1, rows.collect()))
+    let header = ["ns", "o, sender", "o, receiver", "L", "g", "G, a byte"];
+    let small = shown.loggp.iter().map(|view| view.bytes).fold(0.0, f64::max);
+    writeln!(out, "\nLogGP; o, L and g of a message of {}", text::bytes(small as u64))?;
+    writeln!(out, "{}", table(header, 1, rows.collect()))
 }
 
 fn statements(out: &mut impl Write, shown: &Shown) -> io::Result<()> {

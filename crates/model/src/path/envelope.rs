@@ -85,6 +85,7 @@ mod tests {
         let stage = Stage {
             name: String::new(),
             kind: Kind::Dma,
+            side: None,
             rates: vec![Some(Rate::constant(bytes_per_s))],
             gap_ns: 0.0,
             gaps: 0,

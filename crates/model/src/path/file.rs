@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::{Error, Place};
-use super::stage::Kind;
+use super::stage::{Kind, Side};
 
 /// Most bytes of one file, most files that one may include, and most entries of any list in it.
 const MAX_TEXT: usize = 1 << 20;
@@ -106,6 +106,7 @@ pub(super) enum Message {
 pub(super) struct RawStage {
     pub name: String,
     pub kind: Kind,
+    pub side: Option<Spanned<Side>>,
     pub rate: Option<Spanned<String>>,
     pub gap_ns: Option<Spanned<f64>>,
     #[serde(default)]

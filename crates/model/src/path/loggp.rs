@@ -1,13 +1,19 @@
 //! A variant in the terms of LogGP (Alexandrov, Ionescu, Schauser & Scheiman, 1995).
 
-use super::Variant;
+use super::{Path, Side, Stage, Variant};
+
+/// Sizes of messages, in bytes: a small one, where the rates are known for so few, and a large one.
+const SMALL: f64 = 8.0;
+const LARGE: f64 = 1_048_576.0;
 
 /// Overhead, latency, gap and gap per byte of a variant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogGp {
-    /// o of the sender: what its CPU does before anything else moves the message, in ns.
+    /// Size of the small message that o, L and g are of, in bytes.
+    pub bytes: f64,
+    /// o of the sender: how long its CPU is busy with a small message, in ns.
     pub o_send_ns: f64,
-    /// o of the receiver: what its CPU does at the end, in ns.
+    /// o of the receiver: how long its CPU is busy with it, in ns.
     pub o_receive_ns: f64,
     /// L: what is left of the time of a small message, in ns.
     pub latency_ns: f64,
@@ -17,20 +23,33 @@ pub struct LogGp {
     pub gap_per_byte_ns: f64,
 }
 
+impl Path {
+    /// LogGP's parameters of one of the path's variants. The small message is the same for all of them: the least for
+    /// which every table of rates has been measured, as below that a rate says nothing of what a message costs.
+    pub fn loggp(&self, variant: &Variant, instruction: usize) -> LogGp {
+        let stages = self.variants.iter().flat_map(|variant| &variant.stages);
+        let measured = stages.filter_map(|stage| stage.rate(instruction)?.least_bytes());
+        variant.loggp(measured.fold(SMALL, f64::max), LARGE, instruction)
+    }
+}
+
 impl Variant {
     /// LogGP's parameters, from messages of `small` bytes and the slope between half of `large` bytes and `large`.
     pub fn loggp(&self, small: f64, large: f64, instruction: usize) -> LogGp {
         let small = self.max_bytes.map_or(small, |most| small.min(most));
         let large = self.max_bytes.map_or(large, |most| large.min(most)).max(2.0 * small);
-        let of = |stage: &super::Stage| stage.time_ns(small, 0.0, instruction);
-        let cpu = |stage: &&super::Stage| stage.kind.is_cpu();
-        let o_send_ns: f64 = self.stages.iter().take_while(cpu).map(of).sum();
-        let behind = self.stages.iter().rev().take_while(cpu);
-        let sender_only = self.stages.iter().all(|stage| stage.kind.is_cpu());
-        let o_receive_ns: f64 = if sender_only { 0.0 } else { behind.map(of).sum() };
+        let of = |stage: &Stage| stage.time_ns(small, 0.0, instruction);
+        let sides = sides(&self.stages);
+        let busy = |side| {
+            let own = self.stages.iter().zip(&sides).filter(|(_, of)| **of == Some(side));
+            // A sum of none would be -0.
+            own.fold(0.0, |sum, (stage, _)| sum + of(stage))
+        };
+        let (o_send_ns, o_receive_ns) = (busy(Side::Sender), busy(Side::Receiver));
         let total = self.time_ns(small, 0.0, instruction);
         let slope = self.time_ns(large, 0.0, instruction) - self.time_ns(large / 2.0, 0.0, instruction);
         LogGp {
+            bytes: small,
             o_send_ns,
             o_receive_ns,
             latency_ns: (total - o_send_ns - o_receive_ns).max(0.0),
@@ -38,4 +57,20 @@ impl Variant {
             gap_per_byte_ns: slope / (large / 2.0),
         }
     }
+}
+
+/// Whose CPU is busy with each stage. Where the file does not say, a CPU's stages before anything crosses are the
+/// sender's, those behind all that crosses the receiver's, and any between are nobody's overhead.
+fn sides(stages: &[Stage]) -> Vec<Option<Side>> {
+    let before = |stage: &&Stage| stage.kind.is_cpu() && stage.side != Some(Side::Receiver);
+    let behind = |stage: &&Stage| stage.kind.is_cpu() && stage.side != Some(Side::Sender);
+    let sent = stages.iter().take_while(before).count();
+    let received = stages.len() - stages.iter().rev().take_while(behind).count();
+    let side = |(at, stage): (usize, &Stage)| match stage.side {
+        Some(side) => Some(side),
+        None if at < sent => Some(Side::Sender),
+        None if at >= received => Some(Side::Receiver),
+        None => None,
+    };
+    stages.iter().enumerate().map(side).collect()
 }

@@ -7,6 +7,10 @@
 //! measured, never composed of those of reads and writes: the paper's tables show that this fails (by half, for SIMD
 //! copies out of write-combining memory).
 //!
+//! A stage of kind `copy` or `status` keeps a CPU busy. In the terms of LogGP ([`LogGp`]) it is overhead: of the sender
+//! until something else moves the message, of the receiver behind all that does. `side = "receiver"` (or `"sender"`) in a
+//! stage says so where the order does not tell, as between two CPUs that share memory.
+//!
 //! Valid for one transfer at a time on idle machines. Several at once share rates that nothing here divides, and many
 //! senders to one receiver (incast) are slower than any path of this model.
 //!
@@ -51,7 +55,7 @@ pub use file::PathFile;
 pub use fit::{Fit, Segment, fit, parse_pairs};
 pub use loggp::LogGp;
 pub use rate::Rate;
-pub use stage::{Kind, Overlap, Stage};
+pub use stage::{Kind, Overlap, Side, Stage};
 
 /// How far figures of this model hold.
 pub const VALIDITY: &str = "one transfer at a time on idle machines; no incast, nothing shared";

@@ -72,6 +72,14 @@ impl Rate {
         bytes / self.time_ns(bytes) * NS
     }
 
+    /// The least size that a table was measured at; `None` for a rate that is the same everywhere.
+    pub(super) fn least_bytes(&self) -> Option<f64> {
+        match &self.shape {
+            Shape::Table(points) => points.first().map(|point| point.0),
+            Shape::StartUp { .. } => None,
+        }
+    }
+
     /// Sizes at which the rate turns or jumps; between them its time is smooth.
     pub(super) fn corners(&self) -> impl Iterator<Item = f64> + '_ {
         let points = match &self.shape {

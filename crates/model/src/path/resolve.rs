@@ -5,11 +5,11 @@ use coho_profile::{CacheType, MemoryRate, Profile};
 use super::error::{Error, Place};
 use super::figure::{Crossover, Figure};
 use super::file::{
-    Entry, Gap, PathFile, Query, RawCrossover, RawFigure, RawOverlap, RawRate, RawStage, RawVariant, Sweep,
-    chain,
+    Entry, Gap, PathFile, Query, RawCrossover, RawFigure, RawOverlap, RawRate, RawStage, RawVariant,
+    Sweep, chain,
 };
 use super::rate::{Factor, Rate};
-use super::stage::{Overlap, Stage};
+use super::stage::{Overlap, Side, Stage};
 use super::{Path, Variant};
 use crate::delegation;
 
@@ -326,12 +326,23 @@ impl Resolver<'_> {
         Ok(Stage {
             name: raw.name.clone(),
             kind: raw.kind,
+            side: self.side(entry)?,
             rates: rates.collect::<Result<_, _>>()?,
             gap_ns: time(&raw.gap_ns, "a start-up gap in ns")?,
             gaps: raw.gaps.min(1000),
             fixed_ns,
             overlap,
         })
+    }
+
+    fn side(&self, entry: &Entry<RawStage>) -> Result<Option<Side>, Error> {
+        match &entry.value.side {
+            Some(side) if !entry.value.kind.is_cpu() => {
+                let place = self.file.place_in(entry, side);
+                Err(place.error("'side' says whose CPU is busy; it goes with kind \"copy\" or \"status\""))
+            }
+            side => Ok(side.as_ref().map(|side| *side.get_ref())),
+        }
     }
 
     fn variants(&self, stages: &[Stage]) -> Result<Vec<Variant>, Error> {

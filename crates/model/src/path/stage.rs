@@ -23,6 +23,16 @@ impl Kind {
     }
 }
 
+/// Whose CPU is busy with a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// That of who sends the message.
+    Sender,
+    /// That of who gets it.
+    Receiver,
+}
+
 /// When the stage after this one may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Overlap {
@@ -45,6 +55,8 @@ pub struct Stage {
     pub name: String,
     /// Who moves the data.
     pub kind: Kind,
+    /// Whose CPU it is, where the file says so: at the sender until something crosses, else (see [`super::LogGp`]).
+    pub side: Option<Side>,
     /// The rate, for each of the path's instructions; without, it takes its fixed cost alone.
     pub(super) rates: Vec<Option<Rate>>,
     /// Start-up gap, in ns: once for each transfer, or for each fragment of a pipeline.
@@ -129,6 +141,7 @@ mod tests {
         Stage {
             name: String::new(),
             kind: Kind::Dma,
+            side: None,
             rates: vec![Some(Rate::constant(bytes_per_s))],
             gap_ns,
             gaps: 0,

@@ -202,17 +202,22 @@ fn the_ready_paths_are_well_formed() {
     assert!(ready::file("nothing").unwrap_err().to_string().contains("dimmnet-h1"));
 }
 
-/// Of constants the threshold is the crossing of two lines; with rates of this machine it is another.
-#[test]
-fn thresholds_by_constants_and_by_measured_rates_differ() {
-    use BlockState::{Remote, Shared};
-    let mut machine = profile(&[("avx2", 4096, Shared, 20e9), ("avx2", 4096, Remote, 25e9)]);
+/// The same with flags that take 100 ns.
+fn with_flags(mut machine: Profile) -> Profile {
     let pair = serde_json::json!({
         "a": 0, "b": 1, "method": "flags", "home": "a",
         "ns": { "median": 100.0, "low": 100.0, "high": 100.0, "min": 100.0, "n": 1, "stable": true },
     });
     let pairs = vec![serde_json::from_value(pair).unwrap()];
     machine.coherence = Some(coho_profile::Coherence { pairs, ..Default::default() });
+    machine
+}
+
+/// Of constants the threshold is the crossing of two lines; with rates of this machine it is another.
+#[test]
+fn thresholds_by_constants_and_by_measured_rates_differ() {
+    use BlockState::{Remote, Shared};
+    let machine = with_flags(profile(&[("avx2", 4096, Shared, 20e9), ("avx2", 4096, Remote, 25e9)]));
     let path = ready::file("eager").unwrap().resolve(Some(&machine)).unwrap();
     let found = path.crossovers.iter().map(|crossover| match path.crossings(crossover, 0)[..] {
         [one] => one.exact_bytes,
@@ -232,6 +237,38 @@ fn loggp_takes_a_path_apart() {
     assert_eq!((view.o_send_ns, view.o_receive_ns), (80.0 + 256.0, 0.0));
     assert_eq!((view.latency_ns, view.gap_ns), (7.0 + 512.0, 519.0));
     assert!((view.gap_per_byte_ns - 1.0).abs() < 1e-12, "{view:?}");
+}
+
+#[test]
+fn overhead_is_of_the_side_whose_cpu_is_busy() {
+    let text = WHOLE.replace(
+        "kind = \"dma\"\nrate = \"table\"",
+        "kind = \"copy\"\nside = \"receiver\"\nrate = \"table\"",
+    );
+    let path = resolve(&text).unwrap();
+    // The table begins at 512 B: of less it says nothing.
+    let view = path.loggp(&path.variants[0], 0);
+    assert_eq!((view.bytes, view.o_send_ns, view.o_receive_ns), (512.0, 80.0 + 256.0, 7.0 + 512.0));
+    assert_eq!(view.latency_ns, 0.0);
+    // A variant with the receiver's stage alone has nothing at the sender, and that is no -0.
+    let view = path.loggp(&path.variants[1], 0);
+    assert!(view.o_send_ns == 0.0 && view.o_send_ns.is_sign_positive(), "{view:?}");
+    let (line, told) = wrong(&WHOLE.replace("kind = \"dma\"", "kind = \"dma\"\nside = \"receiver\""));
+    assert!(line == Some(15 + 1) && told.starts_with("'side' says whose CPU is busy"), "{line:?} {told}");
+}
+
+#[test]
+fn between_two_cpus_both_have_overhead_and_the_flag_is_latency() {
+    use BlockState::{Remote, Shared};
+    let machine = with_flags(profile(&[("avx2", 64, Shared, 1e9), ("avx2", 64, Remote, 2e9)]));
+    let path = ready::file("shared-memory").unwrap().resolve(Some(&machine)).unwrap();
+    let view = path.loggp(&path.variants[0], 0);
+    assert_eq!((view.o_send_ns, view.o_receive_ns, view.latency_ns), (64.0, 32.0, 100.0));
+    let path = ready::file("eager").unwrap().resolve(Some(&machine)).unwrap();
+    for variant in &path.variants {
+        let view = path.loggp(variant, 0);
+        assert!(view.o_receive_ns > 0.0, "{}: {view:?}", variant.name);
+    }
 }
 
 /// H1 and H2 meet all that the paper states, H3 all but the two statements on PCI33.

@@ -111,6 +111,8 @@ pub struct View {
     pub reading: Option<String>,
     pub variant: String,
     pub instruction: String,
+    /// Size of the small message.
+    pub bytes: f64,
     pub o_send_ns: f64,
     pub o_receive_ns: f64,
     pub L_ns: f64,
@@ -212,12 +214,13 @@ impl Shown {
                     bytes,
                     ns: variant.takes(bytes).then(|| variant.time_ns(bytes, 0.0, index)),
                 }));
-                let LogGp { o_send_ns, o_receive_ns, latency_ns, gap_ns, gap_per_byte_ns } =
-                    variant.loggp(SMALL, LARGE, index);
+                let LogGp { bytes, o_send_ns, o_receive_ns, latency_ns, gap_ns, gap_per_byte_ns } =
+                    path.loggp(variant, index);
                 self.loggp.push(View {
                     reading: own(),
                     variant: variant.name.clone(),
                     instruction: instruction.clone(),
+                    bytes,
                     o_send_ns,
                     o_receive_ns,
                     L_ns: latency_ns,
@@ -236,10 +239,6 @@ impl Shown {
         }
     }
 }
-
-/// Sizes of messages that LogGP's parameters are taken from.
-const SMALL: f64 = 8.0;
-const LARGE: f64 = 1_048_576.0;
 
 /// The readings asked for; `None` for a path that has none.
 fn readings(args: &Args) -> anyhow::Result<Vec<Option<String>>> {
