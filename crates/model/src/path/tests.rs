@@ -213,6 +213,27 @@ fn with_flags(mut machine: Profile) -> Profile {
     machine
 }
 
+/// Whatever is posted crosses the bus once, stores and doorbells alike.
+#[test]
+fn nothing_reaches_a_nic_before_it_has_crossed_the_bus() {
+    let mut machine = profile(&[("avx2", 64, BlockState::Warm, 1e10)]);
+    let rates = &mut machine.memory.as_mut().unwrap().rates;
+    let stores = MemoryRate {
+        op: Operation::Write,
+        instruction: "avx2-nt".into(),
+        fence: Some(coho_profile::Fence::Call),
+        ..rates[0].clone()
+    };
+    rates.push(stores);
+    let path = ready::file("post").unwrap().resolve(Some(&machine)).unwrap();
+    let time = |name: &str, bytes| {
+        path.variants.iter().find(|variant| variant.name == name).unwrap().time_ns(bytes, 0.0, 0)
+    };
+    assert!((time("PIO", 8.0) - (175.0 + 0.8)).abs() < 1e-9, "{}", time("PIO", 8.0));
+    assert!((time("inline", 8.0) - (40.0 + 175.0 + 350.0 + 0.8 + 8.0 / 28.8)).abs() < 1e-9);
+    assert!((time("doorbell and DMA", 8.0) - (40.0 + 175.0 + 700.0 + 8.0 / 28.8)).abs() < 1e-9);
+}
+
 /// Of constants the threshold is the crossing of two lines; with rates of this machine it is another.
 #[test]
 fn thresholds_by_constants_and_by_measured_rates_differ() {
