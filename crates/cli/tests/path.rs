@@ -74,7 +74,8 @@ fn what_is_not_there_is_named() {
     assert!(fails(&["path", "dimmnet", "--figure", "7"], 2).contains("4, 5, 6, 8, 9, 10, 11"));
     assert!(fails(&["path", "dimmnet", "--reading", "H4"], 2).contains("H1, H2, H3"));
     assert!(fails(&["path", "copy", "--reading", "H1"], 2).contains("has no readings"));
-    assert!(fails(&["path", "nothing.toml"], 1).contains("shared-memory"));
+    let error = fails(&["path", "nothing.toml"], 1);
+    assert!(error.contains("neither a file nor a path") && error.contains("shared-memory"), "{error}");
     let error = fails(&["path", "copy"], 1);
     assert!(error.contains("copy, line ") && error.contains("coho memory -o profile.json"), "{error}");
     assert_eq!(run(&["path"]).status.code(), Some(2));
@@ -88,7 +89,13 @@ fn predictions_stand_beside_messages_between_processes() {
     assert!(error.contains("mine.json"), "{error}");
     support::measured().write(std::path::Path::new(&file)).unwrap();
     let error = fails(&["path", "check", "--profile", &file], 1);
-    assert!(error.contains("tcp-loopback, line") && error.contains("coho calls --call"), "{error}");
+    // All that is missing, not the first alone.
+    for call in ["send(64)", "recv(64)"] {
+        assert!(
+            error.contains("tcp-loopback, line") && error.contains(&format!("coho calls --call '{call}'")),
+            "{error}"
+        );
+    }
     assert!(fails(&["path", "check", "copy", "--profile", &file], 2).contains("shared-memory"));
     if !support::two_cpus() {
         return;

@@ -5,7 +5,7 @@ use coho_profile::{CacheType, MemoryRate, Profile};
 use super::error::{Error, Place};
 use super::figure::{Crossover, Figure};
 use super::file::{
-    Entry, Gap, PathFile, Query, RawCrossover, RawFigure, RawOverlap, RawRate, RawStage, RawVariant,
+    Entry, Gap, PathFile, Query, RawCost, RawCrossover, RawFigure, RawOverlap, RawRate, RawStage, RawVariant,
     Sweep, chain,
 };
 use super::rate::{Factor, Rate};
@@ -72,6 +72,21 @@ impl PathFile {
             figures,
             crossovers,
         })
+    }
+}
+
+impl PathFile {
+    /// What is wrong with each of the file's rates and costs, by line: above all what `profile` lacks, so that all of it
+    /// can be measured before the next try.
+    pub fn lacking(&self, profile: Option<&Profile>) -> Vec<Error> {
+        let resolver = Resolver { file: self, profile };
+        let rates = self.rates.iter().filter_map(|(name, entry)| resolver.rate(name, entry).err());
+        let costs = self.costs.values().filter_map(|entry| resolver.cost_ns(entry).err());
+        let mut lacking: Vec<Error> = rates.chain(costs).collect();
+        lacking.sort_by(|a, b| (a.file(), a.line()).cmp(&(b.file(), b.line())));
+        // A rate of another that is missing is missing once.
+        lacking.dedup();
+        lacking
     }
 }
 
@@ -250,6 +265,10 @@ impl Resolver<'_> {
             let place = self.file.place_in(entry, name);
             return Err(place.error(format!("no cost '{wanted}'; add it to [costs]")));
         };
+        self.cost_ns(cost)
+    }
+
+    fn cost_ns(&self, cost: &Entry<RawCost>) -> Result<f64, Error> {
         let place = self.file.place(cost);
         let raw = &cost.value;
         let times = match &raw.times {

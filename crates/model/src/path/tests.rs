@@ -213,6 +213,23 @@ fn with_flags(mut machine: Profile) -> Profile {
     machine
 }
 
+#[test]
+fn all_that_a_profile_lacks_is_told_at_once() {
+    let lacking = ready::file("tcp-loopback").unwrap().lacking(Some(&Profile::default()));
+    let told: Vec<String> = lacking.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 5, "{told:?}");
+    for command in
+        ["coho memory -o", "coho calls --call 'send(64)'", "coho calls --call 'recv(64)'", "coho coherence"]
+    {
+        assert!(told.iter().any(|one| one.contains(command)), "{command}: {told:?}");
+    }
+    assert!(lacking.is_sorted_by_key(Error::line));
+    assert!(ready::file("dimmnet-h1").unwrap().lacking(None).len() > 1);
+    let machine =
+        with_flags(profile(&[("avx2", 64, BlockState::Shared, 1e9), ("avx2", 64, BlockState::Remote, 2e9)]));
+    assert_eq!(ready::file("shared-memory").unwrap().lacking(Some(&machine)), []);
+}
+
 /// Whatever is posted crosses the bus once, stores and doorbells alike.
 #[test]
 fn nothing_reaches_a_nic_before_it_has_crossed_the_bus() {

@@ -10,7 +10,7 @@ use coho_profile::{Memory, Profile};
 use coho_topology::CpuSet;
 use serde_json::{Value, json};
 
-use super::show::one;
+use super::show::{missing, one};
 use crate::arguments::{self, Course, check_folder, named};
 use crate::terminal::{self, progress};
 
@@ -49,10 +49,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     args.output.as_deref().map_or(Ok(()), check_folder)?;
     let profile = one(&args.profile)?;
     let paths = if args.paths.is_empty() { path::CHECKED.to_vec() } else { args.paths.clone() };
-    // A figure that is missing is told before anything is measured.
+    // What is missing is told before anything is measured.
+    let mut lacking = Vec::new();
     for name in &paths {
-        ready::file(name)?.resolve(Some(&profile))?;
+        lacking.extend(ready::file(name)?.lacking(Some(&profile)));
     }
+    missing(lacking)?;
     let options = Options {
         parts: vec![Part::Transfers],
         cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),

@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 
 use anyhow::{Context, bail};
 use coho_model::path::dimmnet::{self, READINGS, Statement};
-use coho_model::path::{Crossing, LogGp, Path, PathFile, VALIDITY, ready};
+use coho_model::path::{self, Crossing, LogGp, Path, PathFile, VALIDITY, ready};
 use coho_profile::{Profile, read_text};
 use serde::Serialize;
 
@@ -274,8 +274,11 @@ fn load(name: &str, profile: Option<&str>) -> anyhow::Result<Path> {
     } else {
         let path = FilePath::new(name);
         if !path.exists() {
-            // Tells the names that there are.
-            ready::file(name).with_context(|| format!("there is no file '{name}' either"))?;
+            let known: Vec<&str> = ready::names().collect();
+            bail!(
+                "'{name}' is neither a file nor a path that comes with coho; of these there are: {}",
+                known.join(", ")
+            );
         }
         read(path)?
     };
@@ -283,7 +286,22 @@ fn load(name: &str, profile: Option<&str>) -> anyhow::Result<Path> {
         Some(name) => Some(one(name)?),
         None => None,
     };
-    Ok(file.resolve(profile.as_ref())?)
+    file.resolve(profile.as_ref()).or_else(|error| {
+        missing(file.lacking(profile.as_ref()))?;
+        Err(error.into())
+    })
+}
+
+/// Fails if figures are missing, with each of them and what adds it.
+pub(super) fn missing(lacking: Vec<path::Error>) -> anyhow::Result<()> {
+    match lacking.as_slice() {
+        [] => Ok(()),
+        [only] => Err(only.clone().into()),
+        several => {
+            let lines: Vec<String> = several.iter().map(|error| format!("\n  {error}")).collect();
+            bail!("{} figures are missing:{}", several.len(), lines.concat())
+        }
+    }
 }
 
 /// Reads a file; what it includes lies beside it or comes with the program.
