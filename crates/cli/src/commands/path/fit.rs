@@ -50,7 +50,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     });
     let header = ["from, B", "to, B", "fixed, ns", "rate, GB/s", "rms error"];
     writeln!(out, "{}", table(header, 0, rows.collect()))?;
-    writeln!(out, "{} pairs; several lines: the protocol changes between them.\n", fit.pairs)?;
+    let lines =
+        if fit.segments.len() > 1 { "; several lines: the protocol changes between them" } else { "" };
+    writeln!(out, "{} pairs{lines}.\n", fit.pairs)?;
     out.write_all(stages(&fit).as_bytes())?;
     Ok(())
 }
