@@ -94,6 +94,19 @@ fn every_part_lies_on_the_pages_and_the_node_that_were_asked_for() {
 }
 
 #[test]
+fn what_prefetchnta_leaves_is_counted_or_it_is_told_why_not() {
+    let memory = measure(&Options { parts: vec![Part::Prefetchnta], ..Options::quick() });
+    if memory.method.not_available.contains_key("PREFETCHNTA") {
+        return;
+    }
+    let by = |method: &str| memory.prefetchnta.iter().filter(|row| row.method == method).collect::<Vec<_>>();
+    assert!(by("timing").len() == 6 && by("timing").iter().all(|row| row.cache == "all"));
+    let why_not = memory.method.not_available.get("PREFETCHNTA by counter");
+    assert_eq!(by("counter").is_empty(), why_not.is_some(), "{why_not:?}");
+    assert!(why_not.is_none_or(|why| why.len() > 10), "{why_not:?}");
+}
+
+#[test]
 fn threads_move_data_together() {
     let cpus = pin::allowed().unwrap().len() as u32;
     if cpus < 2 {

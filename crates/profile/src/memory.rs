@@ -315,7 +315,9 @@ pub struct LinesLeft {
     pub lines: u64,
     /// `counter` or `timing`.
     pub method: String,
-    /// Which cache: `l1`, `l2`, or `bus` where the lines were read from memory again (paper 4: bursts).
+    /// Which cache: `l1`, `l2`, `bus` where the lines were counted as they were read from memory again (paper 4: bursts),
+    /// or `all`, of the timing method: gone from the caches taken together, on the scale from the time of a block that was
+    /// left in them to that of one that is in none. (Older profiles have `bus` for this too.)
     pub cache: String,
     /// Lines that the second read did not find there.
     pub gone: Option<Estimate>,

@@ -66,13 +66,14 @@ pub(super) fn add(survey: &mut Survey<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lines that a second plain read brings in again after each of these first reads of a flushed block; nothing where
-/// nothing counts them.
-pub(super) fn gone(region: &Region, bytes: usize, first: &[(&str, &str)]) -> Vec<LinesLeft> {
-    let Ok(counters) = Counters::open() else { return Vec::new() };
-    if counters.read.is_empty() {
-        return Vec::new();
-    }
+/// Lines that a second plain read brings in again after each of these first reads of a flushed block, by the counters of
+/// [`lines_read`].
+pub(super) fn gone(
+    counters: &[Counter],
+    region: &Region,
+    bytes: usize,
+    first: &[(&str, &str)],
+) -> Vec<LinesLeft> {
     let again = Loop::find(Operation::Read, "plain-8").expect("every architecture has it");
     let count = |instruction: &str| {
         let one = Loop::find(Operation::Read, instruction)?;
@@ -81,7 +82,7 @@ pub(super) fn gone(region: &Region, bytes: usize, first: &[(&str, &str)]) -> Vec
             lines::wait();
             one.run(region, region, bytes, 0);
             lines::wait();
-            counted(&counters.read, || again.run(region, region, bytes, 0)).ok()
+            counted(counters, || again.run(region, region, bytes, 0)).ok()
         });
         statistics::estimate(&[samples.collect()])
     };
@@ -99,11 +100,22 @@ pub(super) fn gone(region: &Region, bytes: usize, first: &[(&str, &str)]) -> Vec
         .collect()
 }
 
+/// What counts lines that a core reads from outside its caches, for the calling thread, if it has passed its test; why,
+/// if nothing has.
+pub(super) fn lines_read() -> Result<Vec<Counter>, String> {
+    let set = selftest::choose(&[Column::L3Misses]).map_err(|error| error.to_string())?;
+    if let Some(chosen) = set.chosen.get(&Column::L3Misses) {
+        return open(chosen).map_err(|error| error.to_string());
+    }
+    let tried = set.tests.iter().map(|test| format!("{}: {}", test.candidate, test.verdict.why));
+    let first = tried.take(1).next();
+    Err(first.unwrap_or_else(|| "no event of this CPU is known to count lines read from memory".to_owned()))
+}
+
 impl Counters {
     /// Those that have passed their tests, for the calling thread; why, if there are none.
     fn open() -> Result<Self, String> {
-        let set = selftest::choose(&[Column::L3Misses]).map_err(|error| error.to_string())?;
-        let read = set.chosen.get(&Column::L3Misses).map_or_else(|| Ok(Vec::new()), open).unwrap_or_default();
+        let read = lines_read().unwrap_or_default();
         let stores = combining_events(&Identity::here()).ok_or_else(|| {
             "this CPU has no event that tells full from partial writes of a line; AMD's since Zen have"
                 .to_owned()

@@ -1,7 +1,8 @@
 //! What a read through PREFETCHNTA leaves in the caches, beside a plain one (paper 4, Table 7).
 //!
 //! By timing: a block is flushed, read, and then read again by loads that wait for each other. How long these take is
-//! held against the same after reads that certainly left the lines, and after a flush.
+//! held against the same after reads that certainly left the lines, and after a flush. By counter, where one has passed
+//! its test: the lines that the second read brings in from memory.
 
 use coho_profile::{LinesLeft, Operation};
 
@@ -28,8 +29,9 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 8) };
     let end = survey.end;
     let Options { paging, node, seed, .. } = *survey.options;
-    survey.memory.prefetchnta = survey.on_first(move || -> Result<_, Error> {
+    let (rows, counters) = survey.on_first(move || -> Result<_, Error> {
         let mut random = fastrand::Rng::with_seed(seed);
+        let counters = counts::lines_read();
         let mut rows = Vec::new();
         for bytes in SIZES {
             let block = Block::link(bytes, paging, node, &mut random)?;
@@ -53,15 +55,21 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
                     bytes: bytes as u64,
                     lines: block.lines as u64,
                     method: "timing".into(),
-                    cache: "bus".into(),
+                    cache: "all".into(),
                     gone: statistics::estimate(gone),
                     ns: statistics::estimate(ns),
                 });
             }
-            rows.extend(counts::gone(&block.region, bytes, &FIRST));
+            if let Ok(counters) = &counters {
+                rows.extend(counts::gone(counters, &block.region, bytes, &FIRST));
+            }
         }
-        Ok(rows)
+        Ok((rows, counters.map(drop)))
     })??;
+    survey.memory.prefetchnta = rows;
+    if let Err(why) = counters {
+        survey.lacks("PREFETCHNTA by counter", why);
+    }
     Ok(())
 }
 
