@@ -65,6 +65,17 @@ fn messages_between_processes_stand_beside_their_prediction() {
 }
 
 #[test]
+fn messages_that_cannot_be_predicted_are_shown_with_the_reason() {
+    let mut profile = measured();
+    let ns = Some(Estimate::exact(12345.0));
+    let transfer = Transfer { path: "shared-memory".into(), from: 0, to: 1, bytes: 4096, ns };
+    profile.memory.as_mut().unwrap().transfers = vec![transfer];
+    let page = page(&profile);
+    assert!(page.contains(">12345<"), "the measured column stands alone");
+    assert!(page.contains("cannot be predicted: the profile has no copy rates of type WB"), "and says why");
+}
+
+#[test]
 fn the_papers_figures_and_statements_stand_in_every_report() {
     let page = page(&Profile::default());
     for figure in ["4", "5", "6", "8", "9", "10", "11"] {

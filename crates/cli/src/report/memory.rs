@@ -9,7 +9,7 @@ use super::charts::Chart;
 use super::charts::memory::{Group, grouped};
 use super::charts::sync::{Series, Sizes, Style, by_size};
 use super::subject::Subject;
-use super::{calls, memory_tables, scale, tables, text};
+use super::{calls, memory_rates, memory_tables, scale, tables, text};
 
 /// Series of one chart, at most: a profile may bring any number.
 const MOST: usize = 16;
@@ -90,6 +90,8 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
         (memory_tables::types(memory))
         @for chart in &by_op { (chart) }
         @if let Some(chart) = &by_state { (chart) }
+        (memory_rates::by_threads(memory))
+        (memory_rates::traffic(memory))
         (memory_tables::papers(memory, &paper))
         (memory_tables::leavings(memory, &paper))
         @if let Some(chart) = &latency { (chart) }

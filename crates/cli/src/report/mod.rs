@@ -21,6 +21,7 @@ mod idle;
 mod matrix;
 mod memory;
 mod memory_figures;
+pub mod memory_rates;
 mod memory_tables;
 mod page;
 mod paper_svg;

@@ -2,6 +2,7 @@
 
 use coho_model::path::dimmnet::{self, READINGS};
 use coho_model::path::{self, Path, PathFile, VALIDITY, ready};
+use coho_profile::Transfer;
 use maud::{Markup, html};
 
 use super::charts::Chart;
@@ -9,6 +10,9 @@ use super::charts::path::{Gains, gains};
 use super::charts::sync::{Series, Sizes, Style, by_size};
 use super::subject::Subject;
 use super::text;
+
+/// Rows of one table, at most: a profile may bring any number.
+const MOST: usize = 200;
 
 /// The ready paths with a profile's figures. `figure` gives a chart its place.
 pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Markup) -> Markup) -> Markup {
@@ -36,7 +40,10 @@ fn ready_path(
     let path = match file.resolve(Some(&subject.profile)) {
         Ok(path) => path,
         Err(error) => {
-            return html! { p.missing { strong { (name) } ", not available: " (text::tame(error.message())) "." } };
+            return html! {
+                p.missing { strong { (name) } ", not available: " (text::tame(error.message())) "." }
+                (checks(subject, name))
+            };
         }
     };
     let series = path.variants.iter().enumerate().map(|(index, variant)| {
@@ -71,7 +78,10 @@ fn ready_path(
 fn checks(subject: &Subject, name: &str) -> Markup {
     let transfers = subject.profile.memory.iter().flat_map(|memory| &memory.transfers);
     let transfers: Vec<_> = transfers.filter(|transfer| transfer.path == name).cloned().collect();
-    let checks = path::check(&subject.profile, &transfers).unwrap_or_default();
+    let checks = match path::check(&subject.profile, &transfers) {
+        Ok(checks) => checks,
+        Err(error) => return measured_alone(&transfers, &error),
+    };
     html! {
         @if let Some(median) = path::median_error(&checks) {
             p { "Messages between two processes beside the prediction; median error " (format!("{:.0}", 100.0 * median)) " %." }
@@ -86,6 +96,23 @@ fn checks(subject: &Subject, name: &str) -> Markup {
                 } } }
             } }
         }
+    }
+}
+
+/// Messages that were timed where the profile lacks what their prediction takes.
+fn measured_alone(transfers: &[Transfer], error: &path::Error) -> Markup {
+    html! {
+        p { "Messages between two processes, measured; they cannot be predicted: " (text::tame(error.message())) "." }
+        div.scroll { table.figures {
+            thead { tr {
+                th.number scope="col" { "bytes" } th.number scope="col" { "predicted, ns" }
+                th.number scope="col" { "measured, ns (95 %)" }
+            } }
+            tbody { @for transfer in transfers.iter().take(MOST) { tr {
+                td.number { (text::bytes(transfer.bytes)) } td.number.missing { "–" }
+                td.number { (transfer.ns.as_ref().map_or_else(|| "–".to_owned(), text::estimate)) }
+            } } }
+        } }
     }
 }
 
