@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use coho_model::path::dimmnet::{self, READINGS, Statement};
 use coho_model::path::{self, Crossing, LogGp, Path, PathFile, VALIDITY, ready};
 use coho_profile::{Profile, read_text};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::arguments::WrongUsage;
 use crate::report::subject::Subject;
@@ -68,6 +68,7 @@ pub struct Point {
     pub reading: Option<String>,
     pub figure: String,
     pub bus: String,
+    #[serde(serialize_with = "whole")]
     pub bytes: f64,
     pub instruction: String,
     pub gap_ns: f64,
@@ -89,6 +90,7 @@ pub struct Crossover {
     /// The quickest from here on; `null` where nothing crosses.
     pub to: Option<String>,
     /// The least size of the sweep, in whole bytes.
+    #[serde(serialize_with = "whole_or_none")]
     pub bytes: Option<f64>,
     /// The intersection itself.
     pub exact_bytes: Option<f64>,
@@ -99,6 +101,7 @@ pub struct Time {
     pub reading: Option<String>,
     pub variant: String,
     pub instruction: String,
+    #[serde(serialize_with = "whole")]
     pub bytes: f64,
     /// `null` where so large a transfer cannot go this way.
     pub ns: Option<f64>,
@@ -112,6 +115,7 @@ pub struct View {
     pub variant: String,
     pub instruction: String,
     /// Size of the small message.
+    #[serde(serialize_with = "whole")]
     pub bytes: f64,
     pub o_send_ns: f64,
     pub o_receive_ns: f64,
@@ -126,6 +130,25 @@ pub struct Met {
     pub figure: &'static str,
     pub text: &'static str,
     pub met: bool,
+}
+
+/// A size in bytes, without a point where it has no fraction.
+fn whole<S: Serializer>(bytes: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if bytes.fract() == 0.0 && (0.0..=EXACT).contains(bytes) {
+        serializer.serialize_u64(*bytes as u64)
+    } else {
+        serializer.serialize_f64(*bytes)
+    }
+}
+
+/// Up to here every whole number is one of `f64`.
+const EXACT: f64 = (1u64 << 53) as f64;
+
+fn whole_or_none<S: Serializer>(bytes: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match bytes {
+        Some(bytes) => whole(bytes, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 impl Shown {
