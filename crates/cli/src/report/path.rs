@@ -159,12 +159,12 @@ fn loggp(path: &Path) -> Markup {
             div.scroll { table.figures {
                 thead { tr {
                     th scope="col" { "way" } th.number scope="col" { "o, sender" } th.number scope="col" { "o, receiver" }
-                    th.number scope="col" { "L" } th.number scope="col" { "g" } th.number scope="col" { "G, a byte" }
+                    th.number scope="col" { "L" } th.number scope="col" { "g" } th.number scope="col" { "G, a KiB" }
                 } }
                 tbody { @for variant in &path.variants { tr {
                     @let view = path.loggp(variant, 0);
                     td { (variant.name) }
-                    @for value in [view.o_send_ns, view.o_receive_ns, view.latency_ns, view.gap_ns, view.gap_per_byte_ns] {
+                    @for value in [view.o_send_ns, view.o_receive_ns, view.latency_ns, view.gap_ns, 1024.0 * view.gap_per_byte_ns] {
                         td.number { (text::number(value)) }
                     }
                 } } }

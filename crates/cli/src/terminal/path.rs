@@ -86,18 +86,22 @@ fn times(out: &mut impl Write, shown: &Shown) -> io::Result<()> {
     if sizes.is_empty() {
         return Ok(());
     }
+    let (scale, unit) = unit(shown.times.iter().filter_map(|time| time.ns));
     let rows = sizes.iter().map(|&(bytes, instruction)| {
         let of = |variant: &&str| {
             let mut found = shown.times.iter().filter(|time| {
                 (time.bytes, time.instruction.as_str(), time.variant.as_str())
                     == (bytes, instruction, *variant)
             });
-            found.next().and_then(|time| time.ns).map_or_else(|| "–".to_owned(), |ns| text::number(ns / 1e3))
+            found
+                .next()
+                .and_then(|time| time.ns)
+                .map_or_else(|| "–".to_owned(), |ns| text::number(ns / scale))
         };
         let size = format!("{} {}", text::bytes(bytes as u64), text::tame(instruction));
         std::iter::once(size.trim_end().to_owned()).chain(variants.iter().map(of)).collect()
     });
-    let names: Vec<String> = variants.iter().map(|name| format!("{}, us", text::tame(name))).collect();
+    let names: Vec<String> = variants.iter().map(|name| format!("{}, {unit}", text::tame(name))).collect();
     let header: Vec<&str> = std::iter::once("size").chain(names.iter().map(String::as_str)).collect();
     writeln!(out, "{}", dense(&header, 1, rows.collect()))
 }
@@ -119,12 +123,12 @@ fn crossing(crossover: &Crossover) -> String {
 fn loggp(out: &mut impl Write, shown: &Shown) -> io::Result<()> {
     let rows = shown.loggp.iter().map(|view| {
         let name = format!("{} {}", view.variant, view.instruction);
-        let figures = [view.o_send_ns, view.o_receive_ns, view.L_ns, view.g_ns, view.G_ns_per_byte];
+        let figures = [view.o_send_ns, view.o_receive_ns, view.L_ns, view.g_ns, 1024.0 * view.G_ns_per_byte];
         let mut row = figures.into_iter().map(text::number);
         let mut next = || row.next().unwrap_or_default();
         [text::tame(name.trim_end()), next(), next(), next(), next(), next()]
     });
-    let header = ["ns", "o, sender", "o, receiver", "L", "g", "G, a byte"];
+    let header = ["ns", "o, sender", "o, receiver", "L", "g", "G, a KiB"];
     let small = shown.loggp.iter().map(|view| view.bytes).fold(0.0, f64::max);
     writeln!(out, "\nLogGP; o, L and g of a message of {}", text::bytes(small as u64))?;
     writeln!(out, "{}", table(header, 1, rows.collect()))
@@ -140,6 +144,15 @@ fn statements(out: &mut impl Write, shown: &Shown) -> io::Result<()> {
     Ok(())
 }
 
+/// The unit of a table of times in ns, and its length: the largest in which the least of them is no small fraction.
+fn unit(times: impl Iterator<Item = f64>) -> (f64, &'static str) {
+    match times.filter(|ns| *ns > 0.0).fold(f64::INFINITY, f64::min) {
+        least if least.is_infinite() || least < 1e2 => (1.0, "ns"),
+        least if least < 1e5 => (1e3, "us"),
+        _ => (1e6, "ms"),
+    }
+}
+
 /// A time in the unit that leaves the fewest digits.
 fn duration(ns: f64) -> String {
     let (value, unit) = match ns {
@@ -148,4 +161,17 @@ fn duration(ns: f64) -> String {
         ns => (ns, "ns"),
     };
     format!("{} {unit}", (value * 100.0).round() / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_takes_the_unit_that_its_least_time_can_be_read_in() {
+        assert_eq!(unit([4.2, 4e6].into_iter()), (1.0, "ns"));
+        assert_eq!(unit([420.0, 4e6].into_iter()), (1e3, "us"));
+        assert_eq!(unit([4.2e5, 4e6].into_iter()), (1e6, "ms"));
+        assert_eq!(unit(std::iter::empty()), (1.0, "ns"));
+    }
 }
