@@ -5,7 +5,7 @@ use std::time::Duration;
 use coho_probe::memory::{self, Options, Part};
 use coho_probe::pages::Paging;
 use coho_probe::pin;
-use coho_profile::{BlockState, Fence, Memory, MemoryRate, Operation};
+use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
 
 fn measure(options: &Options) -> Memory {
     let topology = coho_topology::detect().unwrap();
@@ -104,6 +104,24 @@ fn what_prefetchnta_leaves_is_counted_or_it_is_told_why_not() {
     let why_not = memory.method.not_available.get("PREFETCHNTA by counter");
     assert_eq!(by("counter").is_empty(), why_not.is_some(), "{why_not:?}");
     assert!(why_not.is_none_or(|why| why.len() > 10), "{why_not:?}");
+}
+
+#[test]
+fn what_is_of_write_back_memory_is_left_out_where_others_alone_are_named() {
+    let types = vec![CacheType::WriteCombining];
+    let parts = vec![Part::Rates, Part::Latency, Part::Coherence];
+    let sizes = vec![512];
+    let memory = measure(&Options { parts, types, sizes, ..Options::quick() });
+    assert!(memory.latency.is_empty() && memory.coherence_cost.is_empty());
+    assert!(memory.method.not_available["part latency"].contains("--type WB"));
+    if memory.rates.is_empty() {
+        // The reasons of each provider, not the place where they stand.
+        assert!(
+            memory.method.not_available["rates of WC"].contains("vgem: "),
+            "{:?}",
+            memory.method.not_available
+        );
+    }
 }
 
 #[test]

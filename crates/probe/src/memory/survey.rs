@@ -92,7 +92,10 @@ pub(super) fn run(
         (Part::Dma, engines),
         (Part::Transfers, transfers::measure),
     ] {
-        if wants(part) && !end.has_come() {
+        if wants(part) && is_left_out(options, part) {
+            survey
+                .lacks(format!("part {part:?}").to_lowercase(), "it is of write-back memory: add --type WB");
+        } else if wants(part) && !end.has_come() {
             measure(&mut survey)?;
         }
     }
@@ -113,6 +116,12 @@ pub(super) fn run(
         memory.method.parameters.insert("cpu_quota".into(), json!(quota));
     }
     Ok(memory)
+}
+
+/// Whether a part is of write-back memory while the types asked for are others.
+fn is_left_out(options: &Options, part: Part) -> bool {
+    let write_back = matches!(part, Part::Latency | Part::Loaded | Part::Coherence | Part::Prefetchnta);
+    write_back && !options.types.is_empty() && !options.types.contains(&CacheType::WriteBack)
 }
 
 const DESCRIPTION: &str = "Windows of some 100 us, all operations in turn in passes of random order; windows in which a \
@@ -171,7 +180,12 @@ fn types(survey: &mut Survey<'_>) -> Result<Vec<Typed>, Error> {
         let first = offers.iter().position(|offer| is(offer, true));
         let first = first.or_else(|| offers.iter().position(|offer| named && is(offer, false)));
         let Some(offer) = first.map(|at| &mut offers[at]) else {
-            let why = "no provider has any that its self-test proves; 'types' says why";
+            let reasons: Vec<String> = offers
+                .iter()
+                .filter(|offer| offer.row.name == cache_type)
+                .map(|offer| format!("{}: {}", offer.row.provider, offer.row.why))
+                .collect();
+            let why = format!("no provider has any that its self-test proves ({})", reasons.join("; "));
             survey.lacks(format!("rates of {cache_type}"), why);
             continue;
         };
