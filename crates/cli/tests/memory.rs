@@ -61,6 +61,19 @@ fn people_get_tables_of_a_page() {
 }
 
 #[test]
+fn nothing_is_told_of_types_that_nobody_asked_for() {
+    let latency = succeeds(&["memory", "--quick", "--parts", "latency", "--type", "WB", "--time-limit", "1"]);
+    assert!(latency.starts_with("Latency"), "{latency}");
+    let run = support::run(&with(&["--parts", "rates,latency", "--type", "UC"]));
+    let [text, error] = [&run.stdout, &run.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(text.contains("UC  PCI") && !text.contains("WC  "), "{text}");
+    assert!(!text.contains("Latency of loads"), "{text}");
+    if !run.status.success() {
+        assert!(error.contains("no rate was measured; the lines above say why"), "{error}");
+    }
+}
+
+#[test]
 fn wrong_words_are_named() {
     for (option, word) in
         [("--sizes", "1.5M"), ("--state", "tepid"), ("--fence", "often"), ("--type", "WX"), ("--op", "scale")]

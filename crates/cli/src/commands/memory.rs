@@ -97,10 +97,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let memory = memory::measure(&options(args), &topology, &mut progress::on_stderr())?;
     args.results.keep(host, |profile| profile.memory = Some(memory.clone()))?;
-    args.results.print(&memory, terminal::memory::write)?;
+    args.results.print(&memory, |out, memory| terminal::memory::write(out, memory, &args.types))?;
     let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
     if rates && memory.rates.is_empty() && !memory.method.interrupted {
-        bail!("no rate was measured; 'method.not_available' of --json says why");
+        let place = if args.results.json { "'method.not_available' says" } else { "the lines above say" };
+        bail!("no rate was measured; {place} why");
     }
     Ok(())
 }

@@ -194,7 +194,7 @@ pub fn leavings(memory: &Memory, paper: &Memory) -> Markup {
                 th scope="row" { (text::short(&row.first, 40)) @if *published { " (published, " (MACHINE) ")" } }
                 td.number { (text::bytes(row.bytes)) }
                 td.number { (row.lines) }
-                td.number { (row.gone.as_ref().map_or_else(|| "–".to_owned(), text::estimate)) }
+                td.number { (row.gone.as_ref().map_or_else(|| "–".to_owned(), text::lines)) }
                 td { (text::short(&row.method, 40)) }
                 td.number { (row.ns.as_ref().map_or_else(|| "–".to_owned(), text::estimate)) }
             } } }

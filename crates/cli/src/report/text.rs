@@ -33,13 +33,30 @@ pub fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
     }
 }
 
-/// A size in the largest binary unit that leaves no fraction.
+/// The same of lines, which nobody counts finer than by tenths.
+pub fn lines(estimate: &Estimate) -> String {
+    let tenths =
+        |value: f64| if value.is_finite() { format!("{:.1}", value.max(0.0)) } else { "–".to_owned() };
+    let digits = |value: f64| if value.abs() >= 9.995 { number(value) } else { tenths(value) };
+    let median = digits(estimate.median);
+    if estimate.n > 1 {
+        format!("{median} ({}–{})", digits(estimate.low), digits(estimate.high))
+    } else {
+        median
+    }
+}
+
+/// A size in the largest binary unit that leaves no fraction; of five digits and more also in one that leaves quarters
+/// (157.5 MiB).
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut size, mut unit) = (bytes, 0);
     while size >= 1024 && size % 1024 == 0 && unit + 1 < UNITS.len() {
         size /= 1024;
         unit += 1;
+    }
+    if size >= 10_240 && size % 256 == 0 && unit + 1 < UNITS.len() {
+        return format!("{} {}", size as f64 / 1024.0, UNITS[unit + 1]);
     }
     format!("{size} {}", UNITS[unit])
 }
@@ -85,6 +102,8 @@ mod tests {
     fn sizes_take_the_unit_that_leaves_no_fraction() {
         assert_eq!(bytes(16 << 10), "16 KiB");
         assert_eq!(bytes(1536), "1536 B");
+        assert_eq!(bytes(161_280 << 10), "157.5 MiB");
+        assert_eq!(bytes(100_001), "100001 B", "exact, or in full");
         assert_eq!(bytes(0), "0 B");
     }
 

@@ -3,19 +3,24 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use coho_profile::{Estimate, Memory, MemoryRate};
+use coho_profile::{CacheType, Estimate, Memory, MemoryRate, MemoryType};
 
 use super::table::{dense, table, wrapped};
+use crate::report::memory_rates::largest_with_traffic;
 use crate::report::text;
 
 /// Sizes side by side that a page has room for.
 const SIZES: usize = 6;
 
-/// Writes the tables.
-pub fn write(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
-    types(out, memory)?;
+/// Writes the tables; of the memory types `asked` for, or of all in short if `asked` is empty, what there is.
+pub fn write(out: &mut impl Write, memory: &Memory, asked: &[CacheType]) -> io::Result<()> {
+    types(out, memory, asked)?;
+    let mut blank = false;
     for group in groups(&memory.rates) {
-        rates(out, &group)?;
+        blank |= rates(out, &group)?;
+    }
+    if blank {
+        writeln!(out, "{}\n", wrapped("–: ", NOT_COMBINED))?;
     }
     traffic(out, memory)?;
     transactions(out, memory)?;
@@ -24,7 +29,9 @@ pub fn write(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
     leavings(out, memory)?;
     dma(out, memory)?;
     transfers(out, memory)?;
-    for (what, why) in &memory.method.not_available {
+    // Why a type has no rates is told above, or not asked for.
+    let of_type = |what: &str| CacheType::ALL.iter().any(|one| what == format!("rates of {one}"));
+    for (what, why) in memory.method.not_available.iter().filter(|(what, _)| !of_type(what)) {
         let line = format!("not available: {}: {}", text::tame(what), text::reason(why));
         writeln!(out, "{}", wrapped("", &line))?;
     }
@@ -34,13 +41,33 @@ pub fn write(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
     Ok(())
 }
 
-fn types(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
-    for one in &memory.types {
+/// Why some sizes, states and fences do not meet.
+const NOT_COMBINED: &str = "not measured. Beyond the caches every block is fresh, which 'warm' stands for there; dirty \
+    and flushed blocks go to 1 MiB; all fences are tried at 512 B, 64 KiB and 1 MiB alone.";
+
+/// Why each provider has none, for types that were asked for; else only whether there is any but write-back.
+fn types(out: &mut impl Write, memory: &Memory, asked: &[CacheType]) -> io::Result<()> {
+    let special = |one: &&MemoryType| one.name != CacheType::WriteBack;
+    if asked.is_empty() && !memory.rates.is_empty() {
+        let mut found: Vec<String> = memory
+            .types
+            .iter()
+            .filter(special)
+            .filter(|one| one.available)
+            .map(|one| format!("{} ({})", one.name, text::tame(&one.provider)))
+            .collect();
+        found.insert(0, CacheType::WriteBack.to_string());
+        let why = if found.len() == 1 { "; `--type WC,UC` tells why there are no others" } else { "" };
+        return writeln!(out, "{}\n", wrapped("Memory types: ", &format!("{}{why}", found.join(", "))));
+    }
+    let told: Vec<&MemoryType> =
+        memory.types.iter().filter(special).filter(|one| asked.contains(&one.name)).collect();
+    for one in &told {
         let found = if one.available { "" } else { "not available: " };
         let told = format!("{}: {found}{}", text::tame(&one.provider), text::reason(&one.why));
         writeln!(out, "{}", wrapped(&format!("{:<3} ", one.name.name()), &told))?;
     }
-    if memory.types.is_empty() { Ok(()) } else { writeln!(out) }
+    if told.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
 /// Rates that stand in one table: of one operation, on the same memory, by as many threads.
@@ -59,8 +86,10 @@ fn groups(rates: &[MemoryRate]) -> Vec<Vec<&MemoryRate>> {
     groups
 }
 
-fn rates(out: &mut impl Write, group: &[&MemoryRate]) -> io::Result<()> {
+/// Whether some cells stayed empty.
+fn rates(out: &mut impl Write, group: &[&MemoryRate]) -> io::Result<bool> {
     let first = group[0];
+    let mut blank = false;
     let sizes: Vec<u64> = group.iter().map(|rate| rate.bytes).collect::<BTreeSet<_>>().into_iter().collect();
     let threads = match first.threads {
         1 => "one thread".to_owned(),
@@ -71,32 +100,33 @@ fn rates(out: &mut impl Write, group: &[&MemoryRate]) -> io::Result<()> {
         let mut rows: Vec<Vec<String>> = Vec::new();
         for rate in group {
             let state = rate.state.map_or_else(|| "–".to_owned(), |state| state.to_string());
-            let fence = rate.fence.map_or_else(String::new, |fence| fence.to_string());
+            let fence = rate.fence.map_or_else(|| "–".to_owned(), |fence| fence.to_string());
             let name = vec![text::short(&rate.instruction, 22), state, fence];
             let Some(column) = sizes.iter().position(|&bytes| bytes == rate.bytes) else { continue };
             let row = match rows.iter().position(|row| row[..3] == name) {
                 Some(row) => row,
                 None => {
-                    rows.push(name.into_iter().chain(sizes.iter().map(|_| String::new())).collect());
+                    rows.push(name.into_iter().chain(sizes.iter().map(|_| "–".to_owned())).collect());
                     rows.len() - 1
                 }
             };
             rows[row][3 + column] = gigabytes(&rate.bytes_per_s);
         }
+        blank |= rows.iter().any(|row| row[3..].iter().any(|cell| cell == "–"));
         writeln!(out, "{} {}{to}, {threads}, GB/s by size of the block", first.op, first.cache_type)?;
         let sizes: Vec<String> = sizes.iter().map(|&bytes| text::bytes(bytes).replace(' ', "")).collect();
         let header: Vec<&str> =
             ["instruction", "before", "fence"].into_iter().chain(sizes.iter().map(String::as_str)).collect();
         writeln!(out, "{}\n", dense(&header, 3, rows))?;
     }
-    Ok(())
+    Ok(blank)
 }
 
 /// The largest block's rates beside what they move over the bus.
 fn traffic(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
-    let told = |rate: &&MemoryRate| rate.traffic_bytes_per_s.is_some();
-    let Some(largest) = memory.rates.iter().filter(told).map(|rate| rate.bytes).max() else { return Ok(()) };
-    let rows = memory.rates.iter().filter(told).filter(|rate| rate.bytes == largest).map(|rate| {
+    let told = largest_with_traffic(memory);
+    let Some(largest) = told.first().map(|rate| rate.bytes) else { return Ok(()) };
+    let rows = told.into_iter().map(|rate| {
         let what = format!("{} {}", rate.op, text::tame(&rate.instruction));
         let traffic =
             rate.traffic_bytes_per_s.map_or_else(|| "–".into(), |traffic| text::number(traffic / 1e9));
@@ -174,7 +204,8 @@ fn leavings(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
     }
     let rows = memory.prefetchnta.iter().map(|row| {
         let [first, method] = [&row.first, &row.method].map(|text| text::tame(text));
-        [first, text::bytes(row.bytes), row.lines.to_string(), ns(&row.gone), method, ns(&row.ns)]
+        let gone = row.gone.as_ref().map_or_else(|| "–".to_owned(), text::lines);
+        [first, text::bytes(row.bytes), row.lines.to_string(), gone, method, ns(&row.ns)]
     });
     writeln!(out, "Lines gone when a block is read again")?;
     writeln!(
@@ -245,13 +276,13 @@ fn ns(estimate: &Option<Estimate>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{BlockState, CacheType, CoherenceCost, Fence, MemoryType, Operation};
+    use coho_profile::{BlockState, CoherenceCost, Fence, LinesLeft, Operation};
 
     use super::*;
 
     fn told(memory: &Memory) -> String {
         let mut out = Vec::new();
-        write(&mut out, memory).unwrap();
+        write(&mut out, memory, &[CacheType::WriteCombining]).unwrap();
         findings(&mut out, memory).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -294,6 +325,71 @@ mod tests {
         }];
         let text = told(&Memory { types, ..Memory::default() });
         assert!(text.contains("WC  vgem: not available: no /dev/dri [31m here"), "{text}");
+    }
+
+    #[test]
+    fn types_that_nobody_asked_for_take_a_line() {
+        let one = |name, provider: &str, available| MemoryType {
+            name,
+            provider: provider.into(),
+            available,
+            why: "because".into(),
+            ..MemoryType::default()
+        };
+        let mut memory = Memory {
+            types: vec![
+                one(CacheType::WriteCombining, "vgem", false),
+                one(CacheType::Uncached, "PCI", false),
+            ],
+            ..Memory::default()
+        };
+        let told = |memory: &Memory, asked: &[CacheType]| {
+            let mut out = Vec::new();
+            write(&mut out, memory, asked).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        memory.method.not_available.insert("rates of UC".into(), "because".into());
+        assert_eq!(told(&memory, &[]), "", "nothing was measured that has a type");
+        assert_eq!(told(&memory, &[CacheType::WriteBack]), "");
+        let uncached = told(&memory, &[CacheType::Uncached]);
+        assert!(uncached.starts_with("UC  PCI: not available: because"), "{uncached}");
+        assert_eq!(uncached.matches("because").count(), 1, "each reason once: {uncached}");
+        memory.rates = vec![rate(Operation::Read, "plain-8", 512, 1e9)];
+        let text = told(&memory, &[]);
+        assert!(
+            text.starts_with("Memory types: WB; `--type WC,UC` tells why") && !text.contains("vgem"),
+            "{text}"
+        );
+        memory.types[0].available = true;
+        assert!(told(&memory, &[]).starts_with("Memory types: WB, WC (vgem)\n"));
+    }
+
+    #[test]
+    fn cells_that_were_not_measured_are_dashes_with_a_reason() {
+        let mut rates =
+            vec![rate(Operation::Read, "plain-8", 512, 1e9), rate(Operation::Read, "plain-8", 1024, 1e9)];
+        let whole = told(&Memory { rates: rates.clone(), ..Memory::default() });
+        assert!(!whole.contains("not measured"), "{whole}");
+        rates[0].state = Some(BlockState::Dirty);
+        rates[0].fence = None;
+        let text = told(&Memory { rates, ..Memory::default() });
+        let row = text.lines().find(|line| line.contains("dirty")).unwrap();
+        assert_eq!(row.matches('–').count(), 2, "{text}");
+        assert!(text.contains("–: not measured."), "{text}");
+    }
+
+    #[test]
+    fn lines_that_are_gone_are_counted_in_whole_digits() {
+        let row = LinesLeft {
+            first: "read".into(),
+            bytes: 512,
+            lines: 8,
+            method: "timing".into(),
+            gone: Some(Estimate::exact(0.0213)),
+            ..LinesLeft::default()
+        };
+        let text = told(&Memory { prefetchnta: vec![row], ..Memory::default() });
+        assert!(text.contains(" 0.0 ") && !text.contains("e-2"), "{text}");
     }
 
     #[test]
