@@ -48,6 +48,8 @@ fn print(out: &mut impl Write, comparison: &Comparison, all: bool) -> std::io::R
         let (shown, passed_over): (Vec<&Row>, Vec<&Row>) =
             comparison.figures.iter().partition(|row| all || !row.is_detail() || row.differs());
         writeln!(out, "{}", figures(&comparison.profiles, &shown))?;
+        let first = text::short(&comparison.profiles[0], 30);
+        writeln!(out, "ratio: over {first}")?;
         writeln!(out, "≠ beyond noise (intervals do not overlap); = within it; ? an interval is not told")?;
         if !passed_over.is_empty() {
             let n = text::count(passed_over.len(), "figure");

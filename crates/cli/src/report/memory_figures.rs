@@ -1,6 +1,8 @@
 //! The figures of memory that can be set beside another profile's.
 
-use coho_profile::{CacheType, Memory, MemoryRate};
+use std::collections::BTreeMap;
+
+use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate};
 
 use super::figures::{Figure, Key, size_order};
 use super::subject::Subject;
@@ -11,6 +13,7 @@ const MEMORY: u8 = 7;
 
 /// Kinds of rows in order; sizes within them.
 const RATES: usize = 0;
+const KINDS: usize = 500;
 const LATENCY: usize = 1000;
 const COSTS: usize = 2000;
 
@@ -18,6 +21,7 @@ const COSTS: usize = 2000;
 pub fn of(subject: &Subject) -> Vec<Figure> {
     let Some(memory) = &subject.profile.memory else { return Vec::new() };
     let mut figures = rates(subject, memory);
+    figures.extend(kinds(subject, memory));
     for row in &memory.latency {
         let size = text::bytes(row.bytes);
         let key = Key::new(
@@ -45,6 +49,51 @@ fn rates(subject: &Subject, memory: &Memory) -> Vec<Figure> {
         .iter()
         .filter_map(|rate| Some(Figure::of(subject, key(rate), rate.bytes_per_s.as_ref()?, 1e-9)))
         .collect()
+}
+
+/// The best rate of each kind of instruction by one thread, as the paper tells them: plain or SIMD, past the caches,
+/// through PREFETCHNTA. Of what was measured, a block that is warm, without a fence in each call.
+fn kinds(subject: &Subject, memory: &Memory) -> Vec<Figure> {
+    let mut best: BTreeMap<Key, Figure> = BTreeMap::new();
+    for rate in &memory.rates {
+        let (Some(kind), Some(estimate)) = (kind(&rate.instruction), &rate.bytes_per_s) else { continue };
+        let warm = matches!(rate.state, None | Some(BlockState::Warm));
+        let other = rate.destination_type.is_some_and(|to| to != CacheType::WriteBack);
+        if rate.threads > 1 || !warm || rate.fence == Some(Fence::Call) || other {
+            continue;
+        }
+        let id = format!("memory.kind.{}.{kind}.{}.{}", rate.op, rate.cache_type, rate.bytes);
+        let label = format!("{}, best {kind}, {}, {}", rate.op, rate.cache_type, text::bytes(rate.bytes));
+        let key = Key::new(MEMORY, KINDS + size_order(rate.bytes), id.to_ascii_lowercase(), label, "GB/s");
+        let figure = Figure::of(subject, key.clone(), estimate, 1e-9);
+        best.entry(key)
+            .and_modify(|known| {
+                if figure.value > known.value {
+                    *known = figure.clone();
+                }
+            })
+            .or_insert(figure);
+    }
+    best.into_values().collect()
+}
+
+/// The paper's name for instructions such as these; string instructions are none of its kinds.
+fn kind(instruction: &str) -> Option<&'static str> {
+    if instruction.starts_with("rep-") {
+        return None;
+    }
+    // MOVNTI is the plain store past the caches; MOVNTDQA reads as the others do, but for WC.
+    let plain = instruction.starts_with("plain") || instruction.starts_with("movnti");
+    let past = instruction.ends_with("-nt") || instruction.starts_with("movnti");
+    Some(match (plain, past, instruction.contains("prefetchnta")) {
+        (_, true, true) => return None,
+        (true, false, true) => "plain-prefetchnta",
+        (false, false, true) => "simd-prefetchnta",
+        (true, true, _) => "plain-nt",
+        (false, true, _) => "simd-nt",
+        (true, false, _) => "plain",
+        (false, false, _) => "simd",
+    })
 }
 
 /// What a rate is: the same key is the same operation on the same memory under the same conditions.
@@ -80,5 +129,35 @@ mod tests {
             |id: &str| all.iter().find(|figure| figure.key.id == id).map(|figure| text::number(figure.value));
         assert_eq!(value("memory.write.simd.65536.wc.GB/s").as_deref(), Some("1.05"));
         assert_eq!(value("memory.copy.plain-prefetchnta.512.GB/s").as_deref(), Some("0.17"));
+    }
+
+    #[test]
+    fn rates_meet_the_papers_by_kind() {
+        let rate = |instruction: &str, gb_s: f64, fence, state| MemoryRate {
+            op: coho_profile::Operation::Write,
+            instruction: instruction.into(),
+            bytes: 512,
+            threads: 1,
+            bytes_per_s: Some(coho_profile::Estimate::exact(gb_s * 1e9)),
+            fence: Some(fence),
+            state: Some(state),
+            ..MemoryRate::default()
+        };
+        let mut subject = Subject::load("published:hamada-dimmnet").unwrap().remove(0);
+        let papers: BTreeSet<_> = of(&subject).into_iter().map(|figure| figure.key.id).collect();
+        subject.profile.memory.as_mut().unwrap().rates = vec![
+            rate("plain-4", 4.0, Fence::Run, BlockState::Warm),
+            rate("plain-8", 8.0, Fence::Run, BlockState::Warm),
+            rate("plain-8", 80.0, Fence::Run, BlockState::Fresh),
+            rate("avx2-nt", 16.0, Fence::None, BlockState::Warm),
+            rate("avx2-nt", 160.0, Fence::Call, BlockState::Warm),
+            rate("rep-stosb", 32.0, Fence::Run, BlockState::Warm),
+        ];
+        let mine: Vec<_> =
+            of(&subject).into_iter().filter(|figure| papers.contains(&figure.key.id)).collect();
+        let told: Vec<_> = mine.iter().map(|figure| (&*figure.key.id, figure.value)).collect();
+        let ids = ["memory.kind.write.plain.wb.512.GB/s", "memory.kind.write.simd-nt.wb.512.GB/s"];
+        assert_eq!(told.iter().filter(|(id, _)| id.contains("kind")).count(), 2, "{told:?}");
+        assert_eq!(ids.map(|id| told.iter().find(|one| one.0 == id).unwrap().1), [8.0, 16.0]);
     }
 }
