@@ -262,6 +262,24 @@ typedef void (*coho_section)(void *argument);
 typedef void (*coho_body)(void *argument, const struct coho_member *member);
 
 /*
+ What a run took, in nanoseconds. Each time includes a reading of the clock.
+ */
+typedef struct coho_team_times {
+  /*
+   From the caller's start to the last member's start.
+   */
+  double fork_ns;
+  /*
+   From the last member's start to the last member's end; 0 if the first to end was that much ahead.
+   */
+  double work_ns;
+  /*
+   From the last member's end to the caller's return.
+   */
+  double join_ns;
+} coho_team_times;
+
+/*
  What a member makes of the iterations from `begin` to before `end`.
  */
 typedef double (*coho_reduce_body)(void *argument, size_t begin, size_t end);
@@ -460,6 +478,17 @@ enum coho_sync_status coho_team_create(size_t size,
 enum coho_sync_status coho_team_run(const struct coho_team *team,
                                     coho_body body,
                                     void *argument);
+
+/*
+ As `coho_team_run`, and tells in `times` what fork, work and join took.
+
+ # Safety
+ As `coho_team_run`; `times` is null or can be written.
+ */
+enum coho_sync_status coho_team_run_timed(const struct coho_team *team,
+                                          coho_body body,
+                                          void *argument,
+                                          struct coho_team_times *times);
 
 /*
  Shares out the iterations from `begin` to before `end` and calls `body` for each chunk. `schedule` is a

@@ -11,7 +11,7 @@ use super::coho_sync_status::{self, *};
 use super::member::{Operation, coho_member};
 use super::options::{Chosen, coho_sync_options};
 use super::{Argument, hand_out, shielded};
-use crate::{Error, Mapping, Schedule, Team, TeamBuilder};
+use crate::{Error, Mapping, Member, Schedule, Team, TeamBuilder};
 
 /// A team of threads.
 #[allow(non_camel_case_types, reason = "the name in C")]
@@ -49,6 +49,19 @@ pub enum coho_schedule {
 /// What a member does in a run.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_body = Option<unsafe extern "C" fn(argument: *mut c_void, member: *const coho_member)>;
+
+/// What a run took, in nanoseconds. Each time includes a reading of the clock.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct coho_team_times {
+    /// From the caller's start to the last member's start.
+    pub fork_ns: f64,
+    /// From the last member's start to the last member's end; 0 if the first to end was that much ahead.
+    pub work_ns: f64,
+    /// From the last member's end to the caller's return.
+    pub join_ns: f64,
+}
 
 /// What a member does with the iterations from `begin` to before `end`.
 #[allow(non_camel_case_types, reason = "the name in C")]
@@ -158,11 +171,46 @@ pub unsafe extern "C" fn coho_team_run(
     let Some(body) = body else { return COHO_SYNC_INVALID };
     let argument = Argument(argument);
     let run = |team: &mut Team| {
-        team.run(|member| {
-            let member = std::ptr::from_ref(member).cast();
-            // SAFETY: the caller's promise; the member is alive during the call.
-            unsafe { body(argument.get(), member) };
-        });
+        // SAFETY: the caller's promise.
+        team.run(|member| unsafe { call(body, &argument, member) });
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with_threads(team, run) }
+}
+
+/// Calls a run's body on a member.
+///
+/// # Safety
+/// It may be called with `argument` on this thread, while others do so.
+unsafe fn call(
+    body: unsafe extern "C" fn(*mut c_void, *const coho_member),
+    argument: &Argument,
+    member: &Member<'_>,
+) {
+    // SAFETY: the caller's promise; the member is alive during the call.
+    unsafe { body(argument.get(), std::ptr::from_ref(member).cast()) };
+}
+
+/// As `coho_team_run`, and tells in `times` what fork, work and join took.
+///
+/// # Safety
+/// As `coho_team_run`; `times` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_team_run_timed(
+    team: *const coho_team,
+    body: coho_body,
+    argument: *mut c_void,
+    times: *mut coho_team_times,
+) -> coho_sync_status {
+    let Some(body) = body.filter(|_| !times.is_null()) else { return COHO_SYNC_INVALID };
+    let argument = Argument(argument);
+    let run = |team: &mut Team| {
+        // SAFETY: the caller's promise.
+        let took = team.run_timed(|member| unsafe { call(body, &argument, member) });
+        let [fork_ns, work_ns, join_ns] =
+            [took.fork, took.work, took.join].map(|time| time.as_secs_f64() * 1e9);
+        // SAFETY: not null, and so writable as the caller promises.
+        unsafe { times.write(coho_team_times { fork_ns, work_ns, join_ns }) };
     };
     // SAFETY: as the caller promises.
     unsafe { with_threads(team, run) }

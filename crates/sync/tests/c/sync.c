@@ -246,6 +246,16 @@ static void member(void *argument, const coho_member *member)
         singles++;
 }
 
+/* Long enough for its time to stand out. */
+static void work(void *argument, const coho_member *member)
+{
+    volatile long turns = 0;
+    CHECK(argument == ranks);
+    while (turns < 2000000)
+        turns = turns + 1;
+    coho_member_barrier(member);
+}
+
 static void teams(void)
 {
     CHECK(coho_team_create(THREADS, 4, COHO_SEQUENTIAL, COHO_AUTO, 0, NULL, &team) == COHO_SYNC_OK);
@@ -276,6 +286,11 @@ static void teams(void)
                 CHECK(numbers[i] == expected);
         }
     }
+    coho_team_times times = {-1, -1, -1};
+    CHECK(coho_team_run_timed(team, NULL, NULL, &times) == COHO_SYNC_INVALID);
+    CHECK(coho_team_run_timed(team, work, ranks, NULL) == COHO_SYNC_INVALID && times.join_ns == -1);
+    CHECK(coho_team_run_timed(team, work, ranks, &times) == COHO_SYNC_OK);
+    CHECK(times.fork_ns > 0 && times.work_ns > 1e5 && times.join_ns >= 0);
     CHECK(coho_team_resize(team, 5) == COHO_SYNC_INVALID);
     CHECK(coho_team_parallel_reduce(team, 0, 1, COHO_STATIC, 0, 9, sum, NULL, NULL) == COHO_SYNC_INVALID);
     CHECK(coho_team_run(NULL, member, NULL) == COHO_SYNC_INVALID);
