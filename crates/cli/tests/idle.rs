@@ -85,6 +85,14 @@ fn what_cannot_be_set_runs_nothing() {
         assert_eq!(output.status.code(), Some(1), "{told}");
         assert!(told.contains(why), "{told}");
     }
+    // Scripts read why.
+    let mut command =
+        coho(&["idle", "--root", &root, "--governor", "ondemand", "--json", "--", "sh", "-c", never]);
+    let output = command.current_dir(tree.path("")).output().unwrap();
+    let found = parse(&String::from_utf8(output.stdout).unwrap());
+    let control = &found["controls"][0];
+    assert_eq!((output.status.code(), &control["name"]), (Some(1), &"governor ondemand".into()));
+    assert!(control["status"].as_str().unwrap().starts_with("not available: "), "{found}");
     assert!(!tree.path("ran").exists());
     fails(&["idle", "--root", &root, "--", "true"], 2);
     fails(&["idle", "--disable", "C6"], 2);

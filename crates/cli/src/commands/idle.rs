@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use coho_probe::idle::control::{Effect, Held, Plan, Wish, restore};
 use coho_probe::idle::{self, Options, Root};
 use coho_probe::{host, stop};
-use coho_profile::{Idle, Profile, Wakeup};
+use coho_profile::{Idle, IdleControl, Profile, Wakeup};
 use coho_run::{Job, Output, Signals};
 use coho_topology::{CpuSet, Topology};
 
@@ -104,9 +104,25 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     let signals = Signals::hold().context("cannot hold signals for the command")?;
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let options = options(args);
-    let plan = Plan::of(&options.root, &wish)?;
     let mut idle = idle::told(&options);
-    let (held, after) = set(&plan, &options, &topology, &mut idle)?;
+    let plan = Plan::of(&options.root, &wish).map_err(|why| {
+        // Nothing is set unless all is.
+        let status = format!("not available: nothing was set, as {why}");
+        let refused = |name| IdleControl { name, status: status.clone() };
+        idle.controls = wish.names().into_iter().map(refused).collect();
+        why.into()
+    });
+    let set = plan.and_then(|plan| Ok((set(&plan, &options, &topology, &mut idle)?, plan)));
+    let ((held, after), plan) = match set {
+        Ok(set) => set,
+        Err(why) => {
+            // A script reads there why its command did not run.
+            if args.json {
+                terminal::print(true, &idle, terminal::idle::write)?;
+            }
+            return Err(why);
+        }
+    };
     idle.wakeups.extend(after.into_iter().map(|wakeup| Wakeup { under: Some(plan.name()), ..wakeup }));
     for control in &idle.controls {
         eprintln!("coho: {}: {}", control.name, control.status);

@@ -23,6 +23,18 @@ pub struct Wish {
     pub cpus: Option<CpuSet>,
 }
 
+impl Wish {
+    /// What is wished by name, as in `C6 disabled`.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        names.extend(self.dma_latency_us.map(|us| format!("latency limited to {us} us")));
+        names.extend(self.disable.iter().map(|name| format!("{name} disabled")));
+        names.extend(self.max_latency_us.map(|us| format!("states slower than {us} us disabled")));
+        names.extend(self.governor.as_ref().map(|governor| format!("governor {governor}")));
+        names
+    }
+}
+
 /// A file and what it is to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
@@ -52,13 +64,12 @@ impl Plan {
         let mut plan = Self {
             changes: Vec::new(),
             dma_latency_us: wish.dma_latency_us,
-            names: Vec::new(),
+            names: wish.names(),
             forbidden: BTreeSet::new(),
             governor: wish.governor.is_some(),
         };
-        if let Some(us) = wish.dma_latency_us {
+        if wish.dma_latency_us.is_some() {
             super::dma_latency_us(root).map_err(|why| not_available("a latency limit", &why))?;
-            plan.names.push(format!("latency limited to {us} us"));
         }
         if !wish.disable.is_empty() || wish.max_latency_us.is_some() {
             plan.states(root, wish)?;
@@ -81,10 +92,6 @@ impl Plan {
                 let known = known.into_iter().collect::<Vec<_>>().join(", ");
                 return Err(Error::other(format!("no CPU has an idle state '{name}'; there are {known}")));
             }
-            self.names.push(format!("{name} disabled"));
-        }
-        if let Some(us) = wish.max_latency_us {
-            self.names.push(format!("states slower than {us} us disabled"));
         }
         let too_slow = |latency_us: u64| wish.max_latency_us.is_some_and(|most| latency_us > most);
         for state in states {
@@ -112,7 +119,6 @@ impl Plan {
             let differs = policy.governor != governor;
             self.changes.extend(differs.then(|| Change { path, value: format!("{governor}\n") }));
         }
-        self.names.push(format!("governor {governor}"));
         Ok(())
     }
 }
