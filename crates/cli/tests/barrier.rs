@@ -104,8 +104,14 @@ fn some_algorithms_by_long_bursts() {
     if !measurable() {
         return;
     }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json").display().to_string();
     let words = ["barrier", "--quick", "--threads", "2", "--algorithms", "fbs-one-line,tournament-4"];
-    let found = parse(&succeeds(&[&words[..], &["--burst", "1ms", "--json"]].concat()));
+    let found = parse(&succeeds(&[&words[..], &["--burst", "1ms", "--json", "-o", &file]].concat()));
+    // Mappings mean something on the machine as it is.
+    let profile = parse(&std::fs::read_to_string(&file).unwrap());
+    assert_valid(&profile);
+    assert!(profile["topology"].is_object() && profile["sync"] == found, "{profile}");
     let names = |rows: &str| -> Vec<String> {
         let rows = found[rows].as_array().unwrap();
         rows.iter().map(|row| row["algorithm"].as_str().unwrap().to_owned()).collect()

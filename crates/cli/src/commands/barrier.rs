@@ -58,6 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let sync = barrier::measure(&options, &topology, &mut progress::on_stderr())?;
     args.results.keep(host, |profile| {
+        profile.topology = Some(topology.into());
         // The kernels that it holds stay too.
         let kernels = profile.sync.take().map(|earlier| earlier.kernels).unwrap_or_default();
         profile.sync = Some(Sync { kernels, ..sync.clone() });

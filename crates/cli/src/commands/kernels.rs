@@ -55,6 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let kernel = kernels::measure(which, &options, &topology, &mut progress::on_stderr())?;
     args.results.keep(host, |profile| {
+        profile.topology = Some(topology.into());
         profile.sync.get_or_insert_default().kernels.insert(which.name().into(), kernel.clone());
     })?;
     args.results.print(&kernel, terminal::kernels::write)?;
