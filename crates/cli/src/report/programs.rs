@@ -185,15 +185,45 @@ fn fitted(kernel: &Kernel, name: &str) -> String {
     kernel.fitted.get(name).map_or("–".to_owned(), |value| text::number(*value))
 }
 
+/// Why a region of a kernel may take longer than `coho barrier`'s fork and join.
+pub const REGION_BESIDE_BARRIERS: &str = "a region's fork and join may take more than coho barrier's two barriers: its leader also \
+    posts what is to be done, a line that every other member fetches";
+
+/// Whether a fork and join were fitted.
+pub fn has_fork_join(kernel: &Kernel) -> bool {
+    kernel.fitted.keys().any(|name| name.starts_with(FORK_JOIN))
+}
+
+/// How the names of fitted forks and joins begin, before their teams.
+const FORK_JOIN: &str = "T_F_plus_T_B_ns, ";
+
+/// A constant of the model in words: `S, the part of one thread: 12 ns`.
+pub fn constant(name: &str, value: f64) -> String {
+    let number = text::number(value);
+    match name {
+        fit::SERIAL => format!("S, what a loop costs beside its elements: {number} ns"),
+        fit::ELEMENT => format!("P, an element on one thread: {number} ns"),
+        fit::RESIDUAL => format!("root of the mean squared relative residual: {number}"),
+        fit::LONGEST => format!("to loops of up to {number} elements"),
+        other => match other.strip_prefix(FORK_JOIN) {
+            Some(team) => format!("fork and join (T_F + T_B), {}: {number} ns", text::tame(team)),
+            None => format!("{}: {number}", text::tame(other)),
+        },
+    }
+}
+
 /// The model's constants.
 fn constants(kernel: &Kernel) -> Markup {
     html! { @if !kernel.fitted.is_empty() {
         div.scroll { table.figures {
-            thead { tr { th scope="col" { "Constant" } th scope="col" { "fitted" } } }
+            thead { tr { th scope="col" { "Fitted" } th scope="col" { "" } } }
             tbody { @for (name, value) in kernel.fitted.iter().take(MOST) {
-                tr { th scope="row" { (text::short(name, 100)) } td.number { (text::number(*value)) } }
+                @let told = text::short(&constant(name, *value), 120);
+                @let (what, figure) = told.rsplit_once(": ").unwrap_or((&told, ""));
+                tr { th scope="row" { (what) } td.number { (figure) } }
             } }
         } }
+        @if has_fork_join(kernel) { p.note { (REGION_BESIDE_BARRIERS) "." } }
     } }
 }
 
