@@ -21,7 +21,12 @@ fn figures_of_the_paper_stand_beside_those_of_the_machine() {
         assert!(page.contains(&format!("id=\"s0-program-chart-{chart}\"")), "{chart}");
     }
     // Modes of a figure that jumps, a peer that is not there, what was fitted and what was checked.
-    assert_shows(&page, &["31.0 (60.0 %)", "no clang that links OpenMP", "P_ns_per_element", "3.0e-13"]);
+    assert_shows(
+        &page,
+        &["31.0 (60.0 %)", "no clang that links OpenMP", "P, an element on one thread", "3.0e-13"],
+    );
+    // Which barrier wins where, and what the rule would take.
+    assert_shows(&page, &["Which barrier wins where", "By the rule"]);
     // The prediction and its error.
     assert_shows(&page, &["Median size of the error", "FBS times of three and more threads"]);
     assert!(page.matches("lock, SR11000").count() >= 1, "the published line");
@@ -31,7 +36,7 @@ fn figures_of_the_paper_stand_beside_those_of_the_machine() {
 fn two_cpus_have_no_second_mapping_and_a_dash_instead() {
     let page = page(&two());
     assert_shows(&page, &PUBLISHED);
-    assert_shows(&page, &["fbs, one-line", "over ours", "3 ns, as out-of-order CPUs"]);
+    assert_shows(&page, &["fbs, one-line", "over ours", "Ours: barrier", "3 ns, as out-of-order CPUs"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use coho_model::barrier::{Check, Machine, compare};
+use coho_model::barrier::{Check, Machine, Mapping, Quickest, compare, predict_quick, quickest, team_sizes};
 use coho_profile::published::nakamura_fbs;
 use coho_profile::{Estimate, Sync};
 use maud::{Markup, html};
@@ -11,6 +11,7 @@ use super::charts::Chart;
 use super::charts::sync::{Series, Sizes, Stack, Style, by_size, stacked};
 use super::subject::Subject;
 use super::{calls, scale, sync_ratios, tables, text};
+use crate::terminal::predict_barrier::{choice_name, name as predicted_name};
 
 /// Rows of one table, at most: a profile may bring any number.
 const MOST: usize = 400;
@@ -70,6 +71,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
         (barrier_table(sync, &predictions))
         (fork_join_table(sync, &predictions, subject.published))
         (predictions.told())
+        (predictions.winners())
         (peers(sync))
         (ratios(subject))
         (calls::missing(&sync.method.not_available))
@@ -219,13 +221,15 @@ pub fn parts(sync: &Sync) -> Vec<Stack> {
 /// What the model makes of the same machine.
 struct Predictions {
     checks: Vec<Check>,
+    /// The quickest barrier of each team.
+    winners: Vec<Quickest>,
     /// Where its times come from, or why there is none.
     told: Result<String, String>,
 }
 
 impl Predictions {
     fn of(subject: &Subject) -> Self {
-        let none = |why: &str| Self { checks: Vec::new(), told: Err(why.to_owned()) };
+        let none = |why: &str| Self { checks: Vec::new(), winners: Vec::new(), told: Err(why.to_owned()) };
         if subject.published {
             return none("the paper tells no times between CPUs");
         }
@@ -243,7 +247,7 @@ impl Predictions {
                     text::number(extra.ns),
                     extra.source
                 );
-                Self { checks: found.checks, told: Ok(told) }
+                Self { checks: found.checks, winners: winners(&machine), told: Ok(told) }
             }
             Err(error) => none(&error.to_string()),
         }
@@ -264,6 +268,31 @@ impl Predictions {
         })
     }
 
+    /// Which algorithm wins where, and what the rule takes.
+    fn winners(&self) -> Markup {
+        html! { @if !self.winners.is_empty() {
+            h4 { "Which barrier wins where" }
+            div.scroll { table.figures {
+                thead { tr {
+                    th scope="col" { "Threads" } th scope="col" { "Mapping" } th scope="col" { "Quickest" }
+                    th scope="col" { "predicted, ns" } th scope="col" { "× limit" }
+                    th scope="col" { "By the rule" } th scope="col" { "predicted, ns" }
+                } }
+                tbody { @for winner in self.winners.iter().take(MOST) {
+                    tr {
+                        th scope="row" { (winner.quickest.threads) } td { (winner.quickest.mapping) }
+                        td { (predicted_name(&winner.quickest)) } td.number { (text::number(winner.quickest.ns)) }
+                        td.number { (text::number(winner.quickest.times_limit)) }
+                        td { (choice_name(&winner.choice)) }
+                        td.number { (winner.choice_ns.map_or("–".to_owned(), text::number)) }
+                    }
+                } }
+            } }
+            p.note { "Predicted from the profile's own times between CPUs, as by `coho predict barrier`; the rule is what coho chooses "
+                "by where nothing was measured." }
+        } }
+    }
+
     fn told(&self) -> Markup {
         match &self.told {
             Ok(told) => {
@@ -276,6 +305,14 @@ impl Predictions {
             Err(why) => html! { p.note { "Not predicted: " (text::tame(why)) "." } },
         }
     }
+}
+
+/// The quickest barrier of teams of every size by each mapping.
+fn winners(machine: &Machine) -> Vec<Quickest> {
+    let teams =
+        team_sizes(machine.len()).into_iter().flat_map(|size| Mapping::ALL.map(|mapping| (size, mapping)));
+    let winner = |(size, mapping)| quickest(machine, mapping, &predict_quick(machine, size, mapping).ok()?);
+    teams.filter_map(winner).collect()
 }
 
 /// A figure with its interval and, where it jumps, the values between which it does.

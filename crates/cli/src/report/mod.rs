@@ -26,7 +26,7 @@ mod memory_tables;
 mod page;
 mod paper_svg;
 mod path;
-mod programs;
+pub mod programs;
 mod reads;
 mod scale;
 mod sections;
@@ -39,7 +39,7 @@ mod sync_svg;
 mod tables;
 pub mod text;
 mod workload_figures;
-mod workloads;
+pub mod workloads;
 
 pub use page::render;
 pub use paper_svg::write_all as write_svgs;

@@ -134,7 +134,7 @@ fn assumptions(out: &mut impl Write, predicted: &Predicted) -> io::Result<()> {
 }
 
 /// The algorithm with its layout and groups: `grid 16x8`.
-fn name(prediction: &Prediction) -> String {
+pub fn name(prediction: &Prediction) -> String {
     let layout = prediction.algorithm.layout();
     let layout = if layout.is_empty() { String::new() } else { format!(", {layout}") };
     let shape: Vec<_> = prediction.shape.iter().map(usize::to_string).collect();
