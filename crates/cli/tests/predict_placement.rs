@@ -39,6 +39,23 @@ fn the_article_is_explained_by_the_flag() {
 }
 
 #[test]
+fn the_report_comes_to_the_same_verdict() {
+    let findings = json(&["--workload", "kernel_build", "--json"]);
+    let verdict = findings["findings"][0]["verdict"].as_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let report = Command::new(env!("CARGO_BIN_EXE_coho"))
+        .args(["report", "published:kimoto-bulldozer/c6-off-stock", "-o"])
+        .arg(&page)
+        .status();
+    assert!(report.unwrap().success());
+    let page = std::fs::read_to_string(&page).unwrap();
+    let (_, rest) = page.rsplit_once("Kernel build, -j6 (speed)").unwrap();
+    let row = rest.split("</tr>").next().unwrap();
+    assert!(row.contains(verdict), "{verdict}: {row}");
+}
+
+#[test]
 fn the_table_keeps_to_80_columns_and_tells_its_assumptions() {
     let text = printed(&[&PAIR[..], &["--why"]].concat());
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

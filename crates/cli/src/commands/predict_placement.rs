@@ -11,7 +11,7 @@ use coho_topology::{Loaded, Topology};
 use super::topology::Kernel;
 use crate::report::subject::Subject;
 use crate::terminal;
-use crate::terminal::placement::Placement;
+use crate::terminal::placement::{Placement, RUNS, SEED};
 
 /// More CPUs than FreeBSD of the article's time took.
 const MAX_CPUS: usize = 256;
@@ -34,10 +34,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME=VALUE", value_parser = cost)]
     cost: Vec<(String, f64)>,
     /// How often to run each, with other costs out of their ranges each time
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Seed of the costs and of chance
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
     /// Also tell where tasks were put, and how often their CPU had halted
     #[arg(long)]

@@ -69,7 +69,7 @@ fn tried(trial: &Trial) -> Markup {
                     (name(&one.name, trial.best.as_ref() == Some(&one.name)))
                     td { (tables::cpu_list(&one.cpus)) }
                     td.number { (time(one)) }
-                    td.number { (one.times_best.as_ref().map_or("–".to_owned(), text::estimate)) }
+                    td.number { (one.times_best.as_ref().map_or("–".to_owned(), text::ratio)) }
                     @for name in ["voluntary_switches", "migrations", "l2_misses", "l3_misses", "clock_ghz"] {
                         td.number { (counter(one, name)) }
                     }

@@ -43,7 +43,8 @@ fn kernels(sharing: &[SharedKernel]) -> Markup {
                 tr {
                     th scope="row" { (text::short(&row.kernel, 40)) }
                     td { (text::short(&row.pair_class, 40)) }
-                    (cell(&row.alone_per_ns)) (cell(&row.together_per_ns)) (cell(&row.ratio))
+                    (cell(&row.alone_per_ns)) (cell(&row.together_per_ns))
+                    td.number { (row.ratio.as_ref().map_or("–".to_owned(), text::ratio)) }
                     td { (pairs(&row.pairs)) }
                 }
             } }

@@ -25,6 +25,19 @@ pub fn estimate(estimate: &Estimate) -> String {
     with_interval(estimate.median, (estimate.n > 1).then_some((estimate.low, estimate.high)))
 }
 
+/// A ratio with its interval, never by powers of ten: `1.10 (0.003–111)`.
+pub fn ratio(ratio: &Estimate) -> String {
+    let plain = |value: f64| match value {
+        _ if value.abs() < 0.0005 => "0".to_owned(),
+        _ if value.abs() < 0.0995 => format!("{value:.3}"),
+        _ => number(value),
+    };
+    match ratio.n {
+        0..2 => plain(ratio.median),
+        _ => format!("{} ({}–{})", plain(ratio.median), plain(ratio.low), plain(ratio.high)),
+    }
+}
+
 /// A value with the interval that it lies in, where one is told.
 pub fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
     match interval {
@@ -96,6 +109,13 @@ mod tests {
         assert_eq!(number(1.5), "1.50");
         assert_eq!(number(9.999), "10.0");
         assert_eq!(number(f64::NAN), "–");
+    }
+
+    #[test]
+    fn ratios_are_read_without_powers_of_ten() {
+        let wide = Estimate { median: 1.1, low: 0.0029, high: 111.0, n: 3, ..Estimate::exact(1.1) };
+        assert_eq!(ratio(&wide), "1.10 (0.003–111)");
+        assert_eq!(ratio(&Estimate::exact(0.5)), "0.50");
     }
 
     #[test]

@@ -12,13 +12,10 @@ use maud::{Markup, html};
 use super::charts::{self, Chart};
 use super::subject::Subject;
 use super::{calls, sharing, tables, text};
-use crate::terminal::placement::{change, sign};
+use crate::terminal::placement::{RUNS, SEED, change, sign};
 
 /// Rows of one table, at most: a profile may bring any number.
 const MOST: usize = 300;
-/// Runs of the simulator for a page: it is to be there in a moment.
-const RUNS: u32 = 8;
-const SEED: u64 = 1;
 
 /// Whether a page has anything to set the article's tables beside.
 pub fn wanted(subjects: &[Subject]) -> bool {
@@ -39,10 +36,35 @@ pub fn section(subject: &Subject, id: &str, figure: impl FnMut(Chart, &Markup) -
     }
 }
 
+/// Stolen time of a row beyond which it is called disturbed, in s.
+const STEAL_S: f64 = 0.05;
+/// Share of the time in which a task waited for a CPU, likewise; more copies than CPUs must wait.
+const WAITING: f64 = 0.1;
+
+/// What others took from a row, where it is more than a little.
+pub fn disturbance(row: &WorkloadResult) -> Option<String> {
+    let steal = row.steal_s.filter(|&steal| steal > STEAL_S);
+    let waiting = row.psi_cpu_some.filter(|&waiting| waiting > WAITING);
+    let told = [
+        steal.map(|steal| format!("the host took {steal:.2} s")),
+        waiting.map(|waiting| format!("a task waited for a CPU {:.0} % of the time", 100.0 * waiting)),
+    ];
+    let told: Vec<_> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
 fn results(subject: &Subject, workloads: &Workloads) -> Markup {
     let paper = kimoto_bulldozer::figures();
-    let published =
-        |test: &str| paper.c6_off.stock.results.get(test).map_or("–".to_owned(), |v| text::number(*v));
+    // The article ran one copy.
+    let published = |result: &WorkloadResult| {
+        let value = paper.c6_off.stock.results.get(&result.test).filter(|_| result.copies == 1);
+        value.map_or("–".to_owned(), |value| text::number(*value))
+    };
+    let taken = |result: &WorkloadResult| {
+        let steal = result.steal_s.map_or("–".to_owned(), |steal| format!("{steal:.2}"));
+        let waiting = result.psi_cpu_some.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+        [steal, waiting]
+    };
     let value = |result: &WorkloadResult| match &result.value {
         Some(value) => format!("{} {}", text::estimate(value), text::short(&result.unit, 10)),
         None => "–".to_owned(),
@@ -55,7 +77,7 @@ fn results(subject: &Subject, workloads: &Workloads) -> Markup {
             thead { tr {
                 th scope="col" { "Test" } th scope="col" { "Placement" } th scope="col" { "Pair" } th scope="col" { "Copies" }
                 th scope="col" { "Result (95 % interval)" } th scope="col" { "Index" } th scope="col" { "Clock" }
-                th scope="col" { "CPUs" }
+                th scope="col" { "CPUs" } th scope="col" { "Steal, s" } th scope="col" { "Waited" }
                 @if !subject.published { th scope="col" { "Published: C6 off, stock" } }
             } }
             tbody { @for result in workloads.results.iter().take(MOST) {
@@ -69,12 +91,16 @@ fn results(subject: &Subject, workloads: &Workloads) -> Markup {
                     td.number { (result.index.map_or("–".to_owned(), |index| format!("{index:.1}"))) }
                     td.number { (clock(result)) }
                     td { @if result.cpus.is_empty() { "–" } @else { (tables::cpu_list(&result.cpus)) } }
-                    @if !subject.published { td.number.published { (published(&result.test)) } }
+                    @let disturbed = disturbance(result).is_some();
+                    @for taken in taken(result) { td.number { @if disturbed { strong { (taken) } } @else { (taken) } } }
+                    @if !subject.published { td.number.published { (published(result)) } }
                 }
             } }
         } }
         @if workloads.results.len() > MOST { p.note { "And " (workloads.results.len() - MOST) " more, in the profile." } }
-        p.note { "Placement none: the scheduler's own. Index: ten times the result over UnixBench's baseline." }
+        p.note { "Placement none: the scheduler's own. Index: ten times the result over UnixBench's baseline. Steal: time that the host "
+            "took from the row's CPUs. Waited: share of the time in which a task waited for a CPU (PSI), as more copies than CPUs must. "
+            "Bold: more than " (STEAL_S) " s or " (100.0 * WAITING) " %." }
     } }
 }
 
@@ -263,5 +289,23 @@ mod tests {
         let page = section(&subject, "s0", |_, caption| caption.clone()).into_string();
         assert!(page.contains("&lt;script&gt;") && !page.contains("<script>"));
         assert!(page.contains("Published: C6 off, stock") && page.contains("650.5"));
+        // Four copies stand beside nothing that the article tells.
+        let workloads = subject.profile.workloads.as_mut().unwrap();
+        workloads.results.truncate(1);
+        let beside = |copies: u32| {
+            let result = WorkloadResult {
+                test: "pipe_throughput".into(),
+                copies,
+                steal_s: Some(0.07),
+                psi_cpu_some: Some(0.02),
+                ..WorkloadResult::default()
+            };
+            let workloads = Workloads { results: vec![result], ..Workloads::default() };
+            results(&subject, &workloads).into_string()
+        };
+        let published = kimoto_bulldozer::figures().c6_off.stock.results["pipe_throughput"];
+        let published = text::number(published);
+        assert!(beside(1).contains(&published) && !beside(4).contains(&published));
+        assert!(beside(1).contains("<strong>0.07</strong>") && beside(1).contains("2 %"), "{}", beside(1));
     }
 }

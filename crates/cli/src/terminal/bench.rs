@@ -8,6 +8,7 @@ use coho_profile::{Estimate, SharedKernel, WorkloadPeer, WorkloadResult, Workloa
 use super::table::{table, wrapped};
 use super::timeline;
 use crate::report::text;
+use crate::report::workloads::disturbance;
 
 /// Writes the tables.
 pub fn write(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
@@ -21,6 +22,7 @@ pub fn write(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
     if !workloads.scores.is_empty() {
         writeln!(out)?;
     }
+    disturbed(out, workloads)?;
     sharing(out, &workloads.sharing)?;
     peers(out, &workloads.peers)?;
     clock(out, workloads)?;
@@ -67,6 +69,38 @@ fn results(out: &mut impl Write, results: &[WorkloadResult]) -> io::Result<()> {
     writeln!(out, "{}\n", table(header, 2, rows))
 }
 
+/// Which rows others took time from, and how little they took from the rest.
+fn disturbed(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
+    /// Rows that are named.
+    const NAMED: usize = 8;
+    let observed = workloads.results.iter().filter(|row| row.steal_s.is_some() || row.psi_cpu_some.is_some());
+    let (much, little): (Vec<_>, Vec<_>) = observed.partition(|row| disturbance(row).is_some());
+    for row in much.iter().take(NAMED) {
+        let told = disturbance(row).unwrap_or_default();
+        let what = format!("{}, {}, {}", test(&row.test), text::tame(&row.placement), copies(row.copies));
+        writeln!(out, "{}", wrapped("disturbed: ", &format!("{what}: {told}")))?;
+    }
+    if much.len() > NAMED {
+        let more = text::count(much.len() - NAMED, "row");
+        writeln!(out, "disturbed: {more} more; 'steal_s' and 'psi_cpu_some' of --json tell")?;
+    }
+    if !little.is_empty() {
+        let most =
+            |of: fn(&WorkloadResult) -> Option<f64>| little.iter().filter_map(|row| of(row)).reduce(f64::max);
+        let steal = most(|row| row.steal_s).map_or_else(dash, |steal| format!("{steal:.2} s"));
+        let waiting =
+            most(|row| row.psi_cpu_some).map_or_else(dash, |share| format!("{:.0} %", 100.0 * share));
+        let which = if much.is_empty() { "any row" } else { "any other row" };
+        let told =
+            format!("at most {steal} in {which}; a task waited for a CPU at most {waiting} of the time");
+        writeln!(out, "{}", wrapped("stolen by the host: ", &told))?;
+    }
+    if !much.is_empty() || !little.is_empty() {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
 /// Thousands and millions, as the figures run from one to a hundred million.
 fn value(value: &Option<Estimate>) -> String {
     let Some(estimate) = value else { return dash() };
@@ -89,14 +123,14 @@ fn sharing(out: &mut impl Write, sharing: &[SharedKernel]) -> io::Result<()> {
                 text::tame(&row.pair_class),
                 rate(&row.alone_per_ns),
                 rate(&row.together_per_ns),
-                rate(&row.ratio),
+                row.ratio.as_ref().map_or_else(dash, text::ratio),
             ]
         })
         .collect();
     if rows.is_empty() {
         return Ok(());
     }
-    let header = ["kernel", "pair", "alone, per ns", "together, per ns", "ratio (95 %)"];
+    let header = ["kernel", "pair", "alone, steps/ns", "together", "ratio (95 %)"];
     writeln!(out, "{}\n", table(header, 2, rows))
 }
 
@@ -159,4 +193,28 @@ fn copies(n: u32) -> String {
 
 fn dash() -> String {
     "–".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_took_is_told_of_every_row() {
+        let row = |test: &str, steal, waiting| WorkloadResult {
+            test: test.into(),
+            placement: "compact".into(),
+            copies: 2,
+            steal_s: Some(steal),
+            psi_cpu_some: Some(waiting),
+            ..WorkloadResult::default()
+        };
+        let results = vec![row("pipe_throughput", 0.5, 0.04), row("process_creation", 0.01, 0.03)];
+        let mut told = Vec::new();
+        disturbed(&mut told, &Workloads { results, ..Workloads::default() }).unwrap();
+        let told = String::from_utf8(told).unwrap();
+        assert!(told.contains("disturbed: pipe, compact, 2 copies: the host took 0.50 s\n"), "{told}");
+        assert!(told.contains("at most 0.01 s in any other row"), "{told}");
+        assert!(!told.contains("spawn"), "{told}");
+    }
 }

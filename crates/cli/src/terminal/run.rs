@@ -35,7 +35,7 @@ pub fn write(out: &mut impl Write, trial: &Trial) -> io::Result<()> {
             text::tame(&placement.name),
             text::short(&cpus.to_string(), 12),
             time,
-            placement.times_best.as_ref().map_or_else(|| "–".into(), text::estimate),
+            placement.times_best.as_ref().map_or_else(|| "–".into(), text::ratio),
             figure(placement, "voluntary_switches"),
             figure(placement, "migrations"),
         ]
@@ -71,11 +71,11 @@ pub fn verdict(trial: &Trial) -> String {
         None => format!("nothing to choose from: {best} is all that there is"),
         Some((other, ratio)) if trial.decided => {
             let other = text::tame(&other.name);
-            format!("{best} is best: {other} takes {} times as long ({rounds})", text::estimate(ratio))
+            format!("{best} is best: {other} takes {} times as long ({rounds})", text::ratio(ratio))
         }
         Some((other, ratio)) => {
             let other = text::tame(&other.name);
-            let ratio = text::estimate(ratio);
+            let ratio = text::ratio(ratio);
             format!(
                 "nothing is better beyond chance: {other} takes {ratio} times as long as {best} ({rounds})"
             )
