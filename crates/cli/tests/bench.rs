@@ -46,6 +46,8 @@ fn tables_keep_to_a_page_and_a_profile_is_written() {
     let file = folder.path().join("mine.json").display().to_string();
     let text = succeeds(&["bench", "context1", "--sample", "50ms", "--quick", "-o", &file]);
     assert!(text.contains("context1") && text.contains("same CPU"), "{text}");
+    // What others took is told of every row.
+    assert!(text.contains("task waited for a CPU") || !fs::exists("/proc/pressure/cpu").unwrap(), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let profile = parse(&fs::read_to_string(&file).unwrap());
     assert_valid(&profile);
@@ -58,6 +60,7 @@ fn wrong_usage_is_named() {
     assert!(fails(&["bench", "--placement", "scatter"], 2).contains("spread"));
     assert!(fails(&["bench", "pipe", "--peer", "/nonexistent"], 1).contains("/nonexistent"));
     assert!(fails(&["bench", "pipe", "--folder", "/proc"], 1).contains("/proc"));
+    assert!(fails(&["bench", "pipe", "--folder", "/nope"], 1).contains("/nope: there is no such folder"));
     assert!(fails(&["bench", "pipe", "--cpus", "60000"], 1).contains("60000"));
 }
 

@@ -51,6 +51,18 @@ fn says_what_it_chose_in_one_line_with_two_figures() {
     assert!(line.matches('%').count() == 2 || pin::allowed().unwrap().len() == 1, "{line}");
     assert!(line.chars().count() <= 81, "{line}");
     assert!(output.stdout.is_empty());
+    let line = |arguments: &[&str]| {
+        let output = run(&[&["run"], arguments, &["--", "true"]].concat());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let none = line(&["--place", "none"]);
+    assert!(none.contains("left to the scheduler: ") && none.contains("load "), "{none}");
+    let cpus = pin::allowed().unwrap().len();
+    let told = line(&["--place", "compact", "--threads", &(cpus + 3).to_string()]);
+    assert!(told.contains(&format!("{} threads share {cpus} CPU", cpus + 3)), "{told}");
+    assert!(!line(&["--place", "compact", "--threads", "1"]).contains("share"));
+    let told = line(&["--place", "60000"]);
+    assert!(told.contains("CPU 60000 cannot be used: there is no such CPU; this machine has "), "{told}");
 }
 
 #[test]

@@ -67,7 +67,8 @@ pub fn to(cpu: u32) -> Result<(), Error> {
     if cpu >= MAX_CPUS {
         return Err(Error::cpu(cpu, format!("CPU numbers end at {}", MAX_CPUS - 1)));
     }
-    confine(&CpuSet::from_iter([cpu])).map_err(|error| Error::cpu(cpu, refusal(cpu, &error)))?;
+    let refused = |error: io::Error| Error::cpu(cpu, refusal(cpu).unwrap_or_else(|| error.to_string()));
+    confine(&CpuSet::from_iter([cpu])).map_err(refused)?;
     verify(cpu)
 }
 
@@ -87,22 +88,20 @@ pub fn verify(cpu: u32) -> Result<(), Error> {
     }
 }
 
-/// What stands behind the kernel's EINVAL.
-fn refusal(cpu: u32, error: &io::Error) -> String {
+/// Why this process cannot use a CPU, which stands behind the kernel's EINVAL; `None` if nothing tells.
+pub(crate) fn refusal(cpu: u32) -> Option<String> {
     let listed =
         |path: &str| fs::read_to_string(path).ok().and_then(|list| list.trim().parse::<CpuSet>().ok());
     let possible = listed("/sys/devices/system/cpu/possible");
     let online = listed("/sys/devices/system/cpu/online");
     if let Some(set) = possible.filter(|set| !set.contains(cpu)) {
-        return format!("there is no such CPU; this machine has {set}");
+        return Some(format!("there is no such CPU; this machine has {set}"));
     }
     if let Some(set) = online.filter(|set| !set.contains(cpu)) {
-        return format!("it is offline; online are {set}");
+        return Some(format!("it is offline; online are {set}"));
     }
-    match cpuset() {
-        Some(set) if !set.contains(cpu) => format!("it is outside the process's cpuset, {set}"),
-        _ => error.to_string(),
-    }
+    let outside = cpuset().filter(|set| !set.contains(cpu));
+    outside.map(|set| format!("it is outside the process's cpuset, {set}"))
 }
 
 /// What the kernel lists as allowed for the process's main thread, which pinned workers do not change.

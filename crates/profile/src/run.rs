@@ -37,9 +37,10 @@ pub struct Trial {
     pub date: Option<String>,
     /// What each placement came to, in the order in which they were named.
     pub placements: Vec<PlacementTime>,
-    /// The placement with the least median time.
+    /// The placement with the least median time; it is to be used only if `decided`, as `coho run --place auto` does.
     pub best: Option<String>,
-    /// Whether the best is quicker than each other placement beyond what chance explains; if not, nothing is better.
+    /// Whether the best is quicker than each other placement beyond what chance explains; if not, nothing is better than
+    /// what the scheduler does, whatever `best` names.
     pub decided: bool,
     /// Fields of later versions.
     #[serde(flatten)]

@@ -16,10 +16,11 @@ use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The tests, by UnixBench's names, and 'build' [default: all]
+    /// The tests, by UnixBench's names (dhry2reg, context1), as tables tell them, or by a profile's (dhrystone2,
+    /// pipe_context_switching), as JSON does; and 'build' [default: all]
     #[arg(value_name = "TEST")]
     tests: Vec<Test>,
-    /// Where the copies run: none, compact, spread, smt, module, l2, l3, die, numa, package, or 'all'
+    /// Where the copies run: none, compact, spread, smt, module, l1, l2, l3, l4, die, numa, package, or 'all'
     /// [default: none,compact,spread]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     placement: Vec<Where>,

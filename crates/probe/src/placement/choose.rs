@@ -4,7 +4,7 @@ use coho_sync::Mapping;
 use coho_topology::{CpuSet, Level, Topology};
 
 use super::{Busy, Placement, Room, levels, name};
-use crate::Error;
+use crate::{Error, pin};
 
 /// The CPUs that a placement means here and now.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,13 +79,11 @@ pub fn choose(
 
 fn chosen_by_hand(listed: &[u32], threads: Option<usize>, room: &Room) -> Result<Choice, Error> {
     let (order, refused): (Vec<u32>, Vec<u32>) = listed.iter().partition(|&&cpu| room.cpus.contains(cpu));
-    let refused = CpuSet::from_iter(refused);
-    if order.is_empty() {
-        return Err(Error::other(format!(
-            "CPUs {refused} cannot be used: online and left to this process are {}",
-            room.cpus
-        )));
+    if let (true, Some(&cpu)) = (order.is_empty(), refused.first()) {
+        let left = || format!("online and left to this process are {}", room.cpus);
+        return Err(Error::cpu(cpu, pin::refusal(cpu).unwrap_or_else(left)));
     }
+    let refused = CpuSet::from_iter(refused);
     let order = first(order, threads.unwrap_or(usize::MAX).max(1));
     Ok(Choice { refused, ..Choice::of(order) })
 }

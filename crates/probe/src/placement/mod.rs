@@ -87,8 +87,8 @@ fn runs(cpus: &[u32]) -> String {
 impl FromStr for Placement {
     type Err = String;
 
-    /// Reads `none`, `compact`, `spread`, a level (`smt`, `module`, `l2`, `l3`, `die`, `numa`, `package`) or a list of
-    /// CPUs, whose order counts.
+    /// Reads `none`, `compact`, `spread`, a level (`smt`, `module`, `l1`, `l2`, `l3`, `l4`, `die`, `numa`,
+    /// `package`) or a list of CPUs, whose order counts.
     ///
     /// ```
     /// use coho_probe::placement::Placement;

@@ -33,6 +33,10 @@ impl Folder {
         };
         let mut refused = Vec::new();
         for parent in parents {
+            if !parent.is_dir() {
+                refused.push(format!("{}: there is no such folder", parent.display()));
+                continue;
+            }
             if !filesystem::runs_programs(&parent) {
                 refused.push(format!("{}: programs may not run there", parent.display()));
                 continue;

@@ -35,13 +35,17 @@ impl Chosen {
         (self.placement != Placement::None).then(|| self.choice.cpus.clone())
     }
 
-    /// What was chosen and why.
-    pub fn line(&self, machine: &Machine) -> String {
+    /// What was chosen and why; of `threads` that were asked for, also whether they fit.
+    pub fn line(&self, machine: &Machine, threads: Option<u32>) -> String {
         let room = &machine.room;
         let Choice { cpus, refused, .. } = &self.choice;
         let mut line = format!("{}: {} of {}", self.placement, named(cpus), room.cpus);
-        if self.placement != Placement::None {
-            line += &format!(", {}", self.why(machine));
+        line += &match self.placement {
+            Placement::None => format!(", left to the scheduler: {}", loaded(cpus)),
+            _ => format!(", {}", self.why(machine)),
+        };
+        if let Some(threads) = threads.filter(|&threads| threads as usize > cpus.len()) {
+            line += &format!("; {threads} threads share {}", text::count(cpus.len(), "CPU"));
         }
         if let Some(quota) = room.quota.filter(|quota| *quota < cpus.len() as f64) {
             line += &format!("; the quota is {} CPUs", text::number(quota));
@@ -67,6 +71,16 @@ impl Chosen {
             true => format!("{} CPUs, {} % busy", cpus.len(), percent(cpus)),
             false => format!("{} % busy, the others {} %", percent(cpus), percent(&others)),
         }
+    }
+}
+
+/// Where the scheduler chooses, from how much and how much has been running: `2 CPUs, load 0.35 in the last minute`.
+fn loaded(cpus: &CpuSet) -> String {
+    let count = text::count(cpus.len(), "CPU");
+    let load = std::fs::read_to_string("/proc/loadavg").ok();
+    match load.as_deref().and_then(|load| load.split(' ').next()) {
+        Some(load) => format!("{count}, load {} in the last minute", text::tame(load)),
+        None => count,
     }
 }
 

@@ -75,8 +75,8 @@ fn measure(args: &Args, machine: &Machine) -> anyhow::Result<Measure> {
     match Measure::instructions(cpu) {
         Ok(instructions) => Ok(instructions),
         Err(why) => bail!(
-            "nothing tells how far the command comes: instructions are not counted ({why}); if it prints a rate, \
-             name it: --rate 'trips/s: ([0-9.]+)'"
+            "nothing tells how far the command comes: instructions are not counted: {why}; if the command prints a \
+             rate, name it: --rate 'trips/s: ([0-9.]+)'"
         ),
     }
 }

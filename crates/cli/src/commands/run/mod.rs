@@ -26,8 +26,8 @@ use chosen::Chosen;
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
 pub struct Args {
-    /// Where to run: compact, spread, none, a level (smt, module, l2, l3, die, numa, package), CPUs (0-3,8), or auto:
-    /// what was best when it was tried
+    /// Where to run: compact, spread, none, a level (smt, module, l1, l2, l3, l4, die, numa, package), CPUs (0-3,8), or
+    /// auto: what was best when it was tried
     #[arg(long, value_name = "PLACEMENT", default_value = "none")]
     place: Place,
     /// Run the command under each of these placements in turn, and tell which is best
@@ -69,7 +69,8 @@ pub struct Args {
     /// The name under which the choice is remembered [default: the program's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Print what was tried as JSON, and nothing else; a live command's output then goes to standard error
+    /// Print what was tried as JSON, and nothing else: 'best' took the least time, but is better beyond chance only if
+    /// 'decided' is true, and only then does --place auto use it. A live command's output then goes to standard error
     #[arg(long, requires = "comparison")]
     json: bool,
     /// Say nothing
@@ -151,7 +152,7 @@ fn place(
 ) -> anyhow::Result<ExitCode> {
     let chosen = Chosen::now(placement, threads(args, machine), machine, Busy::look)?;
     if !args.quiet {
-        eprintln!("coho: {}", chosen.line(machine));
+        eprintln!("coho: {}", chosen.line(machine, args.threads));
     }
     match job(args, &chosen)?.start(signals) {
         Ok(running) => Ok(ExitCode::from(running.wait(signals)?.status.exit_status())),
