@@ -84,8 +84,8 @@ pub struct Options {
     /// Where the fence stands; if empty all for stores past the caches of the paper's sizes, else once a run.
     pub fences: Vec<Fence>,
     /// Memory types; if empty write-back, and those that a provider's self-test proves. One that is named is measured
-    /// also where it cannot be proven. Latency, lines written back by hand and PREFETCHNTA are of write-back memory, and
-    /// left out where others alone are named.
+    /// also where it cannot be proven. Latency, also under load, is of write-back memory, and left out where others
+    /// alone are named.
     pub types: Vec<CacheType>,
     /// Files of PCI devices' memory that may be written to ([`provider::Wish::pci_bars`]).
     pub pci_bars: Vec<PathBuf>,

@@ -118,9 +118,10 @@ pub(super) fn run(
     Ok(memory)
 }
 
-/// Whether a part is of write-back memory while the types asked for are others.
+/// Whether a part is a frame for rates of write-back memory while the types asked for are others. Lines written back by
+/// hand are what memory of other types saves, and stay.
 fn is_left_out(options: &Options, part: Part) -> bool {
-    let write_back = matches!(part, Part::Latency | Part::Loaded | Part::Coherence | Part::Prefetchnta);
+    let write_back = matches!(part, Part::Latency | Part::Loaded);
     write_back && !options.types.is_empty() && !options.types.contains(&CacheType::WriteBack)
 }
 
