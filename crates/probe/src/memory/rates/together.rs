@@ -1,7 +1,7 @@
 //! Threads that move data at the same time: all are under way while any is timed.
 
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::{Duration, Instant};
 
 /// How long the others are waited for; who is away for longer ends the visit for all.
@@ -13,11 +13,13 @@ pub(super) struct Together {
     threads: usize,
     begun: AtomicUsize,
     ended: AtomicUsize,
+    /// Somebody has given up: the visit is over, also for who comes right then.
+    left: AtomicBool,
 }
 
 impl Together {
     pub(super) fn of(threads: usize) -> Self {
-        Self { threads, begun: AtomicUsize::new(0), ended: AtomicUsize::new(0) }
+        Self { threads, begun: AtomicUsize::new(0), ended: AtomicUsize::new(0), left: AtomicBool::new(false) }
     }
 
     /// Waits until all have come to this window, counted from 0; `false` if somebody does not come.
@@ -26,11 +28,14 @@ impl Together {
         let start = Instant::now();
         while self.begun.load(Acquire) < self.threads * (window + 1) {
             if start.elapsed() > PATIENCE {
+                self.left.store(true, Release);
+            }
+            if self.is_over() {
                 return false;
             }
             std::hint::spin_loop();
         }
-        true
+        !self.is_over()
     }
 
     /// Tells that the caller's window has been timed.
@@ -38,9 +43,14 @@ impl Together {
         self.ended.fetch_add(1, AcqRel);
     }
 
-    /// Whether everybody's has.
+    /// Whether everybody's has, or nobody is waited for any more.
     pub(super) fn all_ended(&self, window: usize) -> bool {
-        self.ended.load(Acquire) >= self.threads * (window + 1)
+        self.ended.load(Acquire) >= self.threads * (window + 1) || self.is_over()
+    }
+
+    /// Whether somebody has given up: a window that is under way then was not had together.
+    pub(super) fn is_over(&self) -> bool {
+        self.left.load(Acquire)
     }
 }
 
@@ -70,5 +80,8 @@ mod tests {
     fn who_never_comes_is_not_waited_for() {
         let together = Together::of(2);
         assert!(!together.begin(0));
+        // Who comes too late neither begins alone nor waits for the end of who has left.
+        assert!(!together.begin(0));
+        assert!(together.all_ended(0));
     }
 }

@@ -69,6 +69,9 @@ impl Work {
                 // Alone the last one would be quicker.
                 self.window(ground, &mut warm, calls / 8 + 1, &clock);
             }
+            if together.is_over() {
+                break;
+            }
             let disturbed = limits::involuntary_switches() != before;
             all.push(Window { bytes_per_s: bytes as f64 / clock.ns(ticks) * 1e9, disturbed });
         }
