@@ -93,6 +93,17 @@ fn what_cannot_be_set_runs_nothing() {
     let control = &found["controls"][0];
     assert_eq!((output.status.code(), &control["name"]), (Some(1), &"governor ondemand".into()));
     assert!(control["status"].as_str().unwrap().starts_with("not available: "), "{found}");
+    // So they do where all is there and nothing may be written.
+    let folder = tree.path("run/coho");
+    std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::write(&folder, "in the way").unwrap();
+    let mut command = coho(&["idle", "--root", &root, "--disable", "C6", "--json", "--", "sh", "-c", never]);
+    let output = command.current_dir(tree.path("")).output().unwrap();
+    let found = parse(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(found["controls"][0]["status"].as_str().unwrap().contains("nothing was set, as"), "{found}");
+    std::fs::remove_file(&folder).unwrap();
     assert!(!tree.path("ran").exists());
     fails(&["idle", "--root", &root, "--", "true"], 2);
     fails(&["idle", "--disable", "C6"], 2);

@@ -62,7 +62,8 @@ fn people_get_tables_of_a_page() {
 
 #[test]
 fn nothing_is_told_of_types_that_nobody_asked_for() {
-    let latency = succeeds(&["memory", "--quick", "--parts", "latency", "--type", "WB", "--time-limit", "1"]);
+    let latency =
+        succeeds(&["memory", "--quick", "--parts", "latency", "--type", "WB", "--time-limit", "60"]);
     assert!(latency.starts_with("Latency"), "{latency}");
     let run = support::run(&with(&["--parts", "rates,latency", "--type", "UC"]));
     let [text, error] = [&run.stdout, &run.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());

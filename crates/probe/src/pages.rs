@@ -100,6 +100,9 @@ impl Pages {
         let pages = Self::map_on(bytes, paging)?;
         if let Some(node) = node {
             pages.bind(node)?;
+            if paging == Paging::Reserved {
+                pages.populate(node)?;
+            }
         }
         Ok(pages)
     }
@@ -151,6 +154,20 @@ impl Pages {
                 known.map_or_else(String::new, |known| format!("; the nodes with memory are: {known}"));
             Err(Error::other(format!("cannot place memory on node {node} (mbind): {error}{known}")))
         }
+    }
+
+    /// Has the kernel give all pages now. Huge ones are set aside for all nodes together, so that the one named may have
+    /// too few, of which the process would hear by SIGBUS.
+    fn populate(&self, node: u32) -> Result<(), Error> {
+        // SAFETY: the range is the mapping's own; its contents stay.
+        let result =
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, libc::MADV_POPULATE_WRITE) };
+        let error = io::Error::last_os_error();
+        // Kernels before 5.14 do not know the advice.
+        if result == 0 || error.raw_os_error() == Some(libc::EINVAL) {
+            return Ok(());
+        }
+        Err(Error::other(format!("node {node} has too few reserved huge pages free: {error}")))
     }
 
     /// Touches every page, on the calling thread.

@@ -161,5 +161,5 @@ fn what_cannot_be_is_an_error_or_a_reason() {
     refused.numa_nodes = vec![node(0, cpus().into_iter().collect()), node(1000, CpuSet::default())];
     let coherence = with_pairs(1, || measure(&options, &refused, &mut |_| ()).unwrap());
     assert!(!coherence.pairs.is_empty() && coherence.pairs.iter().all(|pair| pair.home == Home::A));
-    assert!(coherence.method.not_available["home third"].starts_with("mbind to memory node 1000"));
+    assert!(coherence.method.not_available["home third"].starts_with("cannot place memory on node 1000"));
 }

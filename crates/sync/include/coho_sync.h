@@ -270,7 +270,7 @@ typedef struct coho_team_times {
    */
   double fork_ns;
   /*
-   From the last member's start to the last member's end; 0 if the first to end was that much ahead.
+   From the last member's start to the last member's end.
    */
   double work_ns;
   /*
@@ -480,7 +480,8 @@ enum coho_sync_status coho_team_run(const struct coho_team *team,
                                     void *argument);
 
 /*
- As `coho_team_run`, and tells in `times` what fork, work and join took.
+ As `coho_team_run`, and tells in `times` what fork, work and join took; written only if it returns
+ `COHO_SYNC_OK`.
 
  # Safety
  As `coho_team_run`; `times` is null or can be written.

@@ -38,7 +38,9 @@ pub enum Choice {
 /// - dissemination takes log₂ n messages, each of which some pair of far threads exchanges: quicker only where an extra
 ///   line costs nearly a whole message.
 ///
-/// Two threads share a line, which then goes back and forth. Without clusters, groups of about the square root of the threads do as well as any.
+/// Two threads share a line, which then goes back and forth.
+///
+/// Without clusters, groups of about the square root of the threads do as well as any.
 ///
 /// ```
 /// use coho_sync::rule::{Choice, Cluster, choose};

@@ -105,18 +105,19 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let options = options(args);
     let mut idle = idle::told(&options);
-    let plan = Plan::of(&options.root, &wish).map_err(|why| {
-        // Nothing is set unless all is.
-        let status = format!("not available: nothing was set, as {why}");
-        let refused = |name| IdleControl { name, status: status.clone() };
-        idle.controls = wish.names().into_iter().map(refused).collect();
-        why.into()
-    });
-    let set = plan.and_then(|plan| Ok((set(&plan, &options, &topology, &mut idle)?, plan)));
+    let plan = Plan::of(&options.root, &wish);
+    let set = plan
+        .map_err(anyhow::Error::from)
+        .and_then(|plan| Ok((set(&plan, &options, &topology, &mut idle)?, plan)));
     let ((held, after), plan) = match set {
         Ok(set) => set,
         Err(why) => {
-            // A script reads there why its command did not run.
+            // Nothing is set unless all is. A script reads there why its command did not run.
+            if idle.controls.is_empty() {
+                let status = format!("not available: nothing was set, as {why:#}");
+                let refused = |name| IdleControl { name, status: status.clone() };
+                idle.controls = wish.names().into_iter().map(refused).collect();
+            }
             if args.json {
                 terminal::print(true, &idle, terminal::idle::write)?;
             }

@@ -100,8 +100,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     args.results.print(&memory, |out, memory| terminal::memory::write(out, memory, &args.types))?;
     let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
     if rates && memory.rates.is_empty() && !memory.method.interrupted {
-        let place = if args.results.json { "'method.not_available' says" } else { "the lines above say" };
-        bail!("no rate was measured; {place} why");
+        let why = match (memory.method.not_available.is_empty(), args.results.json) {
+            (true, _) => ": each window was interrupted",
+            (false, true) => "; 'method.not_available' says why",
+            (false, false) => "; the lines above say why",
+        };
+        bail!("no rate was measured{why}");
     }
     Ok(())
 }

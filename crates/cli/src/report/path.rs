@@ -152,8 +152,7 @@ fn crossovers(path: &Path) -> Markup {
 }
 
 fn loggp(path: &Path) -> Markup {
-    let small = path.variants.iter().map(|variant| path.loggp(variant, 0).bytes).fold(0.0, f64::max);
-    let small = text::bytes(small as u64);
+    let small = text::span(path.variants.iter().map(|variant| path.loggp(variant, 0).bytes));
     html! {
         details { summary { "LogGP's view, in ns; o, L and g of a message of " (small) }
             div.scroll { table.figures {

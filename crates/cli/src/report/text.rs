@@ -74,6 +74,15 @@ pub fn bytes(bytes: u64) -> String {
     format!("{size} {}", UNITS[unit])
 }
 
+/// The least and the greatest of some sizes in bytes: `8 B`, or `220 B to 512 B`.
+pub fn span(sizes: impl Iterator<Item = f64> + Clone) -> String {
+    let [least, greatest] = [sizes.clone().fold(f64::INFINITY, f64::min), sizes.fold(0.0, f64::max)];
+    match least < greatest {
+        true => format!("{} to {}", bytes(least as u64), bytes(greatest as u64)),
+        false => bytes(greatest as u64),
+    }
+}
+
 /// `1 level`, `2 levels`.
 pub fn count(n: usize, noun: &str) -> String {
     match (n, noun.ends_with("L3")) {

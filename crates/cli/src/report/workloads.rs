@@ -38,19 +38,11 @@ pub fn section(subject: &Subject, id: &str, figure: impl FnMut(Chart, &Markup) -
 
 /// Stolen time of a row beyond which it is called disturbed, in s.
 const STEAL_S: f64 = 0.05;
-/// Share of the time in which a task waited for a CPU, likewise; more copies than CPUs must wait.
-const WAITING: f64 = 0.1;
 
-/// What others took from a row, where it is more than a little.
+/// What the host took from a row, where it is more than a little. That tasks waited for a CPU says little of others: a
+/// workload of several processes makes them wait itself.
 pub fn disturbance(row: &WorkloadResult) -> Option<String> {
-    let steal = row.steal_s.filter(|&steal| steal > STEAL_S);
-    let waiting = row.psi_cpu_some.filter(|&waiting| waiting > WAITING);
-    let told = [
-        steal.map(|steal| format!("the host took {steal:.2} s")),
-        waiting.map(|waiting| format!("a task waited for a CPU {:.0} % of the time", 100.0 * waiting)),
-    ];
-    let told: Vec<_> = told.into_iter().flatten().collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    row.steal_s.filter(|&steal| steal > STEAL_S).map(|steal| format!("the host took {steal:.2} s"))
 }
 
 fn results(subject: &Subject, workloads: &Workloads) -> Markup {
@@ -92,15 +84,17 @@ fn results(subject: &Subject, workloads: &Workloads) -> Markup {
                     td.number { (clock(result)) }
                     td { @if result.cpus.is_empty() { "–" } @else { (tables::cpu_list(&result.cpus)) } }
                     @let disturbed = disturbance(result).is_some();
-                    @for taken in taken(result) { td.number { @if disturbed { strong { (taken) } } @else { (taken) } } }
+                    @let [steal, waited] = taken(result);
+                    td.number { @if disturbed { strong { (steal) } } @else { (steal) } }
+                    td.number { (waited) }
                     @if !subject.published { td.number.published { (published(result)) } }
                 }
             } }
         } }
         @if workloads.results.len() > MOST { p.note { "And " (workloads.results.len() - MOST) " more, in the profile." } }
         p.note { "Placement none: the scheduler's own. Index: ten times the result over UnixBench's baseline. Steal: time that the host "
-            "took from the row's CPUs. Waited: share of the time in which a task waited for a CPU (PSI), as more copies than CPUs must. "
-            "Bold: more than " (STEAL_S) " s or " (100.0 * WAITING) " %." }
+            "took from the row's CPUs, bold from " (STEAL_S) " s on. Waited: share of the time in which a task waited for a CPU (PSI), as "
+            "more copies than CPUs must, and processes of one workload may." }
     } }
 }
 

@@ -33,7 +33,9 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
         ]
     });
     let header = ["barrier", "threads", "mapping", "ns (95 %)", "x limit"];
-    let below = sync.barriers.iter().any(|row| row.times_limit.is_some_and(|times| times < 1.0));
+    let times_limit = |of: Option<f64>| of.is_some_and(|times| times < 1.0);
+    let below = sync.barriers.iter().any(|row| times_limit(row.times_limit))
+        || sync.fork_join.iter().any(|row| times_limit(row.times_limit));
     let note =
         "x limit below 1 is noise: the limit is measured in the same passes, but not at the same moment";
     let notes = if below { vec![note.to_owned()] } else { Vec::new() };

@@ -69,7 +69,7 @@ fn results(out: &mut impl Write, results: &[WorkloadResult]) -> io::Result<()> {
     writeln!(out, "{}\n", table(header, 2, rows))
 }
 
-/// Which rows others took time from, and how little they took from the rest.
+/// Which rows the host took time from, how little it took from the rest, and how long tasks waited.
 fn disturbed(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
     /// Rows that are named.
     const NAMED: usize = 8;
@@ -82,18 +82,27 @@ fn disturbed(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
     }
     if much.len() > NAMED {
         let more = text::count(much.len() - NAMED, "row");
-        writeln!(out, "disturbed: {more} more; 'steal_s' and 'psi_cpu_some' of --json tell")?;
+        writeln!(out, "disturbed: {more} more; 'steal_s' of --json tells")?;
     }
     if !little.is_empty() {
         let most =
             |of: fn(&WorkloadResult) -> Option<f64>| little.iter().filter_map(|row| of(row)).reduce(f64::max);
-        let steal = most(|row| row.steal_s).map_or_else(dash, |steal| format!("{steal:.2} s"));
-        let waiting =
-            most(|row| row.psi_cpu_some).map_or_else(dash, |share| format!("{:.0} %", 100.0 * share));
         let which = if much.is_empty() { "any row" } else { "any other row" };
-        let told =
-            format!("at most {steal} in {which}; a task waited for a CPU at most {waiting} of the time");
-        writeln!(out, "{}", wrapped("stolen by the host: ", &told))?;
+        if let Some(steal) = most(|row| row.steal_s) {
+            writeln!(
+                out,
+                "{}",
+                wrapped("stolen by the host: ", &format!("at most {steal:.2} s in {which}"))
+            )?;
+        }
+    }
+    let waiting = workloads.results.iter().filter_map(|row| row.psi_cpu_some).reduce(f64::max);
+    if let Some(waiting) = waiting {
+        let told = format!(
+            "a task did at most {:.0} % of a row's time; workloads of several processes make their own wait",
+            100.0 * waiting
+        );
+        writeln!(out, "{}", wrapped("waited for a CPU: ", &told))?;
     }
     if !much.is_empty() || !little.is_empty() {
         writeln!(out)?;
@@ -215,6 +224,7 @@ mod tests {
         let told = String::from_utf8(told).unwrap();
         assert!(told.contains("disturbed: pipe, compact, 2 copies: the host took 0.50 s\n"), "{told}");
         assert!(told.contains("at most 0.01 s in any other row"), "{told}");
+        assert!(told.contains("waited for a CPU: a task did at most 4 %"), "{told}");
         assert!(!told.contains("spawn"), "{told}");
     }
 }

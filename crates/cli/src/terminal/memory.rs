@@ -42,8 +42,8 @@ pub fn write(out: &mut impl Write, memory: &Memory, asked: &[CacheType]) -> io::
 }
 
 /// Why some sizes, states and fences do not meet.
-const NOT_COMBINED: &str = "not measured. Beyond the caches every block is fresh, which 'warm' stands for there; dirty \
-    and flushed blocks go to 1 MiB; all fences are tried at 512 B, 64 KiB and 1 MiB alone.";
+const NOT_COMBINED: &str = "not measured, or interrupted each time. Beyond the caches every block is fresh, which 'warm' \
+    stands for there; dirty and flushed blocks go to 1 MiB; unless named, fences are tried at 512 B, 64 KiB and 1 MiB.";
 
 /// Why each provider has none, for types that were asked for; else only whether there is any but write-back.
 fn types(out: &mut impl Write, memory: &Memory, asked: &[CacheType]) -> io::Result<()> {
@@ -53,11 +53,12 @@ fn types(out: &mut impl Write, memory: &Memory, asked: &[CacheType]) -> io::Resu
             .types
             .iter()
             .filter(special)
-            .filter(|one| one.available)
+            .filter(|one| one.available && one.proven)
             .map(|one| format!("{} ({})", one.name, text::tame(&one.provider)))
             .collect();
         found.insert(0, CacheType::WriteBack.to_string());
-        let why = if found.len() == 1 { "; `--type WC,UC` tells why there are no others" } else { "" };
+        let all = CacheType::ALL.iter().all(|name| found.iter().any(|one| one.starts_with(name.name())));
+        let why = if all { "" } else { "; `--type WC,UC` tells why there are no others" };
         return writeln!(out, "{}\n", wrapped("Memory types: ", &format!("{}{why}", found.join(", "))));
     }
     let told: Vec<&MemoryType> =
@@ -360,8 +361,13 @@ mod tests {
             text.starts_with("Memory types: WB; `--type WC,UC` tells why") && !text.contains("vgem"),
             "{text}"
         );
+        // What its self-test did not prove is not measured unasked.
         memory.types[0].available = true;
-        assert!(told(&memory, &[]).starts_with("Memory types: WB, WC (vgem)\n"));
+        assert_eq!(told(&memory, &[]), text);
+        memory.types[0].proven = true;
+        assert!(told(&memory, &[]).starts_with("Memory types: WB, WC (vgem); `--type"));
+        (memory.types[1].available, memory.types[1].proven) = (true, true);
+        assert!(told(&memory, &[]).starts_with("Memory types: WB, WC (vgem), UC (PCI)\n"));
     }
 
     #[test]
@@ -375,7 +381,7 @@ mod tests {
         let text = told(&Memory { rates, ..Memory::default() });
         let row = text.lines().find(|line| line.contains("dirty")).unwrap();
         assert_eq!(row.matches('–').count(), 2, "{text}");
-        assert!(text.contains("–: not measured."), "{text}");
+        assert!(text.contains("–: not measured, or interrupted"), "{text}");
     }
 
     #[test]

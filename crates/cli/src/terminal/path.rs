@@ -129,8 +129,8 @@ fn loggp(out: &mut impl Write, shown: &Shown) -> io::Result<()> {
         [text::tame(name.trim_end()), next(), next(), next(), next(), next()]
     });
     let header = ["ns", "o, sender", "o, receiver", "L", "g", "G, a KiB"];
-    let small = shown.loggp.iter().map(|view| view.bytes).fold(0.0, f64::max);
-    writeln!(out, "\nLogGP; o, L and g of a message of {}", text::bytes(small as u64))?;
+    let sizes = text::span(shown.loggp.iter().map(|view| view.bytes));
+    writeln!(out, "\nLogGP; o, L and g of a message of {sizes}")?;
     writeln!(out, "{}", table(header, 1, rows.collect()))
 }
 

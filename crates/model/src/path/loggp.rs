@@ -24,8 +24,9 @@ pub struct LogGp {
 }
 
 impl Path {
-    /// LogGP's parameters of one of the path's variants. The small message is the same for all of them: the least for
-    /// which every table of rates has been measured, as below that a rate says nothing of what a message costs.
+    /// LogGP's parameters of one of the path's variants. The small message is the least for which every table of
+    /// rates has been measured, as below that a rate says nothing of what a message costs; or the largest that the
+    /// variant carries, if that is less.
     pub fn loggp(&self, variant: &Variant, instruction: usize) -> LogGp {
         let stages = self.variants.iter().flat_map(|variant| &variant.stages);
         let measured = stages.filter_map(|stage| stage.rate(instruction)?.least_bytes());

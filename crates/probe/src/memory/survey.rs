@@ -96,7 +96,13 @@ pub(super) fn run(
             survey
                 .lacks(format!("part {part:?}").to_lowercase(), "it is of write-back memory: add --type WB");
         } else if wants(part) && !end.has_come() {
-            measure(&mut survey)?;
+            // What other parts have found is not lost with one that has no room, say.
+            match measure(&mut survey) {
+                Err(error) if options.parts.len() > 1 => {
+                    survey.lacks(format!("part {part:?}").to_lowercase(), error.to_string());
+                }
+                done => done?,
+            }
         }
     }
 

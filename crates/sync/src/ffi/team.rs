@@ -57,7 +57,7 @@ pub type coho_body = Option<unsafe extern "C" fn(argument: *mut c_void, member: 
 pub struct coho_team_times {
     /// From the caller's start to the last member's start.
     pub fork_ns: f64,
-    /// From the last member's start to the last member's end; 0 if the first to end was that much ahead.
+    /// From the last member's start to the last member's end.
     pub work_ns: f64,
     /// From the last member's end to the caller's return.
     pub join_ns: f64,
@@ -191,7 +191,8 @@ unsafe fn call(
     unsafe { body(argument.get(), std::ptr::from_ref(member).cast()) };
 }
 
-/// As `coho_team_run`, and tells in `times` what fork, work and join took.
+/// As `coho_team_run`, and tells in `times` what fork, work and join took; written only if it returns
+/// `COHO_SYNC_OK`.
 ///
 /// # Safety
 /// As `coho_team_run`; `times` is null or can be written.

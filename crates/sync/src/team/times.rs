@@ -11,7 +11,7 @@ use crate::padded::Padded;
 pub struct Times {
     /// From the caller's start to the last member's start.
     pub fork: Duration,
-    /// From the last member's start to the last member's end; zero if the first to end was that much ahead.
+    /// From the last member's start to the last member's end.
     pub work: Duration,
     /// From the last member's end to the caller's return.
     pub join: Duration,

@@ -322,7 +322,7 @@ pub(super) fn missing(lacking: Vec<path::Error>) -> anyhow::Result<()> {
         [only] => Err(only.clone().into()),
         several => {
             let lines: Vec<String> = several.iter().map(|error| format!("\n  {error}")).collect();
-            bail!("{} figures are missing:{}", several.len(), lines.concat())
+            bail!("{} rates or costs have no figure:{}", several.len(), lines.concat())
         }
     }
 }

@@ -62,9 +62,18 @@ mod tests {
     fn nobody_begins_a_window_alone() {
         let begun = || {
             let together = Together::of(2);
+            let come = [AtomicUsize::new(0), AtomicUsize::new(0)];
+            let all = |me: usize| {
+                (0..50).all(|window| {
+                    come[me].store(window + 1, Release);
+                    let begun = together.begin(window);
+                    assert!(!begun || come[1 - me].load(Acquire) > window, "window {window} alone");
+                    begun
+                })
+            };
             let both = std::thread::scope(|scope| {
-                let other = scope.spawn(|| (0..50).all(|window| together.begin(window)));
-                (0..50).all(|window| together.begin(window)) & other.join().unwrap()
+                let other = scope.spawn(|| all(1));
+                all(0) & other.join().unwrap()
             });
             both.then_some(together)
         };
@@ -74,6 +83,29 @@ mod tests {
         assert!(!together.all_ended(0));
         together.end();
         assert!(together.all_ended(0));
+    }
+
+    #[test]
+    fn who_comes_as_the_other_gives_up_does_not_wait_for_its_end() {
+        for step in 0..8 {
+            let late = PATIENCE + step * Duration::from_millis(1) - Duration::from_millis(4);
+            let together = Together::of(2);
+            let window = || {
+                if together.begin(0) {
+                    together.end();
+                    while !together.all_ended(0) {
+                        std::hint::spin_loop();
+                    }
+                }
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(late);
+                    window();
+                });
+                window();
+            });
+        }
     }
 
     #[test]
