@@ -105,6 +105,8 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let options = options(args);
     let mut idle = idle::told(&options);
+    // Here they tell what became of the wish, not what could be wished.
+    idle.controls.clear();
     let plan = Plan::of(&options.root, &wish);
     let set = plan
         .map_err(anyhow::Error::from)
