@@ -42,7 +42,8 @@ boot() {
     limit=$(section limit "$case_file")
     # Word splitting is meant: a section is a list of arguments.
     # shellcheck disable=SC2046
-    bounded "$limit" qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -machine q35 \
+    # Now and then a guest's kernel hangs under emulation before its first process.
+    bounded_and_heard 300 "$out/console" "$limit" qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -machine q35 \
         -serial "file:$out/console" \
         -drive "if=none,id=disk,format=raw,cache=unsafe,file=$work/disk" -device nvme,serial=lab,drive=disk,max_ioqpairs=1 \
         -kernel "$bzimage" -initrd "$work/guest.cpio" -append "$(kernel_arguments "$case_file")" \
@@ -50,6 +51,8 @@ boot() {
     status=$?
     if [ "$status" -eq 124 ]; then
         echo "the guest was still running after $limit s, see the last step below" > "$out/why"
+    elif [ "$status" -ne 0 ] && ! grep -q '^lab: ' "$out/console"; then
+        echo "the guest said nothing; QEMU ended with status $status: $(tail -n 1 "$out/qemu")" > "$out/why"
     elif [ "$status" -ne 0 ]; then
         echo "QEMU ended with status $status: $(tail -n 1 "$out/qemu")" > "$out/why"
     elif ! tar -xf "$work/disk" -C "$out" 2> /dev/null || [ ! -e "$out/finished" ]; then

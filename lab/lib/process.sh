@@ -16,6 +16,30 @@ bounded() {
     return "$ended"
 }
 
+# bounded_and_heard PATIENCE FILE SECONDS COMMAND…: as bounded, but ends the command after PATIENCE seconds already if
+# FILE has no line of a guest's first process.
+bounded_and_heard() {
+    patience=$1
+    file=$2
+    bound=$3
+    shift 3
+    timeout -k 5 "$bound" "$@" &
+    child=$!
+    {
+        while [ "$patience" -gt 0 ] && kill -0 "$child"; do
+            sleep 1
+            patience=$((patience - 1))
+        done
+        grep -q '^lab: ' "$file" || kill "$child"
+    } 2> /dev/null &
+    watcher=$!
+    wait "$child"
+    ended=$?
+    child=
+    wait "$watcher"
+    return "$ended"
+}
+
 # Ends the running child and removes this folder however the lab ends.
 clean_on_exit() {
     scratch=$1
