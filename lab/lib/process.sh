@@ -20,7 +20,7 @@ bounded() {
 # FILE has no line of a guest's first process.
 bounded_and_heard() {
     patience=$1
-    file=$2
+    told_in=$2
     bound=$3
     shift 3
     timeout -k 5 "$bound" "$@" &
@@ -30,7 +30,7 @@ bounded_and_heard() {
             sleep 1
             patience=$((patience - 1))
         done
-        grep -q '^lab: ' "$file" || kill "$child"
+        grep -q '^lab: ' "$told_in" || kill "$child"
     } 2> /dev/null &
     watcher=$!
     wait "$child"
