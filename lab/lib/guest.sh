@@ -49,10 +49,11 @@ boot() {
         -kernel "$bzimage" -initrd "$work/guest.cpio" -append "$(kernel_arguments "$case_file")" \
         $(section qemu "$case_file") > "$out/qemu" 2>&1 < /dev/null
     status=$?
-    if [ "$status" -eq 124 ]; then
+    if ! grep -q '^lab: ' "$out/console"; then
+        echo "the guest's first process said nothing; QEMU ended with status $status: $(tail -n 1 "$out/qemu")" > "$out/why"
+        status=1
+    elif [ "$status" -eq 124 ]; then
         echo "the guest was still running after $limit s, see the last step below" > "$out/why"
-    elif [ "$status" -ne 0 ] && ! grep -q '^lab: ' "$out/console"; then
-        echo "the guest said nothing; QEMU ended with status $status: $(tail -n 1 "$out/qemu")" > "$out/why"
     elif [ "$status" -ne 0 ]; then
         echo "QEMU ended with status $status: $(tail -n 1 "$out/qemu")" > "$out/why"
     elif ! tar -xf "$work/disk" -C "$out" 2> /dev/null || [ ! -e "$out/finished" ]; then
