@@ -6,10 +6,18 @@ child=
 # Runs a command for at most this many seconds; 124 if it took longer. In the background, so that a signal to
 # the lab is acted upon at once.
 bounded() {
+    begin_bounded "$@"
+    end_bounded
+}
+
+begin_bounded() {
     bound=$1
     shift
     timeout -k 5 "$bound" "$@" &
     child=$!
+}
+
+end_bounded() {
     wait "$child"
     ended=$?
     child=
@@ -21,10 +29,8 @@ bounded() {
 bounded_and_heard() {
     patience=$1
     told_in=$2
-    bound=$3
-    shift 3
-    timeout -k 5 "$bound" "$@" &
-    child=$!
+    shift 2
+    begin_bounded "$@"
     {
         while [ "$patience" -gt 0 ] && kill -0 "$child"; do
             sleep 1
@@ -33,9 +39,7 @@ bounded_and_heard() {
         grep -q '^lab: ' "$told_in" || kill "$child"
     } 2> /dev/null &
     watcher=$!
-    wait "$child"
-    ended=$?
-    child=
+    end_bounded
     wait "$watcher"
     return "$ended"
 }
