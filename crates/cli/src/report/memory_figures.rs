@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate};
 
 use super::figures::{Figure, Key, size_order};
+use super::memory_tables::{plain, through_prefetchnta};
 use super::subject::Subject;
 use super::text;
 
@@ -83,9 +84,8 @@ fn kind(instruction: &str) -> Option<&'static str> {
         return None;
     }
     // MOVNTI is the plain store past the caches; MOVNTDQA reads as the others do, but for WC.
-    let plain = instruction.starts_with("plain") || instruction.starts_with("movnti");
     let past = instruction.ends_with("-nt") || instruction.starts_with("movnti");
-    Some(match (plain, past, instruction.contains("prefetchnta")) {
+    Some(match (plain(instruction), past, through_prefetchnta(instruction)) {
         (_, true, true) => return None,
         (true, false, true) => "plain-prefetchnta",
         (false, false, true) => "simd-prefetchnta",

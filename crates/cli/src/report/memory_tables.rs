@@ -20,11 +20,11 @@ struct Table {
 }
 
 /// Plain instructions move words; MOVNTI is the plain one of the stores past the caches.
-fn plain(instruction: &str) -> bool {
+pub(super) fn plain(instruction: &str) -> bool {
     instruction.starts_with("plain") || instruction.starts_with("movnti")
 }
 
-fn through_prefetchnta(instruction: &str) -> bool {
+pub(super) fn through_prefetchnta(instruction: &str) -> bool {
     instruction.contains("prefetchnta")
 }
 

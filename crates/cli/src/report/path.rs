@@ -152,7 +152,8 @@ fn crossovers(path: &Path) -> Markup {
 }
 
 fn loggp(path: &Path) -> Markup {
-    let small = text::span(path.variants.iter().map(|variant| path.loggp(variant, 0).bytes));
+    let views: Vec<_> = path.variants.iter().map(|variant| (&variant.name, path.loggp(variant, 0))).collect();
+    let small = text::span(views.iter().map(|(_, view)| view.bytes));
     html! {
         details { summary { "LogGP's view, in ns; o, L and g of a message of " (small) }
             div.scroll { table.figures {
@@ -160,9 +161,8 @@ fn loggp(path: &Path) -> Markup {
                     th scope="col" { "way" } th.number scope="col" { "o, sender" } th.number scope="col" { "o, receiver" }
                     th.number scope="col" { "L" } th.number scope="col" { "g" } th.number scope="col" { "G, a KiB" }
                 } }
-                tbody { @for variant in &path.variants { tr {
-                    @let view = path.loggp(variant, 0);
-                    td { (variant.name) }
+                tbody { @for (name, view) in &views { tr {
+                    td { (name) }
                     @for value in [view.o_send_ns, view.o_receive_ns, view.latency_ns, view.gap_ns, 1024.0 * view.gap_per_byte_ns] {
                         td.number { (text::number(value)) }
                     }

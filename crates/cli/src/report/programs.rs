@@ -191,23 +191,22 @@ pub const REGION_BESIDE_BARRIERS: &str = "a region's fork and join may take more
 
 /// Whether a fork and join were fitted.
 pub fn has_fork_join(kernel: &Kernel) -> bool {
-    kernel.fitted.keys().any(|name| name.starts_with(FORK_JOIN))
+    kernel.fitted.keys().any(|name| name.starts_with(fit::FORK_JOIN))
 }
 
-/// How the names of fitted forks and joins begin, before their teams.
-const FORK_JOIN: &str = "T_F_plus_T_B_ns, ";
-
-/// A constant of the model in words: `S, the part of one thread: 12 ns`.
-pub fn constant(name: &str, value: f64) -> String {
+/// A constant of the model in words, and its figure: `P, an element on one thread` and `12 ns`. The figure is empty where
+/// the words hold it.
+pub fn constant(name: &str, value: f64) -> (String, String) {
     let number = text::number(value);
+    let ns = |what: String| (what, format!("{number} ns"));
     match name {
-        fit::SERIAL => format!("S, what a loop costs beside its elements: {number} ns"),
-        fit::ELEMENT => format!("P, an element on one thread: {number} ns"),
-        fit::RESIDUAL => format!("root of the mean squared relative residual: {number}"),
-        fit::LONGEST => format!("to loops of up to {number} elements"),
-        other => match other.strip_prefix(FORK_JOIN) {
-            Some(team) => format!("fork and join (T_F + T_B), {}: {number} ns", text::tame(team)),
-            None => format!("{}: {number}", text::tame(other)),
+        fit::SERIAL => ns("S, what a loop costs beside its elements".into()),
+        fit::ELEMENT => ns("P, an element on one thread".into()),
+        fit::RESIDUAL => ("root of the mean squared relative residual".into(), number),
+        fit::LONGEST => (format!("to loops of up to {number} elements"), String::new()),
+        other => match other.strip_prefix(fit::FORK_JOIN) {
+            Some(team) => ns(format!("fork and join (T_F + T_B), {}", text::tame(team))),
+            None => (text::tame(other), number),
         },
     }
 }
@@ -218,9 +217,8 @@ fn constants(kernel: &Kernel) -> Markup {
         div.scroll { table.figures {
             thead { tr { th scope="col" { "Fitted" } th scope="col" { "" } } }
             tbody { @for (name, value) in kernel.fitted.iter().take(MOST) {
-                @let told = text::short(&constant(name, *value), 120);
-                @let (what, figure) = told.rsplit_once(": ").unwrap_or((&told, ""));
-                tr { th scope="row" { (what) } td.number { (figure) } }
+                @let (what, figure) = constant(name, *value);
+                tr { th scope="row" { (text::short(&what, 100)) } td.number { (figure) } }
             } }
         } }
         @if has_fork_join(kernel) { p.note { (REGION_BESIDE_BARRIERS) "." } }

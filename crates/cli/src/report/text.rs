@@ -22,7 +22,7 @@ pub fn printed(value: f64) -> String {
 
 /// Median and interval: `113 (112–115)`.
 pub fn estimate(estimate: &Estimate) -> String {
-    with_interval(estimate.median, (estimate.n > 1).then_some((estimate.low, estimate.high)))
+    with_interval(estimate.median, own_interval(estimate))
 }
 
 /// A ratio with its interval, never by powers of ten: `1.10 (0.003–111)`.
@@ -32,30 +32,31 @@ pub fn ratio(ratio: &Estimate) -> String {
         _ if value.abs() < 0.0995 => format!("{value:.3}"),
         _ => number(value),
     };
-    match ratio.n {
-        0..2 => plain(ratio.median),
-        _ => format!("{} ({}–{})", plain(ratio.median), plain(ratio.low), plain(ratio.high)),
-    }
+    told(ratio.median, own_interval(ratio), plain)
 }
 
-/// A value with the interval that it lies in, where one is told.
-pub fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
-    match interval {
-        Some((low, high)) => format!("{} ({}–{})", number(value), number(low), number(high)),
-        None => number(value),
-    }
-}
-
-/// The same of lines, which nobody counts finer than by tenths.
+/// A number of lines with its interval, which nobody counts finer than by tenths.
 pub fn lines(estimate: &Estimate) -> String {
     let tenths =
         |value: f64| if value.is_finite() { format!("{:.1}", value.max(0.0)) } else { "–".to_owned() };
     let digits = |value: f64| if value.abs() >= 9.995 { number(value) } else { tenths(value) };
-    let median = digits(estimate.median);
-    if estimate.n > 1 {
-        format!("{median} ({}–{})", digits(estimate.low), digits(estimate.high))
-    } else {
-        median
+    told(estimate.median, own_interval(estimate), digits)
+}
+
+/// A value with the interval that it lies in, where one is told.
+pub fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
+    told(value, interval, number)
+}
+
+/// The interval of an estimate from more than one sample.
+fn own_interval(estimate: &Estimate) -> Option<(f64, f64)> {
+    (estimate.n > 1).then_some((estimate.low, estimate.high))
+}
+
+fn told(value: f64, interval: Option<(f64, f64)>, digits: impl Fn(f64) -> String) -> String {
+    match interval {
+        Some((low, high)) => format!("{} ({}–{})", digits(value), digits(low), digits(high)),
+        None => digits(value),
     }
 }
 

@@ -33,7 +33,9 @@ pub fn write(out: &mut impl Write, kernel: &Kernel) -> io::Result<()> {
         writeln!(out, "{}", wrapped("", &line))?;
     }
     for (name, value) in &kernel.fitted {
-        writeln!(out, "{}", wrapped("fitted ", &constant(name, *value)))?;
+        let (what, figure) = constant(name, *value);
+        let told = if figure.is_empty() { what } else { format!("{what}: {figure}") };
+        writeln!(out, "{}", wrapped("fitted ", &told))?;
     }
     if has_fork_join(kernel) {
         writeln!(out, "{}", wrapped("", REGION_BESIDE_BARRIERS))?;

@@ -49,17 +49,15 @@ const NOT_COMBINED: &str = "not measured, or interrupted each time. Beyond the c
 fn types(out: &mut impl Write, memory: &Memory, asked: &[CacheType]) -> io::Result<()> {
     let special = |one: &&MemoryType| one.name != CacheType::WriteBack;
     if asked.is_empty() && !memory.rates.is_empty() {
-        let mut found: Vec<String> = memory
-            .types
-            .iter()
-            .filter(special)
-            .filter(|one| one.available && one.proven)
-            .map(|one| format!("{} ({})", one.name, text::tame(&one.provider)))
-            .collect();
-        found.insert(0, CacheType::WriteBack.to_string());
-        let all = CacheType::ALL.iter().all(|name| found.iter().any(|one| one.starts_with(name.name())));
+        let found: Vec<_> =
+            memory.types.iter().filter(special).filter(|one| one.available && one.proven).collect();
+        let special = CacheType::ALL.iter().filter(|name| **name != CacheType::WriteBack);
+        let all = special.into_iter().all(|name| found.iter().any(|one| one.name == *name));
         let why = if all { "" } else { "; `--type WC,UC` tells why there are no others" };
-        return writeln!(out, "{}\n", wrapped("Memory types: ", &format!("{}{why}", found.join(", "))));
+        let told = found.iter().map(|one| format!(", {} ({})", one.name, text::tame(&one.provider)));
+        let told: String = told.collect();
+        let line = format!("{}{told}{why}", CacheType::WriteBack);
+        return writeln!(out, "{}\n", wrapped("Memory types: ", &line));
     }
     let told: Vec<&MemoryType> =
         memory.types.iter().filter(special).filter(|one| asked.contains(&one.name)).collect();

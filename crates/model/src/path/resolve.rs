@@ -73,9 +73,7 @@ impl PathFile {
             crossovers,
         })
     }
-}
 
-impl PathFile {
     /// What is wrong with each of the file's rates and costs, by line: above all what `profile` lacks, so that all of it
     /// can be measured before the next try.
     pub fn lacking(&self, profile: Option<&Profile>) -> Vec<Error> {

@@ -17,9 +17,12 @@ pub const RESIDUAL: &str = "relative_residual";
 /// Name of the longest loop among the points fitted.
 pub const LONGEST: &str = "longest_fitted_length";
 
+/// How the names of sums of fork and join, T_F + T_B, begin, before their teams.
+pub const FORK_JOIN: &str = "T_F_plus_T_B_ns, ";
+
 /// Name of the sum of fork and join, T_F + T_B, under a barrier; its value is in ns.
 pub fn fork_join(barrier: &str, mapping: &str, threads: u32) -> String {
-    format!("T_F_plus_T_B_ns, {barrier}, {mapping}, {threads} threads")
+    format!("{FORK_JOIN}{barrier}, {mapping}, {threads} threads")
 }
 
 /// Fits S, P and every T_F + T_B to the points of loops no longer than `longest`, beyond which P is another because
