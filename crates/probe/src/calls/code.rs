@@ -102,9 +102,9 @@ mod tests {
         let nops = Code::nops(64 << 10).unwrap();
         let start = Instant::now();
         (0..100).for_each(|_| nops.run());
-        // 16 instructions in a ns are more than any CPU retires.
+        // 100 instructions in a ns, 16 a cycle at 6 GHz, are more than any CPU retires.
         let instructions = 100 * (64 << 10) / arch::NOP.len();
-        assert!(start.elapsed().as_nanos() as usize > instructions / 16, "the nops were not executed");
+        assert!(start.elapsed().as_nanos() as usize > instructions / 100, "the nops were not executed");
         for lines in [1, 2, 384] {
             Code::jumps(lines, &mut fastrand::Rng::with_seed(2)).unwrap().run();
         }

@@ -264,8 +264,10 @@ mod tests {
             visit.lead()
         });
         assert!(led.is_empty(), "{led:?}");
-        // And a follower whose leader has gone gives up as well.
-        assert!(visit.follow().iter().all(|(_, marked)| marked.is_empty()));
+        // And a follower whose leader has gone gives up as well; the most that it can tell is that it was away itself.
+        let start = Instant::now();
+        assert!(visit.follow().len() <= 1);
+        assert!(start.elapsed() < ABSENCE * 300);
     }
 
     #[test]

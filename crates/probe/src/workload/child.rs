@@ -238,12 +238,16 @@ fn attend(children: &mut [Child], end: Instant) -> Result<(), Error> {
             return Err(Error::other("it did not end in time"));
         }
         for child in children.iter_mut().filter(|child| child.pipe.is_some()) {
-            seen(child.pid, &mut child.seen, 0);
-            let Some((asked, given)) = child.cpus.as_ref().zip(affinity(child.pid)) else { continue };
-            // At first it may not have got so far; later, a CPU that goes away lets go of it silently.
-            child.placed |= given == *asked;
-            if child.placed && given != *asked {
-                return Err(Error::other(format!("a process for CPU {asked} may now run on {given}")));
+            if let Some((asked, given)) = child.cpus.as_ref().zip(affinity(child.pid)) {
+                // At first it may not have got so far; later, a CPU that goes away lets go of it silently.
+                child.placed |= given == *asked;
+                if child.placed && given != *asked {
+                    return Err(Error::other(format!("a process for CPU {asked} may now run on {given}")));
+                }
+            }
+            // Before it is placed it is where its starter was.
+            if child.placed || child.cpus.is_none() {
+                seen(child.pid, &mut child.seen, 0);
             }
         }
     }

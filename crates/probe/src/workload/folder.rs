@@ -1,14 +1,24 @@
 //! A private folder that the tests work in, and the keeper that clears up behind them.
 
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::{Error, filesystem};
 
-/// Waits until the process that started it lets go of it or is gone, whatever ended it; then ends what is left of the
-/// tests, which are in its process group, and removes the folder.
+/// How long the keeper is waited for: to begin, and to remove the folder.
+const KEEPING: Duration = Duration::from_secs(60);
+/// Between two looks at whether it has ended.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Says that no signal ends it, then waits until the process that started it says a word or is gone, whatever ended it;
+/// then ends what is left of the tests, which are in its process group, and removes the folder.
 const KEEPER: &str = r#"
 trap '' HUP INT QUIT TERM
+echo
 read -r _
 kill -TERM 0
 rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
@@ -57,12 +67,14 @@ impl Folder {
             .arg(folder.path())
             .current_dir("/")
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()
             .map_err(|error| Error::other(format!("/bin/sh: {error}")))?;
-        Ok(Self { path: folder.keep(), filesystem, keeper })
+        let mut kept = Self { path: folder.keep(), filesystem, keeper };
+        let ready = kept.keeper.stdout.take().expect("it was piped");
+        if says_something(ready) { Ok(kept) } else { Err(Error::other("/bin/sh: it did not begin in time")) }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -93,9 +105,34 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        // It ends by itself; nobody else waits for it.
+        // A word, not the pipe's end alone: a process that was forked meanwhile holds the pipe open for as long as it
+        // lives.
+        if let Some(mut pipe) = self.keeper.stdin.take() {
+            let _ = pipe.write_all(b"\n");
+        }
+        let start = Instant::now();
+        while matches!(self.keeper.try_wait(), Ok(None)) && start.elapsed() < KEEPING {
+            sleep(LOOK);
+        }
+        // Only a keeper that was killed, or is still at it, has left anything.
+        let _ = self.keeper.kill();
         let _ = self.keeper.wait();
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Whether something comes by a pipe in time.
+fn says_something(mut pipe: ChildStdout) -> bool {
+    let mut entry = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let end = Instant::now() + KEEPING;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        // SAFETY: one entry, which is valid for writes.
+        match unsafe { libc::poll(&mut entry, 1, left.as_millis() as i32) } {
+            1 => return pipe.read_exact(&mut [0]).is_ok(),
+            -1 if std::io::Error::last_os_error().kind() == ErrorKind::Interrupted => {}
+            _ => return false,
+        }
     }
 }
 
@@ -109,6 +146,45 @@ mod tests {
         let path = folder.path().to_owned();
         std::fs::create_dir(path.join("deeper")).unwrap();
         std::fs::write(path.join("deeper/file"), "x").unwrap();
+        drop(folder);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn it_goes_though_a_process_holds_its_pipe() {
+        let folder = Folder::create(None).unwrap();
+        let path = folder.path().to_owned();
+        // SAFETY: the copy makes system calls alone, and ends by its timer or the signal.
+        let holder = unsafe { libc::fork() };
+        if holder == 0 {
+            let held = crate::timer::die_after(KEEPING);
+            // SAFETY: no pointers.
+            unsafe {
+                while held.is_ok() {
+                    libc::pause();
+                }
+                libc::_exit(1);
+            }
+        }
+        let start = Instant::now();
+        drop(folder);
+        let taken = start.elapsed();
+        // SAFETY: no status is asked for; the process is this one's child.
+        unsafe {
+            libc::kill(holder, libc::SIGKILL);
+            libc::waitpid(holder, std::ptr::null_mut(), 0);
+        }
+        assert!(!path.exists());
+        assert!(taken < KEEPING, "{taken:?}");
+    }
+
+    #[test]
+    fn one_whose_keeper_was_killed_goes_as_well() {
+        let folder = Folder::create(None).unwrap();
+        let path = folder.path().to_owned();
+        std::fs::write(path.join("file"), "x").unwrap();
+        // SAFETY: no pointers; the keeper has not been waited for, so the number is its own.
+        unsafe { libc::kill(folder.group(), libc::SIGKILL) };
         drop(folder);
         assert!(!path.exists());
     }
