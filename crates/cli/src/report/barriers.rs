@@ -1,4 +1,4 @@
-//! The page's section on barriers, fork and join: the paper's Figs. 4-1 to 4-3, peers, and predictions beside.
+//! The page's section on barriers, fork and join: the paper's Figs. 4-1 to 4-4, peers, and predictions beside.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::charts::Chart;
 use super::charts::sync::{Series, Sizes, Stack, Style, by_size, stacked};
 use super::subject::Subject;
-use super::{calls, scale, sync_ratios, tables, text};
+use super::{calls, mappings, scale, sync_ratios, tables, text};
 use crate::terminal::predict_barrier::{choice_name, name as predicted_name};
 
 /// Rows of one table, at most: a profile may bring any number.
@@ -68,6 +68,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
         @if let Some(chart) = &by_threads { (chart) }
         @if let Some(chart) = &split { (chart) }
         @if let Some(chart) = &by_algorithm { (chart) }
+        (mappings::drawings(subject))
         (barrier_table(sync, &predictions))
         (fork_join_table(sync, &predictions, subject.published))
         (predictions.told())

@@ -135,15 +135,10 @@ pub fn topology(subject: &Subject, most: usize) -> Markup {
         counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| text::count(count, name));
     let nodes = boxes::of(&section.topology, most);
     html! {
-        figure.drawing {
-            @for (class, width) in DRAWING_WIDTHS {
-                div class=(class) { (PreEscaped(boxes_svg::draw(&nodes, width))) }
-            }
-            figcaption {
-                strong { "The topology that the machine claims. " } (told.collect::<Vec<_>>().join(", "))
-                ". Innermost boxes are PUs by operating-system number; point at a box for its name."
-            }
-        }
+        (drawing(&nodes, &html! {
+            strong { "The topology that the machine claims. " } (told.collect::<Vec<_>>().join(", "))
+            ". Innermost boxes are PUs by operating-system number; point at a box for its name."
+        }))
         @if !section.topology.disagreements.is_empty() {
             p { "Sources that disagree; the first is believed:" }
             ul { @for disagreement in section.topology.disagreements.iter().take(20) {
@@ -153,6 +148,18 @@ pub fn topology(subject: &Subject, most: usize) -> Markup {
                     }
                 }
             } }
+        }
+    }
+}
+
+/// Boxes within boxes, laid out for a page and for a phone.
+pub fn drawing(nodes: &[boxes::Node], caption: &Markup) -> Markup {
+    html! {
+        figure.drawing {
+            @for (class, width) in DRAWING_WIDTHS {
+                div class=(class) { (PreEscaped(boxes_svg::draw(nodes, width))) }
+            }
+            figcaption { (caption) }
         }
     }
 }
