@@ -83,40 +83,50 @@ fn levels(topology: &Topology) -> Vec<(&'static str, u64)> {
 }
 
 fn row(level: &str, bytes: u64, operation: &Operation, cpu: u32, stream: Option<&Path>, turns: usize) {
-    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    let mut winners: Vec<String> = Vec::new();
+    let (mut ours, mut theirs) = (Loops::new(), Loops::new());
     for _ in 0..turns {
-        let peers = peers(bytes, operation, cpu, stream);
-        let Some((name, best)) = peers.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
-        let mine = match coho(bytes, operation, cpu) {
-            Ok(rate) => rate,
+        match coho(bytes, operation, cpu) {
+            Ok(rates) => ours.push(rates),
             Err(why) => return println!("  {level:<4} {:<22} not available: {why}", operation.name),
-        };
-        ours.push(mine);
-        theirs.push(best);
-        ratios.push(mine / best);
-        winners.push(name);
+        }
+        theirs.push(peers(bytes, operation, cpu, stream));
     }
-    if ratios.is_empty() {
+    // The loop whose median is best: the best of each turn would be who met the quietest moment.
+    let Some((name, best)) = quickest(&theirs) else {
         return println!(
             "  {level:<4} {:<22} not available: no peer runs (likwid-bench, cc, mbw)",
             operation.name
         );
-    }
-    winners.sort();
-    let most = winners.iter().max_by_key(|name| winners.iter().filter(|other| other == name).count());
+    };
+    let Some((_, mine)) = quickest(&ours) else {
+        return println!("  {level:<4} {:<22} not available: coho measured nothing", operation.name);
+    };
+    let ratios: Vec<f64> = mine.iter().zip(&best).map(|(mine, theirs)| mine / theirs).collect();
     println!(
-        "  {level:<4} {:<22} coho {:>7.1}   best peer {:>7.1} ({})   ratio {:.2}",
+        "  {level:<4} {:<22} coho {:>7.1}   best peer {:>7.1} ({name})   ratio {:.2}",
         operation.name,
-        median(&ours),
-        median(&theirs),
-        most.expect("there is one"),
+        median(&mine),
+        median(&best),
         median(&ratios),
     );
 }
 
-/// The best of our loops, in GB/s.
-fn coho(bytes: u64, operation: &Operation, cpu: u32) -> Result<f64, String> {
+/// Rates of each loop by its name, turn by turn.
+type Loops = Vec<Vec<(String, f64)>>;
+
+/// The loop that ran in every turn and has the best median; its rates.
+fn quickest(turns: &Loops) -> Option<(String, Vec<f64>)> {
+    let names = turns.first()?.iter().map(|(name, _)| name);
+    let rates = |name: &String| -> Option<Vec<f64>> {
+        turns.iter().map(|turn| turn.iter().find(|(other, _)| other == name).map(|(_, rate)| *rate)).collect()
+    };
+    names
+        .filter_map(|name| Some((name.clone(), rates(name)?)))
+        .max_by(|a, b| median(&a.1).total_cmp(&median(&b.1)))
+}
+
+/// Each of our loops, in GB/s.
+fn coho(bytes: u64, operation: &Operation, cpu: u32) -> Result<Vec<(String, f64)>, String> {
     let (bytes, cpu) = (bytes.to_string(), cpu.to_string());
     let (op, instructions) = operation.ours;
     // Copies past the caches are forms of the others.
@@ -125,11 +135,11 @@ fn coho(bytes: u64, operation: &Operation, cpu: u32) -> Result<f64, String> {
     arguments.extend(["--state", "warm", "--fence", "run", "--type", "WB"]);
     let found = section::of(&arguments)?;
     let rates = found["rates"].as_array().into_iter().flatten();
-    rates
-        .filter_map(|rate| section::median(&rate["bytes_per_s"]))
-        .max_by(f64::total_cmp)
-        .map(|rate| rate / 1e9)
-        .ok_or_else(|| "coho measured nothing".into())
+    let rate = |rate: &serde_json::Value| {
+        let name = rate["instruction"].as_str()?.to_owned();
+        Some((name, section::median(&rate["bytes_per_s"])? / 1e9))
+    };
+    Ok(rates.filter_map(rate).collect())
 }
 
 /// Every peer that runs, in GB/s.
