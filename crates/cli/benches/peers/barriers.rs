@@ -100,12 +100,15 @@ fn peers(found: &Value, named: impl Fn(&str) -> bool) {
         let what = ["name", "operation"].map(|field| peer[field].as_str().unwrap_or_default()).join(", ");
         match peer["not_available"].as_str() {
             Some(why) => println!("  {what:<40} not available: {why}"),
-            None => println!(
-                "  {what:<40} {:>8} ns  {:>6} x coho's",
-                shown(median(&peer["ns"])),
-                shown(median(&peer["ratio"]))
-            ),
+            None => {
+                let ratio = median(&peer["ratio"]);
+                let times = ratio.map_or_else(String::new, |_| format!("  {:>6} x coho's", shown(ratio)));
+                println!("  {what:<40} {:>8} ns{times}", shown(median(&peer["ns"])));
+            }
         }
+    }
+    for (what, why) in found["method"]["not_available"].as_object().into_iter().flatten() {
+        println!("  coho's {what}: not available: {}", why.as_str().unwrap_or_default());
     }
     println!();
 }
