@@ -110,6 +110,8 @@ pub(super) struct RawStage {
     pub rate: Option<Spanned<String>>,
     pub gap_ns: Option<Spanned<f64>>,
     #[serde(default)]
+    pub gap: Vec<Spanned<String>>,
+    #[serde(default)]
     pub gaps: u32,
     pub fixed_ns: Option<Spanned<f64>>,
     #[serde(default)]

@@ -303,14 +303,14 @@ impl Resolver<'_> {
 
     fn stage(&self, entry: &Entry<RawStage>, instructions: &[String]) -> Result<Stage, Error> {
         let raw = &entry.value;
-        let time = |value: &Option<toml::Spanned<f64>>, what| match value {
-            Some(ns) => within(&self.file.place_in(entry, ns), what, *ns.get_ref(), 0.0, MAX_NS),
-            None => Ok(0.0),
+        // A time in ns and costs by name.
+        let time = |value: &Option<toml::Spanned<f64>>, costs: &[toml::Spanned<String>], what| {
+            let stated = match value {
+                Some(ns) => within(&self.file.place_in(entry, ns), what, *ns.get_ref(), 0.0, MAX_NS)?,
+                None => 0.0,
+            };
+            costs.iter().try_fold(stated, |sum, name| Ok(sum + self.cost(entry, name)?))
         };
-        let mut fixed_ns = time(&raw.fixed_ns, "a fixed cost in ns")?;
-        for name in &raw.fixed {
-            fixed_ns += self.cost(entry, name)?;
-        }
         let overlap = match (raw.overlap, &raw.chunk_bytes) {
             (RawOverlap::StoreAndForward, None) => Overlap::StoreAndForward,
             (RawOverlap::CutThrough, None) => Overlap::CutThrough,
@@ -345,9 +345,9 @@ impl Resolver<'_> {
             kind: raw.kind,
             side: self.side(entry)?,
             rates: rates.collect::<Result<_, _>>()?,
-            gap_ns: time(&raw.gap_ns, "a start-up gap in ns")?,
+            gap_ns: time(&raw.gap_ns, &raw.gap, "a start-up gap in ns")?,
             gaps: raw.gaps.min(1000),
-            fixed_ns,
+            fixed_ns: time(&raw.fixed_ns, &raw.fixed, "a fixed cost in ns")?,
             overlap,
         })
     }

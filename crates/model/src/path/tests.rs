@@ -53,6 +53,37 @@ fn stages_take_what_their_figures_say() {
 }
 
 #[test]
+fn a_gap_is_paid_by_each_fragment_and_a_fixed_cost_once() {
+    let text = |cost: &str| {
+        format!(
+            r#"
+name = "packets"
+[rates]
+copy = {{ bytes_per_s = 1e9 }}
+[costs]
+call = {{ ns = 300 }}
+[[stage]]
+name = "send"
+kind = "copy"
+rate = "copy"
+{cost}
+overlap = "pipelined"
+chunk_bytes = 1000
+[[stage]]
+name = "receive"
+kind = "copy"
+rate = "copy"
+"#
+        )
+    };
+    let time = |cost| resolve(&text(cost)).unwrap().variants[0].time_ns(4000.0, 0.0, 0);
+    assert_eq!(time("fixed = [\"call\"]"), 300.0 + 5.0 * 1000.0);
+    assert_eq!(time("gap = [\"call\"]"), 4.0 * 300.0 + 5.0 * 1000.0);
+    assert_eq!(time("gap = [\"call\", \"call\"]\ngap_ns = 100"), 4.0 * 700.0 + 5.0 * 1000.0);
+    assert_eq!(wrong(&text("gap = [\"none\"]")).1, "no cost 'none'; add it to [costs]");
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_line() {
     let cases = [
         (
