@@ -25,6 +25,14 @@ impl Budget {
         self.charge_words(set.words().len())
     }
 
+    /// Accounts for a set for each of these CPUs, which drawings and other formats hold: a short list can ask for many.
+    ///
+    /// # Errors
+    /// As for [`Budget::charge`].
+    pub(crate) fn charge_each(&mut self, cpus: &CpuSet) -> Result<(), Error> {
+        cpus.iter().try_for_each(|cpu| self.charge_words(cpu as usize / 64 + 1))
+    }
+
     /// Accounts for a set of so many 64-bit words.
     ///
     /// # Errors

@@ -246,8 +246,11 @@ impl FromStr for CpuSet {
             return Ok(set);
         }
         let number = |part: &str| -> Result<u32, Error> {
-            let cpu: u32 = part.trim().parse().map_err(|_| {
-                Error::new(format!("'{}' in CPU list '{}' is not a CPU number", part.trim(), text.trim()))
+            let part = part.trim();
+            // A sign, which integers may have, is no part of a CPU's number.
+            let digits = Some(part).filter(|part| part.starts_with(|first: char| first.is_ascii_digit()));
+            let cpu: u32 = digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| {
+                Error::new(format!("'{part}' in CPU list '{}' is not a CPU number", text.trim()))
             })?;
             if cpu < MAX_CPUS {
                 return Ok(cpu);
@@ -336,6 +339,7 @@ mod tests {
             ("65536", "beyond"),
             ("0-99999999", "beyond"),
             ("1,,2", "''"),
+            ("0-+3", "'+3'"),
         ] {
             let error = text.parse::<CpuSet>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

@@ -191,6 +191,8 @@ fn hostile_files_are_errors_that_name_the_file() {
     let huge = "1".repeat(1 << 20);
     for (file, text, part) in [
         ("cpu/online", "0-999999", "beyond"),
+        ("cpu/online", "0-45520", "more objects and CPUs"),
+        ("cpu/online", "5-+9", "'+9'"),
         ("cpu/online", "", "no online CPU"),
         ("cpu/online", "5-1", "backwards"),
         ("cpu/online", &huge, "larger"),
@@ -211,6 +213,13 @@ fn hostile_files_are_errors_that_name_the_file() {
     let tree = machine.build();
     tree.write_bytes("cpu/online", b"0-\xff\xfe1");
     assert_error(&tree, "cpu/online", "UTF-8");
+}
+
+#[test]
+fn eight_thousand_cpus_are_no_more_than_a_machine_has() {
+    let tree = Tree::new();
+    tree.write("cpu/online", "0-8191");
+    assert_eq!(read(&tree).counts().pu, 8192);
 }
 
 #[test]

@@ -35,13 +35,13 @@ pub fn read(root: &Path) -> Result<Topology, Error> {
 
 fn read_tree(tree: &Tree) -> Result<Topology, Error> {
     let mut reading = Reading::default();
-    let topology = &mut reading.topology;
-    topology.cpu = identity::read(&tree.cpuinfo)?;
+    reading.topology.cpu = identity::read(&tree.cpuinfo)?;
 
     let cpu_dir = Dir::new(tree.system.join("cpu"));
     let (online, offline) = cpus(&cpu_dir)?;
-    topology.pus = online.iter().map(|os| Pu { os, ..Pu::default() }).collect();
-    topology.offline = offline;
+    reading.budget.charge_each(&online).map_err(|error| error.in_file(&cpu_dir.path("online")))?;
+    reading.topology.pus = online.iter().map(|os| Pu { os, ..Pu::default() }).collect();
+    reading.topology.offline = offline;
     reading.tell(Level::Pu, "cpu/online");
 
     let per_cpu: Vec<(u32, Dir)> = online.iter().map(|os| (os, cpu_dir.sub(&format!("cpu{os}")))).collect();
