@@ -22,7 +22,7 @@ build:
 test:
 	@scripts/needs test
 	@$(STAGE) formatting cargo fmt --all --check
-	@$(STAGE) scripts shellcheck scripts/* .ci/run lab/run
+	@$(STAGE) scripts shellcheck -x -P SCRIPTDIR scripts/* .ci/run lab/run
 	@$(STAGE) clippy cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	@$(STAGE) tests cargo test --workspace --all-features --locked --all-targets
 	@$(STAGE) "documentation tests" cargo test --workspace --all-features --locked --doc

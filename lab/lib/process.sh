@@ -1,28 +1,5 @@
 # shellcheck shell=sh
-# Children with a bound, and nothing left behind: neither processes nor files, also after a signal.
-
-child=
-
-# Runs a command for at most this many seconds; 124 if it took longer. In the background, so that a signal to
-# the lab is acted upon at once.
-bounded() {
-    begin_bounded "$@"
-    end_bounded
-}
-
-begin_bounded() {
-    bound=$1
-    shift
-    timeout -k 5 "$bound" "$@" &
-    child=$!
-}
-
-end_bounded() {
-    wait "$child"
-    ended=$?
-    child=
-    return "$ended"
-}
+# What waits for guests, and leaves nothing behind: neither processes nor files, also after a signal.
 
 # bounded_and_heard PATIENCE FILE SECONDS COMMAND…: as bounded, but ends the command after PATIENCE seconds already if
 # FILE has no line of a guest's first process.
@@ -47,16 +24,8 @@ bounded_and_heard() {
 # Ends the running child and removes this folder however the lab ends.
 clean_on_exit() {
     scratch=$1
+    end_on_signals
     trap 'end_child; rm -rf "$scratch"' EXIT
-    trap 'exit 129' HUP
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-}
-
-end_child() {
-    [ -n "$child" ] || return 0
-    kill "$child" 2> /dev/null
-    wait "$child" 2> /dev/null
 }
 
 skip() {

@@ -248,8 +248,7 @@ impl FromStr for CpuSet {
         let number = |part: &str| -> Result<u32, Error> {
             let part = part.trim();
             // A sign, which integers may have, is no part of a CPU's number.
-            let digits = Some(part).filter(|part| part.starts_with(|first: char| first.is_ascii_digit()));
-            let cpu: u32 = digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| {
+            let cpu: u32 = part.parse().ok().filter(|_| !part.starts_with('+')).ok_or_else(|| {
                 Error::new(format!("'{part}' in CPU list '{}' is not a CPU number", text.trim()))
             })?;
             if cpu < MAX_CPUS {

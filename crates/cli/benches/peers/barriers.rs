@@ -101,8 +101,8 @@ fn peers(found: &Value, named: impl Fn(&str) -> bool) {
         match peer["not_available"].as_str() {
             Some(why) => println!("  {what:<40} not available: {why}"),
             None => {
-                let ratio = median(&peer["ratio"]);
-                let times = ratio.map_or_else(String::new, |_| format!("  {:>6} x coho's", shown(ratio)));
+                let times = |ratio| format!("  {:>6} x coho's", shown(Some(ratio)));
+                let times = median(&peer["ratio"]).map(times).unwrap_or_default();
                 println!("  {what:<40} {:>8} ns{times}", shown(median(&peer["ns"])));
             }
         }

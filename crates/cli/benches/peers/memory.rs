@@ -83,23 +83,22 @@ fn levels(topology: &Topology) -> Vec<(&'static str, u64)> {
 }
 
 fn row(level: &str, bytes: u64, operation: &Operation, cpu: u32, stream: Option<&Path>, turns: usize) {
+    let not_available = |why: &str| println!("  {level:<4} {:<22} not available: {why}", operation.name);
     let (mut ours, mut theirs) = (Loops::new(), Loops::new());
     for _ in 0..turns {
+        let peers = peers(bytes, operation, cpu, stream);
+        if peers.is_empty() {
+            return not_available("no peer runs (likwid-bench, cc, mbw)");
+        }
+        theirs.push(peers);
         match coho(bytes, operation, cpu) {
             Ok(rates) => ours.push(rates),
-            Err(why) => return println!("  {level:<4} {:<22} not available: {why}", operation.name),
+            Err(why) => return not_available(&why),
         }
-        theirs.push(peers(bytes, operation, cpu, stream));
     }
     // The loop whose median is best: the best of each turn would be who met the quietest moment.
-    let Some((name, best)) = quickest(&theirs) else {
-        return println!(
-            "  {level:<4} {:<22} not available: no peer runs (likwid-bench, cc, mbw)",
-            operation.name
-        );
-    };
-    let Some((_, mine)) = quickest(&ours) else {
-        return println!("  {level:<4} {:<22} not available: coho measured nothing", operation.name);
+    let (Some((_, mine)), Some((name, best))) = (quickest(&ours), quickest(&theirs)) else {
+        return not_available("no loop was timed in every turn");
     };
     let ratios: Vec<f64> = mine.iter().zip(&best).map(|(mine, theirs)| mine / theirs).collect();
     println!(

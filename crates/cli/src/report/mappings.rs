@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use coho_probe::barrier::mapping_name;
 use coho_sync::Mapping;
 use coho_topology::Topology;
 use maud::{Markup, html};
@@ -21,8 +22,8 @@ pub fn drawings(subject: &Subject) -> Markup {
         return html! {};
     }
     let mut drawn: Vec<(Vec<Node>, Vec<&str>)> = Vec::new();
-    for (mapping, name) in [(Mapping::Sequential, "sequential"), (Mapping::BinaryTree, "binary-tree")] {
-        let nodes = ranked(topology, mapping);
+    for mapping in [Mapping::Sequential, Mapping::BinaryTree] {
+        let (nodes, name) = (ranked(topology, mapping), mapping_name(mapping));
         match drawn.iter_mut().find(|(already, _)| *already == nodes) {
             Some((_, names)) => names.push(name),
             None => drawn.push((nodes, vec![name])),
