@@ -1,0 +1,118 @@
+//! How much memory this process may still take.
+
+use std::fs;
+
+use crate::cgroup::{Groups, listed};
+
+/// Addresses that glibc's allocator sets aside for a thread, whatever that takes of them.
+const ARENA: u64 = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 1 << 20 };
+
+/// Memory that this process may still take without displacing anything, in bytes: the least of what the kernel calls
+/// available, what control groups leave and what the process's own limits (`RLIMIT_AS`, `RLIMIT_DATA`) leave.
+///
+/// Without `/proc/meminfo`, the free memory of sysinfo(2) stands for the available one, which is larger.
+pub fn room() -> u64 {
+    let meminfo = fs::read_to_string("/proc/meminfo").ok();
+    let machine = meminfo.as_deref().and_then(available).unwrap_or_else(free);
+    let groups = Groups::of_process().memory_room();
+    let limits = || {
+        let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+        let (mapped, data) = in_use(&statm, page_size());
+        [(libc::RLIMIT_AS, mapped.saturating_add(ARENA)), (libc::RLIMIT_DATA, data)]
+            .map(|(resource, used)| left_of(resource, used))
+    };
+    limits().into_iter().chain([groups]).flatten().fold(machine, u64::min)
+}
+
+/// The size of a small page, in bytes.
+pub fn page_size() -> u64 {
+    // SAFETY: no pointers.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// What `/proc/meminfo` calls available, in bytes; its kB are of 1024 bytes. Kernels before 3.14 do not say: then what
+/// is free or can be dropped.
+fn available(meminfo: &str) -> Option<u64> {
+    let kib = listed(meminfo, "MemAvailable:").or_else(|| {
+        let parts = ["MemFree:", "Buffers:", "Cached:"].map(|name| listed(meminfo, name));
+        parts.into_iter().sum()
+    })?;
+    Some(kib.saturating_mul(1024))
+}
+
+/// Free memory by system call, in bytes.
+fn free() -> u64 {
+    // SAFETY: zeroes are a valid sysinfo, which the kernel fills.
+    let (done, found) = unsafe {
+        let mut found: libc::sysinfo = std::mem::zeroed();
+        (libc::sysinfo(&raw mut found) == 0, found)
+    };
+    let units = found.freeram.saturating_add(found.bufferram);
+    if done { units.saturating_mul(u64::from(found.mem_unit.max(1))) } else { 0 }
+}
+
+/// Bytes mapped, and bytes of data, by `/proc/self/statm`; 0 where it cannot be read, as the process's own are few then.
+fn in_use(statm: &str, page: u64) -> (u64, u64) {
+    let pages: Vec<u64> = statm.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+    // size resident shared text lib data dirty
+    let bytes = |index: usize| pages.get(index).copied().unwrap_or(0).saturating_mul(page);
+    (bytes(0), bytes(5))
+}
+
+/// What a limit of this process leaves; `None` where there is none.
+fn left_of(resource: libc::__rlimit_resource_t, used: u64) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the kernel fills the structure.
+    let done = unsafe { libc::getrlimit(resource, &raw mut limit) } == 0;
+    (done && limit.rlim_cur != libc::RLIM_INFINITY).then(|| limit.rlim_cur.saturating_sub(used))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meminfo_of_new_and_old_kernels() {
+        let new = "MemTotal:  9 kB\nMemFree:  1 kB\nMemAvailable:  7 kB\nBuffers: 1 kB\nCached: 1 kB\n";
+        assert_eq!(available(new), Some(7 * 1024));
+        assert_eq!(available("MemFree: 1 kB\nBuffers: 2 kB\nCached: 3 kB\n"), Some(6 * 1024));
+        assert_eq!(available("MemFree: 1 kB\n"), None);
+        assert_eq!(available(""), None);
+    }
+
+    #[test]
+    fn statm_counts_pages() {
+        assert_eq!(in_use("10 5 3 1 0 4 0\n", 4096), (10 * 4096, 4 * 4096));
+        assert_eq!(in_use("", 4096), (0, 0));
+        assert_eq!(in_use("ten 5", 4096), (0, 0));
+    }
+
+    #[test]
+    fn there_is_room_by_each_way() {
+        assert!(room() > 0);
+        assert!(free() > 0);
+        assert!(page_size().is_power_of_two());
+    }
+
+    #[test]
+    fn a_limit_of_the_process_bounds_the_room() {
+        const LIMIT: u64 = 3 << 30;
+        // In a child, as the limit holds for a whole process.
+        // SAFETY: the child makes system calls, reads files and leaves; it touches no lock of the other threads but
+        // the allocator's, which glibc and musl reset in fork.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let limit = libc::rlimit { rlim_cur: LIMIT, rlim_max: LIMIT };
+            // SAFETY: the kernel reads the structure.
+            let set = unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) } == 0;
+            let mapped = in_use(&fs::read_to_string("/proc/self/statm").unwrap_or_default(), page_size()).0;
+            let bounded = mapped > 0 && room() <= LIMIT - mapped.min(LIMIT) + (1 << 20);
+            // SAFETY: leaves without running anything of the parent's.
+            unsafe { libc::_exit(if set && bounded { 0 } else { 1 }) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child that was just made.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0);
+    }
+}

@@ -1,0 +1,298 @@
+//! Which CPUs a thread may use, and pinning it to one of them.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::marker::PhantomData;
+
+use crate::{CpuSet, MAX_CPUS};
+
+/// Why a thread's CPUs cannot be read or set.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system does not say which CPUs a thread may use.
+    Unknown(io::Error),
+    /// A thread cannot be on a CPU.
+    Cpu {
+        /// The operating system's number of the CPU.
+        cpu: u32,
+        /// Why not.
+        why: Refusal,
+    },
+}
+
+/// Why a thread cannot be on a CPU.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no such CPU; the machine has these.
+    Missing(CpuSet),
+    /// No machine has a CPU of that number.
+    TooLarge,
+    /// It is offline; these are online.
+    Offline(CpuSet),
+    /// The process may use these alone.
+    OutsideCpuset(CpuSet),
+    /// The thread was pinned to it, but may now run on these.
+    Unpinned(CpuSet),
+    /// The thread was pinned to it, but runs on this one.
+    Elsewhere(u32),
+    /// The system's own reason.
+    System(io::Error),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(possible) => write!(f, "there is no such CPU; this machine has {possible}"),
+            Self::TooLarge => write!(f, "CPU numbers end at {}", MAX_CPUS - 1),
+            Self::Offline(online) => write!(f, "it is offline; online are {online}"),
+            Self::OutsideCpuset(cpuset) => write!(f, "it is outside the process's cpuset, {cpuset}"),
+            Self::Unpinned(allowed) => write!(f, "a thread pinned to it may now run on {allowed}"),
+            Self::Elsewhere(now) => write!(f, "a thread pinned to it runs on CPU {now}"),
+            Self::System(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(error) => write!(f, "sched_getaffinity: {error}"),
+            Self::Cpu { cpu, why } => write!(f, "CPU {cpu} cannot be used: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The CPUs that the calling thread may run on.
+///
+/// # Errors
+/// [`Error::Unknown`] if the system does not say.
+pub fn allowed() -> Result<CpuSet, Error> {
+    of_thread(0)
+}
+
+/// The CPUs that a thread may run on; 0 is the calling thread.
+///
+/// # Errors
+/// [`Error::Unknown`] if there is no such thread, or the system does not say.
+pub fn of_thread(thread: u32) -> Result<CpuSet, Error> {
+    system::affinity(thread).map_err(Error::Unknown)
+}
+
+/// The CPUs that any of the process's threads may run on: a thread that is pinned does not hide the others' CPUs.
+/// Without `/proc`, those of the calling thread.
+///
+/// # Errors
+/// [`Error::Unknown`] if the system does not say.
+pub fn of_process() -> Result<CpuSet, Error> {
+    let mut all = allowed()?;
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    for thread in threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()) {
+        // A thread may have ended meanwhile.
+        if let Ok(cpus) = of_thread(thread) {
+            all = all.union(&cpus);
+        }
+    }
+    Ok(all)
+}
+
+/// The CPU that the calling thread runs on; `None` if the system does not say.
+pub fn current() -> Option<u32> {
+    system::current()
+}
+
+/// Confines the calling thread to a set of CPUs. Makes one system call and allocates nothing, so that a child may call
+/// it between `fork` and `exec`.
+///
+/// # Errors
+/// The system's own.
+pub fn confine(cpus: &CpuSet) -> io::Result<()> {
+    confine_thread(0, cpus)
+}
+
+/// Confines a thread of any process to a set of CPUs; 0 is the calling thread.
+///
+/// # Errors
+/// The system's own: there is no such thread (any more), it belongs to somebody else, or has none of the CPUs.
+pub fn confine_thread(thread: u32, cpus: &CpuSet) -> io::Result<()> {
+    system::set_affinity(thread, cpus.words())
+}
+
+/// Pins the calling thread to one CPU and verifies that it is there.
+///
+/// # Errors
+/// [`Error::Cpu`], saying whether the CPU does not exist, is offline or lies outside what the process may use.
+pub fn to(cpu: u32) -> Result<(), Error> {
+    if cpu >= MAX_CPUS {
+        return Err(Error::Cpu { cpu, why: Refusal::TooLarge });
+    }
+    confine(&CpuSet::from_iter([cpu]))
+        .map_err(|error| Error::Cpu { cpu, why: refusal(cpu).unwrap_or(Refusal::System(error)) })?;
+    verify(cpu)
+}
+
+/// Checks that the calling thread is still pinned to `cpu` and runs there: a CPU that is taken offline or out of the
+/// cpuset lets go of its threads silently.
+///
+/// # Errors
+/// [`Error::Cpu`] with where the thread is instead.
+pub fn verify(cpu: u32) -> Result<(), Error> {
+    let allowed = allowed()?;
+    if allowed != CpuSet::from_iter([cpu]) {
+        return Err(Error::Cpu { cpu, why: Refusal::Unpinned(allowed) });
+    }
+    match current() {
+        Some(now) if now != cpu => Err(Error::Cpu { cpu, why: Refusal::Elsewhere(now) }),
+        _ => Ok(()),
+    }
+}
+
+/// Why this process cannot use a CPU, which the kernel's EINVAL does not say; `None` if nothing is known against it.
+pub fn refusal(cpu: u32) -> Option<Refusal> {
+    let listed = |path| fs::read_to_string(path).ok()?.trim().parse::<CpuSet>().ok();
+    let lacks = |set: &CpuSet| !set.contains(cpu);
+    let possible = listed("/sys/devices/system/cpu/possible").filter(lacks).map(Refusal::Missing);
+    let online = || listed("/sys/devices/system/cpu/online").filter(lacks).map(Refusal::Offline);
+    possible.or_else(online).or_else(|| cpuset().filter(lacks).map(Refusal::OutsideCpuset))
+}
+
+/// What the kernel lists as allowed for the process's main thread, which pinned workers do not change.
+fn cpuset() -> Option<CpuSet> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    list.trim().parse().ok()
+}
+
+/// The calling thread pinned to one CPU; it may run where it might before when this is dropped.
+#[derive(Debug)]
+#[must_use = "the pin ends with the guard"]
+pub struct Pinned {
+    before: CpuSet,
+    /// Another thread would restore itself.
+    not_send: PhantomData<*const ()>,
+}
+
+impl Pinned {
+    /// Pins the calling thread, as [`to`] does.
+    ///
+    /// # Errors
+    /// As for [`to`].
+    pub fn to(cpu: u32) -> Result<Self, Error> {
+        let pinned = Self { before: allowed()?, not_send: PhantomData };
+        to(cpu)?;
+        Ok(pinned)
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // A cpuset that shrank meanwhile refuses; the thread then stays where the kernel put it.
+        let _ = confine(&self.before);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::io;
+
+    use crate::{CpuSet, MAX_CPUS};
+
+    /// Enough for any kernel's mask.
+    const WORDS: usize = (MAX_CPUS / 64) as usize;
+
+    pub(super) fn affinity(thread: u32) -> io::Result<CpuSet> {
+        let mut words = vec![0u64; WORDS];
+        // SAFETY: the kernel writes at most the given number of bytes. The raw call, as glibc's wrapper assumes 1024
+        // CPUs.
+        let bytes =
+            unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, WORDS * 8, words.as_mut_ptr()) };
+        let bytes = usize::try_from(bytes).map_err(|_| io::Error::last_os_error())?;
+        words.truncate(bytes.div_ceil(8));
+        CpuSet::try_from_words(&words).map_err(io::Error::other)
+    }
+
+    pub(super) fn set_affinity(thread: u32, words: &[u64]) -> io::Result<()> {
+        // SAFETY: the kernel reads exactly the given number of bytes.
+        let result =
+            unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, size_of_val(words), words.as_ptr()) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    pub(super) fn current() -> Option<u32> {
+        // SAFETY: no arguments.
+        u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::io;
+
+    use crate::CpuSet;
+
+    pub(super) fn affinity(_: u32) -> io::Result<CpuSet> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn set_affinity(_: u32, _: &[u64]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn current() -> Option<u32> {
+        None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// On a thread of its own, which may end pinned.
+    fn apart<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+        std::thread::spawn(test).join().unwrap()
+    }
+
+    #[test]
+    fn pins_to_each_allowed_cpu() {
+        for cpu in allowed().unwrap().iter() {
+            apart(move || {
+                to(cpu).unwrap();
+                verify(cpu).unwrap();
+                assert_eq!(current(), Some(cpu));
+            });
+        }
+    }
+
+    #[test]
+    fn names_the_cpu_that_does_not_exist() {
+        let error = apart(|| to(60_000)).unwrap_err();
+        assert!(error.to_string().starts_with("CPU 60000 cannot be used: there is no such CPU"), "{error}");
+        assert!(matches!(to(MAX_CPUS), Err(Error::Cpu { why: Refusal::TooLarge, .. })));
+    }
+
+    #[test]
+    fn notices_a_lost_pin() {
+        let first = allowed().unwrap().first().unwrap();
+        let error = apart(move || {
+            to(first).unwrap();
+            verify(first + 1)
+        });
+        assert!(matches!(error, Err(Error::Cpu { why: Refusal::Unpinned(_), .. })), "{error:?}");
+    }
+
+    #[test]
+    fn a_pin_ends_with_its_guard() {
+        apart(|| {
+            let before = allowed().unwrap();
+            let pinned = Pinned::to(before.last().unwrap()).unwrap();
+            assert_eq!(allowed().unwrap().len(), 1);
+            assert_eq!(of_process().unwrap(), before, "the process's other threads are not pinned");
+            drop(pinned);
+            assert_eq!(allowed().unwrap(), before);
+        });
+    }
+}

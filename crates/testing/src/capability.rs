@@ -1,0 +1,279 @@
+//! The fixed list of what a machine may lack.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::perf;
+
+/// What a test may need that not every machine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Capability {
+    /// Two CPUs that this process may use.
+    TwoCpus,
+    /// The rights of root.
+    Root,
+    /// Mounting file systems in a namespace of one's own.
+    Mounts,
+    /// The rights of root, with other users that programs may run as.
+    OtherUsers,
+    /// Set-user-id programs that change the user: another user, and a file system that allows it.
+    SetUserId,
+    /// Kernel events for this process's user mode, such as page faults.
+    PerfEvents,
+    /// Kernel events for what the kernel itself does on this process's behalf.
+    KernelEvents,
+    /// A hardware counter of instructions that counts.
+    HardwareCounters,
+    /// Hardware counters that user mode may read by itself.
+    UserCounterReads,
+    /// Tracing a child process.
+    Tracing,
+    /// The instructions with which user mode waits for a write (UMONITOR and UMWAIT).
+    UserWait,
+    /// AVX instructions.
+    Avx,
+    /// AVX2 instructions.
+    Avx2,
+    /// A C compiler called `cc`.
+    CCompiler,
+    /// A C++ compiler called `c++`.
+    CppCompiler,
+    /// `make`.
+    Make,
+    /// hwloc's `lstopo-no-graphics`.
+    Lstopo,
+    /// `mpicc` and `mpiexec`.
+    Mpi,
+    /// A Chromium, by one of [`Capability::BROWSERS`].
+    Chromium,
+    /// Rust's ThreadSanitizer, and the standard library's sources and dependencies, with `gcc` and `g++`.
+    ThreadSanitizer,
+}
+
+impl Capability {
+    /// Names under which a Chromium may be installed.
+    pub const BROWSERS: [&'static str; 4] =
+        ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+    /// The name under which skips are counted.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TwoCpus => "two-cpus",
+            Self::Root => "root",
+            Self::Mounts => "mounts",
+            Self::OtherUsers => "other-users",
+            Self::SetUserId => "set-user-id",
+            Self::PerfEvents => "perf-events",
+            Self::KernelEvents => "kernel-events",
+            Self::HardwareCounters => "hardware-counters",
+            Self::UserCounterReads => "user-counter-reads",
+            Self::Tracing => "tracing",
+            Self::UserWait => "user-wait",
+            Self::Avx => "avx",
+            Self::Avx2 => "avx2",
+            Self::CCompiler => "c-compiler",
+            Self::CppCompiler => "c++-compiler",
+            Self::Make => "make",
+            Self::Lstopo => "lstopo",
+            Self::Mpi => "mpi",
+            Self::Chromium => "chromium",
+            Self::ThreadSanitizer => "thread-sanitizer",
+        }
+    }
+
+    /// Why this machine lacks it; nothing where it has it.
+    #[must_use]
+    pub fn missing(self) -> Option<String> {
+        match self {
+            Self::TwoCpus => {
+                let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+                (cpus < 2).then(|| "this process may use one CPU".into())
+            }
+            Self::Root => not_root(),
+            Self::Mounts => no_mounts(),
+            Self::OtherUsers => not_root().or_else(no_other_users),
+            Self::SetUserId => not_root().or_else(no_other_users).or_else(no_set_user_id),
+            Self::PerfEvents => perf::software().err(),
+            Self::KernelEvents => perf::of_the_kernel().err(),
+            Self::HardwareCounters => perf::hardware().err(),
+            Self::UserCounterReads => perf::read_in_user_mode().err(),
+            Self::Tracing => no_tracing(),
+            Self::UserWait => lacks(user_wait(), "UMWAIT"),
+            Self::Avx => lacks(feature("avx"), "AVX"),
+            Self::Avx2 => lacks(feature("avx2"), "AVX2"),
+            Self::CCompiler => not_installed(&["cc"]),
+            Self::CppCompiler => not_installed(&["c++"]),
+            Self::Make => not_installed(&["make"]),
+            Self::Lstopo => not_installed(&["lstopo-no-graphics"]),
+            Self::Mpi => not_installed(&["mpicc"]).or_else(|| not_installed(&["mpiexec"])),
+            Self::Chromium => not_installed(&Self::BROWSERS),
+            Self::ThreadSanitizer => no_thread_sanitizer(),
+        }
+    }
+}
+
+/// Why none of these programs can be run; nothing where one can.
+fn not_installed(names: &[&str]) -> Option<String> {
+    let runs = |name: &&str| {
+        let mut command = Command::new(name);
+        command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok()
+    };
+    (!names.iter().any(runs)).then(|| format!("{} is not installed", names.join(" or ")))
+}
+
+fn lacks(has: bool, what: &str) -> Option<String> {
+    (!has).then(|| format!("this CPU lacks {what}"))
+}
+
+fn not_root() -> Option<String> {
+    // SAFETY: geteuid only returns a number.
+    (unsafe { libc::geteuid() } != 0).then(|| "not root".into())
+}
+
+/// Why root has no other users, as it may be in a namespace of its own.
+fn no_other_users() -> Option<String> {
+    const NOBODY: u32 = 65534;
+    let error = Command::new("true").uid(NOBODY).gid(NOBODY).status().err()?;
+    Some(format!("root has no other users here: {error}"))
+}
+
+/// Why a set-user-id program would run as its caller: the folder of temporary files ignores the bit, or this process has
+/// given up new rights.
+fn no_set_user_id() -> Option<String> {
+    let folder = std::ffi::CString::new(std::env::temp_dir().into_os_string().into_encoded_bytes()).ok()?;
+    // SAFETY: the path ends in NUL, and statvfs fills the whole structure where it succeeds.
+    let flags = unsafe {
+        let mut of = std::mem::zeroed::<libc::statvfs>();
+        if libc::statvfs(folder.as_ptr(), &raw mut of) != 0 { 0 } else { of.f_flag }
+    };
+    // SAFETY: prctl with this request only returns a number.
+    let no_new = unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) } == 1;
+    (flags & (libc::ST_NOSUID | libc::ST_NOEXEC) != 0 || no_new)
+        .then(|| "set-user-id programs run as any other here".into())
+}
+
+fn no_mounts() -> Option<String> {
+    let mut child = Command::new("true");
+    let mount = || {
+        let none = c"none".as_ptr();
+        // SAFETY: plain system calls on strings that end with a zero.
+        let done = unsafe {
+            libc::unshare(libc::CLONE_NEWNS) == 0
+                && libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, std::ptr::null())
+                    == 0
+                && libc::mount(none, c"/proc".as_ptr(), c"proc".as_ptr(), 0, c"subset=pid".as_ptr().cast())
+                    == 0
+        };
+        if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: it makes system calls alone.
+    unsafe { child.pre_exec(mount) };
+    child.status().err().map(|error| format!("nothing may be mounted: {error}"))
+}
+
+fn no_tracing() -> Option<String> {
+    let mut child = Command::new("true");
+    // SAFETY: ptrace is a plain system call, which a child may make between fork and exec.
+    unsafe {
+        child.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
+            -1 => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        });
+    }
+    match child.spawn() {
+        Ok(mut child) => {
+            // It has stopped as it began to execute.
+            let _ = child.kill();
+            let _ = child.wait();
+            None
+        }
+        Err(error) => Some(format!("processes may not be traced: {error}")),
+    }
+}
+
+fn user_wait() -> bool {
+    std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" waitpkg"))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn feature(name: &str) -> bool {
+    match name {
+        "avx" => std::arch::is_x86_feature_detected!("avx"),
+        "avx2" => std::arch::is_x86_feature_detected!("avx2"),
+        _ => unreachable!("{name}"),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn feature(_: &str) -> bool {
+    false
+}
+
+fn no_thread_sanitizer() -> Option<String> {
+    const HOST: &str = "x86_64-unknown-linux-gnu";
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().ok();
+    let Some(sysroot) = sysroot.and_then(|output| String::from_utf8(output.stdout).ok()) else {
+        return Some("rustc is not installed".into());
+    };
+    let library = Path::new(sysroot.trim()).join("lib/rustlib");
+    let runtime = std::fs::read_dir(library.join(HOST).join("lib")).into_iter().flatten().flatten();
+    if !runtime.into_iter().any(|entry| entry.file_name().to_string_lossy().ends_with("_rt.tsan.a")) {
+        return Some(format!("Rust's ThreadSanitizer for {HOST} is not installed"));
+    }
+    if !library.join("src/rust/library/Cargo.toml").exists() {
+        return Some("rustup's component rust-src is not installed".into());
+    }
+    not_installed(&["gcc"]).or_else(|| not_installed(&["g++"])).or_else(|| {
+        let mut fetch = Command::new("cargo");
+        fetch.args(["fetch", "--locked", "--manifest-path"]).arg(library.join("src/rust/library/Cargo.toml"));
+        let fetched = fetch.env("RUSTC_BOOTSTRAP", "1").stdin(Stdio::null()).output();
+        let lacks = |why: &str| Some(format!("the standard library's dependencies cannot be had: {why}"));
+        match fetched {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => lacks(String::from_utf8_lossy(&output.stderr).trim().lines().last().unwrap_or("")),
+            Err(error) => lacks(&error.to_string()),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_differ() {
+        let all = [
+            Capability::TwoCpus,
+            Capability::Root,
+            Capability::Mounts,
+            Capability::OtherUsers,
+            Capability::SetUserId,
+            Capability::PerfEvents,
+            Capability::KernelEvents,
+            Capability::HardwareCounters,
+            Capability::UserCounterReads,
+            Capability::Tracing,
+            Capability::UserWait,
+            Capability::Avx,
+            Capability::Avx2,
+            Capability::CCompiler,
+            Capability::CppCompiler,
+            Capability::Make,
+            Capability::Lstopo,
+            Capability::Mpi,
+            Capability::Chromium,
+            Capability::ThreadSanitizer,
+        ];
+        let names: std::collections::BTreeSet<_> = all.map(Capability::name).into_iter().collect();
+        assert_eq!(names.len(), all.len());
+    }
+
+    #[test]
+    fn a_program_that_nobody_has_is_missing() {
+        assert!(not_installed(&["no such program"]).is_some());
+        assert!(not_installed(&["no such program", "sh"]).is_none());
+    }
+}

@@ -1,0 +1,63 @@
+//! What coho's tests share: what a machine may lack that a test needs, and the recorded data.
+//!
+//! A test that needs more than any Linux machine has begins with [`needs!`]. It runs where the machine has the
+//! capability and skips where it does not; it cannot skip for any other reason.
+
+mod capability;
+mod perf;
+
+use std::io::Write;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+
+pub use capability::Capability;
+
+/// The environment variable that names the file in which skips are noted.
+pub const SKIPS: &str = "COHO_TEST_SKIPS";
+
+/// A file or folder of the recorded data, by its path below `testdata/`.
+///
+/// # Panics
+/// If it does not exist: the data is part of the project.
+#[must_use]
+pub fn data(path: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(path);
+    path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Whether this machine has a capability. Where it does not, the calling test counts as skipped: a line in the file that
+/// [`SKIPS`] names, and on standard error, says what is missing.
+#[track_caller]
+#[must_use]
+pub fn has(capability: Capability) -> bool {
+    let Some(why) = capability.missing() else { return true };
+    let place = Location::caller();
+    eprintln!("skipped: {}: {why}", capability.name());
+    if let Some(file) = std::env::var_os(SKIPS) {
+        // One write, so that the lines of tests that run at the same time stay whole.
+        let line = format!("{}\t{}:{}\t{why}\n", capability.name(), place.file(), place.line());
+        let mut file =
+            std::fs::OpenOptions::new().create(true).append(true).open(file).expect("the file of skips");
+        file.write_all(line.as_bytes()).expect("the file of skips");
+    }
+    false
+}
+
+/// Returns from the calling test unless this machine has these [capabilities](Capability).
+///
+/// ```no_run
+/// use coho_testing::{Capability, needs};
+///
+/// fn two_threads_meet() {
+///     needs!(Capability::TwoCpus);
+///     // …
+/// }
+/// ```
+#[macro_export]
+macro_rules! needs {
+    ($($capability:expr),+ $(,)?) => {
+        $(if !$crate::has($capability) {
+            return;
+        })+
+    };
+}
