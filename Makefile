@@ -4,11 +4,6 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 10
 COHO = target/release/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-# Test data that is not part of the project; tests that need it say so where it is absent.
-export COHO_REFERENCE ?= $(wildcard $(abspath ../shared/reference))
-
-STAGE = scripts/stage
-
 .PHONY: survey test bench build install lab fuzz aarch64 clean
 
 survey: build
@@ -21,16 +16,7 @@ build:
 
 test:
 	@scripts/needs test
-	@$(STAGE) formatting cargo fmt --all --check
-	@$(STAGE) scripts shellcheck -x -P SCRIPTDIR scripts/* .ci/run lab/run
-	@$(STAGE) clippy cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
-	@$(STAGE) tests cargo test --workspace --all-features --locked --all-targets
-	@$(STAGE) "documentation tests" cargo test --workspace --all-features --locked --doc
-	@$(STAGE) documentation env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
-	@$(STAGE) aarch64 $(MAKE) --no-print-directory aarch64
-	@$(STAGE) fuzz $(MAKE) --no-print-directory fuzz
-	@$(STAGE) lab $(MAKE) --no-print-directory lab
-	@echo "all stages passed"
+	@scripts/test
 
 # Guests of other shapes under QEMU.
 lab:

@@ -4,7 +4,8 @@
 use coho_topology::{hwloc, sysfs, tree};
 use libfuzzer_sys::fuzz_target;
 
-const FILES: [&str; 24] = [
+const FILES: [&str; 33] = [
+    "../../../proc/cpuinfo",
     "cpu/online",
     "cpu/present",
     "cpu/cpu0/online",
@@ -12,12 +13,19 @@ const FILES: [&str; 24] = [
     "cpu/cpu0/topology/die_id",
     "cpu/cpu0/topology/core_id",
     "cpu/cpu0/topology/core_cpus_list",
+    "cpu/cpu0/topology/core_siblings",
+    "cpu/cpu0/topology/thread_siblings",
+    "cpu/cpu0/topology/die_cpus",
     "cpu/cpu0/topology/cluster_id",
     "cpu/cpu0/topology/cluster_cpus_list",
     "cpu/cpu0/cache/index0/level",
     "cpu/cpu0/cache/index0/type",
     "cpu/cpu0/cache/index0/size",
     "cpu/cpu0/cache/index0/shared_cpu_list",
+    "cpu/cpu0/cache/index0/shared_cpu_map",
+    "cpu/cpu0/cache/index0/ways_of_associativity",
+    "cpu/cpu1/online",
+    "cpu/cpu1/topology/core_id",
     "cpu/cpu1/topology/physical_package_id",
     "cpu/cpu1/topology/thread_siblings_list",
     "cpu/cpu1/topology/cluster_id",
@@ -28,15 +36,17 @@ const FILES: [&str; 24] = [
     "node/online",
     "node/node0/cpulist",
     "node/node0/meminfo",
+    "node/node1/cpumap",
     "node/node1/distance",
 ];
 
 fuzz_target!(|data: &[u8]| {
     let dir = tempfile::tempdir_in("/dev/shm").expect("a temporary directory");
-    std::fs::create_dir(dir.path().join("cpu")).expect("a directory");
+    let system = dir.path().join("sys/devices/system");
+    std::fs::create_dir_all(system.join("cpu")).expect("a directory");
     for line in data.split(|&byte| byte == b'\n').take(FILES.len()) {
         let [file, text @ ..] = line else { continue };
-        let path = dir.path().join(FILES[usize::from(*file) % FILES.len()]);
+        let path = system.join(FILES[usize::from(*file) % FILES.len()]);
         std::fs::create_dir_all(path.parent().expect("below the directory")).expect("a directory");
         std::fs::write(path, text).expect("a file");
     }

@@ -2,14 +2,14 @@
 # What the lab needs from outside: QEMU and tools from the machine, Debian's kernels from its archive.
 
 need_commands() {
-    [ "$(uname -m)" = x86_64 ] || skip "the guests are x86_64, this machine is $(uname -m)"
+    [ "$(uname -m)" = x86_64 ] || skip x86-64 "the guests are x86_64, this machine is $(uname -m)"
     missing=
     for need in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio jq:jq timeout:coreutils; do
         command -v "${need%%:*}" > /dev/null || missing="$missing ${need#*:}"
     done
-    [ -z "$missing" ] || skip "not installed:$missing (apt-get install --no-install-recommends$missing)"
+    [ -z "$missing" ] || skip qemu "not installed:$missing (apt-get install --no-install-recommends$missing)"
     # The guest has no libraries.
-    ! ldd "$(command -v busybox)" > /dev/null 2>&1 || skip "busybox is not static (apt-get install busybox-static)"
+    ! ldd "$(command -v busybox)" > /dev/null 2>&1 || skip qemu "busybox is not static (apt-get install busybox-static)"
 }
 
 # Sets `kernel` to the cloud kernel's bzImage. The package is downloaded and unpacked once, into lab/cache, and never
@@ -17,9 +17,9 @@ need_commands() {
 find_kernel() {
     kernel=$(cached_kernel)
     [ -z "$kernel" ] || return 0
-    fetch unpack_kernel || skip "no cloud kernel to be had: $(tail -n 1 "$work/apt.log")"
+    fetch unpack_kernel || skip guest-kernel "no cloud kernel to be had: $(tail -n 1 "$work/apt.log")"
     kernel=$(cached_kernel)
-    [ -n "$kernel" ] || skip "the package holds no kernel"
+    [ -n "$kernel" ] || skip guest-kernel "the package holds no kernel"
 }
 
 # fetch UNPACK: has a function download and unpack packages, again with new package lists if it fails: they may be

@@ -28,8 +28,11 @@ clean_on_exit() {
     trap 'end_child; rm -rf "$scratch"' EXIT
 }
 
+# skip CAPABILITY WHY…: ends the lab where the machine lacks what every guest needs.
 skip() {
-    echo "lab: skipped: $*"
+    capability=$1
+    shift
+    note_skip lab "$capability" "$*"
     exit 0
 }
 

@@ -1,10 +1,12 @@
 //! The commands by name.
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands;
+use crate::visible::{Style, visible};
+use crate::{commands, say};
 
 /// What does it cost cores to share? Measure it, predict from it, act on it.
 #[derive(Debug, Parser)]
@@ -60,6 +62,26 @@ enum Command {
 }
 
 impl Cli {
+    /// Reads the command line; the exit status where that says all, as help does, or is wrong.
+    ///
+    /// # Errors
+    /// The exit status.
+    pub fn read() -> Result<Self, ExitCode> {
+        Self::try_parse().map_err(|error| {
+            // clap quotes the arguments in its message, so it is given harmless ones.
+            let arguments = std::env::args_os();
+            let shown = arguments.map(|one| visible(&one.to_string_lossy(), Style::Plain).into_owned());
+            let error = Self::try_parse_from(shown).err().unwrap_or(error);
+            match error.print() {
+                Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {
+                    say!("coho: {failed}");
+                    ExitCode::FAILURE
+                }
+                _ => ExitCode::from(error.exit_code() as u8),
+            }
+        })
+    }
+
     /// Runs the command that was asked for; those that run another command end with its exit status.
     pub fn run(&self) -> anyhow::Result<ExitCode> {
         match &self.command {

@@ -1,33 +1,25 @@
 //! What the model finds in measured figures, put beside them: classes, levels, verdict and contradictions of
-//! coherence; what calls are worth delegating.
+//! coherence; what calls and messages cost.
 
 use coho_model::{Matrix, audit, classify, delegation, unixbench};
-use coho_profile::{Coherence, Home, PairMethod, Profile, Score, Verdict, Workloads};
+use coho_profile::{Coherence, Profile, Score, Verdict, Workloads};
 use coho_topology::Topology;
 use serde_json::Value;
-
-/// The figures that classes are found in, best first: strict alternation tells the distance alone.
-const METHODS: [PairMethod; 4] =
-    [PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning, PairMethod::Unknown];
-const HOMES: [Home; 4] = [Home::A, Home::B, Home::Third, Home::Unknown];
 
 /// Fills `classes`, `levels`, `verdict` and `contradictions` from the pairs. `clock_ghz` turns ns into cycles.
 pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
     // The clock while it was measured, if that is known, is the one that its other cycles are counted by.
     let clock_ghz = coherence.method.parameters.get("clock_ghz").and_then(Value::as_f64).or(clock_ghz);
-    coherence.contradictions = audit(topology, coherence);
-    let mut choices = METHODS.iter().flat_map(|&method| HOMES.iter().map(move |&home| (method, home)));
-    let Some((matrix, method, home)) = choices.find_map(|(method, home)| {
-        Matrix::from_pairs(&coherence.pairs, method, home).map(|matrix| (matrix, method, home))
-    }) else {
-        return;
-    };
+    let measured = coherence.times().next().is_some();
+    coherence.contradictions = measured.then(|| audit(topology, coherence));
+    let Some(matrix) = Matrix::of(coherence) else { return };
+    let how = Matrix::best_method(&coherence.pairs);
     let mut found = classify(&matrix);
     found.name_by(topology);
     coherence.classes = found.classes;
     if let [class] = &mut coherence.classes[..]
         && class.pairs == 1
-        && let Some(only) = coherence.pairs.iter().find(|pair| (pair.method, pair.home) == (method, home))
+        && let Some(only) = coherence.pairs.iter().find(|pair| Some((pair.method, pair.home)) == how)
     {
         // A class of one pair is known as well as the pair is.
         class.ns = only.ns.clone();
@@ -36,7 +28,8 @@ pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f
         class.cycles = clock_ghz.map(|ghz| class.ns.median * ghz);
     }
     coherence.levels = found.levels;
-    coherence.verdict = Some(if coherence.stable { found.verdict } else { Verdict::Unstable });
+    coherence.verdict = Some(if coherence.stable == Some(false) { Verdict::Unstable } else { found.verdict });
+    found.notes.retain(|note| !coherence.notes.contains(note));
     coherence.notes.extend(found.notes);
 }
 

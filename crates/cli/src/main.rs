@@ -1,4 +1,5 @@
 //! The command `coho`: arguments, tables, plots and reports over what the other crates measure and predict.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod arguments;
 mod cli;
@@ -8,27 +9,39 @@ mod report;
 mod results;
 mod svg;
 mod terminal;
+mod visible;
 
+use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
+use coho_probe::stop;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match cli.run() {
+    let cli = match cli::Cli::read() {
+        Ok(cli) => cli,
+        Err(ended) => return ended,
+    };
+    let done = cli.run().and_then(|status| Ok(std::io::stdout().flush().map(|()| status)?));
+    let status = match done {
         Ok(status) => status,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("coho: {error:#}");
-            if error.is::<arguments::WrongUsage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            say!("coho: {error:#}");
+            match error.downcast_ref() {
+                Some(&results::Stopped { signal }) => ExitCode::from(128 + signal as u8),
+                None if error.is::<arguments::WrongUsage>() => ExitCode::from(2),
+                None => ExitCode::FAILURE,
+            }
         }
-    }
+    };
+    // A signal decides the exit status, whatever was measured before it came.
+    stop::exit_status().map_or(status, ExitCode::from)
 }
 
 /// Whoever reads our output may stop early (`coho … | head`): that is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+    let io = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<std::io::Error>().map(|io| io.kind())
+    };
+    error.chain().filter_map(io).any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }

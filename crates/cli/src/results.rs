@@ -1,15 +1,34 @@
 //! Where an experiment's results go: standard output, and a profile if one is named.
 
-use std::io::StdoutLock;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coho_platform::memory;
 use coho_probe::stop;
 use coho_profile::{Host, Profile};
 use serde::Serialize;
 
-use crate::arguments::check_folder;
-use crate::terminal;
+use crate::visible::Out;
+use crate::{say, terminal};
+
+/// What an experiment needs beside its buffers, which fit themselves to the memory that is left.
+const LEAST_MEMORY: u64 = 16 << 20;
+
+/// Refuses to begin where the system would kill the command for want of memory.
+///
+/// # Errors
+/// If less than `least` bytes are left to this process.
+pub fn enough_memory(least: u64) -> anyhow::Result<()> {
+    let room = memory::room();
+    anyhow::ensure!(
+        room >= least,
+        "{} MiB of memory are left to this process; this takes {} MiB",
+        room >> 20,
+        least >> 20
+    );
+    Ok(())
+}
 
 /// What every experiment's command takes.
 #[derive(Debug, clap::Args)]
@@ -17,40 +36,97 @@ pub struct Results {
     /// Print the profile's section as JSON, and nothing else
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub file: File,
+}
+
+/// The profile that a section is kept in.
+#[derive(Debug, clap::Args)]
+pub struct File {
     /// Also write a profile
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-impl Results {
-    /// The profile to write.
-    pub fn output(&self) -> Option<&Path> {
+/// A signal asked for the end of something that cannot be told in part.
+#[derive(Debug)]
+pub struct Stopped {
+    /// Which.
+    pub signal: i32,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stopped by {}", signal_name(self.signal))
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+/// `SIGINT`.
+pub fn signal_name(signal: i32) -> String {
+    match signal {
+        1 => "SIGHUP".into(),
+        2 => "SIGINT".into(),
+        3 => "SIGQUIT".into(),
+        15 => "SIGTERM".into(),
+        other => format!("signal {other}"),
+    }
+}
+
+impl File {
+    /// Its path.
+    pub fn path(&self) -> Option<&Path> {
         self.output.as_deref()
     }
 
-    /// Before anything is measured: the profile has a place to lie, and an interrupted run keeps what is done.
+    /// Before anything is measured: signals no longer end the process but the measurement, and what stands in the
+    /// profile's place is one that may be written, or nothing. Returns it.
     ///
     /// # Errors
-    /// If there is no such folder, or signals cannot be caught.
-    pub fn prepare(&self) -> anyhow::Result<()> {
-        stop::on_signals().context("cannot catch Ctrl-C")?;
-        self.output().map_or(Ok(()), check_folder)
+    /// If too little memory is left, signals cannot be caught, or as [`Profile::check_update`].
+    pub fn prepare(&self) -> anyhow::Result<Option<Profile>> {
+        enough_memory(LEAST_MEMORY)?;
+        stop::on_signals().context("cannot catch signals")?;
+        Ok(self.path().map(Profile::check_update).transpose()?)
     }
 
-    /// Puts a section into the profile; other sections of one that is there already stay.
+    /// Puts a section, and the host if it is known, into the profile, whose other sections stay. If a signal has
+    /// stopped the measurement and the profile `has` an earlier section, that stays instead. Says what is incomplete or
+    /// old.
     ///
     /// # Errors
     /// As [`Profile::update`].
-    pub fn keep(&self, host: Host, section: impl FnOnce(&mut Profile)) -> anyhow::Result<()> {
-        if let Some(path) = self.output() {
+    pub fn keep(
+        &self,
+        name: &str,
+        host: Option<Host>,
+        has: impl FnOnce(&Profile) -> bool,
+        section: impl FnOnce(&mut Profile),
+    ) -> anyhow::Result<()> {
+        let stopped = stop::signal().map(signal_name);
+        let mut is_old = false;
+        if let Some(path) = self.path() {
             Profile::update(path, |profile| {
-                profile.host = Some(host);
-                section(profile);
+                is_old = stopped.is_some() && has(profile);
+                if !is_old {
+                    profile.host = host.or(profile.host.take());
+                    section(profile);
+                }
             })?;
+        }
+        match (stopped, self.path()) {
+            (Some(signal), Some(path)) if is_old => {
+                say!("coho: stopped by {signal}: {} keeps its earlier {name}", path.display());
+            }
+            (Some(signal), _) => say!("coho: stopped by {signal}: {name} is not complete"),
+            (None, _) => {}
         }
         Ok(())
     }
+}
 
+impl Results {
     /// Prints a section as JSON and nothing else, or as `people` write it.
     ///
     /// # Errors
@@ -58,8 +134,26 @@ impl Results {
     pub fn print<T: Serialize>(
         &self,
         section: &T,
-        people: impl FnOnce(&mut StdoutLock<'static>, &T) -> std::io::Result<()>,
+        people: impl FnOnce(&mut Out, &T) -> std::io::Result<()>,
     ) -> anyhow::Result<()> {
         terminal::print(self.json, section, people)
     }
+}
+
+/// What distinguishes machines: figures of two must not become one profile.
+///
+/// # Errors
+/// If the earlier profile was measured on a machine other than this one.
+pub fn same_machine(path: &Path, earlier: &Profile, host: &Host) -> anyhow::Result<()> {
+    let facts = |host: &Host| [host.cpu.clone(), host.architecture.clone(), host.hypervisor.clone()];
+    if let Some(before) = earlier.host.as_ref().map(facts).filter(|before| *before != facts(host)) {
+        let named = |facts: &[Option<String>]| facts.iter().flatten().cloned().collect::<Vec<_>>().join(", ");
+        anyhow::bail!(
+            "{}: measured on another machine ({}), this is {}",
+            path.display(),
+            named(&before),
+            named(&facts(host))
+        );
+    }
+    Ok(())
 }

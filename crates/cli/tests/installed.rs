@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use coho_probe::pin;
+use coho_testing::{Capability, needs};
 use tempfile::TempDir;
 
 /// The user that owns nothing.
@@ -43,29 +44,22 @@ impl Installed {
         command
     }
 
-    /// As nobody where this is run as root; the test's own user has no rights either. `None`, with the reason on
-    /// standard error, where root has no other users, or nobody may not run what lies in the folder.
-    fn as_nobody(&self, arguments: &[&str]) -> Option<Output> {
+    /// As nobody where this is run as root; the test's own user has no rights either.
+    fn as_nobody(&self, arguments: &[&str]) -> Output {
         let mut command = self.coho(arguments);
         if is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        match command.env("HOME", "/nonexistent").env_remove("XDG_STATE_HOME").output() {
-            Ok(output) => Some(output),
-            Err(error) if is_root() => {
-                eprintln!("skipped: nobody cannot run {}: {error}", self.path("bin/coho").display());
-                None
-            }
-            Err(error) => panic!("{error}"),
-        }
+        command.env("HOME", "/nonexistent").env_remove("XDG_STATE_HOME").output().unwrap()
     }
 
-    /// A program of threads that say where they run; `None` where there is no C compiler.
-    fn threads(&self) -> Option<PathBuf> {
+    /// A program of threads that say where they run.
+    fn threads(&self) -> PathBuf {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pin/tests/where.c");
         let program = self.path("where");
         let compiled = Command::new("cc").args(["-pthread", "-o"]).arg(&program).arg(source).status();
-        compiled.is_ok_and(|status| status.success()).then_some(program)
+        assert!(compiled.unwrap().success());
+        program
     }
 }
 
@@ -84,11 +78,10 @@ fn texts(output: &Output) -> (String, String) {
 
 #[test]
 fn make_puts_the_library_where_the_command_looks() {
+    needs!(Capability::Make);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments = ["-n", "install", "DESTDIR=/tmp/stage", "PREFIX=/opt/coho"];
-    let Ok(made) = Command::new("make").args(arguments).current_dir(root).output() else {
-        return eprintln!("skipped: no make");
-    };
+    let made = Command::new("make").args(arguments).current_dir(root).output().unwrap();
     let (plan, errors) = texts(&made);
     for place in ["/tmp/stage/opt/coho/bin/coho", "/tmp/stage/opt/coho/lib/coho/libcoho_pin.so"] {
         assert!(plan.contains(place), "{place}: {plan}{errors}");
@@ -110,38 +103,43 @@ fn an_installed_command_finds_its_library() {
 
 #[test]
 fn threads_of_a_program_with_more_rights_are_left_alone() {
+    needs!(Capability::SetUserId, Capability::CCompiler, Capability::TwoCpus);
     let installed = Installed::new();
     let cpus: Vec<_> = pin::allowed().unwrap().iter().collect();
-    let Some(program) = installed.threads() else { return eprintln!("skipped: no C compiler") };
-    if !is_root() || cpus.len() < 2 {
-        return eprintln!("skipped: needs root, to make such a program, and two CPUs");
-    }
+    let program = installed.threads();
     let list = format!("{},{}", cpus[1], cpus[0]);
     let arguments = ["run", "--per-thread", "--place", &list, "--", program.to_str().unwrap()];
     allow(&program, 0o755);
     let pinned = format!("first: {}\nthread 1: {}\n", cpus[1], cpus[0]);
-    let Some(plain) = installed.as_nobody(&arguments) else { return };
+    let plain = installed.as_nobody(&arguments);
     assert!(texts(&plain).0.starts_with(&pinned), "as any other program: {plain:?}");
     allow(&program, 0o4755);
-    let (told, errors) = texts(&installed.as_nobody(&arguments).unwrap());
+    let (told, errors) = texts(&installed.as_nobody(&arguments));
     assert!(errors.contains("it runs with more rights than its user"), "{errors}");
-    assert!(told.starts_with("first: 2 CPUs\nthread 1: 2 CPUs\n"), "{told}");
+    let all = cpus.len();
+    assert!(told.starts_with(&format!("first: {all} CPUs\nthread 1: {all} CPUs\n")), "{told}");
 }
 
 #[test]
 fn a_user_without_rights_runs_compares_and_observes() {
     let installed = Installed::new();
-    let Some(placed) = installed.as_nobody(&["run", "--place", "compact", "--", "true"]) else { return };
+    if is_root() {
+        needs!(Capability::OtherUsers);
+    }
+    let placed = installed.as_nobody(&["run", "--place", "compact", "--", "true"]);
     assert!(placed.status.success(), "{placed:?}");
-    let tried = ["run", "--try", "compact,none", "--repeat", "1", "--json", "--", "true"];
-    let tried = installed.as_nobody(&tried).unwrap();
-    let (told, errors) = texts(&tried);
-    assert!(support::json(&told)["best"].is_string(), "{errors}");
-    assert!(
-        tried.status.code() == Some(1) && errors.contains("cannot make the folder /nonexistent"),
-        "{errors}"
-    );
-    let observed = installed.as_nobody(&["idle", "--quick", "--json"]).unwrap();
+    let trial = ["run", "--try", "compact,none", "--repeat", "1", "--json"];
+    let refused = installed.as_nobody(&[&trial[..], &["--", "touch", "ran"]].concat());
+    let (printed, errors) = texts(&refused);
+    assert!(refused.status.code() == Some(1) && errors.contains("/nonexistent"), "{errors}");
+    assert!(printed.is_empty() && !installed.path("ran").exists(), "what cannot be remembered is not tried");
+    let own = installed.path("own");
+    fs::create_dir(&own).unwrap();
+    allow(&own, 0o777);
+    let tried = installed.as_nobody(&[&trial[..], &["-p", "own/p.json", "--", "true"]].concat());
+    let (printed, errors) = texts(&tried);
+    assert!(tried.status.success() && support::json(&printed)["best"].is_string(), "{errors}");
+    let observed = installed.as_nobody(&["idle", "--quick", "--json"]);
     let (told, errors) = texts(&observed);
     assert!(observed.status.success(), "{errors}");
     let found = support::json(&told);
@@ -152,7 +150,10 @@ fn a_user_without_rights_runs_compares_and_observes() {
 fn what_a_user_may_not_set_is_told_and_nothing_runs() {
     let installed = Installed::new();
     let arguments = ["idle", "--dma-latency", "0", "--", "touch", "ran"];
-    let Some(output) = installed.as_nobody(&arguments) else { return };
+    if is_root() {
+        needs!(Capability::OtherUsers);
+    }
+    let output = installed.as_nobody(&arguments);
     let (_, errors) = texts(&output);
     assert!(output.status.code() == Some(1) && errors.contains("cpu_dma_latency"), "{errors}");
     assert!(!installed.path("ran").exists());

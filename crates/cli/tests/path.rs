@@ -2,8 +2,9 @@
 
 mod support;
 
+use coho_testing::{Capability, needs};
 use serde_json::Value;
-use support::{fails, found, json, run, succeeds};
+use support::{fails, json, run, succeeds};
 
 fn points(arguments: &[&str]) -> Vec<Value> {
     json(&succeeds(arguments))["points"].as_array().unwrap().clone()
@@ -97,30 +98,27 @@ fn predictions_stand_beside_messages_between_processes() {
         );
     }
     assert!(fails(&["path", "check", "copy", "--profile", &file], 2).contains("shared-memory"));
-    if !support::two_cpus() {
-        return;
-    }
+}
+
+#[test]
+fn messages_between_processes_are_checked() {
+    needs!(Capability::TwoCpus);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json").display().to_string();
+    support::measured().write(std::path::Path::new(&file)).unwrap();
     let arguments = ["path", "check", "shared-memory", "--profile", &file, "--quick"];
-    let quick = found(|| run(&arguments), |output| output.status.success());
-    assert!(quick.status.success(), "{quick:?}");
-    let text = String::from_utf8(quick.stdout).unwrap();
+    let text = succeeds(&arguments);
     assert!(text.contains("predicted, ns") && text.contains("median error"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 
     let arguments: Vec<_> = arguments.into_iter().chain(["--json", "-o", &file]).collect();
-    let checked = found(
-        || run(&arguments),
-        |output| {
-            output.status.success()
-                && json(&String::from_utf8_lossy(&output.stdout))["checks"][0]["bytes"] == 64
-        },
-    );
-    let checked = json(&String::from_utf8(checked.stdout).unwrap());
+    let checked = json(&succeeds(&arguments));
     let checks = checked["checks"].as_array().unwrap();
-    let first = &checks[0];
-    assert_eq!((&first["path"], &first["bytes"]), (&"shared-memory".into(), &64.into()));
-    let ns = [&first["predicted_ns"], &first["measured_ns"]["median"]].map(|ns| ns.as_f64().unwrap());
-    assert!((ns[0] / ns[1] - 1.0 - first["error"].as_f64().unwrap()).abs() < 1e-12, "{first}");
+    for check in checks {
+        assert_eq!(check["path"], "shared-memory");
+        let ns = [&check["predicted_ns"], &check["measured_ns"]["median"]].map(|ns| ns.as_f64().unwrap());
+        assert!((ns[0] / ns[1] - 1.0 - check["error"].as_f64().unwrap()).abs() < 1e-12, "{check}");
+    }
     let profile = json(&std::fs::read_to_string(&file).unwrap());
     support::assert_valid(&profile);
     let memory = &profile["memory"];

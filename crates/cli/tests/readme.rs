@@ -1,24 +1,153 @@
-//! What README.md shows must exist: make targets, commands and their options; and every command must stand there.
+//! What README and docs show: the README's commands run and its snippets stand in programs that are compiled; commands,
+//! options and links of all pages exist.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn help(arguments: &[&str]) -> Option<String> {
-    let output = Command::new(env!("CARGO_BIN_EXE_coho")).args(arguments).arg("--help").output().unwrap();
-    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+use coho_testing::{Capability, data, needs};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn read(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::read_to_string(root.join(name)).unwrap()
+fn read(path: &str) -> String {
+    let path = root().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The fenced blocks of a language in a text.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(found) = line.strip_prefix("```") {
+            let block: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
+            if found == language {
+                blocks.push(block.join("\n"));
+            }
+        }
+    }
+    blocks
+}
+
+/// The commands of a session, each with the output that stands below it.
+fn session(block: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ "), commands.last_mut()) {
+            (Some(command), _) => commands.push((command, Vec::new())),
+            (None, Some((_, output))) => output.push(line),
+            (None, None) => panic!("output without a command: {line}"),
+        }
+    }
+    commands
+}
+
+/// Runs a line of the README as a shell does, with this build's `coho`.
+fn shell(folder: &Path, line: &str) -> String {
+    let coho = Path::new(env!("CARGO_BIN_EXE_coho")).parent().unwrap();
+    let path = format!("{}:{}", coho.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(folder).env("PATH", path);
+    command.env("XDG_STATE_HOME", folder).env("COLUMNS", "80");
+    let output = command.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {}: {errors}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_command_runs() {
+    needs!(Capability::TwoCpus);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(data(MATRIX), folder.path().join("x5650.csv")).unwrap();
+    std::fs::copy(data(CLAIM), folder.path().join("vm.xml")).unwrap();
+    let readme = read("README.md");
+    let mut run = 0;
+    for block in blocks(&readme, "console") {
+        for (command, shown) in session(&block) {
+            assert!(command.starts_with("coho "), "{command}");
+            assert!(!shown.is_empty(), "{command}");
+            let output = shell(folder.path(), command);
+            assert!(!output.is_empty(), "{command}");
+            run += 1;
+            // What is read from files is the same everywhere; a line of dots stands for lines left out.
+            if command.contains("--from") {
+                let lines: Vec<_> = output.lines().map(str::trim_end).collect();
+                for line in shown.iter().filter(|line| **line != "…") {
+                    assert!(lines.contains(&line.trim_end()), "{command}: {line}\n{output}");
+                }
+            }
+        }
+    }
+    assert!(run >= 6, "{run} commands");
+}
+
+/// The files that the README's example names `x5650.csv` and `vm.xml`.
+const MATRIX: &str = "matrices/nviennot_Dual_Intel_R_Xeon_R_CPU_X5650_2.67GHz.csv";
+const CLAIM: &str = "topology/vm-2-packages-6-cores-2-threads.xml";
+
+#[test]
+fn every_target_of_make_exists() {
+    needs!(Capability::Make);
+    let readme = read("README.md");
+    let mut targets = 0;
+    for line in blocks(&readme, "sh").iter().flat_map(|block| block.lines()) {
+        let target = line.strip_prefix("make ").and_then(|rest| rest.split_whitespace().next());
+        let target = target.unwrap_or_else(|| panic!("not make: {line}"));
+        let known = Command::new("make").args(["-n", target]).current_dir(root()).output().unwrap();
+        assert!(known.status.success(), "{line}: {}", String::from_utf8_lossy(&known.stderr));
+        targets += 1;
+    }
+    assert!(targets >= 3, "{targets} targets");
+}
+
+/// Every line of a snippet stands in the example, in the same order.
+#[test]
+fn snippets_are_parts_of_examples() {
+    let readme = read("README.md");
+    for (language, example) in
+        [("rust", "crates/sync/examples/sum.rs"), ("c", "crates/sync/examples/c/sum.c")]
+    {
+        let example = read(example);
+        let snippets = blocks(&readme, language);
+        assert!(!snippets.is_empty(), "no {language}");
+        for snippet in snippets {
+            let mut lines = example.lines().map(str::trim);
+            for line in snippet.lines().map(str::trim) {
+                assert!(lines.any(|other| other == line), "{language}: {line}");
+            }
+        }
+    }
+}
+
+/// The README and every page of docs.
+fn pages() -> Vec<String> {
+    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
+    let docs = docs.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".md"));
+    std::iter::once("README.md".to_owned()).chain(docs.map(|name| format!("docs/{name}"))).collect()
+}
+
+#[test]
+fn links_within_the_project_lead_somewhere() {
+    for page in pages() {
+        let text = read(&page);
+        let folder = root().join(&page).parent().unwrap().to_owned();
+        for link in text.split("](").skip(1) {
+            let target = &link[..link.find(')').expect("a link's end")];
+            if !target.starts_with("https://") {
+                assert!(folder.join(target).exists(), "{page}: {target}");
+            }
+        }
+    }
 }
 
 /// Lines of code blocks and inline code.
-fn code(readme: &str) -> Vec<String> {
+fn code(page: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut in_block = false;
-    for line in readme.lines() {
+    for line in page.lines() {
         if line.starts_with("```") {
             in_block = !in_block;
         } else if in_block || line.starts_with("    ") {
@@ -30,11 +159,15 @@ fn code(readme: &str) -> Vec<String> {
     lines
 }
 
+fn help(arguments: &[&str]) -> Option<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_coho")).args(arguments).arg("--help").output().unwrap();
+    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+}
+
 #[test]
 fn every_command_shown_exists_and_every_command_is_shown() {
-    let readme = read("README.md");
     let mut shown = BTreeSet::new();
-    for line in code(&readme) {
+    for line in pages().iter().flat_map(|page| code(&read(page))) {
         let mut words = line.split_whitespace().skip_while(|word| *word != "coho").skip(1);
         let Some(command) = words.next().filter(|word| word.chars().all(|c| c.is_ascii_lowercase())) else {
             continue;
@@ -53,20 +186,6 @@ fn every_command_shown_exists_and_every_command_is_shown() {
     let commands =
         all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     for command in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
-        assert!(shown.contains(command), "README.md does not mention 'coho {command}'");
+        assert!(shown.contains(command), "neither README nor docs show 'coho {command}'");
     }
-}
-
-#[test]
-fn every_make_target_shown_exists() {
-    let makefile = read("Makefile");
-    let mut targets = 0;
-    for line in code(&read("README.md")) {
-        let Some(target) = line.strip_prefix("make ").and_then(|rest| rest.split_whitespace().next()) else {
-            continue;
-        };
-        assert!(makefile.lines().any(|line| line.starts_with(&format!("{target}:"))), "no target '{target}'");
-        targets += 1;
-    }
-    assert!(targets >= 2, "README.md shows its two commands");
 }

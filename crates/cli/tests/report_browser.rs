@@ -1,32 +1,23 @@
-//! The report in a browser: every chart is drawn, nothing complains, nothing is fetched. Skipped where no Chromium is.
+//! The report in a browser: every chart is drawn, nothing complains, nothing is fetched.
 
 mod report_profiles;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use coho_profile::{Profile, published};
+use coho_testing::{Capability, needs};
 use report_profiles as profiles;
 
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+/// Names a folder for pictures of the pages, for people to look at; none are taken without it.
+const PICTURES: &str = "COHO_REPORT_PICTURES";
 
 /// The first browser on the path that runs.
-fn browser() -> Option<&'static str> {
+fn browser() -> &'static str {
     let runs = |name: &&str| {
         Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
     };
-    let found = NAMES.into_iter().find(|name| runs(name));
-    if found.is_none() {
-        println!("skipped: none of {} is installed", NAMES.join(", "));
-    }
-    found
-}
-
-/// Where screenshots stay for people to look at.
-fn screenshots() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-screenshots");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+    Capability::BROWSERS.into_iter().find(runs).unwrap()
 }
 
 struct Visit {
@@ -60,8 +51,9 @@ fn chromium_once(browser: &str, arguments: &[String]) -> Output {
         .unwrap()
 }
 
-/// Makes the report of a profile, opens it and takes pictures of it as on a desk and on a phone.
-fn visit(browser: &str, name: &str, profile: &Profile, heights: (u32, u32)) -> Visit {
+/// Makes the report of a profile and opens it; takes pictures of it, as on a desk and on a phone, where they are asked for.
+fn visit(name: &str, profile: &Profile, heights: (u32, u32)) -> Visit {
+    let browser = browser();
     let folder = tempfile::tempdir().unwrap();
     profile.write(&folder.path().join("profile.json")).unwrap();
     let made = Command::new(env!("CARGO_BIN_EXE_coho"))
@@ -73,30 +65,29 @@ fn visit(browser: &str, name: &str, profile: &Profile, heights: (u32, u32)) -> V
     let page = format!("file://{}", folder.path().join("page.html").display());
     let (document, log) =
         chromium(browser, &["--dump-dom".into(), "--window-size=1200,900".into(), page.clone()]);
+    if let Some(pictures) = std::env::var_os(PICTURES) {
+        take_pictures(browser, Path::new(&pictures), name, folder.path(), heights);
+    }
+    Visit { document, log }
+}
 
+/// Takes pictures of the page in a folder.
+fn take_pictures(browser: &str, pictures: &Path, name: &str, folder: &Path, heights: (u32, u32)) {
     // A window is never narrower than 500 pixels; a frame in it may be as narrow as a phone.
-    let frame = folder.path().join("phone.html");
     let style = format!("border:0;width:400px;height:{}px", heights.1);
-    std::fs::write(
-        &frame,
-        format!("<body style='margin:0'><iframe src='page.html' style='{style}'></iframe>"),
-    )
-    .unwrap();
-    let views =
-        [("desk", page, 1200, heights.0), ("phone", format!("file://{}", frame.display()), 500, heights.1)];
-    for (kind, address, width, height) in views {
-        let picture = screenshots().join(format!("{name}-{kind}.png"));
-        let _ = std::fs::remove_file(&picture);
+    let frame = format!("<body style='margin:0'><iframe src='page.html' style='{style}'></iframe>");
+    std::fs::write(folder.join("phone.html"), frame).unwrap();
+    let views = [("desk", "page.html", 1200, heights.0), ("phone", "phone.html", 500, heights.1)];
+    for (kind, page, width, height) in views {
+        let picture = pictures.join(format!("{name}-{kind}.png"));
         let arguments = [
             format!("--screenshot={}", picture.display()),
             format!("--window-size={width},{height}"),
-            address,
+            format!("file://{}", folder.join(page).display()),
         ];
         chromium(browser, &arguments);
-        assert!(picture.exists(), "no screenshot at {}", picture.display());
-        println!("see {}", picture.display());
+        assert!(picture.exists(), "no picture at {}", picture.display());
     }
-    Visit { document, log }
 }
 
 /// The number in an attribute of the page's first element.
@@ -119,13 +110,13 @@ fn assert_drawn(visit: &Visit) -> usize {
     charts
 }
 
-/// Charts that stand in every page: evolution (paper 1) and Figs. 4 to 6 and 8 to 11 of paper 4.
+/// Charts that stand in every page: evolution (Kawabe & Furuya) and Figs. 4 to 6 and 8 to 11 of Hamada et al.
 const PAPERS: usize = 8;
 
 #[test]
 fn two_cpus_are_drawn() {
-    let Some(browser) = browser() else { return };
-    let visit = visit(browser, "two", &profiles::two_modes(), (6500, 8200));
+    needs!(Capability::Chromium);
+    let visit = visit("two", &profiles::two_modes(), (6500, 8200));
     // Heat map, reads, CPI, timeline, modes.
     assert_eq!(assert_drawn(&visit), PAPERS + 5);
     // Each cell of the heat map shows its figure.
@@ -137,32 +128,32 @@ fn two_cpus_are_drawn() {
 
 #[test]
 fn counters_and_calls_are_drawn() {
-    let Some(browser) = browser() else { return };
-    let timed = visit(browser, "calls-by-time", &profiles::calls::timed(), (11_000, 15_000));
+    needs!(Capability::Chromium);
+    let timed = visit("calls-by-time", &profiles::calls::timed(), (11_000, 15_000));
     // Heat map, reads, CPI; system calls, libc, calls asked for, calibration.
     assert_eq!(assert_drawn(&timed), PAPERS + 7);
-    let counted = visit(browser, "calls-counted", &profiles::calls::counted(), (10_000, 15_000));
+    let counted = visit("calls-counted", &profiles::calls::counted(), (10_000, 15_000));
     assert_eq!(assert_drawn(&counted), PAPERS + 6);
 }
 
 #[test]
 fn barriers_and_programs_are_drawn() {
-    let Some(browser) = browser() else { return };
-    let sixteen = visit(browser, "sync-16", &profiles::sync::sixteen(), (15_000, 16_000));
+    needs!(Capability::Chromium);
+    let sixteen = visit("sync-16", &profiles::sync::sixteen(), (15_000, 16_000));
     // Heat map, histogram of turn and of flags, reads, CPI; three of barriers, four of programs.
     assert_eq!(assert_drawn(&sixteen), PAPERS + 12);
-    let two = visit(browser, "sync-2", &profiles::sync::two(), (12_000, 16_000));
+    let two = visit("sync-2", &profiles::sync::two(), (12_000, 16_000));
     // Two CPUs have no histogram.
     assert_eq!(assert_drawn(&two), PAPERS + 10);
 }
 
 #[test]
 fn workloads_are_drawn_beside_the_article() {
-    let Some(browser) = browser() else { return };
+    needs!(Capability::Chromium);
     let machine = published::read("kimoto-bulldozer/c6-off-stock").unwrap().machines.remove(0);
     let mut profile = machine.1;
     profiles::acts::add(&mut profile);
-    let visit = visit(browser, "workloads", &profile, (7500, 9500));
+    let visit = visit("workloads", &profile, (7500, 9500));
     // Contributions.
     assert_eq!(assert_drawn(&visit), PAPERS + 1);
     let chart = visit.document.split("id=\"contributions\"").nth(1).unwrap();
@@ -174,8 +165,8 @@ fn workloads_are_drawn_beside_the_article() {
 
 #[test]
 fn five_hundred_and_twelve_cpus_are_drawn() {
-    let Some(browser) = browser() else { return };
-    let visit = visit(browser, "many", &profiles::many_cpus(), (6500, 9000));
+    needs!(Capability::Chromium);
+    let visit = visit("many", &profiles::many_cpus(), (6500, 9000));
     assert!(assert_drawn(&visit) >= 5);
     let heat = visit.document.split("id=\"s0-heat\"").nth(1).unwrap().split("<figcaption>").next().unwrap();
     // The map is one picture within the chart, its groups' bounds are lines over it.
@@ -184,8 +175,8 @@ fn five_hundred_and_twelve_cpus_are_drawn() {
 
 #[test]
 fn a_hostile_profile_does_nothing() {
-    let Some(browser) = browser() else { return };
-    let visit = visit(browser, "hostile", &profiles::hostile(), (7500, 9500));
+    needs!(Capability::Chromium);
+    let visit = visit("hostile", &profiles::hostile(), (7500, 9500));
     assert_drawn(&visit);
     assert!(visit.document.contains("<title>coho report: profile</title>"));
     // The drawing library speaks of links within its own text.
@@ -199,7 +190,7 @@ fn a_hostile_profile_does_nothing() {
 
 #[test]
 fn an_empty_profile_draws_what_is_published() {
-    let Some(browser) = browser() else { return };
-    let visit = visit(browser, "empty", &Profile::default(), (7500, 9500));
+    needs!(Capability::Chromium);
+    let visit = visit("empty", &Profile::default(), (7500, 9500));
     assert_eq!(assert_drawn(&visit), PAPERS);
 }

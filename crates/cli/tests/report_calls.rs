@@ -21,12 +21,12 @@ fn without_counters_the_page_tells_times_why_and_what_is_published() {
 }
 
 #[test]
-fn with_counters_the_page_tells_events_and_what_is_worth_delegating() {
+fn with_counters_the_page_shows_events_and_decides_nothing_of_delegation() {
     let page = page(&counted());
     assert_shows(&page, &PUBLISHED);
     assert_shows(
         &page,
-        &["0x60/c8", "a hypervisor takes every use", "no event passed", "elsewhere, waiting"],
+        &["0x60/c8", "a hypervisor takes every use", "no event passed", "not decided: what a call costs"],
     );
     assert!(!page.contains("s0-calls-chart-calibration"), "counters need no calibration");
 }

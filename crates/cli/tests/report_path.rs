@@ -1,4 +1,4 @@
-//! Transfer paths in `coho report`: the ready ones with a machine's figures, and paper 4's figures.
+//! Transfer paths in `coho report`: the ready ones with a machine's figures, and Hamada et al.'s figures.
 
 mod support;
 

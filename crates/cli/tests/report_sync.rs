@@ -1,4 +1,5 @@
-//! Barriers and programs under them in `coho report` and `coho compare`: paper 3's figures and predictions beside.
+//! Barriers and programs under them in `coho report` and `coho compare`: Nakamura et al.'s figures and predictions
+//! beside.
 
 mod report_profiles;
 mod support;

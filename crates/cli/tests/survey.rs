@@ -4,11 +4,11 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use coho_profile::Profile;
-use support::{assert_valid, coho, fails, first_cpus, json, succeeds, two_cpus};
+use coho_testing::{Capability, needs};
+use support::watched::Watched;
+use support::{assert_valid, coho, fails, first_cpus, json, succeeds};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
@@ -49,7 +49,10 @@ fn a_profile_that_follows_the_schema_and_a_report() {
 fn runs_without_names_do_not_overwrite_each_other() {
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..2 {
-        let done = coho(&["survey", "--quick", "--json"]).current_dir(folder.path()).output().unwrap();
+        let done = coho(&["survey", "--quick", "--time-limit", "1", "--json"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
         assert!(done.status.success());
         assert_valid(&json(&String::from_utf8(done.stdout).unwrap()));
     }
@@ -73,7 +76,7 @@ fn one_file_is_never_written_over_another() {
     let page = folder.path().join("x.html").to_string_lossy().into_owned();
     assert!(fails(&["survey", "--quick", "-o", &page], 2).contains("x.html"));
     let profile = folder.path().join("p.json").to_string_lossy().into_owned();
-    succeeds(&["survey", "--quick", "-o", &profile, "--report", &page]);
+    succeeds(&["survey", "--quick", "--time-limit", "1", "-o", &profile, "--report", &page]);
     let before = fs::read_to_string(&profile).unwrap();
     assert!(fails(&["report", &profile, "-o", &profile], 2).contains("p.json"));
     assert!(fails(&["predict", "cpi", &profile, "--svg", &profile], 2).contains("p.json"));
@@ -81,45 +84,31 @@ fn one_file_is_never_written_over_another() {
 }
 
 /// Starts a long survey and waits until its first part is on disk.
-fn begun(folder: &Path) -> Child {
-    let profile = folder.join("mine.json");
-    let child = coho(&["survey", "-o", &profile.to_string_lossy()]).stdout(Stdio::null()).spawn().unwrap();
-    let start = Instant::now();
-    while !profile.exists() {
-        assert!(start.elapsed() < Duration::from_secs(300), "the first part never came");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child
-}
-
-fn send(child: &Child, signal: &str) {
-    let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
+fn begun(folder: &Path) -> Watched {
+    let survey = Watched::start(&["survey", "-o", "mine.json"], folder);
+    survey.until("the first part", || folder.join("mine.json").exists());
+    survey
 }
 
 #[test]
 fn an_interrupted_survey_keeps_what_it_has_and_reports_it() {
-    if !two_cpus() {
-        return;
-    }
+    needs!(Capability::TwoCpus);
     let folder = tempfile::tempdir().unwrap();
-    let mut child = begun(folder.path());
-    send(&child, "-INT");
-    assert!(child.wait().unwrap().success());
+    let mut survey = begun(folder.path());
+    survey.send(libc::SIGINT);
+    assert_eq!(survey.end().status.code(), Some(128 + libc::SIGINT));
     assert_eq!(names(folder.path()), ["mine.html", "mine.json"]);
     let profile = Profile::read(&folder.path().join("mine.json")).unwrap();
-    assert!(profile.coherence.unwrap().method.interrupted);
+    assert!(profile.coherence.is_none_or(|coherence| coherence.method.interrupted));
+    assert!(profile.topology.is_some() && profile.idle.is_none());
 }
 
 #[test]
 fn a_killed_survey_leaves_a_whole_file() {
-    if !two_cpus() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
-    let mut child = begun(folder.path());
-    send(&child, "-KILL");
-    assert!(!child.wait().unwrap().success());
+    let mut survey = begun(folder.path());
+    survey.send(libc::SIGKILL);
+    assert!(!survey.end().status.success());
     let profile = Profile::read(&folder.path().join("mine.json")).unwrap();
     assert!(profile.topology.is_some());
     assert_eq!(names(folder.path()), ["mine.json"]);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use perf_event_open_sys::bindings as sys;
 
-/// A column of the paper's tables (paper 2): what an event stands for.
+/// A column of the paper's tables (Shimosawa, Hori & Ishikawa): what an event stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Column {
     /// References to the level-1 data cache.

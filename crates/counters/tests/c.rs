@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
+use coho_testing::{Capability, needs};
+
 /// What the static library needs of the system, by `rustc --print native-static-libs`.
 const NEEDED: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
@@ -27,12 +29,11 @@ fn statically() -> Vec<PathBuf> {
     std::iter::once(library).chain(NEEDED.iter().map(PathBuf::from)).collect()
 }
 
-/// Compiles and runs a program; `None`, with the reason on standard error, where there is no C compiler.
-fn run(source: &str, name: &str, linking: &[impl AsRef<OsStr>]) -> Option<Output> {
+/// Compiles and runs a program.
+fn run(source: &str, name: &str, linking: &[impl AsRef<OsStr>]) -> Output {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = temporary().join(name);
-    let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let compiled = Command::new(&compiler)
+    let compiled = Command::new("cc")
         .args(["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2"])
         .arg(folder.join(source))
         .arg("-I")
@@ -40,28 +41,24 @@ fn run(source: &str, name: &str, linking: &[impl AsRef<OsStr>]) -> Option<Output
         .arg("-o")
         .arg(&program)
         .args(linking)
-        .output();
-    let compiled = match compiled {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("skipped: no C compiler {}: {error}", compiler.display());
-            return None;
-        }
-    };
+        .output()
+        .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let output = Command::new(&program).env("LD_LIBRARY_PATH", temporary()).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    Some(output)
+    output
 }
 
 #[test]
 fn c_counts_by_the_static_library() {
+    needs!(Capability::CCompiler);
     run("tests/c/check.c", "check-static", &statically());
 }
 
 #[test]
 fn c_counts_by_the_shared_library() {
+    needs!(Capability::CCompiler);
     // Installed, it has a link of the name that programs ask for.
     let library = libraries().join("libcoho_counters.so");
     let link = temporary().join("libcoho_counters.so.0");
@@ -72,7 +69,8 @@ fn c_counts_by_the_shared_library() {
 
 #[test]
 fn the_example_says_what_a_call_costs_or_why_not() {
-    let Some(output) = run("examples/one_call.c", "one_call", &statically()) else { return };
+    needs!(Capability::CCompiler);
+    let output = run("examples/one_call.c", "one_call", &statically());
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("time, cold"), "{text}");
     assert_eq!(text.lines().count(), 5, "{text}");

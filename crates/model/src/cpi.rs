@@ -1,4 +1,4 @@
-//! Cycles per instruction under coherence events (paper 1, Figs. 4 and 6).
+//! Cycles per instruction under coherence events (Kawabe & Furuya, Figs. 4 and 6).
 
 use coho_profile::{Coherence, CoherenceTime, PairMethod, Profile};
 
@@ -49,7 +49,7 @@ impl std::error::Error for Unavailable {}
 /// The CPI with events at a rate per 100 instructions.
 ///
 /// ```
-/// // Two E5620, one hop, one event per 100 instructions (paper 1, Fig. 4).
+/// // Two E5620, one hop, one event per 100 instructions (Kawabe & Furuya, Fig. 4).
 /// assert!((coho_model::cpi::cpi(2.0, 1.0, 272.90) - 4.729).abs() < 1e-9);
 /// ```
 pub fn cpi(base_cpi: f64, rate_percent: f64, cycles: f64) -> f64 {

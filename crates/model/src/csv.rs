@@ -3,53 +3,113 @@
 
 use crate::{Error, MAX_CPUS, Matrix};
 
-/// A line of the file: its number, counted from 1, and its cells.
+/// A line of the file: its number, counted from 1, its text, and how many cells that has.
 struct Row<'a> {
     line: usize,
-    cells: Vec<&'a str>,
+    text: &'a str,
+    separator: char,
+    width: usize,
+}
+
+impl<'a> Row<'a> {
+    fn new(line: usize, text: &'a str, separator: char) -> Self {
+        Self { line, text, separator, width: text.matches(separator).count() + 1 }
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.text.split(self.separator).map(|cell| cell.trim().trim_matches('"').trim())
+    }
+
+    fn first(&self) -> &'a str {
+        self.cells().next().unwrap_or_default()
+    }
+
+    fn is_blank(&self) -> bool {
+        self.width == 1 && self.first().is_empty()
+    }
+
+    /// Leaves the label before the cells out.
+    fn without_first(&self) -> Self {
+        match self.text.split_once(self.separator) {
+            Some((_, rest)) => Self { text: rest, width: self.width - 1, ..*self },
+            None => Self { text: "", ..*self },
+        }
+    }
+}
+
+/// How the rows lie in the square.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// Each begins in the first column; the first of them is that of this CPU.
+    FromFirstColumn { first_row: usize },
+    /// Each begins behind the diagonal.
+    BehindDiagonal,
 }
 
 impl Matrix {
     /// Reads a matrix of times in ns from CSV.
     ///
-    /// Rows may be whole or hold the lower triangle only, with empty cells or `nan` where no figure is. A line of
-    /// labels above, and a label before each row, are understood (`0`, `CPU 3`); without them CPUs are numbered by
-    /// position. Cells part at commas, semicolons or tabs; lines that begin with `#` are comments.
+    /// Rows may be whole or hold one triangle only, with empty cells or `nan` where no figure is. A line of labels above,
+    /// and a label before each row, are understood (`0`, `CPU 3`); without them CPUs are numbered by position. Cells part
+    /// at commas, semicolons or tabs; lines that begin with `#` are comments.
     ///
     /// # Errors
     /// With line and cell, if a cell is neither empty nor a time; if the rows form no square or triangle, name more
     /// than [`MAX_CPUS`] CPUs or hold no figure.
     pub fn parse_csv(text: &str) -> Result<Self, Error> {
-        let rows = split(text)?;
-        let (labels, rows) = take_labels(rows);
-        let width = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
-        let first_row = usize::from(is_triangle_without_first_row(&rows));
-        let n = width.max(rows.len() + first_row).max(labels.as_ref().map_or(0, Vec::len));
+        let (labels, rows) = take_labels(split(text)?)?;
+        let shape = shape(&rows);
+        let n = match shape {
+            Shape::FromFirstColumn { first_row } => rows.len() + first_row,
+            Shape::BehindDiagonal => rows[0].width + 1,
+        };
         if n > MAX_CPUS {
             return Err(Error::new(format!("{n} CPUs; a matrix may have {MAX_CPUS}")));
         }
         let mut ns = vec![f64::NAN; n * n];
         let mut figures = 0usize;
+        let (mut square, mut triangle) = (true, true);
         for (index, row) in rows.iter().enumerate() {
-            let at = index + first_row;
-            for (column, cell) in row.cells.iter().enumerate() {
-                if let Some(time) = parse_time(cell, row.line, column + 1)?
+            let (at, from) = match shape {
+                Shape::FromFirstColumn { first_row } => (index + first_row, 0),
+                Shape::BehindDiagonal => (index, index + 1),
+            };
+            // Times first: text that is no matrix at all has odd lengths, too.
+            for (index, cell) in row.cells().enumerate() {
+                let column = from + index;
+                if let Some(time) = parse_time(cell, row.line, index + 1)?
                     && at != column
+                    && column < n
                 {
                     ns[at * n + column] = time;
                     figures += 1;
                 }
             }
+            // All rows are whole, but for an empty diagonal at the very end, or all end at the diagonal.
+            square &= row.width == n || (index + 1 == rows.len() && row.width + 1 == n);
+            triangle &= row.width == at.max(1) || row.width == at + 1;
+            if from == 0 && !square && !triangle {
+                return Err(Error::at(
+                    row.line,
+                    row.width,
+                    format!(
+                        "{} rows and {} cells in this one are neither a square of times nor a triangle",
+                        rows.len(),
+                        row.width
+                    ),
+                ));
+            }
         }
-        let whole = rows.len() + first_row == n && (width == n || width + 1 == n);
-        match figures {
-            0 => Err(Error::new("holds no time of a pair of CPUs")),
-            _ if !whole => Err(Error::new(format!(
-                "{} rows of up to {width} cells are neither a square of times nor its lower triangle",
-                rows.len()
-            ))),
-            _ => Self::new(labels.unwrap_or_else(|| (0..n as u32).collect()), ns),
+        if labels.as_ref().is_some_and(|labels| labels.len() != n) {
+            return Err(Error::new(format!(
+                "{} labels above {n} rows",
+                labels.map_or(0, |labels| labels.len())
+            )));
         }
+        if figures == 0 {
+            return Err(Error::new("holds no time of a pair of CPUs"));
+        }
+        Self::new(labels.unwrap_or_else(|| (0..n as u32).collect()), ns)
     }
 }
 
@@ -59,54 +119,78 @@ fn split(text: &str) -> Result<Vec<Row<'_>>, Error> {
     let separator = [',', ';', '\t'].into_iter().find(|&c| text.contains(c)).unwrap_or(',');
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
-        let cells: Vec<&str> = line
-            .split(separator)
-            .take(MAX_CPUS + 2)
-            .map(|cell| cell.trim().trim_matches('"').trim())
-            .collect();
-        if rows.len() > MAX_CPUS || cells.len() > MAX_CPUS + 1 {
-            return Err(Error::at(index + 1, cells.len(), format!("more than {MAX_CPUS} CPUs")));
+        let row = Row::new(index + 1, line, separator);
+        // With a label before them.
+        if rows.len() > MAX_CPUS || row.width > MAX_CPUS + 1 {
+            return Err(Error::at(row.line, row.width, format!("more than {MAX_CPUS} CPUs")));
         }
         // A blank first line may be the first CPU's row of a lower triangle; other blank lines are nothing.
-        if cells != [""] || rows.is_empty() {
-            rows.push(Row { line: index + 1, cells });
+        if !row.is_blank() || rows.is_empty() {
+            rows.push(row);
         }
     }
-    let width = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
-    if rows.len() == width + 1 && rows[0].cells == [""] && rows[1].cells.len() > 1 {
+    let width = rows.iter().map(|row| row.width).max().unwrap_or(0);
+    if rows.len() == width + 1 && rows[0].is_blank() && rows[1].width > 1 {
         rows.remove(0);
     }
     Ok(rows)
 }
 
 /// Labels of rows and columns, if the file has them, and the rows without.
-fn take_labels(mut rows: Vec<Row<'_>>) -> (Option<Vec<u32>>, Vec<Row<'_>>) {
-    let Some(head) = rows.first() else { return (None, rows) };
+///
+/// # Errors
+/// If numbers may be labels or times: a symmetric matrix of whole numbers starts with the same row and column, too.
+fn take_labels(mut rows: Vec<Row<'_>>) -> Result<(Option<Vec<u32>>, Vec<Row<'_>>), Error> {
+    let Some(head) = rows.first() else { return Ok((None, rows)) };
     let below = rows.len() - 1;
-    // A symmetric matrix of whole numbers starts with the same row and column, too: only text and consecutive
-    // numbers are labels there.
-    let certain = |labels: &[u32]| {
-        head.cells.concat().contains(char::is_alphabetic)
-            || labels.windows(2).all(|pair| pair[0] + 1 == pair[1])
+    let cells: Vec<&str> = head.cells().collect();
+    let is_named = cells.concat().contains(char::is_alphabetic);
+    // A number in the corner is a time of the first CPU.
+    let labels = if cells.len() == below + 1 && below > 1 && (is_named || cells[0].is_empty()) {
+        label_numbers(&cells[1..]).filter(|labels| {
+            rows[1..].iter().map(|row| label_number(row.first())).eq(labels.iter().map(|n| Some(*n)))
+        })
+    } else {
+        None
     };
-    let beside = head.cells.len() == below + 1
-        && below > 1
-        && label_numbers(&head.cells[1..]).is_some_and(|labels| {
-            certain(&labels)
-                && rows[1..].iter().map(|row| label_number(row.cells[0])).eq(labels.into_iter().map(Some))
-        });
-    let above = head.cells.len() == below && label_numbers(&head.cells).is_some();
+    let beside = match labels.as_deref() {
+        None => false,
+        // No time is 0.
+        Some(labels) if is_named || labels[0] == 0 => true,
+        Some(labels) if labels.windows(2).all(|pair| pair[0] + 1 == pair[1]) => {
+            let why = "these numbers may be CPUs or times; write the CPUs as 'cpu 1'";
+            return Err(Error::at(head.line, 2, why.to_owned()));
+        }
+        Some(_) => false,
+    };
+    let above = cells.len() == below && label_numbers(&cells).is_some();
     if !beside && !above {
-        return (None, rows);
+        return Ok((None, rows));
     }
-    let head = rows.remove(0);
-    let labels = label_numbers(&head.cells[usize::from(beside)..]);
+    rows.remove(0);
     if beside {
-        for row in &mut rows {
-            row.cells.remove(0);
+        rows = rows.iter().map(Row::without_first).collect();
+    }
+    Ok((label_numbers(&cells[usize::from(beside)..]), rows))
+}
+
+/// Rows of 1, 2, 3 … times are a lower triangle whose first row, which would be empty, was left out; rows that grow
+/// shorter by one are an upper one.
+fn shape(rows: &[Row<'_>]) -> Shape {
+    let is_time = |cell: &str| cell.parse::<f64>().is_ok_and(|time| time.is_finite() && time > 0.0);
+    let falls = |rows: &[Row<'_>]| rows.windows(2).all(|pair| pair[0].width == pair[1].width + 1);
+    match rows {
+        [first, .., last] if falls(rows) && last.width == 1 && is_time(first.first()) => {
+            Shape::BehindDiagonal
+        }
+        _ => {
+            let grows = |(index, row): (usize, &Row<'_>)| {
+                row.width == index + 1 && row.cells().last().is_some_and(is_time)
+            };
+            let triangle = !rows.is_empty() && rows.iter().enumerate().all(grows);
+            Shape::FromFirstColumn { first_row: usize::from(triangle) }
         }
     }
-    (labels, rows)
 }
 
 /// The rising numbers that a line of labels ends its cells with.
@@ -124,22 +208,14 @@ fn label_number(cell: &str) -> Option<u32> {
     cell[name.len()..].parse().ok()
 }
 
-/// Rows of 1, 2, 3 … times: the first CPU's row, which would be empty, was left out.
-fn is_triangle_without_first_row(rows: &[Row<'_>]) -> bool {
-    !rows.is_empty()
-        && rows.iter().enumerate().all(|(index, row)| {
-            row.cells.len() == index + 1
-                && row.cells[index].parse::<f64>().is_ok_and(|time| time.is_finite() && time > 0.0)
-        })
-}
-
 fn parse_time(cell: &str, line: usize, column: usize) -> Result<Option<f64>, Error> {
     if matches!(cell, "" | "-") || cell.eq_ignore_ascii_case("n/a") {
         return Ok(None);
     }
     match cell.parse::<f64>() {
         Ok(time) if time < 0.0 => Err(Error::at(line, column, format!("{time} is negative, no time"))),
-        Ok(time) => Ok(time.is_finite().then_some(time)),
+        Ok(time) if time.is_infinite() => Err(Error::at(line, column, "no time is infinite")),
+        Ok(time) => Ok((!time.is_nan()).then_some(time)),
         Err(_) => {
             let shown: String = cell.chars().take(24).collect();
             Err(Error::at(
@@ -178,6 +254,8 @@ mod tests {
         assert_three("\n1.5,\n2,3,\n");
         assert_three("# ns\n\"\";\"1.5\";\"2\"\n;;3\n;;\n");
         assert_three("0,1.5,2\n1.5,0,3\n2,3,0");
+        assert_three("1.5,2\n3\n");
+        assert_three(",1.5,2\n1.5,,3\n2,3\n");
     }
 
     #[test]
@@ -186,6 +264,8 @@ mod tests {
         assert_eq!(assert_three("CPU,CPU0,CPU1,CPU2\nCPU0,\nCPU1,1.5\nCPU2,2,3\n").cpus(), [0, 1, 2]);
         assert_eq!(assert_three(",0,1,2\n0,,1.5,2\n1,1.5,,3\n2,2,3,\n").cpus(), [0, 1, 2]);
         assert_eq!(Matrix::parse_csv(",20,90\n20,,91\n90,91,\n").unwrap().len(), 3);
+        // Times that rise by ones.
+        assert_eq!(Matrix::parse_csv("0,50,51\n50,0,90\n51,90,0\n").unwrap().cpus(), [0, 1, 2]);
         assert_eq!(assert_three("0,1,2\n,1.5,2\n1.5,,3\n2,3,\n").cpus(), [0, 1, 2]);
     }
 
@@ -201,7 +281,19 @@ mod tests {
 
     #[test]
     fn what_is_no_matrix_is_refused() {
-        for text in ["", "\n\n", ",\n,\n", ",1,2\n1,,3\n", "1,2\n3,4\n5,6\n7,8\n", "0"] {
+        for text in [
+            "",
+            "\n\n",
+            ",\n,\n",
+            ",1,2\n1,,3\n",
+            // Two CPUs 1 and 2, or three CPUs.
+            ",1,2\n1,,3\n2,3,\n",
+            ",50,51,52\n50,,90,90\n51,90,,60\n52,90,60,\n",
+            "1,2,3\n4,5\n6,7,8\n",
+            ",1,2\n1,,inf\n2,3,\n",
+            "1,2\n3,4\n5,6\n7,8\n",
+            "0",
+        ] {
             let error = Matrix::parse_csv(text);
             assert!(error.is_err(), "{text:?}: {error:?}");
         }

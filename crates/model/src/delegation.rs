@@ -1,8 +1,7 @@
-//! Which calls another core should execute (paper 2): what a call costs its caller, against a message there and back.
+//! What a call costs its caller and what a message to another core costs, side by side (Shimosawa, Hori & Ishikawa).
 //!
-//! Delegated synchronously, a call costs its caller the message there, the call itself executed warm on the other
-//! core, and the message back; what is saved is the damage to the caller's caches and the return through a wrapper.
-//! Delegated asynchronously, with work to do meanwhile, it costs the message there alone.
+//! The figures alone decide nothing. A call made at home also costs the caller the lines that it evicts and finds
+//! evicted, and that depends on how much of its caches the caller has in use; here the call was timed warm.
 
 use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Estimate, Judgement, PairMethod, Side};
 
@@ -11,15 +10,13 @@ const LINE_BYTES: f64 = 64.0;
 /// The working set whose damage is judged, in bytes, or the nearest that was measured: most of the usual level-1 data
 /// cache, as a loop that was tuned to it has.
 const WORKING_SET_BYTES: u64 = 24 << 10;
-/// Costs that differ by less than this share are called even.
-const EVEN: f64 = 0.1;
 /// Calls that mean the very thread that calls: nobody can make them for it.
 const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 
 /// Fills `judgements`: one for each call that was measured, in the order of the calls. What is not known stays `None`,
 /// and `why` says what it is.
 ///
-/// The channel's cost comes from `coherence` ([`channel_ns`]); without, nothing is said of delegation.
+/// The channel's cost comes from `coherence` ([`channel_ns`]).
 ///
 /// ```
 /// let paper = coho_profile::published::read("shimosawa-hori-ishikawa")?;
@@ -27,7 +24,7 @@ const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 /// coho_model::delegation::judge(&mut calls, None);
 /// let write = calls.judgements.iter().find(|call| call.name == "write").unwrap();
 /// assert_eq!(write.footprint_kib, Some(405.0 * 64.0 / 1024.0));
-/// assert_eq!(write.worth_delegating, None); // The paper leaves the channel's cost for later.
+/// assert_eq!(write.channel_ns, None); // The paper leaves the channel's cost for later.
 /// # Ok::<(), coho_profile::Error>(())
 /// ```
 pub fn judge(calls: &mut Calls, coherence: Option<&Coherence>) {
@@ -107,9 +104,6 @@ impl Evidence {
 
     fn judge(&self, name: &str, channel_ns: Option<f64>) -> Judgement {
         let cost_ns = self.issued_ns.zip(self.damage).map(|(ns, (_, damage))| ns + damage);
-        let there_ns = channel_ns.zip(self.there_warm_ns).map(|(channel, bare)| channel + bare);
-        let bound = OF_THE_THREAD.contains(&name);
-        let worth = cost_ns.zip(there_ns).map(|(cost, there)| cost > there && !bound);
         Judgement {
             name: name.to_owned(),
             footprint_kib: self.footprint_kib,
@@ -117,46 +111,28 @@ impl Evidence {
             cost_ns,
             set_bytes: self.damage.map(|(bytes, _)| bytes),
             channel_ns,
-            worth_delegating: worth,
-            why: if bound { OWN.to_owned() } else { self.words(cost_ns, channel_ns) },
+            why: if OF_THE_THREAD.contains(&name) { OWN.to_owned() } else { self.words(channel_ns) },
         }
     }
 
-    /// The figures in words: synchronous first, then asynchronous.
-    fn words(&self, cost_ns: Option<f64>, channel_ns: Option<f64>) -> String {
-        let (Some(issued), Some(bare)) = (self.issued_ns, self.there_warm_ns) else {
-            return "not judged: the warm call's time is not known".into();
-        };
-        let (Some(cost), Some((bytes, damage))) = (cost_ns, self.damage) else {
-            return "not judged: the damage to the caller's caches is not known".into();
-        };
-        let here = format!(
-            "here {cost:.0} ns (call {issued:.0}, damage to {} KiB {damage:.0})",
-            bytes.div_ceil(1024)
-        );
-        let Some(channel) = channel_ns else {
-            return format!(
-                "{here}; not judged: no `flags` or `turn` of coherence tells what a message costs"
-            );
-        };
-        let there = channel + bare;
-        let saved = (cost - there) / cost;
-        let verdict = match () {
-            () if saved.abs() < EVEN => "about even".to_owned(),
-            () if saved > 0.0 => format!("saves {:.0} %", 100.0 * saved),
-            () => format!("loses {:.0} %", -100.0 * saved),
-        };
-        let post = channel / 2.0;
-        let overlapped = if post < cost {
-            format!("without waiting, the message alone, {post:.0} ns, with {there:.0} ns of work to overlap")
-        } else {
-            "without waiting the message alone costs as much".to_owned()
+    /// The figures in words, and what is not known.
+    fn words(&self, channel_ns: Option<f64>) -> String {
+        let ns = |ns: Option<f64>| ns.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.0} ns"));
+        let damage = match self.damage {
+            Some((bytes, damage)) => format!("damage to {} KiB {damage:.0} ns", bytes.div_ceil(1024)),
+            None => "damage not measured".to_owned(),
         };
         format!(
-            "{here}; elsewhere, waiting, {there:.0} ns (messages {channel:.0}, warm call {bare:.0}): {verdict}; {overlapped}"
+            "warm call {}, {damage}; on another core, warm call {}, messages there and back {}; {UNDECIDED}",
+            ns(self.issued_ns),
+            ns(self.there_warm_ns),
+            ns(channel_ns),
         )
     }
 }
+
+/// Why the figures decide nothing yet.
+const UNDECIDED: &str = "not decided: what a call costs at home by footprint has not been measured";
 
 /// Why a call of [`OF_THE_THREAD`] stays.
 const OWN: &str = "never: the call means the thread that makes it";

@@ -10,6 +10,7 @@ pub mod cpi;
 mod csv;
 pub mod delegation;
 mod error;
+mod imported;
 mod matrix;
 pub mod path;
 pub mod placement;
@@ -17,6 +18,7 @@ mod stats;
 pub mod unixbench;
 
 pub use audit::audit;
-pub use classify::{Classification, classify, coherence_from_matrix};
+pub use classify::{Classification, classify};
 pub use error::Error;
+pub use imported::{check_known, coherence_from_matrix, coherence_of_machine};
 pub use matrix::{MAX_CPUS, Matrix};

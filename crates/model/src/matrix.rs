@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_profile::{Home, Pair, PairMethod};
+use coho_profile::{Coherence, Home, Pair, PairMethod};
 
 use crate::Error;
 
@@ -65,6 +65,53 @@ impl Matrix {
             ns[b * n + a] = pair.ns.median;
         }
         Self::new(names.into_iter().collect(), ns).ok()
+    }
+
+    /// The times of a section's pairs as a matrix: those of strict alternation before others, and of lines at home with
+    /// the first CPU before others; `None` if it has none.
+    pub fn of(coherence: &Coherence) -> Option<Self> {
+        if let Some(times) = &coherence.matrix {
+            let n = times.cpus();
+            let mut ns = vec![f64::NAN; n * n];
+            for (a, b, time) in times.pairs() {
+                ns[a * n + b] = time;
+                ns[b * n + a] = time;
+            }
+            return Self::new(coherence.cpus.clone(), ns).ok();
+        }
+        let (method, home) = Self::best_method(&coherence.pairs)?;
+        Self::from_pairs(&coherence.pairs, method, home)
+    }
+
+    /// How those pairs were measured that show distances best: by strict alternation before other ways, on lines at home
+    /// with the first CPU before others.
+    pub fn best_method(pairs: &[Pair]) -> Option<(PairMethod, Home)> {
+        let methods = [PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning, PairMethod::Unknown];
+        let homes = [Home::A, Home::B, Home::Third, Home::Unknown];
+        let there: BTreeSet<_> = pairs.iter().map(|pair| (pair.method, pair.home)).collect();
+        methods
+            .into_iter()
+            .flat_map(|method| homes.map(|home| (method, home)))
+            .find(|how| there.contains(how))
+    }
+
+    /// Writes the times of both directions of all pairs as core-to-core-latency does: a row a CPU, ns with three
+    /// decimals, nothing on the diagonal and where no figure is, no line of labels.
+    ///
+    /// # Errors
+    /// If `out` cannot be written to.
+    pub fn write_csv(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
+        for row in 0..self.len() {
+            for column in 0..self.len() {
+                let separator = if column == 0 { "" } else { "," };
+                match self.directed(row, column).or_else(|| self.directed(column, row)) {
+                    Some(ns) => write!(out, "{separator}{ns:.3}")?,
+                    None => write!(out, "{separator}")?,
+                }
+            }
+            writeln!(out)?;
+        }
+        Ok(())
     }
 
     /// The operating system's numbers of the CPUs, in the order of rows and columns.
@@ -139,6 +186,17 @@ mod tests {
         assert_eq!((matrix.between(0, 2), matrix.between(2, 0)), (Some(25.0), Some(25.0)));
         assert_eq!(matrix.between(0, 1), None);
         assert_eq!(Matrix::from_pairs(&pairs, PairMethod::Flags, Home::A), None);
+    }
+
+    #[test]
+    fn a_matrix_is_written_as_core_to_core_latency_does() {
+        let ns = vec![5.0, 25.04, f64::NAN, 25.0, 5.0, 91.1239, f64::NAN, f64::NAN, 5.0];
+        let matrix = Matrix::new(vec![0, 1, 2], ns).unwrap();
+        let mut written = Vec::new();
+        matrix.write_csv(&mut written).unwrap();
+        let text = String::from_utf8(written).unwrap();
+        assert_eq!(text, ",25.040,\n25.000,,91.124\n,91.124,\n");
+        assert_eq!(Matrix::parse_csv(&text).unwrap().between(0, 1), Some(25.02));
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) fn estimate(mut values: Vec<f64>) -> Option<Estimate> {
         min: values[0],
         n: n as u64,
         modes: vec![Mode { value: middle, share: 1.0 }],
-        stable: true,
+        stable: None,
     })
 }
 

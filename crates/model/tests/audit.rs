@@ -1,8 +1,6 @@
 //! Claims against figures: made-up machines with true and false claims, and published matrices.
 
-use std::path::PathBuf;
-
-use coho_model::{Matrix, audit, coherence_from_matrix};
+use coho_model::{Matrix, audit, coherence_from_matrix, coherence_of_machine};
 use coho_profile::{Coherence, Contradiction, Estimate, Home, Mode, Pair, PairMethod};
 use coho_topology::{Cache, CacheKind, CpuSet, Pu, Topology, Unit};
 
@@ -133,7 +131,7 @@ fn two_cpus_that_were_moved_contradict_any_fixed_topology() {
     let far = Coherence { pairs: vec![pair(0, 1, Estimate::exact(100.0))], ..Coherence::default() };
     assert_eq!(audit(&claimed, &far), [], "100 ns may be what an L3 takes here");
     let modes = vec![Mode { value: 25.0, share: 0.6 }, Mode { value: 100.0, share: 0.4 }];
-    let jumping = Estimate { modes, stable: false, high: 100.0, n: 50, ..Estimate::exact(25.0) };
+    let jumping = Estimate { modes, stable: Some(false), high: 100.0, n: 50, ..Estimate::exact(25.0) };
     let moved = Coherence { pairs: vec![pair(0, 1, jumping)], ..Coherence::default() };
     let found = audit(&claimed, &moved);
     assert_eq!(named(&found), [(vec![0, 1], "CPUs 0 and 1 share an L3")]);
@@ -146,24 +144,16 @@ fn nothing_measured_contradicts_nothing() {
     assert_eq!(audit(&Topology::default(), &measured(4, |_, _| true, |_, _| 40.0)), []);
 }
 
-fn reference(path: &str) -> Option<PathBuf> {
-    let Some(reference) = std::env::var_os("COHO_REFERENCE") else {
-        eprintln!("skipped: COHO_REFERENCE is not set");
-        return None;
-    };
-    Some(PathBuf::from(reference).join(path))
-}
-
-fn published(matrix: &str) -> Option<Matrix> {
-    let text = std::fs::read_to_string(reference("matrices")?.join(matrix)).unwrap();
-    Some(Matrix::parse_csv(&text).unwrap())
+fn published(matrix: &str) -> Matrix {
+    let text = std::fs::read_to_string(coho_testing::data(&format!("matrices/{matrix}"))).unwrap();
+    Matrix::parse_csv(&text).unwrap()
 }
 
 /// A dump of one Bulldozer against the matrix of another: both have four modules of two neighbours.
 #[test]
 fn bulldozers_modules_are_where_cpuid_says() {
-    let Some(dump) = reference("cpuid/AMD-FX-8150.cpuid") else { return };
-    let Some(matrix) = published("kcores_AMD_FX-8300_8-Core_Processor_by-kassane.csv") else { return };
+    let dump = coho_testing::data("cpuid/AMD-FX-8150.cpuid");
+    let matrix = published("kcores_AMD_FX-8300_8-Core_Processor_by-kassane.csv");
     let claimed = coho_topology::load(&dump).unwrap().topology;
     assert_eq!(audit(&claimed, &coherence_from_matrix(&matrix)), []);
     // The same matrix with CPUs 1 and 2 exchanged.
@@ -176,10 +166,48 @@ fn bulldozers_modules_are_where_cpuid_says() {
     assert_eq!(cpus, [&[0, 1][..], &[2, 3], &[0, 2], &[1, 3]], "{found:?}");
 }
 
+#[test]
+fn a_matrix_alone_is_neither_stable_nor_audited() {
+    let matrix = published("kcores_AMD_FX-8300_8-Core_Processor_by-kassane.csv");
+    let alone = coherence_from_matrix(&matrix);
+    assert_eq!((alone.stable, &alone.contradictions), (None, &None));
+    assert!(alone.pairs.iter().all(|pair| pair.ns.stable.is_none()));
+    assert!(alone.classes.iter().all(|class| class.ns.stable.is_none()));
+    let claimed = coho_topology::load(&coho_testing::data("cpuid/AMD-FX-8150.cpuid")).unwrap().topology;
+    let held = coherence_of_machine(&matrix, &claimed).unwrap();
+    assert_eq!((held.stable, held.contradictions), (None, Some(Vec::new())));
+    let error = coherence_of_machine(&matrix, &topology(7)).unwrap_err().to_string();
+    assert!(error.contains("CPU 7") && error.contains("0-6"), "{error}");
+}
+
+/// More CPUs than pairs are listed for: two of them have changed places.
+#[test]
+fn times_in_columns_are_audited_as_listed_ones() {
+    let n = 576;
+    let place = |cpu: usize| match cpu {
+        3 => 500,
+        500 => 3,
+        cpu => cpu,
+    };
+    let near = |a: usize, b: usize| if place(a) / 64 == place(b) / 64 { 30.0 } else { 120.0 };
+    let spread = |a: usize, b: usize| 1.0 + ((7 * a + 13 * b) % 10) as f64 / 400.0;
+    let ns = (0..n * n).map(|at| near(at / n, at % n) * spread(at / n, at % n)).collect();
+    let matrix = Matrix::new((0..n as u32).collect(), ns).unwrap();
+    let groups: Vec<Vec<u32>> = (0..9).map(|l3| (64 * l3..64 * (l3 + 1)).collect()).collect();
+    let mut claimed = topology(n as u32);
+    claimed.caches = caches(3, &groups.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let coherence = coherence_of_machine(&matrix, &claimed).unwrap();
+    assert!(coherence.pairs.is_empty() && coherence.matrix.is_some());
+    assert_eq!(Matrix::of(&coherence).unwrap().between(3, 500), matrix.between(3, 500));
+    let found = coherence.contradictions.unwrap();
+    let named: Vec<&[u32]> = found.iter().map(|c| c.cpus.as_slice()).collect();
+    assert!(named.contains(&&[3][..]) && named.contains(&&[500][..]), "{found:?}");
+}
+
 /// Home bias must not look like wrong claims: two sockets of 48 cores, lines at home in the first.
 #[test]
 fn a_home_contradicts_no_claim() {
-    let Some(matrix) = published("nviennot_AMD_EPYC_7R13_48-Core_Processor.csv") else { return };
+    let matrix = published("nviennot_AMD_EPYC_7R13_48-Core_Processor.csv");
     let set = |of: &dyn Fn(u32) -> bool| (0..192).filter(|&cpu| of(cpu)).collect::<CpuSet>();
     let mut claimed = topology(192);
     let unit = |cpus: CpuSet| Unit { id: None, cpus };

@@ -53,32 +53,25 @@ fn judged(mut calls: Calls, coherence: Option<&Coherence>) -> Judgement {
     calls.judgements.remove(0)
 }
 
-/// The prototype that this follows: write of 1 byte 800 ns through the C library and 90 ns of damage to 24 KiB, a
-/// mailbox of 140 ns, 530 ns executed bare elsewhere.
 #[test]
-fn a_write_that_another_core_should_make() {
+fn the_figures_stand_side_by_side_and_decide_nothing() {
     let channel = coherence(&[(PairMethod::Flags, 70.0), (PairMethod::Turn, 30.0)]);
     let write = judged(calls("write", 800.0, 530.0, &[(24 << 10, 90.0), (1 << 20, 900.0)]), Some(&channel));
     assert_eq!(
-        (write.cost_ns, write.set_bytes, write.channel_ns),
-        (Some(890.0), Some(24 << 10), Some(140.0))
+        (write.cost_ns, write.set_bytes, write.channel_ns, write.warm_over_cold),
+        (Some(890.0), Some(24 << 10), Some(140.0), Some(0.1))
     );
-    assert_eq!((write.worth_delegating, write.warm_over_cold), (Some(true), Some(0.1)));
-    for told in ["890 ns", "670 ns", "saves 25 %", "without waiting, the message alone, 70 ns"] {
-        assert!(write.why.contains(told), "{told}: {}", write.why);
-    }
-    let getpid = judged(calls("getpid", 180.0, 107.0, &[(24 << 10, 20.0)]), Some(&channel));
-    assert_eq!(getpid.worth_delegating, Some(false));
-    assert!(getpid.why.contains("loses 24 %"), "{}", getpid.why);
-    let even = judged(calls("write", 300.0, 190.0, &[(24 << 10, 20.0)]), Some(&channel));
-    assert!(even.why.contains("about even"), "{}", even.why);
+    assert_eq!(
+        write.why,
+        "warm call 800 ns, damage to 24 KiB 90 ns; on another core, warm call 530 ns, messages there and back 140 ns; \
+         not decided: what a call costs at home by footprint has not been measured"
+    );
 }
 
 #[test]
 fn what_only_the_thread_itself_can_call_stays() {
     let channel = coherence(&[(PairMethod::Flags, 1.0)]);
     let yielding = judged(calls("sched_yield", 800.0, 100.0, &[(24 << 10, 90.0)]), Some(&channel));
-    assert_eq!(yielding.worth_delegating, Some(false));
     assert!(yielding.why.starts_with("never"), "{}", yielding.why);
 }
 
@@ -107,7 +100,7 @@ fn the_papers_findings_come_out_of_its_tables() {
         .map(|name| of(name).warm_over_cold.unwrap())
         .to_vec();
     assert!(mpi.iter().all(|ratio| (0.10..0.43).contains(ratio)), "{mpi:?}");
-    assert!(calls.judgements.iter().all(|call| call.worth_delegating.is_none() && call.cost_ns.is_none()));
+    assert!(calls.judgements.iter().all(|call| call.channel_ns.is_none() && call.cost_ns.is_none()));
 }
 
 #[test]
@@ -164,43 +157,26 @@ fn no_call_no_judgement() {
 
 proptest! {
     #[test]
-    fn what_costs_the_caller_more_is_never_less_worth_delegating(
-        wrapped in 1.0..1e5f64,
-        bare in 1.0..1e5f64,
-        damage in -100.0..1e4f64,
-        more in 0.0..1e4f64,
-        step in 1.0..1e4f64,
+    fn no_figures_are_words_of_a_verdict(
+        wrapped in prop::option::of(1.0..1e5f64),
+        damage in prop::option::of(-100.0..1e4f64),
+        step in prop::option::of(1.0..1e3f64),
     ) {
-        let channel = coherence(&[(PairMethod::Flags, step)]);
-        let at = |wrapped: f64, damage: f64, channel: &Coherence| {
-            judged(calls("write", wrapped, bare, &[(24 << 10, damage)]), Some(channel))
-        };
-        let base = at(wrapped, damage, &channel);
-        let worth = |judgement: &Judgement| judgement.worth_delegating.unwrap();
-        prop_assert!(base.cost_ns.unwrap() >= wrapped);
-        prop_assert!(base.channel_ns.unwrap() > step);
-        for dearer in [at(wrapped + more, damage, &channel), at(wrapped, damage + more, &channel)] {
-            prop_assert!(dearer.cost_ns >= base.cost_ns);
-            prop_assert!(worth(&dearer) >= worth(&base));
+        let channel = step.map(|step| coherence(&[(PairMethod::Turn, step)]));
+        let mut section = calls("write", wrapped.unwrap_or(1.0), 100.0, &[(24 << 10, damage.unwrap_or(0.0))]);
+        if wrapped.is_none() {
+            section.calls.iter_mut().for_each(|call| call.ns = None);
         }
-        let slower = coherence(&[(PairMethod::Flags, step + more)]);
-        prop_assert!(worth(&at(wrapped, damage, &slower)) <= worth(&base));
-        // The other core makes the call in its quicker form.
-        prop_assert_eq!(worth(&base), wrapped + damage.max(0.0) > 2.0 * step + bare.min(wrapped));
-    }
-
-    #[test]
-    fn nothing_is_judged_without_its_figures(wrapped in 1.0..1e5f64, damage in 0.0..1e4f64, step in 1.0..1e3f64) {
-        let channel = coherence(&[(PairMethod::Turn, step)]);
-        let whole = calls("write", wrapped, wrapped, &[(24 << 10, damage)]);
-        prop_assert!(judged(whole.clone(), Some(&channel)).worth_delegating.is_some());
-        prop_assert_eq!(judged(whole.clone(), None).worth_delegating, None);
-        let undamaged = Calls { damage: Vec::new(), ..whole.clone() };
-        prop_assert_eq!(judged(undamaged, Some(&channel)).worth_delegating, None);
-        let mut untimed = whole;
-        untimed.calls.iter_mut().for_each(|call| call.ns = None);
-        let untimed = judged(untimed, Some(&channel));
-        prop_assert_eq!((untimed.worth_delegating, untimed.cost_ns), (None, None));
-        prop_assert!(untimed.why.contains("time is not known"));
+        if damage.is_none() {
+            section.damage.clear();
+        }
+        let found = judged(section, channel.as_ref());
+        prop_assert_eq!(found.cost_ns, wrapped.zip(damage).map(|(ns, damage)| ns + damage.max(0.0)));
+        prop_assert_eq!(found.channel_ns, step.map(|step| 4.0 * step));
+        prop_assert!(found.why.ends_with("not decided: what a call costs at home by footprint has not been measured"));
+        let unknown = found.why.matches("not measured").count();
+        // Without times, neither that at home nor that of the other core is known.
+        let expected = 2 * usize::from(wrapped.is_none()) + usize::from(damage.is_none()) + usize::from(step.is_none());
+        prop_assert_eq!(unknown, expected, "{}", found.why);
     }
 }

@@ -1,10 +1,10 @@
 //! Preloads the library into programs and looks where their threads are.
 
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use coho_testing::{Capability, needs};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -14,20 +14,17 @@ fn library() -> PathBuf {
     std::env::current_exe().unwrap().with_file_name("libcoho_pin.so")
 }
 
-/// Compiles the C program that prints where its threads are.
-fn program(name: &str, flags: &[&str]) -> Option<PathBuf> {
+/// The C program that prints where its threads are, compiled under this name.
+fn program(name: &str) -> PathBuf {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    compile(&program);
+    program
+}
+
+fn compile(program: &Path) {
     let source = Path::new(ROOT).join("tests/where.c");
-    let compiled =
-        Command::new("cc").args(["-O1", "-pthread"]).args(flags).arg("-o").arg(&program).arg(source).status();
-    match compiled {
-        Ok(status) => assert!(status.success()),
-        Err(_) => {
-            eprintln!("skipped: no C compiler");
-            return None;
-        }
-    }
-    Some(program)
+    let compiled = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(program).arg(source).status();
+    assert!(compiled.unwrap().success());
 }
 
 fn allowed() -> Vec<u32> {
@@ -41,13 +38,9 @@ fn allowed() -> Vec<u32> {
 }
 
 /// The last two CPUs, the last one first: an order that no system takes by itself.
-fn two() -> Option<[u32; 2]> {
+fn two() -> [u32; 2] {
     let cpus = allowed();
-    if cpus.len() < 2 {
-        eprintln!("skipped: needs two CPUs");
-        return None;
-    }
-    Some([cpus[cpus.len() - 1], cpus[cpus.len() - 2]])
+    [cpus[cpus.len() - 1], cpus[cpus.len() - 2]]
 }
 
 /// What the program prints: a line for each thread, of the form `name: CPUs`.
@@ -59,7 +52,8 @@ fn run(command: &mut Command, order: &str) -> Vec<String> {
 
 #[test]
 fn threads_take_the_list_s_cpus_in_turn() {
-    let (Some(program), Some([a, b])) = (program("where", &[]), two()) else { return };
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let (program, [a, b]) = (program("where"), two());
     let lines = run(Command::new(program).arg("threads"), &format!("{a},{b}"));
     assert_eq!(
         lines,
@@ -69,7 +63,8 @@ fn threads_take_the_list_s_cpus_in_turn() {
 
 #[test]
 fn what_a_pinned_thread_starts_is_free_and_counts_anew() {
-    let (Some(program), Some([a, b])) = (program("where-starts", &[]), two()) else { return };
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let (program, [a, b]) = (program("where-starts"), two());
     let all = allowed().len();
     for how in ["fork", "exec"] {
         let lines = run(Command::new(&program).arg(how), &format!("{a},{b}"));
@@ -80,14 +75,15 @@ fn what_a_pinned_thread_starts_is_free_and_counts_anew() {
 
 #[test]
 fn a_thread_with_cpus_of_its_own_keeps_them() {
-    let (Some(program), Some([a, b])) = (program("where-own", &[]), two()) else { return };
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let (program, [a, b]) = (program("where-own"), two());
     let lines = run(Command::new(program).args(["own", &b.to_string()]), &a.to_string());
     assert_eq!(lines, [format!("thread 1: {b}")]);
 }
 
 #[test]
 fn a_program_of_one_thread_stays_free() {
-    let Some([a, _]) = two() else { return };
+    let a = allowed()[0];
     let mut command = Command::new("sh");
     let lines = run(command.args(["-c", "sed -n 's/Cpus_allowed:\\t//p' /proc/$$/status"]), &a.to_string());
     let own = std::fs::read_to_string("/proc/thread-self/status").unwrap();
@@ -97,7 +93,8 @@ fn a_program_of_one_thread_stays_free() {
 
 #[test]
 fn the_process_s_mask_is_never_left() {
-    let (Some(program), Some([a, b])) = (program("where-mask", &[]), two()) else { return };
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let (program, [a, b]) = (program("where-mask"), two());
     let mut command = Command::new(program);
     let confine = move || {
         // SAFETY: the set is initialised, and the call reads it.
@@ -116,7 +113,8 @@ fn the_process_s_mask_is_never_left() {
 
 #[test]
 fn nonsense_and_absence_change_nothing() {
-    let Some(program) = program("where-none", &[]) else { return };
+    needs!(Capability::CCompiler);
+    let program = program("where-none");
     let all = allowed().len();
     for order in ["", "x", "99999"] {
         let lines = run(Command::new(&program).arg("threads"), order);
@@ -124,32 +122,16 @@ fn nonsense_and_absence_change_nothing() {
     }
 }
 
-/// Whether the kernel minds that a program is set-user-id: not on file systems that are mounted so, nor in a process that
-/// has given up new rights for good.
-fn set_user_id_counts(program: &Path) -> bool {
-    let path = CString::new(program.as_os_str().as_bytes()).unwrap();
-    // SAFETY: an all-zero result is valid, and the call fills it.
-    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends with a zero, and the result is valid for writes.
-    assert_eq!(unsafe { libc::statvfs(path.as_ptr(), &mut found) }, 0);
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    found.f_flag & libc::ST_NOSUID == 0 && !status.lines().any(|line| line == "NoNewPrivs:\t1")
-}
-
 /// A set-user-id program of another user, run by root: the loader drops the library, and the library would do nothing.
 #[test]
 fn programs_with_other_rights_are_left_alone() {
-    // SAFETY: no arguments.
-    if unsafe { libc::geteuid() } != 0 {
-        return eprintln!("skipped: needs root to make a set-user-id program");
-    }
-    let (Some(program), Some([a, b])) = (program("where-suid", &[]), two()) else { return };
-    if let Err(error) = std::os::unix::fs::chown(&program, Some(65_534), Some(65_534)) {
-        return eprintln!("skipped: root has no other users here: {error}");
-    }
-    if !set_user_id_counts(&program) {
-        return eprintln!("skipped: set-user-id programs run as any other here");
-    }
+    needs!(Capability::SetUserId, Capability::CCompiler, Capability::TwoCpus);
+    // Among temporary files, where such programs are known to count.
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("where-suid");
+    compile(&program);
+    let [a, b] = two();
+    std::os::unix::fs::chown(&program, Some(65_534), Some(65_534)).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
     std::fs::set_permissions(&program, mode).unwrap();
     let lines = run(Command::new(program).arg("threads"), &format!("{a},{b}"));

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ns.n,
             pair.preempted_batches,
             ns.modes.len(),
-            ns.stable
+            ns.stable == Some(true)
         );
     }
     println!("{} ms a pair", coherence.method.parameters["ms_per_pair"]);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use coho_platform::pin;
+
 /// What failed, where and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
@@ -36,3 +38,12 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<pin::Error> for Error {
+    fn from(error: pin::Error) -> Self {
+        match error {
+            pin::Error::Cpu { cpu, why } => Self::cpu(cpu, why.to_string()),
+            error => Self::other(error.to_string()),
+        }
+    }
+}

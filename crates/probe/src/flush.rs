@@ -3,9 +3,12 @@
 use std::ptr::NonNull;
 
 /// Removes a line from every cache; it is written back first if it was modified. Done once a [`fence`] has followed.
+///
+/// # Safety
+/// The address is mapped.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn flush_line(line: NonNull<u8>) {
-    // SAFETY: CLFLUSH exists on every x86-64 CPU, changes no contents, and the address is mapped.
+pub(crate) unsafe fn flush_line(line: NonNull<u8>) {
+    // SAFETY: CLFLUSH exists on every x86-64 CPU, changes no contents, and the caller says that the address is mapped.
     unsafe { std::arch::x86_64::_mm_clflush(line.as_ptr()) };
 }
 
@@ -17,9 +20,13 @@ pub(crate) fn fence() {
 }
 
 /// Removes a line from every cache; it is written back first if it was modified. Done once a [`fence`] has followed.
+///
+/// # Safety
+/// The address is mapped.
 #[cfg(target_arch = "aarch64")]
-pub(crate) fn flush_line(line: NonNull<u8>) {
-    // SAFETY: cleaning changes no contents; Linux lets user mode do it (SCTLR_EL1.UCI); the address is mapped.
+pub(crate) unsafe fn flush_line(line: NonNull<u8>) {
+    // SAFETY: cleaning changes no contents; Linux lets user mode do it (SCTLR_EL1.UCI); the caller says that the address is
+    // mapped.
     unsafe { std::arch::asm!("dc civac, {}", in(reg) line.as_ptr(), options(nostack)) };
 }
 

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use coho_platform::cgroup::Groups;
 use coho_profile::Host;
 
 use crate::clock::{self, Clock};
-use crate::{limits, pin};
+use crate::pin;
 
 /// Reads every fact about the machine that figures depend on; takes about 10 ms. What cannot be read is absent and
 /// stands in `not_available`, with the reason.
@@ -17,7 +18,7 @@ pub fn collect() -> Host {
         architecture: Some(std::env::consts::ARCH.into()),
         timer_step_ns: Some(Clock::get().step_ns()),
         mitigations: mitigations(Path::new("/sys/devices/system/cpu/vulnerabilities")),
-        limits: limits::control_groups(),
+        limits: control_groups(&Groups::of_process()),
         allowed_cpus: pin::allowed().map(|cpus| cpus.iter().collect()).unwrap_or_default(),
         date: Some(date()),
         coho_version: Some(env!("CARGO_PKG_VERSION").into()),
@@ -140,6 +141,16 @@ fn boost() -> Result<String, String> {
 fn load() -> Result<String, String> {
     let text = read("/proc/loadavg")?;
     text.split(' ').next().map(str::to_owned).ok_or_else(|| "/proc/loadavg is empty".into())
+}
+
+/// The limits that control groups set: `cpu quota` in CPUs, `cpuset`, `memory`; only those that are set.
+fn control_groups(groups: &Groups) -> BTreeMap<String, String> {
+    let limits = [
+        ("cpu quota", groups.cpu_quota().map(|cpus| format!("{cpus} CPUs"))),
+        ("cpuset", groups.cpuset().map(|cpus| cpus.to_string())),
+        ("memory", groups.memory_limit().map(|bytes| format!("{bytes} bytes"))),
+    ];
+    limits.into_iter().filter_map(|(name, limit)| Some((name.to_owned(), limit?))).collect()
 }
 
 fn mitigations(folder: &Path) -> BTreeMap<String, String> {

@@ -5,20 +5,18 @@
 #![warn(missing_docs)]
 
 pub mod barrier;
+mod budget;
 pub mod calls;
 pub mod coherence;
 pub mod counters;
 mod error;
-mod filesystem;
 mod flush;
 pub mod host;
 pub mod idle;
 pub mod kernels;
 mod library;
-pub mod limits;
 pub mod memory;
 pub mod pages;
-pub mod pin;
 pub mod placement;
 mod progress;
 pub mod statistics;
@@ -30,5 +28,6 @@ pub mod workers;
 pub mod workload;
 
 pub use coho_counters::clock;
+pub use coho_platform::pin;
 pub use error::Error;
 pub use progress::Progress;

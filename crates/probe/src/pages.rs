@@ -4,6 +4,7 @@ use std::io;
 use std::ptr::NonNull;
 
 use crate::Error;
+use crate::budget::Share;
 
 /// Size of a small page, in bytes; also where the system's pages are larger.
 pub const PAGE: usize = 4096;
@@ -28,6 +29,8 @@ pub struct Pages {
     bytes: usize,
     mapping: NonNull<u8>,
     mapped: usize,
+    /// Of the memory that is left to this process.
+    _share: Option<Share>,
 }
 
 // SAFETY: the pages are plain memory that this value owns.
@@ -53,6 +56,10 @@ impl Pages {
         let align = if huge { HUGE } else { PAGE };
         let too_much = || Error::other(format!("no room for {bytes} bytes"));
         let bytes = bytes.max(1).checked_next_multiple_of(align).ok_or_else(too_much)?;
+        let share = match paging {
+            Paging::Reserved => None,
+            _ => Some(Share::take(bytes as u64)?),
+        };
         let mapped = bytes.checked_add(if huge { HUGE } else { 0 }).ok_or_else(too_much)?;
         let reserved = if paging == Paging::Reserved {
             libc::MAP_HUGETLB | libc::MAP_HUGE_2MB
@@ -89,7 +96,7 @@ impl Pages {
             // SAFETY: the range lies within the mapping; the advice changes no contents, and is no more than that.
             unsafe { libc::madvise(start.as_ptr().cast(), bytes, advice) };
         }
-        Ok(Self { start, bytes, mapping, mapped })
+        Ok(Self { start, bytes, mapping, mapped, _share: share })
     }
 
     /// Maps at least `bytes` on pages of this kind, on this memory node if one is named.

@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::{Error, limits, pin};
+use crate::{Error, pin};
+use coho_platform::stolen;
 
 /// How long a worker spins for its next job before it sleeps.
 const BRIEF: Duration = Duration::from_micros(20);
@@ -77,7 +78,7 @@ impl Workers {
         }
         drop(pinned);
         let workers = Self { threads };
-        let mut failures: Vec<_> = pins.iter().filter_map(Result::err).collect();
+        let mut failures: Vec<Error> = pins.iter().filter_map(Result::err).map(Error::from).collect();
         failures.sort_by_key(|error| match error {
             Error::Cpu { cpu, .. } => *cpu,
             Error::Other(_) => u32::MAX,
@@ -170,15 +171,17 @@ fn next(mailbox: &Receiver<Erased>) -> Option<Erased> {
 
 fn watched<T>(cpu: u32, job: Job<'_, T>) -> Result<Done<T>, Error> {
     pin::verify(cpu)?;
-    let before = limits::involuntary_switches();
+    let before = stolen::involuntary_switches();
     let value = job();
-    let involuntary_switches = limits::involuntary_switches() - before;
+    let involuntary_switches = stolen::involuntary_switches() - before;
     pin::verify(cpu)?;
     Ok(Done { value, involuntary_switches })
 }
 
 #[cfg(test)]
 mod tests {
+    use coho_testing::{Capability, needs};
+
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
@@ -231,9 +234,8 @@ mod tests {
 
     #[test]
     fn a_worker_that_lost_its_pin_is_named() {
-        let Some(&[first, second]) = cpus().get(..2).map(|two| <&[u32; 2]>::try_from(two).unwrap()) else {
-            return eprintln!("skipped: only one CPU");
-        };
+        needs!(Capability::TwoCpus);
+        let (first, second) = (cpus()[0], cpus()[1]);
         let workers = Workers::start(&[first]).unwrap();
         let elsewhere = coho_topology::CpuSet::from_iter([second]);
         let job: Job<'_, ()> = Box::new(|| pin::confine(&elsewhere).unwrap());

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use coho_probe::coherence::{Options, Pairs, measure};
 use coho_probe::pin;
-use coho_profile::{Coherence, Home, LineState, PairMethod};
+use coho_profile::{Coherence, Estimate, Home, LineState, Pair, PairMethod};
+use coho_testing::{Capability, needs};
 use coho_topology::{Cache, CacheKind, CpuSet, NumaNode, Pu, Topology, Unit};
 
 /// One experiment at a time: they use the same CPUs.
@@ -41,39 +42,33 @@ fn quick() -> Options {
     Options { cpus: cpus(), ..Options::quick() }
 }
 
-/// Measures until so many pairs have figures, a few times at most: where others use the CPUs too, the two of a pair may
-/// not run at the same time in one run.
-fn with_pairs(pairs: usize, run: impl Fn() -> Coherence) -> Coherence {
-    let mut coherence = run();
-    for _ in 0..5 {
-        if coherence.pairs.len() >= pairs {
-            break;
+/// Asserts that each pair has so many figures, or a reason why not: where others use the CPUs too, the two of a pair may
+/// never run at the same time.
+fn assert_figures_or_reasons(coherence: &Coherence, each: usize) {
+    let cpus = cpus();
+    for (at, &a) in cpus.iter().enumerate() {
+        for &b in &cpus[at + 1..] {
+            let figures = coherence.pairs.iter().filter(|pair| (pair.a, pair.b) == (a, b)).count();
+            let why = coherence.method.not_available.get(&format!("pair {a},{b}"));
+            assert_eq!(figures == each, why.is_none(), "{a} and {b}: {figures} figures, {why:?}");
         }
-        eprintln!("once more: {:?}", coherence.method.not_available);
-        coherence = run();
     }
-    coherence
 }
 
 #[test]
 fn a_quick_survey_has_every_pair_method_and_home() {
+    needs!(Capability::TwoCpus);
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let n = cpus().len();
-    if n < 2 {
-        return eprintln!("skipped: only one CPU");
-    }
-    let all = n * (n - 1) / 2 * 3 * 2;
-    let coherence = with_pairs(all, || {
-        let mut calls = 0;
-        let coherence = measure(&quick(), &topology(), &mut |progress| {
-            assert!(progress.done <= progress.total);
-            calls += 1;
-        });
-        assert!(calls > 0);
-        coherence.unwrap()
-    });
-    assert_eq!(coherence.pairs.len(), all, "{:?}", coherence.method.not_available);
-    assert_eq!(coherence.singles.len(), n);
+    let mut calls = 0;
+    let coherence = measure(&quick(), &topology(), &mut |progress| {
+        assert!(progress.done <= progress.total);
+        calls += 1;
+    })
+    .unwrap();
+    assert!(calls > 0);
+    // Three methods, two homes.
+    assert_figures_or_reasons(&coherence, 3 * 2);
+    assert_eq!(coherence.singles.len(), cpus().len());
     for pair in &coherence.pairs {
         assert!(pair.a < pair.b && pair.ns.low <= pair.ns.median && pair.ns.median <= pair.ns.high);
         assert_eq!(pair.claimed.as_deref(), Some("L3"));
@@ -82,11 +77,13 @@ fn a_quick_survey_has_every_pair_method_and_home() {
         assert!(changes.is_none_or(|changes| (0.0..=1.01).contains(&changes)));
     }
     for method in [PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning] {
-        assert!(coherence.coherence_times.iter().any(|time| time.method == method && time.class == "on-die"));
+        let has_times =
+            coherence.coherence_times.iter().any(|time| time.method == method && time.class == "on-die");
+        let has_pairs = coherence.pairs.iter().any(|pair| pair.method == method);
+        assert_eq!(has_times, has_pairs, "{method:?}");
     }
     assert!(coherence.coherence_times.iter().all(|time| time.baseline == "locked single CPU"));
     for state in [LineState::Modified, LineState::Exclusive] {
-        assert!(coherence.reads.iter().any(|read| read.state == state && read.reader != read.owner));
         assert!(coherence.reads.iter().any(|read| read.state == state && read.reader == read.owner));
     }
     assert!(coherence.reads.iter().all(|read| read.ns.n >= 6));
@@ -95,32 +92,38 @@ fn a_quick_survey_has_every_pair_method_and_home() {
 
 #[test]
 fn resuming_keeps_stable_figures_and_measures_the_others() {
+    needs!(Capability::TwoCpus);
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if cpus().len() < 2 {
-        return eprintln!("skipped: only one CPU");
-    }
     let options = Options { reads: false, passes: 1, extra_passes: 0, ..quick() };
-    let n = cpus().len();
-    let all = n * (n - 1) / 2 * 3 * 2;
-    let mut earlier = with_pairs(all, || measure(&options, &topology(), &mut |_| ()).unwrap());
-    for (index, pair) in earlier.pairs.iter_mut().enumerate() {
-        pair.ns.median = 1e9;
-        pair.ns.stable = index % 2 == 0;
-    }
-    let resumed = Options { resume: Some(earlier.clone()), ..options };
-    let coherence = with_pairs(all, || measure(&resumed, &topology(), &mut |_| ()).unwrap());
-    assert_eq!(coherence.pairs.len(), earlier.pairs.len());
-    for (index, pair) in coherence.pairs.iter().enumerate() {
-        assert_eq!(pair.ns.median == 1e9, index % 2 == 0);
-    }
+    let mut earlier = measure(&options, &topology(), &mut |_| ()).unwrap();
+    let (a, b) = (cpus()[0], cpus()[1]);
+    // No figure that a machine would have.
+    const MADE_UP: f64 = 1e9;
+    let pair = |method, home, stable| Pair {
+        a,
+        b,
+        method,
+        home,
+        ns: Estimate { stable: Some(stable), ..Estimate::exact(MADE_UP) },
+        ownership_changes_per_op: None,
+        preempted_batches: 0,
+        claimed: None,
+    };
+    let stable = [(PairMethod::Turn, Home::A), (PairMethod::Flags, Home::B)];
+    let unstable = [(PairMethod::Turn, Home::B), (PairMethod::Flags, Home::A)];
+    earlier.pairs = stable.map(|(method, home)| pair(method, home, true)).to_vec();
+    earlier.pairs.extend(unstable.map(|(method, home)| pair(method, home, false)));
+    let coherence = measure(&Options { resume: Some(earlier), ..options }, &topology(), &mut |_| ()).unwrap();
+    let kept: Vec<_> = coherence.pairs.iter().filter(|pair| pair.ns.median == MADE_UP).collect();
+    assert_eq!(kept.len(), stable.len(), "{kept:?}");
+    assert!(kept.iter().all(|pair| stable.contains(&(pair.method, pair.home))), "{kept:?}");
+    assert_figures_or_reasons(&coherence, 3 * 2);
 }
 
 #[test]
 fn a_time_limit_keeps_what_is_done() {
+    needs!(Capability::TwoCpus);
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if cpus().len() < 2 {
-        return eprintln!("skipped: only one CPU");
-    }
     let options = Options { passes: 1 << 40, time_limit: Some(Duration::from_millis(300)), ..quick() };
     let start = Instant::now();
     let coherence = measure(&options, &topology(), &mut |_| ()).unwrap();
@@ -129,7 +132,7 @@ fn a_time_limit_keeps_what_is_done() {
     assert!(coherence.method.not_available["reads"].starts_with("stopped before"));
     let nothing =
         measure(&Options { time_limit: Some(Duration::ZERO), ..options }, &topology(), &mut |_| ()).unwrap();
-    assert!(nothing.pairs.is_empty() && !nothing.stable);
+    assert!(nothing.pairs.is_empty() && nothing.stable.is_none());
 }
 
 #[test]
@@ -139,10 +142,14 @@ fn what_cannot_be_is_an_error_or_a_reason() {
     assert!(error(Options { cpus: vec![cpus()[0]], ..quick() }).contains("two CPUs"));
     assert!(error(Options { cpus: vec![60_000], ..quick() }).contains("CPU 60000"));
     assert!(error(Options { cpus: vec![cpus()[0], 60_000], ..quick() }).contains("CPU 60000"));
+    needs!(Capability::TwoCpus);
     assert!(error(Options { methods: vec![], ..quick() }).contains("no method"));
-    if cpus().len() < 2 {
-        return eprintln!("skipped: only one CPU");
-    }
+}
+
+#[test]
+fn a_home_that_cannot_be_is_named_and_the_others_measured() {
+    needs!(Capability::TwoCpus);
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let options = Options {
         homes: vec![Home::A, Home::Third],
         methods: vec![PairMethod::Turn],
@@ -159,7 +166,7 @@ fn what_cannot_be_is_an_error_or_a_reason() {
     let mut refused = topology();
     let node = |os, cpus| NumaNode { os, cpus, memory_bytes: Some(1 << 30), ..NumaNode::default() };
     refused.numa_nodes = vec![node(0, cpus().into_iter().collect()), node(1000, CpuSet::default())];
-    let coherence = with_pairs(1, || measure(&options, &refused, &mut |_| ()).unwrap());
-    assert!(!coherence.pairs.is_empty() && coherence.pairs.iter().all(|pair| pair.home == Home::A));
+    let coherence = measure(&options, &refused, &mut |_| ()).unwrap();
+    assert!(coherence.pairs.iter().all(|pair| pair.home == Home::A));
     assert!(coherence.method.not_available["home third"].starts_with("cannot place memory on node 1000"));
 }

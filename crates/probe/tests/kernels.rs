@@ -14,7 +14,7 @@ fn topology() -> Topology {
 /// Two CPUs, or what there is.
 fn options() -> Options {
     let cpus = pin::allowed().unwrap().iter().take(2).collect();
-    Options { cpus, quick: true, time_limit: Some(Duration::from_secs(300)), ..Options::default() }
+    Options { cpus, quick: true, ..Options::default() }
 }
 
 #[test]
@@ -37,11 +37,7 @@ fn every_program_runs_alone_and_under_both_barriers() {
             kernel.points.iter().filter(wanted).collect::<Vec<_>>()
         };
         let sizes = seen(1, "none").len();
-        if kernel.method.interrupted {
-            eprintln!("skipped: what is said of {name} as a whole, as the machine is too busy to end it");
-            continue;
-        }
-        assert!(sizes > 0 && kernel.invariant_error.is_some(), "{name}");
+        assert!(!kernel.method.interrupted && sizes > 0 && kernel.invariant_error.is_some(), "{name}");
         for point in &kernel.points {
             assert_eq!(point.length.is_some(), which == Which::Daxpy);
             assert!(point.length.is_none() != point.size.is_none());
@@ -52,7 +48,6 @@ fn every_program_runs_alone_and_under_both_barriers() {
             assert!(point.sync_seconds.as_ref().is_none_or(|sync| sync.median <= seconds), "{point:?}");
         }
         if options.cpus.len() < 2 {
-            eprintln!("skipped: teams, as there is only one CPU");
             continue;
         }
         for barrier in ["fbs", "lock"] {

@@ -6,6 +6,7 @@ use coho_probe::memory::{self, Options, Part};
 use coho_probe::pages::Paging;
 use coho_probe::pin;
 use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
+use coho_testing::{Capability, needs};
 
 fn measure(options: &Options) -> Memory {
     let topology = coho_topology::detect().unwrap();
@@ -27,16 +28,11 @@ fn a_rate_for_each_state_and_fence() {
     let plain = |memory: &Memory| -> Vec<MemoryRate> {
         memory.rates.iter().filter(|rate| rate.instruction == "plain-8").cloned().collect()
     };
-    let mut memory = measure(&options);
-    for _ in 0..3 {
-        // Where others use the CPU too, each window of a rate may be interrupted.
-        if plain(&memory).len() < 48 {
-            memory = measure(&options);
-        }
-    }
+    let memory = measure(&options);
     let plain = plain(&memory);
-    // Two operations, two sizes, four states, three fences.
-    assert_eq!(plain.len(), 48, "{:?}", memory.method.not_available);
+    // Two operations, two sizes, four states, three fences; all windows of some may have been interrupted.
+    let dropped = memory.method.parameters["windows_dropped"].as_u64().unwrap();
+    assert!(plain.len() == 48 || plain.len() < 48 && dropped > 0, "{:?}", memory.method.not_available);
     for rate in plain {
         let figure = rate.bytes_per_s.as_ref().unwrap();
         assert!(figure.median > 1e3 && figure.low <= figure.median, "{rate:?}");
@@ -45,9 +41,9 @@ fn a_rate_for_each_state_and_fence() {
         assert_eq!(rate.traffic_bytes_per_s.is_some(), known, "{rate:?}");
     }
     assert!(memory.types[0].available);
-    assert!(
-        memory.rates[0].bursts.is_some() || memory.method.not_available.contains_key("bursts and partials")
-    );
+    let counted = |rate: &MemoryRate| rate.bursts.is_some();
+    let why_not = memory.method.not_available.contains_key("bursts and partials");
+    assert!(memory.rates.iter().any(counted) != why_not || memory.rates.is_empty());
 }
 
 #[test]
@@ -65,7 +61,7 @@ fn blocks_that_another_cpu_has_had_have_rates_of_their_own() {
         return assert!(memory.method.not_available.contains_key("rates of shared and remote blocks"));
     }
     // Writes and copies in both states, reads of remote blocks; on a busy machine some window may never be had.
-    assert!(memory.rates.len() <= 10 && memory.rates.len() >= 5, "{:?}", memory.rates);
+    assert!(memory.rates.len() <= 10, "{:?}", memory.rates);
     for rate in &memory.rates {
         assert!(matches!(rate.state, Some(BlockState::Shared | BlockState::Remote)), "{rate:?}");
         assert!(rate.bytes_per_s.as_ref().unwrap().median > 1e3 && rate.threads == 1, "{rate:?}");
@@ -127,10 +123,7 @@ fn latency_is_left_out_where_types_other_than_write_back_alone_are_named() {
 
 #[test]
 fn threads_move_data_together() {
-    let cpus = pin::allowed().unwrap().len() as u32;
-    if cpus < 2 {
-        return eprintln!("skipped: only one CPU");
-    }
+    needs!(Capability::TwoCpus);
     let options = Options {
         parts: vec![Part::Rates],
         sizes: vec![65536],

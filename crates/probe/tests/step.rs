@@ -3,16 +3,7 @@
 use std::time::{Duration, Instant};
 
 use coho_probe::step::{self, Options};
-
-/// Says why nothing is tested where nothing can be.
-macro_rules! needs_ptrace {
-    () => {
-        if let Err(error) = step::available() {
-            assert!(error.to_string().starts_with("not available: "), "{error}");
-            return eprintln!("skipped: {error}");
-        }
-    };
-}
+use coho_testing::{Capability, needs};
 
 /// What a function does beyond the call of it, the return and what the build puts around.
 #[cfg(target_arch = "x86_64")]
@@ -35,7 +26,7 @@ fn body(function: unsafe extern "C" fn()) -> step::Steps {
 
 #[test]
 fn nothing_is_counted_as_nothing() {
-    needs_ptrace!();
+    needs!(Capability::Tracing);
     let steps = step::count(|| ()).unwrap();
     assert_eq!((steps.instructions, steps.kernel_entries), (0, 0));
     // The empty function may lie across the end of a line where the one taken off does not.
@@ -137,7 +128,7 @@ mod x86_64 {
 
     #[test]
     fn instructions_and_lines_of_code() {
-        needs_ptrace!();
+        needs!(Capability::Tracing);
         let nops = body(step_nops);
         assert_eq!((nops.instructions, nops.code_lines), (99, 1));
         assert_eq!((nops.loads, nops.stores, nops.data_lines), (Some(0), Some(0), Some(0)));
@@ -147,13 +138,15 @@ mod x86_64 {
 
     #[test]
     fn loads_stores_and_lines_of_data() {
-        needs_ptrace!();
+        needs!(Capability::Tracing);
         let stride = body(step_stride);
         assert_eq!((stride.instructions, stride.loads, stride.stores), (4 + 4 * 32, Some(32), Some(0)));
         assert_eq!(stride.data_lines, Some(32));
-        if !is_x86_feature_detected!("avx") {
-            return eprintln!("skipped: no AVX");
-        }
+    }
+
+    #[test]
+    fn wide_loads_and_those_of_the_thread_s_memory() {
+        needs!(Capability::Tracing, Capability::Avx);
         // A read-modify-write of line 0, a load across lines 0 and 1, a wide load of line 4.
         let kinds = body(step_kinds);
         assert_eq!((kinds.loads, kinds.stores, kinds.data_lines), (Some(3), Some(1), Some(3)));
@@ -164,7 +157,7 @@ mod x86_64 {
 
     #[test]
     fn repeated_instructions_count_once_and_touch_all() {
-        needs_ptrace!();
+        needs!(Capability::Tracing);
         let rep = body(step_rep);
         // The second has nothing left to move.
         assert_eq!((rep.instructions, rep.loads, rep.stores), (5, Some(200), Some(200)));
@@ -175,24 +168,21 @@ mod x86_64 {
 
     #[test]
     fn entries_of_the_kernel() {
-        needs_ptrace!();
+        needs!(Capability::Tracing);
         let getpid = body(step_getpid);
         assert_eq!((getpid.instructions, getpid.kernel_entries), (2, 1));
     }
 
     #[test]
     fn a_gather_is_said_to_be_unresolved() {
-        needs_ptrace!();
-        if !is_x86_feature_detected!("avx2") {
-            return eprintln!("skipped: no AVX2");
-        }
+        needs!(Capability::Tracing, Capability::Avx2);
         let gather = body(step_gather);
         assert_eq!((gather.instructions, gather.unresolved, gather.loads), (6, 1, Some(0)));
     }
 
     #[test]
     fn a_counter_that_may_not_be_read_is_passed_over() {
-        needs_ptrace!();
+        needs!(Capability::Tracing);
         let passing = Options { emulate_rdpmc: true, ..Options::default() };
         // SAFETY: the function reads a counter, or faults in the child.
         let read = step::count_with(&passing, || unsafe { step_rdpmc() }).unwrap();
@@ -210,7 +200,7 @@ mod x86_64 {
 
 #[test]
 fn the_same_work_counts_the_same() {
-    needs_ptrace!();
+    needs!(Capability::Tracing);
     let sprintf = || {
         let mut text = [0u8; 64];
         // SAFETY: the text fits and the format's argument is a double.
@@ -228,7 +218,7 @@ fn the_same_work_counts_the_same() {
 
 #[test]
 fn twice_the_work_is_twice_the_count() {
-    needs_ptrace!();
+    needs!(Capability::Tracing);
     // SAFETY: the call takes no arguments.
     let calls = |n| move || (0..n).for_each(|_| assert!(unsafe { libc::getppid() } > 0));
     let [once, more] = [1, 7].map(|n| step::count(calls(n)).unwrap());
@@ -238,7 +228,7 @@ fn twice_the_work_is_twice_the_count() {
 
 #[test]
 fn what_cannot_be_counted_is_said() {
-    needs_ptrace!();
+    needs!(Capability::Tracing);
     let says = |expected: &str, work: &mut dyn FnMut()| {
         let error = step::count_with(&Options::default(), work).unwrap_err().to_string();
         assert!(error.contains(expected), "{error} instead of {expected}");
@@ -254,7 +244,7 @@ fn what_cannot_be_counted_is_said() {
 
 #[test]
 fn endless_work_is_given_up() {
-    needs_ptrace!();
+    needs!(Capability::Tracing);
     let bounded = |limit_ms, most_steps, warm_ups, work: &mut dyn FnMut()| {
         let limit = Duration::from_millis(limit_ms);
         let options = Options { limit, most_steps, warm_ups, ..Options::default() };
@@ -276,7 +266,7 @@ fn endless_work_is_given_up() {
 
 #[test]
 fn a_signal_of_its_own_is_counted() {
-    needs_ptrace!();
+    needs!(Capability::Tracing);
     extern "C" fn handle(_: libc::c_int) {}
     // SAFETY: the handler does nothing, and SIGSYS is nobody else's here.
     unsafe { libc::signal(libc::SIGSYS, handle as extern "C" fn(libc::c_int) as libc::sighandler_t) };
@@ -289,7 +279,7 @@ fn a_signal_of_its_own_is_counted() {
 
 #[test]
 fn counts_in_a_process_of_many_threads_and_leaves_no_child() {
-    needs_ptrace!();
+    needs!(Capability::Tracing);
     let counts: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
             .map(|_| scope.spawn(|| step::count(|| drop(std::hint::black_box(vec![1u8; 100]))).unwrap()))
@@ -305,7 +295,7 @@ fn counts_in_a_process_of_many_threads_and_leaves_no_child() {
 }
 
 #[test]
-#[ignore = "the test below starts it in a process of its own and kills that"]
+#[ignore = "a program that another test starts"]
 fn counts_without_end() {
     let options = Options { most_steps: u64::MAX, warm_ups: 0, ..Options::default() };
     // The limit ends it where nobody kills it.
@@ -314,7 +304,7 @@ fn counts_without_end() {
 
 #[test]
 fn a_killed_tracer_leaves_nothing_behind() {
-    needs_ptrace!();
+    needs!(Capability::Tracing);
     let mut tracer = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "counts_without_end"])
         .stdout(std::process::Stdio::null())

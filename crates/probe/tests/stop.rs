@@ -2,13 +2,12 @@
 
 use coho_probe::coherence::{Options, measure};
 use coho_probe::{pin, stop};
+use coho_testing::{Capability, needs};
 
 #[test]
 fn a_signal_keeps_what_is_done_even_if_it_comes_twice_at_once() {
+    needs!(Capability::TwoCpus);
     let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
-    if cpus.len() < 2 {
-        return eprintln!("skipped: only one CPU");
-    }
     stop::on_signals().unwrap();
     assert!(!stop::requested());
     let options = Options { cpus, passes: 1 << 40, ..Options::quick() };
@@ -24,5 +23,7 @@ fn a_signal_keeps_what_is_done_even_if_it_comes_twice_at_once() {
     })
     .unwrap();
     assert!(stop::requested() && coherence.method.interrupted);
-    assert!(!coherence.pairs.is_empty());
+    // On CPUs that never ran at the same time there is a reason in place of a figure.
+    let reasons = coherence.method.not_available.keys().filter(|key| key.starts_with("pair ")).count();
+    assert!(!coherence.pairs.is_empty() || reasons > 0, "{:?}", coherence.method.not_available);
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::{Counts, Estimate, Method};
 
-/// System, libc and MPI calls: their events cold and warm, and the damage to the caller's caches (paper 2).
+/// System, libc and MPI calls: their events cold and warm, and the damage to the caller's caches (Shimosawa, Hori &
+/// Ishikawa).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Calls {
@@ -134,8 +135,9 @@ pub struct Calibration {
 pub struct Judgement {
     /// The call.
     pub name: String,
-    /// Data and code that a cold call brings in, in KiB (paper 2: lines that the level-2 cache missed). By the timing
-    /// method the data that it uses in the level-1 cache, with the code of user mode where `code_lines` tells that.
+    /// Data and code that a cold call brings in, in KiB (Shimosawa, Hori & Ishikawa: lines that the level-2 cache
+    /// missed). By the timing method the data that it uses in the level-1 cache, with the code of user mode where
+    /// `code_lines` tells that.
     pub footprint_kib: Option<f64>,
     /// Warm over cold time or cycles, 0 to 1.
     pub warm_over_cold: Option<f64>,
@@ -145,9 +147,6 @@ pub struct Judgement {
     pub set_bytes: Option<u64>,
     /// What a message to another core and back costs, in ns, from `coherence`; `null` where that was not measured.
     pub channel_ns: Option<f64>,
-    /// Whether the cost exceeds the channel's and that of the call executed warm on another core, for a caller that
-    /// waits: `null` where one of them is not known.
-    pub worth_delegating: Option<bool>,
-    /// In words, with the two figures.
+    /// The figures in words, and what is not known.
     pub why: String,
 }

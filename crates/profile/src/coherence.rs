@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Estimate, Method};
+use crate::{Estimate, Method, TimeMatrix};
 
 /// Cache-coherence times between CPUs, their classes and what contradicts the claimed topology.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,10 +16,14 @@ pub struct Coherence {
     pub method: Method,
     /// The CPUs measured, by operating-system number.
     pub cpus: Vec<u32>,
-    /// One CPU alone (paper 1, measurement 1).
+    /// One CPU alone (Kawabe & Furuya, measurement 1).
     pub singles: Vec<Single>,
     /// Pairs of CPUs on one line, by method.
     pub pairs: Vec<Pair>,
+    /// The single times of all pairs of [`cpus`](Self::cpus), in place of `pairs`, of a matrix of more than
+    /// [`TimeMatrix::MOST_LISTED`] CPUs that was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<TimeMatrix>,
     /// Loads of lines that another CPU has put in a known state.
     pub reads: Vec<StateRead>,
     /// Classes of pairs, nearest first: found in the figures, not taken from the claims.
@@ -28,19 +32,40 @@ pub struct Coherence {
     pub levels: Vec<Level>,
     /// What the figures say as a whole; `null` where no pair was measured.
     pub verdict: Option<Verdict>,
-    /// Whether all but a few of the figures of strict alternation kept to one value each during the run.
-    pub stable: bool,
+    /// Whether all but a few of the figures of strict alternation kept to one value each during the run; `null` where
+    /// none was measured repeatedly.
+    pub stable: Option<bool>,
     /// Why the verdict is what it is, or what makes the run unstable, in words.
     pub notes: Vec<String>,
     /// Coherence time by claimed class after the paper: mean of pairs less the baseline.
     pub coherence_times: Vec<CoherenceTime>,
-    /// Claims of the topology that the figures contradict.
-    pub contradictions: Vec<Contradiction>,
+    /// Claims of the topology that the figures contradict; absent where no topology was held against them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contradictions: Option<Vec<Contradiction>>,
     /// One pair watched over time.
     pub timeline: Option<Timeline>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
+}
+
+impl Coherence {
+    /// Whether all figures are of the same two CPUs, so that no distance stands beside another.
+    pub fn is_one_pair(&self) -> bool {
+        let mut pairs = self.times().map(|(a, b, ..)| (a.min(b), a.max(b)));
+        pairs.next().is_some_and(|first| pairs.all(|pair| pair == first))
+    }
+
+    /// The time of every pair with a figure, listed or in columns: two CPUs, how and where it was measured, ns.
+    pub fn times(&self) -> impl Iterator<Item = (u32, u32, PairMethod, Home, f64)> + '_ {
+        let listed = self.pairs.iter().map(|pair| (pair.a, pair.b, pair.method, pair.home, pair.ns.median));
+        let cpu = |index: usize| self.cpus.get(index).copied();
+        let columns = self.matrix.iter().flat_map(TimeMatrix::pairs).filter_map(move |(a, b, ns)| {
+            let (a, b) = (cpu(a)?, cpu(b)?);
+            Some((a.min(b), a.max(b), PairMethod::Unknown, Home::Unknown, ns))
+        });
+        listed.chain(columns)
+    }
 }
 
 /// Locked and unlocked increments of a line that one CPU keeps to itself.
@@ -64,7 +89,7 @@ pub enum PairMethod {
     Turn,
     /// Strict alternation by plain stores on two lines, one for each direction: two transfers a step.
     Flags,
-    /// Both CPUs run `lock inc` on one line as fast as they can (paper 1): time per increment and CPU; many
+    /// Both CPUs run `lock inc` on one line as fast as they can (Kawabe & Furuya): time per increment and CPU; many
     /// increments may happen in one ownership.
     FreeRunning,
     /// Read from a file that does not say.
@@ -156,9 +181,9 @@ pub struct Class {
 pub struct Level {
     /// The groups, each a list of CPU numbers, ordered by first CPU.
     pub groups: Vec<Vec<u32>>,
-    /// The largest time within a group, in ns; 0 if every group is a single CPU.
+    /// The largest time within a group, in ns, odd figures left out; always below [`Level::min_across_ns`].
     pub max_inside_ns: f64,
-    /// The smallest time between groups, in ns.
+    /// The smallest time between groups, in ns, odd figures left out.
     pub min_across_ns: f64,
 }
 
@@ -176,7 +201,8 @@ pub enum Verdict {
     Unstable,
 }
 
-/// The paper's coherence time of a class of pairs (paper 1, tables 1 and 2): mean of its pairs less the baseline.
+/// The paper's coherence time of a class of pairs (Kawabe & Furuya, tables 1 and 2): mean of its pairs less the
+/// baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CoherenceTime {
     /// The class: `smt`, `on-die`, `1-hop`, `2-hop`, or a claimed level.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Estimate, Method};
 
-/// The price of user-level counters (paper 2, Table 4), the events that may be used and the clock.
+/// The price of user-level counters (Shimosawa, Hori & Ishikawa, Table 4), the events that may be used and the clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counters {
@@ -70,8 +70,8 @@ pub struct Counts {
     pub INS: Option<Estimate>,
     /// Core cycles.
     pub CYCLE: Option<Estimate>,
-    /// Share of the cycles in which nothing was executed, 0 to 1 (paper 2: INACTIVE / CYCLE). In Table 4, where the
-    /// paper prints cycles, those over CYCLE.
+    /// Share of the cycles in which nothing was executed, 0 to 1 (Shimosawa, Hori & Ishikawa: INACTIVE / CYCLE). In
+    /// Table 4, where the paper prints cycles, those over CYCLE.
     pub STALL: Option<Estimate>,
 }
 

@@ -20,8 +20,9 @@ pub struct Estimate {
     /// The values between which the figure jumps, most frequent first; a single one where it does not jump.
     #[serde(default)]
     pub modes: Vec<Mode>,
-    /// Whether the samples of all passes agree on one value.
-    pub stable: bool,
+    /// Whether the samples of all passes agree on one value; `null` where nothing was repeated.
+    #[serde(default)]
+    pub stable: Option<bool>,
 }
 
 /// A value that samples gather about.
@@ -41,7 +42,7 @@ impl Estimate {
     /// ```
     pub fn exact(value: f64) -> Self {
         let modes = vec![Mode { value, share: 1.0 }];
-        Self { median: value, low: value, high: value, min: value, n: 1, modes, stable: true }
+        Self { median: value, low: value, high: value, min: value, n: 1, modes, stable: None }
     }
 
     /// Half the interval's width relative to the median, as in "±2 %"; 0 for a median of 0.

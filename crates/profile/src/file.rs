@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use crate::replacement::{Replacement, folder};
 
 /// A failure to read or write a profile.
 #[derive(Debug)]
@@ -43,7 +45,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// No profile or matrix is longer: one of 512 CPUs with every method takes a third of it.
-const MAX_BYTES: u64 = 1 << 29;
+pub(crate) const MAX_BYTES: u64 = 1 << 29;
 
 /// Reads a text file, but no endless one.
 ///
@@ -51,59 +53,50 @@ const MAX_BYTES: u64 = 1 << 29;
 /// If it cannot be read, is longer than 512 MiB, or is no UTF-8.
 pub fn read_text(path: &Path) -> Result<String, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, &error))?;
+    read_open(file, path)
+}
+
+/// The same of an open file.
+pub(crate) fn read_open(file: File, path: &Path) -> Result<String, Error> {
     coho_topology::read_text(file, path, MAX_BYTES).map_err(|error| Error::new(error.to_string()))
 }
 
-/// Writes a file under a temporary name in the same folder, syncs it and renames it into place.
-///
-/// A reader sees the old file or the new one, also after a crash. If `path` is a symbolic link, the link is
-/// replaced, not followed. Devices such as `/dev/stdout` are written to directly.
+/// Replaces a file as a whole: a reader sees the old content or the new, also after a crash, and of several writers one
+/// follows the other. Symbolic links are followed. Devices and pipes such as `/dev/stdout` are written to directly.
 ///
 /// # Errors
-/// If any step fails; the temporary file is then removed and `path` is untouched.
+/// If any step fails; the file is then as it was.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let failed = |error: std::io::Error| Error::io(path, &error);
-    if is_stream(path) {
-        return OpenOptions::new()
-            .write(true)
-            .open(path)
-            .and_then(|mut file| file.write_all(bytes))
-            .map_err(failed);
+    write_atomic_by(path, |out| out.write_all(bytes))
+}
+
+/// As [`write_atomic`], for what need not be in memory as a whole.
+pub(crate) fn write_atomic_by(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    if !is_stream(path) {
+        return Replacement::begin(path)?.finish(|out| content(out));
     }
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
+    let write = |file: File| {
+        let mut out = BufWriter::new(file);
+        content(&mut out)?;
+        out.flush()
     };
-    let name = path.file_name().ok_or_else(|| Error::new(format!("'{}' names no file", path.display())))?;
-    let (temporary, mut file) = create_beside(folder, name).map_err(failed)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&temporary, path))
-        .and_then(|()| File::open(folder)?.sync_all());
-    written.map_err(|error| {
-        // It may be gone already if only the last sync failed.
-        let _ = fs::remove_file(&temporary);
-        failed(error)
-    })
+    OpenOptions::new().write(true).open(path).and_then(write).map_err(|error| Error::io(path, &error))
+}
+
+/// Checks that [`write_atomic`] can write there, by doing all but the writing.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn check_writable(path: &Path) -> Result<(), Error> {
+    if is_stream(path) { Ok(()) } else { Replacement::begin(path).map(drop) }
 }
 
 /// Whether the path names a device, a pipe, or what a process has open (`/dev/stdout`, also where that is a file).
-fn is_stream(path: &Path) -> bool {
-    let special = fs::metadata(path).is_ok_and(|found| !found.is_file());
-    let folder = path.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or_default();
+pub(crate) fn is_stream(path: &Path) -> bool {
+    let special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    let folder = folder(path).canonicalize().unwrap_or_default();
     special || folder == Path::new("/dev") || folder.starts_with("/proc")
-}
-
-/// A new file beside the target, never one that exists: nobody's file is overwritten and no link followed.
-fn create_beside(folder: &Path, name: &std::ffi::OsStr) -> std::io::Result<(PathBuf, File)> {
-    let mut attempt = 0u32;
-    loop {
-        let temporary =
-            folder.join(format!(".{}.{}.{attempt}.tmp", name.to_string_lossy(), std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
-            opened => return opened.map(|file| (temporary, file)),
-        }
-    }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Estimate, Method};
 
-/// Idle states, frequency, and wake-up latency (paper 5).
+/// Idle states, frequency, and wake-up latency (Kimoto).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Idle {

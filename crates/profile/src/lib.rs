@@ -15,8 +15,11 @@ mod memory;
 mod method;
 mod profile;
 pub mod published;
+mod replacement;
 mod run;
+mod sections;
 mod sync;
+mod time_matrix;
 mod workload;
 
 pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Judgement, Side};
@@ -26,7 +29,7 @@ pub use coherence::{
 };
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};
 pub use estimate::{Estimate, Mode};
-pub use file::{Error, read_text, write_atomic};
+pub use file::{Error, check_writable, read_text, write_atomic};
 pub use host::Host;
 pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};
 pub use memory::{
@@ -37,6 +40,7 @@ pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};
 pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial};
 pub use sync::{BarrierTime, ForkJoinTime, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
+pub use time_matrix::TimeMatrix;
 pub use workload::{
     ClockPoint, Score, SharedKernel, TemperaturePoint, WorkloadPeer, WorkloadResult, Workloads,
 };

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{Estimate, Method};
 
-/// Transfer rates, latencies and the cost of coherence by hand (paper 4).
+/// Transfer rates, latencies and the cost of coherence by hand (Hamada et al.).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Memory {
@@ -17,7 +17,7 @@ pub struct Memory {
     pub method: Method,
     /// The memory types, by provider, and why one is absent.
     pub types: Vec<MemoryType>,
-    /// Rates (paper 4, Tables 2 to 6 and 8).
+    /// Rates (Hamada et al., Tables 2 to 6 and 8).
     pub rates: Vec<MemoryRate>,
     /// Latency of dependent loads by size.
     pub latency: Vec<MemoryLatency>,
@@ -83,7 +83,8 @@ pub struct MemoryType {
     pub provider: String,
     /// Whether there is any.
     pub available: bool,
-    /// Whether its self-test showed that it is of this type: it does not where an emulator or a hypervisor ignores types.
+    /// Whether its self-test showed that it is of this type: it does not where an emulator or a hypervisor ignores
+    /// types.
     pub proven: bool,
     /// Why there is none, or what the self-test saw.
     pub why: String,
@@ -315,9 +316,9 @@ pub struct LinesLeft {
     pub lines: u64,
     /// `counter` or `timing`.
     pub method: String,
-    /// Which cache: `l1`, `l2`, `bus` where the lines were counted as they were read from memory again (paper 4: bursts),
-    /// or `all`, of the timing method: gone from the caches taken together, on the scale from the time of a block that was
-    /// left in them to that of one that is in none. (Older profiles have `bus` for this too.)
+    /// Which cache: `l1`, `l2`, `bus` where the lines were counted as they were read from memory again (Hamada et al.:
+    /// bursts), or `all`, of the timing method: gone from the caches taken together, on the scale from the time of a
+    /// block that was left in them to that of one that is in none. (Older profiles have `bus` for this too.)
     pub cache: String,
     /// Lines that the second read did not find there.
     pub gone: Option<Estimate>,

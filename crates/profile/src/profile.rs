@@ -8,8 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::file::Error;
-use crate::{Calls, Coherence, Counters, Host, Idle, Memory, Runs, Sync, Workloads, read_text, write_atomic};
+use crate::file::{Error, is_stream, read_open, write_atomic_by};
+use crate::replacement::Replacement;
+use crate::sections::Sections;
+use crate::{Calls, Coherence, Counters, Host, Idle, Memory, Runs, Sync, Workloads, read_text};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
@@ -105,9 +107,7 @@ impl Profile {
     /// # Errors
     /// If it is not JSON, not a profile, or of a newer schema than this version reads.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        let value: Value = serde_json::from_str(text).map_err(Error::from_json)?;
-        check_schema(&value)?;
-        // From the text, not the value: errors then carry line and column.
+        check_schema(text)?;
         serde_json::from_str(text).map_err(Error::from_json)
     }
 
@@ -135,40 +135,36 @@ impl Profile {
     /// # Errors
     /// If the file cannot be written; an earlier file of that name is then untouched.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        write_atomic(path, self.to_json().as_bytes())
+        write_atomic_by(path, |out| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            out.write_all(b"\n")
+        })
     }
 
-    /// Changes a profile file, or begins one where there is none; sections that `change` leaves alone are carried
-    /// over to the letter, with whatever a later version may have put inside them.
+    /// Changes a profile file, or begins one where there is none or an empty one; sections that `change` leaves alone are
+    /// carried over to the letter, with whatever a later version may have put inside them. Updates of one file wait for
+    /// each other, so none loses what another has written: measure before, and only put the result in here.
     ///
     /// # Errors
-    /// If the file exists and cannot be read, or the new one cannot be written.
+    /// If the file exists and cannot be read, or the new one cannot be written; the file is then as it was.
     pub fn update(path: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, Error> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default().to_json(),
-            Err(error) => return Err(Error::io(path, &error)),
-        };
+        let (replacement, text) = begin_update(path)?;
         let before = Self::from_json(&text).map_err(|error| error.in_file(path))?;
+        let mut sections = Sections::read(&text).map_err(|error| error.in_file(path))?;
         let mut after = before.clone();
         change(&mut after);
-
-        let as_object = |profile: &Self| match serde_json::to_value(profile) {
-            Ok(Value::Object(sections)) => sections,
-            _ => unreachable!("a profile serialises to an object"),
-        };
-        let (was, mut sections) = (as_object(&before), as_object(&after));
-        let original: serde_json::Map<String, Value> =
-            serde_json::from_str(&text).map_err(Error::from_json)?;
-        for (name, section) in original {
-            if sections.contains_key(&name) && sections.get(&name) == was.get(&name) {
-                sections.insert(name, section);
-            }
-        }
-        let mut text = serde_json::to_string_pretty(&sections).map_err(Error::from_json)?;
-        text.push('\n');
-        write_atomic(path, text.as_bytes())?;
+        sections.replace_changed(before, &after)?;
+        replacement.finish(|out| sections.write(out))?;
         Ok(after)
+    }
+
+    /// What an update of this file would begin with; for a look at it before anything is measured.
+    ///
+    /// # Errors
+    /// Where [`Profile::update`] would fail: the file is no profile, or may not be written.
+    pub fn check_update(path: &Path) -> Result<Self, Error> {
+        let (_, text) = begin_update(path)?;
+        Self::from_json(&text).map_err(|error| error.in_file(path))
     }
 
     /// The JSON Schema of profiles (draft 2020-12).
@@ -177,9 +173,31 @@ impl Profile {
     }
 }
 
-fn check_schema(value: &Value) -> Result<(), Error> {
+/// The right to replace a profile, and its text now.
+fn begin_update(path: &Path) -> Result<(Replacement, String), Error> {
+    if is_stream(path) {
+        let why = "it is a device or a pipe, and a profile is a regular file";
+        return Err(Error::new(format!("cannot write {}: {why}", path.display())));
+    }
+    let replacement = Replacement::begin(path)?;
+    let text = replacement.earlier()?.map(|file| read_open(file, path)).transpose()?.unwrap_or_default();
+    // As `mktemp` leaves one.
+    let text = if text.is_empty() { Profile::default().to_json() } else { text };
+    Ok((replacement, text))
+}
+
+fn check_schema(text: &str) -> Result<(), Error> {
+    #[derive(Default, Deserialize)]
+    struct Head {
+        #[serde(default)]
+        schema: Value,
+    }
     let known = SCHEMA.rsplit_once('/').expect("a name and a version");
-    let text = value.get("schema").and_then(Value::as_str).unwrap_or_default();
+    let head: Head = match serde_json::from_str(text) {
+        Err(error) if error.is_data() => Head::default(),
+        head => head.map_err(Error::from_json)?,
+    };
+    let text = head.schema.as_str().unwrap_or_default();
     match text.rsplit_once('/') {
         Some((name, version)) if name == known.0 => match version.parse::<u32>() {
             Ok(version) if version.to_string() == known.1 => Ok(()),

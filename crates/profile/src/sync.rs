@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Estimate, Method};
 
-/// Barriers, fork and join, and programs that live by them (paper 3).
+/// Barriers, fork and join, and programs that live by them (Nakamura et al.).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sync {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Estimate, Method};
 
-/// System benchmarks by number of copies and placement (paper 5).
+/// System benchmarks by number of copies and placement (Kimoto).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Workloads {

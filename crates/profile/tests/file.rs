@@ -1,11 +1,11 @@
-//! The profile file: schema, round trips, unknown fields, versions, atomic writes.
+//! The profile file: schema, round trips, unknown fields, versions.
 
 use std::fs;
 
 use coho_profile::{
     CacheState, Call, Calls, Class, ClockFacts, Coherence, CounterTool, Counters, Counts, Damage, Estimate,
-    EventTest, Home, Host, Judgement, Level, Pair, PairMethod, Profile, Side, Single, TopologySection,
-    Verdict, published, write_atomic,
+    EventTest, Home, Host, Judgement, Level, Pair, PairMethod, Profile, Side, Single, TimeMatrix,
+    TopologySection, Verdict, published,
 };
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use proptest::prelude::*;
@@ -74,7 +74,7 @@ fn round_trip() {
     assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
 }
 
-/// A profile with the sections of paper 2, with figures and without.
+/// A profile with the sections of Shimosawa, Hori & Ishikawa, with figures and without.
 fn counted() -> Profile {
     let counts = Counts { L1DR: Some(Estimate::exact(105.0)), ..Counts::default() };
     let call = Call {
@@ -157,6 +157,56 @@ fn an_update_leaves_other_sections_to_the_letter() {
 }
 
 #[test]
+fn an_update_keeps_the_order_and_takes_out_what_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile.json");
+    let text = r#"{"schema": "coho-profile/1", "later": [1,  2], "host": {"cpu": "x"}, "idle": null, "coherence": {}}"#;
+    fs::write(&path, text).unwrap();
+    Profile::update(&path, |profile| {
+        profile.coherence = None;
+        profile.calls = Some(Calls::default());
+        profile.unknown.insert("more".into(), json!("\n\"{"));
+    })
+    .unwrap();
+    let after = fs::read_to_string(&path).unwrap();
+    let value: Value = serde_json::from_str(&after).unwrap();
+    let names: Vec<_> = value.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["schema", "later", "host", "idle", "calls", "more"]);
+    assert!(after.contains("\"later\": [1,  2]"), "to the letter: {after}");
+    assert_eq!(value["more"], "\n\"{");
+    assert!(Profile::read(&path).unwrap().calls.is_some());
+}
+
+/// Today's readers find whether figures are stable, and contradictions, in profiles of before.
+#[test]
+fn profiles_of_before_are_read() {
+    let text = r#"{"schema": "coho-profile/1", "coherence": {"stable": true, "contradictions": [],
+        "pairs": [{"a": 0, "b": 1, "method": "turn", "home": "a",
+                   "ns": {"median": 1.0, "low": 1.0, "high": 1.0, "min": 1.0, "n": 9, "stable": false}}]}}"#;
+    let coherence = Profile::from_json(text).unwrap().coherence.unwrap();
+    assert_eq!((coherence.stable, coherence.pairs[0].ns.stable), (Some(true), Some(false)));
+    assert_eq!(coherence.contradictions, Some(Vec::new()));
+}
+
+#[test]
+fn times_in_columns_survive_a_round_trip_and_take_a_line_a_row() {
+    let time = |a: usize, b: usize| (a + b != 7).then_some(a as f64 + b as f64 / 8.0);
+    let matrix = TimeMatrix::new(40, time);
+    let cpus: Vec<u32> = (0..40).map(|cpu| 3 * cpu).collect();
+    let coherence = Coherence { cpus, matrix: Some(matrix), ..Coherence::default() };
+    let profile = Profile { coherence: Some(coherence), ..Profile::default() };
+    let text = profile.to_json();
+    assert!(text.lines().count() < 200, "{text}");
+    assert_valid(&serde_json::from_str(&text).unwrap());
+    let read = Profile::from_json(&text).unwrap();
+    assert_eq!(read, profile);
+    let times: Vec<_> = read.coherence.as_ref().unwrap().times().map(|(a, b, .., ns)| (a, b, ns)).collect();
+    assert_eq!((times.len(), times[0], times[779 - 4]), (776, (0, 3, 1.0), (114, 117, 39.0 + 38.0 / 8.0)));
+    let ragged = r#"{"schema": "coho-profile/1", "coherence": {"matrix": [[], [1.0], [1.0]]}}"#;
+    assert!(Profile::from_json(ragged).is_err());
+}
+
+#[test]
 fn other_schemas_are_refused_with_what_would_read_them() {
     let error = |text: &str| Profile::from_json(text).unwrap_err().to_string();
     assert!(
@@ -166,51 +216,6 @@ fn other_schemas_are_refused_with_what_would_read_them() {
     assert!(error("{}").contains("not a coho profile"));
     assert!(error("[1]").contains("not a coho profile"));
     assert!(error("{\n oops").contains("line 2"));
-}
-
-#[test]
-fn a_profile_is_written_as_a_whole_or_not_at_all() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.json");
-    small().write(&path).unwrap();
-    assert_eq!(Profile::read(&path).unwrap(), small());
-
-    let blocked = folder.path().join("absent").join("profile.json");
-    assert!(small().write(&blocked).unwrap_err().to_string().contains("absent"));
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["profile.json"], "no temporary file stays");
-}
-
-#[test]
-fn links_are_replaced_not_followed() {
-    let folder = tempfile::tempdir().unwrap();
-    let (target, link) = (folder.path().join("precious"), folder.path().join("profile.json"));
-    fs::write(&target, "precious").unwrap();
-    std::os::unix::fs::symlink(&target, &link).unwrap();
-    write_atomic(&link, b"new").unwrap();
-    assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
-    assert_eq!(fs::read_to_string(&link).unwrap(), "new");
-}
-
-#[test]
-fn a_temporary_name_that_is_taken_is_not_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let taken = folder.path().join(format!(".out.{}.0.tmp", std::process::id()));
-    fs::write(&taken, "somebody's").unwrap();
-    write_atomic(&folder.path().join("out"), b"new").unwrap();
-    assert_eq!(fs::read_to_string(&taken).unwrap(), "somebody's");
-}
-
-#[test]
-fn what_a_process_has_open_is_written_through() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = fs::File::create(folder.path().join("open")).unwrap();
-    let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
-    for path in [format!("/dev/fd/{descriptor}"), "/dev/null".into()] {
-        write_atomic(path.as_ref(), b"new").unwrap();
-    }
-    assert_eq!(fs::read_to_string(folder.path().join("open")).unwrap(), "new");
-    assert!(!fs::metadata("/dev/null").unwrap().is_file());
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use coho_counters::{Column, Counter, Error, Event, Mode, selftest};
-use coho_probe::pin;
+use coho_platform::{pin, threads};
 
 /// The events that stand for the columns, by the self-test on this CPU.
 pub(crate) fn chosen(cpu: u32, columns: &[Column]) -> Result<BTreeMap<Column, Vec<Event>>, String> {
@@ -18,5 +18,5 @@ pub(crate) fn chosen(cpu: u32, columns: &[Column]) -> Result<BTreeMap<Column, Ve
         let set = selftest::choose(&columns).map_err(|error| error.to_string())?;
         Ok(set.chosen.into_iter().map(|(column, candidate)| (column, candidate.events)).collect())
     };
-    std::thread::spawn(test).join().unwrap_or_else(|_| Err("the self-test panicked".into()))
+    threads::apart(test).unwrap_or_else(|error| Err(format!("a thread to test counters on: {error}")))
 }

@@ -8,6 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use coho_platform::trust;
+
 /// The library, which `make install` puts beside the command and cargo into its build folder.
 const LIBRARY: &str = "libcoho_pin.so";
 
@@ -29,14 +31,35 @@ pub fn environment(order: &[u32]) -> Result<Vec<(OsString, OsString)>, String> {
     Ok(vec![("LD_PRELOAD".into(), preload), ("COHO_PIN".into(), list.into())])
 }
 
-/// Installed in `PREFIX/lib/coho` for a command in `PREFIX/bin`; else beside the command.
+/// The library of the command that runs.
 fn library() -> Result<PathBuf, String> {
-    let command = env::current_exe().map_err(|error| format!("where the command lies: {error}"))?;
+    let command = env::current_exe().and_then(fs::canonicalize);
+    library_of(&command.map_err(|error| format!("where the command lies: {error}"))?)
+}
+
+/// Where `make install` puts it: in `PREFIX/lib/coho` for a command in `PREFIX/bin`. For a command in any other folder
+/// beside it, or where cargo builds. What anybody else could have put there is not loaded.
+fn library_of(command: &Path) -> Result<PathBuf, String> {
     let folder = command.parent().unwrap_or(Path::new("/"));
-    let places = [folder.join("../lib/coho"), folder.to_path_buf(), folder.join("deps")];
-    let found = places.iter().map(|place| place.join(LIBRARY)).find(|path| path.is_file());
-    let found = found.and_then(|path| path.canonicalize().ok());
-    found.ok_or_else(|| format!("{LIBRARY} is neither in {} nor beside the command", places[0].display()))
+    let prefix = folder.parent().filter(|_| folder.ends_with("bin"));
+    let installed = prefix.map(|prefix| (prefix, prefix.join("lib/coho")));
+    let beside = [(folder, folder.to_owned()), (folder, folder.join("deps"))];
+    let places: Vec<_> = installed.into_iter().chain(beside).collect();
+    let mut refused = Vec::new();
+    for (top, place) in &places {
+        let path = place.join(LIBRARY);
+        if !path.is_file() {
+            continue;
+        }
+        match trust::check(&path, top) {
+            Ok(library) => return Ok(library),
+            Err(why) => refused.push(format!("{} is not loaded: {why}", path.display())),
+        }
+    }
+    if !refused.is_empty() {
+        return Err(refused.join("; "));
+    }
+    Err(format!("{LIBRARY} is neither in {} nor beside the command", places[0].1.display()))
 }
 
 /// Why a program's threads cannot be pinned by a preloaded library; `None` if nothing speaks against it.
@@ -89,6 +112,8 @@ fn is_dynamic(head: &[u8]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -103,6 +128,59 @@ mod tests {
         for length in 0..64 {
             assert_eq!(is_dynamic(&head[..length]), None, "{length}");
         }
+    }
+
+    /// A command and libraries below a folder of their own; the folder's path without links.
+    fn tree(command: &str, libraries: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().canonicalize().unwrap();
+        for name in libraries.iter().map(|folder| format!("{folder}/{LIBRARY}")).chain([command.to_owned()]) {
+            let path = real.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            path.ancestors().take_while(|part| part.starts_with(&real)).for_each(|part| chmod(part, 0o755));
+        }
+        (root, real)
+    }
+
+    fn chmod(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn the_library_is_looked_for_where_it_was_installed() {
+        for (command, libraries, found) in [
+            ("p/bin/coho", &["p/lib/coho", "p/bin"][..], Some("p/lib/coho")),
+            ("p/bin/coho", &["p/bin"], Some("p/bin")),
+            ("x/coho", &["lib/coho", "x"], Some("x")),
+            ("x/coho", &["lib/coho"], None),
+            ("target/debug/coho", &["target/lib/coho", "target/debug/deps"], Some("target/debug/deps")),
+        ] {
+            let (_root, real) = tree(command, libraries);
+            let path = library_of(&real.join(command));
+            assert_eq!(
+                path.clone().ok(),
+                found.map(|found| real.join(found).join(LIBRARY)),
+                "{command}: {path:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_library_that_others_could_have_put_there_is_refused() {
+        for open in ["p/lib/coho/libcoho_pin.so", "p/lib/coho", "p/lib", "p"] {
+            for mode in [0o777, 0o1777] {
+                let (_root, real) = tree("p/bin/coho", &["p/lib/coho"]);
+                chmod(&real.join(open), mode);
+                let why = library_of(&real.join("p/bin/coho")).unwrap_err();
+                let named = format!("others may write {}", real.join(open).display());
+                assert!(why.contains(&named), "{open}: {why}");
+            }
+        }
+        // A folder for everybody's files, with another's folder beside the command's.
+        let (_root, real) = tree("x/coho", &["lib/coho"]);
+        chmod(&real, 0o1777);
+        assert!(library_of(&real.join("x/coho")).unwrap_err().contains("beside the command"));
     }
 
     #[test]

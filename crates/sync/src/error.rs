@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use coho_platform::pin;
+
 /// Why a barrier or a team cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -50,3 +52,12 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<pin::Error> for Error {
+    fn from(error: pin::Error) -> Self {
+        match error {
+            pin::Error::Cpu { cpu, why } => Self::Cpu { cpu, why: why.to_string() },
+            error => Self::System { what: "the CPUs that this process may use", why: error.to_string() },
+        }
+    }
+}

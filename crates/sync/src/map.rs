@@ -1,4 +1,4 @@
-//! Which CPU each rank runs on (paper 3, mapping).
+//! Which CPU each rank runs on (Nakamura et al., mapping).
 
 use coho_topology::{CpuSet, Level, Topology};
 

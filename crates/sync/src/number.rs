@@ -3,7 +3,7 @@
 use crate::sync::AtomicU8;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 
-/// The number after this one. Three suffice (paper 3): nobody can be two barriers ahead of somebody who has not
+/// The number after this one. Three suffice (Nakamura et al.): nobody can be two barriers ahead of somebody who has not
 /// left the one before, so a flag holds one's own number, the next one, or the previous one.
 #[inline(always)]
 pub(crate) fn next(number: u8) -> u8 {

@@ -1,7 +1,7 @@
 //! What unit tests need the library's own primitives for; modules that are model-checked as well cannot hold them.
 
 use crate::wait::{Crowding, Patience, WaitPolicy};
-use crate::{limits, pin};
+use coho_platform::pin;
 
 /// The least spinning that patience shrinks to.
 const FLOOR_NS: u64 = 5_000;
@@ -41,10 +41,10 @@ fn does_not_spin_in_a_crowd_unless_told_to() {
 
 #[test]
 fn a_pinned_thread_does_not_hide_the_others_cpus() {
-    let before = limits::process_cpus().unwrap();
+    let before = pin::of_process().unwrap();
     let pinned = std::thread::spawn(|| {
-        pin::to(limits::allowed_cpus().unwrap().first().unwrap()).unwrap();
-        (limits::allowed_cpus().unwrap().len(), limits::process_cpus().unwrap())
+        pin::to(pin::allowed().unwrap().first().unwrap()).unwrap();
+        (pin::allowed().unwrap().len(), pin::of_process().unwrap())
     });
     assert_eq!(pinned.join().unwrap(), (1, before));
 }

@@ -4,20 +4,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use coho_testing::{Capability, needs};
+
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Where cargo has put the libraries.
 fn libraries() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().to_path_buf()
-}
-
-fn exists(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok();
-    if !found {
-        eprintln!("skipped: {program} is not installed");
-    }
-    found
 }
 
 fn succeeds(command: &mut Command) -> String {
@@ -40,40 +34,36 @@ fn run(compiler: &str, flags: &[&str], source: &str, name: &str, library: &OsStr
 
 #[test]
 fn c_with_the_static_library() {
-    if exists("gcc") {
-        let library = libraries().join("libcoho_sync.a");
-        assert_eq!(run("gcc", &["-std=c99"], "tests/c/sync.c", "c-static", library.as_ref()), "ok\n");
-    }
+    needs!(Capability::CCompiler);
+    let library = libraries().join("libcoho_sync.a");
+    assert_eq!(run("cc", &["-std=c99"], "tests/c/sync.c", "c-static", library.as_ref()), "ok\n");
 }
 
 #[test]
 fn c_with_the_shared_library() {
-    if exists("gcc") {
-        let library = libraries().join("libcoho_sync.so");
-        // Programs look for it by the name that it carries.
-        let link = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libcoho_sync.so.0");
-        let _ = std::fs::remove_file(&link);
-        std::os::unix::fs::symlink(&library, &link).unwrap();
-        assert_eq!(run("gcc", &["-std=c11"], "tests/c/sync.c", "c-shared", library.as_ref()), "ok\n");
-        assert_eq!(
-            run("gcc", &["-std=c99"], "examples/c/pi.c", "pi", library.as_ref()),
-            "3.141593 3.141593\n"
-        );
-    }
+    needs!(Capability::CCompiler);
+    let library = libraries().join("libcoho_sync.so");
+    // Programs look for it by the name that it carries.
+    let link = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libcoho_sync.so.0");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(&library, &link).unwrap();
+    assert_eq!(run("cc", &["-std=c11"], "tests/c/sync.c", "c-shared", library.as_ref()), "ok\n");
+    assert_eq!(run("cc", &["-std=c99"], "examples/c/pi.c", "pi", library.as_ref()), "3.141593 3.141593\n");
+    assert_eq!(run("cc", &["-std=c99"], "examples/c/sum.c", "sum", library.as_ref()), "328350\n");
 }
 
 #[test]
 fn cpp() {
-    if exists("g++") {
-        let library = libraries().join("libcoho_sync.a");
-        assert_eq!(run("g++", &["-x", "c++"], "tests/c/sync.c", "cpp", library.as_ref()), "ok\n");
-    }
+    needs!(Capability::CppCompiler);
+    let library = libraries().join("libcoho_sync.a");
+    assert_eq!(run("c++", &["-x", "c++"], "tests/c/sync.c", "cpp", library.as_ref()), "ok\n");
 }
 
 /// The library and the standard library are built with ThreadSanitizer, for which their sources must be installed; gcc's
 /// own runtime lacks symbols that Rust's code needs, so Rust's is linked.
 #[test]
 fn thread_sanitizer_finds_no_race() {
+    needs!(Capability::ThreadSanitizer);
     let host = "x86_64-unknown-linux-gnu";
     let sysroot = PathBuf::from(succeeds(Command::new("rustc").args(["--print", "sysroot"])).trim());
     let runtimes = sysroot.join("lib/rustlib").join(host).join("lib");
@@ -83,28 +73,13 @@ fn thread_sanitizer_finds_no_race() {
         .flatten()
         .map(|entry| entry.path())
         .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("_rt.tsan.a")));
-    let Some(runtime) = runtime.filter(|_| sysroot.join("lib/rustlib/src/rust/library/Cargo.toml").exists())
-    else {
-        eprintln!("skipped: ThreadSanitizer needs {host} and rustup's component rust-src");
-        return;
-    };
-    if !exists("gcc") || !exists("g++") {
-        return;
-    }
+    let runtime = runtime.unwrap();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tsan");
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "-Zbuild-std=std,panic_abort", "--release", "--target", host, "-p", "coho-sync"]);
     build.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=thread -Zexternal-clangrt");
     build.env("CARGO_TARGET_DIR", &target).env("CARGO_PROFILE_RELEASE_LTO", "off").current_dir(ROOT);
-    let built = build.output().unwrap();
-    if !built.status.success() {
-        let why = String::from_utf8_lossy(&built.stderr);
-        let offline =
-            ["failed to download", "download of", "no matching package", "unable to update registry"];
-        assert!(offline.iter().any(|sign| why.contains(sign)), "{why}");
-        eprintln!("skipped: the standard library's dependencies cannot be had");
-        return;
-    }
+    succeeds(&mut build);
     let library = target.join(host).join("release/libcoho_sync.a");
     let (object, program) = (target.join("sync.o"), target.join("sync"));
     let mut compile = Command::new("gcc");

@@ -285,17 +285,17 @@ fn a_watchdog_names_the_missing_member() {
 #[test]
 fn the_caller_s_pin_ends_with_its_guard() {
     let team = Team::new(1).unwrap();
-    let before = coho_sync::limits::allowed_cpus().unwrap();
+    let before = coho_platform::pin::allowed().unwrap();
     let pin = team.pin_caller().unwrap();
-    assert_eq!(coho_sync::limits::allowed_cpus().unwrap().iter().collect::<Vec<_>>(), team.cpus());
+    assert_eq!(coho_platform::pin::allowed().unwrap().iter().collect::<Vec<_>>(), team.cpus());
     drop(pin);
-    assert_eq!(coho_sync::limits::allowed_cpus().unwrap(), before);
+    assert_eq!(coho_platform::pin::allowed().unwrap(), before);
 }
 
 #[test]
 fn bad_requests_are_refused() {
     assert_eq!(Team::new(0).unwrap_err(), Error::Size { asked: 0, most: coho_sync::MAX_THREADS });
-    let first = coho_sync::limits::allowed_cpus().unwrap().first().unwrap();
+    let first = coho_platform::pin::allowed().unwrap().first().unwrap();
     let absent = Team::builder(2).cpus([first, 65_535]).start().unwrap_err();
     assert!(absent.to_string().contains("CPU 65535"), "{absent}");
     assert!(Team::builder(3).cpus([first]).start().is_err());

@@ -51,12 +51,44 @@ impl Budget {
 /// # Errors
 /// If it cannot be read, is longer, or is no UTF-8; the error names `path`.
 pub fn read_text(file: File, path: &Path, limit: u64) -> Result<String, Error> {
+    let bytes = read_bytes(file, path, limit)?;
+    String::from_utf8(bytes).map_err(|_| Error::new("not a text file (no UTF-8)").in_file(path))
+}
+
+/// Reads an opened file of at most `limit` bytes as text in the encodings that tools on Windows also use: UTF-16 with its
+/// mark, and Latin-1.
+///
+/// # Errors
+/// If the file cannot be read, is too long or is not text; the error names `path`.
+pub(crate) fn read_report(file: File, path: &Path, limit: u64) -> Result<String, Error> {
+    let bytes = read_bytes(file, path, limit)?;
+    report_text(bytes).ok_or_else(|| Error::new("not a text file").in_file(path))
+}
+
+fn read_bytes(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| Error::io(path, &error))?;
     if bytes.len() as u64 > limit {
         return Err(Error::new(format!("larger than {limit} bytes")).in_file(path));
     }
-    String::from_utf8(bytes).map_err(|_| Error::new("not a text file (no UTF-8)").in_file(path))
+    Ok(bytes)
+}
+
+fn report_text(bytes: Vec<u8>) -> Option<String> {
+    let from_bytes: fn([u8; 2]) -> u16 = match bytes.get(..2) {
+        Some([0xFF, 0xFE]) => u16::from_le_bytes,
+        Some([0xFE, 0xFF]) => u16::from_be_bytes,
+        _ => {
+            return match String::from_utf8(bytes) {
+                Ok(text) => Some(text),
+                // Binary files hold NULs.
+                Err(error) if error.as_bytes().contains(&0) => None,
+                Err(error) => Some(error.as_bytes().iter().copied().map(char::from).collect()),
+            };
+        }
+    };
+    let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| from_bytes([pair[0], pair[1]])).collect();
+    String::from_utf16(&units).ok()
 }
 
 /// Checks what the rest of the crate relies on: CPUs that exist, levels whose objects do not overlap, cache
@@ -108,4 +140,27 @@ fn disjoint(level: Level, sets: Vec<&CpuSet>, cpus: &CpuSet) -> Result<(), Error
         seen = seen.union(set);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_of_any_encoding() {
+        let utf_16 = |mark: [u8; 2], bytes: fn(u16) -> [u8; 2]| {
+            mark.into_iter().chain("CPU ®".encode_utf16().flat_map(bytes)).collect::<Vec<_>>()
+        };
+        for bytes in [
+            "CPU ®".into(),
+            b"CPU \xAE".to_vec(),
+            utf_16([0xFF, 0xFE], u16::to_le_bytes),
+            utf_16([0xFE, 0xFF], u16::to_be_bytes),
+        ] {
+            assert_eq!(report_text(bytes).as_deref(), Some("CPU ®"));
+        }
+        for bytes in [&b"\x7fELF\x00\xAE"[..], &[0xFF, 0xFE, 0x00, 0xD8]] {
+            assert_eq!(report_text(bytes.into()), None);
+        }
+    }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use coho_platform::{InvalidCpus, pin};
+
 use crate::plain::plain;
 
 /// A failure to read or to believe a source: what, where (file and line, if any) and what to do.
@@ -71,3 +73,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<pin::Error> for Error {
+    fn from(error: pin::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<InvalidCpus> for Error {
+    fn from(error: InvalidCpus) -> Self {
+        Self::new(error.to_string())
+    }
+}

@@ -4,13 +4,13 @@
 
 mod bounds;
 pub mod cpuid;
-mod cpuset;
 mod detect;
 mod error;
 pub mod freebsd;
 pub mod hwloc;
 #[cfg(feature = "serde")]
 mod json;
+mod mask;
 mod nest;
 mod plain;
 mod recognise;
@@ -21,7 +21,7 @@ pub mod tree;
 mod xml;
 
 pub use bounds::read_text;
-pub use cpuset::{CpuSet, MAX_CPUS};
+pub use coho_platform::{CpuSet, MAX_CPUS};
 pub use detect::{detect, detect_with_dump};
 pub use error::Error;
 pub use recognise::{Loaded, load, load_text};

@@ -21,4 +21,5 @@ pub(crate) fn topology(topology: &mut Topology) {
     topology.facts.iter_mut().for_each(|fact| plain(&mut fact.by));
     let claims = topology.disagreements.iter_mut().flat_map(|disagreement| &mut disagreement.claims);
     claims.for_each(|claim| plain(&mut claim.says));
+    topology.notes.iter_mut().for_each(plain);
 }

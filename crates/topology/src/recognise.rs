@@ -42,7 +42,7 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
         load_dir(path)
     } else {
         let file = File::open(path).map_err(io)?;
-        load_text(&bounds::read_text(file, path, MAX_BYTES)?)
+        load_text(&bounds::read_report(file, path, MAX_BYTES)?)
     };
     loaded.map_err(|error| error.in_file(path))
 }

@@ -37,6 +37,8 @@ pub struct Topology {
     pub facts: Vec<Fact>,
     /// Where two sources contradict each other.
     pub disagreements: Vec<Disagreement>,
+    /// What of the source could not be read or is not all of the machine, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// Vendor, brand and the numbers that name a processor model.

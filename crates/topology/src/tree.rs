@@ -32,7 +32,7 @@ pub fn render(topology: &Topology, width: usize) -> String {
     for (label, cpus) in crossing.iter().filter(|(_, cpus)| !cpus.is_empty()) {
         let _ = writeln!(out, "not drawn, as it crosses others: {}  CPUs {cpus}", label.full());
     }
-    footnotes(topology, &mut out);
+    footnotes(topology, width, &mut out);
     out.lines().map(|line| clip(line, width) + "\n").collect()
 }
 
@@ -200,7 +200,7 @@ fn heading(topology: &Topology) -> String {
 }
 
 /// What the tree cannot show.
-fn footnotes(topology: &Topology, out: &mut String) {
+fn footnotes(topology: &Topology, width: usize, out: &mut String) {
     for node in topology.numa_nodes.iter().filter(|node| node.cpus.is_empty()) {
         let memory = node.memory_bytes.map(|memory| format!(", {}", bytes(memory))).unwrap_or_default();
         let _ = writeln!(out, "NUMA node {} is memory alone{memory}", node.os);
@@ -220,6 +220,9 @@ fn footnotes(topology: &Topology, out: &mut String) {
             let _ = writeln!(out, "{source}: {}", levels.join(", "));
         }
     }
+    for note in &topology.notes {
+        wrap("note: ", note, width, out);
+    }
     for disagreement in &topology.disagreements {
         let _ = writeln!(out, "sources disagree on {} (the first is believed):", disagreement.level);
         for claim in &disagreement.claims {
@@ -234,6 +237,21 @@ fn bytes(bytes: u64) -> String {
     let (unit, shift) = units.into_iter().find(|(_, shift)| bytes >> shift > 0).unwrap_or(("B", 0));
     let size = format!("{:.2}", bytes as f64 / (1u64 << shift) as f64);
     format!("{} {unit}", size.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Writes a sentence in lines of at most `width` columns, where its words allow.
+fn wrap(lead: &str, sentence: &str, width: usize, out: &mut String) {
+    let mut line = lead.to_owned();
+    for word in sentence.split_whitespace() {
+        let full = line.chars().count() + word.chars().count() > width;
+        if full && line.trim_end() != lead.trim_end() {
+            let _ = writeln!(out, "{}", line.trim_end());
+            line = " ".repeat(lead.chars().count());
+        }
+        line += word;
+        line.push(' ');
+    }
+    let _ = writeln!(out, "{}", line.trim_end());
 }
 
 fn clip(line: &str, width: usize) -> String {

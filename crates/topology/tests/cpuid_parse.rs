@@ -73,6 +73,9 @@ fn libcpuid_arrays_are_leaves_and_subleaves() {
 fn errors_name_the_line() {
     let neutral = "cpu 0 0x0 0x0 0x1 0x2 0x3 0x4\n";
     let aida = "CPUID 00000000: 0000000D-68747541-444D4163-69746E65\n";
+    let leaf_1 = "CPUID 00000001: 1-2-3-4\n";
+    let other = "CPUID 00000000: 0000000E-68747541-444D4163-69746E65\n";
+    let head = "------[ Logical CPU #0 ]------\n";
     let etallen = "CPU 0:\n 0x00000000 0x00: eax=0x1 ebx=0x2 ecx=0x3 edx=0x4\n";
     for (text, line, part) in [
         (format!("{neutral}cpu 1 0 0 0 0 0\n"), 2, "expected"),
@@ -84,10 +87,18 @@ fn errors_name_the_line() {
         ("1 0 0 0 0 => 1 2 3 4\n4 0 0 0 0 => 1 2 3 4\n".to_string(), 2, "inmask"),
         ("basic_cpuid[0]=1 2 3 4\nbasic_cpuid[1=1 2 3 4\n".to_string(), 2, "index"),
         ("basic_cpuid[0]=1 2 3 4\nnonsense\n".to_string(), 2, "nonsense"),
-        (format!("{aida}CPUID 00000001: 1-2-3\n"), 2, "'1-2-3'"),
+        (format!("{aida}CPUID 00000001: 1-2-3\n"), 2, "found 3 in 'CPUID 00000001: 1-2-3'"),
         (format!("{aida}CPUID 00000004: 1-2-3-4 [SL zz]\n"), 2, "SL zz"),
-        (format!("{aida}------[ Logical CPU #0 ]------\n"), 2, "second heading"),
-        (format!("{etallen}CPU 0:\n"), 3, "second heading"),
+        (format!("{head}{aida}{head}{other}"), 3, "second heading"),
+        (format!("{head}{aida}{aida}"), 3, "answered twice"),
+        (format!("{head}{aida}{leaf_1}CPUID 00000001: 1-2-3-5\n"), 4, "answered twice"),
+        (format!("{head}{aida}------[ Logical CPU #1 ]------\n"), 3, "no answers"),
+        (format!("CPUID Registers (CPU #0):\n{aida}"), 1, "count from 1"),
+        (
+            "basic_cpuid[0]=1 2 3 4\nbasic_cpuid[1]=1 2 3 4\nbasic_cpuid[1]=1 2 3 5\n".to_string(),
+            3,
+            "answered twice",
+        ),
         (format!("{etallen} 0x1 0x00: eax=0x1 ecx=0x2 ebx=0x3 edx=0x4\n"), 3, "ebx"),
         (format!("{etallen}CPU 99999999999:\n"), 3, "99999999999"),
     ] {
@@ -95,4 +106,31 @@ fn errors_name_the_line() {
         assert_eq!(error.line(), Some(line), "{text}: {error}");
         assert!(error.to_string().contains(part), "{text}: {error}");
     }
+}
+
+#[test]
+fn a_report_without_headings_begins_a_cpu_at_each_leaf_0() {
+    let cpu = |apic_id: u32| {
+        format!("CPUID 00000000 1-756E6547-6C65746E-49656E69\nCPUID 00000001 10677-{apic_id:X}000000-0-0\n")
+    };
+    let dump = cpuid::parse(&[0, 1, 2].map(cpu).concat()).unwrap();
+    assert_eq!(dump.cpus.iter().map(|cpu| cpu.os).collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(cpuid::decode(&dump).unwrap().counts().pu, 3);
+    // The same CPU asked twice is no second CPU.
+    let error = cpuid::decode(&cpuid::parse(&[0, 0].map(cpu).concat()).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("APIC id"), "{error}");
+}
+
+#[test]
+fn a_repeated_heading_continues_its_cpu() {
+    let text = "CPUID Registers (CPU #1):\nCPUID 00000000: 1-2-3-4\nCPUID Registers (CPU #1 Virtual):\n\
+                CPUID 40000000: 5-6-7-8\nCPUID 00000000: 1-2-3-4\n";
+    let dump = cpuid::parse(text).unwrap();
+    assert_eq!(dump.cpus.len(), 1);
+    assert_eq!((dump.cpus[0].os, dump.cpus[0].query(0x4000_0000, 0).eax), (0, 5));
+    // Another CPU's answers under the same number are the core's other thread.
+    let other =
+        text.replace("40000000: 5", "00000001: 9") + "CPUID Registers (CPU #1):\nCPUID 00000001: A-6-7-8\n";
+    let error = cpuid::parse(&other).unwrap_err().to_string();
+    assert!(error.contains("second heading for CPU 0"), "{error}");
 }

@@ -79,7 +79,11 @@ fn line() -> impl Strategy<Value = String> {
         "_+ Logical CPU #[0-9]{0,6} _+",
         "CPUID [0-9A-F]{8}: [0-9A-F]{1,8}-0-0-0( \\[SL [0-9A-Z]{1,2}\\])?",
         "------\\[ (CPUID Registers / )?Logical CPU #[0-9]{0,9} \\]------",
-        "CPU ?[0-9]{0,9}:",
+        "CPUID Registers \\(CPU #[0-9]( Virtual)?\\):",
+        "CPUID [0-9A-F]{8} \t[0-9A-F]{8}-[0-9A-F]{7,9}-0-0( [A-F]{4})?",
+        "CPU (Thread )?#?[0-9]{0,9}:?",
+        "eax in: 0x[0-9]{1,8}, eax = [0-9a-f]{8} ebx = 0 e[cd]x = 0 edx = 0",
+        "\t\t0x[0-9A-F]{8}(\t0x[0-9A-F]{8}){3,5}",
         "   0x[0-9a-f]{8} 0x[0-9a-f]{2}: eax=0x[0-9a-f]{1,9} ebx=0x0 ecx=0x0 edx=0x0",
         "\\PC{0,40}",
     ]

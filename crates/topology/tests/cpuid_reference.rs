@@ -1,23 +1,13 @@
-//! Every CPUID dump of the reference folder, decoded, against the counts and sets recorded for it there. Needs
-//! `COHO_REFERENCE`, the folder that holds `cpuid/`.
+//! Every recorded CPUID dump, decoded, against the counts and sets recorded for it.
 
 mod cpuid_support;
 
-use std::path::PathBuf;
-
+use coho_testing::data;
 use coho_topology::{CacheKind, CpuSet, Level, Topology, cpuid};
 use serde_json::Value;
 
-fn reference() -> Option<PathBuf> {
-    let folder = std::env::var_os("COHO_REFERENCE").map(|folder| PathBuf::from(folder).join("cpuid"));
-    if folder.is_none() {
-        eprintln!("skipped: COHO_REFERENCE is not set");
-    }
-    folder
-}
-
-fn decode(folder: &std::path::Path, name: &str) -> Topology {
-    let dump = cpuid::read(&folder.join(format!("{name}.cpuid"))).unwrap();
+fn decode(name: &str) -> Topology {
+    let dump = cpuid::read(&data(&format!("cpuid/{name}.cpuid"))).unwrap();
     let topology = cpuid::decode(&dump).unwrap();
     cpuid_support::assert_consistent(&topology);
     topology
@@ -52,11 +42,10 @@ fn recorded_sets(list: &Value) -> Vec<CpuSet> {
 
 #[test]
 fn dumps_decode_to_the_recorded_counts_sets_and_kinds() {
-    let Some(folder) = reference() else { return };
-    let text = std::fs::read_to_string(folder.join("expected.json")).unwrap();
+    let text = std::fs::read_to_string(data("cpuid/expected.json")).unwrap();
     let expected: Value = serde_json::from_str(&text).unwrap();
     for (name, record) in expected.as_object().unwrap() {
-        let topology = decode(&folder, name);
+        let topology = decode(name);
         assert_eq!(topology.cpu.brand.as_deref(), record["brand"].as_str(), "{name}");
         assert_eq!(topology.pus.len() as u64, record["expected"]["PU"], "{name}: PU");
         for object in ["Package", "Die", "L3Cache", "L2Cache", "L1Cache", "L1iCache", "Core"] {
@@ -93,7 +82,6 @@ fn dumps_decode_to_the_recorded_counts_sets_and_kinds() {
 /// AMD's manuals of families 12h, 15h and 16h.
 #[test]
 fn single_processors_decode_to_their_known_shape() {
-    let Some(folder) = reference() else { return };
     for (name, counts) in [
         ("AMD-A10-6800K", [1, 0, 2, 2, 4, 4]),
         ("AMD-A12-9800", [1, 0, 2, 2, 4, 4]),
@@ -101,7 +89,7 @@ fn single_processors_decode_to_their_known_shape() {
         ("AMD-Jaguar-5350", [1, 0, 1, 0, 4, 4]),
         ("AMD-Llano-A8-3850", [1, 0, 4, 0, 4, 4]),
     ] {
-        let found = decode(&folder, name).counts();
+        let found = decode(name).counts();
         let found = [found.package, found.l3, found.l2, found.module, found.core, found.pu];
         assert_eq!(found, counts, "{name}");
     }
@@ -109,20 +97,49 @@ fn single_processors_decode_to_their_known_shape() {
 
 #[test]
 fn a_leaf_that_answers_against_its_feature_bit_is_noted() {
-    let Some(folder) = reference() else { return };
-    let topology = decode(&folder, "AMD-A12-9800");
+    let topology = decode("AMD-A12-9800");
     let module = topology.facts.iter().find(|fact| fact.level == Level::Module).unwrap();
     assert!(module.by.contains("TopologyExtensions is clear"), "{}", module.by);
 }
 
 #[test]
 fn printing_a_dump_and_parsing_it_gives_the_same_dump() {
-    let Some(folder) = reference() else { return };
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(data("cpuid")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "cpuid") {
             let dump = cpuid::read(&path).unwrap();
             assert_eq!(cpuid::parse(&dump.to_string()).unwrap(), dump, "{}", path.display());
         }
     }
+}
+
+/// A dump without the leaves that tell cores, or cut short in one CPU's answers, says so; a whole one does not.
+#[test]
+fn leaves_that_were_not_recorded_are_noted() {
+    let folder = coho_testing::data("cpuid");
+    let notes_on = |text: &str| cpuid::decode(&cpuid::parse(text).unwrap()).unwrap().notes;
+    let unknown = |notes: &[String]| {
+        notes.iter().any(|note| note.contains("lacks leaf") || note.contains("not recorded"))
+    };
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "cpuid") {
+            let notes = notes_on(&std::fs::read_to_string(&path).unwrap());
+            assert!(!unknown(&notes), "{}: {notes:?}", path.display());
+        }
+    }
+    let text = std::fs::read_to_string(folder.join("Intel-Nehalem-2xXeon-X5550.cpuid")).unwrap();
+    let without = |leaves: &[&str]| -> String {
+        let kept =
+            text.lines().filter(|line| !line.split(' ').nth(2).is_some_and(|leaf| leaves.contains(&leaf)));
+        kept.map(|line| format!("{line}\n")).collect()
+    };
+    let coreless = notes_on(&without(&["0x00000004", "0x0000000b"]));
+    assert!(
+        coreless.iter().any(|note| note.contains("cores and shared caches are not known")),
+        "{coreless:?}"
+    );
+    let cut = text.rfind("0x8000000").unwrap();
+    let short = notes_on(&text[..text[..cut].rfind('\n').unwrap()]);
+    assert!(short.iter().any(|note| note.starts_with("CPU 15 lacks leaf 0x8000000")), "{short:?}");
 }

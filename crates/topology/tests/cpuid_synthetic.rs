@@ -237,3 +237,69 @@ fn contradictions_are_errors_that_name_the_cpus() {
     assert!(message.contains("10000 CPUs are more than"), "{message}");
     assert!(error(Vec::new()).contains("no CPU"));
 }
+
+/// In the order of EBX, ECX, EDX.
+const VIA: [u32; 3] = [0x746E_6543, 0x736C_7561, 0x4872_7561];
+
+/// Size in KiB and ways of the second and third level, by leaf 0x80000006.
+fn outer_caches(vendor: [u32; 3], signature: u32, ecx: u32, edx: u32) -> Vec<(u8, u64, Option<u32>)> {
+    let answers = [
+        (1, 0, [signature, 0, 0, 0]),
+        (0x8000_0000, 0, [0x8000_0006, 0, 0, 0]),
+        (0x8000_0006, 0, [0, 0, ecx, edx]),
+    ];
+    let topology = decode(vec![cpu(0, vendor, 1, &answers)]);
+    topology.caches.iter().map(|cache| (cache.level, cache.size_bytes >> 10, cache.ways)).collect()
+}
+
+#[test]
+fn reserved_bits_are_no_cache() {
+    // C3 Samuel 2 and Ezra pack size and ways into a byte each; a Nehemiah does as AMD.
+    for signature in [0x673, 0x687] {
+        assert_eq!(outer_caches(VIA, signature, 0x4004_0120, 0), [(2, 64, Some(4))]);
+    }
+    assert_eq!(outer_caches(VIA, 0x695, 0x0040_8120, 0), [(2, 64, Some(16))]);
+    assert_eq!(outer_caches(VIA, 0x691, 0x0041_8120, 0), [(2, 64, Some(16))]);
+    // A third level is AMD's field alone.
+    let l3 = 8 << 18 | 0xB << 12 | 64;
+    assert_eq!(outer_caches(VIA, 0x695, 0x0040_8120, l3), [(2, 64, Some(16))]);
+    assert_eq!(outer_caches(INTEL, 0x0001_0677, 0x0C00_6040, l3), [(2, 3072, Some(8))]);
+    assert_eq!(outer_caches(AMD, 0x0010_0F42, 0x0200_8140, l3), [(2, 512, Some(16)), (3, 4096, Some(48))]);
+    // A disabled cache keeps its size; early Durons name a wrong one.
+    assert_eq!(outer_caches(AMD, 0x0010_0F42, 0x0200_0140, l3 & !0xF000), []);
+    assert_eq!(outer_caches(AMD, 0x630, 0x0001_4120, 0), [(2, 64, Some(4))]);
+}
+
+#[test]
+fn descriptors_are_read_as_their_vendor_defines_them() {
+    const CYRIX: [u32; 3] = [0x6972_7943, 0x6461_6574, 0x736E_4978];
+    let first = |vendor| {
+        let topology = decode(vec![cpu(0, vendor, 2, &[(2, 0, [0x1, 0, 0, 0x80])])]);
+        topology.caches.first().map(|cache| (cache.level, cache.size_bytes >> 10))
+    };
+    assert_eq!([first(INTEL), first(CYRIX), first(VIA)], [Some((2, 512)), Some((1, 16)), None]);
+}
+
+#[test]
+fn one_cpu_of_several_is_noted() {
+    let alone =
+        |vendor, last, answers: &[(u32, u32, [u32; 4])]| decode(vec![cpu(0, vendor, last, answers)]).notes;
+    const SEVERAL: u32 = 1 << 28;
+    let by_leaf_b: &[(u32, u32, [u32; 4])] = &[(0xB, 0, [1, 2, 0x100, 0]), (0xB, 1, [5, 20, 0x201, 0])];
+    assert!(alone(INTEL, 0xB, by_leaf_b)[0].contains("20 CPUs was recorded"));
+    let notes = alone(INTEL, 4, &[(1, 0, [0x10676, 4 << 16, 0, SEVERAL])]);
+    assert!(notes[0].contains("room for 4"), "{notes:?}");
+    let extended = (0x8000_0000, 0, [0x8000_0008, 0, 0, 0]);
+    let notes = alone(AMD, 1, &[extended, (0x8000_0008, 0, [0, 0, 5, 0])]);
+    assert!(notes[0].contains("room for 6"), "{notes:?}");
+    // One CPU that says that it is alone, and two of a package of four.
+    let first_level = |cores: u32| (4, 0, [(cores - 1) << 26 | 0x121, 0x01C0_003F, 0x3F, 0]);
+    let one = [(1, 0, [0x10676, 1 << 16, 0, SEVERAL]), first_level(1)];
+    assert_eq!(alone(INTEL, 4, &one), Vec::<String>::new());
+    let pair = [0, 1]
+        .map(|os| cpu(os, INTEL, 4, &[(1, 0, [0x10676, os << 24 | 4 << 16, 0, SEVERAL]), first_level(4)]));
+    assert_eq!(decode(pair.into()).notes, Vec::<String>::new());
+    // Without leaf 4, the cores of a CPU that has the leaf are not known.
+    let notes = alone(INTEL, 4, &one[..1]);
+    assert!(notes[0].contains("were not recorded"), "{notes:?}");
+}

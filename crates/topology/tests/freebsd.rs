@@ -1,20 +1,11 @@
-//! FreeBSD's rules against the article's listings and the reference predictions; its XML read and written.
+//! FreeBSD's rules against the article's listings and the recorded predictions; its XML read and written.
 
-use std::path::{Path, PathBuf};
-
+use coho_testing::data;
 use coho_topology::freebsd::{Flag, Variant, parse, predict, to_topology};
 use coho_topology::{Loaded, Topology, load};
 
-fn reference() -> Option<PathBuf> {
-    let path = std::env::var_os("COHO_REFERENCE").map(PathBuf::from);
-    if path.is_none() {
-        eprintln!("skipped: COHO_REFERENCE is not set");
-    }
-    path
-}
-
-fn dump(reference: &Path, name: &str) -> Loaded {
-    load(&reference.join("cpuid").join(format!("{name}.cpuid"))).unwrap()
+fn dump(name: &str) -> Loaded {
+    load(&data(&format!("cpuid/{name}.cpuid"))).unwrap()
 }
 
 fn shape(loaded: &Loaded, variant: Variant) -> String {
@@ -23,23 +14,18 @@ fn shape(loaded: &Loaded, variant: Variant) -> String {
 
 #[test]
 fn the_articles_listings_byte_for_byte() {
-    let Some(reference) = reference() else { return };
-    let article = std::fs::read_to_string(reference.join("papers/5-kimoto-bulldozer.txt")).unwrap();
-    let listings: Vec<&str> = article
-        .split("kern.sched.topology_spec: ")
-        .skip(1)
-        .map(|rest| &rest[..rest.find("</groups>\n").unwrap() + "</groups>\n".len()])
-        .collect();
-    let [stock, patched] = listings.as_slice() else { panic!("{} listings", listings.len()) };
-    let loaded = dump(&reference, "AMD-A10-6800K");
+    let listing =
+        |name| std::fs::read_to_string(data(&format!("freebsd/kimoto-a10-6800k-{name}.xml"))).unwrap();
+    let (stock, patched) = (listing("stock"), listing("patched"));
+    let loaded = dump("AMD-A10-6800K");
     for (variant, listing) in [(Variant::Stock, stock), (Variant::Patched, patched)] {
         let spec = predict(variant, &loaded.topology, loaded.dump.as_ref()).unwrap();
-        assert_eq!(spec.to_xml(4).unwrap(), *listing);
-        assert_eq!(parse(listing).unwrap(), spec);
+        assert_eq!(spec.to_xml(4).unwrap(), listing);
+        assert_eq!(parse(&listing).unwrap(), spec);
     }
 }
 
-/// Our dumps and their rows in the reference predictions.
+/// Our dumps and their rows in the recorded predictions.
 const PREDICTED: [(&str, &str); 10] = [
     ("AMD-A10-6800K", "amd-a10-6800k"),
     ("AMD-A12-9800", "amd-a12-9800"),
@@ -55,15 +41,14 @@ const PREDICTED: [(&str, &str); 10] = [
 
 #[test]
 fn kernels_rules_on_amd_as_predicted() {
-    let Some(reference) = reference() else { return };
-    let predicted = std::fs::read_to_string(reference.join("freebsd/predicted.txt")).unwrap();
+    let predicted = std::fs::read_to_string(data("freebsd/predicted.txt")).unwrap();
     for (name, row) in PREDICTED {
         let row = predicted.lines().find(|line| line.contains(row) && line.contains(" stock ")).unwrap();
         let column = |from: &str, to: &str| {
             let rest = &row[row.find(from).unwrap() + from.len()..];
             rest[..rest.find(to).unwrap_or(rest.len())].trim().to_owned()
         };
-        let loaded = dump(&reference, name);
+        let loaded = dump(name);
         assert_eq!(shape(&loaded, Variant::Stock), column(" stock ", " patched "), "{name}, stock");
         assert_eq!(shape(&loaded, Variant::Patched), column(" patched ", " modern "), "{name}, patched");
         assert_eq!(shape(&loaded, Variant::Modern), column(" modern ", "\n"), "{name}, modern");
@@ -84,9 +69,8 @@ const INTEL: [(&str, &str, &str); 6] = [
 
 #[test]
 fn kernels_rules_on_intel() {
-    let Some(reference) = reference() else { return };
     for (name, stock, modern) in INTEL {
-        let loaded = dump(&reference, name);
+        let loaded = dump(name);
         assert_eq!(shape(&loaded, Variant::Stock), stock, "{name}, stock");
         assert_eq!(shape(&loaded, Variant::Modern), modern, "{name}, modern");
     }
@@ -116,17 +100,15 @@ const FULL: [(&str, &str); 17] = [
 
 #[test]
 fn full_tells_what_the_machines_are() {
-    let Some(reference) = reference() else { return };
     for (name, full) in FULL {
-        assert_eq!(shape(&dump(&reference, name), Variant::Full), full, "{name}");
+        assert_eq!(shape(&dump(name), Variant::Full), full, "{name}");
     }
 }
 
 #[test]
 fn what_is_written_is_read_back() {
-    let Some(reference) = reference() else { return };
     for (name, _) in FULL {
-        let loaded = dump(&reference, name);
+        let loaded = dump(name);
         for variant in [Variant::Stock, Variant::Patched, Variant::Modern, Variant::Full] {
             let spec = predict(variant, &loaded.topology, loaded.dump.as_ref()).unwrap();
             let text = spec.to_xml(16).unwrap();
@@ -208,13 +190,12 @@ fn a_cpu_beyond_the_mask_is_refused() {
 
 #[test]
 fn published_specs_survive_reading_and_writing() {
-    let Some(reference) = reference() else { return };
     for (name, words, expected) in [
         ("cpuinfo172-8cpu-4core-smt", 4, "L3/8{4x L2/2+SMT}"),
         ("cpuinfo248-nashost-4cpu-2smt", 4, "L0/4{2x L2/2+SMT}"),
         ("cpuinfo248-srv1-12cpu-2numa", 16, "L0/12{2x L3/6+NODE}"),
     ] {
-        let text = std::fs::read_to_string(reference.join(format!("freebsd/{name}.xml"))).unwrap();
+        let text = std::fs::read_to_string(data(&format!("freebsd/{name}.xml"))).unwrap();
         let spec = parse(&text).unwrap();
         assert_eq!(spec.root.shape(), expected);
         assert_eq!(spec.to_xml(words).unwrap(), text);
@@ -232,4 +213,21 @@ fn the_control_has_the_patchs_pairs_without_their_flag() {
     assert_eq!(shape(8).unwrap(), "L0/8{2x L0/4{2x L2/2}}");
     assert!(shape(2).is_err() && shape(6).is_err());
     assert_eq!("control".parse::<Variant>().unwrap(), Variant::Control);
+}
+
+#[test]
+fn one_cpu_is_a_bare_root() {
+    for entry in std::fs::read_dir(data("cpuid")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "cpuid") {
+            continue;
+        }
+        let mut dump = load(&path).unwrap().dump.unwrap();
+        dump.cpus.truncate(1);
+        let topology = coho_topology::cpuid::decode(&dump).unwrap();
+        for variant in [Variant::Stock, Variant::Modern] {
+            let spec = predict(variant, &topology, Some(&dump)).unwrap();
+            assert_eq!(spec.root.shape(), "L0/1", "{}: {variant:?}", path.display());
+        }
+    }
 }

@@ -1,30 +1,22 @@
 //! One function for every description of a machine.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use coho_testing::data;
 use coho_topology::{Level, Source, load, load_text};
-
-fn reference() -> Option<PathBuf> {
-    let path = std::env::var_os("COHO_REFERENCE").map(PathBuf::from);
-    if path.is_none() {
-        eprintln!("skipped: COHO_REFERENCE is not set");
-    }
-    path
-}
 
 #[test]
 fn each_kind_of_file_is_recognised() {
-    let Some(reference) = reference() else { return };
     for (file, source, has_dump) in [
         ("cpuid/AMD-FX-8150.cpuid", Source::Cpuid, true),
         ("freebsd/cpuinfo172-8cpu-4core-smt.xml", Source::FreebsdSpec, false),
     ] {
-        let loaded = load(&reference.join(file)).unwrap();
+        let loaded = load(&data(file)).unwrap();
         assert_eq!(loaded.dump.is_some(), has_dump, "{file}");
         assert!(loaded.topology.facts.iter().any(|fact| fact.source == source), "{file}");
         assert_eq!(loaded.topology.counts().pu, 8, "{file}");
     }
-    let loaded = load(&reference.join("cpuid/AMD-FX-8150.cpuid")).unwrap();
+    let loaded = load(&data("cpuid/AMD-FX-8150.cpuid")).unwrap();
     let xml = coho_topology::hwloc::write(&loaded.topology);
     assert_eq!(load_text(&xml).unwrap().topology.counts(), loaded.topology.counts());
 }
@@ -57,8 +49,7 @@ fn xml_is_told_by_its_root_element() {
 #[cfg(feature = "serde")]
 #[test]
 fn the_json_of_a_topology_is_read_back_whole() {
-    let Some(reference) = reference() else { return };
-    let topology = load(&reference.join("cpuid/AMD-17h-Zen-2xEpyc-7451.cpuid")).unwrap().topology;
+    let topology = load(&data("cpuid/AMD-17h-Zen-2xEpyc-7451.cpuid")).unwrap().topology;
     let json = serde_json::to_string(&topology).unwrap();
     assert_eq!(load_text(&json).unwrap().topology, topology);
 }

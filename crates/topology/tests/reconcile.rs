@@ -1,6 +1,6 @@
 //! Sysfs and CPUID of one machine, where a cpuset lets CPUID be asked of some CPUs only.
 
-#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(dead_code, unused_imports, reason = "other tests use the rest")]
 mod sysfs_support;
 
 use coho_topology::cpuid::{self, CpuAnswers, Dump, Registers};

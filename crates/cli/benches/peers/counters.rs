@@ -1,4 +1,5 @@
-//! Table 4 of paper 2 in one run: what reading a counter costs with coho, the kernel, PAPI and LIKWID.
+//! Table 4 of Shimosawa, Hori & Ishikawa in one run: what reading a counter costs with coho, the kernel, PAPI and
+//! LIKWID.
 
 use crate::section::{self, median, shown};
 

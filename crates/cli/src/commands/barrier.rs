@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             WrongUsage::new("a barrier of one thread waits for nobody: give 2 or more to --threads").into()
         );
     }
-    args.results.prepare()?;
+    args.results.file.prepare()?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let usual = Options::default();
@@ -57,12 +57,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.course.seed(),
     };
     let sync = barrier::measure(&options, &topology, &mut progress::on_stderr())?;
-    args.results.keep(host, |profile| {
-        profile.topology = Some(topology.into());
-        // The kernels that it holds stay too.
-        let kernels = profile.sync.take().map(|earlier| earlier.kernels).unwrap_or_default();
-        profile.sync = Some(Sync { kernels, ..sync.clone() });
-    })?;
+    args.results.file.keep(
+        "barriers",
+        Some(host),
+        |profile| profile.sync.as_ref().is_some_and(|sync| !sync.barriers.is_empty()),
+        |profile| {
+            profile.topology = Some(topology.into());
+            // The kernels that it holds stay too.
+            let kernels = profile.sync.take().map(|earlier| earlier.kernels).unwrap_or_default();
+            profile.sync = Some(Sync { kernels, ..sync.clone() });
+        },
+    )?;
     args.results.print(&sync, terminal::barrier::write)?;
     if sync.barriers.iter().all(|barrier| barrier.ns.is_none()) && !sync.method.interrupted {
         bail!("no barrier was measured: it takes two CPUs, or --threads 2 on one");

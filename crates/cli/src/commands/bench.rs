@@ -64,7 +64,7 @@ impl std::str::FromStr for Where {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.prepare()?;
+    args.results.file.prepare()?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let default = if args.quick { Options::quick() } else { Options::default() };
@@ -93,10 +93,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let mut workloads = workload::measure(&options, &topology, &mut progress::on_stderr())?;
     judge::workloads(&mut workloads);
-    args.results.keep(host, |profile| {
-        profile.topology = Some(topology.into());
-        profile.workloads = Some(workloads.clone());
-    })?;
+    args.results.file.keep(
+        "workloads",
+        Some(host),
+        |profile| profile.workloads.is_some(),
+        |profile| {
+            profile.topology = Some(topology.into());
+            profile.workloads = Some(workloads.clone());
+        },
+    )?;
     args.results.print(&workloads, terminal::bench::write)?;
     if workloads.results.iter().all(|result| result.value.is_none()) && !workloads.method.interrupted {
         bail!("nothing was measured; 'not_available' of --json says why");

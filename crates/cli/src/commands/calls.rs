@@ -1,15 +1,13 @@
 //! `coho calls`: what system, libc and MPI calls cost, and what they evict.
 
-use std::path::Path;
-
-use anyhow::{Context, bail};
+use anyhow::bail;
+use coho_model::delegation;
 use coho_probe::calls::mpi::RankCommand;
 use coho_probe::calls::{self, Options, Request, Set};
 use coho_probe::host;
 use coho_profile::{Coherence, Host, Profile};
 
 use crate::arguments::Course;
-use crate::judge;
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
@@ -40,15 +38,19 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.prepare()?;
+    let earlier = args.results.file.prepare()?;
     let host = host::collect();
-    // Read before anything is measured: a file that is no profile costs no time.
-    let coherence = args.results.output().map(|path| coherence_of(path, &host)).transpose()?.flatten();
-    let measured = calls::measure(&options(args)?, &mut progress::on_stderr())?;
-    let mut profile = Profile { coherence, calls: Some(measured), ..Profile::default() };
-    judge::calls(&mut profile);
-    args.results.keep(host, |file| file.calls = profile.calls.clone())?;
-    let calls = profile.calls.context("nothing was measured")?;
+    let coherence = earlier.and_then(|earlier| coherence_of(earlier, &host));
+    let mut calls = calls::measure(&options(args)?, &mut progress::on_stderr())?;
+    delegation::judge(&mut calls, coherence.as_ref());
+    args.results.file.keep(
+        "calls",
+        Some(host),
+        |profile| profile.calls.is_some(),
+        |profile| {
+            profile.calls = Some(calls.clone());
+        },
+    )?;
     args.results.print(&calls, terminal::calls::write)?;
     if calls.calls.is_empty() && !calls.conditions.interrupted {
         bail!("no call was measured; 'conditions.not_available' of --json says why");
@@ -81,13 +83,7 @@ pub fn rank() -> anyhow::Result<RankCommand> {
 }
 
 /// The coherence of an earlier profile, if it was measured on this machine.
-fn coherence_of(path: &Path, host: &Host) -> anyhow::Result<Option<Coherence>> {
-    if !path.exists() {
-        return Ok(None);
-    }
-    let earlier = Profile::read(path)?;
-    let same = earlier.host.is_some_and(|earlier| {
-        (earlier.cpu, earlier.hypervisor) == (host.cpu.clone(), host.hypervisor.clone())
-    });
-    Ok(earlier.coherence.filter(|_| same))
+fn coherence_of(earlier: Profile, host: &Host) -> Option<Coherence> {
+    let facts = |host: &Host| (host.cpu.clone(), host.hypervisor.clone());
+    earlier.coherence.filter(|_| earlier.host.is_some_and(|earlier| facts(&earlier) == facts(host)))
 }

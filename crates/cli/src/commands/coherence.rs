@@ -1,22 +1,31 @@
 //! `coho coherence`: what it costs CPUs to share a line.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use coho_model::{Matrix, coherence_from_matrix};
+use anyhow::{Context, anyhow, bail};
+use coho_model::{Matrix, check_known, coherence_from_matrix, coherence_of_machine};
 use coho_probe::coherence::{self, Options, Pairs};
 use coho_probe::{host, pin, stop};
-use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text};
-use coho_topology::CpuSet;
+use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text, write_atomic};
+use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
 use crate::judge::judge;
-use crate::results::Results;
+use crate::results::{Results, same_machine};
 use crate::terminal::{self, Depth, progress};
 
+const EXAMPLES: &str = "\
+Examples:
+  coho coherence --quick --matrix mine.csv           measure, and write a matrix for other tools
+  coho coherence --from theirs.csv                   the levels of somebody's matrix
+  coho coherence --from theirs.csv --topology theirs.cpuid
+                                                     does the matrix contradict that topology?
+  coho coherence --from survey.json --matrix mine.csv";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Measure these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
@@ -47,54 +56,124 @@ pub struct Args {
     /// The pair to watch [default: the first two CPUs]
     #[arg(long, value_name = "A,B", value_parser = pair, requires = "watch_for")]
     pair: Option<(u32, u32)>,
-    /// Read a matrix of times in ns instead of measuring
-    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["cpus", "time_limit"])]
+    /// Read a matrix of times in ns, or a profile, instead of measuring
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cpus", "time_limit"])]
     from: Option<PathBuf>,
+    /// Hold what is read against this description of the machine: anything that `coho topology --from` reads
+    #[arg(long, value_name = "FILE", requires = "from")]
+    topology: Option<PathBuf>,
+    /// Also write the times as a matrix in core-to-core-latency's CSV: ns, a row a CPU, no labels
+    #[arg(long, value_name = "FILE", conflicts_with = "watch_for")]
+    matrix: Option<PathBuf>,
     #[command(flatten)]
     results: Results,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if let (Some(output), Some(matrix)) = (args.results.output(), &args.from) {
-        check_outputs(&[output], &[matrix])?;
-    }
-    args.results.prepare()?;
+    let outputs: Vec<&Path> = args.results.file.path().into_iter().chain(args.matrix.as_deref()).collect();
+    let inputs: Vec<&Path> = args.from.iter().chain(&args.topology).map(PathBuf::as_path).collect();
+    check_outputs(&outputs, &inputs)?;
+    args.results.file.prepare()?;
+    args.matrix.as_deref().map_or(Ok(()), coho_profile::check_writable)?;
     let profile = match &args.from {
-        Some(path) => read_matrix(path)?,
+        Some(path) => read(path, args.topology.as_deref())?,
         None => measure(args)?,
     };
-    if let Some(path) = args.results.output() {
-        // Other sections of a profile that is there already stay.
-        Profile::update(path, |file| {
-            file.host = profile.host.clone().or(file.host.take());
+    args.results.file.keep(
+        "coherence",
+        profile.host.clone(),
+        |file| file.coherence.is_some() && args.resume.is_none(),
+        |file| {
             file.topology = profile.topology.clone().or(file.topology.take());
-            file.coherence = profile.coherence.clone();
-        })?;
-    }
+            match (&mut file.coherence, &profile.coherence) {
+                // Watching one pair says nothing of the others.
+                (Some(earlier), Some(watched)) if watched.pairs.is_empty() && watched.timeline.is_some() => {
+                    earlier.timeline = watched.timeline.clone();
+                    if watched.stable == Some(false) {
+                        earlier.stable = Some(false);
+                    }
+                }
+                (section, measured) => *section = measured.clone(),
+            }
+        },
+    )?;
     let coherence = profile.coherence.context("nothing was measured")?;
-    let mut out = std::io::stdout().lock();
+    if let Some(path) = &args.matrix {
+        write_matrix(path, &coherence)?;
+    }
+    let mut out = terminal::out(args.results.json);
     if args.results.json {
         // Whoever reads the section alone should not miss that CPUs left in the middle.
         for (cpu, why) in coherence.method.not_available.iter().filter(|(what, _)| what.starts_with("CPU ")) {
-            eprintln!("coho: warning: {cpu}: {why}");
+            crate::say!("coho: warning: {cpu}: {why}");
         }
-        writeln!(out, "{}", serde_json::to_string_pretty(&coherence)?)?;
+        let mut out = BufWriter::new(&mut out);
+        serde_json::to_writer_pretty(&mut out, &coherence)?;
+        writeln!(out)?;
+        out.flush()?;
     } else if let Some(timeline) = &coherence.timeline {
         terminal::timeline::write(&mut out, timeline)?;
     } else {
         terminal::coherence::write(&mut out, &coherence, Depth::of_stdout())?;
     }
-    let nothing = coherence.pairs.is_empty() && coherence.timeline.is_none() && args.from.is_none();
+    let nothing = coherence.times().next().is_none() && coherence.timeline.is_none() && args.from.is_none();
     if nothing && !coherence.method.interrupted {
         bail!("no pair was measured; 'method.not_available' of --json says why");
     }
     Ok(())
 }
 
-fn read_matrix(path: &Path) -> anyhow::Result<Profile> {
+/// A matrix in CSV or a profile, held against a topology if one is named.
+fn read(path: &Path, topology: Option<&Path>) -> anyhow::Result<Profile> {
+    let topology =
+        topology.map(|path| Ok::<_, anyhow::Error>(coho_topology::load(path)?.topology)).transpose()?;
     let text = read_text(path)?;
-    let matrix = Matrix::parse_csv(&text).with_context(|| path.display().to_string())?;
-    Ok(Profile { coherence: Some(coherence_from_matrix(&matrix)), ..Profile::default() })
+    let name = || path.display().to_string();
+    let mut profile = if text.trim_start().starts_with('{') {
+        read_profile(&text, topology.as_ref()).with_context(name)?
+    } else {
+        let matrix = Matrix::parse_csv(&text).with_context(name)?;
+        drop(text);
+        let coherence = match &topology {
+            Some(topology) => coherence_of_machine(&matrix, topology).with_context(name)?,
+            None => coherence_from_matrix(&matrix),
+        };
+        Profile { coherence: Some(coherence), ..Profile::default() }
+    };
+    if let Some(topology) = topology {
+        profile.topology = Some(TopologySection::from(topology));
+    }
+    Ok(profile)
+}
+
+/// What a profile says of coherence, judged anew where a topology is named.
+fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profile> {
+    let profile = Profile::from_json(text)?;
+    let mut coherence = profile.coherence.context("the profile has no coherence")?;
+    if let Some(topology) = topology {
+        let clock_ghz = profile.host.as_ref().and_then(|host| host.clock_ghz);
+        check_known(&coherence.cpus, topology)?;
+        judge(&mut coherence, topology, clock_ghz);
+    }
+    Ok(Profile {
+        host: profile.host,
+        topology: profile.topology,
+        coherence: Some(coherence),
+        ..Profile::default()
+    })
+}
+
+fn write_matrix(path: &Path, coherence: &Coherence) -> anyhow::Result<()> {
+    let matrix = Matrix::of(coherence).context("no pair has a time, so there is no matrix to write")?;
+    let mut text = Vec::new();
+    matrix.write_csv(&mut text)?;
+    write_atomic(path, &text)?;
+    if let Some((method, _)) = Matrix::best_method(&coherence.pairs)
+        && method == PairMethod::FreeRunning
+    {
+        crate::say!("coho: warning: {}: times of free-running increments, not of transfers", path.display());
+    }
+    Ok(())
 }
 
 fn measure(args: &Args) -> anyhow::Result<Profile> {
@@ -153,7 +232,7 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
     };
     let started = Instant::now();
     let timeline = coherence::watch((a, b), method, time, &mut progress::on_stderr())?;
-    let stable = timeline.modes.len() == 1 && timeline.change_points_s.is_empty();
+    let stable = Some(timeline.modes.len() == 1 && timeline.change_points_s.is_empty());
     let interrupted = stop::requested();
     let mut measured =
         Coherence { cpus: vec![a, b], stable, timeline: Some(timeline), ..Coherence::default() };
@@ -168,7 +247,8 @@ fn read_coherence(path: &Path, host: &Host) -> anyhow::Result<Coherence> {
     let text = read_text(path)?;
     match Profile::from_json(&text) {
         Ok(profile) => {
-            same_machine(path, &profile, host)?;
+            same_machine(path, &profile, host)
+                .map_err(|error| anyhow!("{error}; measure anew without --resume"))?;
             profile.coherence.with_context(|| format!("{}: the profile has no coherence", path.display()))
         }
         Err(error) => match serde_json::from_str::<Coherence>(&text) {
@@ -176,21 +256,6 @@ fn read_coherence(path: &Path, host: &Host) -> anyhow::Result<Coherence> {
             _ => bail!("{}: {error}", path.display()),
         },
     }
-}
-
-/// Figures of two machines must not become one profile.
-fn same_machine(path: &Path, earlier: &Profile, host: &Host) -> anyhow::Result<()> {
-    let facts = |host: &Host| [host.cpu.clone(), host.architecture.clone(), host.hypervisor.clone()];
-    if let Some(before) = earlier.host.as_ref().map(facts).filter(|before| *before != facts(host)) {
-        let told = |facts: &[Option<String>]| facts.iter().flatten().cloned().collect::<Vec<_>>().join(", ");
-        bail!(
-            "{}: measured on another machine ({}), this is {}; measure anew without --resume",
-            path.display(),
-            told(&before),
-            told(&facts(host))
-        );
-    }
-    Ok(())
 }
 
 fn method(text: &str) -> Result<PairMethod, String> {

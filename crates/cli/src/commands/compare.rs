@@ -8,6 +8,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, pre
 use crate::report::compare::{Comparison, Fact, Row, compare};
 use crate::report::subject::Subject;
 use crate::report::text;
+use crate::terminal;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -32,7 +33,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let subjects = Subject::load_all(&[args.first.clone(), args.second.clone()])?;
     let comparison = compare(&subjects);
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out(args.json);
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&comparison)?)?;
     } else {

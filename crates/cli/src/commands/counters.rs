@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.prepare()?;
+    args.results.file.prepare()?;
     let host = host::collect();
     let options = Options {
         cpu: args.cpu,
@@ -31,6 +31,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.course.seed(),
     };
     let measured = counters::measure(&options, &mut progress::on_stderr())?;
-    args.results.keep(host, |profile| profile.counters = Some(measured.clone()))?;
+    args.results.file.keep(
+        "counters",
+        Some(host),
+        |profile| profile.counters.is_some(),
+        |profile| profile.counters = Some(measured.clone()),
+    )?;
     args.results.print(&measured, terminal::counters::write)
 }

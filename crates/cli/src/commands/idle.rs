@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use coho_probe::host;
 use coho_probe::idle::control::{Effect, Held, Plan, Wish, restore};
 use coho_probe::idle::{self, Options, Root};
-use coho_probe::{host, stop};
 use coho_profile::{Idle, IdleControl, Profile, Wakeup};
 use coho_run::{Job, Output, Signals};
 use coho_topology::{CpuSet, Topology};
 
-use crate::arguments::{self, Course, WrongUsage, check_folder};
+use crate::arguments::{self, Course, WrongUsage};
+use crate::results::File;
 use crate::terminal;
 
 #[derive(Debug, clap::Args)]
@@ -44,9 +45,8 @@ pub struct Args {
     /// Print the profile's section as JSON, and nothing else; a command's output then goes to standard error
     #[arg(long)]
     json: bool,
-    /// Also write a profile
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    file: File,
     /// Where sys, dev and run lie
     #[arg(long, value_name = "FOLDER", default_value = "/", hide = true, global = true)]
     root: PathBuf,
@@ -65,21 +65,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(Action::Restore) = args.action {
         return put_back(args);
     }
-    args.output.as_deref().map_or(Ok(()), check_folder)?;
     if args.command.is_empty() { watch(args) } else { control(args) }
 }
 
 fn put_back(args: &Args) -> anyhow::Result<ExitCode> {
     match restore(&Root::at(&args.root))? {
-        0 => eprintln!("coho: nothing is left to restore"),
-        files => eprintln!("coho: restored {files} files"),
+        0 => crate::say!("coho: nothing is left to restore"),
+        files => crate::say!("coho: restored {files} files"),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Tells what there is.
 fn watch(args: &Args) -> anyhow::Result<ExitCode> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
+    args.file.prepare()?;
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let idle = idle::observe(&options(args), &topology)?;
     keep(args, &idle)?;
@@ -100,6 +99,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
         let what = "--disable, --max-latency, --dma-latency or --governor";
         return Err(WrongUsage::new(format!("say what to set while the command runs: {what}")).into());
     }
+    args.file.path().map(Profile::check_update).transpose()?;
     // Signals wait from here on: none ends the process between a change and its end.
     let signals = Signals::hold().context("cannot hold signals for the command")?;
     let topology = coho_topology::detect().context("cannot tell the topology")?;
@@ -128,7 +128,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     };
     idle.wakeups.extend(after.into_iter().map(|wakeup| Wakeup { under: Some(plan.name()), ..wakeup }));
     for control in &idle.controls {
-        eprintln!("coho: {}: {}", control.name, control.status);
+        crate::say!("coho: {}: {}", control.name, control.status);
     }
     let job = Job {
         command: args.command.clone(),
@@ -138,7 +138,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     let status = match job.start(&signals) {
         Ok(running) => running.wait(&signals)?.status.exit_status(),
         Err(failed) => {
-            eprintln!("coho: {failed}");
+            crate::say!("coho: {failed}");
             failed.exit_status()
         }
     };
@@ -184,12 +184,6 @@ fn options(args: &Args) -> Options {
 
 /// Writes the profile, where one is asked for; other sections of one that is there stay.
 fn keep(args: &Args, idle: &Idle) -> anyhow::Result<()> {
-    if let Some(path) = &args.output {
-        let host = host::collect();
-        Profile::update(path, |file| {
-            file.host = Some(host);
-            file.idle = Some(idle.clone());
-        })?;
-    }
-    Ok(())
+    let section = |profile: &mut Profile| profile.idle = Some(idle.clone());
+    args.file.keep("idle", Some(host::collect()), |profile| profile.idle.is_some(), section)
 }

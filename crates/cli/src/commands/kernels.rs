@@ -36,7 +36,7 @@ enum Kernel {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.prepare()?;
+    args.results.file.prepare()?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let which = match args.kernel {
@@ -54,10 +54,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         ..Options::default()
     };
     let kernel = kernels::measure(which, &options, &topology, &mut progress::on_stderr())?;
-    args.results.keep(host, |profile| {
-        profile.topology = Some(topology.into());
-        profile.sync.get_or_insert_default().kernels.insert(which.name().into(), kernel.clone());
-    })?;
+    args.results.file.keep(
+        which.name(),
+        Some(host),
+        |profile| profile.sync.as_ref().is_some_and(|sync| sync.kernels.contains_key(which.name())),
+        |profile| {
+            profile.topology = Some(topology.into());
+            profile.sync.get_or_insert_default().kernels.insert(which.name().into(), kernel.clone());
+        },
+    )?;
     args.results.print(&kernel, terminal::kernels::write)?;
     if kernel.points.is_empty() && !kernel.method.interrupted {
         bail!("nothing was measured; 'method.not_available' of --json says why");

@@ -92,11 +92,16 @@ enum Pages {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.prepare()?;
+    args.results.file.prepare()?;
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let memory = memory::measure(&options(args), &topology, &mut progress::on_stderr())?;
-    args.results.keep(host, |profile| profile.memory = Some(memory.clone()))?;
+    args.results.file.keep(
+        "memory",
+        Some(host),
+        |profile| profile.memory.is_some(),
+        |profile| profile.memory = Some(memory.clone()),
+    )?;
     args.results.print(&memory, |out, memory| terminal::memory::write(out, memory, &args.types))?;
     let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
     if rates && memory.rates.is_empty() && !memory.method.interrupted {

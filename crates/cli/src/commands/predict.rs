@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Subcommand;
 use coho_model::cpi::{self, Line};
+use coho_profile::{check_writable, write_atomic};
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 
@@ -14,6 +15,8 @@ use crate::arguments::check_outputs;
 use crate::report::subject::Subject;
 use crate::report::{classes, text};
 use crate::svg::lines::{Lines, Series};
+use crate::terminal;
+use crate::visible::{Style, visible};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -86,20 +89,21 @@ struct Prediction {
 fn run_cpi(args: &CpiArgs) -> anyhow::Result<()> {
     if let Some(file) = &args.svg {
         check_outputs(&[file], &args.profiles.iter().map(Path::new).collect::<Vec<_>>())?;
+        check_writable(file)?;
     }
     let prediction = Prediction::of(&Subject::load_all(&args.profiles)?, args);
     if let Some(file) = &args.svg
         && !prediction.lines.is_empty()
     {
-        coho_profile::write_atomic(file, prediction.svg()?.as_bytes())?;
+        write_atomic(file, visible(&prediction.svg()?, Style::Plain).as_bytes())?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out(args.json);
     if args.json {
         writeln!(out, "{:#}", prediction.json(args.base_cpi))?;
     } else {
         out.write_all(prediction.table(args).as_bytes())?;
         if args.profiles == [PUBLISHED] && std::io::stderr().is_terminal() {
-            eprintln!("The published machines; `coho predict cpi PROFILE` shows yours.");
+            crate::say!("The published machines; `coho predict cpi PROFILE` shows yours.");
         }
     }
     if prediction.lines.is_empty() {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use coho_profile::{check_writable, write_atomic};
+
 use crate::arguments::check_outputs;
 use crate::report::{self, subject::Subject};
 
@@ -23,12 +25,13 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let inputs: Vec<_> = args.profiles.iter().map(Path::new).collect();
     check_outputs(&[&args.output], &inputs)?;
+    check_writable(&args.output)?;
     let subjects = Subject::load_all(&args.profiles)?;
-    coho_profile::write_atomic(&args.output, report::render(&subjects).as_bytes())?;
-    eprintln!("wrote {}", args.output.display());
+    write_atomic(&args.output, report::render(&subjects).as_bytes())?;
+    crate::say!("wrote {}", args.output.display());
     if let Some(folder) = &args.svg {
         for file in report::write_svgs(&subjects, folder)? {
-            eprintln!("wrote {}", file.display());
+            crate::say!("wrote {}", file.display());
         }
     }
     Ok(())

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use coho_profile::Profile;
 
+use crate::terminal;
+
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Check these profiles against the schema's version and types instead of printing it
@@ -13,7 +15,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out(args.check.is_empty());
     if args.check.is_empty() {
         writeln!(out, "{:#}", Profile::json_schema())?;
     }

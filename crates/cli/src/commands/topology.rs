@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use coho_topology::freebsd::{self, Variant};
 use coho_topology::{Counts, Loaded, Topology, hwloc, tree};
 
+use crate::visible::{Out, Style};
+
 /// The tree's width: it is read on terminals and pasted into reports.
 const COLUMNS: usize = 80;
 
@@ -83,12 +85,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         None => coho_topology::detect_with_dump()?,
     };
     for missing in &loaded.not_available {
-        eprintln!("coho: not available: {missing}");
+        crate::say!("coho: not available: {missing}");
     }
     let text = print(args, &loaded)?;
     match &args.output {
         Some(path) => Ok(coho_profile::write_atomic(path, text.as_bytes())?),
-        None => Ok(std::io::stdout().write_all(text.as_bytes())?),
+        None => Ok(Out::new(args.style()).write_all(text.as_bytes())?),
     }
 }
 
@@ -113,6 +115,20 @@ fn print(args: &Args, loaded: &Loaded) -> anyhow::Result<String> {
 fn json(topology: &Topology) -> anyhow::Result<String> {
     let json = Json { counts: topology.counts(), topology };
     Ok(serde_json::to_string_pretty(&json)? + "\n")
+}
+
+impl Args {
+    /// The kind of text that is printed.
+    fn style(&self) -> Style {
+        match self.format {
+            _ if self.dump_cpuid => Style::Plain,
+            _ if self.freebsd.is_some() => Style::Xml,
+            Format::HwlocXml => Style::Xml,
+            Format::Json => Style::Json,
+            Format::Tree if self.json => Style::Json,
+            Format::Tree => Style::Plain,
+        }
+    }
 }
 
 impl Kernel {

@@ -33,7 +33,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     let threads = Sizes { title: "threads (logarithmic)", all: true, tick: |n| n.to_string() };
     let by_threads = (!fork_join.is_empty()).then(|| {
         let caption = html! {
-            strong { "Fork and join of an empty parallel region, by threads " } "(paper 3, Figs. 4-1 and 4-3). "
+            strong { "Fork and join of an empty parallel region, by threads " } "(Nakamura et al., Figs. 4-1 and 4-3). "
             "team: one word starts the threads and one of each ends the region; the others: a barrier at each end, as in the paper. "
             "Solid: sequential mapping; dashed: binary tree, where the machine is large enough for the two to differ. "
             @if !subject.published { "Dotted: published, " (MACHINE) "." }
@@ -44,7 +44,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     let parts = parts(sync);
     let split = (!parts.is_empty()).then(|| {
         let caption = html! {
-            strong { "Fork and join apart " } "(paper 3, Fig. 4-2): until the last member has begun, and from then until the "
+            strong { "Fork and join apart " } "(Nakamura et al., Fig. 4-2): until the last member has begun, and from then until the "
             "caller goes on. Each is timed region by region and contains a reading of the clock."
         };
         let title = "Fork and join apart";
@@ -321,7 +321,7 @@ fn figure_cell(estimate: &Option<Estimate>) -> Markup {
     html! { @match estimate {
         Some(estimate) => td.number {
             (text::estimate(estimate))
-            @if !estimate.stable && estimate.modes.len() > 1 {
+            @if estimate.stable == Some(false) && estimate.modes.len() > 1 {
                 br; small {
                     @for (i, mode) in estimate.modes.iter().take(3).enumerate() {
                         @if i > 0 { ", " } (text::number(mode.value)) " (" (text::number(100.0 * mode.share)) " %)"
@@ -430,7 +430,7 @@ fn ratios(subject: &Subject) -> Markup {
         text::with_interval(ratio.value, ratio.interval) + unit
     };
     html! {
-        h4 { "Ratios of paper 3" }
+        h4 { "Ratios of Nakamura et al." }
         div.scroll { table.figures {
             thead { tr {
                 th scope="col" { "Ratio" }

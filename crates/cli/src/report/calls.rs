@@ -265,13 +265,13 @@ fn judgements(calls: &Calls, paper: &Calls) -> Markup {
     let kib = |kib: Option<f64>| kib.map_or("–".to_owned(), |kib| format!("{kib:.1}"));
     let ns = |ns: Option<f64>| ns.map_or("–".to_owned(), |ns| format!("{ns:.0}"));
     html! {
-        h4 { "What another core should execute" }
-        p { "A call costs its caller its warm time, as programs issue it, and the damage to the caller's caches. Another core "
-            "executes it warm, for a message there and back. A caller that does not wait pays the message there alone." }
+        h4 { "What a call costs its caller, and a message to another core" }
+        p { "Cost: the warm call, as programs issue it, and its damage to the caller's caches. Channel: a message to another core "
+            "and back. Whether another core should execute the call is not decided by these figures." }
         div.scroll { table.figures {
             thead { tr {
                 th scope="col" { "Call" } th scope="col" { "Footprint, KiB" } th scope="col" { "Warm / cold" }
-                th scope="col" { "Cost, ns" } th scope="col" { "Channel, ns" } th scope="col" { "Delegate?" } th scope="col" { "Why" }
+                th scope="col" { "Cost, ns" } th scope="col" { "Channel, ns" } th scope="col" { "Figures" }
             } }
             tbody { @for judgement in calls.judgements.iter().take(MOST) {
                 tr {
@@ -282,7 +282,6 @@ fn judgements(calls: &Calls, paper: &Calls) -> Markup {
                         @if let Some(paper) = published(judgement) { br; small { "published " (events::percent(paper.warm_over_cold)) } } }
                     td.number { (ns(judgement.cost_ns)) }
                     td.number { (ns(judgement.channel_ns)) }
-                    td { @match judgement.worth_delegating { Some(true) => "yes", Some(false) => "no", None => "–" } }
                     td { (text::short(&judgement.why, 600)) }
                 }
             } }

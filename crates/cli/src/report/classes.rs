@@ -9,8 +9,8 @@ pub fn of_pair(pair: &Pair, subject: &Subject) -> String {
     named(pair.claimed.as_deref().unwrap_or("not claimed"), subject)
 }
 
-/// A claimed level or class under the papers' name where it has one (paper 1: SMT pair, on-die, 1 hop, 2 hops), so that
-/// profiles and publications can be set side by side.
+/// A claimed level or class under the papers' name where it has one (Kawabe & Furuya: SMT pair, on-die, 1 hop, 2 hops),
+/// so that profiles and publications can be set side by side.
 ///
 /// CPUs that share no more than their package are on one die if it has no L3 or die of which they could share less.
 /// Between packages a machine of two has one hop; of more, the claim does not tell how many, and `system` stays.
@@ -94,7 +94,7 @@ pub fn method_meaning(method: PairMethod) -> &'static str {
             "strict alternation by plain stores on two lines: time per step, two transfers each"
         }
         PairMethod::FreeRunning => {
-            "both CPUs increment one line with the lock prefix as fast as they can (paper 1): time per increment and \
+            "both CPUs increment one line with the lock prefix as fast as they can (Kawabe & Furuya): time per increment and \
              CPU; many increments may happen in one ownership, so it is not a transfer's time"
         }
         PairMethod::Unknown => "the source does not say what was done",

@@ -184,10 +184,21 @@ fn verdict(profile: &Profile) -> BTreeMap<String, String> {
     let name = serde_json::to_value(verdict).ok().and_then(|value| value.as_str().map(str::to_owned));
     let facts = [
         ("verdict", name.unwrap_or_default()),
-        ("one value each", if coherence.stable { "yes" } else { "no" }.to_owned()),
+        (
+            "one value each",
+            match coherence.stable {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "–",
+            }
+            .to_owned(),
+        ),
         ("classes found", coherence.classes.len().to_string()),
         ("levels found", coherence.levels.len().to_string()),
-        ("contradictions", coherence.contradictions.len().to_string()),
+        (
+            "contradictions",
+            coherence.contradictions.as_ref().map_or("–".to_owned(), |found| found.len().to_string()),
+        ),
     ];
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

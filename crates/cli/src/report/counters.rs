@@ -18,7 +18,7 @@ pub fn section(subject: &Subject) -> Markup {
     let beside = if subject.published { &[][..] } else { &paper.tools[..] };
     html! {
         p { (rdpmc(&counters.rdpmc)) }
-        h4 { "What counting costs (paper 2, Table 4)" }
+        h4 { "What counting costs (Shimosawa, Hori & Ishikawa, Table 4)" }
         (tools(&counters.tools, beside))
         p.note { (events::MEANING) ". Published: " (events::MACHINE) ", start and stop with nothing between." }
         (tests(counters))

@@ -1,4 +1,5 @@
-//! What coherence costs a program: CPI = base + events per instruction × cycles of the class (paper 1, Figs. 4 and 6).
+//! What coherence costs a program: CPI = base + events per instruction × cycles of the class (Kawabe & Furuya, Figs. 4
+//! and 6).
 
 use coho_model::cpi::{Line, Unavailable, lines};
 use coho_profile::published::kawabe_furuya;

@@ -6,7 +6,7 @@ use coho_profile::{CacheState, Call, Calls, Counters, Counts, Estimate, Side};
 use super::text;
 use crate::judge;
 
-/// The columns of paper 2's Tables 5 to 7, with its abbreviations; Table 4 has all but the last.
+/// The columns of Shimosawa, Hori & Ishikawa's Tables 5 to 7, with its abbreviations; Table 4 has all but the last.
 pub const COLUMNS: [&str; 9] = ["L1DR", "L1DM", "L1IM", "L2M", "L3M", "INS", "CYCLE", "STALL", "CPI"];
 
 /// What the columns count.
@@ -16,9 +16,9 @@ pub const MEANING: &str = "L1DR: references to the level-1 data cache; L1DM, L1I
 
 /// The sets of calls with their tables in the paper and what these say.
 pub const SETS: [(&str, &str); 4] = [
-    ("syscalls", "System calls (paper 2, Table 5)"),
-    ("libc", "Functions of the C library (paper 2, Table 6)"),
-    ("mpi", "MPI functions (paper 2, Table 7)"),
+    ("syscalls", "System calls (Shimosawa, Hori & Ishikawa, Table 5)"),
+    ("libc", "Functions of the C library (Shimosawa, Hori & Ishikawa, Table 6)"),
+    ("mpi", "MPI functions (Shimosawa, Hori & Ishikawa, Table 7)"),
     ("extra", "Calls asked for"),
 ];
 

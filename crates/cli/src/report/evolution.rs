@@ -1,4 +1,4 @@
-//! Coherence time on one die over generations of processors (paper 1, Fig. 7), with the profiles at hand.
+//! Coherence time on one die over generations of processors (Kawabe & Furuya, Fig. 7), with the profiles at hand.
 
 use coho_profile::PairMethod;
 use coho_profile::published::kawabe_furuya::Figures;

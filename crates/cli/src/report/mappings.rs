@@ -1,4 +1,4 @@
-//! Which CPU each rank of a team runs on, drawn on the topology (paper 3, Fig. 4-4).
+//! Which CPU each rank of a team runs on, drawn on the topology (Nakamura et al., Fig. 4-4).
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub fn drawings(subject: &Subject) -> Markup {
     html! {
         @for (nodes, names) in &drawn {
             (sections::drawing(nodes, &html! {
-                strong { "Ranks of a team, " (names.join(" and ")) " mapping " } "(paper 3, Fig. 4-4). "
+                strong { "Ranks of a team, " (names.join(" and ")) " mapping " } "(Nakamura et al., Fig. 4-4). "
                 "Innermost boxes are PUs by rank; those of the first half of the ranks are marked."
             }))
         }

@@ -1,6 +1,6 @@
 //! The matrix of pair times: CPUs in an order that shows groups, a view for each method and home.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use coho_profile::{Coherence, Home, PairMethod};
 use coho_topology::{Level, Topology};
@@ -65,7 +65,10 @@ pub fn index(n: usize, i: usize, j: usize) -> usize {
 impl View {
     /// `turn, line at the node of the first CPU`.
     pub fn name(&self) -> String {
-        let method = classes::method_name(self.method);
+        let method = match self.method {
+            PairMethod::Unknown => "method not stated",
+            method => classes::method_name(method),
+        };
         match self.home {
             Home::A => format!("{method}, line at the lower-numbered CPU's node"),
             Home::B => format!("{method}, line at the higher-numbered CPU's node"),
@@ -95,14 +98,9 @@ impl Matrix {
     /// The matrix of a profile; `None` if it has no pairs.
     pub fn of(subject: &Subject) -> Option<Self> {
         let coherence = subject.coherence()?;
-        let mut cpus: Vec<u32> = coherence
-            .pairs
-            .iter()
-            .filter(|pair| pair.a != pair.b && scale::is_time(pair.ns.median))
-            .flat_map(|pair| [pair.a, pair.b])
-            .collect();
-        cpus.sort_unstable();
-        cpus.dedup();
+        let times = coherence.times().filter(|&(a, b, .., ns)| a != b && scale::is_time(ns));
+        let cpus: BTreeSet<u32> = times.flat_map(|(a, b, ..)| [a, b]).collect();
+        let cpus = Vec::from_iter(cpus);
         if cpus.is_empty() {
             return None;
         }
@@ -143,16 +141,16 @@ impl Matrix {
 }
 
 fn views(coherence: &Coherence, cell_of: &HashMap<u32, usize>, n: usize) -> Vec<View> {
-    let mut kinds: Vec<(PairMethod, Home)> =
-        coherence.pairs.iter().map(|pair| (pair.method, pair.home)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let kinds: BTreeSet<(PairMethod, Home)> =
+        coherence.times().map(|(_, _, method, home, _)| (method, home)).collect();
     let view = |(method, home)| {
         let mut times: Vec<Vec<f64>> = vec![Vec::new(); n * (n - 1) / 2];
-        for pair in coherence.pairs.iter().filter(|pair| (pair.method, pair.home) == (method, home)) {
-            let (Some(&i), Some(&j)) = (cell_of.get(&pair.a), cell_of.get(&pair.b)) else { continue };
-            if i != j && scale::is_time(pair.ns.median) {
-                times[index(n, i.min(j), i.max(j))].push(pair.ns.median);
+        for (a, b, .., ns) in
+            coherence.times().filter(|&(_, _, how, whose, _)| (how, whose) == (method, home))
+        {
+            let (Some(&i), Some(&j)) = (cell_of.get(&a), cell_of.get(&b)) else { continue };
+            if i != j && scale::is_time(ns) {
+                times[index(n, i.min(j), i.max(j))].push(ns);
             }
         }
         let ns =

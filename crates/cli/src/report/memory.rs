@@ -36,7 +36,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
                 strong { (headline(op)) " by size of the block. " }
                 "One thread, the same block again and again; a copied byte counts once. "
                 @if op != Operation::Read { "Stores are waited for once a run. " }
-                @if !subject.published { "Dotted: published, " (MACHINE) " (paper 4); dashed: memory that is not write-back." }
+                @if !subject.published { "Dotted: published, " (MACHINE) " (Hamada et al.); dashed: memory that is not write-back." }
             };
             let title = format!("{} by size", headline(op));
             Some(figure(by_size(format!("{id}-{op}"), &title, &sizes, "GB/s (logarithmic)", &series), &caption))
@@ -79,7 +79,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     let costs = costs(memory, &paper);
     let costs = (!costs.is_empty()).then(|| {
         let caption = html! {
-            strong { "Lines written back by hand " } "(paper 4, Fig. 7): time for all lines with the fence behind them. "
+            strong { "Lines written back by hand " } "(Hamada et al., Fig. 7): time for all lines with the fence behind them. "
             "Solid: all modified; dashed: none. "
             @if !subject.published { "Dotted: published, WBINVD of the " (MACHINE) ", which grows with its write-backs." }
         };

@@ -42,5 +42,5 @@ pub mod text;
 mod workload_figures;
 pub mod workloads;
 
-pub use page::render;
+pub use page::{is_report, render};
 pub use paper_svg::write_all as write_svgs;

@@ -1,5 +1,9 @@
 //! The page as a whole: one file that fetches nothing.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use coho_profile::published::{self, kawabe_furuya};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plotly::Plot;
@@ -13,6 +17,7 @@ use super::{
     barriers, calls, choices, classes, counters, cpi, evolution, histogram, idle, memory, path, programs,
     reads, scale, sections, tables, text, workloads,
 };
+use crate::visible::{Style, visible};
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -54,8 +59,22 @@ pub fn render(subjects: &[Subject]) -> String {
         }
         footer { p { "Made by coho " (env!("CARGO_PKG_VERSION")) ". Times are medians; an interval in parentheses is the median's 95 % interval." } }
     };
-    document(&title, &body, &page.charts)
+    let title = visible(&title, Style::Plain);
+    document(&title, &PreEscaped(visible(&body.into_string(), Style::Plain).into_owned()), &page.charts)
 }
+
+/// Whether a file is a page that [`render`] made.
+pub fn is_report(file: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let mark = format!("content=\"{GENERATOR}\"");
+    read.is_ok() && String::from_utf8_lossy(&head).contains(&mark)
+}
+
+/// What the page says that it was made by.
+const GENERATOR: &str = "coho";
+/// The mark stands among the first bytes.
+const HEAD_BYTES: u64 = 4096;
 
 fn document(title: &str, body: &Markup, charts: &[Chart]) -> String {
     let data: serde_json::Map<String, Value> =
@@ -65,6 +84,7 @@ fn document(title: &str, body: &Markup, charts: &[Chart]) -> String {
         html lang="en" data-charts=(charts.len()) data-drawn="0" {
             head {
                 meta charset="utf-8";
+                meta name="generator" content=(GENERATOR);
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
@@ -86,7 +106,7 @@ fn document(title: &str, body: &Markup, charts: &[Chart]) -> String {
 
 /// JSON that no profile can break out of: without `<`, nothing in it ends the script or opens a comment.
 fn in_script(value: &Value) -> String {
-    value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    visible(&value.to_string(), Style::Json).replace('<', "\\u003c")
 }
 
 /// The drawing library alone: the crate hands it out together with a formula typesetter that no chart here needs.
@@ -304,7 +324,7 @@ impl Page {
             strong { "Reads of lines in a known state. " }
             "Time per load of a dependent chain over a buffer that the owner has prepared, by size of the buffer; median over "
             "readers and owners, whose number is in the hover text. Colour: how near the owner is by the claims; dashes: state. "
-            "Grey: Molka et al. (PACT 2009), state exclusive, Nehalem at 2.9 GHz, with which paper 1 compares."
+            "Grey: Molka et al. (PACT 2009), state exclusive, Nehalem at 2.9 GHz, with which Kawabe & Furuya compares."
         };
         self.figure(charts::reads(id, &lines, &molka), &caption)
     }
@@ -320,7 +340,7 @@ impl Page {
         let models: Vec<_> = mine.into_iter().chain(published).collect();
         let caption = html! {
             strong { "What coherence costs a program. " }
-            "CPI = " (text::number(base)) " + events per instruction × cycles of the class (paper 1, Figs. 4 and 6). "
+            "CPI = " (text::number(base)) " + events per instruction × cycles of the class (Kawabe & Furuya, Figs. 4 and 6). "
             @if let Some(method) = method {
                 "Solid: this profile, by " em { (classes::method_name(method)) } " (" (classes::method_meaning(method)) "). "
             }
@@ -339,7 +359,7 @@ impl Page {
         let bars = evolution::of(subjects, &paper);
         let measured = bars.iter().filter(|bar| !bar.published).count();
         let caption = html! {
-            strong { "Coherence time on one die over generations of processors " } "(paper 1, Fig. 7): mean of the die's pairs, "
+            strong { "Coherence time on one die over generations of processors " } "(Kawabe & Furuya, Fig. 7): mean of the die's pairs, "
             "free-running, less the SMT pair's time. "
             @if measured == 0 {
                 "None of these profiles has this figure: it takes free-running pairs that are claimed to share a die."
@@ -352,7 +372,7 @@ impl Page {
             section id="beside" {
                 h2 { "Beside the published figures" }
                 h3 { "Tables 1 and 2" }
-                p { "Paper 1 (" (paper.source) "): free-running locked increments. A coherence time is the mean of its pairs "
+                p { "Kawabe & Furuya (" (paper.source) "): free-running locked increments. A coherence time is the mean of its pairs "
                     "less the time of an SMT pair, or of one CPU where there is none. A dash: not measured, or not told." }
                 (tables::paper_tables(&all))
                 h3 { "Evolution" }

@@ -18,6 +18,7 @@ use super::reads::Line;
 use super::subject::Subject;
 use super::{calls, calls_svg, classes, cpi, events, histogram, matrix, reads, scale, sync_svg, text};
 use crate::svg::lines::{Lines, Series};
+use crate::visible::{Style, visible};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
@@ -41,7 +42,7 @@ pub fn write_all(subjects: &[Subject], folder: &Path) -> anyhow::Result<Vec<Path
         for (stem, svg) in charts(subject)? {
             let number = if index > 0 { format!("-{}", index + 1) } else { String::new() };
             let file = folder.join(format!("{stem}{number}.svg"));
-            coho_profile::write_atomic(&file, svg.as_bytes())?;
+            coho_profile::write_atomic(&file, visible(&svg, Style::Plain).as_bytes())?;
             files.push(file);
         }
     }

@@ -1,4 +1,4 @@
-//! The page's part on transfer paths: the ready ones with a profile's figures, and paper 4's figures.
+//! The page's part on transfer paths: the ready ones with a profile's figures, and Hamada et al.'s figures.
 
 use coho_model::path::dimmnet::{self, READINGS};
 use coho_model::path::{self, Path, PathFile, VALIDITY, ready};
@@ -172,7 +172,8 @@ fn loggp(path: &Path) -> Markup {
     }
 }
 
-/// Figs. 4 to 6 and 8 to 11 of paper 4 by the default reading, and what each reading makes of the paper's statements.
+/// Figs. 4 to 6 and 8 to 11 of Hamada et al. by the default reading, and what each reading makes of the paper's
+/// statements.
 pub fn paper(mut figure: impl FnMut(Chart, &Markup) -> Markup) -> Markup {
     let mut readings: Vec<(&str, Path)> = Vec::new();
     for name in READINGS {
@@ -191,14 +192,14 @@ pub fn paper(mut figure: impl FnMut(Chart, &Markup) -> Markup) -> Markup {
                 strong { "Fig. " (drawn.name) ". " } (drawn.title) ". Reading " (name) ": " (a) " over " (b) "."
             };
             let x_title = if drawn.name == "11" { "each gap (logarithmic)" } else { "sum of the gaps (logarithmic)" };
-            let title = format!("Paper 4, Fig. {}: {}", drawn.name, drawn.title);
+            let title = format!("Hamada et al., Fig. {}: {}", drawn.name, drawn.title);
             figure(gains(format!("dimmnet-{}", drawn.name), &title, x_title, &lines(path, drawn)), &caption)
         })
         .collect();
     let statements: Vec<_> = readings.iter().map(|(_, path)| dimmnet::statements(path)).collect();
     html! {
         h3 { "A NIC in a memory slot" }
-        p { "Paper 4, DIMMnet against Myrinet: share of the time with Myrinet that DIMMnet saves, against the start-up gaps of "
+        p { "Hamada et al., DIMMnet against Myrinet: share of the time with Myrinet that DIMMnet saves, against the start-up gaps of "
             "the DMA engines. Solid: SIMD; dashed: plain instructions. Copies run at the rates of Tables 2, 3, 6 and 8. The "
             "paper's curves have not survived, and those of DMA throughput (Figs. 1 and 2) are reconstructed inputs; what is "
             "published are the statements below. Valid for " (VALIDITY) "." }

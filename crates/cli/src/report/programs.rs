@@ -53,7 +53,7 @@ fn daxpy(kernel: &Kernel, id: &str, figure: &mut impl FnMut(Chart, &Markup) -> M
     let rates = rates(kernel);
     let rate_chart = (!rates.is_empty()).then(|| {
         let caption = html! {
-            strong { "A(i) = B(i) + s C(i) by loop length " } "(paper 3, Fig. 4-5). Each loop is a parallel region; "
+            strong { "A(i) = B(i) + s C(i) by loop length " } "(Nakamura et al., Fig. 4-5). Each loop is a parallel region; "
             "short loops are all fork and join, long ones leave the caches. Dashed: binary-tree mapping."
         };
         let title = "Rate of a loop by its length";
@@ -62,7 +62,7 @@ fn daxpy(kernel: &Kernel, id: &str, figure: &mut impl FnMut(Chart, &Markup) -> M
     let model = model(kernel);
     let model_chart = (!model.is_empty()).then(|| {
         let caption = html! {
-            strong { "The model beside the measurement " } "(paper 3, Fig. 3-3): T = S + P length / n + T_F + T_B, lines, fitted to the "
+            strong { "The model beside the measurement " } "(Nakamura et al., Fig. 3-3): T = S + P length / n + T_F + T_B, lines, fitted to the "
             "points up to " (fitted(kernel, fit::LONGEST)) " elements, beyond which data come from farther away."
         };
         let title = "Time of a loop, measured and by the model";
@@ -194,8 +194,8 @@ pub fn has_fork_join(kernel: &Kernel) -> bool {
     kernel.fitted.keys().any(|name| name.starts_with(fit::FORK_JOIN))
 }
 
-/// A constant of the model in words, and its figure: `P, an element on one thread` and `12 ns`. The figure is empty where
-/// the words hold it.
+/// A constant of the model in words, and its figure: `P, an element on one thread` and `12 ns`. The figure is empty
+/// where the words hold it.
 pub fn constant(name: &str, value: f64) -> (String, String) {
     let number = text::number(value);
     let ns = |what: String| (what, format!("{number} ns"));
@@ -255,7 +255,7 @@ fn application(
         let figure_of_paper = if name == "galerkin" { "4-6" } else { "4-7" };
         let caption = html! {
             strong { (what) ". " } "Computing and waiting for others, mean over the threads, of the largest problem ("
-            (largest.unwrap_or(0)) " unknowns or cells) (paper 3, Fig. " (figure_of_paper) ")."
+            (largest.unwrap_or(0)) " unknowns or cells) (Nakamura et al., Fig. " (figure_of_paper) ")."
         };
         let title = format!("{name}: computing and waiting");
         let parts = ["computing", "waiting"];
@@ -326,7 +326,7 @@ fn mapping_table(kernels: &[Option<&Kernel>; 2]) -> Markup {
     };
     let here = kernels.iter().any(Option::is_some);
     html! {
-        h4 { "Mapping (paper 3, Table 4-1)" }
+        h4 { "Mapping (Nakamura et al., Table 4-1)" }
         div.scroll { table.figures.events {
             thead { tr {
                 th scope="col" { "Program" } th scope="col" { "Mapping" }

@@ -74,7 +74,10 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
         @if let Some(timeline) = &timeline { (timeline) }
         @else { p.missing { "No pair was watched over time." } }
         @if let Some(jumps) = &jumps { (jumps) }
-        @else if coherence.pairs.is_empty() { p.missing { "No pairs were measured." } }
+        @else if coherence.times().next().is_none() { p.missing { "No pairs were measured." } }
+        @else if coherence.stable.is_none() && !subject.published {
+            p.missing { "Each pair has a single figure: whether it keeps to one value is not known." }
+        }
         @else { p { "No pair jumped between values: each kept to one in all passes." } }
     }
 }
@@ -88,21 +91,28 @@ pub fn summary(subject: &Subject) -> Markup {
         Some(Verdict::Hops) => {
             format!("The figures show {} of groups of CPUs.", text::count(coherence.levels.len(), "level"))
         }
-        Some(Verdict::Flat) => "All pairs are alike.".to_owned(),
-        Some(Verdict::HomeBiased) => {
-            "The times depend on where the line lives; levels cannot be told apart from it.".to_owned()
+        Some(Verdict::Flat) if coherence.is_one_pair() => {
+            "One pair was measured, with none to compare it with.".to_owned()
         }
+        Some(Verdict::Flat) => "All pairs are alike.".to_owned(),
+        Some(Verdict::HomeBiased) => match coherence.levels.len() {
+            0 => "The times depend on where the line lives; no level can be told from that.".to_owned(),
+            n => format!(
+                "The figures show {} of groups of CPUs; beyond, the times depend on where the line lives.",
+                text::count(n, "level")
+            ),
+        },
         Some(Verdict::Unstable) => {
             "The figures jumped during the run; they hold only for a while.".to_owned()
         }
         None => "No verdict on the pairs stands in this profile.".to_owned(),
     };
     let stable = match (subject.published, coherence.stable) {
-        (true, _) => "",
-        (false, true) => " They were stable.",
-        (false, false) => " Not all kept to one value: see stability.",
+        (true, _) | (_, None) => "",
+        (false, Some(true)) => " Each kept to one value during the run.",
+        (false, Some(false)) => " Not all kept to one value: see stability.",
     };
-    let contradictions = match coherence.contradictions.len() {
+    let contradictions = match coherence.contradictions.as_ref().map_or(0, Vec::len) {
         0 => String::new(),
         n => format!(" {} of the claimed topology.", text::count(n, "contradiction")),
     };
@@ -208,7 +218,7 @@ pub fn pair_table(subject: &Subject) -> Markup {
                         td.number { (pair.ns.n) }
                         td.number { (pair.ownership_changes_per_op.as_ref().map_or("–".to_owned(), text::estimate)) }
                         td.number { (pair.preempted_batches) }
-                        td { @if subject.published { "–" } @else if pair.ns.stable { "yes" } @else { "no" } }
+                        td { @match pair.ns.stable.filter(|_| !subject.published) { Some(true) => { "yes" } Some(false) => { "no" } None => { "–" } } }
                     }
                 } }
             } }

@@ -1,4 +1,4 @@
-//! The ratios of paper 3, of a measured section as of the published one.
+//! The ratios of Nakamura et al., of a measured section as of the published one.
 
 use coho_profile::published::nakamura_fbs::ratio;
 use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};

@@ -125,7 +125,7 @@ fn cell(figure: Option<&Figure>) -> Markup {
     } }
 }
 
-/// Tables 1 and 2 of paper 1: rows as printed there, a column for each machine.
+/// Tables 1 and 2 of Kawabe & Furuya: rows as printed there, a column for each machine.
 pub fn paper_tables(subjects: &[&Subject]) -> Markup {
     let columns: Vec<PaperColumn> = subjects.iter().map(|subject| PaperColumn::of(subject)).collect();
     html! {
@@ -239,12 +239,17 @@ pub fn found_classes(coherence: &Coherence) -> Markup {
 pub fn contradictions(coherence: &Coherence) -> Markup {
     const MOST: usize = 50;
     html! {
-        @if coherence.contradictions.is_empty() {
+        @let contradictions = coherence.contradictions.as_deref().unwrap_or_default();
+        @if coherence.contradictions.is_none() {
+            p.missing { "No topology was held against these figures." }
+        } @else if contradictions.is_empty() && coherence.is_one_pair() {
+            p { "Not checked: one pair alone cannot tell near from far." }
+        } @else if contradictions.is_empty() {
             p { "None found: no figure contradicts the claimed topology." }
         } @else {
             div.scroll { table.figures {
                 thead { tr { th scope="col" { "CPUs" } th scope="col" { "Claim" } th scope="col" { "Figures against it" } } }
-                tbody { @for contradiction in coherence.contradictions.iter().take(MOST) {
+                tbody { @for contradiction in contradictions.iter().take(MOST) {
                     tr {
                         th scope="row" { (cpu_list(&contradiction.cpus)) }
                         td { (text::short(&contradiction.claim, 300)) }
@@ -252,8 +257,8 @@ pub fn contradictions(coherence: &Coherence) -> Markup {
                     }
                 } }
             } }
-            @if coherence.contradictions.len() > MOST {
-                p.note { "And " (coherence.contradictions.len() - MOST) " more, in the profile." }
+            @if contradictions.len() > MOST {
+                p.note { "And " (contradictions.len() - MOST) " more, in the profile." }
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use coho_profile::Estimate;
 
+use crate::visible::on_one_line;
+
 /// Three significant digits, or all before the point.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
@@ -92,9 +94,9 @@ pub fn count(n: usize, noun: &str) -> String {
     }
 }
 
-/// Takes control characters out of text that a profile brings: they could steer a terminal.
+/// Text that a profile brings, on one line: it could steer a terminal.
 pub fn tame(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    on_one_line(text)
 }
 
 /// Why something is missing, for a place that says already that it is.
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn text_from_a_profile_cannot_steer_a_terminal() {
-        assert_eq!(tame("a\x1b[31mb\n"), "a [31mb ");
+        assert_eq!(tame("a\x1b[31mb\n"), "a\\u{1b}[31mb ");
         assert_eq!(short("abcdef", 4), "abc…");
     }
 }

@@ -1,5 +1,5 @@
 //! The page's section on whole programs under placements, and the article's tables with what the simulator makes of
-//! their differences (paper 5).
+//! their differences (Kimoto).
 
 use std::sync::OnceLock;
 
@@ -125,7 +125,7 @@ pub fn article(mut figure: impl FnMut(Chart, &Markup) -> Markup) -> Markup {
     };
     html! {
         h3 { "UnixBench by topology and idle state" }
-        p { "Paper 5 (" (paper.source) "): " (paper.machine.cpu) ", " (paper.machine.os) ", " (paper.method.benchmark)
+        p { "Kimoto (" (paper.source) "): " (paper.machine.cpu) ", " (paper.machine.os) ", " (paper.method.benchmark)
             ". Stock: the kernel takes all four cores to share one L2. Patched: two modules, their cores flagged as threads." }
         (four_tables(&paper))
         h4 { "What the patch and C6 change" }

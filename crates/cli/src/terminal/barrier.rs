@@ -36,8 +36,8 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     let times_limit = |of: Option<f64>| of.is_some_and(|times| times < 1.0);
     let below = sync.barriers.iter().any(|row| times_limit(row.times_limit))
         || sync.fork_join.iter().any(|row| times_limit(row.times_limit));
-    let note =
-        "x limit below 1 is noise: the limit is measured in the same passes, but not at the same moment";
+    let note = "the limit is estimated from hand-overs of a line, the quicker of turn and flags: a barrier that \
+                takes less than one comes out below 1";
     let notes = if below { vec![note.to_owned()] } else { Vec::new() };
     section(out, &table(header, 1, rows.collect()).to_string(), &notes, sync.barriers.is_empty())?;
     let rows = sync.fork_join.iter().map(|row| {

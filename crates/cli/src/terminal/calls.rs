@@ -166,11 +166,10 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
             events::percent(published.and_then(|published| published.warm_over_cold)),
             ns(judgement.cost_ns),
             ns(judgement.channel_ns),
-            worth(judgement).to_owned(),
         ]
     };
-    writeln!(out, "What another core should execute")?;
-    let header = ["call", "KiB", "publ.", "warm/cold", "publ.", "cost ns", "channel ns", "delegate?"];
+    writeln!(out, "What a call costs its caller, and a message to another core")?;
+    let header = ["call", "KiB", "publ.", "warm/cold", "publ.", "cost ns", "channel ns"];
     writeln!(out, "{}", dense(&header, 1, calls.judgements.iter().map(row).collect()))?;
     let footprint = match calls.method {
         CallMethod::Pmu => "lines that a cold call missed in the level-2 cache",
@@ -182,7 +181,7 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
     let set = set.map_or_else(String::new, |bytes| format!(" to {}", text::bytes(bytes)));
     let note = format!(
         "KiB: {footprint} (published: level-2 misses); cost: warm call and its damage{set}; channel: a message there \
-         and back; delegate?: for a caller that waits"
+         and back"
     );
     writeln!(out, "{}\n", wrapped("", &note))?;
     let width = calls.judgements.iter().map(|judgement| judgement.name.chars().count()).max().unwrap_or(0);
@@ -193,15 +192,7 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
     Ok(())
 }
 
-fn worth(judgement: &Judgement) -> &'static str {
-    match judgement.worth_delegating {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "–",
-    }
-}
-
-/// Writes what a survey tells first: warm times, and what is worth delegating.
+/// Writes what a survey says first: warm times.
 pub fn findings(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
     if calls.calls.is_empty() {
         return missing(out, calls);
@@ -215,16 +206,6 @@ pub fn findings(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
     }
     if !warm.is_empty() {
         writeln!(out, "{}", wrapped("calls      ", &format!("warm, ns: {}", warm.join(", "))))?;
-    }
-    let of = |wanted: bool| -> Vec<String> {
-        let found = calls.judgements.iter().filter(|judgement| judgement.worth_delegating == Some(wanted));
-        found.map(|judgement| text::short(&judgement.name, 20)).collect()
-    };
-    let (yes, no) = (of(true), of(false));
-    if !yes.is_empty() || !no.is_empty() {
-        let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let told = format!("for a caller that waits: {}; not: {}", list(&yes), list(&no));
-        writeln!(out, "{}", wrapped("delegate   ", &told))?;
     }
     if calls.method == CallMethod::Timing {
         writeln!(out, "           by time alone; the report says what that cannot tell")?;

@@ -10,12 +10,13 @@ use coho_profile::{
 use super::table::table;
 use super::{Depth, heat_map};
 use crate::report::text;
+use crate::visible::Paint;
 
 /// Pairs that are still listed one by one.
 const LISTED: usize = 12;
 
 /// Writes everything that was found: one CPU, pairs, the paper's tables, reads, classes, verdict.
-pub fn write(out: &mut impl Write, coherence: &Coherence, depth: Depth) -> io::Result<()> {
+pub fn write(out: &mut impl Paint, coherence: &Coherence, depth: Depth) -> io::Result<()> {
     singles(out, coherence)?;
     pairs(out, coherence)?;
     times(out, coherence)?;
@@ -36,7 +37,7 @@ fn singles(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
         [single.cpu.to_string(), text::tame(&single.name), locked, unlocked]
     };
     let rows = shown.iter().map(row).collect();
-    writeln!(out, "One CPU alone, ns per increment (paper 1, measurement 1)")?;
+    writeln!(out, "One CPU alone, ns per increment (Kawabe & Furuya, measurement 1)")?;
     writeln!(out, "{}", table(["CPU", "name", "lock inc", "inc"], 2, rows))?;
     more(out, all.len(), "CPU")
 }
@@ -50,6 +51,9 @@ fn more(out: &mut impl Write, n: usize, noun: &str) -> io::Result<()> {
 
 fn pairs(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
     let listed: BTreeSet<_> = coherence.pairs.iter().map(|pair| (pair.a, pair.b)).collect();
+    if let Some(matrix) = &coherence.matrix {
+        writeln!(out, "A matrix of {}: too many pairs to list\n", text::count(matrix.cpus(), "CPU"))?;
+    }
     if listed.is_empty() {
         return Ok(());
     }
@@ -62,7 +66,7 @@ fn pairs(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
             pair.claimed.as_deref().map_or_else(String::new, text::tame),
             method(pair.method).to_owned(),
             home(pair).to_owned(),
-            text::estimate(&pair.ns) + if pair.ns.stable { "" } else { " !" },
+            text::estimate(&pair.ns) + if pair.ns.stable == Some(false) { " !" } else { "" },
             pair.ownership_changes_per_op
                 .as_ref()
                 .map_or_else(String::new, |changes| text::number(changes.median)),
@@ -123,7 +127,7 @@ fn times(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
     let baselines: BTreeSet<_> =
         coherence.coherence_times.iter().map(|time| text::tame(&time.baseline)).collect();
     let baselines: Vec<_> = baselines.into_iter().collect();
-    writeln!(out, "Coherence time by claimed class (paper 1, tables 1 and 2)")?;
+    writeln!(out, "Coherence time by claimed class (Kawabe & Furuya, tables 1 and 2)")?;
     let header = ["class", "method", "mean ns", "less", "ns", "cycles", "published ns"];
     writeln!(out, "{}", table(header, 2, rows))?;
     writeln!(
@@ -190,7 +194,7 @@ fn reads(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
 }
 
 /// The pairs of the first method and home, as a map where there are colours, as figures where they are few.
-fn map(out: &mut impl Write, coherence: &Coherence, depth: Depth) -> io::Result<()> {
+fn map(out: &mut impl Paint, coherence: &Coherence, depth: Depth) -> io::Result<()> {
     let Some(first) = coherence.pairs.first() else { return Ok(()) };
     let cpus = &coherence.cpus;
     let of: BTreeMap<(u32, u32), &Estimate> = coherence
@@ -201,7 +205,9 @@ fn map(out: &mut impl Write, coherence: &Coherence, depth: Depth) -> io::Result<
         .collect();
     let time = |a: usize, b: usize| of.get(&(cpus[a].min(cpus[b]), cpus[a].max(cpus[b]))).map(|ns| ns.median);
     if depth != Depth::None {
-        writeln!(out, "All pairs, {}, ns\n{}", method(first.method), heat_map::draw(cpus, time, depth))?;
+        writeln!(out, "All pairs, {}, ns", method(first.method))?;
+        out.paint(&heat_map::draw(cpus, time, depth))?;
+        writeln!(out)?;
     } else if (3..=LISTED).contains(&cpus.len()) {
         writeln!(out, "All pairs, {}, ns", method(first.method))?;
         for (a, cpu) in cpus.iter().enumerate() {
@@ -239,13 +245,21 @@ pub fn findings(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
     if let Some(verdict) = coherence.verdict {
         let words = match verdict {
             Verdict::Hops => "hops: CPUs form groups that are near within and far across",
+            Verdict::Flat if coherence.is_one_pair() => "flat: one pair, with none to compare it with",
             Verdict::Flat => "flat: all pairs are alike",
             Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
             Verdict::Unstable => "unstable: the figures jumped during the run",
         };
         writeln!(out, "verdict    {words}")?;
     }
-    for contradiction in &coherence.contradictions {
+    if coherence.contradictions.as_ref().is_some_and(Vec::is_empty) {
+        let words = match coherence.is_one_pair() {
+            true => "not checked: one pair alone cannot tell near from far",
+            false => "no figure contradicts the claimed topology",
+        };
+        writeln!(out, "claims     {words}")?;
+    }
+    for contradiction in coherence.contradictions.iter().flatten() {
         let (claim, figures) = (text::tame(&contradiction.claim), text::tame(&contradiction.figures));
         writeln!(out, "claimed: {claim}; measured: {figures}")?;
     }

@@ -72,7 +72,7 @@ fn table_4(out: &mut impl Write, counters: &Counters) -> io::Result<()> {
         })
     };
     let header = [&["tool", "side"], &events::COLUMNS[..8]].concat();
-    writeln!(out, "Events of an operation (paper 2, Table 4)")?;
+    writeln!(out, "Events of an operation (Shimosawa, Hori & Ishikawa, Table 4)")?;
     if here.is_empty() {
         writeln!(out, "here: – for all: no counter counts on this machine; see below")?;
     } else {

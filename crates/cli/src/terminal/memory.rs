@@ -323,7 +323,7 @@ mod tests {
             ..MemoryType::default()
         }];
         let text = told(&Memory { types, ..Memory::default() });
-        assert!(text.contains("WC  vgem: not available: no /dev/dri [31m here"), "{text}");
+        assert!(text.contains("WC  vgem: not available: no /dev/dri\\u{1b}[31m here"), "{text}");
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn estimate(median: f64) -> Estimate {
         min: median * 0.97,
         n: 44,
         modes,
-        stable: true,
+        stable: Some(true),
     }
 }
 
@@ -157,7 +157,7 @@ fn profile_of(shape: &Shape, kinds: &[(PairMethod, Home)], measured: impl Fn(u32
         verdict: Some(Verdict::Hops),
         coherence_times: coherence_times(shape, &pairs, kinds),
         pairs,
-        stable: true,
+        stable: Some(true),
         ..Coherence::default()
     };
     Profile {
@@ -289,10 +289,10 @@ pub fn two_modes() -> Profile {
         modes: modes.clone(),
     });
     coherence.pairs[0].ns.modes = modes;
-    coherence.pairs[0].ns.stable = false;
-    coherence.stable = false;
+    coherence.pairs[0].ns.stable = Some(false);
+    coherence.stable = Some(false);
     coherence.verdict = Some(Verdict::Unstable);
-    coherence.contradictions.push(Contradiction {
+    coherence.contradictions.get_or_insert_default().push(Contradiction {
         cpus: vec![0, 1],
         claim: "CPUs 0 and 1 share an L3".into(),
         figures: "113 ns in 30 % of batches".into(),
@@ -340,7 +340,11 @@ pub fn hostile() -> Profile {
     coherence.method.parameters.insert(text(), HOSTILE.into());
     coherence.method.not_available.insert(text(), text());
     coherence.notes.push(text());
-    coherence.contradictions.push(Contradiction { cpus: vec![0], claim: text(), figures: text() });
+    coherence.contradictions.get_or_insert_default().push(Contradiction {
+        cpus: vec![0],
+        claim: text(),
+        figures: text(),
+    });
     coherence.classes[0].name = text();
     coherence.coherence_times[0].class = text();
     for pair in coherence.pairs.iter_mut().take(9) {

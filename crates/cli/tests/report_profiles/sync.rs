@@ -66,7 +66,7 @@ fn section(teams: &[(u32, &str)], cpus: u32) -> Sync {
         }
     }
     let jumping = sync.barriers[0].ns.as_mut().expect("a time");
-    jumping.stable = false;
+    jumping.stable = Some(false);
     jumping.modes = vec![Mode { value: 31.0, share: 0.6 }, Mode { value: 63.0, share: 0.4 }];
     sync.peers = vec![
         SyncPeer {

@@ -9,6 +9,8 @@ use coho_profile::{
 };
 use serde_json::Value;
 
+pub mod watched;
+
 /// The command, with no colours and no terminal.
 pub fn coho(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coho"));
@@ -110,25 +112,4 @@ pub fn dump(name: &str) -> String {
 pub fn first_cpus(most: usize) -> String {
     let cpus: coho_topology::CpuSet = coho_probe::pin::allowed().unwrap().iter().take(most).collect();
     cpus.to_string()
-}
-
-/// What a measurement finds, with a few more tries while it is not enough: where others use the CPUs too, two of them may
-/// not run at the same time for a while.
-pub fn found<T>(measure: impl Fn() -> T, is_enough: impl Fn(&T) -> bool) -> T {
-    let mut found = measure();
-    for _ in 0..5 {
-        if !is_enough(&found) {
-            found = measure();
-        }
-    }
-    found
-}
-
-/// Whether there are two CPUs to measure with; says so where there are not.
-pub fn two_cpus() -> bool {
-    let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
-    if !two {
-        eprintln!("skipped: needs two CPUs");
-    }
-    two
 }

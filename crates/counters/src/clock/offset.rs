@@ -1,8 +1,10 @@
 //! How far the clocks of two CPUs are apart, by messages between them.
 
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
+
+use coho_platform::pin;
 
 use super::{Clock, Ticks};
 
@@ -149,11 +151,13 @@ fn exchange(
     (cpu_b, now_b): (u32, impl Fn() -> Ticks + Send),
 ) -> Result<Stamps, String> {
     let turn = &Turn { due: AtomicU64::new(0), broken: AtomicBool::new(false) };
+    let no_thread = |error| format!("no thread for a CPU: {error}");
     let (a, b) = std::thread::scope(|scope| {
-        let a = scope.spawn(move || lead(turn, cpu_a, now_a));
-        let b = scope.spawn(move || answer(turn, cpu_b, now_b));
-        (a.join().expect("nothing panics"), b.join().expect("nothing panics"))
-    });
+        let a = Builder::new().spawn_scoped(scope, move || lead(turn, cpu_a, now_a)).map_err(no_thread)?;
+        let b = Builder::new().spawn_scoped(scope, move || answer(turn, cpu_b, now_b));
+        let b = b.map_err(no_thread).inspect_err(|_| turn.give_up())?;
+        Ok::<_, String>((a.join().expect("nothing panics"), b.join().expect("nothing panics")))
+    })?;
     match (a, b) {
         (Ok(a), Ok(b)) => Ok(Stamps { a, b }),
         // Of two reasons, the other one's "gave up" is none.
@@ -163,7 +167,7 @@ fn exchange(
 }
 
 fn lead(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, String> {
-    pin(cpu).inspect_err(|_| turn.give_up())?;
+    pin::to(cpu).inspect_err(|_| turn.give_up()).map_err(|error| error.to_string())?;
     let mut stamps = Vec::with_capacity(ROUNDS + 1);
     let mut begun = None;
     for round in 0..=ROUNDS {
@@ -180,7 +184,7 @@ fn lead(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, St
 }
 
 fn answer(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, String> {
-    pin(cpu).inspect_err(|_| turn.give_up())?;
+    pin::to(cpu).inspect_err(|_| turn.give_up()).map_err(|error| error.to_string())?;
     let mut stamps = Vec::with_capacity(ROUNDS);
     while turn.wait(2 * stamps.len() as u64 + 1, cpu)? {
         stamps.push(now());
@@ -189,39 +193,17 @@ fn answer(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, 
     Ok(stamps)
 }
 
-/// Pins the calling thread and makes sure that it is there.
-fn pin(cpu: u32) -> Result<(), String> {
-    // As many CPUs as Linux can be built for, and more.
-    const MOST: u32 = 1 << 16;
-    if cpu >= MOST {
-        return Err(format!("CPU {cpu} does not exist"));
-    }
-    let mut mask = vec![0u64; cpu as usize / 64 + 1];
-    mask[cpu as usize / 64] = 1 << (cpu % 64);
-    // SAFETY: the kernel reads exactly the given number of bytes.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len() * 8, mask.as_ptr()) };
-    if result != 0 {
-        return Err(format!("CPU {cpu} cannot be used: {}", io::Error::last_os_error()));
-    }
-    // SAFETY: no arguments.
-    match u32::try_from(unsafe { libc::sched_getcpu() }) {
-        Ok(now) if now != cpu => Err(format!("a thread pinned to CPU {cpu} runs on CPU {now}")),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use coho_testing::{Capability, needs};
+
     use super::*;
 
-    /// Two CPUs that this process may use.
-    fn two_cpus() -> Option<(u32, u32)> {
-        let mut usable = (0..64).filter(|&cpu| std::thread::spawn(move || pin(cpu).is_ok()).join().unwrap());
-        let two = usable.next().zip(usable.next());
-        if two.is_none() {
-            eprintln!("skipped: fewer than two CPUs");
-        }
-        two
+    /// The first CPUs that this process may use.
+    fn two_cpus() -> (u32, u32) {
+        let cpus = pin::allowed().unwrap();
+        let mut cpus = cpus.iter();
+        cpus.next().zip(cpus.next()).expect("two CPUs")
     }
 
     #[test]
@@ -248,7 +230,8 @@ mod tests {
 
     #[test]
     fn a_shifted_clock_is_found() {
-        let Some((a, b)) = two_cpus() else { return };
+        needs!(Capability::TwoCpus);
+        let (a, b) = two_cpus();
         let clock = Clock::get();
         let (now, step) = (|| clock.now(), clock.step_ticks());
         for shift in [-5_000_000_i64, 0, 300_000_000] {
@@ -263,7 +246,8 @@ mod tests {
 
     #[test]
     fn an_offset_is_the_opposite_from_the_other_side() {
-        let Some((a, b)) = two_cpus() else { return };
+        needs!(Capability::TwoCpus);
+        let (a, b) = two_cpus();
         let clock = Clock::get();
         let (there, back) = (clock.offset(a, b).unwrap(), clock.offset(b, a).unwrap());
         eprintln!("{there:?} {back:?}");
@@ -277,7 +261,7 @@ mod tests {
     #[test]
     fn a_cpu_that_does_not_exist_is_named() {
         // CPU 0 may be another's.
-        let Some((here, _)) = two_cpus() else { return };
+        let here = pin::allowed().unwrap().first().unwrap();
         for cpu in [60_000, u32::MAX] {
             let why = Clock::get().offset(here, cpu).unwrap_err();
             assert!(why.contains(&format!("CPU {cpu}")), "{why}");

@@ -55,6 +55,7 @@ mod tests {
     use std::cell::Cell;
 
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -89,7 +90,12 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        // The same cases each time: whether a step is found is no matter of chance.
+        #![proptest_config(ProptestConfig {
+            cases: 64,
+            rng_seed: RngSeed::Fixed(7),
+            ..ProptestConfig::default()
+        })]
         #[test]
         fn the_step_of_a_made_up_clock_is_found(quarters in 12..4000u64, work in 1..2000u64) {
             let step = quarters as f64 / 4.0;

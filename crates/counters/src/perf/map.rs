@@ -35,3 +35,43 @@ impl Drop for Map {
         unsafe { libc::munmap(self.page.as_ptr(), self.bytes) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use coho_testing::{Capability, needs};
+    use perf_event_open_sys::bindings::perf_event_mmap_page;
+
+    use super::super::open;
+    use super::*;
+    use crate::{Event, Lost, Mode};
+
+    /// What the kernel itself writes to a page, here of an event that is on no counter of the CPU.
+    #[test]
+    fn the_kernel_fills_the_page() {
+        needs!(Capability::PerfEvents);
+        let event = open::open(&Event::page_faults(), Mode::User, None).unwrap();
+        let map = Map::of(event.as_fd()).unwrap();
+        open::enable(&event, 1).unwrap();
+        let page = map.page.as_ptr().cast::<perf_event_mmap_page>();
+        // SAFETY: the kernel's page, mapped for as long as `map` lives.
+        let (lock, index, version) = unsafe {
+            let lock = (&raw const (*page).lock).read_volatile();
+            (
+                lock,
+                (&raw const (*page).index).read_volatile(),
+                (&raw const (*page).compat_version).read_volatile(),
+            )
+        };
+        assert_eq!((lock % 2, index, version), (0, 0, 0));
+        assert_eq!(map.page.read(), Err(Lost::NotPermitted));
+        assert_eq!(map.page.hardware_counter(), Err(Lost::NotPermitted));
+    }
+
+    #[test]
+    fn what_is_no_event_has_no_page() {
+        let (reader, _writer) = std::io::pipe().unwrap();
+        assert!(matches!(Map::of(reader.as_fd()), Err(Error::System { .. })));
+    }
+}

@@ -21,8 +21,7 @@ pub struct Caches {
 impl Caches {
     /// The caches of the CPU that the caller runs on, as the kernel lists them.
     pub fn here() -> Self {
-        // SAFETY: no arguments.
-        let cpu = unsafe { libc::sched_getcpu() };
+        let cpu = coho_platform::pin::current().unwrap_or(0);
         Self::listed(Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}/cache")))
     }
 

@@ -1,5 +1,5 @@
-//! Which events stand for the paper's columns (paper 2) on which CPU: by the makers' manuals, then by perf's generic
-//! names.
+//! Which events stand for the paper's columns (Shimosawa, Hori & Ishikawa) on which CPU: by the makers' manuals, then
+//! by perf's generic names.
 //!
 //! A table is a claim; whether an event really counts is for the [self-test](crate::selftest) to decide.
 

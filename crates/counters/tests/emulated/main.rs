@@ -14,7 +14,7 @@ mod steps;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use coho_counters::Lost;
+use coho_counters::{Bias, Lost};
 use machine::Machine;
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn sign_extended(raw: u64, width: u16) -> u64 {
 
 #[test]
 fn counts_of_any_width_sign_and_offset() {
-    let Some(machine) = Machine::take() else { return };
+    let machine = Machine::take();
     proptest!(ProptestConfig::with_cases(2000), |(
         width in 1u16..=64,
         raw: u64,
@@ -42,7 +42,7 @@ fn counts_of_any_width_sign_and_offset() {
 
 #[test]
 fn a_difference_survives_the_wrap_of_a_counter() {
-    let Some(machine) = Machine::take() else { return };
+    let machine = Machine::take();
     // The kernel starts a 48-bit counter at a negative value, so that it overflows in time.
     machine.set_page(arch::index(3), 1000, 48);
     machine.set_counter(3, (1 << 48) - 5);
@@ -53,8 +53,26 @@ fn a_difference_survives_the_wrap_of_a_counter() {
 }
 
 #[test]
+fn a_span_across_a_wrap_counts_what_came_between() {
+    let machine = Machine::take();
+    for width in [40, 48, 64] {
+        machine.set_page(arch::index(2), -77, width);
+        machine.set_counter(2, (u64::MAX >> (64 - width)) - 4);
+        let page = machine.page();
+        let span = page.start().unwrap();
+        machine.set_counter(2, 11);
+        let delta = span.stop().unwrap();
+        assert_eq!((delta.raw, delta.less(Bias(6)).events()), (16, 10), "{width} bits");
+        // Taken off its counter meanwhile, it is lost.
+        let span = page.start().unwrap();
+        machine.set_page(0, -77, width);
+        assert_eq!(span.stop(), Err(Lost::NotCounting));
+    }
+}
+
+#[test]
 fn nothing_is_read_where_the_page_does_not_permit_it() {
-    let Some(machine) = Machine::take() else { return };
+    let machine = Machine::take();
     machine.set_page(0, 42, 48);
     assert_eq!(machine.page().read(), Err(Lost::NotCounting));
     machine.set_page(arch::index(1), 42, 48);
@@ -66,7 +84,7 @@ fn nothing_is_read_where_the_page_does_not_permit_it() {
 
 #[test]
 fn an_update_at_any_moment_tears_no_value() {
-    let Some(machine) = Machine::take() else { return };
+    let machine = Machine::take();
     machine.update();
     let done = AtomicBool::new(false);
     let updates = std::thread::scope(|scope| {

@@ -38,6 +38,16 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) fn of(coherence: &Coherence) -> Option<Self> {
+        if let Some(matrix) = Matrix::of(coherence).filter(|_| coherence.matrix.is_some()) {
+            let figure = |(a, b, ns): (usize, usize, f64)| {
+                let (a, b) = (matrix.cpus()[a], matrix.cpus()[b]);
+                Figure { a: a.min(b), b: a.max(b), ns, low: ns, high: ns, jumps: Vec::new() }
+            };
+            let all: Vec<Figure> = matrix.pairs().filter(|&(_, _, ns)| ns > 0.0).map(figure).collect();
+            let found = classify(&matrix);
+            let bounds = bounds_between_levels(&found);
+            return Some(Self { all, transfers: true, home_known: false, bounds, found: Some(found) });
+        }
         let methods = [PairMethod::Turn, PairMethod::Flags, PairMethod::Unknown, PairMethod::FreeRunning];
         let homes: [&[Home]; 3] = [&[Home::A, Home::B], &[Home::Unknown], &[Home::Third]];
         let choices = methods.into_iter().flat_map(|method| homes.map(|homes| (method, homes)));
@@ -80,7 +90,9 @@ impl Figure {
         let value = |a: &Mode, b: &Mode| a.value.total_cmp(&b.value);
         let (least, most) = (often.iter().copied().min_by(value), often.iter().copied().max_by(value));
         let jumps = match (least, most) {
-            (Some(least), Some(most)) if !pair.ns.stable && most.value >= JUMP.0 * least.value => {
+            (Some(least), Some(most))
+                if pair.ns.stable == Some(false) && most.value >= JUMP.0 * least.value =>
+            {
                 vec![least, most]
             }
             _ => Vec::new(),
@@ -105,16 +117,9 @@ fn full_matrix(figures: &[Figure]) -> Option<Matrix> {
     Matrix::new(cpus.into_iter().collect(), ns).ok()
 }
 
-/// The middle of each gap between a level's class and the next one.
+/// The middle of each level's gap.
 fn bounds_between_levels(found: &Classification) -> Vec<f64> {
-    let between = |(index, level): (usize, &coho_profile::Level)| {
-        let (inside, across) = (level.max_inside_ns, level.min_across_ns);
-        // Odd figures may lie on the wrong side; medians do not.
-        let medians = || Some((found.classes.get(index)?.ns.median, found.classes.get(index + 1)?.ns.median));
-        let (inside, across) = if inside < across { (inside, across) } else { medians()? };
-        Some((inside * across).sqrt())
-    };
-    found.levels.iter().enumerate().filter_map(between).collect()
+    found.levels.iter().map(|level| (level.max_inside_ns * level.min_across_ns).sqrt()).collect()
 }
 
 fn bounds_of_sparse(mut times: Vec<f64>) -> Vec<f64> {

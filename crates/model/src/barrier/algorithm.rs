@@ -8,7 +8,8 @@ use super::program::{Program, Step, Word};
 /// How threads wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// Fast Barrier Synchronization with a line for each flag (paper 3, 3.2): every thread reads every other's flag.
+    /// Fast Barrier Synchronization with a line for each flag (Nakamura et al., 3.2): every thread reads every other's
+    /// flag.
     Fbs,
     /// The same with all flags, a byte each, on one line; 128 of them, beyond which there are more lines.
     FbsOneLine,
@@ -81,7 +82,8 @@ impl Algorithm {
     }
 
     /// Whether the first thread learns of all arrivals before any other may: then no barrier is quicker than the way to
-    /// it and back. Where whoever comes last releases the others, the root moves, and a series of barriers may be quicker.
+    /// it and back. Where whoever comes last releases the others, the root moves, and a series of barriers may be
+    /// quicker.
     pub fn has_fixed_root(self) -> bool {
         matches!(self, Self::Tree | Self::Tournament)
     }
@@ -188,8 +190,8 @@ fn exchange(p: &mut Program, thread: usize, flags: &Rc<[Word]>, own: usize) {
 }
 
 /// FBS between the parts of each group of each level, and last between all groups: a thread exchanges flags with one
-/// of each other part, of its own place. Parts need not be equal: who has no equal in a smaller one looks to that of its
-/// place modulo the part's size.
+/// of each other part, of its own place. Parts need not be equal: who has no equal in a smaller one looks to that of
+/// its place modulo the part's size.
 fn rounds(p: &mut Program, levels: &[Partition]) {
     let n = p.threads();
     let mut inner: Partition = (0..n).map(|rank| vec![rank]).collect();

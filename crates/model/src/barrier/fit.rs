@@ -7,7 +7,7 @@ use super::predict::team;
 use super::{Algorithm, ExtraLine, Machine, Mapping, Source, Tier};
 use crate::Error;
 
-/// What paper 3 tells of fork and join on one node of 16 CPUs: chips of two that share an L2, modules of eight.
+/// What Nakamura et al. tells of fork and join on one node of 16 CPUs: chips of two that share an L2, modules of eight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Published {
     /// FBS with separate lines at 8 CPUs, in ns.

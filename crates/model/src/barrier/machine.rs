@@ -112,9 +112,13 @@ impl Machine {
             homes.into_iter().find_map(|home| Matrix::from_pairs(&coherence.pairs, method, home))
         };
         let (flags, turn) = (measured(PairMethod::Flags), measured(PairMethod::Turn));
+        let imported = coherence.matrix.is_some().then(|| Matrix::of(coherence)).flatten();
         let known = [PairMethod::Flags, PairMethod::Turn, PairMethod::Unknown, PairMethod::FreeRunning];
-        let (method, matrix) =
-            known.into_iter().find_map(|method| Some((method, measured(method)?))).ok_or_else(no_times)?;
+        let (method, matrix) = known
+            .into_iter()
+            .find_map(|method| Some((method, measured(method)?)))
+            .or(imported.map(|matrix| (PairMethod::Unknown, matrix)))
+            .ok_or_else(no_times)?;
         let cpus = if coherence.cpus.is_empty() { matrix.cpus().to_vec() } else { coherence.cpus.clone() };
         if cpus.len() > MAX_CPUS {
             return Err(Error::new(format!("{} CPUs; a machine may have {MAX_CPUS}", cpus.len())));

@@ -1,4 +1,4 @@
-//! Which CPUs a team runs on, and in which order (paper 3, Fig. 4-4).
+//! Which CPUs a team runs on, and in which order (Nakamura et al., Fig. 4-4).
 
 use std::collections::HashMap;
 use std::fmt;

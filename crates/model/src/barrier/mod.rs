@@ -1,4 +1,4 @@
-//! The time of barriers and of fork and join, predicted from one-way times between CPUs (paper 3).
+//! The time of barriers and of fork and join, predicted from one-way times between CPUs (Nakamura et al.).
 //!
 //! [`Machine`] holds the times, [`predict`] simulates every algorithm's line transfers on it, and [`barrier_limit`]
 //! tells what none can be quicker than.

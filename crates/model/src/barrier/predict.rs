@@ -153,17 +153,19 @@ impl Team<'_> {
         }
         let next = AtomicUsize::new(0);
         let found = Mutex::new(vec![None; algorithms.len()]);
+        let work = || loop {
+            let index = next.fetch_add(1, Relaxed);
+            let Some(algorithm) = algorithms.get(index) else { return };
+            let prediction = quickest(algorithm);
+            found.lock().unwrap_or_else(PoisonError::into_inner)[index] = prediction;
+        };
         std::thread::scope(|scope| {
-            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from).min(algorithms.len()) {
-                scope.spawn(|| {
-                    while let Some(algorithm) = algorithms.get(next.fetch_add(1, Relaxed)) {
-                        let prediction = quickest(algorithm);
-                        let place = algorithms.iter().position(|other| other == algorithm);
-                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                        found[place.expect("it is one of them")] = prediction;
-                    }
-                });
+            let threads = std::thread::available_parallelism().map_or(1, usize::from).min(algorithms.len());
+            for _ in 1..threads {
+                // Whatever threads there are share the work; the calling one does what is left.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
+            work();
         });
         found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
     }

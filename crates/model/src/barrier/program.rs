@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-/// Bytes of a line (paper 3), each of which can be a flag.
+/// Bytes of a line (Nakamura et al.), each of which can be a flag.
 const LINE_BYTES: usize = 128;
 
 /// A line, by number.

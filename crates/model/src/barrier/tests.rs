@@ -334,10 +334,6 @@ fn the_papers_xeon_is_completed_by_its_classes() {
 /// Diameter in ns and, where it was noted, the rooted algorithms' least time over it, as computed independently.
 #[test]
 fn limits_of_published_machines() {
-    let Some(reference) = std::env::var_os("COHO_REFERENCE") else {
-        eprintln!("skipped: COHO_REFERENCE is not set");
-        return;
-    };
     let cases = [
         ("AMD_EPYC_7773X", 140.0, 1.69),
         ("AMD_EPYC_7R13_48-Core_Processor", 209.0, 1.87),
@@ -345,7 +341,7 @@ fn limits_of_published_machines() {
         ("AMD_Ryzen_Threadripper_1950X", 160.0, 1.94),
     ];
     for (name, diameter, rooted) in cases {
-        let file = std::path::Path::new(&reference).join(format!("matrices/nviennot_{name}.csv"));
+        let file = coho_testing::data(&format!("matrices/nviennot_{name}.csv"));
         let text =
             std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let machine = Machine::from_matrix(&Matrix::parse_csv(&text).unwrap()).unwrap();
@@ -382,7 +378,7 @@ fn events_stay_countable() {
 
 /// The largest machine.
 #[test]
-#[ignore = "takes seconds in release mode"]
+#[ignore = "slow: run in release mode"]
 fn four_thousand_cpus() {
     let machine = tiers([(2, 10.0), (16, 30.0), (128, 90.0), (1024, 150.0), (4096, 400.0)]);
     for (algorithm, events) in events(&machine) {

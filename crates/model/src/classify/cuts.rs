@@ -7,13 +7,19 @@ use crate::stats::{Keep, without_odd};
 
 /// Cuts of the dendrogram that are looked at; a machine has fewer than ten levels.
 const MOST_CUTS: usize = 24;
-/// A partition of which no more CPUs changed sides is a variant of another, not a level of its own.
-const VARIANT: f64 = 0.25;
+/// The least ratio of two times that is ever taken for a gap.
+const LEAST_RATIO: f64 = 1.05;
+/// A narrow gap must be this many times as wide as what lies beside it scatters, and as the figures' resolution.
+const SCATTERS: f64 = 2.5;
+/// Of so many figures within groups one may be odd: preempted while it was taken.
+const ODD: usize = 12;
 
 /// A partition whose groups are near within and far across.
 #[derive(Debug, Clone)]
 pub(super) struct Cut {
     pub(super) groups: Partition,
+    /// A time that lies in the gap: what is inside takes less, what is across more, but for odd figures.
+    pub(super) bound_ns: f64,
     /// Time across the nearest groups to the time within the widest ones, odd figures left out.
     ratio: f64,
 }
@@ -25,30 +31,23 @@ pub(super) struct Cuts {
 }
 
 /// Looks at the partitions before the widest gaps of the dendrogram. One is supported if
-/// - groups are nearer within than to the nearest other group by a ratio that noise does not make: the fewer the
-///   CPUs, the more is asked; more still if single CPUs are left over;
-/// - nearly all groups, and nearly all times within and between them, bear it out: preemptions make odd figures;
-/// - at least a quarter of the CPUs are in groups;
+/// - its parts do not overlap: no figure within a group is larger than one between groups, but for a few odd ones;
+/// - the gap is wide: wider the fewer the CPUs, and the more of them are alone; or it is clean, and several times as
+///   wide as the times on both sides of it scatter;
 /// - the gap is not just one step of a coarse clock.
 pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
-    let n = times.len();
     let mut sorted: Option<Vec<f64>> = None;
     let mut cuts = Cuts { found: Vec::new(), quantised: false };
-    for merges in dendrogram.gaps(1.08).into_iter().take(MOST_CUTS) {
+    for merges in dendrogram.gaps(LEAST_RATIO).into_iter().take(MOST_CUTS) {
         let groups = dendrogram.partition(merges);
-        let gathered: usize = groups.iter().map(Vec::len).filter(|&len| len > 1).sum();
-        let asked = if 4 * gathered < n {
-            continue;
-        } else if 2 * gathered < n {
-            2.0
-        } else if gathered < n {
-            1.4
-        } else {
-            1.0
-        };
         let Some((inside, across)) = edges(times, &groups) else { continue };
         let ratio = across / inside;
-        if ratio < f64::max(asked, 1.1 + 1.0 / n as f64) {
+        if ratio < LEAST_RATIO {
+            continue;
+        }
+        let bound_ns = (inside * across).sqrt();
+        let Some(odd) = odd(times, &groups, bound_ns) else { continue };
+        if !is_wide(times.len(), &groups, ratio, odd) && (odd > 0 || !is_sharp(times, &groups, bound_ns)) {
             continue;
         }
         let sorted = sorted.get_or_insert_with(|| {
@@ -59,22 +58,93 @@ pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
         if tick::is_one_step(sorted, inside, across) {
             cuts.quantised = true;
         } else {
-            cuts.found.push(Cut { groups, ratio });
+            cuts.found.push(Cut { groups, bound_ns, ratio });
         }
     }
     cuts
 }
 
+/// Whether noise does not make such a ratio, however the figures scatter.
+fn is_wide(n: usize, groups: &Partition, ratio: f64, odd: usize) -> bool {
+    let several = groups.iter().filter(|group| group.len() > 1);
+    let (number, gathered) = several.fold((0, 0), |(number, cpus), group| (number + 1, cpus + group.len()));
+    let asked = if 4 * gathered < n {
+        if number < 2 || odd > 0 {
+            return false;
+        }
+        2.5
+    } else if 2 * gathered < n {
+        2.0
+    } else if gathered < n {
+        1.4
+    } else {
+        1.0
+    };
+    ratio >= f64::max(asked, 1.1 + 1.0 / n as f64)
+}
+
+/// How many figures lie on the wrong side of the bound; `None` if they are more than a few.
+fn odd(times: &Times, groups: &Partition, bound_ns: f64) -> Option<usize> {
+    let of = super::group_of(times.len(), groups);
+    let (mut pairs, mut inside, mut across) = (0, 0, 0);
+    for (a, b, ns) in times.pairs() {
+        if of[a] == of[b] {
+            pairs += 1;
+            inside += usize::from(ns >= bound_ns);
+        } else {
+            across += usize::from(ns <= bound_ns);
+        }
+    }
+    (ODD * inside <= pairs && ODD * across <= pairs).then_some(inside + across)
+}
+
+/// Whether the times on both sides of a gap lie close together, and the gap is wide beside that.
+fn is_sharp(times: &Times, groups: &Partition, bound_ns: f64) -> bool {
+    let of = super::group_of(times.len(), groups);
+    let (mut inside, mut across) = (Vec::new(), Vec::new());
+    for (a, b, ns) in times.pairs() {
+        if of[a] == of[b] { inside.push(ns) } else { across.push(ns) }
+    }
+    inside.sort_unstable_by(f64::total_cmp);
+    across.sort_unstable_by(f64::total_cmp);
+    let (Some(&below), Some(&above)) = (inside.last(), across.first()) else { return false };
+    let gap = (above / below).ln();
+    if groups.iter().any(|group| group.len() == 1)
+        || across.len() < 4
+        || below >= bound_ns
+        || above <= bound_ns
+    {
+        return false;
+    }
+    // What lies beyond the next gap is another class.
+    let scatter = |sorted: &mut dyn Iterator<Item = f64>, edge: f64| {
+        let mut last = edge;
+        for ns in sorted {
+            if (ns / last).ln().abs() >= gap / 2.0 {
+                break;
+            }
+            last = ns;
+        }
+        (last / edge).ln().abs()
+    };
+    let scatter =
+        scatter(&mut inside.iter().rev().copied(), below).max(scatter(&mut across.iter().copied(), above));
+    let steps = inside.windows(2).chain(across.windows(2)).map(|pair| pair[1] - pair[0]);
+    let step = steps.filter(|step| *step > 1e-9 * below).fold(above - below, f64::min);
+    gap >= SCATTERS * scatter && above - below >= SCATTERS * step
+}
+
 /// The time within the widest groups and the time across the nearest ones.
 fn edges(times: &Times, groups: &Partition) -> Option<(f64, f64)> {
-    let mut inside = Vec::new();
+    // The edge of each group, and its number of pairs.
+    let mut inside: Vec<(f64, usize)> = Vec::new();
     let mut across = vec![f64::INFINITY; groups.len()];
     let mut cells = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         cells.clear();
         cells.extend(times.inside(group));
         if !cells.is_empty() {
-            inside.push(without_odd(&mut cells, Keep::Low));
+            inside.push((without_odd(&mut cells, Keep::Low), cells.len()));
         }
         for (other, with) in groups.iter().enumerate().skip(index + 1) {
             cells.clear();
@@ -87,24 +157,33 @@ fn edges(times: &Times, groups: &Partition) -> Option<(f64, f64)> {
         }
     }
     across.retain(|ns| ns.is_finite());
-    (!inside.is_empty() && !across.is_empty())
-        .then(|| (without_odd(&mut inside, Keep::Low), without_odd(&mut across, Keep::High)))
+    if across.is_empty() {
+        return None;
+    }
+    // Groups whose pairs are few beside all may be odd as a whole: threads of one core are a single pair.
+    let mut spare = inside.iter().map(|(_, pairs)| pairs).sum::<usize>() / ODD;
+    inside.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let widest = inside.iter().find(|(_, pairs)| match spare.checked_sub(*pairs) {
+        Some(left) => {
+            spare = left;
+            false
+        }
+        None => true,
+    });
+    Some((widest?.0, without_odd(&mut across, Keep::High)))
 }
 
 /// The cuts that are levels of their own, finest first. Of variants the more regular one stays: hardware repeats
 /// itself, an odd figure does not.
 pub(super) fn distinct(cuts: &[Cut]) -> Vec<Cut> {
-    let sizes = |cut: &Cut| {
-        let mut sizes: Vec<usize> = cut.groups.iter().map(Vec::len).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes.len()
-    };
     let mut order: Vec<&Cut> = cuts.iter().collect();
-    order.sort_by(|a, b| sizes(a).cmp(&sizes(b)).then(b.ratio.total_cmp(&a.ratio)));
+    order.sort_by(|a, b| {
+        let sizes = |cut: &Cut| sizes(&cut.groups).len();
+        sizes(a).cmp(&sizes(b)).then(b.ratio.total_cmp(&a.ratio))
+    });
     let mut kept: Vec<Cut> = Vec::new();
     for cut in order {
-        if kept.iter().all(|other| changed(&cut.groups, &other.groups) > VARIANT) {
+        if !kept.iter().any(|other| are_variants(&cut.groups, &other.groups)) {
             kept.push(cut.clone());
         }
     }
@@ -112,18 +191,13 @@ pub(super) fn distinct(cuts: &[Cut]) -> Vec<Cut> {
     kept
 }
 
-/// The share of the CPUs whose group differs between two partitions.
-fn changed(a: &Partition, b: &Partition) -> f64 {
-    let size_by_first = |groups: &Partition| {
-        let mut of = std::collections::HashMap::new();
-        for group in groups {
-            for &cpu in group {
-                of.insert(cpu, (group[0], group.len()));
-            }
-        }
-        of
-    };
-    // Both come from one dendrogram: of nested groups, those with the same first CPU and size are the same.
-    let (a, b) = (size_by_first(a), size_by_first(b));
-    a.iter().filter(|(cpu, group)| b.get(cpu) != Some(group)).count() as f64 / a.len() as f64
+fn sizes(groups: &Partition) -> std::collections::BTreeSet<usize> {
+    groups.iter().map(Vec::len).collect()
+}
+
+/// Whether the coarser of two partitions only completes what the finer one began. Where it gathers groups of a size
+/// that the finer one lacks, such as clusters of another kind of core, both are levels.
+fn are_variants(a: &Partition, b: &Partition) -> bool {
+    let (finer, coarser) = if a.len() > b.len() { (a, b) } else { (b, a) };
+    sizes(coarser).is_subset(&sizes(finer))
 }

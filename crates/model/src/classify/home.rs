@@ -3,45 +3,52 @@
 //! If one memory node is home to the line of all pairs, a pair's transfer goes from one CPU to the home, to the
 //! other CPU and back: its time grows with the way around that triangle. CPUs at home then look like one near group,
 //! all others look alone, each as far from its neighbours as from the rest. No machine is built so: where the figures
-//! gather one group and leave the others of its kind as they were, it is the line's home that shows.
+//! gather some groups and leave the others of their kind as they were, as far from each other as from those, it is the
+//! line's home that shows.
 
 use super::linkage::Partition;
 use super::times::Times;
 use crate::stats::median;
 
 /// What a coarser partition does with a finer one.
-pub(super) enum Step<'a> {
-    /// Several groups gather, or all do.
+pub(super) enum Step {
+    /// All groups of a kind gather.
     Level,
-    /// One group gathers and leaves others of the same kind alone, but not as a home would.
+    /// Some groups gather and leave others of the same kind alone, but not as a home would.
     Lopsided,
-    /// One group gathers, and the others are as far from each other as from it: the group at the line's home.
-    Home(&'a [usize]),
+    /// The others are as far from each other as from the CPUs that gather: those at the line's home.
+    Home(Vec<usize>),
 }
 
 /// Judges the step from a finer partition to a coarser one.
-pub(super) fn judge<'a>(times: &Times, finer: &Partition, coarser: &'a Partition) -> Step<'a> {
+pub(super) fn judge(times: &Times, finer: &Partition, coarser: &Partition) -> Step {
     let n = times.len();
     let known: std::collections::HashSet<&Vec<usize>> = finer.iter().collect();
-    let mut gathered = coarser.iter().filter(|group| !known.contains(group));
-    let (Some(home), None) = (gathered.next(), gathered.next()) else { return Step::Level };
-    let alone: Partition = coarser.iter().filter(|group| *group != home).cloned().collect();
-    let mut members: Vec<usize> = alone.iter().map(Vec::len).collect();
-    let kind = if members.is_empty() { return Step::Level } else { typical(&mut members) };
-    let mut pieces: Vec<usize> =
-        finer.iter().filter(|group| home.contains(&group[0])).map(Vec::len).collect();
-    // Two threads of one core beside single CPUs, clusters of another kind of core, or a few stragglers are no home.
-    let alike = typical(&mut pieces) == kind;
-    if alone.len() < 2 || !alike || home.len() < 4 || 5 * home.len() > 3 * n {
+    let gathered: Vec<&Vec<usize>> = coarser.iter().filter(|group| !known.contains(group)).collect();
+    let alone: Vec<&Vec<usize>> = coarser.iter().filter(|group| known.contains(group)).collect();
+    let mut home: Vec<usize> = gathered.iter().flat_map(|group| group.iter().copied()).collect();
+    home.sort_unstable();
+    let pieces = finer.iter().filter(|group| home.binary_search(&group[0]).is_ok()).map(Vec::len);
+    if alone.len() < 2 || home.is_empty() {
         return Step::Level;
     }
-    let mut among: Vec<f64> = alone
-        .iter()
-        .enumerate()
-        .flat_map(|(at, g)| alone[at + 1..].iter().flat_map(|h| times.across(g, h)))
-        .collect();
-    let mut to_home: Vec<f64> = alone.iter().flat_map(|g| times.across(g, home)).collect();
-    let mut at_home: Vec<f64> = times.inside(home).collect();
+    // Two threads of one core beside single CPUs, clusters of another kind of core, or a few stragglers are no home.
+    let alike = typical(pieces) == typical(alone.iter().map(|group| group.len()));
+    if !alike {
+        return Step::Level;
+    }
+    let single = typical(finer.iter().map(Vec::len)) == 1;
+    // Single CPUs may well gather here and not there: the pairs of threads of one kind of core.
+    if single && (gathered.len() > 1 || home.len() < 8 || 5 * home.len() > 3 * n) {
+        return Step::Level;
+    }
+    if home.len() < 4 || 5 * home.len() > 3 * n {
+        return Step::Lopsided;
+    }
+    let pairs = alone.iter().enumerate().flat_map(|(at, g)| alone[at + 1..].iter().map(move |h| (g, h)));
+    let mut among: Vec<f64> = pairs.flat_map(|(g, h)| times.across(g, h)).collect();
+    let mut to_home: Vec<f64> = alone.iter().flat_map(|g| times.across(g, &home)).collect();
+    let mut at_home: Vec<f64> = times.inside(&home).collect();
     if among.is_empty() || to_home.is_empty() || at_home.is_empty() {
         return Step::Lopsided;
     }
@@ -53,7 +60,8 @@ pub(super) fn judge<'a>(times: &Times, finer: &Partition, coarser: &'a Partition
     }
 }
 
-fn typical(sizes: &mut [usize]) -> usize {
+fn typical(sizes: impl Iterator<Item = usize>) -> usize {
+    let mut sizes: Vec<usize> = sizes.collect();
     sizes.sort_unstable();
     sizes[sizes.len() / 2]
 }

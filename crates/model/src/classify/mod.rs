@@ -7,11 +7,12 @@ mod naming;
 mod tick;
 mod times;
 
-use coho_profile::{Class, Coherence, Estimate, Home, Level, Method, Pair, PairMethod, Verdict};
+use coho_profile::{Class, Estimate, Level, Verdict};
 use coho_topology::CpuSet;
 
 use crate::Matrix;
 use crate::stats::estimate;
+use cuts::Cut;
 use home::Step;
 use linkage::{Dendrogram, Partition};
 use times::Times;
@@ -33,9 +34,9 @@ pub struct Classification {
 
 /// Finds the levels of a matrix without being told how many there are.
 ///
-/// CPUs are gathered by average linkage of the logarithms of their times; a cut of the dendrogram is a level if the
-/// times across it exceed those within it by more than noise, odd figures and a coarse clock can make. Times that
-/// depend on where the line lives, as in most published matrices of two-socket EPYC machines, are told from hops: see
+/// CPUs are gathered by average linkage of the logarithms of their times; a cut of the dendrogram is a level if its parts
+/// do not overlap, but for a few odd figures, and if its gap is wider than scatter or a coarse clock can make it. What is
+/// not certain is not listed. Times that depend on where the line lives, as in most published matrices of two-socket EPYC machines, are told from hops: see
 /// [`Verdict::HomeBiased`].
 ///
 /// ```
@@ -49,50 +50,51 @@ pub fn classify(matrix: &Matrix) -> Classification {
     let times = Times::new(matrix);
     let dendrogram = Dendrogram::new(&times);
     let cuts = cuts::supported(&times, &dendrogram);
-    let mut partitions: Vec<Partition> = Vec::new();
+    let mut levels: Vec<Cut> = Vec::new();
     let mut home: Option<Vec<usize>> = None;
     for cut in cuts::distinct(&cuts.found) {
-        match judge(&times, &partitions, &cut.groups) {
+        match judge(&times, &levels, &cut.groups) {
             Step::Level => {
-                partitions.push(cut.groups);
+                levels.push(cut);
                 // Where a coarser level stands all the same, the home is not what makes it.
                 home = None;
             }
             Step::Lopsided => {}
-            Step::Home(group) => {
-                home.get_or_insert_with(|| group.to_vec());
-            }
+            Step::Home(group) => home = larger(home, group),
         }
     }
     // Variants of the coarsest level may show the home as well.
-    let coarsest = partitions.last().map_or(matrix.len(), Vec::len);
+    let coarsest = levels.last().map_or(matrix.len(), |level| level.groups.len());
     for cut in cuts.found.iter().filter(|cut| cut.groups.len() < coarsest) {
-        if home.is_none()
-            && let Step::Home(group) = judge(&times, &partitions, &cut.groups)
-        {
-            home = Some(group.to_vec());
+        if let Step::Home(group) = judge(&times, &levels, &cut.groups) {
+            home = larger(home, group);
         }
     }
-    let notes = notes(matrix, &times, &partitions, home.as_deref(), cuts.quantised);
-    let verdict = match (&home, partitions.is_empty()) {
+    let notes = notes(matrix, &times, &levels, home.as_deref(), cuts.quantised);
+    let verdict = match (&home, levels.is_empty()) {
         (Some(_), _) => Verdict::HomeBiased,
         (None, true) => Verdict::Flat,
         (None, false) => Verdict::Hops,
     };
     Classification {
         cpus: matrix.cpus().to_vec(),
-        classes: classes(&times, &partitions, home.as_deref()),
-        levels: partitions.iter().map(|groups| level(matrix, groups)).collect(),
+        classes: classes(&times, &levels, home.as_deref()),
+        levels: levels.iter().map(|cut| level(matrix, cut)).collect(),
         verdict,
         notes,
     }
 }
 
 /// Judges a partition against the coarsest of those found that is finer.
-fn judge<'a>(times: &Times, found: &[Partition], groups: &'a Partition) -> Step<'a> {
+fn judge(times: &Times, found: &[Cut], groups: &Partition) -> Step {
     let alone: Partition = (0..times.len()).map(|cpu| vec![cpu]).collect();
-    let finer = found.iter().rev().find(|finer| finer.len() > groups.len()).unwrap_or(&alone);
-    home::judge(times, finer, groups)
+    let finer = found.iter().rev().map(|cut| &cut.groups).find(|finer| finer.len() > groups.len());
+    home::judge(times, finer.unwrap_or(&alone), groups)
+}
+
+/// Of the CPUs at home those of the largest partition: nearer ones stand out within it.
+fn larger(known: Option<Vec<usize>>, home: Vec<usize>) -> Option<Vec<usize>> {
+    known.filter(|known| known.len() >= home.len()).or(Some(home))
 }
 
 /// The group that each CPU is in.
@@ -104,17 +106,17 @@ fn group_of(n: usize, groups: &Partition) -> Vec<usize> {
     of
 }
 
-fn level(matrix: &Matrix, groups: &Partition) -> Level {
-    let of = group_of(matrix.len(), groups);
+fn level(matrix: &Matrix, cut: &Cut) -> Level {
+    let of = group_of(matrix.len(), &cut.groups);
     let (mut max_inside_ns, mut min_across_ns) = (0.0f64, f64::INFINITY);
     for (a, b, ns) in matrix.pairs() {
-        if of[a] == of[b] {
+        if of[a] == of[b] && ns < cut.bound_ns {
             max_inside_ns = max_inside_ns.max(ns);
-        } else {
+        } else if of[a] != of[b] && ns > cut.bound_ns {
             min_across_ns = min_across_ns.min(ns);
         }
     }
-    let mut groups: Vec<Vec<u32>> = groups.iter().map(|group| numbers(matrix, group)).collect();
+    let mut groups: Vec<Vec<u32>> = cut.groups.iter().map(|group| numbers(matrix, group)).collect();
     groups.sort();
     Level { groups, max_inside_ns, min_across_ns }
 }
@@ -127,14 +129,14 @@ fn numbers(matrix: &Matrix, group: &[usize]) -> Vec<u32> {
 
 /// A class for the pairs within each level's groups that are not within a finer one's, one for the rest. Where the
 /// line's home shows, the rest are those with both CPUs at home, and the others.
-fn classes(times: &Times, partitions: &[Partition], home: Option<&[usize]>) -> Vec<Class> {
+fn classes(times: &Times, levels: &[Cut], home: Option<&[usize]>) -> Vec<Class> {
     let n = times.len();
-    let of: Vec<Vec<usize>> = partitions.iter().map(|groups| group_of(n, groups)).collect();
+    let of: Vec<Vec<usize>> = levels.iter().map(|cut| group_of(n, &cut.groups)).collect();
     let mut at_home = vec![false; n];
     home.into_iter().flatten().for_each(|&cpu| at_home[cpu] = true);
-    let mut class_times: Vec<Vec<f64>> = vec![Vec::new(); partitions.len() + 2];
+    let mut class_times: Vec<Vec<f64>> = vec![Vec::new(); levels.len() + 2];
     for (a, b, ns) in times.pairs() {
-        let rest = partitions.len() + usize::from(home.is_some() && !(at_home[a] && at_home[b]));
+        let rest = levels.len() + usize::from(home.is_some() && !(at_home[a] && at_home[b]));
         class_times[of.iter().position(|of| of[a] == of[b]).unwrap_or(rest)].push(ns);
     }
     let estimates = class_times.into_iter().filter_map(estimate);
@@ -148,7 +150,7 @@ fn classes(times: &Times, partitions: &[Partition], home: Option<&[usize]>) -> V
 fn notes(
     matrix: &Matrix,
     times: &Times,
-    partitions: &[Partition],
+    levels: &[Cut],
     home: Option<&[usize]>,
     quantised: bool,
 ) -> Vec<String> {
@@ -178,45 +180,26 @@ fn notes(
     if times.missing > 0 {
         notes.push(format!("{} of {pairs} pairs have no time", times.missing));
     }
-    for (index, groups) in partitions.iter().enumerate() {
-        let lone: CpuSet = groups.iter().filter(|g| g.len() == 1).map(|g| matrix.cpus()[g[0]]).collect();
+    for (index, cut) in levels.iter().enumerate() {
+        let lone: CpuSet = cut.groups.iter().filter(|g| g.len() == 1).map(|g| matrix.cpus()[g[0]]).collect();
         if !lone.is_empty() {
             notes.push(format!("level {}: CPUs {lone} have no near partner", index + 1));
         }
-        let level = level(matrix, groups);
-        if level.max_inside_ns >= level.min_across_ns {
-            notes.push(format!("level {}: a few odd times lie on the wrong side of the gap", index + 1));
+        let odd = odd_pairs(times, cut);
+        if let Some(&(a, b, ns)) = odd.first() {
+            let (a, b) = (matrix.cpus()[a], matrix.cpus()[b]);
+            let others = if odd.len() > 1 { format!(" and {} others", odd.len() - 1) } else { String::new() };
+            notes.push(format!(
+                "level {}: {a} and {b} ({ns:.1} ns){others} lie on the other side of the gap and were left out as odd",
+                index + 1
+            ));
         }
     }
     notes
 }
 
-/// A matrix of unknown origin as a profile's section: its pairs, and what [`classify`] finds in them.
-pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
-    let found = classify(matrix);
-    let cpu = |index: usize| matrix.cpus()[index];
-    let pair = |(a, b, ns): (usize, usize, f64)| Pair {
-        a: cpu(a).min(cpu(b)),
-        b: cpu(a).max(cpu(b)),
-        method: PairMethod::Unknown,
-        home: Home::Unknown,
-        ns: Estimate::exact(ns),
-        ownership_changes_per_op: None,
-        preempted_batches: 0,
-        claimed: None,
-    };
-    Coherence {
-        method: Method {
-            description: "read from a matrix of times between CPUs".into(),
-            ..Method::default()
-        },
-        cpus: matrix.cpus().to_vec(),
-        pairs: matrix.pairs().map(pair).collect(),
-        classes: found.classes,
-        levels: found.levels,
-        verdict: Some(found.verdict),
-        stable: true,
-        notes: found.notes,
-        ..Coherence::default()
-    }
+/// The pairs whose times lie on the wrong side of a level's gap.
+fn odd_pairs(times: &Times, cut: &Cut) -> Vec<(usize, usize, f64)> {
+    let of = group_of(times.len(), &cut.groups);
+    times.pairs().filter(|&(a, b, ns)| (of[a] == of[b]) != (ns < cut.bound_ns)).collect()
 }

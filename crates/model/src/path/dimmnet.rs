@@ -1,4 +1,4 @@
-//! What paper 4 states of its path, and whether a reading of the model meets it.
+//! What Hamada et al. states of its path, and whether a reading of the model meets it.
 //!
 //! The paper's curves have not survived, its statements about them have. Three readings of how its stages overlap are
 //! kept as path files (`dimmnet-h1`, `-h2`, `-h3`) over the same published tables; the rates of DMA, whose curves are

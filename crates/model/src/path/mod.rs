@@ -1,15 +1,15 @@
 //! What a transfer costs, stage by stage: from a program's buffer on one side to a program's buffer on the other
-//! (paper 4).
+//! (Hamada et al.).
 //!
-//! A path is a TOML file ([`PathFile`]): stages in order, each with a rate (a constant, a table by size, or a figure of a
-//! profile), a start-up gap, a fixed cost, and when the next may begin. Variants share stages; figures compare two of
+//! A path is a TOML file ([`PathFile`]): stages in order, each with a rate (a constant, a table by size, or a figure of
+//! a profile), a start-up gap, a fixed cost, and when the next may begin. Variants share stages; figures compare two of
 //! them, crossovers say from which size on which of several protocols is the quickest. Rates of copies are taken as
 //! measured, never composed of those of reads and writes: the paper's tables show that this fails (by half, for SIMD
 //! copies out of write-combining memory).
 //!
 //! A stage of kind `copy` or `status` keeps a CPU busy. In the terms of LogGP ([`LogGp`]) it is overhead: of the sender
-//! until something else moves the message, of the receiver behind all that does. `side = "receiver"` (or `"sender"`) in a
-//! stage says so where the order does not tell, as between two CPUs that share memory.
+//! until something else moves the message, of the receiver behind all that does. `side = "receiver"` (or `"sender"`) in
+//! a stage says so where the order does not tell, as between two CPUs that share memory.
 //!
 //! Valid for one transfer at a time on idle machines. Several at once share rates that nothing here divides, and many
 //! senders to one receiver (incast) are slower than any path of this model.

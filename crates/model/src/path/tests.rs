@@ -421,7 +421,7 @@ fn gaps_do_what_follows_from_their_number() {
     }
 }
 
-/// One row of the reference's curves, or of the digest of them that stands here.
+/// One row of the recorded curves.
 #[derive(Debug)]
 struct Row {
     reading: String,
@@ -467,22 +467,10 @@ fn assert_curves(rows: &[Row]) {
     }
 }
 
-/// A few dozen points of the reconstruction that the readings were first worked out with.
+/// The readings were first worked out independently of this code.
 #[test]
-fn the_curves_are_those_of_the_digest() {
-    let digest = rows(include_str!("digest.csv"));
-    assert!(digest.len() >= 40);
-    assert_curves(&digest);
-}
-
-#[test]
-fn the_curves_are_those_of_the_reference() {
-    let Some(reference) = std::env::var_os("COHO_REFERENCE") else {
-        eprintln!("skipped: COHO_REFERENCE is not set");
-        return;
-    };
-    let file = std::path::Path::new(&reference).join("path_model_curves.csv");
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+fn the_curves_are_those_worked_out_from_the_tables() {
+    let text = std::fs::read_to_string(coho_testing::data("path/curves.csv")).unwrap();
     let rows = rows(&text);
     assert_eq!(rows.len(), 882);
     assert_curves(&rows);

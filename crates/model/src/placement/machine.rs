@@ -35,8 +35,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The CPUs of a topology in the order given, with the times of a line that `coherence` has (paper 1's pairs, by
-    /// strict alternation: one transfer a step).
+    /// The CPUs of a topology in the order given, with the times of a line that `coherence` has (Kawabe & Furuya's
+    /// pairs, by strict alternation: one transfer a step).
     pub fn new(topology: &Topology, cpus: &[u32], coherence: Option<&Coherence>) -> Self {
         // Between modules of AMD's family 15h an L3 is no short cut: the FX-8300's share one.
         let detour = topology.cpu.family == Some(0x15);

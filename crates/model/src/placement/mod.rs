@@ -1,4 +1,4 @@
-//! Where a scheduler puts programs on a machine, and what that costs them (paper 5): a simulator of FreeBSD's ULE.
+//! Where a scheduler puts programs on a machine, and what that costs them (Kimoto): a simulator of FreeBSD's ULE.
 //!
 //! ULE decides by a tree of CPU groups, the kernel's idea of the machine; what a decision costs depends on the machine
 //! as it is. The simulator therefore takes both: a [`Tree`] that ULE believes in, and a [`Machine`] whose lines take
@@ -11,8 +11,8 @@
 //! ([`Costs`]) and replaced; each seed draws all of them from their ranges, so that a prediction's interval covers what
 //! is not known of them.
 //!
-//! Left out: priorities (all tasks of a workload have one), interrupts, the capacity of caches, contention for locks and
-//! memory, clocks that depend on load, and whatever a disk does.
+//! Left out: priorities (all tasks of a workload have one), interrupts, the capacity of caches, contention for locks
+//! and memory, clocks that depend on load, and whatever a disk does.
 
 mod costs;
 mod engine;

@@ -4,6 +4,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
+use coho_platform::threads;
+
 use crate::clock::Clock;
 use crate::workers::{Job, Workers};
 use crate::{Error, pin};
@@ -100,25 +102,16 @@ pub(super) fn on_each<T: Send>(
         return workers.run(jobs.collect()).into_iter().map(|done| done.map(|done| done.value)).collect();
     }
     let lost = AtomicU64::new(0);
-    let values = std::thread::scope(|scope| {
-        let threads: Vec<_> = cpus
-            .iter()
-            .enumerate()
-            .map(|(rank, &cpu)| {
-                let lost = &lost;
-                scope.spawn(move || {
-                    // A rank that cannot be pinned must still take part, or the others wait for ever.
-                    if pin::to(cpu).is_err() {
-                        lost.store(u64::from(cpu) + 1, Relaxed);
-                    }
-                    work(rank)
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
+    let values = threads::together(cpus.len(), &|rank| {
+        // A rank that cannot be pinned must still take part, or the others wait for ever.
+        if pin::to(cpus[rank]).is_err() {
+            lost.store(u64::from(cpus[rank]) + 1, Relaxed);
+        }
+        work(rank)
     });
+    let values = values.map_err(|error| Error::other(format!("{} threads: {error}", cpus.len())))?;
     match lost.into_inner() {
-        0 => values.into_iter().map(|value| value.map_err(|_| Error::other("a thread panicked"))).collect(),
+        0 => Ok(values),
         cpu => Err(Error::cpu(cpu as u32 - 1, "a thread could not be pinned to it")),
     }
 }

@@ -174,6 +174,8 @@ fn together(region: &mut dyn FnMut(bool), regions: u64) -> f64 {
 mod tests {
     use std::time::Duration;
 
+    use coho_testing::{Capability, needs};
+
     use super::*;
     use crate::pin;
 
@@ -187,31 +189,21 @@ mod tests {
         assert_eq!(taken.join, [clock.ns(60)]);
     }
 
-    /// Stamps that the leader reads while regions are timed make both parts together several times the whole.
     #[test]
-    fn timing_the_parts_costs_little_beside_the_region() {
+    fn every_burst_has_a_whole_and_its_parts() {
+        needs!(Capability::TwoCpus);
         let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
-        if cpus.len() < 2 {
-            return eprintln!("skipped: only one CPU");
-        }
         let workers = Workers::start(&cpus).unwrap();
         let short = Bursts { count: 5, length: Duration::from_micros(30) };
         for algorithm in [Algorithm::Auto, Algorithm::FbsOneLine] {
             let way = ForkJoin::new(algorithm, &cpus).unwrap();
-            let mut least = f64::INFINITY;
-            // Others may use the CPUs, and the host may move them.
-            for _ in 0..40 {
-                let taken = way.bursts(&workers, &cpus, short).unwrap();
-                assert_eq!((taken.total.len(), taken.fork.len(), taken.join.len()), (5, 5, 5));
-                let middle = |mut ns: Vec<f64>| {
-                    ns.sort_by(f64::total_cmp);
-                    statistics::median(&ns)
-                };
-                let [total, fork, join] = [taken.total, taken.fork, taken.join].map(middle);
-                least = least.min((fork + join) / total);
-                eprintln!("{algorithm}: {fork:.0} + {join:.0} of {total:.0}");
-            }
-            assert!(least < 2.5, "{algorithm}: {least}");
+            let taken = way.bursts(&workers, &cpus, short).unwrap();
+            assert_eq!((taken.total.len(), taken.fork.len(), taken.join.len()), (5, 5, 5));
+            assert!(taken.total.iter().all(|ns| ns.is_finite() && *ns > 0.0), "{algorithm}: {taken:?}");
+            // Where the CPUs' clocks are some ns apart, a part may come out as nothing.
+            let parts = [taken.fork.clone(), taken.join.clone()].concat();
+            assert!(parts.iter().all(|ns| ns.is_finite() && *ns >= 0.0), "{algorithm}: {taken:?}");
+            assert!(parts.iter().any(|ns| *ns > 0.0), "{algorithm}: {taken:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Barriers, fork and join: how near they come to what the machine allows, beside their peers (paper 3, Figs. 4-1 to
-//! 4-3).
+//! Barriers, fork and join: how near they come to what the machine allows, beside their peers (Nakamura et al., Figs.
+//! 4-1 to 4-3).
 
 mod burst;
 mod extra_line;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use coho_platform::scratch::{Folder, Wish};
+use coho_platform::{cgroup, stolen};
 use coho_profile::{BarrierTime, Estimate, ForkJoinTime, Sync, SyncLimit, SyncPeer};
 use coho_sync::{Algorithm, Barrier, Latencies, Mapping};
 use coho_topology::{CpuSet, Topology};
@@ -16,7 +18,7 @@ use super::{Options, barrier_name, extra_line, full_name, layout_name, mapping_n
 use crate::coherence::arena::Arena;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
-use crate::{Error, Progress, limits, pin, statistics};
+use crate::{Error, Progress, pin, statistics};
 
 /// Fork and join by the team itself, and by the barriers of the paper.
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
@@ -67,12 +69,10 @@ pub(super) fn run(
     let end = End::after(started, options.time_limit);
     let mut sync = Sync::default();
     // Before any thread is pinned: a runtime counts the CPUs that its loader may use.
-    let folder =
-        tempfile::tempdir().map_err(|error| Error::other(format!("no temporary folder: {error}")))?;
-    let runtimes = if options.peers { load(folder.path(), options, &mut sync) } else { Vec::new() };
+    let runtimes = if options.peers { load(options, &mut sync) } else { Vec::new() };
     let workers = Workers::start(&asked)?;
     let allowed: CpuSet = workers.cpus().into_iter().collect();
-    let steal_before = limits::steal_s(&allowed);
+    let steal_before = stolen::steal_s(&allowed);
     let arena = Arena::map()?;
     let first = Seen::of(&workers, &allowed, &arena, true, end)?;
     let mut cells = cells(options, topology, &allowed, &runtimes, &first, &mut sync)?;
@@ -110,7 +110,7 @@ pub(super) fn run(
     }
     sync.method.interrupted = end.has_come();
     sync.method.duration_s = started.elapsed().as_secs_f64();
-    if let (Some(before), Some(after)) = (steal_before, limits::steal_s(&allowed)) {
+    if let (Some(before), Some(after)) = (steal_before, stolen::steal_s(&allowed)) {
         sync.method.steal_s = after - before;
     }
     describe(&mut sync, options, &allowed, count);
@@ -147,10 +147,16 @@ impl Seen {
 }
 
 /// The OpenMP runtimes that the machine has.
-fn load(folder: &std::path::Path, options: &Options, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
+fn load(options: &Options, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
+    // What was loaded from it stays when it goes.
+    let folder = Folder::create(Wish { name: "barrier", runs_programs: true, ..Wish::default() });
     let mut runtimes = Vec::new();
     for runtime in Runtime::ALL {
-        match OpenMp::load(runtime, folder) {
+        let loaded = match &folder {
+            Ok(folder) => OpenMp::load(runtime, folder.path()),
+            Err(error) => Err(Error::other(error.to_string())),
+        };
+        match loaded {
             Ok(loaded) => runtimes.push((runtime, loaded)),
             Err(why) => sync.peers.extend(["barrier", "fork-join"].map(|operation| SyncPeer {
                 name: runtime.name.into(),
@@ -466,7 +472,7 @@ fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize)
         ("burst_ns".into(), json!(options.burst.as_nanos() as u64)),
         ("seed".into(), json!(options.seed)),
     ]);
-    if let Some(quota) = limits::cpu_quota() {
+    if let Some(quota) = cgroup::cpu_quota() {
         sync.method.parameters.insert("cpu_quota".into(), json!(quota));
     }
 }

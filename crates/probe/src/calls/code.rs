@@ -18,7 +18,8 @@ unsafe impl Send for Code {}
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// So many bytes of instructions that do nothing: what clears a level-1 instruction cache (paper 2: 64 KiB).
+    /// So many bytes of instructions that do nothing: what clears a level-1 instruction cache (Shimosawa, Hori &
+    /// Ishikawa: 64 KiB).
     ///
     /// # Errors
     /// If there is no room, or the system forbids generated code.

@@ -1,8 +1,8 @@
-//! Clearing the caches (paper 2): 64 KiB of nops executed, 64 MiB walked.
+//! Clearing the caches (Shimosawa, Hori & Ishikawa): 64 KiB of nops executed, 64 MiB walked.
 
 use super::code::Code;
 use super::walk::Sweep;
-use crate::{Error, limits};
+use crate::Error;
 
 /// Instructions that are executed, in bytes.
 pub(super) const CODE: usize = 64 << 10;
@@ -21,7 +21,8 @@ impl Clear {
     /// # Errors
     /// If memory is short, or the system forbids generated code.
     pub(super) fn new() -> Result<Self, Error> {
-        if let Some(left) = limits::available_memory().filter(|&left| left < 2 * DATA as u64) {
+        let left = coho_platform::memory::room();
+        if left < 2 * DATA as u64 {
             let left = left >> 20;
             return Err(Error::other(format!(
                 "clearing the caches takes 64 MiB of memory, and only {left} MiB are left"

@@ -1,6 +1,7 @@
 //! What a run's figures rest on.
 
 use coho_counters::Column;
+use coho_platform::stolen;
 use coho_profile::Method;
 use coho_topology::CpuSet;
 use serde_json::json;
@@ -11,7 +12,6 @@ use super::survey::Survey;
 use super::visit::{COLD_COUNTED_SHARE, COLD_SHARE};
 use super::{caches, cold};
 use crate::clock::Clock;
-use crate::limits;
 
 impl Survey<'_> {
     /// Parameters, and what was not available.
@@ -48,7 +48,7 @@ impl Survey<'_> {
             }
         }
         let cpus = CpuSet::from_iter([self.cpu]);
-        let steal = limits::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
+        let steal = stolen::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
         if steal.is_none() {
             not_available.insert("steal".into(), "/proc/stat does not tell it".into());
         }

@@ -1,4 +1,4 @@
-//! What a system or libc call costs, and what it evicts from the caller's caches (paper 2).
+//! What a system or libc call costs, and what it evicts from the caller's caches (Shimosawa, Hori & Ishikawa).
 
 mod agreement;
 mod arch;
@@ -89,11 +89,11 @@ impl Options {
 /// A set of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Set {
-    /// getpid, gettimeofday, stat, open, write of 1 byte and close, on a tmpfs (paper 2, Table 5).
+    /// getpid, gettimeofday, stat, open, write of 1 byte and close, on a tmpfs (Shimosawa, Hori & Ishikawa, Table 5).
     Syscalls,
-    /// fprintf and sprintf of one `%f` (paper 2, Table 6).
+    /// fprintf and sprintf of one `%f` (Shimosawa, Hori & Ishikawa, Table 6).
     Libc,
-    /// Send, Recv, Isend and Irecv of 1 byte (paper 2, Table 7), where the machine has an MPI.
+    /// Send, Recv, Isend and Irecv of 1 byte (Shimosawa, Hori & Ishikawa, Table 7), where the machine has an MPI.
     Mpi,
 }
 

@@ -232,6 +232,36 @@ mod tests {
         assert_eq!((damages[1].ns.as_ref().unwrap().median, &damages[1].lines), (-3.0, &None));
     }
 
+    /// A victim of so many lines pushes some of them out, each at the price of a miss, seen through the noise of a round.
+    fn evicted_ns(lines: usize, penalty: f64, random: &mut fastrand::Rng) -> Vec<f64> {
+        // Of few lines nearly each pushes one out; of many, some fall on the same place.
+        let evicted = 512.0 * (1.0 - (-(lines as f64) / 512.0).exp());
+        // Within a tenth of the clock's step of a line, and now and then a round in which the set never stayed.
+        let round = |_| match random.f64() {
+            x if x < 0.1 => f64::NAN,
+            _ => evicted * penalty + (random.f64() - 0.5) * penalty,
+        };
+        (0..40).map(round).collect()
+    }
+
+    #[test]
+    fn victims_held_out_of_the_curve_are_recovered() {
+        let random = &mut fastrand::Rng::with_seed(5);
+        for penalty in [0.4, 3.0, 40.0] {
+            let known: Vec<_> = [0, 5, 10, 20, 32, 48, 64, 96, 128, 192, 256, 384, 512]
+                .map(|lines| (lines, evicted_ns(lines, penalty, random)))
+                .to_vec();
+            let mut scale = Scale { footprint_ns: Some(penalty), ..Scale::default() };
+            scale.calibrate(&known);
+            for lines in [7, 15, 26, 40, 56, 80, 150, 300, 450] {
+                let footprint = scale.footprint(&evicted_ns(lines, penalty, random)).unwrap();
+                let off = (footprint.median - lines as f64).abs();
+                assert!(off < 0.05 * lines as f64 + 1.0, "{lines} lines were taken for {footprint:?}");
+                assert!(footprint.low <= footprint.median && footprint.median <= footprint.high);
+            }
+        }
+    }
+
     #[test]
     fn what_a_counter_saw_comes_before_what_time_tells() {
         let key = Key { state: CacheState::Warm, mode: Mode::Kernel, column: Column::Instructions };

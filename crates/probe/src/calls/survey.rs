@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use coho_platform::stolen;
 use coho_profile::{CallMethod, Calls};
 use coho_topology::CpuSet;
 
@@ -20,7 +21,7 @@ use super::{Options, Set, catalogue, mpi};
 use crate::step::Steps;
 use crate::stop::End;
 use crate::workers::{Done, Job, Workers};
-use crate::{Error, Progress, limits, pin, step};
+use crate::{Error, Progress, pin, step};
 
 /// Measures what calls cost and evict, as `options` say.
 ///
@@ -47,7 +48,18 @@ pub(super) fn of(
     make: impl FnOnce(&Scratch) -> Subjects,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Calls, Error> {
-    let mut survey = Survey::start(options, make)?;
+    let hardware = || Hardware::find().map(|hardware| Box::new(hardware) as Box<dyn Source>);
+    counted_by(options, hardware, make, progress)
+}
+
+/// The same with counts from what `find` finds on the CPU that measures, if counters may be used.
+fn counted_by(
+    options: &Options,
+    find: impl FnOnce() -> Result<Box<dyn Source>, String> + Send,
+    make: impl FnOnce(&Scratch) -> Subjects,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Calls, Error> {
+    let mut survey = Survey::start(options, find, make)?;
     survey.rounds(progress);
     survey.step();
     Ok(survey.finish())
@@ -85,7 +97,11 @@ pub(super) struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn start(options: &'a Options, make: impl FnOnce(&Scratch) -> Subjects) -> Result<Self, Error> {
+    fn start(
+        options: &'a Options,
+        find: impl FnOnce() -> Result<Box<dyn Source>, String> + Send,
+        make: impl FnOnce(&Scratch) -> Subjects,
+    ) -> Result<Self, Error> {
         let started = Instant::now();
         let cpu = match options.cpu {
             Some(cpu) => cpu,
@@ -102,16 +118,16 @@ impl<'a> Survey<'a> {
         let set_up: Job<'_, _> = Box::new(|| Lab::new(caches, &options.damage_bytes, options.seed));
         let lab = workers.run(vec![(cpu, set_up)]).remove(0)?.value?;
         let mut not_available: BTreeMap<_, _> = refused.into_iter().collect();
-        let hardware = if options.pmu {
-            let find: Job<'_, _> = Box::new(Hardware::find);
+        let source = if options.pmu {
+            let find: Job<'_, _> = Box::new(find);
             workers.run(vec![(cpu, find)]).remove(0)?.value
         } else {
             Err("performance counters were not to be used".into())
         };
-        if let Err(why) = &hardware {
+        if let Err(why) = &source {
             not_available.insert("pmu".into(), format!("not available: {why}"));
         }
-        let no_kernel = hardware.as_ref().ok().and_then(|hardware| hardware.no_kernel.clone());
+        let no_kernel = source.as_ref().ok().and_then(|source| source.no_kernel());
         not_available.extend(no_kernel.map(|why| ("kernel side".into(), format!("not available: {why}"))));
         if !scratch.is_in_memory() {
             let why = format!("no tmpfs can be written; the files lie on {}", scratch.filesystem());
@@ -128,8 +144,8 @@ impl<'a> Survey<'a> {
             cold_nothing: Vec::new(),
             penalties: BTreeMap::new(),
             floors: [Vec::new(), Vec::new()],
-            events: hardware.as_ref().map(Hardware::names).unwrap_or_default(),
-            source: hardware.ok().map(|hardware| Box::new(hardware) as Box<dyn Source>),
+            events: source.as_ref().map(|source| source.names()).unwrap_or_default(),
+            source: source.ok(),
             empty: Counted::default(),
             workers,
             lab,
@@ -140,7 +156,7 @@ impl<'a> Survey<'a> {
             involuntary_switches: 0,
             interrupted: false,
             started,
-            steal_before: limits::steal_s(&CpuSet::from_iter([cpu])),
+            steal_before: stolen::steal_s(&CpuSet::from_iter([cpu])),
         })
     }
 
@@ -267,5 +283,142 @@ impl<'a> Survey<'a> {
             empty: std::mem::take(&mut self.empty),
             curves: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use coho_counters::{Column, Mode};
+    use coho_profile::{CacheState, Call, Side};
+
+    use super::super::pmu::Count;
+    use super::super::subject::plain;
+    use super::*;
+
+    /// Counters that follow a script: of each call so many events, and some of each reading.
+    struct Script {
+        calls: Arc<AtomicU64>,
+    }
+
+    const READING: u64 = 37;
+
+    /// Events of a call, by column and mode.
+    fn events(column: Column, mode: Mode) -> u64 {
+        match (column, mode) {
+            (Column::Instructions, Mode::Kernel) => 300,
+            (Column::Cycles, Mode::Kernel) => 450,
+            (Column::Instructions, Mode::User) => 20,
+            (Column::L1dMisses, Mode::Kernel) => 5,
+            // What the call fetches.
+            (Column::L1dMisses, Mode::Both) => 22,
+            _ => 0,
+        }
+    }
+
+    impl Source for Script {
+        fn open(&self, column: Column, mode: Mode) -> Result<Box<dyn Count>, String> {
+            if column == Column::L3Misses {
+                return Err("another process has the counter".into());
+            }
+            Ok(Box::new(Running { calls: Arc::clone(&self.calls), each: events(column, mode), reads: 0 }))
+        }
+
+        fn has(&self, column: Column) -> bool {
+            !matches!(column, Column::L2Misses | Column::Inactive)
+        }
+
+        fn modes(&self) -> &[Mode] {
+            &[Mode::User, Mode::Kernel]
+        }
+
+        fn no_kernel(&self) -> Option<&str> {
+            None
+        }
+
+        fn names(&self) -> BTreeMap<&'static str, String> {
+            [("INS", "of the script".to_owned())].into()
+        }
+
+        fn disturbs(&self) -> bool {
+            false
+        }
+    }
+
+    struct Running {
+        calls: Arc<AtomicU64>,
+        each: u64,
+        reads: u64,
+    }
+
+    impl Count for Running {
+        fn read(&mut self) -> Result<u64, String> {
+            self.reads += 1;
+            Ok(self.calls.load(Relaxed) * self.each + self.reads * READING)
+        }
+    }
+
+    fn options() -> Options {
+        Options { repeats: 50, damage_bytes: vec![8 << 10], ..Options::quick() }
+    }
+
+    /// A call that the script knows of.
+    fn subject(calls: &Arc<AtomicU64>) -> Subjects {
+        let calls = Arc::clone(calls);
+        let body = plain(move || {
+            calls.fetch_add(1, Relaxed);
+            0
+        });
+        let subject = Subject { name: "scripted".into(), set: None, wrapped: true, most: 64, body };
+        (vec![subject], Vec::new())
+    }
+
+    #[test]
+    fn what_a_source_counts_becomes_rows() {
+        let calls = Arc::new(AtomicU64::new(0));
+        let source = Script { calls: Arc::clone(&calls) };
+        let find = move || Ok(Box::new(source) as Box<dyn Source>);
+        let measured = counted_by(&options(), find, |_| subject(&calls), &mut |_| ()).unwrap();
+        assert_eq!(measured.method, CallMethod::Pmu);
+        let row = |state, side| -> &Call {
+            let mut rows = measured.calls.iter().filter(|row| (row.state, row.side) == (state, side));
+            rows.next().unwrap_or_else(|| panic!("no row: {measured:?}"))
+        };
+        for state in [CacheState::Cold, CacheState::Warm] {
+            let kernel = row(state, Side::Kernel);
+            assert_eq!(kernel.counts.INS.as_ref().unwrap().median, 300.0);
+            assert_eq!(kernel.counts.CYCLE.as_ref().unwrap().median, 450.0);
+            assert_eq!(kernel.counts.L1DM.as_ref().unwrap().median, 5.0);
+            assert_eq!(kernel.CPI.as_ref().unwrap().median, 1.5);
+            assert_eq!((&kernel.counts.L2M, &kernel.counts.STALL), (&None, &None));
+            assert_eq!(row(state, Side::User).counts.INS.as_ref().unwrap().median, 20.0);
+            // Counted, and not read from a curve.
+            assert_eq!(row(state, Side::Both).footprint_lines.as_ref().unwrap().median, 22.0);
+        }
+        // The walks after the call count nothing but their reading.
+        let lines = measured.damage.iter().filter_map(|damage| damage.lines.as_ref());
+        assert!(lines.into_iter().all(|lines| lines.median == 0.0), "{:?}", measured.damage);
+        let conditions = &measured.conditions;
+        assert_eq!(conditions.parameters["events"]["INS"], "of the script");
+        assert_eq!(conditions.parameters["reading_disturbs"], false);
+        assert!(conditions.not_available["L2M"].contains("no event for it passed its self-test"));
+        assert!(conditions.not_available["L3M"].contains("another process has the counter"));
+        assert!(!conditions.not_available.contains_key("pmu") && !conditions.interrupted);
+    }
+
+    #[test]
+    fn without_a_source_time_alone_is_left_and_the_reason_said() {
+        let calls = Arc::new(AtomicU64::new(0));
+        let none = || Err("no event passed its self-test on this CPU".to_owned());
+        let measured = counted_by(&options(), none, |_| subject(&calls), &mut |_| ()).unwrap();
+        assert_eq!(measured.method, CallMethod::Timing);
+        assert!(measured.conditions.not_available["pmu"].contains("no event passed"));
+        assert!(measured.calls.iter().all(|row| row.counts.CYCLE.is_none() && row.CPI.is_none()));
+        let forbidden = Options { pmu: false, ..options() };
+        let find = || unreachable!("counters were not to be used");
+        let measured = counted_by(&forbidden, find, |_| subject(&calls), &mut |_| ()).unwrap();
+        assert!(measured.conditions.not_available["pmu"].contains("were not to be used"));
     }
 }

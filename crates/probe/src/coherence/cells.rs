@@ -81,7 +81,9 @@ impl Cell {
     /// Whether its figure is stable and as tight as asked for.
     pub(crate) fn is_good(&self, half_width: f64) -> bool {
         self.is_kept()
-            || self.estimate().is_some_and(|ns| ns.stable && ns.relative_half_width() <= half_width)
+            || self
+                .estimate()
+                .is_some_and(|ns| ns.stable == Some(true) && ns.relative_half_width() <= half_width)
     }
 
     /// The pair as it stands in the profile; `None` if nothing was measured.
@@ -110,8 +112,9 @@ pub(crate) fn kept(
     method: PairMethod,
     home: Home,
 ) -> Option<Pair> {
-    let same =
-        |pair: &&Pair| (pair.a, pair.b, pair.method, pair.home) == (a, b, method, home) && pair.ns.stable;
+    let same = |pair: &&Pair| {
+        (pair.a, pair.b, pair.method, pair.home) == (a, b, method, home) && pair.ns.stable == Some(true)
+    };
     earlier?.pairs.iter().find(same).cloned()
 }
 
@@ -132,7 +135,7 @@ mod tests {
         let mut earlier = Coherence { pairs: vec![measured.clone()], ..Coherence::default() };
         assert_eq!(kept(Some(&earlier), 0, 1, PairMethod::Turn, Home::A), Some(measured));
         assert_eq!(kept(Some(&earlier), 0, 1, PairMethod::Turn, Home::B), None);
-        ns.stable = false;
+        ns.stable = Some(false);
         earlier.pairs[0].ns = ns;
         assert_eq!(kept(Some(&earlier), 0, 1, PairMethod::Turn, Home::A), None);
     }

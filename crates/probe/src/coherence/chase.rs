@@ -1,5 +1,6 @@
 //! A ring of lines, each of which holds the address of the next: loads that cannot overlap.
 
+use std::borrow::Borrow;
 use std::ptr::NonNull;
 
 use crate::Error;
@@ -17,48 +18,51 @@ const WINDOW: usize = 512;
 /// Windows that are timed at most.
 const TIMED: usize = 32;
 
-/// Lines that one CPU prepares and another reads.
-pub(crate) struct Ring {
-    pages: Pages,
+/// Untouched memory for rings of up to `bytes` of lines, on pages of this kind, on this memory node if one is named.
+///
+/// # Errors
+/// If there is no room, or the operating system refuses the pages or the node.
+pub(crate) fn memory(bytes: u64, paging: Paging, node: Option<u32>) -> Result<Pages, Error> {
+    Pages::map_at(bytes as usize / LINE * STRIDE, paging, node)
+}
+
+/// Lines that one CPU prepares and another reads. There is at least one, and each holds the address of another: whoever
+/// has a ring may follow it.
+pub(crate) struct Ring<P: Borrow<Pages> = Pages> {
+    pages: P,
     lines: usize,
     /// The first line of each window, in the order of the ring.
     windows: Vec<usize>,
 }
 
-impl Ring {
-    /// Memory for rings of up to `bytes` of lines; untouched.
-    pub(crate) fn map(bytes: u64) -> Result<Self, Error> {
-        Self::map_on(bytes, Paging::Huge, None)
-    }
-
-    /// The same on pages of this kind, on this memory node if one is named.
-    pub(crate) fn map_on(bytes: u64, paging: Paging, node: Option<u32>) -> Result<Self, Error> {
-        let lines = bytes as usize / LINE;
-        Ok(Self { pages: Pages::map_at(lines * STRIDE, paging, node)?, lines: 0, windows: Vec::new() })
-    }
-
-    /// Links a ring of `bytes` of lines, on the calling thread, whose first touch places what was untouched.
+impl<P: Borrow<Pages>> Ring<P> {
+    /// Links a ring of `bytes` of lines in memory of its own, on the calling thread, whose first touch places what was
+    /// untouched.
     ///
-    /// # Panics
-    /// If the memory is too small.
-    pub(crate) fn link(&mut self, bytes: u64, random: &mut fastrand::Rng) {
-        self.lines = bytes as usize / LINE;
-        assert!(self.lines * STRIDE <= self.pages.bytes(), "the ring is larger than its memory");
-        let mut starts: Vec<usize> = (0..self.lines).step_by(WINDOW).collect();
+    /// # Errors
+    /// If that is not a single line, or more than the memory holds.
+    pub(crate) fn link(pages: P, bytes: u64, random: &mut fastrand::Rng) -> Result<Self, Error> {
+        let lines = bytes as usize / LINE;
+        if !(1..=pages.borrow().bytes() / STRIDE).contains(&lines) {
+            let room = pages.borrow().bytes() / STRIDE * LINE;
+            return Err(Error::other(format!("a ring of {bytes} bytes in memory for {room}")));
+        }
+        let mut ring = Self { pages, lines, windows: Vec::new() };
+        let mut starts: Vec<usize> = (0..lines).step_by(WINDOW).collect();
         random.shuffle(&mut starts);
-        let mut order = Vec::with_capacity(self.lines);
-        self.windows.clear();
+        let mut order = Vec::with_capacity(lines);
         for start in starts {
             let begin = order.len();
-            order.extend(start..(start + WINDOW).min(self.lines));
+            order.extend(start..(start + WINDOW).min(lines));
             random.shuffle(&mut order[begin..]);
-            self.windows.push(order[begin]);
+            ring.windows.push(order[begin]);
         }
         for (at, &line) in order.iter().enumerate() {
-            let next = self.line(order[(at + 1) % order.len()]);
+            let next = ring.line(order[(at + 1) % order.len()]);
             // SAFETY: `line` is within the ring's memory, which nobody else uses meanwhile.
-            unsafe { self.line(line).cast::<NonNull<u8>>().write_volatile(next) };
+            unsafe { ring.line(line).cast::<NonNull<u8>>().write_volatile(next) };
         }
+        Ok(ring)
     }
 
     /// Writes each line, so that the calling CPU holds it modified.
@@ -80,7 +84,8 @@ impl Ring {
     /// Removes each line from every cache.
     pub(crate) fn flush(&self) {
         for line in 0..self.lines {
-            flush_line(self.line(line));
+            // SAFETY: within the ring's memory.
+            unsafe { flush_line(self.line(line)) };
         }
         fence();
     }
@@ -109,7 +114,11 @@ impl Ring {
 
     /// Follows the ring over so many windows from line `at` on, which becomes the line that it has come to; returns ns
     /// per load, one figure a window.
+    ///
+    /// # Panics
+    /// If the ring has no line `at`.
     pub(crate) fn follow(&self, at: &mut usize, windows: usize, clock: &Clock) -> Vec<f64> {
+        assert!(*at < self.lines, "line {at} of {}", self.lines);
         let mut line = self.line(*at);
         let mut times = Vec::with_capacity(windows);
         for _ in 0..windows {
@@ -125,15 +134,20 @@ impl Ring {
         times
     }
 
-    /// Where the ring's lines lie.
-    pub(crate) fn pages(&self) -> &Pages {
-        &self.pages
+    /// Size of the pages that the kernel gave, in bytes; `None` if it does not say.
+    pub(crate) fn page_bytes(&self) -> Option<u64> {
+        self.pages.borrow().page_bytes()
+    }
+
+    /// The memory node on which the ring lies; `None` if the kernel does not say.
+    pub(crate) fn node(&self) -> Option<u32> {
+        self.pages.borrow().node()
     }
 
     fn line(&self, index: usize) -> NonNull<u8> {
-        debug_assert!(index * STRIDE < self.pages.bytes());
+        debug_assert!(index < self.lines);
         // SAFETY: `link` has checked that all lines are within the memory.
-        unsafe { self.pages.start().add(index * STRIDE) }
+        unsafe { self.pages.borrow().start().add(index * STRIDE) }
     }
 }
 
@@ -146,8 +160,8 @@ mod tests {
     #[test]
     fn visits_every_line_once() {
         for bytes in [LINE as u64, 16 << 10, (40 << 10) + 64, 1 << 20] {
-            let mut ring = Ring::map(bytes).unwrap();
-            ring.link(bytes, &mut fastrand::Rng::with_seed(1));
+            let pages = memory(bytes, Paging::Huge, None).unwrap();
+            let ring = Ring::link(pages, bytes, &mut fastrand::Rng::with_seed(1)).unwrap();
             ring.write();
             ring.flush();
             ring.load();
@@ -162,6 +176,16 @@ mod tests {
             let mut at = 0;
             assert_eq!(ring.follow(&mut at, 3, &Clock::get()).len(), 3);
             assert!(at < bytes as usize / LINE);
+        }
+    }
+
+    #[test]
+    fn there_is_no_ring_without_a_line_nor_one_beyond_its_memory() {
+        let mut pages = memory(4096, Paging::Small, None).unwrap();
+        let beyond = (pages.bytes() / STRIDE * LINE + LINE) as u64;
+        for bytes in [0, LINE as u64 - 1, beyond, u64::MAX] {
+            let random = &mut fastrand::Rng::with_seed(1);
+            assert!(Ring::link(&mut pages, bytes, random).is_err(), "{bytes}");
         }
     }
 }

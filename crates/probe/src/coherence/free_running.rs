@@ -1,4 +1,4 @@
-//! Both CPUs increment one line as fast as they can (paper 1, measurements 2 to 5).
+//! Both CPUs increment one line as fast as they can (Kawabe & Furuya, measurements 2 to 5).
 //!
 //! Only the leader keeps a log: of each batch its time, its own increments, and the line's value, which the last
 //! increment of the batch returns. What the value moved beyond the leader's own increments is the follower's share, so

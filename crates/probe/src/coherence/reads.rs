@@ -15,14 +15,15 @@ use std::time::{Duration, Instant};
 
 use coho_profile::{Home, LineState, StateRead};
 
-use super::chase::{LINE, Ring, STRIDE};
+use super::chase::{self, LINE, Ring, STRIDE};
 use super::meeting::{Absent, Meeting, Side};
 use super::survey::Survey;
 use super::visit::ABSENCE;
 use crate::Progress;
 use crate::clock::Clock;
+use crate::pages::{Pages, Paging};
+use crate::statistics;
 use crate::workers::Job;
-use crate::{limits, statistics};
 
 const SMALLEST: u64 = 16 << 10;
 /// The largest buffer of a quick survey.
@@ -50,12 +51,12 @@ pub(super) fn measure(
     progress: &mut dyn FnMut(Progress),
 ) -> (Vec<StateRead>, BTreeMap<String, String>) {
     let mut reads = survey.options.resume.as_ref().map_or_else(Vec::new, |earlier| {
-        earlier.reads.iter().filter(|read| read.ns.stable).cloned().collect::<Vec<_>>()
+        earlier.reads.iter().filter(|read| read.ns.stable == Some(true)).cloned().collect::<Vec<_>>()
     });
     let mut not_available = BTreeMap::new();
     let (states, others) = states(survey);
     not_available.extend(others);
-    let memory = limits::available_memory().unwrap_or(0);
+    let memory = coho_platform::memory::room();
     let cache = survey.topology.caches.iter().map(|cache| cache.size_bytes).max().unwrap_or(0);
     let sizes = match sizes(cache, memory, survey.options.quick) {
         Ok(sizes) => sizes,
@@ -76,8 +77,9 @@ pub(super) fn measure(
     let started = Instant::now();
     let mut done = 0;
     for (role, home) in plans {
-        let mut ring = match Ring::map(sizes.last().copied().unwrap_or(SMALLEST)) {
-            Ok(ring) => ring,
+        let largest = sizes.last().copied().unwrap_or(SMALLEST);
+        let mut pages = match chase::memory(largest, Paging::Huge, None) {
+            Ok(pages) => pages,
             Err(error) => {
                 not_available.insert("reads".into(), error.to_string());
                 return (reads, not_available);
@@ -91,7 +93,7 @@ pub(super) fn measure(
                     home,
                     bytes,
                     &states,
-                    &mut ring,
+                    &mut pages,
                     &mut reads,
                     &mut not_available,
                 )
@@ -191,16 +193,22 @@ fn measure_size(
     home: Home,
     bytes: u64,
     states: &[LineState],
-    ring: &mut Ring,
+    pages: &mut Pages,
     reads: &mut Vec<StateRead>,
     not_available: &mut BTreeMap<String, String>,
 ) -> bool {
     let (reader, owner) = (survey.cpus[roles.reader], survey.cpus[roles.owner]);
     let toucher = if home == Home::A { reader } else { owner };
     let seed = survey.random.u64(..);
-    let link: Job<'_, ()> = Box::new(|| ring.link(bytes, &mut fastrand::Rng::with_seed(seed)));
-    let linked = survey.workers.run(vec![(toucher, link)]);
-    survey.take_note(&[toucher], linked);
+    let link: Job<'_, _> = Box::new(move || Ring::link(pages, bytes, &mut fastrand::Rng::with_seed(seed)));
+    let ring = match survey.run(toucher, link) {
+        Some(Ok(ring)) => ring,
+        Some(Err(error)) => {
+            not_available.insert(format!("reads of {bytes} bytes"), error.to_string());
+            return true;
+        }
+        None => return true,
+    };
     let repeats = if survey.options.quick || bytes >= LONG { FEW } else { MANY };
     for &state in states {
         let known = |read: &StateRead| {
@@ -210,7 +218,7 @@ fn measure_size(
         if reads.iter().any(known) {
             continue;
         }
-        let passes = measure_state(survey, roles, state, ring, repeats);
+        let passes = measure_state(survey, roles, state, &ring, repeats);
         if passes.len() < repeats as usize && survey.must_end() {
             return false;
         }
@@ -230,7 +238,7 @@ fn measure_state(
     survey: &mut Survey<'_>,
     roles: Roles,
     state: LineState,
-    ring: &Ring,
+    ring: &Ring<&mut Pages>,
     repeats: u32,
 ) -> Vec<Vec<f64>> {
     let clock = Clock::get();

@@ -1,9 +1,9 @@
-//! One CPU alone (paper 1, measurement 1): increments of a line that nobody else uses.
+//! One CPU alone (Kawabe & Furuya, measurement 1): increments of a line that nobody else uses.
 
 use super::arena::Arena;
 use super::increment;
 use super::run::Effort;
-use crate::limits::involuntary_switches;
+use coho_platform::stolen::involuntary_switches;
 
 /// Figures of one CPU in one pass, in ns per increment.
 #[derive(Debug, Clone, Default, PartialEq)]

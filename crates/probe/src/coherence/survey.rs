@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
+use coho_platform::{cgroup, stolen};
 use coho_profile::{Coherence, Home, Method, PairMethod, Single, StateRead};
 use coho_topology::{CpuSet, Topology};
 use serde_json::json;
@@ -17,7 +18,7 @@ use super::{Options, Pairs, patience, reads};
 use crate::stop::End;
 use crate::tries::Tries;
 use crate::workers::{Done, Job, Workers};
-use crate::{Error, Progress, clock, limits, pin, statistics};
+use crate::{Error, Progress, clock, pin, statistics};
 
 /// Measures what it costs the CPUs to share a line, as `options` say.
 ///
@@ -109,7 +110,7 @@ impl<'a> Survey<'a> {
             reads: Vec::new(),
             clock: Tries::default(),
             started: Instant::now(),
-            steal_before: limits::steal_s(&cpus.iter().copied().collect()),
+            steal_before: stolen::steal_s(&cpus.iter().copied().collect()),
             cpus,
         };
         survey.measure_clock();
@@ -151,7 +152,7 @@ impl<'a> Survey<'a> {
     }
 
     /// The value of one job on one CPU.
-    fn run<T: Send>(&mut self, cpu: u32, job: Job<'_, T>) -> Option<T> {
+    pub(super) fn run<T: Send>(&mut self, cpu: u32, job: Job<'_, T>) -> Option<T> {
         let results = self.workers.run(vec![(cpu, job)]);
         self.take_note(&[cpu], results).pop().flatten()
     }
@@ -285,7 +286,7 @@ impl<'a> Survey<'a> {
 
     fn notes(&self, coherence: &Coherence) -> Vec<String> {
         let mut notes = Vec::new();
-        let unstable: Vec<_> = coherence.pairs.iter().filter(|pair| !pair.ns.stable).collect();
+        let unstable: Vec<_> = coherence.pairs.iter().filter(|pair| pair.ns.stable == Some(false)).collect();
         if let Some(first) = unstable.first() {
             let modes: Vec<_> = first.ns.modes.iter().map(|mode| format!("{:.1}", mode.value)).collect();
             notes.push(format!(
@@ -309,7 +310,7 @@ impl<'a> Survey<'a> {
                 ));
             }
         }
-        if let Some(quota) = limits::cpu_quota().filter(|&quota| quota < self.cpus.len() as f64) {
+        if let Some(quota) = cgroup::cpu_quota().filter(|&quota| quota < self.cpus.len() as f64) {
             notes.push(format!(
                 "a control group allows {quota} CPUs: both sides of a pair may be held up at once"
             ));
@@ -373,7 +374,7 @@ impl<'a> Survey<'a> {
             ("read_buffers", json!(self.options.reads.then(|| reads::layout(self.options.quick)))),
         ];
         let cpus: CpuSet = self.cpus.iter().copied().collect();
-        let steal = limits::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
+        let steal = stolen::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
         if steal.is_none() {
             not_available.insert("steal".into(), "/proc/stat does not tell it".into());
         }
@@ -395,14 +396,14 @@ impl<'a> Survey<'a> {
 
 /// Whether all but a few figures of strict alternation kept to one value. How many increments a free-running CPU gets
 /// done in one ownership is chance: those figures count only where there are no others. Of no figures nothing is known.
-fn is_stable(pairs: &[coho_profile::Pair]) -> bool {
+fn is_stable(pairs: &[coho_profile::Pair]) -> Option<bool> {
     let strict = |pair: &&coho_profile::Pair| matches!(pair.method, PairMethod::Turn | PairMethod::Flags);
     let mut counted: Vec<_> = pairs.iter().filter(strict).collect();
     if counted.is_empty() {
         counted = pairs.iter().collect();
     }
-    let jumped = counted.iter().filter(|pair| !pair.ns.stable).count();
-    !counted.is_empty() && jumped as f64 <= UNSTABLE * counted.len() as f64
+    let jumped = counted.iter().filter(|pair| pair.ns.stable == Some(false)).count();
+    (!counted.is_empty()).then_some(jumped as f64 <= UNSTABLE * counted.len() as f64)
 }
 
 /// The name that a value has in the profile.
@@ -437,15 +438,15 @@ mod tests {
             b: 1,
             method,
             home: Home::A,
-            ns: Estimate { stable, ..Estimate::exact(50.0) },
+            ns: Estimate { stable: Some(stable), ..Estimate::exact(50.0) },
             ownership_changes_per_op: None,
             preempted_batches: 0,
             claimed: None,
         };
         let (turn, free) = (PairMethod::Turn, PairMethod::FreeRunning);
-        assert!(!is_stable(&[]));
-        assert!(is_stable(&[pair(turn, true), pair(free, false)]));
-        assert!(!is_stable(&[pair(turn, false), pair(free, true)]));
-        assert!(is_stable(&[pair(free, true)]));
+        assert_eq!(is_stable(&[]), None);
+        assert_eq!(is_stable(&[pair(turn, true), pair(free, false)]), Some(true));
+        assert_eq!(is_stable(&[pair(turn, false), pair(free, true)]), Some(false));
+        assert_eq!(is_stable(&[pair(free, true)]), Some(true));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn nearness(topology: &Topology, a: u32, b: u32) -> usize {
     })
 }
 
-/// Coherence times by class and method (paper 1, section 2.6 and tables 1 and 2).
+/// Coherence times by class and method (Kawabe & Furuya, section 2.6 and tables 1 and 2).
 ///
 /// The classes are those that the topology claims: `smt`; `on-die` where the CPUs of a package share only one more
 /// level, else each level's own name; between packages `1-hop` and `2-hop` by the firmware's distances of memory nodes.

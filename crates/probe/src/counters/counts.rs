@@ -22,14 +22,26 @@ pub(super) fn by_counters(
     mode: Mode,
     events: &BTreeMap<Column, Candidate>,
 ) -> Result<Counts, Error> {
+    by_reads(run, events, |candidate| {
+        let counters =
+            candidate.events.iter().map(|event| Counter::open(event, mode)).collect::<Result<Vec<_>, _>>()?;
+        Ok(move || counters.iter().map(Counter::read_by_kernel).sum())
+    })
+}
+
+/// The same by what `open` makes of a candidate: a reading of its events so far.
+fn by_reads<R: FnMut() -> Result<u64, Error>>(
+    run: &mut Repeat,
+    events: &BTreeMap<Column, Candidate>,
+    open: impl Fn(&Candidate) -> Result<R, Error>,
+) -> Result<Counts, Error> {
     let mut nothing = repeat(|| ());
     let mut counts = Counts::default();
     let mut inactive = None;
     for (&column, candidate) in events {
-        let counters =
-            candidate.events.iter().map(|event| Counter::open(event, mode)).collect::<Result<Vec<_>, _>>()?;
-        let empty = median(&samples(&mut nothing, &counters)?);
-        let figure: Vec<f64> = samples(run, &counters)?.iter().map(|sample| sample - empty).collect();
+        let mut read = open(candidate)?;
+        let empty = median(&samples(&mut nothing, &mut read)?);
+        let figure: Vec<f64> = samples(run, &mut read)?.iter().map(|sample| sample - empty).collect();
         let figure = statistics::estimate(&[figure]);
         match column {
             Column::L1dReferences => counts.L1DR = figure,
@@ -48,12 +60,11 @@ pub(super) fn by_counters(
     Ok(counts)
 }
 
-fn samples(run: &mut Repeat, counters: &[Counter]) -> Result<Vec<f64>, Error> {
-    let sum = || counters.iter().map(Counter::read_by_kernel).sum::<Result<u64, _>>();
+fn samples(run: &mut Repeat, read: &mut impl FnMut() -> Result<u64, Error>) -> Result<Vec<f64>, Error> {
     let mut counted = |times| -> Result<f64, Error> {
-        let before = sum()?;
+        let before = read()?;
         run(times);
-        Ok(sum()?.wrapping_sub(before) as f64)
+        Ok(read()?.wrapping_sub(before) as f64)
     };
     counted(REPEATS)?;
     (0..SAMPLES).map(|_| Ok((counted(2 * REPEATS)? - counted(REPEATS)?) / REPEATS as f64)).collect()
@@ -90,6 +101,7 @@ pub(super) fn by_steps(run: &mut Repeat) -> Result<Stepped, crate::Error> {
 #[cfg(test)]
 mod tests {
     use coho_counters::Event;
+    use coho_testing::{Capability, needs};
 
     use super::*;
 
@@ -98,34 +110,72 @@ mod tests {
         std::hint::black_box(x) + 1
     }
 
+    /// Each repetition makes so many events of a column, each reading some itself.
+    #[test]
+    fn columns_are_what_a_repetition_counts_without_the_readings() {
+        use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+        const READING: u64 = 1234;
+        static DONE: AtomicU64 = AtomicU64::new(0);
+        let of = |column| match column {
+            Column::Cycles => 400,
+            Column::Inactive => 100,
+            Column::Instructions => 300,
+            column => 10 + column as u64,
+        };
+        let named = |column: Column| Event { name: column.name().into(), ..Event::dummy() };
+        let events: BTreeMap<_, _> =
+            Column::ALL.into_iter().map(|column| (column, Candidate::from(named(column)))).collect();
+        let mut run = repeat(|| DONE.fetch_add(1, Relaxed));
+        // A counter may have come round meanwhile.
+        let open = |candidate: &Candidate| {
+            let column = Column::ALL.into_iter().find(|column| column.name() == candidate.events[0].name);
+            let (each, mut reads) = (of(column.unwrap()), 0u64);
+            Ok(move || {
+                reads += 1;
+                Ok((u64::MAX - 5000).wrapping_add(DONE.load(Relaxed) * each + reads * READING))
+            })
+        };
+        let counts = by_reads(&mut run, &events, open).unwrap();
+        let of_columns = [
+            (Column::L1dReferences, &counts.L1DR),
+            (Column::L1dMisses, &counts.L1DM),
+            (Column::L1iMisses, &counts.L1IM),
+            (Column::L2Misses, &counts.L2M),
+            (Column::L3Misses, &counts.L3M),
+            (Column::Instructions, &counts.INS),
+            (Column::Cycles, &counts.CYCLE),
+        ];
+        for (column, figure) in of_columns {
+            let figure = figure.as_ref().unwrap();
+            assert_eq!((figure.low, figure.median), (of(column) as f64, of(column) as f64), "{column}");
+        }
+        assert_eq!(counts.STALL.unwrap().median, 0.25);
+        let lost = by_reads(&mut run, &events, |_| Ok(|| Err(Error::NotScheduled { events: 1 })));
+        assert_eq!(lost, Err(Error::NotScheduled { events: 1 }));
+    }
+
     #[test]
     fn a_counter_counts_what_each_repetition_does() {
+        needs!(Capability::PerfEvents);
         // A breakpoint stands for a counter of the CPU: it counts as exactly, everywhere.
         let calls = Candidate::from(Event::executions(called as *const ()));
         let events = BTreeMap::from([(Column::Instructions, calls)]);
         let mut twice = repeat(|| called(1) + called(2));
-        match by_counters(&mut twice, Mode::User, &events) {
-            Ok(counts) => {
-                let calls = counts.INS.unwrap();
-                assert_eq!((calls.low, calls.median, calls.high), (2.0, 2.0, 2.0));
-                assert_eq!((counts.CYCLE, counts.STALL), (None, None));
-            }
-            Err(error) => eprintln!("skipped: {error}"),
-        }
+        let counts = by_counters(&mut twice, Mode::User, &events).unwrap();
+        let calls = counts.INS.unwrap();
+        assert_eq!((calls.low, calls.median, calls.high), (2.0, 2.0, 2.0));
+        assert_eq!((counts.CYCLE, counts.STALL), (None, None));
     }
 
     #[test]
     fn steps_leave_out_what_surrounds_an_operation() {
+        needs!(Capability::Tracing);
         // SAFETY: no arguments.
         let mut getppid = repeat(|| unsafe { libc::syscall(libc::SYS_getppid) });
         let mut nothing = repeat(|| ());
-        match (by_steps(&mut getppid), by_steps(&mut nothing)) {
-            (Ok(getppid), Ok(nothing)) => {
-                assert_eq!((nothing.instructions, nothing.kernel_entries), (0, 0));
-                assert_eq!(getppid.kernel_entries, 1);
-                assert!((2..500).contains(&getppid.instructions), "{getppid:?}");
-            }
-            (Err(error), _) | (_, Err(error)) => eprintln!("skipped: {error}"),
-        }
+        let (getppid, nothing) = (by_steps(&mut getppid).unwrap(), by_steps(&mut nothing).unwrap());
+        assert_eq!((nothing.instructions, nothing.kernel_entries), (0, 0));
+        assert_eq!(getppid.kernel_entries, 1);
+        assert!((2..500).contains(&getppid.instructions), "{getppid:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use coho_counters::tables::Candidate;
 use coho_counters::{Column, Method as Reading, Mode, Price};
+use coho_platform::stolen;
 use coho_profile::{CounterTool, Counters, Counts, Estimate, Method, Rdpmc};
 use coho_topology::CpuSet;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use super::tools::{self, Open, Tool};
 use super::{Options, clock, counts, events};
 use crate::clock::Clock;
 use crate::stop::End;
-use crate::{Progress, limits, statistics};
+use crate::{Progress, statistics};
 
 /// A batch is at least so long, so that the clock's step does not matter.
 const BATCH: Duration = Duration::from_micros(20);
@@ -51,7 +52,7 @@ pub(super) fn run(
     let started = Instant::now();
     let end = End::after(started, options.time_limit);
     let cpus = CpuSet::from_iter([cpu]);
-    let (steal, switches) = (limits::steal_s(&cpus), limits::involuntary_switches());
+    let (steal, switches) = (stolen::steal_s(&cpus), stolen::involuntary_switches());
     let mut not_available = BTreeMap::new();
 
     let mut tools = tools::all(cpu);
@@ -79,7 +80,7 @@ pub(super) fn run(
         .iter()
         .filter_map(|row| Some((row.tool.name.clone(), row.open.as_ref().ok()?.event.clone().into())))
         .collect();
-    let steal_s = steal.zip(limits::steal_s(&cpus)).map_or(0.0, |(before, after)| after - before);
+    let steal_s = steal.zip(stolen::steal_s(&cpus)).map_or(0.0, |(before, after)| after - before);
     if steal.is_none() {
         not_available.insert("steal_s".into(), "/proc/stat does not tell it".into());
     }
@@ -100,7 +101,7 @@ pub(super) fn run(
             passes,
             duration_s: started.elapsed().as_secs_f64(),
             interrupted: end.has_come(),
-            involuntary_switches: limits::involuntary_switches() - switches,
+            involuntary_switches: stolen::involuntary_switches() - switches,
             steal_s,
             not_available,
         },

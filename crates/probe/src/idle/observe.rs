@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use coho_platform::stolen;
 use coho_profile::{Idle, IdleControl, Method, Wakeup};
 use coho_sync::Mapping;
 use coho_topology::{CpuSet, Topology};
@@ -12,7 +13,7 @@ use super::files::{CPUS, Root};
 use super::wakeup::{self, Effort};
 use super::{control, frequency, states};
 use crate::stop::End;
-use crate::{Error, limits, pin};
+use crate::{Error, pin};
 
 /// CPUs that are woken: the farthest apart.
 const WOKEN: usize = 4;
@@ -40,7 +41,7 @@ pub struct Options {
 pub fn observe(options: &Options, topology: &Topology) -> Result<Idle, Error> {
     let started = Instant::now();
     let mut section = told(options);
-    let steal = limits::steal_s(&topology.cpus());
+    let steal = stolen::steal_s(&topology.cpus());
     section.wakeups = wake(options, topology, started)?;
     let per_state = [("passes", json!(effort(options).passes)), ("samples", json!(effort(options).samples))];
     section.method = Method {
@@ -52,7 +53,7 @@ pub fn observe(options: &Options, topology: &Topology) -> Result<Idle, Error> {
         passes: effort(options).passes as u64,
         duration_s: started.elapsed().as_secs_f64(),
         interrupted: crate::stop::requested(),
-        steal_s: limits::steal_s(&topology.cpus()).zip(steal).map_or(0.0, |(after, before)| after - before),
+        steal_s: stolen::steal_s(&topology.cpus()).zip(steal).map_or(0.0, |(after, before)| after - before),
         not_available: section.method.not_available,
         ..Method::default()
     };

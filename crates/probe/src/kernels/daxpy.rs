@@ -1,4 +1,4 @@
-//! A(i) = B(i) + s C(i): a loop as short as one likes (paper 3, Figs. 4-5).
+//! A(i) = B(i) + s C(i): a loop as short as one likes (Nakamura et al., Figs. 4-5).
 
 use std::hint::black_box;
 

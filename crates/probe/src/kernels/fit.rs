@@ -1,4 +1,4 @@
-//! The model of paper 3, fitted to the points of a loop.
+//! The model of Nakamura et al., fitted to the points of a loop.
 //!
 //! T_1 = S + P n and T_n = S + P + T_F + T_B there, with P the share of one of n threads; here the loop length L varies
 //! too, so that P is the time of one element: T = S + P L / n + T_F + T_B. Totals alone can't tell fork T_F and join

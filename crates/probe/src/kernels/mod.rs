@@ -1,4 +1,4 @@
-//! Programs that live by barriers (paper 3, sections 3 and 4): a loop, an untuned solver and a tuned one.
+//! Programs that live by barriers (Nakamura et al., sections 3 and 4): a loop, an untuned solver and a tuned one.
 //!
 //! - `daxpy`: A(i) = B(i) + s C(i), each loop a parallel region, against its length; [`fit`] finds the constants of the
 //!   paper's model from it.
@@ -26,7 +26,7 @@ use coho_profile::Kernel;
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::{CacheKind, Topology};
 
-use crate::{Error, Progress, limits};
+use crate::{Error, Progress};
 
 /// A program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -143,7 +143,7 @@ fn reach(options: &Options, topology: &Topology) -> u64 {
     let last = (2..=4).filter_map(|level| cache(topology, level)).max().unwrap_or(own);
     let wanted = if options.quick { 4 * own } else { 2 * last };
     // The longest loop may be twice as long as asked for.
-    wanted.min(limits::available_memory().unwrap_or(SMALL_CACHE) / 8)
+    wanted.min(coho_platform::memory::room() / 8)
 }
 
 /// Capacity of the smallest data cache of a level, in bytes.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use coho_platform::{cgroup, stolen};
 use coho_profile::{Kernel, KernelPoint, Method};
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
@@ -16,7 +17,7 @@ use crate::barrier::{full_name as barrier_name, mapping_name, same_places};
 use crate::clock::Clock;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
-use crate::{Error, Progress, limits, pin, statistics};
+use crate::{Error, Progress, pin, statistics};
 
 /// One way to run a program, and what it has brought.
 struct Configuration {
@@ -58,7 +59,7 @@ pub(super) fn run<P: Program>(
     let mut configurations = configurations(&cpus, options, topology, &mut method.not_available)?;
     let started = Instant::now();
     let end = End::after(started, options.time_limit);
-    let steal_before = limits::steal_s(&cpus.iter().copied().collect());
+    let steal_before = stolen::steal_s(&cpus.iter().copied().collect());
     let (passes, batches, time) = if options.quick { (3, 12, 60) } else { (6, 30, 500) };
     let effort = Effort { batches, time: Duration::from_millis(time), end };
     let mut random = fastrand::Rng::with_seed(options.seed);
@@ -84,7 +85,7 @@ pub(super) fn run<P: Program>(
     }
     method.interrupted = end.has_come();
     method.duration_s = started.elapsed().as_secs_f64();
-    let steal = limits::steal_s(&cpus.iter().copied().collect());
+    let steal = stolen::steal_s(&cpus.iter().copied().collect());
     match (steal_before, steal) {
         (Some(before), Some(after)) => method.steal_s = after - before,
         _ => {
@@ -136,7 +137,7 @@ fn parameters(cpus: &[u32], options: &Options, batches: usize) -> BTreeMap<Strin
         ("seed".into(), json!(options.seed)),
     ]
     .into();
-    if let Some(quota) = limits::cpu_quota() {
+    if let Some(quota) = cgroup::cpu_quota() {
         parameters.insert("cpu_quota".into(), json!(quota));
     }
     parameters

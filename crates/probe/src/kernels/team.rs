@@ -44,7 +44,7 @@ pub(super) fn lead<R: Send>(
         }
     });
     match taken(&lost) {
-        Some(error) => Err(error),
+        Some(error) => Err(error.into()),
         None => Ok(taken(&result).expect("the run has ended without a panic, so the visit has too")),
     }
 }
@@ -168,14 +168,13 @@ impl Crew for Leader<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use coho_testing::{Capability, needs};
+
     use super::*;
 
-    /// Lets a team on the first two CPUs, the caller pinned to the first, do something; nothing where there is one.
+    /// Runs something on a team of the first two CPUs, with the caller pinned to the first.
     fn on_two_cpus(algorithm: Algorithm, test: impl FnOnce(&mut Leader<'_, '_>) + Send) {
         let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
-        if cpus.len() < 2 {
-            return eprintln!("skipped: only one CPU");
-        }
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 pin::to(cpus[0]).unwrap();
@@ -186,6 +185,7 @@ mod tests {
 
     #[test]
     fn members_share_loops_and_meet_at_barriers() {
+        needs!(Capability::TwoCpus);
         for algorithm in [Algorithm::Fbs, Algorithm::Lock] {
             on_two_cpus(algorithm, |leader| {
                 let mut out = vec![0.0; 100];
@@ -211,6 +211,7 @@ mod tests {
 
     #[test]
     fn who_is_watched_tells_its_own_work_and_not_its_waiting() {
+        needs!(Capability::TwoCpus);
         on_two_cpus(Algorithm::Fbs, |leader| {
             let work = |member: &Member<'_>| {
                 let start = std::time::Instant::now();

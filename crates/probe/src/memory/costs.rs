@@ -1,12 +1,13 @@
-//! What it costs to write lines back, or to remove them, by hand (paper 4, Fig. 7).
+//! What it costs to write lines back, or to remove them, by hand (Hamada et al., Fig. 7).
 
+use coho_platform::stolen;
 use coho_profile::CoherenceCost;
 
 use super::lines::{self, LINE, LineOperation};
 use super::survey::Survey;
 use super::{Options, Region};
 use crate::clock::Clock;
-use crate::{Error, limits, statistics};
+use crate::{Error, statistics};
 
 /// Lines of the paper's blocks, and fewer.
 const LINES: [usize; 6] = [1, 8, 64, 1024, 4096, LARGEST];
@@ -78,12 +79,12 @@ impl Cell {
                 region.load(0, bytes);
                 region.dirty(0, self.dirty * LINE);
                 lines::wait();
-                let before = limits::involuntary_switches();
+                let before = stolen::involuntary_switches();
                 let start = clock.now();
                 self.operation.act(region, 0, bytes);
                 lines::wait();
                 let ns = clock.ns(clock.now() - start);
-                (limits::involuntary_switches() == before).then_some(ns)
+                (stolen::involuntary_switches() == before).then_some(ns)
             })
             .collect()
     }

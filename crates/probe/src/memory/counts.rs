@@ -24,11 +24,23 @@ const LARGEST: u64 = 1 << 20;
 const TRIED: usize = 1024;
 const SLACK: f64 = 24.0;
 
+/// Events under count for the calling thread.
+pub(super) trait Count {
+    /// How many there were so far.
+    fn so_far(&self) -> Result<u64, CounterError>;
+}
+
+impl Count for Counter {
+    fn so_far(&self) -> Result<u64, CounterError> {
+        self.read_by_kernel()
+    }
+}
+
 /// What counts lines on this CPU.
-struct Counters {
-    full: Option<Counter>,
-    partial: Option<Counter>,
-    read: Vec<Counter>,
+struct Counters<C> {
+    full: Option<C>,
+    partial: Option<C>,
+    read: Vec<C>,
 }
 
 /// Adds bursts and partials to the rates of one thread, or the reason why there are none.
@@ -69,7 +81,7 @@ pub(super) fn add(survey: &mut Survey<'_>) -> Result<(), Error> {
 /// Lines that a second plain read brings in again after each of these first reads of a flushed block, by the counters of
 /// [`lines_read`].
 pub(super) fn gone(
-    counters: &[Counter],
+    counters: &[impl Count],
     region: &Region,
     bytes: usize,
     first: &[(&str, &str)],
@@ -112,7 +124,7 @@ pub(super) fn lines_read() -> Result<Vec<Counter>, String> {
     Err(first.unwrap_or_else(|| "no event of this CPU is known to count lines read from memory".to_owned()))
 }
 
-impl Counters {
+impl Counters<Counter> {
     /// Those that have passed their tests, for the calling thread; why, if there are none.
     fn open() -> Result<Self, String> {
         let read = lines_read().unwrap_or_default();
@@ -120,14 +132,18 @@ impl Counters {
             "this CPU has no event that tells full from partial writes of a line; AMD's since Zen have"
                 .to_owned()
         });
-        let (full, partial) = match stores.and_then(|events| tried(&events)) {
-            Ok((full, partial)) => (Some(full), Some(partial)),
-            Err(why) if read.is_empty() => return Err(why),
-            Err(_) => (None, None),
-        };
+        let opened = |event: &Event| Counter::open(event, Mode::User).map_err(|error| error.to_string());
+        let (full, partial) =
+            match stores.and_then(|[full, partial]| tried(opened(&full)?, opened(&partial)?)) {
+                Ok((full, partial)) => (Some(full), Some(partial)),
+                Err(why) if read.is_empty() => return Err(why),
+                Err(_) => (None, None),
+            };
         Ok(Self { full, partial, read })
     }
+}
 
+impl<C: Count> Counters<C> {
     /// Bursts and partials of one call.
     fn of(
         &self,
@@ -136,7 +152,7 @@ impl Counters {
         from: &Region,
         bytes: usize,
     ) -> (Option<Estimate>, Option<Estimate>) {
-        let figure = |counters: &[&Counter]| {
+        let figure = |counters: &[&C]| {
             let sample = || {
                 let before = sum(counters)?;
                 for _ in 0..CALLS {
@@ -147,9 +163,9 @@ impl Counters {
             let samples: Vec<f64> = (0..SAMPLES).filter_map(|_| sample().ok()).collect();
             statistics::estimate(&[samples])
         };
-        let reads: Vec<&Counter> =
+        let reads: Vec<&C> =
             if one.op() == Operation::Write { Vec::new() } else { self.read.iter().collect() };
-        let writes: Vec<&Counter> =
+        let writes: Vec<&C> =
             if one.op() == Operation::Read { Vec::new() } else { self.full.iter().collect() };
         let known = (one.op() == Operation::Write || !reads.is_empty())
             && (one.op() == Operation::Read || !writes.is_empty());
@@ -163,11 +179,11 @@ fn open(candidate: &Candidate) -> Result<Vec<Counter>, CounterError> {
     candidate.events.iter().map(|event| Counter::open(event, Mode::User)).collect()
 }
 
-fn sum(counters: &[&Counter]) -> Result<u64, CounterError> {
-    counters.iter().map(|counter| counter.read_by_kernel()).sum()
+fn sum(counters: &[&impl Count]) -> Result<u64, CounterError> {
+    counters.iter().map(|counter| counter.so_far()).sum()
 }
 
-fn counted(counters: &[Counter], work: impl FnOnce()) -> Result<f64, CounterError> {
+fn counted(counters: &[impl Count], work: impl FnOnce()) -> Result<f64, CounterError> {
     let counters: Vec<_> = counters.iter().collect();
     let before = sum(&counters)?;
     work();
@@ -188,13 +204,11 @@ fn combining_events(identity: &Identity) -> Option<[Event; 2]> {
 }
 
 /// The two counters, if they count what known stores do.
-fn tried(events: &[Event; 2]) -> Result<(Counter, Counter), String> {
-    let open = |event| Counter::open(event, Mode::User).map_err(|error| error.to_string());
-    let (full, partial) = (open(&events[0])?, open(&events[1])?);
+fn tried<C: Count>(full: C, partial: C) -> Result<(C, C), String> {
     let region = Region::write_back(TRIED * LINE).map_err(|error| error.to_string())?;
     region.touch();
     let count = |work: &dyn Fn()| -> Result<(f64, f64), String> {
-        let read = || Ok::<_, CounterError>((full.read_by_kernel()?, partial.read_by_kernel()?));
+        let read = || Ok::<_, CounterError>((full.so_far()?, partial.so_far()?));
         let told = |error: CounterError| error.to_string();
         fence();
         let before = read().map_err(told)?;
@@ -244,6 +258,10 @@ fn judge(of_lines: (f64, f64), of_words: (f64, f64), of_usual: (f64, f64)) -> Re
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use coho_testing::{Capability, needs};
+
     use super::*;
 
     #[test]
@@ -268,18 +286,95 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_here_counts_each_call_and_otherwise_says_why() {
-        match Counters::open() {
-            Err(why) => assert!(!why.is_empty()),
-            Ok(counters) => {
-                let region = Region::write_back(64 << 10).unwrap();
-                region.touch();
-                let Some(one) = Loop::find(Operation::Write, "sse2-nt") else { return };
-                let (bursts, partials) = counters.of(one, &region, &region, 64 << 10);
-                if let (Some(bursts), Some(partials)) = (bursts, partials) {
-                    assert!((bursts.median - 1024.0).abs() < SLACK && partials.median < SLACK, "{bursts:?}");
-                }
-            }
+    fn what_counts_here_counts_each_call() {
+        needs!(Capability::HardwareCounters);
+        // Not every CPU has events for it, and none on others than x86-64.
+        let counters = match Counters::open() {
+            Ok(counters) => counters,
+            Err(why) => return assert!(!why.is_empty()),
+        };
+        let region = Region::write_back(64 << 10).unwrap();
+        region.touch();
+        let Some(one) = Loop::find(Operation::Write, "sse2-nt") else { return };
+        let (bursts, partials) = counters.of(one, &region, &region, 64 << 10);
+        if let (Some(bursts), Some(partials)) = (bursts, partials) {
+            assert!((bursts.median - 1024.0).abs() < SLACK && partials.median < SLACK, "{bursts:?}");
         }
+    }
+
+    /// A counter that goes on by these steps, from one reading to the next and round again; it is lost where there are
+    /// none.
+    struct Script(&'static [u64], Cell<usize>, Cell<u64>);
+
+    impl Script {
+        fn of(steps: &'static [u64]) -> Self {
+            Self(steps, Cell::new(0), Cell::new(1 << 40))
+        }
+    }
+
+    impl Count for Script {
+        fn so_far(&self) -> Result<u64, CounterError> {
+            let Self(steps, reads, count) = self;
+            let Some(step) = steps.get(reads.get() % steps.len().max(1)) else {
+                return Err(CounterError::NotScheduled { events: 1 });
+            };
+            reads.set(reads.get() + 1);
+            Ok(count.replace(count.get() + step))
+        }
+    }
+
+    fn block() -> Region {
+        let region = Region::write_back(TRIED * LINE).unwrap();
+        region.touch();
+        region
+    }
+
+    #[test]
+    fn bursts_and_partials_are_those_of_one_call() {
+        let region = block();
+        let [read, write, copy] = [Operation::Read, Operation::Write, Operation::Copy]
+            .map(|operation| Loop::find(operation, "plain-8").unwrap());
+        // Of a sample, the first of two readings to the second.
+        let counters = Counters {
+            full: Some(Script::of(&[16 * 1000, 7])),
+            partial: Some(Script::of(&[16 * 3, 7])),
+            read: vec![Script::of(&[16 * 200, 7]), Script::of(&[16 * 50, 7])],
+        };
+        let of = |one: &Loop, counters: &Counters<Script>| {
+            let (bursts, partials) = counters.of(one, &region, &region, 4096);
+            (bursts.map(|bursts| bursts.median), partials.map(|partials| partials.median))
+        };
+        assert_eq!(of(read, &counters), (Some(250.0), None));
+        assert_eq!(of(write, &counters), (Some(1000.0), Some(3.0)));
+        assert_eq!(of(copy, &counters), (Some(1250.0), Some(3.0)));
+        // A copy whose lines are counted on one side alone has no figure.
+        let half = Counters { full: None, partial: None, read: vec![Script::of(&[16, 0])] };
+        assert_eq!(of(read, &half), (Some(1.0), None));
+        assert_eq!((of(copy, &half), of(write, &half)), ((None, None), (None, None)));
+        let lost = Counters { full: Some(Script::of(&[])), partial: None, read: vec![] };
+        assert_eq!(of(write, &lost), (None, None));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn two_counters_are_tried_on_known_stores() {
+        // Before and after stores of whole lines, of a word of each, and through the caches.
+        let (whole, words) = (Script::of(&[1024, 0, 0, 0, 0, 0]), Script::of(&[0, 0, 1024, 0, 0, 0]));
+        assert!(tried(whole, words).is_ok());
+        let dead = [(); 2].map(|()| Script::of(&[0]));
+        let [full, partial] = dead;
+        assert!(tried(full, partial).err().unwrap().contains("failed their test"));
+        assert!(tried(Script::of(&[]), Script::of(&[0])).is_err());
+    }
+
+    #[test]
+    fn lines_that_are_read_again_are_those_that_are_gone() {
+        let region = block();
+        let counters = [Script::of(&[40, 0]), Script::of(&[2, 0])];
+        let left = gone(&counters, &region, 4096, &[("plain", "plain-8"), ("none", "no such")]);
+        assert_eq!(left.len(), 2);
+        assert_eq!((left[0].gone.as_ref().unwrap().median, left[0].lines), (42.0, 64));
+        assert_eq!(left[1].gone, None);
+        assert_eq!(gone(&[Script::of(&[])], &region, 4096, &[("plain", "plain-8")])[0].gone, None);
     }
 }

@@ -236,7 +236,6 @@ mod tests {
             Ok(engine) => engine,
             Err(why) => {
                 assert!(!why.is_empty());
-                eprintln!("skipped: no CUDA: {why}");
                 return;
             }
         };

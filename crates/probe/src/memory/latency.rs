@@ -1,13 +1,14 @@
 //! Latency of loads that wait for each other, by size.
 
+use coho_platform::stolen;
 use coho_profile::{CacheType, MemoryLatency};
 
 use super::Options;
 use super::survey::Survey;
 use crate::clock::Clock;
-use crate::coherence::chase::{LINE, Ring, STRIDE};
+use crate::coherence::chase::{LINE, Ring, STRIDE, memory};
 use crate::pages::Paging;
-use crate::{Error, limits, statistics};
+use crate::{Error, statistics};
 
 /// One in so many bytes of the available memory may be taken.
 const MEMORY_SHARE: u64 = 4;
@@ -35,8 +36,8 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
             rows.push(MemoryLatency {
                 bytes,
                 cache_type: CacheType::WriteBack,
-                page_bytes: ring.pages().page_bytes(),
-                node: ring.pages().node(),
+                page_bytes: ring.page_bytes(),
+                node: ring.node(),
                 ns: statistics::estimate(&all),
             });
         }
@@ -52,8 +53,7 @@ pub(super) fn linked(
     node: Option<u32>,
     random: &mut fastrand::Rng,
 ) -> Result<Ring, Error> {
-    let mut ring = Ring::map_on(bytes, paging, node)?;
-    ring.link(bytes, random);
+    let ring = Ring::link(memory(bytes, paging, node)?, bytes, random)?;
     ring.load();
     Ok(ring)
 }
@@ -62,9 +62,9 @@ pub(super) fn linked(
 fn undisturbed(ring: &Ring, at: &mut usize, clock: &Clock) -> Vec<f64> {
     (0..WINDOWS)
         .filter_map(|_| {
-            let before = limits::involuntary_switches();
+            let before = stolen::involuntary_switches();
             let ns = ring.follow(at, 1, clock);
-            (limits::involuntary_switches() == before).then(|| ns[0])
+            (stolen::involuntary_switches() == before).then(|| ns[0])
         })
         .collect()
 }
@@ -78,7 +78,7 @@ fn sizes(survey: &mut Survey<'_>) -> Vec<u64> {
         .take_while(|bytes| *bytes < largest)
         .chain([largest])
         .collect();
-    let room = limits::available_memory().unwrap_or(0) / MEMORY_SHARE * LINE as u64 / STRIDE as u64;
+    let room = coho_platform::memory::room() / MEMORY_SHARE * LINE as u64 / STRIDE as u64;
     if largest > room {
         let why = format!("rings of more than {room} bytes do not fit in a quarter of the available memory");
         survey.lacks("latency beyond the caches", why);

@@ -1,9 +1,10 @@
-//! What a read through PREFETCHNTA leaves in the caches, beside a plain one (paper 4, Table 7).
+//! What a read through PREFETCHNTA leaves in the caches, beside a plain one (Hamada et al., Table 7).
 //!
 //! By timing: a block is flushed, read, and then read again by loads that wait for each other. How long these take is
 //! held against the same after reads that certainly left the lines, and after a flush. By counter, where one has passed
 //! its test: the lines that the second read brings in from memory.
 
+use coho_platform::stolen;
 use coho_profile::{LinesLeft, Operation};
 
 use super::lines::{self, LINE};
@@ -12,7 +13,7 @@ use super::survey::Survey;
 use super::{Options, Region, counts};
 use crate::clock::Clock;
 use crate::pages::Paging;
-use crate::{Error, limits, statistics};
+use crate::{Error, statistics};
 
 /// The paper's sizes and one beyond most level-2 caches' share.
 const SIZES: [usize; 3] = [512, 64 << 10, 1 << 20];
@@ -108,7 +109,7 @@ impl Block {
         let clock = Clock::get();
         let (mut times, mut gone) = (Vec::new(), Vec::new());
         for _ in 0..samples {
-            let before = limits::involuntary_switches();
+            let before = stolen::involuntary_switches();
             self.follow(&clock);
             let left = self.follow(&clock);
             self.flush();
@@ -117,7 +118,7 @@ impl Block {
             first.run(&self.region, &self.region, self.bytes, 0);
             lines::wait();
             let after = self.follow(&clock);
-            if limits::involuntary_switches() == before && flushed > left {
+            if stolen::involuntary_switches() == before && flushed > left {
                 times.push(after);
                 gone.push(((after - left) / (flushed - left)).clamp(0.0, 1.0) * self.lines as f64);
             }

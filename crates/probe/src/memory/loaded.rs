@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
+use coho_platform::stolen;
 use coho_profile::{LoadedLatency, Operation};
 
 use super::latency::linked;
@@ -11,7 +12,7 @@ use super::survey::Survey;
 use super::{Options, Region};
 use crate::clock::Clock;
 use crate::workers::Job;
-use crate::{Error, limits, statistics};
+use crate::{Error, statistics};
 
 /// Bytes after which a streaming thread pauses.
 const CHUNK: usize = 1 << 10;
@@ -22,6 +23,10 @@ const PAUSES_QUICK_NS: [f64; 3] = [0.0, 200.0, 1000.0];
 const WINDOWS: usize = 16;
 /// One in so many bytes of the available memory may be taken for each of the ring and the streams.
 const MEMORY_SHARE: usize = 8;
+
+/// Less of a ring would lie in the caches, less of a stream as well.
+const LEAST_RING: usize = 1 << 20;
+const LEAST_STREAM: usize = 4 << 20;
 
 /// What one visit saw: ns of each window, or bytes a second of a stream.
 enum Seen {
@@ -37,9 +42,17 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     };
     let others = others.to_vec();
     let quick = survey.options.quick;
-    let room = limits::available_memory().unwrap_or(0) as usize / MEMORY_SHARE;
+    let room = coho_platform::memory::room() as usize / MEMORY_SHARE;
     let bytes = (survey.cache() * 3 / 2).min(room / 2);
-    let each = (2 * survey.cache() / others.len()).clamp(4 << 20, (room / others.len()).max(4 << 20));
+    let each =
+        (2 * survey.cache() / others.len()).clamp(LEAST_STREAM, (room / others.len()).max(LEAST_STREAM));
+    if bytes < LEAST_RING || room < LEAST_STREAM {
+        survey.lacks(
+            "loaded latency",
+            format!("{room} bytes, an eighth of the memory that is left, are too few"),
+        );
+        return Ok(());
+    }
 
     let Options { paging, node, seed, .. } = *survey.options;
     let link: Job<'_, _> =
@@ -83,9 +96,9 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
                 ring.follow(at, 4, &clock);
                 let windows = (0..WINDOWS)
                     .filter_map(|_| {
-                        let before = limits::involuntary_switches();
+                        let before = stolen::involuntary_switches();
                         let ns = ring.follow(at, 1, &clock)[0];
-                        (limits::involuntary_switches() == before).then_some(ns)
+                        (stolen::involuntary_switches() == before).then_some(ns)
                     })
                     .collect();
                 stop.store(true, Release);

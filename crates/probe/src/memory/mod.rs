@@ -1,4 +1,4 @@
-//! How fast a CPU moves data: by instruction, memory type, size, and where the data was (paper 4).
+//! How fast a CPU moves data: by instruction, memory type, size, and where the data was (Hamada et al.).
 
 mod costs;
 mod counts;
@@ -33,7 +33,7 @@ use crate::{Error, Progress};
 /// What is measured of the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Rates (paper 4, Tables 2 to 6 and 8).
+    /// Rates (Hamada et al., Tables 2 to 6 and 8).
     Rates,
     /// Latency by size.
     Latency,

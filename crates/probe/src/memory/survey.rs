@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use coho_platform::{cgroup, stolen};
 use coho_profile::{CacheType, Memory};
 use coho_topology::Topology;
 use serde_json::json;
@@ -14,7 +15,7 @@ use crate::coherence::nearness;
 use crate::pages::Pages;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
-use crate::{Error, Progress, limits, pin};
+use crate::{Error, Progress, pin};
 
 /// Bytes of memory of other types than write-back: the paper's largest block.
 const TYPED: usize = 1 << 20;
@@ -36,6 +37,20 @@ impl Survey<'_> {
     /// Notes why something is missing.
     pub(super) fn lacks(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.memory.method.not_available.insert(what.into(), why.into());
+    }
+
+    /// Notes why a part has failed: what other parts have found is not lost with one that has no room, say.
+    ///
+    /// # Errors
+    /// The part's own, if nothing else was asked for.
+    fn part(&mut self, part: Part, done: Result<(), Error>) -> Result<(), Error> {
+        match done {
+            Err(error) if self.options.parts.len() > 1 => {
+                self.lacks(format!("part {part:?}").to_lowercase(), error.to_string());
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     /// Runs work on the first CPU's worker.
@@ -74,14 +89,14 @@ pub(super) fn run(
     let started = Instant::now();
     let end = End::after(started, options.time_limit);
     let allowed = cpus.iter().copied().collect();
-    let steal_before = limits::steal_s(&allowed);
+    let steal_before = stolen::steal_s(&allowed);
     let mut survey = Survey { options, topology, workers: &workers, cpus, end, memory: Memory::default() };
 
     let typed = types(&mut survey)?;
     let wants = |part| options.parts.contains(&part);
     if wants(Part::Rates) {
-        rates::measure(&mut survey, &typed, progress)?;
-        counts::add(&mut survey)?;
+        let done = rates::measure(&mut survey, &typed, progress).and_then(|()| counts::add(&mut survey));
+        survey.part(Part::Rates, done)?;
     }
     for (part, measure) in [
         (Part::Latency, latency::measure as fn(&mut Survey<'_>) -> Result<(), Error>),
@@ -96,20 +111,15 @@ pub(super) fn run(
             survey
                 .lacks(format!("part {part:?}").to_lowercase(), "it is of write-back memory: add --type WB");
         } else if wants(part) && !end.has_come() {
-            // What other parts have found is not lost with one that has no room, say.
-            match measure(&mut survey) {
-                Err(error) if options.parts.len() > 1 => {
-                    survey.lacks(format!("part {part:?}").to_lowercase(), error.to_string());
-                }
-                done => done?,
-            }
+            let done = measure(&mut survey);
+            survey.part(part, done)?;
         }
     }
 
     let mut memory = survey.memory;
     memory.method.interrupted = end.has_come();
     memory.method.duration_s = started.elapsed().as_secs_f64();
-    match (steal_before, limits::steal_s(&allowed)) {
+    match (steal_before, stolen::steal_s(&allowed)) {
         (Some(before), Some(after)) => memory.method.steal_s = after - before,
         _ => {
             memory.method.not_available.insert("steal".into(), "/proc/stat does not tell".into());
@@ -118,7 +128,7 @@ pub(super) fn run(
     memory.method.description = DESCRIPTION.into();
     memory.method.parameters.insert("cpus".into(), json!(allowed.iter().collect::<Vec<_>>()));
     memory.method.parameters.insert("seed".into(), json!(options.seed));
-    if let Some(quota) = limits::cpu_quota() {
+    if let Some(quota) = cgroup::cpu_quota() {
         memory.method.parameters.insert("cpu_quota".into(), json!(quota));
     }
     Ok(memory)

@@ -1,4 +1,4 @@
-//! WBINVD by what it writes back (paper 4, Fig. 7), where the module that may execute it is loaded.
+//! WBINVD by what it writes back (Hamada et al., Fig. 7), where the module that may execute it is loaded.
 
 use coho_profile::CoherenceCost;
 

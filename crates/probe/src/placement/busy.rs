@@ -82,7 +82,13 @@ mod tests {
 
     #[test]
     fn this_machine_tells() {
+        let allowed = crate::pin::allowed().unwrap();
+        let now = ticks(&fs::read_to_string("/proc/stat").unwrap());
+        for cpu in allowed.iter() {
+            let of_cpu = now.get(&cpu).unwrap_or_else(|| panic!("no CPU {cpu}"));
+            assert!(of_cpu.idle <= of_cpu.all && of_cpu.all > 0, "CPU {cpu}");
+        }
         let busy = Busy::look();
-        assert!(busy.0.values().all(|share| (0.0..=1.0).contains(share)));
+        assert!(!busy.0.is_empty() && busy.0.values().all(|share| (0.0..=1.0).contains(share)), "{busy:?}");
     }
 }

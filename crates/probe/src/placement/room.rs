@@ -1,8 +1,9 @@
 //! What the process was given to run on.
 
+use coho_platform::cgroup;
 use coho_topology::{CpuSet, Topology};
 
-use crate::{Error, limits, pin};
+use crate::{Error, pin};
 
 /// The CPUs that a process may use, and how much of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +27,7 @@ impl Room {
                 "none of the CPUs that the process may use is online: {allowed}"
             )));
         }
-        Ok(Self { cpus, quota: limits::cpu_quota() })
+        Ok(Self { cpus, quota: cgroup::cpu_quota() })
     }
 
     /// How many threads can run at once: more CPUs than that only share out the same quota.

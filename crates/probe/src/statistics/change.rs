@@ -112,6 +112,7 @@ fn ranks(series: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::*;
 
@@ -143,6 +144,9 @@ mod tests {
     }
 
     proptest! {
+        // The same cases each time: whether one of them is found is no matter of chance.
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(8), ..ProptestConfig::default() })]
+
         #[test]
         fn a_planted_change_is_found(seed: u64, at in 20usize..180, ratio in 1.4f64..5.0) {
             let mut random = fastrand::Rng::with_seed(seed);

@@ -67,7 +67,7 @@ fn lower_rank(n: u64) -> u64 {
 /// ```
 /// let figure = coho_probe::statistics::estimate(&[vec![10.0, 10.1, 10.2], vec![10.1, 10.1, 10.3]]).unwrap();
 /// assert_eq!(figure.median, 10.1);
-/// assert!(figure.stable);
+/// assert_eq!(figure.stable, Some(true));
 /// ```
 pub fn estimate(passes: &[Vec<f64>]) -> Option<Estimate> {
     let passes: Vec<Vec<f64>> =
@@ -88,7 +88,7 @@ pub fn estimate(passes: &[Vec<f64>]) -> Option<Estimate> {
         median < low - floor || median > high + floor
     };
     let agree = passes.iter().filter(apart).count() <= passes.len() / ODD_PASSES;
-    let stable = all.len() >= FEWEST && agree && modes.len() == 1;
+    let stable = Some(all.len() >= FEWEST && agree && modes.len() == 1);
     Some(Estimate { median, low, high, min, n: all.len() as u64, stable, modes })
 }
 
@@ -132,20 +132,20 @@ mod tests {
     fn passes_that_disagree_are_unstable() {
         let near: Vec<f64> = (0..20).map(|i| 50.0 + f64::from(i) * 0.05).collect();
         let shifted: Vec<f64> = near.iter().map(|x| x * 1.24).collect();
-        assert!(estimate(&[near.clone(), near.clone()]).unwrap().stable);
+        assert_eq!(estimate(&[near.clone(), near.clone()]).unwrap().stable, Some(true));
         let both = estimate(&[near.clone(), shifted]).unwrap();
-        assert!(!both.stable && both.low < 51.0 && both.high > 60.0);
+        assert!(both.stable == Some(false) && both.low < 51.0 && both.high > 60.0);
         let mut many = vec![near.clone(); 15];
         many.push(near.iter().map(|x| x * 1.2).collect());
-        assert!(estimate(&many).unwrap().stable);
+        assert_eq!(estimate(&many).unwrap().stable, Some(true));
         assert_eq!(estimate(&[vec![], vec![f64::NAN]]), None);
     }
 
     #[test]
     fn too_few_samples_for_an_interval_are_not_stable() {
-        assert!(!estimate(&[vec![25.0; 5]]).unwrap().stable);
-        assert!(!estimate(&vec![vec![25.0]; 3]).unwrap().stable);
-        assert!(estimate(&vec![vec![25.0]; FEWEST]).unwrap().stable);
+        assert_eq!(estimate(&[vec![25.0; 5]]).unwrap().stable, Some(false));
+        assert_eq!(estimate(&vec![vec![25.0]; 3]).unwrap().stable, Some(false));
+        assert_eq!(estimate(&vec![vec![25.0]; FEWEST]).unwrap().stable, Some(true));
     }
 
     #[test]

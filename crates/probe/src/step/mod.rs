@@ -87,7 +87,7 @@ impl Default for Options {
 /// use coho_probe::step;
 /// match step::count(|| unsafe { libc::syscall(libc::SYS_getpid); }) {
 ///     Ok(steps) => assert_eq!(steps.kernel_entries, 1),
-///     Err(error) => eprintln!("skipped: {error}"),
+///     Err(error) => eprintln!("not counted: {error}"),
 /// }
 /// ```
 pub fn count(work: impl FnMut()) -> Result<Steps, Error> {

@@ -1,4 +1,4 @@
-//! System workloads under placements: UnixBench's tests and a build, with what they met (paper 5).
+//! System workloads under placements: UnixBench's tests and a build, with what they met (Kimoto).
 //!
 //! The definitions are those of UnixBench 5.1.3 and 6.0.0 (kdlucas/byte-unixbench). What depends on a compiler or on a
 //! program's size is a small C program that is compiled where it runs; the other tests are functions that run in

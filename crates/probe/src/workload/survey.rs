@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use coho_platform::{cgroup, stolen};
 use coho_profile::{Estimate, Method, WorkloadPeer, WorkloadResult, Workloads};
 use coho_topology::{CpuSet, Topology};
 use serde_json::json;
@@ -15,7 +16,7 @@ use super::witness::{Seen, Witness};
 use super::{Options, Test, building, pairs, programs, report, sharing};
 use crate::stop::{self, End};
 use crate::workers::Workers;
-use crate::{Error, Progress, limits, pin, statistics};
+use crate::{Error, Progress, pin, statistics};
 
 /// Runs of each sharing kernel on a pair, for each pass.
 const SHARING_RUNS: usize = 2;
@@ -73,7 +74,7 @@ pub(super) fn run(
         peer.iter().flat_map(|_| options.tests.iter().map(|&test| Pair::new(test))).collect();
     let mut clocks = Clocks::new(workers);
     let mut workloads = Workloads::default();
-    let steal_before = limits::steal_s(&allowed);
+    let steal_before = stolen::steal_s(&allowed);
     let mut random = fastrand::Rng::with_seed(options.seed);
     let mut order: Vec<Step> =
         (0..rows.len()).map(Step::Row).chain((0..beside.len()).map(Step::Peer)).collect();
@@ -105,7 +106,7 @@ pub(super) fn run(
     }
     workloads.method.interrupted = end.has_come();
     workloads.method.duration_s = started.elapsed().as_secs_f64();
-    if let (Some(before), Some(after)) = (steal_before, limits::steal_s(&allowed)) {
+    if let (Some(before), Some(after)) = (steal_before, stolen::steal_s(&allowed)) {
         workloads.method.steal_s = after - before;
     }
     bench.describe(&mut workloads.method, &clocks, left_out);
@@ -207,7 +208,7 @@ impl Bench<'_> {
             method.parameters.insert("compiler_flags".into(), json!(programs::FLAGS.join(" ")));
             method.parameters.insert("build_flags".into(), json!(building::FLAGS));
         }
-        if let Some(quota) = limits::cpu_quota() {
+        if let Some(quota) = cgroup::cpu_quota() {
             method.parameters.insert("cpu_quota".into(), json!(quota));
         }
         if let Some(Ok((by_chains, by_counter))) = self.allowed.first().map(|cpu| clocks.proof(cpu)) {

@@ -3,9 +3,8 @@
 use std::fs;
 use std::time::Instant;
 
+use coho_platform::stolen;
 use coho_topology::CpuSet;
-
-use crate::limits;
 
 /// The state at a sample's beginning.
 pub(super) struct Witness<'a> {
@@ -26,14 +25,14 @@ pub(super) struct Seen {
 
 impl<'a> Witness<'a> {
     pub(super) fn begin(cpus: &'a CpuSet) -> Self {
-        Self { cpus, at: Instant::now(), steal_s: limits::steal_s(cpus), waited_us: waited_us() }
+        Self { cpus, at: Instant::now(), steal_s: stolen::steal_s(cpus), waited_us: waited_us() }
     }
 
     pub(super) fn end(self) -> Seen {
         let elapsed_us = self.at.elapsed().as_secs_f64() * 1e6;
         let waited = waited_us().zip(self.waited_us).map(|(now, before)| now.saturating_sub(before));
         Seen {
-            steal_s: limits::steal_s(self.cpus).zip(self.steal_s).map(|(now, before)| now - before),
+            steal_s: stolen::steal_s(self.cpus).zip(self.steal_s).map(|(now, before)| now - before),
             waiting: waited.map(|us| (us as f64 / elapsed_us).min(1.0)),
         }
     }

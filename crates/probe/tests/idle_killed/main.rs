@@ -7,12 +7,14 @@ mod killed;
 mod tree;
 
 use coho_probe::idle::control::{Held, Plan, Wish, restore};
+use coho_testing::{Capability, needs};
 use killed::End;
 use tree::Tree;
 
 /// Killed before each system call of setting and of putting back, `restore` mends it.
 #[test]
 fn killed_anywhere_it_is_put_back() {
+    needs!(Capability::Tracing);
     let tree = Tree::new();
     let before = tree.contents();
     let wish = Wish {
@@ -28,7 +30,7 @@ fn killed_anywhere_it_is_put_back() {
         let end = killed::at_system_call(n, || {
             Held::apply(&tree.root(), &plan).and_then(Held::restore).unwrap();
         });
-        let Some(end) = end else { return eprintln!("skipped: processes may not be traced here") };
+        let end = end.expect("a traced process");
         let differs = tree.contents() != before;
         assert!(!differs || tree.journal().exists(), "changed and not written down, at {n}");
         changed += usize::from(differs);

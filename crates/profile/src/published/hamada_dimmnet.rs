@@ -336,17 +336,4 @@ mod tests {
         let line_ns = (paper.wbinvd_us.range[1] - paper.wbinvd_us.range[0]) * 1e3 / 8192.0;
         assert!((line_ns - 81.0).abs() < 0.1, "{line_ns}");
     }
-
-    /// What stands here is what was checked against the paper.
-    #[test]
-    fn the_facts_are_those_of_the_reference() {
-        let Some(reference) = std::env::var_os("COHO_REFERENCE") else {
-            eprintln!("skipped: COHO_REFERENCE is not set");
-            return;
-        };
-        let file = std::path::Path::new(&reference).join("published/hamada_dimmnet.toml");
-        let text =
-            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        assert_eq!(toml::from_str::<Figures>(&text).unwrap(), figures());
-    }
 }

@@ -108,7 +108,6 @@ impl Figures {
             }],
             pairs: machine.pairs(),
             coherence_times: machine.coherence_times(),
-            stable: true,
             ..Coherence::default()
         };
         let host = Host { cpu: Some(machine.name.clone()), clock_ghz: Some(machine.ghz), ..Host::default() };

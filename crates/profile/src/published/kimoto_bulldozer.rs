@@ -203,37 +203,4 @@ mod tests {
         assert_eq!(shape(Variant::Stock), "L0/4{1x L2/4}");
         assert_eq!(shape(Variant::Patched), "L0/4{1x L0/4{2x L2/2+SMT}}");
     }
-
-    /// What stands here is what was checked against the article; the tables there are keyed by test.
-    #[test]
-    fn the_facts_are_those_of_the_reference() {
-        let Some(reference) = std::env::var_os("COHO_REFERENCE") else {
-            eprintln!("skipped: COHO_REFERENCE is not set");
-            return;
-        };
-        let file = std::path::Path::new(&reference).join("published/kimoto_bulldozer.toml");
-        let text =
-            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let theirs: toml::Table = toml::from_str(&text).unwrap();
-        let paper = figures();
-        let number = |value: &toml::Value| {
-            value.as_float().unwrap_or_else(|| value.as_integer().expect("a number") as f64)
-        };
-        for (name, table) in paper.tables() {
-            let (c6, kernel) = name.rsplit_once('-').unwrap();
-            let theirs = theirs["unixbench"][c6.replace('-', "_")][kernel].as_table().unwrap();
-            assert_eq!(theirs.len(), 14);
-            for (test, value) in theirs {
-                let ours = match test.as_str() {
-                    "score" => table.score,
-                    "kernel_build_s" => table.kernel_build_s,
-                    test => table.results[test],
-                };
-                assert_eq!(ours, number(value), "{name} {test}");
-            }
-        }
-        for (test, value) in theirs["unixbench"]["baseline"].as_table().unwrap() {
-            assert_eq!(paper.baseline[test], number(value), "{test}");
-        }
-    }
 }

@@ -317,17 +317,4 @@ mod tests {
             }
         }
     }
-
-    /// What stands here is what was checked against the paper.
-    #[test]
-    fn the_facts_are_those_of_the_reference() {
-        let Some(reference) = std::env::var_os("COHO_REFERENCE") else {
-            eprintln!("skipped: COHO_REFERENCE is not set");
-            return;
-        };
-        let file = std::path::Path::new(&reference).join("published/nakamura_fbs.toml");
-        let text =
-            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        assert_eq!(toml::from_str::<Figures>(&text).unwrap(), figures());
-    }
 }

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::ptr;
 use std::time::Instant;
 
+use coho_platform::pin;
 use coho_topology::CpuSet;
 
 use super::{Running, Signals};
@@ -80,16 +81,10 @@ impl Job {
             Output::Piped => command.stdout(Stdio::piped()),
             Output::BothPiped => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
         };
-        let mask = self.cpus.as_ref().map(|cpus| cpus.words().to_vec());
+        let cpus = self.cpus.clone();
         let held = signals.before();
         let ready = move || {
-            if let Some(words) = &mask {
-                let bytes = size_of_val(words.as_slice());
-                // SAFETY: the kernel reads exactly that many bytes.
-                if unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, words.as_ptr()) } != 0 {
-                    return Err(io::Error::last_os_error());
-                }
-            }
+            cpus.as_ref().map_or(Ok(()), pin::confine)?;
             // SAFETY: the set was written by the kernel.
             match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &held, ptr::null_mut()) } {
                 0 => Ok(()),

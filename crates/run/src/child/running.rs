@@ -10,11 +10,14 @@ use super::{Signal, Signals};
 /// How long a wait for signals lasts at most: an end that no signal told of is found then.
 const AT_MOST: Duration = Duration::from_secs(1);
 
-/// A command that was started and not yet waited for.
+/// A command that was started. One that nobody has waited for when this is dropped is killed: whoever was to hand
+/// signals on to it is gone.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
     started: Instant,
+    /// Whether it has been waited for.
+    has_ended: bool,
     /// Signals that asked for an end.
     asked_to_end: bool,
     /// Of descendants that were waited for in their parents' stead.
@@ -60,7 +63,7 @@ pub struct Ended {
 
 impl Running {
     pub(super) fn of(child: Child, started: Instant) -> Self {
-        Self { child, started, asked_to_end: false, orphans: Usage::default() }
+        Self { child, started, has_ended: false, asked_to_end: false, orphans: Usage::default() }
     }
 
     /// The command's process.
@@ -123,6 +126,7 @@ impl Running {
             self.orphans += orphans::reap(self.child.id());
         }
         let Some((status, usage)) = orphans::wait_for(self.child.id())? else { return Ok(None) };
+        self.has_ended = true;
         let wall = self.started.elapsed();
         let status = if libc::WIFSIGNALED(status) {
             Status::Signalled(libc::WTERMSIG(status))
@@ -130,5 +134,16 @@ impl Running {
             Status::Exited(libc::WEXITSTATUS(status) as u8)
         };
         Ok(Some(Ended { status, wall, usage: self.orphans + usage, asked_to_end: self.asked_to_end }))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            // Its number is still its own. Where it cannot be killed, it has other rights than this process.
+            if self.child.kill().is_ok() {
+                let _ = self.child.wait();
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Signals that are meant for the command.
 
+use std::cell::Cell;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -24,12 +25,14 @@ pub struct Signal {
     pub number: i32,
     /// Whether the kernel sent it, as it does for a terminal's keys: it has then reached the command as well.
     pub from_kernel: bool,
+    /// Whether the process was started with it ignored, as `nohup` does with SIGHUP.
+    pub ignored: bool,
 }
 
 impl Signal {
-    /// Whether it asks for an end.
+    /// Whether it asks for an end, and the user has not had it ignored.
     pub fn ends(self) -> bool {
-        matches!(self.number, libc::SIGHUP | libc::SIGINT | libc::SIGQUIT | libc::SIGTERM)
+        !self.ignored && matches!(self.number, libc::SIGHUP | libc::SIGINT | libc::SIGQUIT | libc::SIGTERM)
     }
 }
 
@@ -40,6 +43,10 @@ impl Signal {
 pub struct Signals {
     held: libc::sigset_t,
     before: libc::sigset_t,
+    /// Those that were ignored: a signal that is held back comes nevertheless.
+    ignored: Vec<libc::c_int>,
+    /// The first that asked for an end.
+    asked_to_end: Cell<Option<libc::c_int>>,
 }
 
 impl Signals {
@@ -58,7 +65,13 @@ impl Signals {
             libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before)
         };
-        if result == 0 { Ok(Self { held, before }) } else { Err(io::Error::from_raw_os_error(result)) }
+        let ignored = HANDED_ON.into_iter().filter(|&signal| is_ignored(signal)).collect();
+        let asked_to_end = Cell::new(None);
+        if result == 0 {
+            Ok(Self { held, before, ignored, asked_to_end })
+        } else {
+            Err(io::Error::from_raw_os_error(result))
+        }
     }
 
     /// The next signal, or `None` when the time is up. That a child has ended counts as a signal.
@@ -72,7 +85,17 @@ impl Signals {
         let number = unsafe { libc::sigtimedwait(&self.held, info.as_mut_ptr(), &time) };
         // SAFETY: zeroes are valid, and so is what the kernel writes.
         let info = unsafe { info.assume_init() };
-        (number > 0).then_some(Signal { number, from_kernel: info.si_code > 0 })
+        let ignored = self.ignored.contains(&number);
+        let signal = (number > 0).then_some(Signal { number, from_kernel: info.si_code > 0, ignored })?;
+        if signal.ends() && self.asked_to_end.get().is_none() {
+            self.asked_to_end.set(Some(number));
+        }
+        Some(signal)
+    }
+
+    /// The first signal so far that asked for an end.
+    pub fn asked_to_end(&self) -> Option<i32> {
+        self.asked_to_end.get()
     }
 
     /// What was held back before: the command begins with it.
@@ -85,6 +108,15 @@ impl Drop for Signals {
     fn drop(&mut self) {
         // SAFETY: the set was written by the kernel.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, ptr::null_mut()) };
+    }
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: no new action is set, and the kernel fills the old one, of which zeroes are a valid state.
+    unsafe {
+        libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
+        action.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 

@@ -99,6 +99,8 @@ fn tasks(process: u32) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use coho_testing::{Capability, needs};
+
     use super::*;
     use crate::child::{Job, Running, Signals};
 
@@ -139,11 +141,9 @@ mod tests {
 
     #[test]
     fn who_chose_its_cpus_keeps_them() {
+        needs!(Capability::TwoCpus);
         let allowed = pin::allowed().unwrap();
         let [first, last] = [allowed.first(), allowed.last()].map(CpuSet::from_iter);
-        if first == last {
-            return eprintln!("skipped: needs two CPUs");
-        }
         let signals = Signals::hold().unwrap();
         let (running, child) = sleeper(&signals, &first);
         let mut affinity = Affinity::of(running.id(), allowed);

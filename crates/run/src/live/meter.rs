@@ -50,32 +50,40 @@ impl Measure {
 
 /// Reads the progress of one command.
 pub(super) enum Meter {
-    Counted { instructions: Descendants, begun: (Instant, u64) },
+    Counted { counter: Descendants, begun: (Instant, u64) },
     Printed { printed: Printed, begun: bool, rates: Vec<f64> },
 }
 
 impl Meter {
     /// Opens the counter that the next command is counted by.
     pub(super) fn instructions() -> Result<Self, String> {
-        let instructions =
-            Descendants::open(&Event::instructions(), Mode::User).map_err(|error| error.to_string())?;
-        Ok(Self::Counted { instructions, begun: (Instant::now(), 0) })
+        Self::counting(&Event::instructions())
     }
 
-    /// Reads what a command prints, and prints it.
-    pub(super) fn printed(running: &mut Running, expression: &Regex, to_stderr: bool) -> Self {
-        Self::Printed {
-            printed: Printed::read(running, expression, to_stderr),
-            begun: false,
-            rates: Vec::new(),
+    fn counting(event: &Event) -> Result<Self, String> {
+        let counter = Descendants::open(event, Mode::User).map_err(|error| error.to_string())?;
+        Ok(Self::Counted { counter, begun: (Instant::now(), 0) })
+    }
+
+    /// Makes ready to read what the next command prints, and to print it.
+    pub(super) fn printed(expression: &Regex, to_stderr: bool) -> Result<Self, String> {
+        let printed = Printed::ready(expression, to_stderr)
+            .map_err(|error| format!("no thread to read what the command prints: {error}"))?;
+        Ok(Self::Printed { printed, begun: false, rates: Vec::new() })
+    }
+
+    /// Follows a command that has just been started.
+    pub(super) fn follow(&self, running: &mut Running) {
+        if let Self::Printed { printed, .. } = self {
+            printed.read(running);
         }
     }
 
     /// Forgets what came before.
     pub(super) fn begin(&mut self) -> Result<(), String> {
         match self {
-            Self::Counted { instructions, begun } => {
-                *begun = (Instant::now(), instructions.read().map_err(|error| error.to_string())?);
+            Self::Counted { counter, begun } => {
+                *begun = (Instant::now(), counter.read().map_err(|error| error.to_string())?);
             }
             Self::Printed { printed, begun, rates } => {
                 printed.take();
@@ -89,8 +97,8 @@ impl Meter {
     /// Progress a second since the beginning; `None` if the command has not told yet.
     pub(super) fn rate(&mut self) -> Result<Option<f64>, String> {
         match self {
-            Self::Counted { instructions, begun: (since, before) } => {
-                let now = instructions.read().map_err(|error| error.to_string())?;
+            Self::Counted { counter, begun: (since, before) } => {
+                let now = counter.read().map_err(|error| error.to_string())?;
                 let seconds = since.elapsed().max(Duration::from_nanos(1)).as_secs_f64();
                 Ok(Some(now.saturating_sub(*before) as f64 / seconds))
             }
@@ -111,5 +119,26 @@ impl Meter {
         if let Self::Printed { printed, .. } = self {
             printed.end();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use coho_testing::{Capability, needs};
+
+    use super::*;
+
+    /// An event that the kernel counts in software stands for one of the CPU.
+    #[test]
+    fn progress_is_what_a_started_program_counts_since_the_beginning() {
+        needs!(Capability::PerfEvents);
+        let mut meter = Meter::counting(&Event::page_faults()).unwrap();
+        assert_eq!(meter.rate(), Ok(Some(0.0)), "nothing was started yet");
+        assert!(Command::new("true").status().unwrap().success());
+        assert!(meter.rate().unwrap() > Some(0.0));
+        meter.begin().unwrap();
+        assert_eq!(meter.rate(), Ok(Some(0.0)), "nothing goes on");
     }
 }

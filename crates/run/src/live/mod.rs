@@ -188,10 +188,11 @@ impl<'a> Course<'a> {
         options: &'a Options,
         signals: &'a Signals,
     ) -> Result<Self, Error> {
-        let counted = match measure {
-            Measure::Instructions => Some(Meter::instructions().map_err(Error::Other)?),
-            Measure::Printed(_) => None,
+        let meter = match measure {
+            Measure::Instructions => Meter::instructions(),
+            Measure::Printed(expression) => Meter::printed(expression, options.to_stderr),
         };
+        let meter = meter.map_err(Error::Other)?;
         let output = match measure {
             Measure::Printed(_) => Output::BothPiped,
             Measure::Instructions if options.to_stderr => Output::StandardError,
@@ -199,13 +200,7 @@ impl<'a> Course<'a> {
         };
         let job = Job { cpus: None, output, ..candidates[0].job.clone() };
         let mut running = job.start(signals).map_err(Error::Start)?;
-        let meter = match (counted, measure) {
-            (Some(counted), _) => counted,
-            (None, Measure::Printed(expression)) => {
-                Meter::printed(&mut running, expression, options.to_stderr)
-            }
-            (None, Measure::Instructions) => unreachable!("instructions were opened above"),
-        };
+        meter.follow(&mut running);
         let cpus_of = |candidate: &Candidate| candidate.job.cpus.clone().unwrap_or_else(|| room.clone());
         let cpus: Vec<_> = candidates.iter().map(cpus_of).collect();
         let same_as = same_as(candidates);

@@ -1,6 +1,7 @@
 //! Numbers in what a command prints, which is printed as it comes.
 
 use std::io::{self, Read, Write};
+use std::process::{ChildStderr, ChildStdout};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,37 +15,60 @@ const LONGEST_LINE: usize = 64 << 10;
 /// Descendants may keep the output open for as long as they like.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Numbers that a command prints from now on.
-pub(super) struct Printed(Receiver<f64>);
+/// Numbers that a command prints.
+pub(super) struct Printed {
+    numbers: Receiver<f64>,
+    output: Sender<ChildStdout>,
+    errors: Sender<ChildStderr>,
+}
 
 impl Printed {
-    /// Reads and prints both outputs of a command that were to be piped.
-    pub(super) fn read(running: &mut Running, expression: &Regex, to_stderr: bool) -> Self {
+    /// Starts the threads that will read, so that no command is under way if they are refused.
+    ///
+    /// # Errors
+    /// The operating system's own.
+    pub(super) fn ready(expression: &Regex, to_stderr: bool) -> io::Result<Self> {
         let (sender, numbers) = mpsc::channel();
-        if let Some(output) = running.output() {
-            let found = (expression.clone(), sender.clone());
-            match to_stderr {
-                true => thread::spawn(move || copy(output, io::stderr(), &found)),
-                false => thread::spawn(move || copy(output, io::stdout(), &found)),
-            };
-        }
-        if let Some(errors) = running.errors() {
-            let found = (expression.clone(), sender);
-            thread::spawn(move || copy(errors, io::stderr(), &found));
-        }
-        Self(numbers)
+        let found = (expression.clone(), sender);
+        let to: fn() -> Box<dyn Write> =
+            if to_stderr { || Box::new(io::stderr()) } else { || Box::new(io::stdout()) };
+        let output = reader(to, found.clone())?;
+        let errors = reader(|| Box::new(io::stderr()), found)?;
+        Ok(Self { numbers, output, errors })
+    }
+
+    /// Reads and prints both outputs of a command that were to be piped, from now on.
+    pub(super) fn read(&self, running: &mut Running) {
+        // The readers wait for them.
+        let _ = running.output().map(|output| self.output.send(output));
+        let _ = running.errors().map(|errors| self.errors.send(errors));
     }
 
     /// The numbers since the last call.
     pub(super) fn take(&mut self) -> Vec<f64> {
-        self.0.try_iter().collect()
+        self.numbers.try_iter().collect()
     }
 
     /// Waits for the outputs' ends.
     pub(super) fn end(self) {
         let until = Instant::now() + PATIENCE;
-        while self.0.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
+        while self.numbers.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
     }
+}
+
+/// A thread that copies what it is given; it ends with that, or when nobody can give it anything.
+fn reader<R: Read + Send + 'static>(
+    to: fn() -> Box<dyn Write>,
+    found: (Regex, Sender<f64>),
+) -> io::Result<Sender<R>> {
+    let (sender, from) = mpsc::channel::<R>();
+    let read = move || {
+        if let Ok(from) = from.recv() {
+            copy(from, to(), &found);
+        }
+    };
+    thread::Builder::new().name("coho output".into()).spawn(read)?;
+    Ok(sender)
 }
 
 /// Copies until either side ends. When the reader of ours has gone, the command is told by the closed pipe.

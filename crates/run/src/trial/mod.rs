@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use coho_probe::{Progress, clock, pin, statistics};
+use coho_platform::{pin, threads};
+use coho_probe::{Progress, clock, statistics};
 use coho_profile::{Estimate, Method, PlacementTime, Trial};
 use coho_topology::CpuSet;
 use serde_json::json;
@@ -224,7 +225,7 @@ fn clock_ghz(cpu: Option<u32>) -> Result<f64, String> {
         pin::to(cpu).map_err(|error| error.to_string())?;
         clock::effective_ghz()
     };
-    std::thread::spawn(measure).join().unwrap_or_else(|_| Err("the measurement panicked".into()))
+    threads::apart(measure).unwrap_or_else(|error| Err(format!("a thread to measure on: {error}")))
 }
 
 /// Estimates of what every run has counted.

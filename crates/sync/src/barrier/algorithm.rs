@@ -10,11 +10,11 @@ pub enum Algorithm {
     /// [the rule](crate::rule), or [`Algorithm::Central`] where there are more threads than CPUs.
     #[default]
     Auto,
-    /// FBS, each flag on a line of its own (paper 3).
+    /// FBS, each flag on a line of its own (Nakamura et al.).
     Fbs,
-    /// FBS, all flags in one line (paper 3).
+    /// FBS, all flags in one line (Nakamura et al.).
     FbsOneLine,
-    /// A counter protected by the system's mutex: the lock variable that paper 3 compares with.
+    /// A counter protected by the system's mutex: the lock variable that Nakamura et al. compares with.
     Lock,
     /// The same with a spin lock.
     SpinLock,

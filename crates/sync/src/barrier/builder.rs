@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU8;
 use std::time::Duration;
 
+use coho_platform::{cgroup, pin};
 use coho_topology::Topology;
 
 use super::auto::{Latencies, Shape, fastest};
@@ -10,11 +11,11 @@ use super::call::Rank;
 use super::groups::{self, Groups, Tier};
 use super::{Algorithm, Barrier, Central, Kind, OneLine, Pair, Rounds, SeparateLines, Tournament};
 use super::{dissemination, hierarchical};
+use crate::Error;
 use crate::padded::Padded;
 use crate::sync::prepare;
 use crate::wait::{Bell, Crowding, Patience, WaitPolicy};
 use crate::watchdog::{Late, Watchdog};
-use crate::{Error, limits};
 
 /// The most threads of a barrier or a team.
 pub const MAX_THREADS: usize = 4096;
@@ -177,7 +178,7 @@ fn crowding(threads: usize, cpus: Option<&[u32]>) -> Crowding {
     let places = match cpus {
         // Threads that are pinned to the same CPU are in each other's way however many CPUs there are.
         Some(cpus) => cpus.iter().collect::<std::collections::HashSet<_>>().len(),
-        None => limits::process_cpus().map_or(threads, |cpus| cpus.len()),
+        None => pin::of_process().map_or(threads, |cpus| cpus.len()),
     };
-    Crowding::of(threads, places, limits::cpu_quota())
+    Crowding::of(threads, places, cgroup::cpu_quota())
 }

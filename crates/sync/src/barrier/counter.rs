@@ -1,4 +1,4 @@
-//! How arrivals are counted: behind a lock variable (paper 3's reference) or by an atomic subtraction.
+//! How arrivals are counted: behind a lock variable (Nakamura et al.'s reference) or by an atomic subtraction.
 
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, relax};

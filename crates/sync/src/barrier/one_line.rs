@@ -1,4 +1,4 @@
-//! FBS with all flags in one line (paper 3): each store invalidates everybody's copy.
+//! FBS with all flags in one line (Nakamura et al.): each store invalidates everybody's copy.
 
 use super::call::{Call, others};
 use crate::number::Flag;

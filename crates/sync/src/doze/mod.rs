@@ -23,10 +23,9 @@ mod tests {
 
     #[test]
     fn a_doze_ends_by_itself_and_by_a_write() {
-        if !can_doze() {
-            eprintln!("skipped: this processor cannot wait for a write in user mode");
-            return;
-        }
+        #[cfg(target_arch = "x86_64")]
+        coho_testing::needs!(coho_testing::Capability::UserWait);
+        assert!(can_doze());
         let flag = AtomicU8::new(0);
         let done = || flag.load(Ordering::Acquire) != 0;
         let start = Instant::now();

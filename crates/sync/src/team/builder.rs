@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use coho_platform::pin;
+
 use super::Team;
 use crate::barrier::Barrier;
 use crate::wait::WaitPolicy;
-use crate::{Algorithm, Error, Late, Latencies, MAX_THREADS, Mapping, limits, machine};
+use crate::{Algorithm, Error, Late, Latencies, MAX_THREADS, Mapping, machine};
 
 /// Whom a watchdog tells; the barriers that a team makes in its life share it.
 type Report = Arc<dyn Fn(&Late) + Send + Sync>;
@@ -130,7 +132,7 @@ impl TeamBuilder {
             Some(cpus) => Ok(cpus.clone()),
             None if !self.pinned => Ok(Vec::new()),
             None => {
-                let allowed = limits::allowed_cpus()?;
+                let allowed = pin::allowed()?;
                 Ok(match machine::topology() {
                     Some(topology) => self.mapping.order(topology, &allowed),
                     None => allowed.iter().collect(),

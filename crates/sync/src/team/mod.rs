@@ -13,14 +13,13 @@ mod times;
 mod worker;
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use coho_topology::CpuSet;
+use coho_platform::{cgroup, pin};
 
 pub use builder::TeamBuilder;
 use construct::Constructs;
@@ -32,9 +31,9 @@ pub use schedule::Schedule;
 use state::State;
 pub use times::Times;
 
+use crate::Error;
 use crate::padded::Padded;
 use crate::wait::{Crowding, Patience};
-use crate::{Error, limits, pin};
 
 /// Threads that persist between parallel regions, each pinned to a CPU, with the caller of a run as rank 0.
 ///
@@ -86,7 +85,7 @@ impl Team {
         let capacity = match (choice.capacity, &choice.cpus) {
             (Some(most), _) => most,
             (None, Some(cpus)) => cpus.len(),
-            (None, None) => limits::allowed_cpus()?.len(),
+            (None, None) => pin::allowed()?.len(),
         };
         let capacity = capacity.max(size);
         let crowding = crowding(size);
@@ -131,11 +130,8 @@ impl Team {
     /// # Errors
     /// [`Error::Cpu`] if it cannot be pinned.
     pub fn pin_caller(&self) -> Result<CallerPin, Error> {
-        let before = limits::allowed_cpus()?;
-        if let Some(&cpu) = self.cpus().first() {
-            pin::to(cpu)?;
-        }
-        Ok(CallerPin { before, not_send: PhantomData })
+        let pinned = self.cpus().first().map(|&cpu| pin::Pinned::to(cpu)).transpose()?;
+        Ok(CallerPin { _pinned: pinned })
     }
 
     /// Changes the number of members. Threads that are not needed wait for a larger team; none is ended.
@@ -280,7 +276,7 @@ impl Team {
 
 /// What keeps the members from running at once.
 fn crowding(size: usize) -> Crowding {
-    Crowding::of(size, limits::allowed_cpus().map_or(size, |cpus| cpus.len()), limits::cpu_quota())
+    Crowding::of(size, pin::allowed().map_or(size, |cpus| cpus.len()), cgroup::cpu_quota())
 }
 
 fn state(choice: &TeamBuilder, size: usize, cpus: &[u32], crowding: Crowding) -> Result<Box<State>, Error> {
@@ -325,13 +321,5 @@ impl fmt::Debug for Team {
 #[derive(Debug)]
 #[must_use = "the pin ends with the guard"]
 pub struct CallerPin {
-    before: CpuSet,
-    not_send: PhantomData<*const ()>,
-}
-
-impl Drop for CallerPin {
-    fn drop(&mut self) {
-        // A cpuset that has changed meanwhile may refuse; the thread then stays where it is allowed to be.
-        let _ = pin::confine(&self.before);
-    }
+    _pinned: Option<pin::Pinned>,
 }

@@ -1,4 +1,4 @@
-//! Fork and join, timed apart (paper 3).
+//! Fork and join, timed apart (Nakamura et al.).
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

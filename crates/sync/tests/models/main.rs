@@ -10,8 +10,6 @@ mod construct;
 mod error;
 #[path = "../../src/team/fork.rs"]
 mod fork;
-#[path = "../../src/limits.rs"]
-mod limits;
 #[path = "../../src/number.rs"]
 mod number;
 #[path = "../../src/padded.rs"]

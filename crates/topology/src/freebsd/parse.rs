@@ -145,7 +145,7 @@ fn mask(element: &Element) -> Result<CpuSet, Error> {
             element.error(format!("'{start}' in a mask is no hexadecimal word of 64 bits"))
         })?);
     }
-    CpuSet::try_from_words(&words).map_err(|error| error.or_line(element.line))
+    CpuSet::try_from_words(&words).map_err(|error| Error::from(error).or_line(element.line))
 }
 
 fn flags(reader: &mut Reader<'_>) -> Result<Vec<Flag>, Error> {

@@ -12,6 +12,10 @@ use crate::{CpuSet, Error};
 
 pub(super) fn predict(dump: &Dump) -> Result<Spec, Error> {
     let machine = Machine::new(dump)?;
+    // `cpu_topo` returns `smp_topo_none` before it looks at any cache.
+    if let [_] = machine.ids[..] {
+        return Ok(Spec { root: Group { cpus: CpuSet::up_to(1), ..Group::default() } });
+    }
     let shifts = Shifts::probe(&machine);
     // The booting CPU's branch comes first at every layer; CPUs are numbered in the order of the tree.
     let layers = shifts.layers();

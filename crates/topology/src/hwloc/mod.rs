@@ -3,7 +3,6 @@
 //! Modules are Groups of subtype `Module`, with the kinds that hwloc gives to AMD's compute units and
 //! Intel's modules.
 
-mod bitmap;
 mod parse;
 mod write;
 

@@ -1,10 +1,11 @@
 //! Reading hwloc XML.
 
-use super::{MODULE, MODULE_KINDS, bitmap};
+use super::{MODULE, MODULE_KINDS};
 use crate::bounds::{self, Budget};
 use crate::xml::{Element, Node, Reader};
 use crate::{
-    Cache, CacheKind, CoreKind, CpuIdentity, CpuSet, Error, Fact, Level, NumaNode, Pu, Source, Topology, Unit,
+    Cache, CacheKind, CoreKind, CpuIdentity, CpuSet, Error, Fact, Level, NumaNode, Pu, Source, Topology,
+    Unit, mask,
 };
 
 /// More objects (I/O devices among them) than any machine has.
@@ -102,7 +103,7 @@ impl Parser {
         match kind {
             "Machine" | "System" => {
                 if let Some(complete) = element.get("complete_cpuset") {
-                    self.complete = bitmap::parse(complete)?;
+                    self.complete = mask::parse(complete)?;
                 }
             }
             "PU" => {
@@ -312,7 +313,7 @@ fn is_cache(kind: &str) -> bool {
 fn cpuset(element: &Element, budget: &mut Budget) -> Result<Option<CpuSet>, Error> {
     let Some(text) = element.get("cpuset") else { return Ok(None) };
     let mut read = |text| {
-        let set = bitmap::parse(text)?;
+        let set = mask::parse(text)?;
         budget.charge(&set)?;
         Ok(set)
     };

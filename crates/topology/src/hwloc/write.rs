@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use quick_xml::escape::escape;
 
-use super::{AMD_COMPUTE_UNIT, INTEL_MODULE, MODULE, bitmap};
+use super::{AMD_COMPUTE_UNIT, INTEL_MODULE, MODULE};
 use crate::nest::{Nest, nest};
-use crate::{Cache, CacheKind, CpuSet, NumaNode, Topology, Unit};
+use crate::{Cache, CacheKind, CpuSet, NumaNode, Topology, Unit, mask};
 
 /// hwloc's kind of a Group that only holds a memory node.
 const MEMORY_GROUP: u32 = 1001;
@@ -144,8 +144,8 @@ impl<'a> Writer<'a> {
         nodeset: &CpuSet,
     ) {
         self.gp_index += 1;
-        let (cpus, complete) = (bitmap::print(cpus), bitmap::print(complete));
-        let (nodes, gp_index) = (bitmap::print(nodeset), self.gp_index);
+        let (cpus, complete) = (mask::print(cpus), mask::print(complete));
+        let (nodes, gp_index) = (mask::print(nodeset), self.gp_index);
         let _ = write!(self.out, "{:1$}<object type=\"{kind}\"", "", 2 * depth);
         if let Some(os_index) = os_index {
             let _ = write!(self.out, " os_index=\"{os_index}\"");
@@ -208,7 +208,7 @@ impl<'a> Writer<'a> {
 
     fn kinds(&mut self) {
         for kind in &self.topology.kinds {
-            let (cpus, name) = (bitmap::print(&kind.cpus), escape(kind.name.as_str()));
+            let (cpus, name) = (mask::print(&kind.cpus), escape(kind.name.as_str()));
             let _ = writeln!(
                 self.out,
                 "  <cpukind cpuset=\"{cpus}\">\n    <info name=\"CoreType\" value=\"{name}\"/>\n  </cpukind>"

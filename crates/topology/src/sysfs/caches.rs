@@ -3,31 +3,25 @@
 use std::collections::HashMap;
 
 use super::Reading;
-use super::files::Dir;
+use super::files::{Cpus, Dir, short};
+use super::units::CORE_CPUS;
 use crate::{Cache, CacheKind, Claim, CpuSet, Disagreement, Error, Level, Source};
 
 /// More index directories than any CPU has.
-const MAX_INDEX: u32 = 16;
+const MAX_INDEX: u32 = 32;
 
 /// Reads the caches; size, line and ways only where a cache is met first.
-pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir)], online: &CpuSet) -> Result<(), Error> {
+pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuSet) -> Result<(), Error> {
     let mut caches: Vec<Cache> = Vec::new();
     // Which cache of a level and kind holds a CPU.
     let mut cache_of: HashMap<(u8, CacheKind, u32), usize> = HashMap::new();
     let mut contradictions: Vec<Disagreement> = Vec::new();
-    for (cpu, dir) in cpus {
-        let dir = dir.sub("cache");
-        for index in 0..MAX_INDEX {
+    for (cpu, cpu_dir) in cpus {
+        let dir = cpu_dir.sub("cache");
+        for index in dir.numbered("index", MAX_INDEX) {
             let dir = dir.sub(&format!("index{index}"));
-            let Some(level) = dir.number::<u8>("level")? else { break };
-            if !(1..=4).contains(&level) {
-                return Err(
-                    Error::new(format!("no machine has a level {level} cache")).in_file(&dir.path("level"))
-                );
-            }
-            let kind = kind(&dir)?;
-            let mut sharers = dir.cpu_list("shared_cpu_list")?.unwrap_or_default().intersection(online);
-            sharers.insert(*cpu);
+            let (Some(level), Some(kind)) = (level(&dir), kind(&dir)) else { continue };
+            let Some(sharers) = sharers(*cpu, cpu_dir, &dir, online) else { continue };
             if let Some(&known) = cache_of.get(&(level, kind, *cpu)) {
                 if caches[known].cpus != sharers {
                     contradict(&mut contradictions, level, &caches[known].cpus, &sharers);
@@ -44,9 +38,9 @@ pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir)], online: &CpuSet) 
             caches.push(Cache {
                 level,
                 kind,
-                size_bytes: size(&dir)?,
-                line_bytes: dir.number("coherency_line_size")?,
-                ways: dir.number("ways_of_associativity")?,
+                size_bytes: size(&dir),
+                line_bytes: dir.number("coherency_line_size").filter(|bytes| *bytes > 0),
+                ways: ways(&dir),
                 cpus: free,
             });
         }
@@ -60,6 +54,20 @@ pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir)], online: &CpuSet) 
     reading.topology.caches = caches;
     reading.topology.disagreements.extend(contradictions);
     Ok(())
+}
+
+/// The online CPUs that share a cache, `None` if that is not told: a cache of unknown sharers is none of a CPU's own.
+fn sharers(cpu: u32, cpu_dir: &Dir<'_>, dir: &Dir<'_>, online: &CpuSet) -> Option<CpuSet> {
+    let Some(told) = dir.cpus(&[Cpus::List("shared_cpu_list"), Cpus::Map("shared_cpu_map")]) else {
+        dir.note("shared_cpu_list", "does not tell which CPUs share the cache: left out");
+        return None;
+    };
+    // Old kernels on Itanium say of some caches that nobody shares them: they are the core's.
+    let told =
+        if told.is_empty() { cpu_dir.sub("topology").cpus(&CORE_CPUS).unwrap_or_default() } else { told };
+    let mut sharers = told.intersection(online);
+    sharers.insert(cpu);
+    Some(sharers)
 }
 
 /// Reports the first contradiction of a level.
@@ -76,29 +84,48 @@ fn contradict(found: &mut Vec<Disagreement>, level: u8, believed: &CpuSet, other
     }
 }
 
-fn kind(dir: &Dir) -> Result<CacheKind, Error> {
-    match dir.text("type")?.as_deref() {
-        Some("Data") => Ok(CacheKind::Data),
-        Some("Instruction") => Ok(CacheKind::Instruction),
-        Some("Unified") | None => Ok(CacheKind::Unified),
+fn level(dir: &Dir<'_>) -> Option<u8> {
+    let level = dir.number::<u8>("level")?;
+    if !(1..=4).contains(&level) {
+        dir.note("level", format!("no machine has a level {level} cache"));
+        return None;
+    }
+    Some(level)
+}
+
+/// A cache without a type holds data at least.
+fn kind(dir: &Dir<'_>) -> Option<CacheKind> {
+    match dir.text("type").as_deref() {
+        Some("Data") => Some(CacheKind::Data),
+        Some("Instruction") => Some(CacheKind::Instruction),
+        Some("Unified") | None => Some(CacheKind::Unified),
         Some(other) => {
-            let start: String = other.chars().take(40).collect();
-            Err(Error::new(format!("'{start}' is no type of cache")).in_file(&dir.path("type")))
+            dir.note("type", format!("'{}' is no type of cache", short(other)));
+            None
         }
     }
 }
 
 /// `32K`, `8M` or plain bytes; 0 where the kernel does not tell.
-fn size(dir: &Dir) -> Result<u64, Error> {
-    let Some(text) = dir.text("size")? else { return Ok(0) };
+fn size(dir: &Dir<'_>) -> u64 {
+    let Some(text) = dir.text("size") else { return 0 };
     let (digits, unit) = match text.as_bytes().last() {
         Some(b'K') => (&text[..text.len() - 1], 1 << 10),
         Some(b'M') => (&text[..text.len() - 1], 1 << 20),
         Some(b'G') => (&text[..text.len() - 1], 1 << 30),
         _ => (text.as_str(), 1),
     };
-    digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).ok_or_else(|| {
-        let start: String = text.chars().take(40).collect();
-        Error::new(format!("'{start}' is no size")).in_file(&dir.path("size"))
+    let size = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    size.unwrap_or_else(|| {
+        dir.note("size", format!("'{}' is no size", short(&text)));
+        0
     })
+}
+
+/// 0, -1 or 65535, as the architecture has it, where the cache is fully associative.
+fn ways(dir: &Dir<'_>) -> Option<u32> {
+    match dir.number::<i64>("ways_of_associativity")? {
+        -1 | 0xFFFF => Some(0),
+        ways => u32::try_from(ways).ok(),
+    }
 }

@@ -1,90 +1,163 @@
 //! Small files in a directory, each read with one open and one read, as sysfs hands them out.
 
+use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::{CpuSet, Error};
+use coho_platform::InvalidCpus;
+
+use crate::{CpuSet, Error, mask};
 
 /// A CPU list of every second CPU of the most CPUs supported is shorter.
 const MAX_BYTES: usize = 256 << 10;
 /// sysfs answers at most a page at a time.
 const PAGE: usize = 4096;
+/// A tree whose files are all broken needs no line for each.
+const MOST_NOTES: usize = 16;
 
-/// A directory of the tree.
-pub(super) struct Dir {
-    path: PathBuf,
+/// What could not be read or believed; the rest of the tree is read all the same.
+#[derive(Default)]
+pub(super) struct Notes {
+    notes: RefCell<Vec<Error>>,
 }
 
-impl Dir {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path }
+impl Notes {
+    pub(super) fn add(&self, note: Error) {
+        self.notes.borrow_mut().push(note);
+    }
+
+    pub(super) fn first(&self) -> Option<Error> {
+        self.notes.borrow().first().cloned()
+    }
+
+    pub(super) fn finish(self) -> Vec<String> {
+        let mut notes: Vec<String> = self.notes.into_inner().iter().map(ToString::to_string).collect();
+        if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|more| *more > 0) {
+            notes.truncate(MOST_NOTES);
+            notes.push(format!("{more} more files could not be read or believed"));
+        }
+        notes
+    }
+}
+
+/// A file that holds a set of CPUs.
+#[derive(Clone, Copy)]
+pub(super) enum Cpus {
+    /// `0-3,8`.
+    List(&'static str),
+    /// `00000000,0000010f`; all that kernels before 2.6.26 have.
+    Map(&'static str),
+}
+
+/// A directory of the tree.
+#[derive(Clone)]
+pub(super) struct Dir<'a> {
+    path: PathBuf,
+    notes: &'a Notes,
+}
+
+impl<'a> Dir<'a> {
+    pub(super) fn new(path: PathBuf, notes: &'a Notes) -> Self {
+        Self { path, notes }
     }
 
     pub(super) fn sub(&self, name: &str) -> Self {
-        Self { path: self.path.join(name) }
+        Self { path: self.path.join(name), notes: self.notes }
     }
 
+    /// Another directory, with the same notes.
+    pub(super) fn at(&self, path: PathBuf) -> Self {
+        Self { path, notes: self.notes }
+    }
+
+    /// A file in it, or with an empty name itself.
     pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.path.join(name)
+        if name.is_empty() { self.path.clone() } else { self.path.join(name) }
     }
 
-    /// The text of a file, blanks trimmed; `None` if there is no such file.
-    pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
-        let path = self.path(name);
-        match bounded(&path, MAX_BYTES)? {
-            Some(text) if text.len() == MAX_BYTES => {
-                Err(Error::new(format!("larger than any file of sysfs ({MAX_BYTES} bytes)")).in_file(&path))
+    pub(super) fn exists(&self) -> bool {
+        self.path.is_dir()
+    }
+
+    /// Notes what is wrong with a file.
+    pub(super) fn note(&self, name: &str, message: impl Into<String>) {
+        self.notes.add(Error::new(message).in_file(&self.path(name)));
+    }
+
+    /// A value, or a note of why a file has none.
+    fn noted<T>(&self, name: &str, result: Result<T, Error>) -> Option<T> {
+        result.map_err(|error| self.notes.add(error.in_file(&self.path(name)))).ok()
+    }
+
+    /// The text of a file up to its first NUL, blanks trimmed; `None` if it cannot be read.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let text = self.noted(name, bounded(&self.path(name), MAX_BYTES))??;
+        if text.len() == MAX_BYTES {
+            self.note(name, format!("larger than any file of sysfs ({MAX_BYTES} bytes)"));
+            return None;
+        }
+        let text = text.split('\0').next().unwrap_or_default();
+        Some(text.trim().to_owned())
+    }
+
+    /// A number; `None` if it cannot be read.
+    pub(super) fn number<T: FromStr>(&self, name: &str) -> Option<T> {
+        let text = self.text(name)?;
+        let parsed =
+            text.parse().map_err(|_| Error::new(format!("'{}' is no number in range", short(&text))));
+        self.noted(name, parsed)
+    }
+
+    /// An id; `None` if it cannot be read or is -1, the kernel's "unknown".
+    pub(super) fn id(&self, name: &str) -> Option<u32> {
+        let id = self.number::<i64>(name).filter(|id| *id != -1)?;
+        self.noted(name, u32::try_from(id).map_err(|_| Error::new(format!("'{id}' is no id"))))
+    }
+
+    /// The set in the first of these files that can be read and is not empty; else an empty one, or `None` if none can be
+    /// read.
+    pub(super) fn cpus(&self, files: &[Cpus]) -> Option<CpuSet> {
+        let mut empty = None;
+        for &file in files {
+            match self.cpus_of(file) {
+                Some(set) if set.is_empty() => empty = Some(set),
+                Some(set) => return Some(set),
+                None => {}
             }
-            text => Ok(text.map(|text| text.trim().to_owned())),
+        }
+        empty
+    }
+
+    fn cpus_of(&self, file: Cpus) -> Option<CpuSet> {
+        match file {
+            Cpus::List(name) => {
+                let set = self.text(name)?.parse().map_err(|error: InvalidCpus| Error::from(error));
+                self.noted(name, set)
+            }
+            Cpus::Map(name) => {
+                let text = self.text(name).filter(|text| !text.is_empty())?;
+                self.noted(name, mask::parse(&text))
+            }
         }
     }
 
-    /// A number; `None` if there is no such file.
-    pub(super) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Error> {
-        let parse = |text: String| {
-            text.parse().map_err(|_| {
-                Error::new(format!("'{}' is no number in range", short(&text))).in_file(&self.path(name))
-            })
+    /// The numbers N below a limit, ascending, for which there is an entry `prefixN`.
+    pub(super) fn numbered(&self, prefix: &str, limit: u32) -> Vec<u32> {
+        let entries = match std::fs::read_dir(&self.path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                if !is_absent(&error) {
+                    self.notes.add(Error::io(&self.path, &error));
+                }
+                return Vec::new();
+            }
         };
-        self.text(name)?.map(parse).transpose()
-    }
-
-    /// An id; `None` if there is no such file or it says -1, the kernel's "unknown".
-    pub(super) fn id(&self, name: &str) -> Result<Option<u32>, Error> {
-        match self.number::<i64>(name)? {
-            None | Some(-1) => Ok(None),
-            Some(id) => u32::try_from(id)
-                .map(Some)
-                .map_err(|_| Error::new(format!("'{id}' is no id")).in_file(&self.path(name))),
-        }
-    }
-
-    /// A list of CPUs; `None` if there is no such file.
-    pub(super) fn cpu_list(&self, name: &str) -> Result<Option<CpuSet>, Error> {
-        self.text(name)?
-            .map(|text| text.parse().map_err(|error: Error| error.in_file(&self.path(name))))
-            .transpose()
-    }
-
-    /// The first of several names of a list of CPUs that exists; the kernel has renamed some.
-    pub(super) fn cpu_list_of(&self, names: &[&'static str]) -> Result<Option<CpuSet>, Error> {
-        for name in names {
-            if let Some(list) = self.cpu_list(name)? {
-                return Ok(Some(list));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The numbers N, ascending, for which there is an entry `prefixN`.
-    pub(super) fn numbered(&self, prefix: &str, limit: u32) -> Result<Vec<u32>, Error> {
         let mut numbers = Vec::new();
-        let failed = |error: std::io::Error| Error::io(&self.path, &error);
-        for entry in std::fs::read_dir(&self.path).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
+        for entry in entries.filter_map(Result::ok) {
+            let name = entry.file_name();
             let Some(digits) = name.to_str().and_then(|name| name.strip_prefix(prefix)) else { continue };
             if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
                 continue;
@@ -93,13 +166,18 @@ impl Dir {
                 Ok(number) if number < limit => numbers.push(number),
                 _ => {
                     let message = format!("beyond the largest supported, {prefix}{}", limit - 1);
-                    return Err(Error::new(message).in_file(&self.path.join(&name)));
+                    self.note(&format!("{prefix}{digits}"), message);
                 }
             }
         }
         numbers.sort_unstable();
-        Ok(numbers)
+        numbers.dedup();
+        numbers
     }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// The first `limit` bytes of a file as text; `None` if there is no such file.
@@ -112,7 +190,7 @@ pub(super) fn bounded(path: &Path, limit: usize) -> Result<Option<String>, Error
             }
             Err(_) => Err(Error::new("not a text file (no UTF-8)").in_file(path)),
         },
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(Error::io(path, &error)),
     }
 }
@@ -133,6 +211,6 @@ fn read_start(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
 }
 
 /// The start of a text that an error quotes.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     text.chars().take(40).collect()
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::files;
-use crate::{CpuIdentity, Error};
+use super::files::{self, Notes};
+use crate::CpuIdentity;
 
 /// The first entry stands within this much; live, reading more would make the kernel format every CPU.
 const FIRST_ENTRY_BYTES: usize = 4096;
@@ -27,24 +27,29 @@ const IMPLEMENTERS: [(u32, &str); 14] = [
 ];
 
 /// Reads the first of the files that exists; nothing is known if none does.
-pub(super) fn read(candidates: &[PathBuf]) -> Result<CpuIdentity, Error> {
+pub(super) fn read(candidates: &[PathBuf], notes: &Notes) -> CpuIdentity {
     for path in candidates {
-        if let Some(text) = files::bounded(path, FIRST_ENTRY_BYTES)? {
-            return Ok(parse(&text));
+        match files::bounded(path, FIRST_ENTRY_BYTES) {
+            Ok(Some(text)) => return parse(&text),
+            Ok(None) => {}
+            Err(error) => notes.add(error),
         }
     }
-    Ok(CpuIdentity::default())
+    CpuIdentity::default()
+}
+
+/// The value of a line `name : value` of an entry; `None` if there is none or it is empty.
+pub(super) fn field<'a>(entry: &'a str, name: &str) -> Option<&'a str> {
+    let value = |line: &'a str| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim())
+    };
+    entry.lines().find_map(value).filter(|value| !value.is_empty())
 }
 
 fn parse(text: &str) -> CpuIdentity {
     let entry = text.trim_start().split("\n\n").next().unwrap_or_default();
-    let field = |name: &str| {
-        let value = |line: &str| {
-            let (key, value) = line.split_once(':')?;
-            (key.trim() == name).then(|| value.trim().to_owned())
-        };
-        entry.lines().find_map(value).filter(|value| !value.is_empty())
-    };
+    let field = |name: &str| field(entry, name).map(str::to_owned);
     let number = |name: &str| {
         let text = field(name)?;
         match text.strip_prefix("0x") {
@@ -66,8 +71,9 @@ fn parse(text: &str) -> CpuIdentity {
         };
     }
     CpuIdentity {
-        vendor: field("vendor_id"),
-        brand: field("model name"),
+        // Itanium calls its vendor `vendor`, POWER its processor `cpu`.
+        vendor: field("vendor_id").or_else(|| field("vendor")),
+        brand: field("model name").or_else(|| field("cpu")),
         family: number("cpu family"),
         model: number("model"),
         stepping: number("stepping"),

@@ -1,28 +1,32 @@
-//! Linux's `/sys/devices/system`, live or a copied tree.
+//! Linux's `/sys/devices/system`, live or a copied tree, of any kernel since 2.6.16.
 //!
 //! The kernel's files are described in Documentation/ABI/stable/sysfs-devices-system-cpu and
 //! Documentation/admin-guide/cputopology.rst. What they do not tell stays untold: an id of -1 is the
 //! kernel's "unknown". Where two CPUs' files contradict each other, the lower-numbered CPU's is believed
-//! and the contradiction is reported.
+//! and the contradiction is reported. A file that cannot be read or believed is noted, and the rest is read.
 
 mod caches;
+mod cpuinfo;
 mod files;
 mod identity;
+mod kinds;
 mod nodes;
+mod siblings;
 mod units;
 
 use std::path::{Path, PathBuf};
 
 use crate::bounds::Budget;
 use crate::{CpuSet, Disagreement, Error, Fact, Level, MAX_CPUS, Pu, Source, Topology};
-use files::Dir;
+use files::{Cpus, Dir, Notes};
 
 /// Reads the topology of the tree at `root`: `/sys`, or a directory that holds `sys/devices/system`,
-/// `devices/system`, or `cpu` (and `node`) themselves. CPU identity comes from `proc/cpuinfo` beside it, if
-/// present.
+/// `devices/system`, `system`, or `cpu` (and `node`) themselves. CPU identity comes from `proc/cpuinfo` beside it, if
+/// present, and so do packages and cores where sysfs tells neither.
 ///
 /// # Errors
-/// If there is no such tree, or one of its files cannot be read or believed; the error names the file.
+/// If there is no such tree, no CPU of it is online, or it describes more than any machine has; the error names the
+/// file.
 ///
 /// ```no_run
 /// let topology = coho_topology::sysfs::read("/sys".as_ref())?;
@@ -34,21 +38,28 @@ pub fn read(root: &Path) -> Result<Topology, Error> {
 }
 
 fn read_tree(tree: &Tree) -> Result<Topology, Error> {
+    let notes = Notes::default();
     let mut reading = Reading::default();
-    reading.topology.cpu = identity::read(&tree.cpuinfo)?;
+    reading.topology.cpu = identity::read(&tree.cpuinfo, &notes);
 
-    let cpu_dir = Dir::new(tree.system.join("cpu"));
-    let (online, offline) = cpus(&cpu_dir)?;
+    let cpu_dir = Dir::new(tree.system.join("cpu"), &notes);
+    // What was wrong with the files that name the CPUs says more than that they name none.
+    let (online, offline) = cpus(&cpu_dir).map_err(|error| notes.first().unwrap_or(error))?;
     reading.budget.charge_each(&online).map_err(|error| error.in_file(&cpu_dir.path("online")))?;
     reading.topology.pus = online.iter().map(|os| Pu { os, ..Pu::default() }).collect();
     reading.topology.offline = offline;
     reading.tell(Level::Pu, "cpu/online");
 
-    let per_cpu: Vec<(u32, Dir)> = online.iter().map(|os| (os, cpu_dir.sub(&format!("cpu{os}")))).collect();
+    let per_cpu: Vec<(u32, Dir<'_>)> =
+        online.iter().map(|os| (os, cpu_dir.sub(&format!("cpu{os}")))).collect();
     caches::read(&mut reading, &per_cpu, &online)?;
     units::read(&mut reading, &per_cpu, &online)?;
-    units::read_kinds(&mut reading, &tree.system, &per_cpu, &online)?;
-    nodes::read(&mut reading, &Dir::new(tree.system.join("node")), &online)?;
+    if reading.assumed(Level::Package) && reading.topology.cores.is_empty() {
+        cpuinfo::read(&mut reading, &tree.cpuinfo, &online, &notes)?;
+    }
+    kinds::read(&mut reading, &cpu_dir, &per_cpu, &online);
+    nodes::read(&mut reading, &Dir::new(tree.system.join("node"), &notes), &online)?;
+    reading.topology.notes = notes.finish();
     reading.topology.finish();
     Ok(reading.topology)
 }
@@ -66,7 +77,7 @@ struct Tree {
 
 impl Tree {
     fn locate(root: &Path) -> Result<Self, Error> {
-        let system = ["sys/devices/system", "devices/system", ""]
+        let system = ["sys/devices/system", "devices/system", "system", ""]
             .map(|below| root.join(below))
             .into_iter()
             .find(|system| system.join("cpu").is_dir())
@@ -76,9 +87,8 @@ impl Tree {
                 Error::new(wanted).in_file(root)
             })?;
         let mut cpuinfo = vec![root.join("proc/cpuinfo")];
-        if root.file_name().is_some_and(|name| name == "sys") {
-            cpuinfo.push(root.with_file_name("proc").join("cpuinfo"));
-        }
+        let sys = system.ancestors().find(|above| above.ends_with("sys"));
+        cpuinfo.extend(sys.map(|sys| sys.with_file_name("proc").join("cpuinfo")));
         Ok(Self { system, cpuinfo })
     }
 }
@@ -99,38 +109,34 @@ impl Reading {
         self.topology.facts.push(Fact { level, source: Source::Assumed, by: by.to_owned() });
     }
 
+    fn assumed(&self, level: Level) -> bool {
+        self.topology.facts.iter().any(|fact| fact.level == level && fact.source == Source::Assumed)
+    }
+
     fn contradict(&mut self, disagreement: Option<Disagreement>) {
         self.topology.disagreements.extend(disagreement);
     }
 }
 
 /// The online CPUs and those that are present but offline.
-fn cpus(dir: &Dir) -> Result<(CpuSet, CpuSet), Error> {
-    let online = match dir.cpu_list("online")? {
-        Some(online) => online,
-        None => online_of_directories(dir)?,
-    };
+fn cpus(dir: &Dir<'_>) -> Result<(CpuSet, CpuSet), Error> {
+    let list = dir.cpus(&[Cpus::List("online")]).filter(|list| !list.is_empty());
+    let directories: CpuSet = dir.numbered("cpu", MAX_CPUS).into_iter().collect();
+    let online = list.unwrap_or_else(|| online_of(dir, &directories));
     if online.is_empty() {
         return Err(Error::new("names no online CPU").in_file(&dir.path("online")));
     }
-    let present = match dir.cpu_list("present")? {
-        Some(present) => present,
-        None => directories(dir)?,
-    };
-    Ok((online.clone(), present.difference(&online)))
+    let present = dir.cpus(&[Cpus::List("present")]).filter(|list| !list.is_empty());
+    Ok((online.clone(), present.unwrap_or(directories).difference(&online)))
 }
 
-/// Every `cpuN` whose own `online` file does not say 0; CPUs that cannot go offline have none.
-fn online_of_directories(dir: &Dir) -> Result<CpuSet, Error> {
-    let mut online = CpuSet::new();
-    for cpu in directories(dir)?.iter() {
-        if dir.sub(&format!("cpu{cpu}")).number::<u32>("online")? != Some(0) {
-            online.insert(cpu);
-        }
-    }
-    Ok(online)
-}
-
-fn directories(dir: &Dir) -> Result<CpuSet, Error> {
-    Ok(dir.numbered("cpu", MAX_CPUS)?.into_iter().collect())
+/// Every `cpuN` whose own `online` file does not say 0, which CPUs that cannot go offline lack, and that has a `topology`
+/// directory, if any has one: the kernel takes it away with the CPU.
+fn online_of(dir: &Dir<'_>, directories: &CpuSet) -> CpuSet {
+    let cpu_dir = |cpu| dir.sub(&format!("cpu{cpu}"));
+    let on = |cpu: &u32| cpu_dir(*cpu).number::<u32>("online") != Some(0);
+    let with_topology = |cpu: &u32| cpu_dir(*cpu).sub("topology").exists();
+    let on: CpuSet = directories.iter().filter(on).collect();
+    let told: CpuSet = on.iter().filter(with_topology).collect();
+    if told.is_empty() { on } else { told }
 }

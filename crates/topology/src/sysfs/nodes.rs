@@ -1,34 +1,39 @@
 //! Memory nodes, from `node/nodeN`.
 
 use super::Reading;
-use super::files::Dir;
+use super::files::{Cpus, Dir};
 use crate::{CpuSet, Error, Level, MAX_CPUS, NumaNode};
 
 /// Reads the nodes; a kernel without NUMA support has no `node` directory, and so one node.
-pub(super) fn read(reading: &mut Reading, dir: &Dir, online: &CpuSet) -> Result<(), Error> {
-    let numbers: Vec<u32> = match dir.cpu_list("online")? {
+pub(super) fn read(reading: &mut Reading, dir: &Dir<'_>, online: &CpuSet) -> Result<(), Error> {
+    let numbers: Vec<u32> = match dir.cpus(&[Cpus::List("online")]).filter(|list| !list.is_empty()) {
         Some(list) => list.iter().collect(),
-        None if dir.path("").is_dir() => dir.numbered("node", MAX_CPUS)?,
-        None => Vec::new(),
+        None => dir.numbered("node", MAX_CPUS),
     };
     let mut nodes = Vec::new();
+    // Where in the kernel's order, which distances follow, the nodes that are kept stand.
+    let mut kept = Vec::new();
     let mut taken = CpuSet::new();
-    for &os in &numbers {
+    for (position, &os) in numbers.iter().enumerate() {
         let dir = dir.sub(&format!("node{os}"));
-        let cpus = dir.cpu_list("cpulist")?.unwrap_or_default();
+        let Some(cpus) = dir.cpus(&[Cpus::List("cpulist"), Cpus::Map("cpumap")]) else {
+            dir.note("cpulist", "does not tell the node's CPUs: left out");
+            continue;
+        };
         if cpus.intersects(&taken) {
-            let message = format!("CPU {} is in two nodes", cpus.intersection(&taken));
-            return Err(Error::new(message).in_file(&dir.path("cpulist")));
+            let twice = cpus.intersection(&taken);
+            dir.note("cpulist", format!("CPUs {twice} are in another node already: left out"));
+            continue;
         }
         taken = taken.union(&cpus);
         let cpus = cpus.intersection(online);
         reading.budget.charge(&cpus)?;
-        nodes.push(NumaNode {
-            os,
-            cpus,
-            memory_bytes: memory(&dir)?,
-            distances: distances(&dir, numbers.len())?,
-        });
+        let distances = distances(&dir, numbers.len());
+        nodes.push(NumaNode { os, cpus, memory_bytes: memory(&dir), distances });
+        kept.push(position);
+    }
+    for node in nodes.iter_mut().filter(|node| !node.distances.is_empty()) {
+        node.distances = kept.iter().map(|&position| node.distances[position]).collect();
     }
     if nodes.is_empty() {
         nodes.push(NumaNode { os: 0, cpus: online.clone(), ..NumaNode::default() });
@@ -41,25 +46,27 @@ pub(super) fn read(reading: &mut Reading, dir: &Dir, online: &CpuSet) -> Result<
 }
 
 /// `MemTotal` of the node's own meminfo, in bytes.
-fn memory(dir: &Dir) -> Result<Option<u64>, Error> {
-    let Some(text) = dir.text("meminfo")? else { return Ok(None) };
-    let total = text.lines().find_map(|line| line.split_once("MemTotal:"));
-    let Some((_, total)) = total else { return Ok(None) };
-    total
-        .split_whitespace()
-        .next()
-        .and_then(|kib| kib.parse::<u64>().ok()?.checked_mul(1024))
-        .map(Some)
-        .ok_or_else(|| Error::new("MemTotal is no size in kB").in_file(&dir.path("meminfo")))
+fn memory(dir: &Dir<'_>) -> Option<u64> {
+    let text = dir.text("meminfo")?;
+    let (_, total) = text.lines().find_map(|line| line.split_once("MemTotal:"))?;
+    let kib = total.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok());
+    let bytes = kib.and_then(|kib| kib.checked_mul(1024));
+    if bytes.is_none() {
+        dir.note("meminfo", "MemTotal is no size in kB");
+    }
+    bytes
 }
 
-fn distances(dir: &Dir, nodes: usize) -> Result<Vec<u32>, Error> {
-    let Some(text) = dir.text("distance")? else { return Ok(Vec::new()) };
-    let failed = |message: String| Error::new(message).in_file(&dir.path("distance"));
+/// The node's distances to all nodes; empty if they cannot be read.
+fn distances(dir: &Dir<'_>, nodes: usize) -> Vec<u32> {
+    let Some(text) = dir.text("distance") else { return Vec::new() };
     let distances: Result<Vec<u32>, _> = text.split_whitespace().map(str::parse).collect();
-    let distances = distances.map_err(|_| failed("a distance is no number".to_owned()))?;
-    if distances.len() != nodes {
-        return Err(failed(format!("tells {} distances, but {nodes} nodes are online", distances.len())));
+    match distances {
+        Ok(distances) if distances.len() == nodes => return distances,
+        Ok(distances) => {
+            dir.note("distance", format!("{} distances, but {nodes} nodes are online", distances.len()))
+        }
+        Err(_) => dir.note("distance", "a distance is no number"),
     }
-    Ok(distances)
+    Vec::new()
 }

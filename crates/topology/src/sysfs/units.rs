@@ -1,73 +1,151 @@
-//! Packages, dies, modules (clusters), cores and kinds of cores.
+//! Packages, dies, modules (clusters) and cores, from every CPU's `topology` directory.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use super::files::Dir;
+use super::files::{Cpus, Dir};
+use super::siblings::{Siblings, by_id};
 use super::{Reading, identity};
-use crate::{Claim, CoreKind, CpuSet, Disagreement, Error, Level, Source, Unit};
+use crate::{CpuSet, Error, Level, Unit};
 
 /// AMD's family 15h (Bulldozer to Excavator), whose modules Linux calls cores.
 const FAMILY_15H: u32 = 0x15;
 
-/// The performance monitoring units of Intel's hybrid processors, whose `cpus` files tell the kinds of cores.
-const HYBRID_PMUS: [(&str, &str); 3] =
-    [("cpu_core", "IntelCore"), ("cpu_atom", "IntelAtom"), ("cpu_lowpower", "IntelLowPower")];
+/// The files' names of today, then those before Linux 5.3; the maps are the older form of each.
+pub(super) const CORE_CPUS: [Cpus; 4] = [
+    Cpus::List("core_cpus_list"),
+    Cpus::List("thread_siblings_list"),
+    Cpus::Map("core_cpus"),
+    Cpus::Map("thread_siblings"),
+];
+const PACKAGE_CPUS: [Cpus; 4] = [
+    Cpus::List("package_cpus_list"),
+    Cpus::List("core_siblings_list"),
+    Cpus::Map("package_cpus"),
+    Cpus::Map("core_siblings"),
+];
+const DIE_CPUS: [Cpus; 2] = [Cpus::List("die_cpus_list"), Cpus::Map("die_cpus")];
+const CLUSTER_CPUS: [Cpus; 2] = [Cpus::List("cluster_cpus_list"), Cpus::Map("cluster_cpus")];
+/// Levels that s390's mainframes have above packages.
+const BOOKS: [&str; 2] = ["book_id", "drawer_id"];
+
+/// What one CPU's directory tells.
+struct Told<'a> {
+    cpu: u32,
+    dir: Dir<'a>,
+    package: Option<u32>,
+    core: Option<u32>,
+    core_cpus: Option<CpuSet>,
+}
 
 /// Reads what every CPU's `topology` directory tells.
-pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir)], online: &CpuSet) -> Result<(), Error> {
-    let mut packages = Groups::default();
-    let mut dies = Groups::default();
-    let mut cores = Lists::default();
-    let mut clusters = Lists::default();
-    for (cpu, dir) in cpus {
-        let dir = dir.sub("topology");
-        let package = dir.id("physical_package_id")?;
-        packages.add((package, None), *cpu);
-        if let Some(die) = dir.id("die_id")? {
-            dies.add((package, Some(die)), *cpu);
-        }
-        let siblings = dir.cpu_list_of(&["core_cpus_list", "thread_siblings_list"])?;
-        let core_id = dir.id("core_id")?;
-        cores.add(*cpu, core_id, siblings, online);
-        if dir.id("cluster_id")?.is_some() {
-            clusters.add(*cpu, None, dir.cpu_list("cluster_cpus_list")?, online);
-        }
+pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuSet) -> Result<(), Error> {
+    let told: Vec<Told<'_>> = cpus
+        .iter()
+        .map(|(cpu, dir)| {
+            let dir = dir.sub("topology");
+            let (package, core) = (dir.id("physical_package_id"), dir.id("core_id"));
+            Told { cpu: *cpu, package, core, core_cpus: dir.cpus(&CORE_CPUS), dir }
+        })
+        .collect();
+    read_packages(reading, &told, online)?;
+    read_dies(reading, &told, online)?;
+    read_cores(reading, &told, online)?;
+    read_clusters(reading, &told, online)?;
+    if let Some(first) = told.first()
+        && let Some(book) = BOOKS.into_iter().find(|book| first.dir.path(book).exists())
+    {
+        first.dir.note(book, "books and drawers are not part of coho's topology");
     }
-    keep_packages(reading, packages, online)?;
-    keep_dies(reading, dies)?;
-    keep_cores(reading, cores)?;
-    keep_clusters(reading, clusters)
+    Ok(())
 }
 
-fn keep_packages(reading: &mut Reading, packages: Groups, online: &CpuSet) -> Result<(), Error> {
-    if packages.told() {
-        reading.topology.packages = packages.units(reading)?;
-        reading.tell(Level::Package, "topology/physical_package_id");
-    } else {
+/// Packages are told by ids. CPUs without one, as on POWER and where a file is broken, are with their siblings.
+fn read_packages(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
+    let mut ids: BTreeMap<u32, u32> =
+        told.iter().filter_map(|told| Some((told.cpu, told.package?))).collect();
+    let known: CpuSet = ids.keys().copied().collect();
+    let mut others = Siblings::default();
+    for told in told.iter().filter(|told| told.package.is_none()) {
+        let siblings = told.dir.cpus(&PACKAGE_CPUS).map(|set| set.intersection(online));
+        let with_core = siblings.map(|set| set.union(told.core_cpus.as_ref().unwrap_or(&CpuSet::new())));
+        let mate = with_core.as_ref().and_then(|set| set.intersection(&known).first());
+        match mate.and_then(|mate| ids.get(&mate).copied()) {
+            Some(id) => {
+                ids.insert(told.cpu, id);
+            }
+            None => others.add(told.cpu, None, with_core.map(|set| set.difference(&known)), online),
+        }
+    }
+    if ids.is_empty() && !others.told {
         reading.topology.packages = vec![Unit { id: None, cpus: online.clone() }];
         reading.assume(Level::Package, "one package: no physical_package_id is told");
+        return Ok(());
+    }
+    let by = if ids.is_empty() { "topology/package_cpus_list" } else { "topology/physical_package_id" };
+    let mut packages = by_id(reading, ids, |id| *id)?;
+    let (units, contradiction) = others.finish(reading, Level::Package)?;
+    packages.extend(units);
+    packages.sort_by(|a, b| a.cpus.cmp(&b.cpus));
+    reading.topology.packages = packages;
+    reading.contradict(contradiction);
+    reading.tell(Level::Package, by);
+    Ok(())
+}
+
+fn read_dies(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
+    let packages = package_of(reading);
+    let ids: Vec<_> = told
+        .iter()
+        .filter_map(|told| Some((told.cpu, (packages.get(&told.cpu).copied(), told.dir.id("die_id")?))))
+        .collect();
+    let (dies, by) = if ids.is_empty() {
+        let mut siblings = Siblings::default();
+        for told in told {
+            siblings.add(told.cpu, None, told.dir.cpus(&DIE_CPUS), online);
+        }
+        if !siblings.told {
+            return Ok(());
+        }
+        let (units, contradiction) = siblings.finish(reading, Level::Die)?;
+        reading.contradict(contradiction);
+        (units, "topology/die_cpus_list")
+    } else {
+        (by_id(reading, ids, |(_, die)| *die)?, "topology/die_id")
+    };
+    if !same_partition(&dies, &reading.topology.packages) {
+        reading.topology.dies = dies;
+        reading.tell(Level::Die, by);
     }
     Ok(())
 }
 
-fn keep_dies(reading: &mut Reading, dies: Groups) -> Result<(), Error> {
-    let dies = dies.units(reading)?;
-    let topology = &mut reading.topology;
-    if !dies.is_empty() && !same_partition(&dies, &topology.packages) {
-        topology.dies = dies;
-        reading.tell(Level::Die, "topology/die_id");
-    }
-    Ok(())
+/// The package of each CPU, by its place in the list.
+fn package_of(reading: &Reading) -> BTreeMap<u32, usize> {
+    let packages = reading.topology.packages.iter().enumerate();
+    packages.flat_map(|(index, package)| package.cpus.iter().map(move |cpu| (cpu, index))).collect()
 }
 
-fn keep_cores(reading: &mut Reading, cores: Lists) -> Result<(), Error> {
-    if !cores.told {
+fn read_cores(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
+    let mut siblings = Siblings::default();
+    for told in told {
+        siblings.add(told.cpu, told.core, told.core_cpus.clone(), online);
+    }
+    if !siblings.told {
+        // A core's id repeats in other packages.
+        let packages = package_of(reading);
+        let ids: Vec<_> = told
+            .iter()
+            .filter_map(|told| Some((told.cpu, (packages.get(&told.cpu).copied(), told.core?))))
+            .collect();
+        if !ids.is_empty() {
+            reading.topology.cores = by_id(reading, ids, |(_, core)| *core)?;
+            reading.tell(Level::Core, "topology/core_id");
+        }
         return Ok(());
     }
     let cpu = &reading.topology.cpu;
     let modules_as_cores = cpu.vendor.as_deref() == Some("AuthenticAMD") && cpu.family == Some(FAMILY_15H);
-    let (units, contradiction) = cores.finish(reading, Level::Core)?;
+    let (units, contradiction) = siblings.finish(reading, Level::Core)?;
     reading.contradict(contradiction);
     if modules_as_cores && units.iter().any(|unit| unit.cpus.len() > 1) {
         let single = |cpu| Unit { id: None, cpus: CpuSet::from_iter([cpu]) };
@@ -85,7 +163,11 @@ fn keep_cores(reading: &mut Reading, cores: Lists) -> Result<(), Error> {
 
 /// Clusters are modules, unless they only repeat another level: on x86 Linux forms them from the sharing of
 /// the L2.
-fn keep_clusters(reading: &mut Reading, clusters: Lists) -> Result<(), Error> {
+fn read_clusters(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
+    let mut clusters = Siblings::default();
+    for told in told.iter().filter(|told| told.dir.id("cluster_id").is_some()) {
+        clusters.add(told.cpu, None, told.dir.cpus(&CLUSTER_CPUS), online);
+    }
     if !clusters.told {
         return Ok(());
     }
@@ -108,120 +190,6 @@ fn keep_clusters(reading: &mut Reading, clusters: Lists) -> Result<(), Error> {
     Ok(())
 }
 
-/// Kinds of cores: Intel's hybrid PMUs name them; on ARM they differ in `cpu_capacity`.
-pub(super) fn read_kinds(
-    reading: &mut Reading,
-    system: &Path,
-    cpus: &[(u32, Dir)],
-    online: &CpuSet,
-) -> Result<(), Error> {
-    let mut kinds = Vec::new();
-    if system.ends_with("devices/system") {
-        let devices = Dir::new(system.with_file_name(""));
-        for (device, name) in HYBRID_PMUS {
-            if let Some(cpus) = devices.sub(device).cpu_list("cpus")? {
-                kinds.push(CoreKind { name: name.to_owned(), cpus: cpus.intersection(online) });
-            }
-        }
-    }
-    let mut by = "devices/cpu_core/cpus, cpu_atom/cpus";
-    if kinds.is_empty() && !identity::is_x86(&reading.topology.cpu) {
-        kinds = capacities(cpus)?;
-        by = "cpu_capacity";
-    }
-    kinds.retain(|kind| !kind.cpus.is_empty());
-    if kinds.len() > 1 {
-        reading.topology.kinds = kinds;
-        reading.tell(Level::Kind, by);
-    }
-    Ok(())
-}
-
-fn capacities(cpus: &[(u32, Dir)]) -> Result<Vec<CoreKind>, Error> {
-    let mut by_capacity: BTreeMap<u32, CpuSet> = BTreeMap::new();
-    for (cpu, dir) in cpus {
-        match dir.number("cpu_capacity")? {
-            Some(capacity) => by_capacity.entry(capacity).or_default().extend([*cpu]),
-            None => return Ok(Vec::new()),
-        }
-    }
-    let kind = |(capacity, cpus)| CoreKind { name: format!("capacity {capacity}"), cpus };
-    Ok(by_capacity.into_iter().map(kind).collect())
-}
-
 fn same_partition(a: &[Unit], b: &[Unit]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.cpus == b.cpus)
-}
-
-/// Units told by ids: a package's, or a package's and a die's.
-#[derive(Default)]
-struct Groups {
-    by_id: BTreeMap<(Option<u32>, Option<u32>), CpuSet>,
-}
-
-impl Groups {
-    fn add(&mut self, id: (Option<u32>, Option<u32>), cpu: u32) {
-        self.by_id.entry(id).or_default().insert(cpu);
-    }
-
-    fn told(&self) -> bool {
-        self.by_id.keys().any(|(package, _)| package.is_some())
-    }
-
-    fn units(self, reading: &mut Reading) -> Result<Vec<Unit>, Error> {
-        let mut units = Vec::new();
-        for ((package, die), cpus) in self.by_id {
-            reading.budget.charge(&cpus)?;
-            units.push(Unit { id: die.or(package), cpus });
-        }
-        units.sort_by(|a, b| a.cpus.cmp(&b.cpus));
-        Ok(units)
-    }
-}
-
-/// Units told by each CPU's list of siblings.
-#[derive(Default)]
-struct Lists {
-    units: Vec<Unit>,
-    /// The unit of each CPU met so far.
-    unit_of: BTreeMap<u32, usize>,
-    told: bool,
-    /// The first contradiction: what was believed, and what a later CPU said instead.
-    contradiction: Option<(CpuSet, CpuSet)>,
-}
-
-impl Lists {
-    fn add(&mut self, cpu: u32, id: Option<u32>, siblings: Option<CpuSet>, online: &CpuSet) {
-        self.told |= siblings.is_some();
-        let mut siblings = siblings.unwrap_or_default().intersection(online);
-        siblings.insert(cpu);
-        if let Some(&unit) = self.unit_of.get(&cpu) {
-            if self.units[unit].cpus != siblings && self.contradiction.is_none() {
-                self.contradiction = Some((self.units[unit].cpus.clone(), siblings));
-            }
-            return;
-        }
-        let free: CpuSet = siblings.iter().filter(|sibling| !self.unit_of.contains_key(sibling)).collect();
-        if free != siblings && self.contradiction.is_none() {
-            self.contradiction = Some((free.clone(), siblings));
-        }
-        self.unit_of.extend(free.iter().map(|sibling| (sibling, self.units.len())));
-        self.units.push(Unit { id, cpus: free });
-    }
-
-    fn finish(
-        mut self,
-        reading: &mut Reading,
-        level: Level,
-    ) -> Result<(Vec<Unit>, Option<Disagreement>), Error> {
-        for unit in &self.units {
-            reading.budget.charge(&unit.cpus)?;
-        }
-        self.units.sort_by(|a, b| a.cpus.cmp(&b.cpus));
-        let claim = |cpus: CpuSet| Claim { source: Source::Sysfs, says: cpus.to_string() };
-        let disagreement = self
-            .contradiction
-            .map(|(believed, other)| Disagreement { level, claims: vec![claim(believed), claim(other)] });
-        Ok((self.units, disagreement))
-    }
 }

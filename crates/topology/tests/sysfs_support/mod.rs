@@ -1,9 +1,11 @@
-//! Sysfs trees in a temporary directory.
+//! Sysfs trees in a temporary directory: empty, unpacked from the recorded data, or of a made-up machine in the style of
+//! any kernel.
 
-use std::fmt::Write;
+mod machine;
+
 use std::path::{Path, PathBuf};
 
-use coho_topology::CpuSet;
+pub use machine::{Machine, Style};
 
 /// A tree, with `sys/devices/system` and `proc` below its root.
 pub struct Tree {
@@ -12,8 +14,20 @@ pub struct Tree {
 
 impl Tree {
     pub fn new() -> Self {
-        let tree = Self { dir: tempfile::tempdir().unwrap() };
+        let tree = Self { dir: temporary() };
         std::fs::create_dir_all(tree.file("cpu")).unwrap();
+        tree
+    }
+
+    /// A recorded tree, by its name below `testdata/sysfs`: a line `path<TAB>content` for each file, with the escapes
+    /// `\\n`, `\\t`, `\\0`, `\\\\` and `\\xNN`.
+    pub fn recorded(name: &str) -> Self {
+        let tree = Self { dir: temporary() };
+        let text = std::fs::read_to_string(coho_testing::data(&format!("sysfs/{name}.tree"))).unwrap();
+        for line in text.lines() {
+            let (path, content) = line.split_once('\t').unwrap();
+            put(&tree.path().join(path), &unescaped(content));
+        }
         tree
     }
 
@@ -56,78 +70,33 @@ impl Tree {
     }
 }
 
+/// In memory where possible: trees have thousands of files.
+fn temporary() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 fn put(path: &Path, bytes: &[u8]) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A regular machine: an L3 for each die, an L2 for each core, a memory node for each package.
-#[derive(Clone, Copy, Debug)]
-pub struct Machine {
-    pub packages: u32,
-    /// In a package.
-    pub dies: u32,
-    /// In a die.
-    pub cores: u32,
-    /// In a core.
-    pub threads: u32,
-}
-
-impl Machine {
-    pub fn build(self) -> Tree {
-        let Self { packages, dies, cores, threads } = self;
-        let all_cores = packages * dies * cores;
-        let tree = Tree::new();
-        // CPU n is thread n / all_cores of core n % all_cores.
-        let in_cores = |range: std::ops::Range<u32>| -> CpuSet {
-            range.flat_map(|core| (0..threads).map(move |thread| thread * all_cores + core)).collect()
-        };
-        let all = in_cores(0..all_cores).to_string();
-        tree.write("cpu/online", &all);
-        tree.write("cpu/present", &all);
-        tree.write_root(
-            "proc/cpuinfo",
-            "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Made Up 9000\n\n",
-        );
-        for core in 0..all_cores {
-            let (die, package) = (core / cores, core / cores / dies);
-            let own = in_cores(core..core + 1).to_string();
-            let in_die = in_cores(die * cores..(die + 1) * cores).to_string();
-            for thread in 0..threads {
-                let cpu = format!("cpu/cpu{}", thread * all_cores + core);
-                tree.write(&format!("{cpu}/topology/physical_package_id"), &package.to_string());
-                tree.write(&format!("{cpu}/topology/die_id"), &(die % dies).to_string());
-                tree.write(&format!("{cpu}/topology/core_id"), &(core % (dies * cores)).to_string());
-                tree.write(&format!("{cpu}/topology/core_cpus_list"), &own);
-                for (index, level, kind, size, sharers) in [
-                    (0, 1, "Data", "32K", &own),
-                    (1, 1, "Instruction", "32K", &own),
-                    (2, 2, "Unified", "1024K", &own),
-                    (3, 3, "Unified", "32768K", &in_die),
-                ] {
-                    let cache = format!("{cpu}/cache/index{index}");
-                    tree.write(&format!("{cache}/level"), &level.to_string());
-                    tree.write(&format!("{cache}/type"), kind);
-                    tree.write(&format!("{cache}/size"), size);
-                    tree.write(&format!("{cache}/coherency_line_size"), "64");
-                    tree.write(&format!("{cache}/ways_of_associativity"), "8");
-                    tree.write(&format!("{cache}/shared_cpu_list"), sharers);
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'\\' => match rest.next().unwrap() {
+                b'n' => b'\n',
+                b't' => b'\t',
+                b'0' => 0,
+                b'x' => {
+                    let digits = [rest.next().unwrap(), rest.next().unwrap()];
+                    u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap()
                 }
-            }
-        }
-        let in_package = dies * cores;
-        for package in 0..packages {
-            let node = format!("node/node{package}");
-            let cpus = in_cores(package * in_package..(package + 1) * in_package);
-            let mut distances = String::new();
-            for other in 0..packages {
-                let _ = write!(distances, "{} ", if other == package { 10 } else { 21 });
-            }
-            tree.write(&format!("{node}/cpulist"), &cpus.to_string());
-            tree.write(&format!("{node}/distance"), distances.trim());
-            tree.write(&format!("{node}/meminfo"), &format!("Node {package} MemTotal:       1024 kB"));
-        }
-        tree.write("node/online", &if packages > 1 { format!("0-{}", packages - 1) } else { "0".to_owned() });
-        tree
+                other => other,
+            },
+            byte => byte,
+        });
     }
+    bytes
 }

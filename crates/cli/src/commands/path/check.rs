@@ -1,17 +1,16 @@
 //! `coho path check`: what paths predict beside messages between two processes here.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, bail};
 use coho_model::path::{self, Check, VALIDITY, ready};
+use coho_probe::host;
 use coho_probe::memory::{self, Options, Part};
-use coho_probe::{host, stop};
-use coho_profile::{Memory, Profile};
+use coho_profile::Memory;
 use coho_topology::CpuSet;
 use serde_json::{Value, json};
 
 use super::show::{missing, one};
-use crate::arguments::{self, Course, check_folder, named};
+use crate::arguments::{self, Course, named};
+use crate::results::File;
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
@@ -33,9 +32,8 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Also write what was measured into a profile's section memory
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    file: File,
 }
 
 /// What is told of a check.
@@ -45,8 +43,7 @@ pub struct Checked {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
-    args.output.as_deref().map_or(Ok(()), check_folder)?;
+    args.file.prepare()?;
     let profile = one(&args.profile)?;
     let paths = if args.paths.is_empty() { path::CHECKED.to_vec() } else { args.paths.clone() };
     // What is missing is told before anything is measured.
@@ -66,12 +63,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let mut memory = memory::measure(&options, &topology, &mut progress::on_stderr())?;
     memory.transfers.retain(|transfer| paths.contains(&transfer.path.as_str()));
-    if let Some(file) = &args.output {
-        Profile::update(file, |file| {
-            file.host = Some(host::collect());
-            file.memory.get_or_insert_default().transfers = memory.transfers.clone();
-        })?;
-    }
+    args.file.keep(
+        "transfers",
+        Some(host::collect()),
+        |profile| profile.memory.as_ref().is_some_and(|memory| !memory.transfers.is_empty()),
+        |profile| profile.memory.get_or_insert_default().transfers = memory.transfers.clone(),
+    )?;
     let checks = path::check(&profile, &memory.transfers)?;
     let checked = Checked { checks, memory };
     terminal::print(args.json, &checked.json(), |out, _| terminal::path_check::write(out, &checked))?;

@@ -8,6 +8,7 @@ use coho_profile::read_text;
 use serde_json::json;
 
 use crate::report::text;
+use crate::terminal;
 use crate::terminal::table::table;
 
 #[derive(Debug, clap::Args)]
@@ -24,7 +25,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let text = read_text(&args.pairs)?;
     let pairs = path::parse_pairs(&args.pairs.display().to_string(), &text)?;
     let fit = path::fit(&pairs);
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out(args.json);
     if args.json {
         let segment = |part: &Segment| {
             json!({

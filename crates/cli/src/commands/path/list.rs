@@ -5,6 +5,7 @@ use std::io::Write;
 use coho_model::path::ready;
 use serde_json::json;
 
+use crate::terminal;
 use crate::terminal::table::wrapped;
 
 #[derive(Debug, clap::Args)]
@@ -15,7 +16,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out(args.json);
     let mut listed = Vec::new();
     for name in ready::names() {
         let file = ready::file(name)?;

@@ -41,7 +41,7 @@ pub fn follow(
             News::GivenUp(why) => format!("live: {why}; it stays where the scheduler puts it"),
         };
         if !args.quiet {
-            eprintln!("coho: {line}");
+            crate::say!("coho: {line}");
         }
     };
     match live::run(&candidates, &machine.room.cpus, &measure, &options, signals, &mut tell) {
@@ -49,9 +49,9 @@ pub fn follow(
             let live = Live { date: Some(host::date()), ..live };
             if live.best.is_some() {
                 // The exit status is the command's in any case.
-                remembered::remember_live(args, &live).unwrap_or_else(|error| eprintln!("coho: {error:#}"));
+                remembered::remember_live(args, &live).unwrap_or_else(|error| crate::say!("coho: {error:#}"));
             } else if !args.quiet {
-                eprintln!("coho: live: it ended before a placement was settled on");
+                crate::say!("coho: live: it ended before a placement was settled on");
             }
             if args.json {
                 terminal::print(true, &live, |_, _| Ok(()))?;
@@ -59,7 +59,7 @@ pub fn follow(
             Ok(ExitCode::from(ended.status.exit_status()))
         }
         Err(Error::Start(failed)) => {
-            eprintln!("coho: {failed}");
+            crate::say!("coho: {failed}");
             Ok(ExitCode::from(failed.exit_status()))
         }
         Err(other) => Err(other.into()),

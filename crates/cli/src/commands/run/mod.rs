@@ -120,12 +120,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Before any thread begins, so that all hold them back.
     let signals = Signals::hold().context("cannot hold signals for the command")?;
     orphans::adopt().context("cannot look after what the command starts")?;
+    if !args.trial.is_empty() {
+        remembered::check(args)?;
+    }
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let room = Room::here(&topology)?;
     let machine = Machine { topology, room, profile: remembered::profile(args)? };
     if args.per_thread {
         let objection = args.command.first().and_then(per_thread::objection);
-        objection.into_iter().for_each(|why| eprintln!("coho: {why}"));
+        objection.into_iter().for_each(|why| crate::say!("coho: {why}"));
     }
     if !args.trial.is_empty() {
         tried::report(args, &machine, &signals)?;
@@ -152,12 +155,12 @@ fn place(
 ) -> anyhow::Result<ExitCode> {
     let chosen = Chosen::now(placement, threads(args, machine), machine, Busy::look)?;
     if !args.quiet {
-        eprintln!("coho: {}", chosen.line(machine, args.threads));
+        crate::say!("coho: {}", chosen.line(machine, args.threads));
     }
     match job(args, &chosen)?.start(signals) {
         Ok(running) => Ok(ExitCode::from(running.wait(signals)?.status.exit_status())),
         Err(failed) => {
-            eprintln!("coho: {failed}");
+            crate::say!("coho: {failed}");
             Ok(ExitCode::from(failed.exit_status()))
         }
     }

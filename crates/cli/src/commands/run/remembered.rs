@@ -1,13 +1,15 @@
 //! Choices that were measured, in a profile.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use coho_platform::state;
 use coho_profile::{Live, Profile, Runs, Trial};
 
 use super::{Args, Machine};
+
+/// In the folder where coho keeps its state.
+const NAME: &str = "profile.json";
 
 /// The profile that the arguments mean: one that is named must be there.
 pub fn profile(args: &Args) -> anyhow::Result<Option<Profile>> {
@@ -39,31 +41,44 @@ pub fn remember(args: &Args, trial: &Trial) -> anyhow::Result<()> {
     keep(args, |runs, name| drop(runs.commands.insert(name, trial.clone())))
 }
 
+/// Remembers a trial that a signal has stopped, unless an earlier one is remembered; returns whether it is now.
+pub fn remember_part(args: &Args, trial: &Trial) -> anyhow::Result<bool> {
+    let mut is_first = false;
+    keep(args, |runs, name| {
+        is_first = !runs.commands.contains_key(&name);
+        runs.commands.entry(name).or_insert_with(|| trial.clone());
+    })?;
+    Ok(is_first)
+}
+
 /// Remembers a live run, likewise.
 pub fn remember_live(args: &Args, live: &Live) -> anyhow::Result<()> {
     keep(args, |runs, name| drop(runs.live.insert(name, live.clone())))
 }
 
-fn keep(args: &Args, insert: impl FnOnce(&mut Runs, String)) -> anyhow::Result<()> {
-    let path = match (&args.profile, default_path()) {
-        (Some(path), _) => path.clone(),
-        (None, Some(path)) => {
-            let folder = path.parent().expect("it ends with a folder and a name");
-            fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-            path
-        }
-        (None, None) => {
-            anyhow::bail!("there is no home folder to remember the choice in; name a file by --profile")
-        }
-    };
-    Profile::update(&path, |profile| insert(profile.run.get_or_insert_default(), name(args)))?;
+/// Checks, before anything runs, that a choice can be remembered.
+pub fn check(args: &Args) -> anyhow::Result<()> {
+    Profile::check_update(&path(args)?)?;
     Ok(())
 }
 
-/// `coho/profile.json` where a user's programs keep their state.
+fn keep(args: &Args, insert: impl FnOnce(&mut Runs, String)) -> anyhow::Result<()> {
+    Profile::update(&path(args)?, |profile| insert(profile.run.get_or_insert_default(), name(args)))?;
+    Ok(())
+}
+
+/// The profile that choices are remembered in; its folder is made if need be.
+fn path(args: &Args) -> anyhow::Result<PathBuf> {
+    match &args.profile {
+        Some(path) => Ok(path.clone()),
+        None => {
+            let folder = state::create().context("no choice can be remembered; name a file by --profile")?;
+            Ok(folder.join(NAME))
+        }
+    }
+}
+
+/// The profile that is read where none is named.
 fn default_path() -> Option<PathBuf> {
-    let folder = |variable| env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")))?;
-    Some(state.join("coho/profile.json"))
+    Some(state::folder().ok()?.join(NAME))
 }

@@ -10,6 +10,7 @@ use coho_topology::Level;
 
 use super::chosen::Chosen;
 use super::{Args, Machine, job, remembered, threads};
+use crate::results::Stopped;
 use crate::terminal::{self, progress};
 
 /// Levels that `auto` tries where they mean more or fewer CPUs than what it tries already.
@@ -19,10 +20,20 @@ const LEVELS: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Le
 pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<()> {
     let trial = try_each(&args.trial, args, machine, signals)?;
     terminal::print(args.json, &trial, terminal::run::write)?;
+    let Some(signal) = signals.asked_to_end() else {
+        if trial.best.is_none() {
+            bail!("it was stopped before every placement had run once");
+        }
+        return remembered::remember(args, &trial);
+    };
+    let stopped = Stopped { signal };
     if trial.best.is_none() {
-        bail!("it was stopped before every placement had run once");
+        return Err(anyhow::Error::new(stopped).context("not every placement had run once"));
     }
-    remembered::remember(args, &trial)
+    match remembered::remember_part(args, &trial)? {
+        true => Err(anyhow::Error::new(stopped).context("the rounds that were complete are remembered")),
+        false => Err(anyhow::Error::new(stopped).context("the earlier trial stays remembered")),
+    }
 }
 
 /// The placement that was best, now or when it was tried: where nothing is better, the scheduler keeps its choice.
@@ -35,24 +46,29 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
             let placements = worth_trying(args, machine)?;
             if !args.quiet {
                 let names: Vec<_> = placements.iter().map(Placement::to_string).collect();
-                eprintln!(
+                crate::say!(
                     "coho: nothing is remembered of '{name}': it runs {} times under each of",
                     args.repeat
                 );
-                eprintln!("      {}, and then under the best", names.join(", "));
+                crate::say!("      {}, and then under the best", names.join(", "));
             }
             now = try_each(&placements, args, machine, signals)?;
+            if let Some(signal) = signals.asked_to_end() {
+                return Err(
+                    anyhow::Error::new(Stopped { signal }).context("the placements were not compared")
+                );
+            }
             if now.best.is_none() || now.method.interrupted {
                 bail!("it was stopped before its placements were compared");
             }
             // The command is to run in any case.
-            remembered::remember(args, &now).unwrap_or_else(|error| eprintln!("coho: {error:#}"));
+            remembered::remember(args, &now).unwrap_or_else(|error| crate::say!("coho: {error:#}"));
             &now
         }
     };
     if !args.quiet {
         let date = trial.date.as_deref().unwrap_or("an unknown date");
-        eprintln!("coho: auto, as tried {date}: {}", terminal::run::verdict(trial));
+        crate::say!("coho: auto, as tried {date}: {}", terminal::run::verdict(trial));
     }
     match trial.best.as_deref().filter(|_| trial.decided) {
         Some(best) => {

@@ -74,7 +74,7 @@ pub fn histogram(id: String, histogram: &Histogram, found: &[(String, f64)]) -> 
     Chart::new(id, "Histogram of pair times by claimed class", 320, &plot)
 }
 
-/// Coherence time on one die over generations of processors (paper 1, Fig. 7).
+/// Coherence time on one die over generations of processors (Kawabe & Furuya, Fig. 7).
 pub fn evolution(id: String, processors: &[Processor]) -> Chart {
     let mut plot = Plot::new();
     // Plotly stacks rows from below.

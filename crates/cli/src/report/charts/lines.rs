@@ -13,7 +13,8 @@ use crate::report::{classes, scale, text};
 
 const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, DashType::DashDot];
 
-/// Cycles per instruction against the share of instructions that cause a coherence event (paper 1, Figs. 4 and 6).
+/// Cycles per instruction against the share of instructions that cause a coherence event (Kawabe & Furuya, Figs. 4 and
+/// 6).
 pub fn cpi(id: String, models: &[Model]) -> Chart {
     let mut plot = Plot::new();
     for model in models {

@@ -20,8 +20,7 @@ pub(super) fn identity() -> Identity {
 
 /// What sysfs shows for the CPU that the caller runs on, else what the kernel answers when the register is read.
 fn midr() -> Option<u64> {
-    // SAFETY: no arguments.
-    let cpu = unsafe { libc::sched_getcpu() };
+    let cpu = coho_platform::pin::current().unwrap_or(0);
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
     let shown = fs::read_to_string(path)
         .ok()

@@ -49,8 +49,7 @@ impl Identity {
     /// The CPU on which the caller runs; where a machine has two kinds of cores, pin the thread first.
     pub fn here() -> Self {
         let mut identity = arch::identity();
-        // SAFETY: no arguments.
-        let cpu = u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0);
+        let cpu = coho_platform::pin::current().unwrap_or(0);
         if let Some(kind) = pmu_of(Path::new("/sys/bus/event_source/devices"), cpu) {
             identity.raw_kind = kind;
         }

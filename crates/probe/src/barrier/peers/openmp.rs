@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_long, c_void};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use coho_platform::threads;
 use coho_sync::Barrier;
 
 use crate::Error;
@@ -73,6 +74,7 @@ impl OpenMp {
         let compiled = Command::new(runtime.compiler)
             .args(["-O2", runtime.option, "-shared", "-fPIC", "-o"])
             .args([&library, &source])
+            .env("TMPDIR", directory)
             .stdin(Stdio::null())
             .output()
             .map_err(|error| Error::other(format!("{}: {error}", runtime.compiler)))?;
@@ -101,6 +103,9 @@ impl OpenMp {
 
     /// Pins the runtime's threads. The calling thread becomes its thread 0.
     pub(in crate::barrier) fn pin(&self, cpus: &[u32]) -> Result<(), Error> {
+        // A runtime ends the process where it is refused a thread.
+        threads::can_start(cpus.len().saturating_sub(1))
+            .map_err(|error| Error::other(format!("{} threads: {error}", cpus.len())))?;
         let places: Vec<_> = cpus.iter().map(|&cpu| cpu as c_int).collect();
         // SAFETY: as many places as threads.
         match unsafe { (self.pin)(places.len() as c_int, places.as_ptr()) } {

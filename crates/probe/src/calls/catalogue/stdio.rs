@@ -1,4 +1,4 @@
-//! Functions of the C library that write a number as text (paper 2, Table 6).
+//! Functions of the C library that write a number as text (Shimosawa, Hori & Ishikawa, Table 6).
 
 use std::hint::black_box;
 use std::io;

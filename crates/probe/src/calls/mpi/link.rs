@@ -24,7 +24,7 @@ enum Order {
     End,
     /// Receive, after a barrier.
     Take,
-    /// Send, before a barrier (paper 2: a receive finds its message there).
+    /// Send, before a barrier (Shimosawa, Hori & Ishikawa: a receive finds its message there).
     Give,
 }
 

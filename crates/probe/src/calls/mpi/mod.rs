@@ -1,4 +1,5 @@
-//! Sending and receiving one byte between two ranks (paper 2, Table 7), where the machine has an MPI.
+//! Sending and receiving one byte between two ranks (Shimosawa, Hori & Ishikawa, Table 7), where the machine has an
+//! MPI.
 //!
 //! MPI's types differ between libraries, so a few plain C functions over it are compiled here and now by the machine's
 //! `mpicc`. Two ranks of the running program, started by `mpiexec`, load them; one measures as for any other call, and
@@ -14,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use coho_platform::scratch::{self, Wish};
 use coho_profile::Calls;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -101,8 +103,8 @@ fn measure(options: &Options, spent: Duration) -> Result<Outcome, String> {
         time_limit: limit,
         seed: options.seed,
     };
-    let folder = tempfile::Builder::new().prefix("coho-mpi-").tempdir();
-    let folder = folder.map_err(|error| format!("no private folder: {error}"))?;
+    let folder = scratch::Folder::create(Wish { name: "mpi", runs_programs: true, ..Wish::default() })
+        .map_err(|error| error.to_string())?;
     write(&folder.path().join(TASK), &task).map_err(|error| error.to_string())?;
     tools.compile(folder.path())?;
     let ran = tools.run(command, folder.path(), Instant::now() + limit + BEYOND);

@@ -75,7 +75,7 @@ fn ratio(over: Option<&Estimate>, under: Option<&Estimate>) -> Option<Estimate> 
     let median = divided(over.median, under.median)?;
     let low = divided(over.low.max(0.0), under.high)?;
     let high = divided(over.high, under.low).unwrap_or(f64::MAX);
-    let (n, stable) = (over.n.min(under.n), over.stable && under.stable);
+    let (n, stable) = (over.n.min(under.n), over.stable.zip(under.stable).map(|(over, under)| over && under));
     Some(Estimate { median, low, high, n, stable, min: low, ..Estimate::exact(median) })
 }
 

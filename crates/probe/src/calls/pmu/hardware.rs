@@ -11,8 +11,7 @@ use super::{Count, Source};
 pub(in crate::calls) struct Hardware {
     chosen: BTreeMap<Column, Candidate>,
     modes: Vec<Mode>,
-    /// Why the kernel's side cannot be counted, where it cannot.
-    pub(in crate::calls) no_kernel: Option<String>,
+    no_kernel: Option<String>,
     disturbs: bool,
 }
 
@@ -40,11 +39,6 @@ impl Hardware {
         let disturbs = Price::measure().method() == Some(Method::BracketFree);
         Ok(Self { chosen, modes, no_kernel, disturbs })
     }
-
-    /// Events by column, as the manuals name them.
-    pub(in crate::calls) fn names(&self) -> BTreeMap<&'static str, String> {
-        self.chosen.iter().map(|(column, candidate)| (column.name(), candidate.to_string())).collect()
-    }
 }
 
 impl Source for Hardware {
@@ -63,6 +57,14 @@ impl Source for Hardware {
 
     fn modes(&self) -> &[Mode] {
         &self.modes
+    }
+
+    fn no_kernel(&self) -> Option<&str> {
+        self.no_kernel.as_deref()
+    }
+
+    fn names(&self) -> BTreeMap<&'static str, String> {
+        self.chosen.iter().map(|(column, candidate)| (column.name(), candidate.to_string())).collect()
     }
 
     fn disturbs(&self) -> bool {
@@ -89,22 +91,80 @@ impl Count for Open {
 
 #[cfg(test)]
 mod tests {
+    use coho_testing::{Capability, needs};
+
+    use super::super::difference;
     use super::*;
 
     #[test]
-    fn counts_or_says_why_not() {
-        match Hardware::find() {
-            Err(why) => {
-                eprintln!("skipped: {why}");
-                assert!(!why.is_empty());
+    fn an_event_that_passed_its_self_test_counts() {
+        needs!(Capability::HardwareCounters);
+        let hardware = Hardware::find().unwrap();
+        let column = *hardware.chosen.keys().next().unwrap();
+        let mut count = hardware.open(column, hardware.modes()[0]).unwrap();
+        let before = count.read().unwrap();
+        assert!(count.read().unwrap() >= before);
+        assert_eq!(hardware.names().len(), hardware.chosen.len());
+    }
+
+    /// Events that the kernel counts in software stand for columns: what is opened, read and summed is real.
+    #[test]
+    fn a_column_is_the_sum_of_its_events() {
+        needs!(Capability::PerfEvents);
+        let faults = Event::page_faults();
+        let events = |events: &[&Event]| Candidate { events: events.iter().copied().cloned().collect() };
+        let chosen = [
+            (Column::L1dMisses, events(&[&faults])),
+            (Column::L2Misses, events(&[&faults, &faults])),
+            (Column::L3Misses, events(&[&Event::dummy()])),
+        ];
+        let hardware =
+            Hardware { chosen: chosen.into(), modes: vec![Mode::User], no_kernel: None, disturbs: true };
+        let touched = |column| {
+            let mut count = hardware.open(column, Mode::User).unwrap();
+            // Pages without contents, each of which faults once; a first time for what the counting itself touches.
+            let [before, pages] = [1, 64].map(Region::new);
+            difference(&mut *count, || before.touch()).unwrap();
+            difference(&mut *count, || pages.touch()).unwrap()
+        };
+        // The kernel may take a page back meanwhile, as to move it to another node.
+        assert!((64.0..80.0).contains(&touched(Column::L1dMisses)));
+        assert!((128.0..160.0).contains(&touched(Column::L2Misses)));
+        assert_eq!(touched(Column::L3Misses), 0.0);
+        assert!(hardware.open(Column::Cycles, Mode::User).err().unwrap().contains("self-test"));
+        assert!(hardware.has(Column::L2Misses) && !hardware.has(Column::Cycles));
+        assert_eq!(hardware.names()["L3M"], "dummy");
+    }
+
+    /// New pages of the smallest size.
+    struct Region(*mut libc::c_void, usize);
+
+    impl Region {
+        fn new(pages: usize) -> Self {
+            let bytes = pages * crate::pages::PAGE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            // SAFETY: a new mapping at an address of the kernel's choice, advised against large pages.
+            unsafe {
+                let start =
+                    libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+                assert_ne!(start, libc::MAP_FAILED);
+                libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE);
+                Self(start, bytes)
             }
-            Ok(hardware) => {
-                let column = *hardware.chosen.keys().next().unwrap();
-                let mut count = hardware.open(column, hardware.modes()[0]).unwrap();
-                let before = count.read().unwrap();
-                assert!(count.read().unwrap() >= before);
-                assert_eq!(hardware.names().len(), hardware.chosen.len());
+        }
+
+        fn touch(&self) {
+            for offset in (0..self.1).step_by(crate::pages::PAGE) {
+                // SAFETY: within the mapping, which nobody else knows.
+                unsafe { self.0.cast::<u8>().add(offset).write_volatile(1) };
             }
+        }
+    }
+
+    impl Drop for Region {
+        fn drop(&mut self) {
+            // SAFETY: the mapping is this value's own.
+            unsafe { libc::munmap(self.0, self.1) };
         }
     }
 }

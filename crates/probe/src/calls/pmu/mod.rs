@@ -4,11 +4,12 @@
 //! (and leaves the caches cold), no read comes between the calls. Cold, a read before and one after a single call. In both
 //! cases what the reads count themselves is counted without a call and taken off.
 //!
-//! The logic is tested with counts from a script. It has not run on hardware yet.
+//! The logic is tested with counts from a script, and with events that the kernel counts in software.
 
 mod figures;
 mod hardware;
 
+use std::collections::BTreeMap;
 use std::io;
 
 use coho_counters::{Column, Mode};
@@ -34,6 +35,12 @@ pub(super) trait Source: Send + Sync {
 
     /// The modes that may be counted.
     fn modes(&self) -> &[Mode];
+
+    /// Why the kernel's side cannot be counted; `None` if it can.
+    fn no_kernel(&self) -> Option<&str>;
+
+    /// Events by column, as the manuals name them.
+    fn names(&self) -> BTreeMap<&'static str, String>;
 
     /// Whether a read disturbs the caches, as a hypervisor takes it for itself.
     fn disturbs(&self) -> bool;

@@ -1,4 +1,4 @@
-//! Reading in user mode, as paper 2's own tool does.
+//! Reading in user mode, as Shimosawa, Hori & Ishikawa's own tool does.
 
 use std::array;
 

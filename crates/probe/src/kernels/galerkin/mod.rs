@@ -7,9 +7,9 @@
 //! - dw/dt + J(psi, w) = viscosity laplace w + buoyancy d theta/dx
 //! - d theta/dt + J(psi, theta) = conductivity laplace theta + gradient d psi/dx
 //!
-//! It stands for SPEC's galgel of paper 3 and is as untuned: every small product of matrices is a parallel loop of
-//! its own, [`LOOPS_PER_STEP`] of them in a step of the fourth-order Runge-Kutta method. Every element is summed in the
-//! same order whoever computes it, so results do not depend on the number of threads.
+//! It stands for SPEC's galgel of Nakamura et al. and is as untuned: every small product of matrices is a parallel loop
+//! of its own, [`LOOPS_PER_STEP`] of them in a step of the fourth-order Runge-Kutta method. Every element is summed in
+//! the same order whoever computes it, so results do not depend on the number of threads.
 
 mod basis;
 

@@ -1,4 +1,4 @@
-//! A shallow-water dynamical core on a doubly periodic plane, standing for paper 3's weather model.
+//! A shallow-water dynamical core on a doubly periodic plane, standing for Nakamura et al.'s weather model.
 //!
 //! It is tuned for parallel threads as that was: one parallel region for the whole run, static shares of rows, all that
 //! a stage of the Runge-Kutta method needs fused into one sweep over the rows with its intermediate results in private

@@ -1,4 +1,5 @@
-//! Copies by engines other than the CPU: their rate by block size, and by where the source is (paper 4, Figs. 1 and 2).
+//! Copies by engines other than the CPU: their rate by block size, and by where the source is (Hamada et al., Figs. 1
+//! and 2).
 
 mod cuda;
 #[cfg(target_arch = "x86_64")]
@@ -68,7 +69,8 @@ impl Source {
         // SAFETY: within the block.
         let lines = || (0..bytes).step_by(LINE).map(|at| unsafe { start.add(at) });
         if matches!(self, Self::Clean | Self::Uncached) {
-            lines().for_each(flush_line);
+            // SAFETY: they lie within regions that are mapped.
+            lines().for_each(|line| unsafe { flush_line(line) });
             fence();
         }
         match self {

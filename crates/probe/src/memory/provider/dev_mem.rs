@@ -1,4 +1,4 @@
-//! Physical addresses by /dev/mem, uncached: memory outside what the kernel uses as RAM.
+//! Physical addresses by /dev/mem, uncached: memory that was set aside, which nobody else uses.
 
 use std::fmt;
 use std::fs;
@@ -76,14 +76,14 @@ impl Provider for DevMem {
         if !file.exists() {
             return Err(format!("{} is not there", file.display()));
         }
-        refuse_ram(&places.proc.join("iomem"), addresses)?;
+        refuse_used(&places.proc.join("iomem"), addresses)?;
         let bytes = (bytes as u64).next_multiple_of(PAGE).min(addresses.end - addresses.start);
         let bytes = usize::try_from(bytes).map_err(|_| "too large")?;
         // O_SYNC asks for uncached.
         let mapping = Device::open(&file, libc::O_SYNC)?
             .map(addresses.start, bytes)
             .map_err(|why| format!("{why} (a kernel with STRICT_DEVMEM refuses what drivers or it use)"))?;
-        // SAFETY: no RAM of the kernel's, and the user named this memory to be written to.
+        // SAFETY: reserved memory, which the kernel gives to nobody, and the user named it to be written to.
         Ok(unsafe { borrowed::region(mapping, cache_type) })
     }
 
@@ -92,20 +92,46 @@ impl Provider for DevMem {
     }
 }
 
-/// An error if any of the addresses is RAM, or if that cannot be told.
-fn refuse_ram(iomem: &Path, addresses: &Range<u64>) -> Result<(), String> {
+/// What `/proc/iomem` calls memory that the firmware or `memmap=START$SIZE` on the kernel's command line has set aside.
+/// `Soft Reserved` is none: the kernel hands it to drivers (device-dax), as it does persistent memory.
+const RESERVED: &str = "reserved";
+
+/// An error unless the whole range is reserved and nothing else has a part of it.
+///
+/// Whatever the list names otherwise belongs to somebody: RAM under any name, the firmware's tables, devices and their
+/// configuration, what drivers have claimed within reserved memory. What it does not name may be anything.
+fn refuse_used(iomem: &Path, addresses: &Range<u64>) -> Result<(), String> {
     let list = fs::read_to_string(iomem).map_err(|error| format!("{}: {error}", iomem.display()))?;
-    let all: Vec<_> = list.lines().filter_map(entry).collect();
+    let entries: Vec<_> = list.lines().filter(|line| !line.trim().is_empty()).map(entry).collect();
+    let unreadable = || format!("{} is not understood", iomem.display());
+    let entries: Vec<(Range<u64>, &str)> =
+        entries.into_iter().collect::<Option<_>>().ok_or_else(unreadable)?;
     // Without the rights, the kernel shows zeros.
-    if all.iter().all(|(range, _)| range.start == 0) {
+    if entries.iter().all(|(range, _)| range.start == 0) {
         return Err(format!("{} shows no addresses; it needs root", iomem.display()));
     }
-    let ram = all.iter().find(|(range, name)| {
-        *name == "System RAM" && range.start < addresses.end && addresses.start < range.end
-    });
-    ram.map_or(Ok(()), |(range, _)| {
-        Err(format!("{:#x} to {:#x} is RAM, which others use", range.start, range.end - 1))
-    })
+    let overlaps = |range: &Range<u64>| range.start < addresses.end && addresses.start < range.end;
+    let (reserved, others): (Vec<_>, Vec<_>) = entries
+        .into_iter()
+        .filter(|(range, _)| overlaps(range))
+        .partition(|(_, name)| name.eq_ignore_ascii_case(RESERVED));
+    if let Some((range, name)) = others.first() {
+        let (start, last) = (range.start, range.end - 1);
+        return Err(format!("{start:#x} to {last:#x} is '{}', which others use", name.escape_debug()));
+    }
+    let mut covered = addresses.start;
+    for (range, _) in reserved {
+        // The list ascends.
+        if range.start <= covered {
+            covered = covered.max(range.end);
+        }
+    }
+    if covered >= addresses.end {
+        return Ok(());
+    }
+    Err(format!(
+        "{covered:#x} is not reserved; set memory aside by memmap=SIZE$START on the kernel's command line"
+    ))
 }
 
 /// `  fd000000-fdffffff : 0000:00:02.0`
@@ -113,16 +139,35 @@ fn entry(line: &str) -> Option<(Range<u64>, &str)> {
     let (range, name) = line.trim().split_once(" : ")?;
     let (start, last) = range.split_once('-')?;
     let number = |text| u64::from_str_radix(text, 16).ok();
-    Some((number(start)?..number(last)?.checked_add(1)?, name))
+    // The last entry of some machines ends with all addresses.
+    Some((number(start)?..number(last)?.saturating_add(1), name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const IOMEM: &str = "00001000-0009ffff : System RAM\n000a0000-000bffff : PCI Bus 0000:00\n\
-                         00100000-bffdffff : System RAM\n  01000000-01ffffff : Kernel code\n\
-                         fd000000-fdffffff : 0000:00:02.0\n";
+    /// Shortened from a server's, with the entries that a comparison with "System RAM" would let pass.
+    const IOMEM: &str = "\
+        00000000-00000fff : Reserved\n\
+        00001000-0009ffff : System RAM\n\
+        000a0000-000bffff : PCI Bus 0000:00\n\
+        000f0000-000fffff : Reserved\n  000f0000-000fffff : System ROM\n\
+        00100000-bffdffff : System RAM\n  01000000-01ffffff : Kernel code\n\
+        bffe0000-bfffefff : ACPI Tables\n\
+        bffff000-bfffffff : ACPI Non-volatile Storage\n\
+        c0000000-cfffffff : Reserved\n\
+        d0000000-d0ffffff : reserved\n\
+        e0000000-efffffff : PCI MMCONFIG 0000 [bus 00-ff]\n\
+        \x20 e0000000-efffffff : Reserved\n    e0000000-efffffff : pnp 00:00\n\
+        fd000000-fdffffff : 0000:00:02.0\n\
+        fec00000-fec003ff : IOAPIC 0\n\
+        fee00000-fee00fff : Local APIC\n\
+        ff000000-ffffffff : Reserved\n  ff000000-ff000fff : driver\n\
+        100000000-1ffffffff : System RAM (kmem)\n\
+        200000000-2ffffffff : Persistent Memory\n  200000000-2003fffff : namespace0.0\n\
+        300000000-3ffffffff : Soft Reserved\n\
+        400000000-ffffffffffffffff : Reserved\n";
 
     #[test]
     fn reads_addresses_or_says_what_is_wrong() {
@@ -136,18 +181,51 @@ mod tests {
     }
 
     #[test]
-    fn leaves_ram_alone() {
+    fn only_what_is_reserved_and_nobody_has_claimed_is_written_to() {
         let folder = tempfile::tempdir().unwrap();
         let iomem = folder.path().join("iomem");
-        fs::write(&iomem, IOMEM).unwrap();
-        let why = |start, end| refuse_ram(&iomem, &(start..end)).unwrap_err();
-        assert_eq!(refuse_ram(&iomem, &(0xfd00_0000..0xfd01_0000)), Ok(()));
-        assert_eq!(refuse_ram(&iomem, &(0xa_0000..0xb_0000)), Ok(()));
-        assert!(why(0xb_f000, 0x10_1000).contains("0x100000 to 0xbffdffff is RAM"));
-        assert!(why(0x1100_0000, 0x1100_1000).contains("is RAM"));
-        fs::write(&iomem, "00000000-00000000 : System RAM\n").unwrap();
-        assert!(why(0xfd00_0000, 0xfd01_0000).contains("needs root"));
-        assert!(refuse_ram(Path::new("/nowhere"), &(0..1)).is_err());
+        let write = |text: &str| fs::write(&iomem, text).unwrap();
+        write(IOMEM);
+        let judge = |range: Range<u64>| refuse_used(&iomem, &range);
+        for free in [
+            0xc000_0000..0xc001_0000,
+            0xcfff_f000..0xd000_1000,
+            0xff00_1000..0x1_0000_0000,
+            0x4_0000_0000..0x4_0000_1000,
+        ] {
+            assert_eq!(judge(free.clone()), Ok(()), "{free:x?}");
+        }
+        for (start, end, name) in [
+            (0x1000, 0x2000, "System RAM"),
+            (0xa_0000, 0xb_0000, "PCI Bus"),
+            (0xf_0000, 0xf_1000, "System ROM"),
+            (0x100_0000, 0x100_1000, "System RAM"),
+            (0xbffe_0000, 0xbffe_1000, "ACPI Tables"),
+            (0xbfff_f000, 0xc000_1000, "ACPI Non-volatile"),
+            (0xe000_0000, 0xe000_1000, "PCI MMCONFIG"),
+            (0xfd00_0000, 0xfd01_0000, "0000:00:02.0"),
+            (0xfec0_0000, 0xfec0_1000, "IOAPIC"),
+            (0xfee0_0000, 0xfee0_1000, "Local APIC"),
+            (0xff00_0000, 0xff01_0000, "driver"),
+            (0x1_0000_0000, 0x1_0000_1000, "System RAM (kmem)"),
+            (0x2_0000_0000, 0x2_0000_1000, "Persistent Memory"),
+            (0x3_0000_0000, 0x3_0000_1000, "Soft Reserved"),
+            (0, 0x2000, "System RAM"),
+        ] {
+            let why = judge(start..end).unwrap_err();
+            assert!(why.contains(name), "{start:x}: {why}");
+        }
+        for unnamed in [0xc_0000..0xd_0000, 0xd0ff_f000..0xd100_1000, 0xfe00_0000..0xfe00_1000] {
+            assert!(judge(unnamed.clone()).unwrap_err().contains("is not reserved"), "{unnamed:x?}");
+        }
+        let some = || judge(0xc000_0000..0xc000_1000);
+        write("00000000-00000000 : System RAM\n00000000-00000000 : Reserved\n");
+        assert!(some().unwrap_err().contains("needs root"));
+        write("");
+        assert!(some().is_err());
+        write("c0000000-cfffffff : Reserved\nhello\n");
+        assert!(some().unwrap_err().contains("not understood"));
+        assert!(refuse_used(Path::new("/nowhere"), &(0..1)).is_err());
     }
 
     #[test]
@@ -161,7 +239,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(
             folder.path().join("iomem"),
-            IOMEM.replace("fd000000", "00000000").replace("1000-0", "9000-0"),
+            "00000000-00000fff : System RAM\n00001000-00003fff : Reserved\n",
         )
         .unwrap();
         fs::write(folder.path().join("mem"), vec![5; 32768]).unwrap();

@@ -21,7 +21,7 @@ use super::loops::Stores;
 use super::survey::Survey;
 use super::{Options, Region};
 use crate::workers::{Job, Workers};
-use crate::{Error, Progress, limits, statistics};
+use crate::{Error, Progress, statistics};
 
 /// The least that a pool has, in bytes.
 const LEAST_POOL: usize = 16 << 20;
@@ -57,7 +57,7 @@ impl Extent {
         let cache = largest_cache(topology);
         let wished = if options.quick { cache + cache / 2 } else { 4 * cache };
         let named = options.sizes.iter().copied().max().unwrap_or(0) as usize;
-        let room = (limits::available_memory().unwrap_or(0) / MEMORY_SHARE / 4) as usize;
+        let room = (coho_platform::memory::room() / MEMORY_SHARE / 4) as usize;
         let pool = wished.max(named).max(LEAST_POOL).min(room.max(LEAST_POOL));
         Self { cache, pool, shared_pool: (pool / cpus.max(1)).max(LEAST_POOL).min(pool) }
     }
@@ -122,7 +122,7 @@ fn places(
     }
     let map = |bytes| {
         let region = || Region::write_back_on(bytes, options.paging, options.node);
-        Ok(Place { to: region()?, from: region()?, cursor: 0 })
+        Ok::<_, Error>(Place { to: region()?, from: region()?, cursor: 0 })
     };
     let jobs = sizes.iter().map(|(&cpu, &bytes)| (cpu, Box::new(move || map(bytes)) as Job<'_, _>));
     let mapped = workers.run(jobs.collect());

@@ -11,6 +11,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Together {
     threads: usize,
+    patience: Duration,
     begun: AtomicUsize,
     ended: AtomicUsize,
     /// Somebody has given up: the visit is over, also for who comes right then.
@@ -19,7 +20,12 @@ pub(super) struct Together {
 
 impl Together {
     pub(super) fn of(threads: usize) -> Self {
-        Self { threads, begun: AtomicUsize::new(0), ended: AtomicUsize::new(0), left: AtomicBool::new(false) }
+        Self::patient(threads, PATIENCE)
+    }
+
+    fn patient(threads: usize, patience: Duration) -> Self {
+        let [begun, ended] = [0, 0].map(AtomicUsize::new);
+        Self { threads, patience, begun, ended, left: AtomicBool::new(false) }
     }
 
     /// Waits until all have come to this window, counted from 0; `false` if somebody does not come.
@@ -27,7 +33,7 @@ impl Together {
         self.begun.fetch_add(1, AcqRel);
         let start = Instant::now();
         while self.begun.load(Acquire) < self.threads * (window + 1) {
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > self.patience {
                 self.left.store(true, Release);
             }
             if self.is_over() {
@@ -60,25 +66,19 @@ mod tests {
 
     #[test]
     fn nobody_begins_a_window_alone() {
-        let begun = || {
-            let together = Together::of(2);
-            let come = [AtomicUsize::new(0), AtomicUsize::new(0)];
-            let all = |me: usize| {
-                (0..5).all(|window| {
-                    come[me].store(window + 1, Release);
-                    let begun = together.begin(window);
-                    assert!(!begun || come[1 - me].load(Acquire) > window, "window {window} alone");
-                    begun
-                })
-            };
-            let both = std::thread::scope(|scope| {
-                let other = scope.spawn(|| all(1));
-                all(0) & other.join().unwrap()
-            });
-            both.then_some(together)
+        let together = Together::patient(2, Duration::from_secs(3600));
+        let come = [AtomicUsize::new(0), AtomicUsize::new(0)];
+        let all = |me: usize| {
+            for window in 0..1000 {
+                come[me].store(window + 1, Release);
+                assert!(together.begin(window), "window {window} not at all");
+                assert!(come[1 - me].load(Acquire) > window, "window {window} alone");
+            }
         };
-        // Where others use the CPUs too, one may be away for longer than the other is patient.
-        let together = (0..200).find_map(|_| begun()).expect("they begin together");
+        std::thread::scope(|scope| {
+            scope.spawn(|| all(1));
+            all(0);
+        });
         together.end();
         assert!(!together.all_ended(0));
         together.end();

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use coho_platform::stolen;
 use coho_profile::{BlockState, Fence, Operation};
 
 use super::super::lines;
@@ -10,7 +11,6 @@ use super::blocks::{Blocks, PART};
 use super::ground::Ground;
 use super::together::Together;
 use crate::clock::{Clock, Ticks};
-use crate::limits;
 
 /// What a window is to take, in ns: long against the clock's step, short against a time slice.
 const WINDOW_NS: f64 = 100_000.0;
@@ -59,7 +59,7 @@ impl Work {
         let calls = self.enough_calls(ground, &mut warm, &clock);
         let mut all = Vec::with_capacity(windows);
         for window in 0..windows {
-            let before = limits::involuntary_switches();
+            let before = stolen::involuntary_switches();
             if !together.begin(window) {
                 break;
             }
@@ -72,7 +72,7 @@ impl Work {
             if together.is_over() {
                 break;
             }
-            let disturbed = limits::involuntary_switches() != before;
+            let disturbed = stolen::involuntary_switches() != before;
             all.push(Window { bytes_per_s: bytes as f64 / clock.ns(ticks) * 1e9, disturbed });
         }
         if self.state == BlockState::Warm && !self.resident {

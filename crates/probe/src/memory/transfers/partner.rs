@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::shared::{Both, wait};
 use super::{Lost, Way};
 use crate::pages::Pages;
-use crate::{Error, limits, pin, timer};
+use crate::{Error, pin, timer};
+use coho_platform::stolen;
 
 /// Longer than any series of messages takes: what its starter lost sight of does not stay.
 const LIFE: Duration = Duration::from_secs(300);
@@ -117,7 +118,7 @@ fn set_up(cpu: u32) -> Result<(), Error> {
         }
     }
     timer::die_after(LIFE).map_err(|error| Error::other(error.to_string()))?;
-    pin::to(cpu)
+    Ok(pin::to(cpu)?)
 }
 
 /// Carries out orders for as long as any come.
@@ -131,13 +132,13 @@ fn answer(board: &Board, ways: &mut [Box<dyn Way>], pages: &Pages) -> Result<(),
         assert!(bytes <= pages.bytes());
         // SAFETY: within this process's own copy of the pages, which nothing else refers to.
         let message = unsafe { std::slice::from_raw_parts_mut(pages.start().as_ptr(), bytes) };
-        let before = limits::involuntary_switches();
+        let before = stolen::involuntary_switches();
         for _ in 0..board.rounds.load(Relaxed) {
             way.receive(message)?;
             message[0] = message[0].wrapping_add(1);
             way.send(message)?;
         }
-        let disturbed = limits::involuntary_switches() != before;
+        let disturbed = stolen::involuntary_switches() != before;
         board.disturbed.store(u64::from(disturbed), Relaxed);
         board.done.store(number, Release);
     }

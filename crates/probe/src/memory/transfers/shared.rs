@@ -48,7 +48,8 @@ impl<T> Deref for Both<T> {
 
 impl<T> Drop for Both<T> {
     fn drop(&mut self) {
-        unmap(self.value.cast(), size_of::<T>());
+        // SAFETY: this value's own, which ends here.
+        unsafe { unmap(self.value.cast(), size_of::<T>()) };
     }
 }
 
@@ -66,8 +67,12 @@ fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
     Ok(NonNull::new(start.cast()).expect("mmap does not map page 0 unasked"))
 }
 
-fn unmap(start: NonNull<u8>, bytes: usize) {
-    // SAFETY: a mapping of the caller's, who no longer refers to it.
+/// Gives shared memory back.
+///
+/// # Safety
+/// It was mapped by [`map`], all of it, and nothing refers to it any more.
+unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: as the caller says.
     unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
 }
 
@@ -97,7 +102,8 @@ impl Rooms {
 
 impl Drop for Rooms {
     fn drop(&mut self) {
-        unmap(self.start, 2 * self.each);
+        // SAFETY: this value's own, which ends here.
+        unsafe { unmap(self.start, 2 * self.each) };
     }
 }
 

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use super::leaves::{CacheLeaf, PlainCache, TopologyLevels, cache_leaves, plain_caches};
+use super::leaves::{CacheLeaf, TopologyLevels, cache_leaves};
 use super::level_of;
-use super::place::{CacheOf, Kind, Member, Place, above};
+use super::place::{CacheOf, Kind, Member, PackageCpus, Place, above};
+use super::sizes::{PlainCache, plain_caches};
 use super::view::{View, bits, id_bits};
 use crate::{CacheKind, Level};
 
@@ -200,6 +201,10 @@ pub(super) fn place(view: &View<'_>, family: u32) -> Place {
         core: cpu.member(cpu.smt_shift),
         caches: Vec::new(),
         kind,
+        package_cpus: match levels {
+            Some(levels) => PackageCpus::Exactly(levels.package_cpus()),
+            None => PackageCpus::UpTo(cores_of_package(view)),
+        },
         told_by,
     };
     add_caches(&cpu, &mut place);

@@ -1,6 +1,6 @@
 //! Leaf 2, by which processors before leaf 4 (Pentium II to early Pentium 4) name their caches: a byte each.
 
-use super::leaves::PlainCache;
+use super::sizes::PlainCache;
 use super::view::View;
 use crate::CacheKind::{self, Data, Instruction, Unified};
 
@@ -76,14 +76,22 @@ const DESCRIPTORS: [(u8, u8, CacheKind, u32, u32, u32); 68] = [
     (0xEB, 3, Unified, 18432, 24, 64),
 ];
 
-/// The caches that leaf 2 names. Trace caches (0x70 to 0x73) hold decoded operations, not bytes, and are left out.
+/// Cyrix's descriptors are its own: the first level of the 6x86MX and MediaGX.
+const CYRIX: [(u8, u8, CacheKind, u32, u32, u32); 1] = [(0x80, 1, Unified, 16, 4, 16)];
+
+/// The caches that leaf 2 names: Intel's and Cyrix's, no other vendor defines descriptors. Trace caches (0x70 to 0x73) hold decoded operations, not bytes, and are left out.
 pub(super) fn caches(view: &View<'_>) -> Vec<PlainCache> {
+    let known: &[_] = match &view.vendor() {
+        b"GenuineIntel" => &DESCRIPTORS,
+        b"CyrixInstead" => &CYRIX,
+        _ => return Vec::new(),
+    };
     let answer = view.get(2, 0);
     // AL counts how often to ask; every processor says once. A register with its top bit set holds no descriptors.
     let registers = [answer.eax & !0xFF, answer.ebx, answer.ecx, answer.edx];
     let valid = registers.into_iter().filter(|register| register >> 31 == 0);
     let named = valid.flat_map(u32::to_le_bytes).filter_map(|byte| {
-        let &(_, level, kind, kib, ways, line_bytes) = DESCRIPTORS.iter().find(|row| row.0 == byte)?;
+        let &(_, level, kind, kib, ways, line_bytes) = known.iter().find(|row| row.0 == byte)?;
         let size_bytes = u64::from(kib) << 10;
         Some(PlainCache { level, kind, size_bytes, line_bytes, ways: Some(ways) })
     });

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::leaves::{PlainCache, TopologyLevels, cache_leaves, plain_caches};
-use super::place::{CacheOf, Kind, Member, Place, above};
+use super::leaves::{TopologyLevels, cache_leaves};
+use super::place::{CacheOf, Kind, Member, PackageCpus, Place, above};
+use super::sizes::{PlainCache, plain_caches};
 use super::view::{View, bits, id_bits};
 use super::{descriptors, level_of};
 use crate::Level;
@@ -16,6 +17,7 @@ struct Fields {
     module: Option<u32>,
     die: Option<u32>,
     package: u32,
+    package_cpus: PackageCpus,
     told_by: &'static str,
 }
 
@@ -28,6 +30,7 @@ impl Fields {
                 module: levels.shift_to(TopologyLevels::MODULE),
                 die: levels.shift_to(TopologyLevels::DIE),
                 package: levels.package_shift(),
+                package_cpus: PackageCpus::Exactly(levels.package_cpus()),
                 told_by: levels.told_by(),
             },
             None => Self::from_counts(view),
@@ -47,6 +50,7 @@ impl Fields {
             module: None,
             die: None,
             package,
+            package_cpus: PackageCpus::UpTo(logical),
             told_by: "CPUID 0x1 EBX[23:16] and 0x4 EAX[31:26]",
         }
     }
@@ -76,6 +80,7 @@ pub(super) fn place(view: &View<'_>) -> Place {
         core: fields.member(fields.smt),
         caches: Vec::new(),
         kind: kind(view),
+        package_cpus: fields.package_cpus,
         told_by: BTreeSet::from([(Level::Package, fields.told_by), (Level::Core, fields.told_by)]),
     };
     if place.die.is_some() {

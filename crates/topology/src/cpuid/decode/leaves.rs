@@ -1,5 +1,5 @@
-//! The leaves that several vendors share: topology levels (0xB, 0x1F, 0x80000026), deterministic caches (4,
-//! 0x8000001D) and the older cache fields (0x80000005, 0x80000006).
+//! The leaves that several vendors share: topology levels (0xB, 0x1F, 0x80000026) and deterministic caches (4,
+//! 0x8000001D).
 
 use super::place::{CacheOf, Key};
 use super::view::{View, bits};
@@ -15,6 +15,8 @@ pub(super) struct TopologyLevel {
     pub(super) kind: u32,
     /// How far to shift the APIC id right to get the id of the next outer unit.
     pub(super) shift: u32,
+    /// The CPUs of one unit of the level.
+    cpus: u32,
 }
 
 /// What a topology leaf tells a CPU.
@@ -47,7 +49,8 @@ impl TopologyLevels {
                 break;
             }
             let inner = levels.last().map_or(0, |level| level.shift);
-            levels.push(TopologyLevel { kind, shift: bits(answer.eax, 4, 0).max(inner) });
+            let shift = bits(answer.eax, 4, 0).max(inner);
+            levels.push(TopologyLevel { kind, shift, cpus: bits(answer.ebx, 15, 0) });
         }
         let beyond_threads = levels.iter().any(|level| level.kind != Self::SMT);
         beyond_threads.then_some(Self { leaf, apic_id: first.edx, levels })
@@ -76,6 +79,11 @@ impl TopologyLevels {
     pub(super) fn shift_to(&self, kind: u32) -> Option<u32> {
         let at = self.levels.iter().position(|level| level.kind == kind)?;
         Some(at.checked_sub(1).map_or(0, |below| self.levels[below].shift))
+    }
+
+    /// The number of CPUs of the outermost unit, the package.
+    pub(super) fn package_cpus(&self) -> u32 {
+        self.levels.last().map_or(0, |level| level.cpus)
     }
 
     /// The outermost shift: to the package's id.
@@ -131,63 +139,4 @@ pub(super) fn cache_leaves(view: &View<'_>, leaf: u32) -> Vec<CacheLeaf> {
         })
     });
     caches.collect()
-}
-
-/// A cache as leaves 0x80000005 and 0x80000006 describe it, without saying who shares it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PlainCache {
-    pub(super) level: u8,
-    pub(super) kind: CacheKind,
-    pub(super) size_bytes: u64,
-    pub(super) line_bytes: u32,
-    pub(super) ways: Option<u32>,
-}
-
-/// The caches of leaves 0x80000005 (L1) and 0x80000006 (L2, L3) as AMD and VIA fill them.
-pub(super) fn plain_caches(view: &View<'_>) -> Vec<PlainCache> {
-    let l1 = view.get(0x8000_0005, 0);
-    let outer = view.get(0x8000_0006, 0);
-    let first = |kind, register: u32| PlainCache {
-        level: 1,
-        kind,
-        size_bytes: u64::from(bits(register, 31, 24)) << 10,
-        line_bytes: bits(register, 7, 0),
-        ways: match bits(register, 23, 16) {
-            0xFF => Some(0),
-            ways => Some(ways),
-        },
-    };
-    let l2 = PlainCache {
-        level: 2,
-        kind: CacheKind::Unified,
-        size_bytes: u64::from(bits(outer.ecx, 31, 16)) << 10,
-        line_bytes: bits(outer.ecx, 7, 0),
-        ways: encoded_ways(bits(outer.ecx, 15, 12)),
-    };
-    let l3 = PlainCache {
-        level: 3,
-        kind: CacheKind::Unified,
-        size_bytes: u64::from(bits(outer.edx, 31, 18)) << 19,
-        line_bytes: bits(outer.edx, 7, 0),
-        ways: encoded_ways(bits(outer.edx, 15, 12)),
-    };
-    let all = [first(CacheKind::Data, l1.ecx), first(CacheKind::Instruction, l1.edx), l2, l3];
-    all.into_iter().filter(|cache| cache.size_bytes > 0).collect()
-}
-
-/// The associativity code of leaf 0x80000006 (AMD APM volume 3, appendix E.4.5).
-fn encoded_ways(code: u32) -> Option<u32> {
-    match code {
-        1..=4 => Some(code),
-        5 => Some(6),
-        6 => Some(8),
-        8 => Some(16),
-        0xA => Some(32),
-        0xB => Some(48),
-        0xC => Some(64),
-        0xD => Some(96),
-        0xE => Some(128),
-        0xF => Some(0),
-        _ => None,
-    }
 }

@@ -5,14 +5,15 @@ mod descriptors;
 mod intel;
 mod leaves;
 mod place;
+mod sizes;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use place::{Kind, Place, caches, units};
+use place::{Kind, PackageCpus, Place, caches, units};
 use view::{View, bits};
 
-use super::dump::Dump;
+use super::dump::{CpuAnswers, Dump, Registers};
 use crate::{CoreKind, CpuIdentity, CpuSet, Error, Fact, Level, NumaNode, Pu, Source, Topology, Unit};
 
 /// More CPUs than Linux runs on x86 (CONFIG_NR_CPUS reaches 8192): a bound on what a hostile dump can cost.
@@ -64,6 +65,9 @@ pub fn decode(dump: &Dump) -> Result<Topology, Error> {
         ..Topology::default()
     };
     topology.facts = facts(&places, &topology);
+    topology.notes.extend(one_of_many(&places));
+    topology.notes.extend(unanswered(dump));
+    topology.notes.extend(no_cores(&views));
     topology.finish();
     Ok(topology)
 }
@@ -114,10 +118,64 @@ fn check_apic_ids(places: &[Place]) -> Result<(), Error> {
     Ok(())
 }
 
+/// What is to be known where tools asked one CPU of a machine of several.
+fn one_of_many(places: &[Place]) -> Option<String> {
+    let [only] = places else { return None };
+    match only.package_cpus {
+        PackageCpus::Exactly(cpus) if cpus > 1 => {
+            Some(format!("one of the package's {cpus} CPUs was recorded; the others are unknown"))
+        }
+        PackageCpus::UpTo(cpus) if cpus > 1 => Some(format!(
+            "one CPU was recorded of a package with room for {cpus}; whether there are others is unknown"
+        )),
+        _ => None,
+    }
+}
+
+/// CPUs of which fewer leaves were recorded than of the others, as in a report that was cut short.
+fn unanswered(dump: &Dump) -> Option<String> {
+    let leaves = |cpu: &CpuAnswers| -> BTreeSet<u32> {
+        cpu.leaves.keys().map(|(leaf, _)| *leaf).chain(cpu.any_subleaf.keys().copied()).collect()
+    };
+    let recorded: Vec<_> = dump.cpus.iter().map(|cpu| (cpu.os, leaves(cpu))).collect();
+    let most = recorded.iter().map(|(_, leaves)| leaves).max_by_key(|leaves| leaves.len())?;
+    let lack = |(os, leaves): &(u32, BTreeSet<u32>)| Some((*os, *most.difference(leaves).next()?));
+    let lacking: Vec<(u32, u32)> = recorded.iter().filter_map(lack).collect();
+    let (os, leaf) = *lacking.first()?;
+    let others = match lacking.len() - 1 {
+        0 => String::new(),
+        n => format!(" ({n} more CPUs lack leaves, too)"),
+    };
+    Some(format!(
+        "CPU {os} lacks leaf {leaf:#x}, which other CPUs answered{others}: what it says may be wrong"
+    ))
+}
+
+/// Where an Intel CPU's leaves of cores were left out, its CPUs look like threads of one core.
+fn no_cores(views: &[View<'_>]) -> Option<String> {
+    let view = views.first()?;
+    let lacks = |leaf| view.get(leaf, 0) == Registers::default();
+    (&view.vendor() == b"GenuineIntel" && view.get(0, 0).eax >= 4 && lacks(4) && lacks(0xB))
+        .then(|| "leaves 4 and 0xb were not recorded: cores and shared caches are not known".to_owned())
+}
+
 impl View<'_> {
+    /// The text in leaf 0.
+    fn vendor(&self) -> [u8; 12] {
+        let answer = self.get(0, 0);
+        let mut text = [0; 12];
+        for (part, register) in text.chunks_exact_mut(4).zip([answer.ebx, answer.edx, answer.ecx]) {
+            part.copy_from_slice(&register.to_le_bytes());
+        }
+        text
+    }
+
     fn is_amd(&self) -> bool {
-        let info = self.features().get_vendor_info();
-        info.is_some_and(|info| matches!(info.as_str(), "AuthenticAMD" | "HygonGenuine"))
+        matches!(&self.vendor(), b"AuthenticAMD" | b"HygonGenuine")
+    }
+
+    fn stepping(&self) -> u32 {
+        bits(self.get(1, 0).eax, 3, 0)
     }
 
     /// Family, extended family added.
@@ -166,7 +224,7 @@ fn identity(views: &[View<'_>]) -> CpuIdentity {
         brand,
         family: first.has(1).then(|| first.family()),
         model: first.has(1).then(|| first.model()),
-        stepping: first.has(1).then(|| bits(first.get(1, 0).eax, 3, 0)),
+        stepping: first.has(1).then(|| first.stepping()),
         hypervisor,
     }
 }

@@ -42,6 +42,15 @@ pub(super) enum Kind {
     Amd(u32),
 }
 
+/// How many CPUs a CPU's package has.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum PackageCpus {
+    /// As a topology leaf counts them.
+    Exactly(u32),
+    /// As many ids are set aside.
+    UpTo(u32),
+}
+
 /// Everything that a CPU's answers say about its place.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
@@ -54,6 +63,7 @@ pub(super) struct Place {
     pub(super) core: Member,
     pub(super) caches: Vec<CacheOf>,
     pub(super) kind: Option<Kind>,
+    pub(super) package_cpus: PackageCpus,
     /// Which leaf told which level.
     pub(super) told_by: BTreeSet<(Level, &'static str)>,
 }

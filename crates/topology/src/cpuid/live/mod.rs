@@ -3,10 +3,11 @@
 mod ask;
 mod device;
 mod instruction;
-mod pin;
 mod priority;
 
 use std::thread;
+
+use coho_platform::pin;
 
 use super::dump::{CpuAnswers, Dump};
 use crate::{CpuSet, Error};
@@ -42,13 +43,13 @@ pub fn live(cpus: &CpuSet) -> Result<Dump, Error> {
         )));
     }
     let _restore = priority::Raised::new();
-    let own = Some(pin::current_cpu()?).filter(|&cpu| cpus.contains(cpu));
+    let own = pin::current().filter(|&cpu| cpus.contains(cpu));
     let mut answers = thread::scope(|scope| -> Result<Vec<CpuAnswers>, Error> {
         let others = cpus.iter().filter(|&cpu| Some(cpu) != own);
         let spawn = |cpu| {
             let builder = thread::Builder::new().name(format!("cpuid {cpu}")).stack_size(STACK_BYTES);
             let thread = builder.spawn_scoped(scope, move || {
-                pin::pin_to(cpu)?;
+                pin::to(cpu)?;
                 ask_pinned(cpu)
             });
             thread.map_err(|error| Error::new(format!("CPU {cpu}: cannot start a thread for it: {error}")))
@@ -56,7 +57,7 @@ pub fn live(cpus: &CpuSet) -> Result<Dump, Error> {
         let threads = others.map(spawn).collect::<Result<Vec<_>, _>>()?;
         let mut answers = Vec::with_capacity(cpus.len());
         if let Some(cpu) = own {
-            let _restore = pin::PinnedTo::new(cpu)?;
+            let _restore = pin::Pinned::to(cpu)?;
             answers.push(ask_pinned(cpu)?);
         }
         for thread in threads {
@@ -76,17 +77,13 @@ pub fn live(cpus: &CpuSet) -> Result<Dump, Error> {
 /// # Errors
 /// If the operating system does not tell.
 pub fn allowed_cpus() -> Result<CpuSet, Error> {
-    pin::affinity()
+    Ok(pin::allowed()?)
 }
 
 /// Asks on the CPU that the calling thread is pinned to, and makes sure that it was this one.
 fn ask_pinned(cpu: u32) -> Result<CpuAnswers, Error> {
-    let check = || match pin::current_cpu()? {
-        on if on == cpu => Ok(()),
-        on => Err(Error::new(format!("CPU {cpu}: the thread pinned to it ran on CPU {on}"))),
-    };
-    check()?;
+    pin::verify(cpu)?;
     let answers = ask::ask(cpu, |leaf, subleaf| Ok(instruction::cpuid(leaf, subleaf)))?;
-    check()?;
+    pin::verify(cpu)?;
     Ok(answers)
 }

@@ -3,8 +3,10 @@
 //! libcpuid's tests expect.
 
 use super::registers;
+use super::report;
+use super::sections::Sections;
 use crate::Error;
-use crate::cpuid::dump::{Builder, Dump, Registers};
+use crate::cpuid::dump::{Dump, Registers};
 
 /// The arrays of leaves with sub-leaves.
 const INDEXED: [(&str, u32); 6] = [
@@ -20,26 +22,35 @@ const INDEXED: [(&str, u32); 6] = [
 const PLAIN: [(&str, u32); 2] = [("basic_cpuid", 0), ("ext_cpuid", 0x8000_0000)];
 
 pub(super) fn parse(text: &str) -> Result<Dump, Error> {
-    let mut dump = Builder::default();
-    let mut os = 0;
+    let mut sections = Sections::default();
+    let mut ended = false;
     for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        let at = |error: Error| error.or_line(index + 1);
-        if super::aida::is_rule(line) {
-            break;
+        let (number, line) = (index + 1, super::trimmed(line));
+        ended |= is_rule(line);
+        if ended && !line.contains('[') {
+            continue;
         }
-        if let Some(number) = line.strip_prefix("___").and_then(|rest| rest.split_once("Logical CPU #")) {
-            let number = number.1.split_ascii_whitespace().next().unwrap_or_default();
-            os = number.parse().map_err(|_| at(Error::new(format!("'{number}' is not a CPU number"))))?;
-            if dump.contains(os) {
-                return Err(at(Error::new(format!("a second heading for CPU {os}"))));
+        if let Some(heading) = report::heading(line) {
+            sections.begin(number, heading.map_err(|error| error.or_line(number))?)?;
+        } else if let Some((leaf, subleaf, registers)) =
+            parse_line(line).map_err(|error| error.or_line(number))?
+        {
+            // Leaf 4's first answer stands in `basic_cpuid` already, as others do.
+            if subleaf > 0 || !is_indexed(line) || !sections.knows(leaf, 0) {
+                sections.answer(number, leaf, Some(subleaf), registers)?;
             }
-            dump.cpu(os).map_err(at)?;
-        } else if let Some((leaf, subleaf, registers)) = parse_line(line).map_err(at)? {
-            dump.cpu(os).map_err(at)?.answer(leaf, Some(subleaf), registers);
         }
     }
-    dump.finish()
+    sections.finish()
+}
+
+/// A line of dashes alone.
+fn is_rule(line: &str) -> bool {
+    line.len() >= 8 && line.bytes().all(|byte| byte == b'-')
+}
+
+fn is_indexed(line: &str) -> bool {
+    INDEXED.iter().any(|(array, _)| line.starts_with(array))
 }
 
 /// `None` for blank lines, `version=...` and arrays that are not CPUID's.

@@ -1,17 +1,16 @@
 //! Reading dumps, whatever tool wrote them.
 
-mod aida;
-mod etallen;
 mod hwloc;
 mod libcpuid;
 mod neutral;
+mod report;
+mod sections;
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use super::dump::{Dump, Registers};
-use crate::Error;
+use crate::{Error, bounds};
 
 pub use hwloc::parse_dir;
 
@@ -24,14 +23,9 @@ enum Dialect {
     Hwloc,
     /// libcpuid's raw files: `basic_cpuid[0]=...`.
     Libcpuid,
-    /// AIDA64's and InstLatX64's: `CPUID 00000000: 0000000D-...`.
-    Aida,
-    /// `cpuid -r`: `0x00000000 0x00: eax=0x...`.
-    Etallen,
+    /// A leaf and its four registers a line, as most tools print them: `CPUID 00000000: 0000000D-...`.
+    Report(report::Style),
 }
-
-/// How many lines may precede the first that betrays the dialect: headers of tools are shorter.
-const HEADER_LINES: usize = 1000;
 
 /// More than the dumps of the greatest machines take (32 KiB for each of 4096 CPUs), so that a hostile or endless file
 /// cannot fill the memory.
@@ -39,7 +33,7 @@ const FILE_LIMIT: u64 = 128 << 20;
 
 impl Dialect {
     fn of(text: &str) -> Option<Self> {
-        text.lines().take(HEADER_LINES).find_map(Self::of_line)
+        text.lines().find_map(|line| Self::of_line(trimmed(line)))
     }
 
     fn of_line(line: &str) -> Option<Self> {
@@ -48,23 +42,21 @@ impl Dialect {
         if first.starts_with('#') {
             return None;
         }
-        let hex_word = |word: &str| word.strip_prefix("0x").is_some_and(|digits| hex(digits).is_some());
         match first {
             "cpu" if line.split_ascii_whitespace().count() == 8 => {
                 let number = words.next()?.parse::<u32>().is_ok();
                 (number && register(words.next()?, "leaf").is_ok()).then_some(Self::Neutral)
             }
-            "CPUID" if words.next()?.strip_suffix(':').is_some_and(|leaf| hex(leaf).is_some()) => {
-                words.next().filter(|answer| answer.split('-').count() == 4).map(|_| Self::Aida)
-            }
             _ if first.starts_with("basic_cpuid[") => Some(Self::Libcpuid),
-            _ if hex_word(first) && words.nth(1).is_some_and(|word| word.starts_with("eax=")) => {
-                Some(Self::Etallen)
-            }
             _ if hex(first).is_some() && words.nth(4) == Some("=>") => Some(Self::Hwloc),
-            _ => None,
+            _ => report::style_of(line).map(Self::Report),
         }
     }
+}
+
+/// A line without what stands around its text, the NULs and marks of order included that some tools and editors add.
+fn trimmed(line: &str) -> &str {
+    line.trim_matches(|letter: char| letter.is_whitespace() || matches!(letter, '\0' | '\u{feff}'))
 }
 
 /// Whether [`parse`] would take the text for a CPUID dump.
@@ -82,12 +74,15 @@ pub fn looks_like(text: &str) -> bool {
 /// - the neutral text `cpu N leaf subleaf eax ebx ecx edx`, which [`Dump`] prints;
 /// - one `puN` file of hwloc-gather-cpuid, taken as CPU 0 ([`parse_dir`] reads the whole folder);
 /// - libcpuid's raw files (`basic_cpuid[0]=...`), of one CPU or of all;
-/// - the reports of AIDA64 and InstLatX64, which libcpuid's corpus holds too (`CPUID 00000000: 0000000D-...`),
-///   with `[SL nn]`, or without, where repeated lines are successive sub-leaves;
-/// - `cpuid -r` of etallen's cpuid, of one CPU or of all.
+/// - reports with a leaf and its four registers on each line: AIDA64's, EVEREST's and InstLatX64's, which libcpuid's
+///   corpus holds too (`CPUID 00000000: 0000000D-...`), CPU-Z's, x86info's and those of etallen's `cpuid -r`.
 ///
-/// Where a dump answers a question twice, the first answer counts; in the neutral text a second that differs is an
-/// error.
+/// Headings separate the CPUs of a report. One without headings begins a CPU at each leaf 0 and numbers them in its
+/// order. EVEREST's `CPU #1` is CPU 0. Consecutive lines of one leaf without a sub-leaf number answer sub-leaves 0, 1, 2
+/// and so on.
+///
+/// A second, different answer to a question that the topology rests on is an error, except in hwloc's files, where the
+/// first counts.
 ///
 /// ```
 /// let text = "cpu 0 0x00000000 0x00000000 0x00000001 0x68747541 0x444d4163 0x69746e65";
@@ -104,10 +99,10 @@ pub fn parse(text: &str) -> Result<Dump, Error> {
         Some(Dialect::Neutral) => neutral::parse(text),
         Some(Dialect::Hwloc) => hwloc::parse_one(text),
         Some(Dialect::Libcpuid) => libcpuid::parse(text),
-        Some(Dialect::Aida) => aida::parse(text),
-        Some(Dialect::Etallen) => etallen::parse(text),
+        Some(Dialect::Report(style)) => report::parse(text, style),
         None => Err(Error::new(
-            "not a CPUID dump: none of coho's text, hwloc-gather-cpuid, libcpuid, AIDA64 or `cpuid -r` was recognised",
+            "not a CPUID dump: none of coho's text, hwloc-gather-cpuid, libcpuid, AIDA64, CPU-Z or `cpuid -r` was \
+             recognised",
         )),
     }
 }
@@ -126,13 +121,7 @@ pub fn read(path: &Path) -> Result<Dump, Error> {
 
 /// The text of a file that is no longer than `limit` bytes.
 fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
-    let io = |error| Error::io(path, &error);
-    let mut text = String::new();
-    let size = File::open(path).map_err(io)?.take(limit + 1).read_to_string(&mut text).map_err(io)?;
-    if size as u64 > limit {
-        return Err(Error::new(format!("longer than {limit} bytes: not a CPUID dump")).in_file(path));
-    }
-    Ok(text)
+    bounds::read_report(File::open(path).map_err(|error| Error::io(path, &error))?, path, limit)
 }
 
 /// A hexadecimal number of up to eight digits without prefix.

@@ -71,7 +71,9 @@ impl Engine {
         fence();
         let (start, patience) = (clock.now(), clock.ticks(PATIENCE));
         let late = || clock.now() - start > patience;
-        while !submit(self.queue.kind, self.portal.start(), &descriptor) {
+        // SAFETY: the queue's own portal, and memory that lives as long as this copy; a queue is opened only where the CPU
+        // has the instruction.
+        while !unsafe { submit(self.queue.kind, self.portal.start(), &descriptor) } {
             if late() {
                 return Err(format!("the queue {} takes no descriptors", self.queue.name));
             }
@@ -88,7 +90,10 @@ impl Engine {
 }
 
 /// Hands a descriptor over; false if a shared queue was full.
-fn submit(kind: Kind, portal: NonNull<u8>, descriptor: &Descriptor) -> bool {
+///
+/// # Safety
+/// The portal is a mapped one of this kind, the descriptor one that the engine may follow, and the CPU has the instruction.
+unsafe fn submit(kind: Kind, portal: NonNull<u8>, descriptor: &Descriptor) -> bool {
     let (portal, descriptor) = (portal.as_ptr(), std::ptr::from_ref(descriptor));
     match kind {
         Kind::Dedicated => {

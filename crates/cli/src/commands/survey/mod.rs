@@ -1,21 +1,26 @@
 //! `coho survey`: every quick experiment, a profile and a report.
 
+mod sections;
+
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use coho_model::delegation;
 use coho_probe::{barrier, calls, coherence, counters, host, idle, kernels, memory, stop};
 use coho_profile::{
     Calls, Coherence, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection, Verdict,
-    write_atomic,
+    check_writable, write_atomic,
 };
 use coho_topology::{Counts, CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs};
-use crate::judge::{self, judge};
+use crate::judge::judge;
 use crate::report::subject::Subject;
+use crate::results::{enough_memory, same_machine};
 use crate::{report, terminal};
+use sections::{Measured, Sections};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -62,69 +67,112 @@ const PROGRAM: Duration = Duration::from_secs(15);
 const WAKING: Duration = Duration::from_secs(10);
 const WAKING_BRIEFLY: Duration = Duration::from_secs(2);
 
+/// Experiments, the profile and the report, which holds a plotting library.
+const LEAST_MEMORY: u64 = 48 << 20;
+
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    stop::on_signals().context("cannot catch Ctrl-C")?;
+    enough_memory(LEAST_MEMORY)?;
+    stop::on_signals().context("cannot catch signals")?;
     let host = host::collect();
     let output = args.output.clone().unwrap_or_else(|| default_name(host.date.as_deref()));
     let page = args.report.clone().unwrap_or_else(|| output.with_extension("html"));
-
     check_outputs(&[&output, &page], &[])?;
-    let started = Instant::now();
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
-    let clock_ghz = host.clock_ghz;
-    let mut profile = Profile {
-        host: Some(host),
-        topology: Some(TopologySection::from(topology.clone())),
-        ..Profile::default()
-    };
-    // What is finished stands in the file before the next experiment begins.
-    profile.write(&output)?;
-
+    same_machine(&output, &Profile::check_update(&output)?, &host)?;
+    check_page(&page, args.report.is_some())?;
     let effort = if args.quick { coherence::Options::quick() } else { coherence::Options::default() };
     let options = coherence::Options {
         time_limit: args.course.time_limit,
         seed: args.course.seed(),
         ..effort.on(args.cpus.iter().flat_map(CpuSet::iter).collect())?
     };
-    let mut measured = match coherence::measure(&options, &topology, &mut terminal::progress::on_stderr()) {
-        Ok(measured) => measured,
-        // A CPU that was asked for by name must be there; a machine of one CPU still has a topology to tell.
-        Err(error) if args.cpus.is_some() => return Err(error.into()),
-        Err(error) => not_available(&error.to_string()),
-    };
-    judge(&mut measured, &topology, clock_ghz);
+
+    let started = Instant::now();
     let left =
         || args.course.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
-    watch(&mut measured, left().min(if args.quick { BRIEFLY } else { A_WHILE }));
-    profile.coherence = Some(measured);
-    profile.write(&output)?;
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let clock_ghz = host.clock_ghz;
+    let mut sections = Sections::begin(&output, host, TopologySection::from(topology.clone()))?;
+    match share(args, &options, &topology, clock_ghz)? {
+        Some(Ok(measured)) => {
+            let time = left().min(if args.quick { BRIEFLY } else { A_WHILE });
+            if sections.profile().coherence.is_some() {
+                // An earlier survey's stay until these have been watched to the end.
+                let section = watch(measured.clone(), time).unwrap_or(measured);
+                sections.put("coherence", |profile| &mut profile.coherence, Some(Ok(section)))?;
+            } else {
+                sections.put("coherence", |profile| &mut profile.coherence, Some(Ok(measured.clone())))?;
+                if let Some(watched) = watch(measured, time) {
+                    sections.add("coherence", |profile| &mut profile.coherence, watched)?;
+                }
+            }
+        }
+        other => sections.put("coherence", |profile| &mut profile.coherence, other)?,
+    }
+    sections.put("counters", |profile| &mut profile.counters, count(args, options.seed, left()))?;
+    let calls = call(args, options.seed, left(), sections.profile().coherence.as_ref());
+    sections.put("calls", |profile| &mut profile.calls, calls)?;
+    let memory = move_data(args, options.seed, &topology, left());
+    sections.put("memory", |profile| &mut profile.memory, memory)?;
+    let sync = synchronise(args, &topology, options.seed, left(), sections.profile().sync.as_ref());
+    sections.put("sync", |profile| &mut profile.sync, sync)?;
+    let idle = wake(args, &topology, options.seed, left());
+    sections.put("idle", |profile| &mut profile.idle, idle)?;
+    sections.report();
 
-    profile.counters = count(args, options.seed, left());
-    profile.write(&output)?;
-    profile.calls = call(args, options.seed, left());
-    judge::calls(&mut profile);
-    profile.write(&output)?;
-    profile.memory = move_data(args, options.seed, &topology, left());
-    profile.write(&output)?;
-    profile.sync = synchronise(args, &topology, options.seed, left());
-    profile.write(&output)?;
-    profile.idle = wake(args, &topology, options.seed, left());
-    profile.write(&output)?;
-
+    let profile = sections.profile();
     let subject = Subject::of_file(&output, profile.clone());
     write_atomic(&page, report::render(&[subject]).as_bytes())?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out(args.json);
     if args.json {
         out.write_all(profile.to_json().as_bytes())?;
     } else {
-        summarise(&mut out, &profile)?;
+        summarise(&mut out, profile)?;
         writeln!(out, "\nprofile  {}\nreport   {}", output.display(), page.display())?;
     }
     Ok(())
 }
 
+/// Checks, before anything is measured, that the report can be written, and that it replaces nothing but a report where
+/// the user has not named it.
+fn check_page(page: &Path, named: bool) -> anyhow::Result<()> {
+    if !named && page.exists() && !report::is_report(page) {
+        bail!("{} is no report of coho's; name another file by --report", page.display());
+    }
+    Ok(check_writable(page)?)
+}
+
+/// Whether the survey is to end before another experiment begins.
+fn is_over(left: Duration) -> bool {
+    stop::requested() || left.is_zero()
+}
+
+/// What it costs CPUs to share a line; `None` if the survey is to end.
+fn share(
+    args: &Args,
+    options: &coherence::Options,
+    topology: &Topology,
+    clock_ghz: Option<f64>,
+) -> anyhow::Result<Option<Measured<Coherence>>> {
+    if stop::requested() {
+        return Ok(None);
+    }
+    match coherence::measure(options, topology, &mut terminal::progress::on_stderr()) {
+        Ok(mut measured) => {
+            judge(&mut measured, topology, clock_ghz);
+            Ok(Some(Ok(measured)))
+        }
+        // A CPU that was asked for by name must be there; a machine of one CPU still has a topology to tell.
+        Err(error) if args.cpus.is_some() => Err(error.into()),
+        Err(error) => {
+            let mut section = Coherence::default();
+            section.method.not_available.insert("coherence".into(), error.to_string());
+            Ok(Some(Err(section)))
+        }
+    }
+}
+
 /// What counting costs; `None` if the survey is to end.
-fn count(args: &Args, seed: u64, left: Duration) -> Option<Counters> {
+fn count(args: &Args, seed: u64, left: Duration) -> Option<Measured<Counters>> {
     let longest = if args.quick { COUNTERS_BRIEFLY } else { COUNTERS };
     let options = counters::Options {
         cpu: args.cpus.as_ref().and_then(|cpus| cpus.iter().next()),
@@ -132,11 +180,11 @@ fn count(args: &Args, seed: u64, left: Duration) -> Option<Counters> {
         time_limit: Some(longest.min(left)),
         seed,
     };
-    if stop::requested() || left.is_zero() {
+    if is_over(left) {
         return None;
     }
     let measured = counters::measure(&options, &mut terminal::progress::on_stderr());
-    Some(measured.unwrap_or_else(|error| {
+    Some(measured.map_err(|error| {
         let mut section = Counters::default();
         section.method.not_available.insert("counters".into(), error.to_string());
         section
@@ -144,8 +192,8 @@ fn count(args: &Args, seed: u64, left: Duration) -> Option<Counters> {
 }
 
 /// What calls cost; `None` if the survey is to end. MPI takes seconds to start: a quick survey leaves it out.
-fn call(args: &Args, seed: u64, left: Duration) -> Option<Calls> {
-    if stop::requested() || left.is_zero() {
+fn call(args: &Args, seed: u64, left: Duration, coherence: Option<&Coherence>) -> Option<Measured<Calls>> {
+    if is_over(left) {
         return None;
     }
     let mut options = calls::Options {
@@ -161,8 +209,11 @@ fn call(args: &Args, seed: u64, left: Duration) -> Option<Calls> {
     } else {
         options.sets.retain(|set| *set != calls::Set::Mpi);
     }
-    let measured = calls::measure(&options, &mut terminal::progress::on_stderr());
-    Some(measured.unwrap_or_else(|error| {
+    let mut measured = calls::measure(&options, &mut terminal::progress::on_stderr());
+    if let Ok(calls) = &mut measured {
+        delegation::judge(calls, coherence);
+    }
+    Some(measured.map_err(|error| {
         let mut section = Calls::default();
         section.conditions.not_available.insert("calls".into(), error.to_string());
         section
@@ -170,8 +221,8 @@ fn call(args: &Args, seed: u64, left: Duration) -> Option<Calls> {
 }
 
 /// How fast data moves; `None` if the survey is to end.
-fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Option<Memory> {
-    if stop::requested() || left.is_zero() {
+fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Option<Measured<Memory>> {
+    if is_over(left) {
         return None;
     }
     let options = memory::Options {
@@ -181,7 +232,7 @@ fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Opt
         ..memory::Options::quick()
     };
     let measured = memory::measure(&options, topology, &mut terminal::progress::on_stderr());
-    Some(measured.unwrap_or_else(|error| {
+    Some(measured.map_err(|error| {
         let mut section = Memory::default();
         section.method.not_available.insert("memory".into(), error.to_string());
         section
@@ -189,8 +240,14 @@ fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Opt
 }
 
 /// What barriers cost, and what programs make of them; `None` if the survey is to end. A quick survey runs no programs.
-fn synchronise(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Sync> {
-    if stop::requested() || left.is_zero() {
+fn synchronise(
+    args: &Args,
+    topology: &Topology,
+    seed: u64,
+    left: Duration,
+    earlier: Option<&Sync>,
+) -> Option<Measured<Sync>> {
+    if is_over(left) {
         return None;
     }
     let started = Instant::now();
@@ -203,11 +260,14 @@ fn synchronise(args: &Args, topology: &Topology, seed: u64, left: Duration) -> O
         ..barrier::Options::default()
     };
     let measured = barrier::measure(&options, topology, &mut terminal::progress::on_stderr());
-    let mut section = measured.unwrap_or_else(|error| {
-        let mut section = Sync::default();
-        section.method.not_available.insert("barriers".into(), error.to_string());
-        section
-    });
+    let mut section = match measured {
+        Ok(section) => section,
+        Err(error) => {
+            let mut section = Sync::default();
+            section.method.not_available.insert("barriers".into(), error.to_string());
+            return Some(Err(section));
+        }
+    };
     for which in kernels::Which::ALL.into_iter().filter(|_| !args.quick) {
         let left = left.saturating_sub(started.elapsed());
         if stop::requested() || left.is_zero() {
@@ -227,12 +287,16 @@ fn synchronise(args: &Args, topology: &Topology, seed: u64, left: Duration) -> O
             }
         }
     }
-    Some(section)
+    // Programs that were not run this time stay.
+    for (name, kernel) in earlier.map(|sync| sync.kernels.clone()).unwrap_or_default() {
+        section.kernels.entry(name).or_insert(kernel);
+    }
+    Some(Ok(section))
 }
 
 /// What idle states there are and how long CPUs take to wake; `None` if the survey is to end.
-fn wake(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Idle> {
-    if stop::requested() || left.is_zero() {
+fn wake(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Measured<Idle>> {
+    if is_over(left) {
         return None;
     }
     let options = idle::Options {
@@ -242,42 +306,38 @@ fn wake(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<I
         seed,
         ..idle::Options::default()
     };
-    Some(idle::observe(&options, topology).unwrap_or_else(|error| {
+    Some(idle::observe(&options, topology).map_err(|error| {
         let mut section = Idle::default();
         section.method.not_available.insert("idle".into(), error.to_string());
         section
     }))
 }
 
-/// Adds how the nearest pair's time moves for a while, unless the survey is to end or no pair was measured.
-fn watch(measured: &mut Coherence, time: Duration) {
+/// How the nearest pair's time moves for a while, added to the section; `None` if the survey is to end or no pair was
+/// measured.
+fn watch(mut measured: Coherence, time: Duration) -> Option<Coherence> {
     let nearest = measured.pairs.iter().filter(|pair| pair.method == PairMethod::Turn);
     let nearest = nearest.min_by(|one, other| one.ns.median.total_cmp(&other.ns.median));
-    let Some((a, b)) =
-        nearest.map(|pair| (pair.a, pair.b)).filter(|_| !measured.method.interrupted && !time.is_zero())
-    else {
-        return;
-    };
-    match coherence::watch((a, b), PairMethod::Turn, time, &mut terminal::progress::on_stderr()) {
-        Ok(timeline) => {
-            if timeline.modes.len() > 1 || !timeline.change_points_s.is_empty() {
-                measured.stable = false;
-                measured.verdict = Some(Verdict::Unstable);
-                measured
-                    .notes
-                    .push(format!("CPUs {a} and {b} changed their distance while they were watched"));
-            }
-            measured.timeline = Some(timeline);
-        }
-        Err(error) => drop(measured.method.not_available.insert("timeline".into(), error.to_string())),
+    let (a, b) = nearest.map(|pair| (pair.a, pair.b))?;
+    if measured.method.interrupted || time.is_zero() {
+        return None;
     }
-}
-
-/// The section of an experiment that could not be made.
-fn not_available(why: &str) -> Coherence {
-    let mut section = Coherence::default();
-    section.method.not_available.insert("coherence".into(), why.into());
-    section
+    if !stop::requested() {
+        match coherence::watch((a, b), PairMethod::Turn, time, &mut terminal::progress::on_stderr()) {
+            Ok(timeline) => {
+                if timeline.modes.len() > 1 || !timeline.change_points_s.is_empty() {
+                    measured.stable = Some(false);
+                    measured.verdict = Some(Verdict::Unstable);
+                    let note = format!("CPUs {a} and {b} changed their distance while they were watched");
+                    measured.notes.push(note);
+                }
+                measured.timeline = Some(timeline);
+            }
+            Err(error) => drop(measured.method.not_available.insert("timeline".into(), error.to_string())),
+        }
+    }
+    measured.method.interrupted = stop::requested();
+    Some(measured)
 }
 
 /// `coho-2026-11-21T21-30-00Z.json`, or with a number behind where that is taken: no run overwrites another's files.

@@ -1,4 +1,5 @@
-//! hwloc's text form of a set: 32-bit words, most significant first, `0x0000000f,0xffffffff`.
+//! Sets as masks of 32-bit words, most significant first: `0x0000000f,0xffffffff` in hwloc's XML, `0000000f,ffffffff` in
+//! sysfs.
 
 use crate::{CpuSet, Error, MAX_CPUS};
 
@@ -7,7 +8,7 @@ use crate::{CpuSet, Error, MAX_CPUS};
 /// # Errors
 /// If a word is no hexadecimal number, the set is infinite (`0xf...f`), or it holds a CPU beyond the
 /// supported.
-pub(super) fn parse(text: &str) -> Result<CpuSet, Error> {
+pub(crate) fn parse(text: &str) -> Result<CpuSet, Error> {
     let failed = |why: &str| {
         let start: String = text.chars().take(40).collect();
         Error::new(format!("set '{start}' {why}"))
@@ -33,11 +34,11 @@ pub(super) fn parse(text: &str) -> Result<CpuSet, Error> {
             _ => words[position / 2] |= u64::from(word) << 32,
         }
     }
-    CpuSet::try_from_words(&words)
+    Ok(CpuSet::try_from_words(&words)?)
 }
 
 /// Writes a set.
-pub(super) fn print(set: &CpuSet) -> String {
+pub(crate) fn print(set: &CpuSet) -> String {
     let mut words: Vec<u32> =
         set.words().iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).collect();
     while words.len() > 1 && words.last() == Some(&0) {

@@ -1,0 +1,132 @@
+//! Where results go is looked at before anything is measured, and nothing that is there is lost.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use coho_profile::Profile;
+use support::coho;
+
+const MEASURING: [&[&str]; 9] = [
+    &["coherence"],
+    &["memory"],
+    &["idle"],
+    &["barrier"],
+    &["counters"],
+    &["calls"],
+    &["bench"],
+    &["kernels", "daxpy"],
+    &["survey"],
+];
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    coho(arguments).current_dir(folder).output().unwrap()
+}
+
+/// Asserts a failure that names the file, and that nothing was printed.
+#[track_caller]
+fn assert_refused(done: &Output, name: &str) {
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert!(matches!(done.status.code(), Some(1 | 2)), "{:?} {errors}", done.status);
+    assert!(errors.contains(name) && done.stdout.is_empty(), "{errors}");
+}
+
+#[test]
+fn what_is_no_profile_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("letter.txt"), "Dear Sir or Madam").unwrap();
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    let name = folder.path().join("pipe").to_string_lossy().into_owned();
+    let pipe = std::ffi::CString::new(name).unwrap();
+    // SAFETY: a path that ends in NUL.
+    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+    for command in MEASURING {
+        for output in ["letter.txt", "folder", "pipe", "absent/p.json", "/dev/zero", "/dev/full"] {
+            // Measuring with these would take minutes; a refusal takes no time to speak of.
+            assert_refused(&run(folder.path(), &[command, &["-o", output]].concat()), output);
+        }
+    }
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 3);
+    assert_eq!(fs::read_to_string(folder.path().join("letter.txt")).unwrap(), "Dear Sir or Madam");
+}
+
+#[test]
+fn a_trial_that_cannot_be_remembered_does_not_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = coho(&["run", "--try", "none", "--", "touch", "ran"]);
+    let done = command.current_dir(folder.path()).env_remove("HOME").env_remove("XDG_STATE_HOME");
+    assert_refused(&done.output().unwrap(), "--profile");
+    let trial = ["run", "-p", "absent/p.json", "--try", "none", "--", "touch", "ran"];
+    assert_refused(&run(folder.path(), &trial), "absent");
+    assert!(!folder.path().join("ran").exists());
+}
+
+#[test]
+fn trials_at_the_same_time_are_all_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |n: usize| {
+        let name = format!("command-{n}");
+        let trial = ["run", "-p", "p.json", "--repeat", "1", "--name", &name, "--try", "none", "--", "true"];
+        coho(&trial).current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap()
+    };
+    let all: Vec<_> = (0..8).map(start).collect();
+    for mut one in all {
+        assert!(one.wait().unwrap().success());
+    }
+    let remembered = Profile::read(&folder.path().join("p.json")).unwrap().run.unwrap().commands;
+    assert_eq!(remembered.len(), 8, "{:?}", remembered.keys());
+}
+
+#[test]
+fn a_page_that_the_user_has_not_named_is_replaced_only_if_it_is_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("index.html"), "<h1>Mine</h1>").unwrap();
+    assert_refused(&run(folder.path(), &["survey", "-o", "index.json"]), "index.html");
+    assert_eq!(fs::read_to_string(folder.path().join("index.html")).unwrap(), "<h1>Mine</h1>");
+    for report in ["/dev/absent/r.html", "absent/r.html"] {
+        assert_refused(&run(folder.path(), &["survey", "-o", "p.json", "--report", report]), "absent");
+    }
+    assert!(!folder.path().join("p.json").exists());
+}
+
+#[test]
+fn a_survey_does_not_mix_two_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"{"schema": "coho-profile/1", "host": {"cpu": "Another CPU"}}"#;
+    fs::write(folder.path().join("p.json"), text).unwrap();
+    assert_refused(&run(folder.path(), &["survey", "-o", "p.json"]), "Another CPU");
+    assert_eq!(fs::read_to_string(folder.path().join("p.json")).unwrap(), text);
+}
+
+#[test]
+fn a_full_disk_and_a_closed_pipe_end_without_a_panic() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let printing: [&[&str]; 6] = [
+        &["schema"],
+        &["--help"],
+        &["topology"],
+        &["path", "list"],
+        &["predict", "cpi"],
+        &["compare", "published:kawabe-furuya/e5620", "published:kawabe-furuya/x7560"],
+    ];
+    for arguments in printing {
+        let done = coho(arguments).stdout(full()).output().unwrap();
+        let errors = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{arguments:?}: {errors}");
+        assert!(errors.contains("No space left"), "{errors}");
+        let both = coho(arguments).stdout(full()).stderr(full()).status().unwrap();
+        assert_eq!(both.code(), Some(1));
+
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done = coho(arguments).stdout(writer).output().unwrap();
+        let errors = String::from_utf8_lossy(&done.stderr);
+        assert_eq!((done.status.code(), &*errors), (Some(0), ""), "{arguments:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let report = ["report", "published:kawabe-furuya/e5620", "-o", "/dev/full"];
+    assert_refused(&run(folder.path(), &report), "/dev/full");
+}

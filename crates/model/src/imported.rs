@@ -1,0 +1,69 @@
+//! Matrices of unknown origin as a section of a profile.
+
+use coho_profile::{Coherence, Estimate, Home, Method, Pair, PairMethod, TimeMatrix};
+use coho_topology::Topology;
+
+use crate::{Classification, Error, Matrix, audit, classify};
+
+/// A matrix of unknown origin as a profile's section: its pairs, and what [`classify`] finds in them. Nothing was
+/// repeated and no topology is known: whether the figures are stable, and what they contradict, stays open.
+pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
+    section(matrix, classify(matrix))
+}
+
+/// As [`coherence_from_matrix`], held against what a topology claims of these CPUs.
+///
+/// # Errors
+/// If the topology does not know a CPU of the matrix.
+pub fn coherence_of_machine(matrix: &Matrix, topology: &Topology) -> Result<Coherence, Error> {
+    check_known(matrix.cpus(), topology)?;
+    let mut found = classify(matrix);
+    found.name_by(topology);
+    let mut coherence = section(matrix, found);
+    coherence.contradictions = Some(audit(topology, &coherence));
+    Ok(coherence)
+}
+
+/// Checks that a topology speaks of all CPUs that times are of.
+///
+/// # Errors
+/// With the first CPU that it does not know.
+pub fn check_known(cpus: &[u32], topology: &Topology) -> Result<(), Error> {
+    let claimed = topology.cpus();
+    match cpus.iter().find(|&&cpu| !claimed.contains(cpu)) {
+        Some(cpu) => Err(Error::new(format!(
+            "there are times of CPU {cpu}, but the topology has CPUs {claimed}; a matrix without labels numbers its \
+             CPUs from 0"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn section(matrix: &Matrix, found: Classification) -> Coherence {
+    let cpu = |index: usize| matrix.cpus()[index];
+    let pair = |(a, b, ns): (usize, usize, f64)| Pair {
+        a: cpu(a).min(cpu(b)),
+        b: cpu(a).max(cpu(b)),
+        method: PairMethod::Unknown,
+        home: Home::Unknown,
+        ns: Estimate::exact(ns),
+        ownership_changes_per_op: None,
+        preempted_batches: 0,
+        claimed: None,
+    };
+    let listed = matrix.len() <= TimeMatrix::MOST_LISTED;
+    Coherence {
+        method: Method {
+            description: "read from a matrix of times between CPUs".into(),
+            ..Method::default()
+        },
+        cpus: matrix.cpus().to_vec(),
+        pairs: if listed { matrix.pairs().map(pair).collect() } else { Vec::new() },
+        matrix: (!listed).then(|| TimeMatrix::new(matrix.len(), |a, b| matrix.between(a, b))),
+        classes: found.classes,
+        levels: found.levels,
+        verdict: Some(found.verdict),
+        notes: found.notes,
+        ..Coherence::default()
+    }
+}

@@ -1,0 +1,218 @@
+//! Replacing a file as a whole, one writer at a time.
+//!
+//! The new content is written to a draft beside the file, `.NAME.coho-draft`, and renamed over it. The draft is also the
+//! lock: whoever holds it, by flock(2), is the only one to read the file and write its successor. A writer that is
+//! killed leaves a draft without a lock, which the next one takes over, so that there is never more than one.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::file::{Error, MAX_BYTES};
+
+/// How long other writers are waited for: an update takes milliseconds, seconds for the largest profiles.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two attempts to take the lock.
+const LOOK: Duration = Duration::from_millis(2);
+/// As many links as the kernel follows.
+const MOST_LINKS: usize = 40;
+
+/// The right to replace a file. The file stays as it is unless [`Replacement::finish`] succeeds.
+#[derive(Debug)]
+pub(crate) struct Replacement {
+    /// The file itself, links resolved.
+    target: PathBuf,
+    draft: PathBuf,
+    file: File,
+    renamed: bool,
+}
+
+impl Replacement {
+    /// Takes the lock. Symbolic links are followed, so that they stay links.
+    ///
+    /// # Errors
+    /// If `path` names a folder, a device or a pipe, a file or folder that may not be written, or a link that somebody
+    /// else has put into a shared folder; or if another writer holds the lock for a minute.
+    pub(crate) fn begin(path: &Path) -> Result<Self, Error> {
+        let failed = |why: String| Error::new(format!("cannot write {}: {why}", path.display()));
+        let target = follow(path).map_err(failed)?;
+        check_writable(&target).map_err(failed)?;
+        let name = target.file_name().ok_or_else(|| failed("it names no file".into()))?;
+        let mut draft_name = std::ffi::OsString::from(".");
+        draft_name.push(name);
+        draft_name.push(".coho-draft");
+        let draft = target.with_file_name(draft_name);
+        let file = lock(&draft).map_err(failed)?;
+        Ok(Self { target, draft, file, renamed: false })
+    }
+
+    /// The file as it is now; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub(crate) fn earlier(&self) -> Result<Option<File>, Error> {
+        match File::open(&self.target) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io(&self.target, &error)),
+        }
+    }
+
+    /// Replaces the file by what `write` writes. It keeps its permissions, and its owner where the system allows that;
+    /// other hard links keep the old content.
+    ///
+    /// # Errors
+    /// If any step fails, or the file would be too large to be read again; it is then as it was.
+    pub(crate) fn finish(
+        mut self,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        self.replace(write).map_err(|error| Error::io(&self.target, &error))
+    }
+
+    fn replace(&mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
+        // Before anything is written: the draft of a private file must be private too.
+        if let Ok(earlier) = fs::metadata(&self.target) {
+            inherit(&self.file, &earlier)?;
+        }
+        // A killed writer may have left a part.
+        self.file.set_len(0)?;
+        let mut out = BufWriter::with_capacity(1 << 16, &self.file);
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        if self.file.metadata()?.len() > MAX_BYTES {
+            return Err(io::Error::other(format!("it would be larger than {} MiB", MAX_BYTES >> 20)));
+        }
+        self.file.sync_all()?;
+        fs::rename(&self.draft, &self.target)?;
+        self.renamed = true;
+        // So that the name survives a power cut. A folder that may not be read cannot be synced, but the file is there.
+        match File::open(folder(&self.target)) {
+            Ok(folder) => match folder.sync_all() {
+                Err(error) if error.kind() != ErrorKind::InvalidInput => Err(error),
+                _ => Ok(()),
+            },
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if !self.renamed {
+            // Under the lock: nobody else's draft has this name.
+            let _ = fs::remove_file(&self.draft);
+        }
+    }
+}
+
+/// The folder that a path's last part lies in.
+pub(crate) fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Follows symbolic links to the file, which need not exist.
+fn follow(path: &Path) -> Result<PathBuf, String> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => {
+                check_link(&path, &found)?;
+                let next = fs::read_link(&path).map_err(|error| error.to_string())?;
+                path = folder(&path).join(next);
+            }
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(path),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Err("too many symbolic links".into())
+}
+
+/// In a folder that everybody may write to, only one's own links and those of the folder's owner are followed: the
+/// kernel's rule (`fs.protected_symlinks`), which does not apply to a program that resolves links itself.
+fn check_link(link: &Path, found: &Metadata) -> Result<(), String> {
+    const STICKY_AND_SHARED: u32 = 0o1002;
+    let parent = fs::metadata(folder(link)).map_err(|error| error.to_string())?;
+    let shared = parent.mode() & STICKY_AND_SHARED == STICKY_AND_SHARED;
+    let trusted = [rustix::process::geteuid().as_raw(), parent.uid()].contains(&found.uid());
+    match shared && !trusted {
+        true => {
+            Err("it is a symbolic link of somebody else's in a folder that everybody may write to".into())
+        }
+        false => Ok(()),
+    }
+}
+
+/// Whether this is a regular file that may be written, or none yet.
+fn check_writable(target: &Path) -> Result<(), String> {
+    match fs::metadata(target) {
+        Ok(found) if found.is_dir() => Err("it is a folder".into()),
+        Ok(found) if !found.is_file() => Err("it is a device or a pipe, no regular file".into()),
+        Ok(_) => rustix::fs::accessat(rustix::fs::CWD, target, Access::WRITE_OK, AtFlags::EACCESS)
+            .map_err(|error| io::Error::from(error).to_string()),
+        Err(error) if error.kind() == ErrorKind::NotFound => match folder(target) {
+            folder if folder.is_dir() => Ok(()),
+            folder => Err(format!("there is no folder {}", folder.display())),
+        },
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Creates the draft, or takes over one that a killed writer has left, once no other writer holds it.
+fn lock(draft: &Path) -> Result<File, String> {
+    let end = Instant::now() + PATIENCE;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    loop {
+        let file = options.open(draft).map_err(|error| format!("{}: {error}", draft.display()))?;
+        let found = file.metadata().map_err(|error| error.to_string())?;
+        if !found.is_file() {
+            return Err(format!("{} is in the way", draft.display()));
+        }
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if !is_at(draft, &found) => {} // Its writer has renamed or removed it meanwhile.
+            Ok(()) if is_private(&found) => return Ok(file),
+            // What others could still write to must not become the file.
+            Ok(()) => fs::remove_file(draft).map_err(|error| format!("{}: {error}", draft.display()))?,
+            Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < end => sleep(LOOK),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                return Err(format!("another process has been writing it for {} s", PATIENCE.as_secs()));
+            }
+            Err(error) => return Err(format!("it cannot be locked: {}", io::Error::from(error))),
+        }
+    }
+}
+
+/// Whether the name still means this file.
+fn is_at(path: &Path, file: &Metadata) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (file.dev(), file.ino()))
+}
+
+/// Whether the draft belongs to this user and has no other hard link.
+fn is_private(draft: &Metadata) -> bool {
+    draft.uid() == rustix::process::geteuid().as_raw() && draft.nlink() == 1
+}
+
+/// Gives the draft the owner and permissions of the file that it replaces. Where the group cannot be kept, it loses its
+/// permissions rather than lending them to another.
+fn inherit(draft: &File, earlier: &Metadata) -> io::Result<()> {
+    let now = draft.metadata()?;
+    let mut mode = earlier.mode() & 0o7777;
+    if (now.uid(), now.gid()) != (earlier.uid(), earlier.gid()) {
+        let kept = std::os::unix::fs::fchown(draft, Some(earlier.uid()), Some(earlier.gid()))
+            .or_else(|_| std::os::unix::fs::fchown(draft, None, Some(earlier.gid())));
+        if kept.is_err() {
+            mode &= !Mode::RWXG.bits();
+        }
+    }
+    draft.set_permissions(Permissions::from_mode(mode))
+}
