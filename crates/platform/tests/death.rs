@@ -49,15 +49,17 @@ impl Victim {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "victim", "--nocapture", "--test-threads=1"]).env(PARENT, parent.path());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let ignore = move || {
-            for &signal in ignored {
+        // Also where the test itself was started with some ignored, as by nohup.
+        let set = move || {
+            for signal in stop::SIGNALS {
+                let action = if ignored.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
                 // SAFETY: async-signal-safe, and no handler of ours.
-                unsafe { libc::signal(signal, libc::SIG_IGN) };
+                unsafe { libc::signal(signal, action) };
             }
             Ok(())
         };
         // SAFETY: it makes system calls alone.
-        let mut process = unsafe { command.pre_exec(ignore) }.spawn().unwrap();
+        let mut process = unsafe { command.pre_exec(set) }.spawn().unwrap();
         let mut lines: Box<dyn Iterator<Item = String>> =
             Box::new(BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok));
         let folder = lines.find_map(|line| Some(PathBuf::from(line.strip_prefix("folder ")?))).unwrap();
