@@ -61,6 +61,12 @@ pub(crate) fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The CPU that the calling thread runs on, which may have changed by the time it is told.
+pub(crate) fn cpu() -> u32 {
+    // SAFETY: no pointers. Negative, so none, where the kernel cannot tell.
+    unsafe { libc::sched_getcpu() as u32 }
+}
+
 const MEMBARRIER_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 

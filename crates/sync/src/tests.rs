@@ -6,37 +6,80 @@ use coho_platform::pin;
 /// The least spinning that patience shrinks to.
 const FLOOR_NS: u64 = 5_000;
 
+fn spin_ns(patience: &Patience) -> u64 {
+    patience.plan().spin_ns
+}
+
 #[test]
 fn grows_where_sleeping_did_not_pay_and_shrinks_where_the_other_was_away() {
     let patience = Patience::new(&WaitPolicy::default(), Crowding::None);
-    let first = patience.spin_ns();
-    patience.slept(first + 1);
-    assert_eq!(patience.spin_ns(), 2 * first);
+    let first = spin_ns(&patience);
+    patience.slept(first + 1, false);
+    assert_eq!(spin_ns(&patience), 2 * first);
     for _ in 0..40 {
-        patience.slept(1);
+        patience.slept(1, false);
     }
-    assert_eq!(patience.spin_ns(), u64::from(WaitPolicy::default().ceiling_ns()));
+    assert_eq!(spin_ns(&patience), u64::from(WaitPolicy::default().ceiling_ns()));
     for _ in 0..40 {
-        patience.slept(10_000_000);
+        patience.slept(10_000_000, false);
     }
-    assert_eq!(patience.spin_ns(), FLOOR_NS);
-    patience.slept(FLOOR_NS);
+    assert_eq!(spin_ns(&patience), FLOOR_NS);
+    patience.slept(FLOOR_NS, false);
     patience.was_away();
-    assert_eq!(patience.spin_ns(), FLOOR_NS);
+    assert_eq!(spin_ns(&patience), FLOOR_NS);
 }
 
 #[test]
 fn does_not_spin_in_a_crowd_unless_told_to() {
     let crowded = Patience::new(&WaitPolicy::default(), Crowding::Threads);
-    assert!(crowded.spin_ns() == 0 && crowded.first_looks() == 1 && crowded.gives_way());
-    crowded.slept(1);
-    crowded.slept(10_000_000);
-    assert_eq!(crowded.spin_ns(), 0);
-    assert!(Patience::new(&WaitPolicy::default(), Crowding::Quota).spin_ns() <= FLOOR_NS);
+    assert!(spin_ns(&crowded) == 0 && crowded.first_looks() == 1 && crowded.plan().gives_way);
+    crowded.slept(1, true);
+    crowded.slept(10_000_000, false);
+    assert_eq!(spin_ns(&crowded), 0);
+    assert!(spin_ns(&Patience::new(&WaitPolicy::default(), Crowding::Quota)) <= FLOOR_NS);
     let active = Patience::new(&WaitPolicy::Active, Crowding::Quota);
     active.was_away();
-    assert_eq!(active.spin_ns(), u64::MAX);
-    assert_eq!(Patience::new(&WaitPolicy::Passive, Crowding::None).spin_ns(), 0);
+    assert_eq!(spin_ns(&active), u64::MAX);
+    let passive = Patience::new(&WaitPolicy::Passive, Crowding::Threads);
+    assert!(spin_ns(&passive) == 0 && !passive.plan().gives_way);
+}
+
+#[test]
+fn threads_on_one_cpu_give_way_and_try_spinning_ever_more_seldom() {
+    let patience = Patience::new(&WaitPolicy::default(), Crowding::None);
+    let (spin, looks) = (spin_ns(&patience), patience.first_looks());
+    assert!(!patience.plan().gives_way);
+    patience.slept(spin, true);
+    assert_eq!(patience.first_looks(), 1);
+    let (mut waits, mut tries) = (0, 0);
+    while waits < 20_000 {
+        let plan = patience.plan();
+        assert!(plan.gives_way);
+        tries += u32::from(plan.spin_ns > 0);
+        patience.gave_way(plan);
+        waits += 1;
+    }
+    assert!((8..20).contains(&tries), "{tries}");
+    // They part: the next try is no longer in vain.
+    let plan = std::iter::repeat_with(|| patience.plan()).find(|plan| plan.spin_ns > 0).unwrap();
+    patience.spun(plan);
+    assert_eq!((spin_ns(&patience), patience.first_looks()), (spin, looks));
+    assert!(!patience.plan().gives_way);
+}
+
+#[test]
+fn does_not_give_way_where_strangers_take_the_cpu() {
+    let patience = Patience::new(&WaitPolicy::default(), Crowding::Threads);
+    assert!(patience.plan().gives_way);
+    patience.was_robbed();
+    let waits = std::iter::repeat_with(|| patience.plan()).take_while(|plan| !plan.gives_way).count();
+    assert!(waits >= 8, "{waits}");
+    patience.was_robbed();
+    let more = std::iter::repeat_with(|| patience.plan()).take_while(|plan| !plan.gives_way).count();
+    assert!(more > waits, "{more} after {waits}");
+    let plan = patience.plan();
+    patience.gave_way(plan);
+    assert!(patience.plan().gives_way);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU8;
 
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::{Bell, Ended, Patience, Waiter};
+use crate::wait::{Awaited, Bell, Ended, Patience, Waiter};
 
 /// What belongs to one rank. Only its thread writes it, but for sleepers who put themselves down at the bell. Its
 /// numbers order nothing between threads, so they are kept from the model checker.
@@ -46,10 +46,28 @@ impl Call<'_> {
         self.waiter.until(flag, self.previous, &self.ranks[other].bell)
     }
 
-    /// As [`Call::wait_for`], for a flag in a line that its writer loses by every look.
+    /// FBS: raises this rank's flag and waits for those of all others, which lie where `flag` says. Sleepers wait at one
+    /// bell, and are woken once, by the last to arrive.
     #[inline(always)]
-    pub(super) fn wait_for_rarely(&self, other: usize, flag: &Flag) -> Result<(), Ended> {
-        self.waiter.until_rarely(flag, self.previous, &self.ranks[other].bell)
+    pub(super) fn exchange<'f>(
+        &self,
+        threads: usize,
+        flag: impl Fn(usize) -> &'f Flag,
+        bell: &Bell,
+        pause: impl Fn(),
+    ) -> Result<(), Ended> {
+        let awaited = || {
+            let missing = others(self.rank, threads).map(&flag).find(|flag| !flag.has_left(self.previous));
+            missing.map_or(Awaited::Nothing, Awaited::Flag)
+        };
+        flag(self.rank).raise(self.number);
+        bell.ring_if(|| matches!(awaited(), Awaited::Nothing));
+        for other in others(self.rank, threads) {
+            if !self.waiter.sees(flag(other), self.previous, &pause) {
+                return self.waiter.keep_on(&awaited, bell);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,26 +1,29 @@
 //! FBS with each flag on a line of its own (Nakamura et al.): one store and n-1 reads a thread, no read-modify-write.
 
-use super::call::{Call, others};
+use super::call::Call;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::Ended;
+use crate::sync::pause;
+use crate::wait::{Bell, Ended};
 
 #[derive(Debug)]
 pub(super) struct SeparateLines {
     flags: Box<[Padded<Flag>]>,
+    bell: Padded<Bell>,
 }
 
 impl SeparateLines {
     pub(super) fn new(threads: usize) -> Self {
-        Self { flags: (0..threads).map(|_| Padded(Flag::new())).collect() }
+        Self { flags: (0..threads).map(|_| Padded(Flag::new())).collect(), bell: Padded(Bell::new()) }
     }
 
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
-        call.raise(&self.flags[call.rank]);
-        for other in others(call.rank, self.flags.len()) {
-            call.wait_for(other, &self.flags[other])?;
-        }
-        Ok(())
+        call.exchange(self.flags.len(), |rank| &self.flags[rank], &self.bell, pause)
+    }
+
+    /// Wakes all who sleep.
+    pub(super) fn wake(&self) {
+        self.bell.wake();
     }
 }

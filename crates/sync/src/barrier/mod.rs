@@ -34,7 +34,7 @@ use tournament::Tournament;
 use crate::number::next;
 use crate::padded::Padded;
 use crate::sync::{AtomicBool, now};
-use crate::wait::{Ended, Limits, Unless, Waiter};
+use crate::wait::{Ended, Limits, Patience, Unless, Waiter};
 use crate::watchdog::{Late, Watchdog};
 
 /// A barrier for a fixed number of threads, each of which has a rank of its own.
@@ -196,6 +196,11 @@ impl Barrier {
         (0..self.threads()).filter(late).collect()
     }
 
+    /// How a rank waits, for its thread's other waits.
+    pub(crate) fn patience(&self, rank: usize) -> &Patience {
+        &self.ranks[rank].patience
+    }
+
     /// Wakes all who sleep, so that they see their interrupt.
     pub(crate) fn wake(&self) {
         for rank in &self.ranks {
@@ -205,11 +210,10 @@ impl Barrier {
             Kind::Lock(central) => central.wake(),
             Kind::SpinLock(central) => central.wake(),
             Kind::Central(central) => central.wake(),
-            Kind::Pair(_)
-            | Kind::SeparateLines(_)
-            | Kind::OneLine(_)
-            | Kind::Tournament(_)
-            | Kind::Rounds(_) => {}
+            Kind::Pair(pair) => pair.wake(),
+            Kind::SeparateLines(fbs) => fbs.wake(),
+            Kind::OneLine(fbs) => fbs.wake(),
+            Kind::Tournament(_) | Kind::Rounds(_) => {}
         }
     }
 }

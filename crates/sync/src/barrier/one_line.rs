@@ -1,9 +1,10 @@
 //! FBS with all flags in one line (Nakamura et al.): each store invalidates everybody's copy.
 
-use super::call::{Call, others};
+use super::call::Call;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::Ended;
+use crate::sync::pause;
+use crate::wait::{Bell, Ended};
 
 /// Flags in a line.
 const LINE: usize = 128;
@@ -12,21 +13,23 @@ const LINE: usize = 128;
 pub(super) struct OneLine {
     lines: Box<[Padded<[Flag; LINE]>]>,
     threads: usize,
+    bell: Padded<Bell>,
 }
 
 impl OneLine {
     pub(super) fn new(threads: usize) -> Self {
         let line = |_| Padded(std::array::from_fn(|_| Flag::new()));
-        Self { lines: (0..threads.div_ceil(LINE)).map(line).collect(), threads }
+        let lines = (0..threads.div_ceil(LINE)).map(line).collect();
+        Self { lines, threads, bell: Padded(Bell::new()) }
     }
 
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
-        let flag = |rank: usize| &self.lines[rank / LINE][rank % LINE];
-        call.raise(flag(call.rank));
-        for other in others(call.rank, self.threads) {
-            call.wait_for(other, flag(other))?;
-        }
-        Ok(())
+        call.exchange(self.threads, |rank| &self.lines[rank / LINE][rank % LINE], &self.bell, pause)
+    }
+
+    /// Wakes all who sleep.
+    pub(super) fn wake(&self) {
+        self.bell.wake();
     }
 }

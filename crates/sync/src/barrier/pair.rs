@@ -2,25 +2,37 @@
 //!
 //! A thread's store fetches the line, and with it the partner's flag, so that a barrier takes one transfer: the
 //! partner's, if the thread goes on quickly enough to raise its next flag before the line is taken away again. So there
-//! is little between two flags here, and who waits looks no more often than pays.
+//! is little between two flags here, and who waits looks no more often than pays, which is learnt.
 
 use super::call::Call;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::Ended;
+use crate::wait::{Bell, Ended, Gap};
 
 #[derive(Debug)]
-pub(super) struct Pair(Padded<[Flag; 2]>);
+pub(super) struct Pair {
+    flags: Padded<[Flag; 2]>,
+    bell: Padded<Bell>,
+    gap: Gap,
+}
 
 impl Pair {
     pub(super) fn new() -> Self {
-        Self(Padded([Flag::new(), Flag::new()]))
+        Self { flags: Padded([Flag::new(), Flag::new()]), bell: Padded(Bell::new()), gap: Gap::new() }
     }
 
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
-        let (rank, other) = (call.rank & 1, call.rank & 1 ^ 1);
-        call.raise(&self.0[rank]);
-        call.wait_for_rarely(other, &self.0[other])
+        let pauses = self.gap.pauses();
+        call.exchange(2, |rank| &self.flags[rank & 1], &self.bell, || pauses.pass())?;
+        if call.rank == 0 {
+            self.gap.count();
+        }
+        Ok(())
+    }
+
+    /// Wakes all who sleep.
+    pub(super) fn wake(&self) {
+        self.bell.wake();
     }
 }

@@ -7,8 +7,8 @@
 use crate::number::{Flag, next};
 use crate::padded::Padded;
 use crate::sync::Ordering::Relaxed;
-use crate::sync::{AtomicPtr, AtomicUsize};
-use crate::wait::{Bell, Ended, Patience, Unless, Waiter};
+use crate::sync::{AtomicPtr, AtomicUsize, pause};
+use crate::wait::{Awaited, Bell, Ended, Patience, Unless, Waiter};
 
 /// What the leader has the others do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) struct Fork {
     go: Padded<Go>,
     go_bell: Padded<Bell>,
     done: Box<[Padded<Done>]>,
+    /// Rung by whoever is the last to be done, so that the leader is woken once.
+    done_bell: Padded<Bell>,
     benches: Box<[Padded<Bench>]>,
 }
 
@@ -41,7 +43,6 @@ struct Go {
 #[derive(Debug)]
 struct Done {
     flag: Flag,
-    bell: Bell,
     /// What the worker tells besides, in its flag's line.
     told: AtomicUsize,
 }
@@ -51,11 +52,11 @@ struct Done {
 struct Bench {
     flag: Flag,
     bell: Bell,
-    /// The go flag's number when it is called, and [`ALONE`] if it is the only worker; or [`DISMISSED`].
+    /// The go flag's number when it is called, and the team's size times [`SIZE`]; or [`DISMISSED`].
     call: AtomicUsize,
 }
 
-const ALONE: usize = 4;
+const SIZE: usize = 4;
 const DISMISSED: usize = usize::MAX;
 
 /// What a worker knows of its part in the team.
@@ -64,7 +65,8 @@ pub(crate) struct Seat {
     rank: usize,
     /// The go flag's number that it has heard.
     number: u8,
-    alone: bool,
+    /// The team's.
+    size: usize,
 }
 
 fn waiter(patience: &Patience) -> Waiter<'_> {
@@ -80,13 +82,14 @@ impl Fork {
     /// For ranks up to `capacity`.
     pub(crate) fn new(capacity: usize) -> Self {
         let null = || AtomicPtr::new(std::ptr::null_mut());
-        let done = || Done { flag: Flag::new(), bell: Bell::new(), told: AtomicUsize::new(0) };
+        let done = || Done { flag: Flag::new(), told: AtomicUsize::new(0) };
         let go = Go { flag: Flag::new(), call: null(), data: null(), state: null(), done: done() };
         let bench = |_| Padded(Bench { flag: Flag::new(), bell: Bell::new(), call: AtomicUsize::new(0) });
         Self {
             go: Padded(go),
             go_bell: Padded(Bell::new()),
             done: (0..capacity).map(|_| Padded(done())).collect(),
+            done_bell: Padded(Bell::new()),
             benches: (0..capacity).map(bench).collect(),
         }
     }
@@ -113,20 +116,28 @@ impl Fork {
         // Of three numbers, a worker's is this one or the one before.
         let previous = next(next(number));
         for rank in 1..size {
-            let done = self.done(rank, size == 2);
-            surely(waiter(patience).until(&done.flag, previous, &done.bell));
+            let done = self.done(rank, size);
+            if !waiter(patience).sees(&done.flag, previous, pause) {
+                surely(waiter(patience).keep_on(&|| self.awaited(size, previous), &self.done_bell));
+            }
             each(rank, done.told.load(Relaxed));
         }
     }
 
-    fn done(&self, rank: usize, alone: bool) -> &Done {
-        if alone { &self.go.done } else { &self.done[rank] }
+    fn done(&self, rank: usize, size: usize) -> &Done {
+        if size == 2 { &self.go.done } else { &self.done[rank] }
+    }
+
+    /// A worker that is not yet done, of a team of `size`.
+    fn awaited(&self, size: usize, previous: u8) -> Awaited<'_> {
+        let mut flags = (1..size).map(|rank| &self.done(rank, size).flag);
+        flags.find(|flag| !flag.has_left(previous)).map_or(Awaited::Nothing, Awaited::Flag)
     }
 
     /// Leader: calls the workers of a team of `size` from their benches; they take part from the next start on.
     pub(crate) fn call(&self, size: usize) {
-        let alone = if size == 2 { ALONE } else { 0 };
-        (1..size).for_each(|rank| self.to_bench(rank, usize::from(self.go.flag.own()) | alone));
+        let call = usize::from(self.go.flag.own()) + size * SIZE;
+        (1..size).for_each(|rank| self.to_bench(rank, call));
     }
 
     /// Leader: lets a worker on its bench go for good.
@@ -150,9 +161,9 @@ impl Fork {
         if call == DISMISSED {
             return None;
         }
-        let seat = Seat { rank, number: (call % ALONE) as u8, alone: call & ALONE != 0 };
+        let seat = Seat { rank, number: (call % SIZE) as u8, size: call / SIZE };
         // The leader looks for this flag to change at the next start.
-        self.done(rank, seat.alone).flag.raise(seat.number);
+        self.done(rank, seat.size).flag.raise(seat.number);
         Some(seat)
     }
 
@@ -171,11 +182,12 @@ impl Fork {
     /// Worker: is done with what was started.
     #[inline]
     pub(crate) fn finish(&self, seat: Seat, told: usize) {
-        let done = self.done(seat.rank, seat.alone);
+        let done = self.done(seat.rank, seat.size);
         if done.told.load(Relaxed) != told {
             done.told.store(told, Relaxed);
         }
         done.flag.raise(seat.number);
-        done.bell.ring();
+        let previous = next(next(seat.number));
+        self.done_bell.ring_if(|| matches!(self.awaited(seat.size, previous), Awaited::Nothing));
     }
 }

@@ -11,7 +11,7 @@ use super::construct::Construct;
 use super::poison::Interrupted;
 use super::state::State;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::wait::{Ended, Patience, Unless, WaitPolicy, Waiter};
+use crate::wait::{Ended, Unless, Waiter};
 
 /// A member of a team during a run.
 ///
@@ -158,9 +158,9 @@ impl<'team> Member<'team> {
         if done() {
             return;
         }
-        let patience = Patience::new(&WaitPolicy::default(), self.state.crowding);
+        let patience = self.state.barrier.patience(self.rank);
         let unless = Unless::Interrupted(&self.state.poison.spread);
-        self.go_on(Waiter { patience: &patience, unless }.until_true(done, &place.bell));
+        self.go_on(Waiter { patience, unless }.until_true(done, &place.bell));
     }
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::sync::Ordering::Relaxed;
-use crate::sync::{AtomicU32, Futex, heavy_fence, light_fence};
+use crate::sync::{AtomicU32, Futex, cpu, full_fence, heavy_fence, light_fence};
 
 /// How long a sleeper trusts in being woken where the kernel refuses to fence the others.
 const UNFENCED: Duration = Duration::from_millis(1);
 
-/// Wakes those who sleep for one thread's next step.
+/// Wakes those who sleep for others' next steps.
 ///
 /// Who takes the step pays one look at a line that nobody writes as long as nobody sleeps: no fence and no
 /// read-modify-write. The sleeper pays instead, by a fence that the kernel runs on every thread (membarrier).
@@ -16,11 +16,17 @@ const UNFENCED: Duration = Duration::from_millis(1);
 pub(crate) struct Bell {
     sleepers: AtomicU32,
     rings: Futex,
+    /// The CPU of who rang last. Orders nothing, so it is kept from the model checker.
+    rung_on: std::sync::atomic::AtomicU32,
 }
 
 impl Bell {
     pub(crate) fn new() -> Self {
-        Self { sleepers: AtomicU32::new(0), rings: Futex::new() }
+        Self {
+            sleepers: AtomicU32::new(0),
+            rings: Futex::new(),
+            rung_on: std::sync::atomic::AtomicU32::new(u32::MAX),
+        }
     }
 
     /// To be called after the store that others may sleep for.
@@ -32,15 +38,37 @@ impl Bell {
         }
     }
 
+    /// As [`Bell::ring`], for sleepers who need the steps of several threads, each of which rings: wakes them once all
+    /// steps are taken, so that nobody is woken in vain.
+    #[inline(always)]
+    pub(crate) fn ring_if(&self, all_taken: impl Fn() -> bool) {
+        light_fence();
+        if self.sleepers.load(Relaxed) != 0 {
+            self.wake_if(&all_taken);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_if(&self, all_taken: &dyn Fn() -> bool) {
+        // Of two who take the last steps at the same time, at least one sees both.
+        full_fence();
+        if all_taken() {
+            self.wake();
+        }
+    }
+
     /// Wakes all who sleep or are about to.
     #[cold]
     pub(crate) fn wake(&self) {
+        self.rung_on.store(cpu(), Relaxed);
         self.rings.advance();
         self.rings.wake_all();
     }
 
-    /// Sleeps until rung, or for no reason, at most for `limit`, and not at all once `done`.
-    pub(crate) fn sleep(&self, done: &dyn Fn() -> bool, limit: Option<Duration>) {
+    /// Sleeps until rung, or for no reason, at most for `limit`, and not at all once `done`. Returns the CPU of who has
+    /// rung meanwhile.
+    pub(crate) fn sleep(&self, done: &dyn Fn() -> bool, limit: Option<Duration>) -> Option<u32> {
         self.sleepers.fetch_add(1, Relaxed);
         let seen = self.rings.load();
         // Either this thread sees the step, or who took it sees a sleeper and changes what `seen` was read from.
@@ -49,5 +77,6 @@ impl Bell {
             self.rings.wait(seen, limit);
         }
         self.sleepers.fetch_sub(1, Relaxed);
+        (self.rings.load() != seen).then(|| self.rung_on.load(Relaxed))
     }
 }

@@ -1,24 +1,28 @@
 //! Waiting for another thread's flag: spinning, then giving way, then asleep.
 
 mod bell;
+mod gap;
 mod patience;
 mod policy;
 
 use std::time::Duration;
 
 pub(crate) use bell::Bell;
+pub(crate) use gap::Gap;
 pub(crate) use patience::Patience;
 pub(crate) use policy::Crowding;
 pub use policy::WaitPolicy;
 
 use crate::number::Flag;
 use crate::sync::Ordering::Acquire;
-use crate::sync::{AtomicBool, LOOKS, can_doze, doze, long_pause, now, pause, relax, yield_now};
+use crate::sync::{AtomicBool, LOOKS, can_doze, cpu, doze, now, pause, relax, yield_now};
 
 /// Two readings of the clock so far apart, with [`LOOKS`] looks between them, mean that the thread was off its CPU.
 const AWAY_NS: u64 = 50_000;
-/// For so long threads that outnumber the CPUs give way to each other before they sleep.
+/// For so long threads that share a CPU give way to each other before they sleep.
 const GIVE_WAY_NS: u64 = 500_000;
+/// Giving way once takes so long only where somebody uses up a time slice meanwhile, who has no part in the wait.
+const ROBBED_NS: u64 = 500_000;
 
 /// What ends a wait besides its flag, in full.
 #[derive(Clone, Copy)]
@@ -73,87 +77,119 @@ impl Waiter<'_> {
     /// Waits until a flag is no longer at the previous number; its writer rings the bell.
     #[inline(always)]
     pub(crate) fn until(self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
-        self.look(flag, previous, bell, pause)
+        if self.sees(flag, previous, pause) { Ok(()) } else { self.keep_on_for(flag, previous, bell) }
     }
 
-    /// As [`Waiter::until`], with so much time between looks that the writer is not disturbed in its next step.
+    /// Whether a flag leaves the previous number within the first looks, with a pause between them.
     #[inline(always)]
-    pub(crate) fn until_rarely(self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
-        self.look(flag, previous, bell, long_pause)
-    }
-
-    #[inline(always)]
-    fn look(self, flag: &Flag, previous: u8, bell: &Bell, pause: impl Fn()) -> Result<(), Ended> {
+    pub(crate) fn sees(self, flag: &Flag, previous: u8, pause: impl Fn()) -> bool {
         for _ in 0..self.patience.first_looks() {
             if flag.has_left(previous) {
-                return Ok(());
+                return true;
             }
             pause();
         }
-        self.keep_on(&|| flag.has_left(previous), flag.address(), bell)
-    }
-
-    /// Waits for what a flag cannot tell; whoever makes it true rings the bell.
-    pub(crate) fn until_true(self, done: &dyn Fn() -> bool, bell: &Bell) -> Result<(), Ended> {
-        if done() { Ok(()) } else { self.keep_on(done, std::ptr::null(), bell) }
+        false
     }
 
     #[cold]
     #[inline(never)]
-    fn keep_on(self, done: &dyn Fn() -> bool, line: *const u8, bell: &Bell) -> Result<(), Ended> {
-        let limits = self.unless.limits();
-        let mut wait = Wait::begin(limits);
-        if self.spin(&mut wait, done, line)? || self.give_way(&mut wait, done)? {
+    fn keep_on_for(self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
+        self.keep_on(&|| if flag.has_left(previous) { Awaited::Nothing } else { Awaited::Flag(flag) }, bell)
+    }
+
+    /// Waits for what a flag cannot tell; whoever makes it true rings the bell.
+    pub(crate) fn until_true(self, done: &dyn Fn() -> bool, bell: &Bell) -> Result<(), Ended> {
+        if done() {
             return Ok(());
         }
+        self.keep_on(&|| if done() { Awaited::Nothing } else { Awaited::Something }, bell)
+    }
+
+    /// Goes on with a wait whose first looks were in vain.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn keep_on<'f>(self, awaited: &dyn Fn() -> Awaited<'f>, bell: &Bell) -> Result<(), Ended> {
+        let limits = self.unless.limits();
+        let mut wait = Wait::begin(limits);
+        let plan = self.patience.plan();
+        if self.spin(&mut wait, plan.spin_ns, awaited)? {
+            self.patience.spun(plan);
+            return Ok(());
+        }
+        let done = || matches!(awaited(), Awaited::Nothing);
+        if plan.gives_way && self.give_way(&mut wait, &done)? {
+            self.patience.gave_way(plan);
+            return Ok(());
+        }
+        let here = cpu();
+        let mut rung_on = None;
         let awake = || done() || limits.interrupt.is_some_and(|interrupt| interrupt.load(Acquire));
         while !done() {
             wait.look_at_clock()?;
-            bell.sleep(&awake, wait.left());
+            rung_on = bell.sleep(&awake, wait.left());
         }
-        self.patience.slept(now() - wait.begun);
+        self.patience.slept(now() - wait.begun, rung_on == Some(here));
         Ok(())
     }
 
-    /// Spins as long as patience lasts; returns whether that was long enough.
-    fn spin(&self, wait: &mut Wait<'_>, done: &dyn Fn() -> bool, line: *const u8) -> Result<bool, Ended> {
-        let patience = self.patience.spin_ns();
-        let dozes = !line.is_null() && can_doze();
-        while wait.passed() < patience {
+    /// Spins for so long at most; returns whether that was long enough.
+    fn spin<'f>(
+        &self,
+        wait: &mut Wait<'_>,
+        most_ns: u64,
+        awaited: &dyn Fn() -> Awaited<'f>,
+    ) -> Result<bool, Ended> {
+        let dozes = can_doze();
+        let mut dozed = false;
+        while wait.passed() < most_ns {
             for _ in 0..LOOKS {
-                if done() {
-                    return Ok(true);
-                }
-                if dozes {
-                    doze(line, done);
-                } else {
-                    relax();
+                match awaited() {
+                    Awaited::Nothing => return Ok(true),
+                    Awaited::Flag(flag) if dozes => {
+                        doze(
+                            flag.address(),
+                            &|| !matches!(awaited(), Awaited::Flag(still) if std::ptr::eq(still, flag)),
+                        );
+                        dozed = true;
+                    }
+                    _ => relax(),
                 }
             }
             // Dozing takes longer than looking, by how much the processor decides.
-            if wait.look_at_clock()? > AWAY_NS && !dozes {
+            if wait.look_at_clock()? > AWAY_NS && !dozed {
                 self.patience.was_away();
                 break;
             }
         }
-        Ok(done())
+        Ok(matches!(awaited(), Awaited::Nothing))
     }
 
-    /// Gives the CPU to those who share it.
+    /// Gives the CPU to those who share it; returns whether that was enough.
     fn give_way(&self, wait: &mut Wait<'_>, done: &dyn Fn() -> bool) -> Result<bool, Ended> {
-        if !self.patience.gives_way() {
-            return Ok(false);
-        }
         let begun = wait.passed();
         while wait.passed() - begun < GIVE_WAY_NS {
             yield_now();
+            let took = wait.look_at_clock();
             if done() {
                 return Ok(true);
             }
-            wait.look_at_clock()?;
+            if took? > ROBBED_NS {
+                self.patience.was_robbed();
+                break;
+            }
         }
         Ok(false)
     }
+}
+
+/// What a wait is still for.
+#[derive(Clone, Copy)]
+pub(crate) enum Awaited<'a> {
+    Nothing,
+    /// This flag, maybe among others.
+    Flag(&'a Flag),
+    Something,
 }
 
 /// One wait that has become long.

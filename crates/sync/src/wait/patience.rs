@@ -1,4 +1,4 @@
-//! How long a thread spins before it sleeps, learnt from how its waits ended.
+//! How long a thread spins and gives way before it sleeps, learnt from how its waits ended.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,15 +11,33 @@ use crate::wait::policy::{Crowding, WaitPolicy};
 const START: u32 = 50_000;
 /// The least; what is left with a busy neighbour.
 const FLOOR: u32 = 5_000;
+/// Waits for which what did not pay is left out, at first and at most.
+const FIRST_REST: u32 = 16;
+const LONGEST_REST: u32 = 4096;
 
 /// One thread's patience, on a line that it alone writes: it orders nothing, so it is kept from the model checker.
 #[derive(Debug)]
 pub(crate) struct Patience {
     /// Nanoseconds to spin; [`u32::MAX`] without end.
     spin_ns: AtomicU32,
+    first_looks: AtomicU32,
+    /// From spinning, which keeps those who share the thread's CPU from running.
+    together: Rest,
+    /// From giving way, which lets strangers have the CPU for a time slice.
+    robbed: Rest,
     ceiling_ns: u32,
-    first_looks: u32,
-    gives_way: bool,
+    crowded: bool,
+    may_give_way: bool,
+}
+
+/// How the next wait is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) spin_ns: u64,
+    /// Whether to yield the CPU for a while before sleeping.
+    pub(crate) gives_way: bool,
+    /// Whether it tries if those it waits for still share its CPU.
+    tries: bool,
 }
 
 impl Patience {
@@ -32,27 +50,46 @@ impl Patience {
             // Who spins uses up what the group may use.
             (ceiling, Crowding::Quota) => ceiling.min(FLOOR),
         };
-        let start = if ceiling_ns == u32::MAX { ceiling_ns } else { START.min(ceiling_ns) };
-        let first_looks = if ceiling_ns < FLOOR { 1 } else { sync::first_looks() };
-        let gives_way = crowding == Crowding::Threads && *policy != WaitPolicy::Passive;
-        Self { spin_ns: AtomicU32::new(start), ceiling_ns, first_looks, gives_way }
-    }
-
-    /// Whether to yield the CPU for a while before sleeping.
-    pub(crate) fn gives_way(&self) -> bool {
-        self.gives_way
+        Self {
+            spin_ns: AtomicU32::new(start(ceiling_ns)),
+            first_looks: AtomicU32::new(first_looks(ceiling_ns)),
+            together: Rest::default(),
+            robbed: Rest::default(),
+            ceiling_ns,
+            crowded: crowding == Crowding::Threads,
+            may_give_way: *policy != WaitPolicy::Passive,
+        }
     }
 
     /// Looks to take before the clock is read.
     #[inline(always)]
     pub(crate) fn first_looks(&self) -> u32 {
-        self.first_looks
+        self.first_looks.load(Relaxed)
     }
 
-    pub(crate) fn spin_ns(&self) -> u64 {
-        match self.spin_ns.load(Relaxed) {
+    /// For one wait that has become long.
+    pub(crate) fn plan(&self) -> Plan {
+        let learnt = match self.spin_ns.load(Relaxed) {
             u32::MAX => u64::MAX,
             ns => ns.into(),
+        };
+        let (spin_ns, tries) = match self.together.pass() {
+            Passed::NotBegun => (learnt, false),
+            Passed::Resting => (0, false),
+            Passed::Over => (FLOOR.min(self.ceiling_ns).into(), true),
+        };
+        let shares = self.crowded || self.first_looks() == 1 && self.together.has_begun();
+        let gives_way = self.may_give_way && shares && self.robbed.pass() != Passed::Resting;
+        Plan { spin_ns, gives_way, tries }
+    }
+
+    /// The wait was over before the thread had spun for as long as it was to.
+    pub(crate) fn spun(&self, plan: Plan) {
+        if plan.tries {
+            // Those it waits for run elsewhere by now.
+            self.together.end();
+            self.first_looks.store(first_looks(self.ceiling_ns), Relaxed);
+            self.spin_ns.store(start(self.ceiling_ns), Relaxed);
         }
     }
 
@@ -61,9 +98,29 @@ impl Patience {
         self.shrink();
     }
 
-    /// The thread slept, and the whole wait took so many nanoseconds.
-    pub(crate) fn slept(&self, waited_ns: u64) {
-        if waited_ns > self.ceiling_ns.into() {
+    /// Somebody else kept the CPU for long once the thread had given way.
+    pub(crate) fn was_robbed(&self) {
+        self.robbed.begin();
+    }
+
+    /// Giving way was enough.
+    pub(crate) fn gave_way(&self, plan: Plan) {
+        self.robbed.end();
+        if plan.tries {
+            self.together.begin();
+        }
+    }
+
+    /// The thread slept, and the whole wait took so many nanoseconds; `shared` if who rang ran on the CPU that the
+    /// thread had waited on.
+    pub(crate) fn slept(&self, waited_ns: u64, shared: bool) {
+        if shared && self.ceiling_ns > 0 {
+            // Whom it waited for could not run before it slept, so that a wait lasts as long as its spinning.
+            self.together.begin();
+            self.first_looks.store(1, Relaxed);
+        } else if self.together.has_begun() {
+            self.together.hurry();
+        } else if waited_ns > self.ceiling_ns.into() {
             // Whom it waited for was off its CPU or had much to do: spinning longer would not have helped.
             self.shrink();
         } else {
@@ -77,5 +134,65 @@ impl Patience {
         if spin != u32::MAX {
             self.spin_ns.store((spin / 2).max(FLOOR.min(self.ceiling_ns)), Relaxed);
         }
+    }
+}
+
+fn start(ceiling_ns: u32) -> u32 {
+    if ceiling_ns == u32::MAX { ceiling_ns } else { START.min(ceiling_ns) }
+}
+
+fn first_looks(ceiling_ns: u32) -> u32 {
+    if ceiling_ns < FLOOR { 1 } else { sync::first_looks() }
+}
+
+/// What did not pay is left out for a number of waits, then tried once; each time in vain doubles the number, so that
+/// trying costs little and a change is noticed.
+#[derive(Debug, Default)]
+struct Rest {
+    /// 0 while there is none.
+    length: AtomicU32,
+    left: AtomicU32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passed {
+    NotBegun,
+    Resting,
+    /// It is to be tried now.
+    Over,
+}
+
+impl Rest {
+    fn has_begun(&self) -> bool {
+        self.length.load(Relaxed) != 0
+    }
+
+    /// Counts a wait.
+    fn pass(&self) -> Passed {
+        if !self.has_begun() {
+            return Passed::NotBegun;
+        }
+        let left = self.left.load(Relaxed).saturating_sub(1);
+        self.left.store(left, Relaxed);
+        if left == 0 { Passed::Over } else { Passed::Resting }
+    }
+
+    /// Begins, or begins anew if it was tried in vain; nothing changes in the middle of one.
+    fn begin(&self) {
+        if self.left.load(Relaxed) == 0 {
+            let length = (2 * self.length.load(Relaxed)).clamp(FIRST_REST, LONGEST_REST);
+            self.length.store(length, Relaxed);
+            self.left.store(length, Relaxed);
+        }
+    }
+
+    /// The next wait is to try.
+    fn hurry(&self) {
+        self.left.store(1, Relaxed);
+    }
+
+    fn end(&self) {
+        self.length.store(0, Relaxed);
+        self.left.store(0, Relaxed);
     }
 }

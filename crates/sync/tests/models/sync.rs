@@ -5,7 +5,7 @@ use std::time::Duration;
 
 pub(crate) use loom::sync::Mutex;
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-pub(crate) use loom::thread::{yield_now, yield_now as long_pause, yield_now as pause};
+pub(crate) use loom::thread::{yield_now, yield_now as pause};
 
 use loom::sync::Condvar;
 use loom::sync::atomic::fence;
@@ -76,6 +76,12 @@ pub(crate) fn now() -> u64 {
     0
 }
 
+/// Another each time, as nobody shares a CPU here.
+pub(crate) fn cpu() -> u32 {
+    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
 pub(crate) fn can_doze() -> bool {
     false
 }
@@ -88,6 +94,10 @@ pub(crate) fn light_fence() {
     if FENCED.get() {
         fence(Ordering::SeqCst);
     }
+}
+
+pub(crate) fn full_fence() {
+    fence(Ordering::SeqCst);
 }
 
 pub(crate) fn heavy_fence() -> bool {
