@@ -33,7 +33,7 @@ aarch64:
 	@scripts/needs aarch64
 	@scripts/aarch64
 
-# SECTION: some of detection, pairs, counters, calls, barriers, workloads, memory; left out: all.
+# SECTION: some of detection, pairs, counters, calls, barriers, waiting, workloads, memory; left out: all.
 bench:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench peers -- $(SECTION)

@@ -1,17 +1,12 @@
-//! Barriers, fork and join against the limit of the same run and against other libraries, also where CPUs are scarce.
+//! Barriers, fork and join against the limit of the same run and against other libraries.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::quota::Quota;
 use crate::section::{self, median, shown};
-use crate::turns::{Busy, allowed_cpus};
 
-/// Long against time slices and against a quota's periods, so that what others take is in every burst.
-const LONG_BURST: &str = "30ms";
-/// Runtimes that sleep at once, and those that spin without end.
-const PASSIVE: [(&str, &str); 1] = [("OMP_WAIT_POLICY", "passive")];
+/// Runtimes that spin without end.
 const ENDLESS: [(&str, &str); 2] = [("GOMP_SPINCOUNT", "infinite"), ("KMP_BLOCKTIME", "infinite")];
 
 /// Prints the tables.
@@ -28,28 +23,6 @@ pub fn run(quick: bool) {
     if let Some(found) = read(few(2).envs(ENDLESS)) {
         peers(&found, runtime);
     }
-    println!("Eight threads on two CPUs, by bursts of {LONG_BURST}");
-    let two: Vec<_> = allowed_cpus().into_iter().take(2).collect();
-    let list: Vec<_> = two.iter().map(u32::to_string).collect();
-    if let Some(found) = read(long(8).args(["--cpus", &list.join(",")]).envs(PASSIVE)) {
-        peers(&found, |_| true);
-    }
-    println!("With a busy process on one of two CPUs, by bursts of {LONG_BURST}; runtimes sleep at once");
-    {
-        let _busy = Busy::on(&two[..1]);
-        if let Some(found) = read(long(2).args(["--cpus", &list.join(",")]).envs(PASSIVE)) {
-            peers(&found, |_| true);
-        }
-    }
-    println!("With a quota of one CPU, by bursts of {LONG_BURST}; runtimes sleep at once");
-    match Quota::of_cpus(1.0) {
-        Ok(quota) => {
-            if let Some(found) = read(quota.confine(&long(2)).envs(PASSIVE)) {
-                peers(&found, |_| true);
-            }
-        }
-        Err(why) => println!("  not available: {why}\n"),
-    }
 }
 
 /// `coho barrier` with peers.
@@ -60,17 +33,12 @@ fn coho(threads: usize, more: &[&str]) -> Command {
 }
 
 /// Beside the team and the barrier that suits, which peers are compared with, FBS alone.
-fn few(threads: usize) -> Command {
+pub fn few(threads: usize) -> Command {
     coho(threads, &["--mapping", "sequential", "--quick", "--algorithms", "fbs"])
 }
 
-fn long(threads: usize) -> Command {
-    let mut command = few(threads);
-    command.args(["--burst", LONG_BURST]);
-    command
-}
-
-fn read(command: &mut Command) -> Option<Value> {
+/// What it prints; says why if it does not.
+pub fn read(command: &mut Command) -> Option<Value> {
     section::read(command).map_err(|why| println!("  not available: {why}\n")).ok()
 }
 
@@ -95,7 +63,7 @@ fn limits(found: &Value) {
 }
 
 /// What peers of these names take, and as times of ours.
-fn peers(found: &Value, named: impl Fn(&str) -> bool) {
+pub fn peers(found: &Value, named: impl Fn(&str) -> bool) {
     for peer in rows(found, "peers").filter(|peer| peer["name"].as_str().is_some_and(&named)) {
         let what = ["name", "operation"].map(|field| peer[field].as_str().unwrap_or_default()).join(", ");
         match peer["not_available"].as_str() {

@@ -9,6 +9,7 @@ mod pairs;
 mod quota;
 mod section;
 mod turns;
+mod waiting;
 mod workloads;
 
 fn main() {
@@ -19,12 +20,13 @@ fn main() {
     }
     let quick = std::env::args().any(|argument| argument == "--quick");
     println!("Ratios to peers; each row's commands ran in turn. Below 1: coho is quicker.\n");
-    let sections: [(&str, &dyn Fn()); 7] = [
+    let sections: [(&str, &dyn Fn()); 8] = [
         ("detection", &|| detection::run(quick)),
         ("pairs", &|| pairs::run(quick)),
         ("counters", &counters::run),
         ("calls", &|| calls::run(quick)),
         ("barriers", &|| barriers::run(quick)),
+        ("waiting", &|| waiting::run(quick)),
         ("workloads", &|| workloads::run(quick)),
         ("memory", &|| memory::run(quick)),
     ];

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use coho_probe::barrier::waiting::WaitingOptions;
 use coho_probe::barrier::{self, Options};
 use coho_probe::host;
 use coho_profile::Sync;
@@ -29,6 +30,10 @@ pub struct Args {
     /// How long a burst of barriers takes; 30ms tells what others who use the CPUs cost [default: 30us]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     burst: Option<Duration>,
+    /// Measure instead how barriers wait where CPUs are scarce: up to 200 threads on own CPUs, on one, or free, beside a
+    /// busy neighbour or under this process's quota, each against the C library's barrier
+    #[arg(long, conflicts_with_all = ["cpus", "mapping", "peers", "burst", "output"])]
+    waiting: bool,
     #[command(flatten)]
     course: Course,
     #[command(flatten)]
@@ -42,6 +47,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         );
     }
     args.results.file.prepare()?;
+    if args.waiting {
+        return waiting(args);
+    }
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let usual = Options::default();
@@ -73,4 +81,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         bail!("no barrier was measured: it takes two CPUs, or --threads 2 on one");
     }
     Ok(())
+}
+
+fn waiting(args: &Args) -> anyhow::Result<()> {
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let options = WaitingOptions {
+        threads: args.teams.threads.clone(),
+        algorithms: args.algorithms.clone(),
+        quick: args.quick,
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
+    };
+    let waiting = barrier::waiting::measure(&options, &topology, &mut progress::on_stderr())?;
+    args.results.file.keep("waiting", None, |_| false, |_| ())?;
+    args.results.print(&waiting, terminal::waiting::write)
 }

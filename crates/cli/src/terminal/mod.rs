@@ -18,6 +18,7 @@ pub mod progress;
 pub mod run;
 pub mod table;
 pub mod timeline;
+pub mod waiting;
 
 use std::io::Write;
 

@@ -8,6 +8,7 @@ mod limit;
 mod names;
 mod peers;
 mod survey;
+pub mod waiting;
 
 use std::time::Duration;
 

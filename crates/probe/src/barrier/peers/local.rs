@@ -61,13 +61,13 @@ impl Local {
     }
 }
 
-struct Pthread(Box<UnsafeCell<libc::pthread_barrier_t>>);
+pub(in crate::barrier) struct Pthread(Box<UnsafeCell<libc::pthread_barrier_t>>);
 
 // SAFETY: made for several threads; its place does not change.
 unsafe impl Sync for Pthread {}
 
 impl Pthread {
-    fn new(threads: usize) -> Result<Self, Error> {
+    pub(in crate::barrier) fn new(threads: usize) -> Result<Self, Error> {
         // SAFETY: a type of plain integers.
         let barrier = Box::new(UnsafeCell::new(unsafe { std::mem::zeroed() }));
         // SAFETY: valid for writes; initialised once.
@@ -80,7 +80,7 @@ impl Pthread {
         }
     }
 
-    fn wait(&self) {
+    pub(in crate::barrier) fn wait(&self) {
         // SAFETY: initialised; lives as long as anybody waits.
         unsafe { libc::pthread_barrier_wait(self.0.get()) };
     }

@@ -3,5 +3,5 @@
 mod local;
 mod openmp;
 
-pub(super) use local::Local;
+pub(super) use local::{Local, Pthread};
 pub(super) use openmp::{OpenMp, Runtime};

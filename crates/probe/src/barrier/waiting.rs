@@ -1,0 +1,430 @@
+//! Barriers where threads have to wait for each other's CPUs: more threads than CPUs, all on one, a busy neighbour, a
+//! quota. Each beside the C library's barrier, which always sleeps, by the same threads in the same run.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use coho_platform::{cgroup, threads};
+use coho_profile::Estimate;
+use coho_sync::{Algorithm, Barrier, Mapping, Team};
+use coho_topology::{CpuSet, Topology};
+use serde::Serialize;
+
+use super::full_name;
+use super::peers::Pthread;
+use crate::clock::Clock;
+use crate::stop::End;
+use crate::{Error, Progress, pin, statistics};
+
+/// The numbers of threads, if none are asked for.
+const THREADS: [u32; 6] = [2, 3, 8, 16, 64, 200];
+/// Long against time slices of a few ms, so that what others take is in most bursts.
+const BURST: Duration = Duration::from_millis(30);
+/// A first burst that takes longer than this is not lengthened, and its barrier is measured by half as many.
+const LONG: Duration = Duration::from_millis(120);
+/// The most by which a burst's barriers grow from one to the next.
+const GROWTH: u64 = 8;
+
+/// What to measure and how well.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WaitingOptions {
+    /// Numbers of threads; 2, 3, 8, 16, 64 and 200 if empty.
+    pub threads: Vec<u32>,
+    /// The algorithms; all if empty. A team's barrier is always measured.
+    pub algorithms: Vec<Algorithm>,
+    /// Fewer bursts.
+    pub quick: bool,
+    /// Stop after this time and keep what is done.
+    pub time_limit: Option<Duration>,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+/// How barriers wait, in each of several conditions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Waiting {
+    /// What was measured.
+    pub cells: Vec<WaitingCell>,
+    /// What could not be, and why.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_available: BTreeMap<String, String>,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// One barrier in one condition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WaitingCell {
+    /// `auto`, `fbs`, …, or `team`: the barrier of a team's members.
+    pub algorithm: String,
+    /// Threads that meet.
+    pub threads: u32,
+    /// `own CPU`, in turn where there are fewer; `one CPU`: all on the first, of which the barrier is not told; `free`.
+    pub pinning: &'static str,
+    /// `idle`: nothing else of this program; `neighbour`: a thread that computes without end on the first CPU; `quota
+    /// 0.5`: the CPU time that the control group allows.
+    pub condition: String,
+    /// Time of a barrier in ns, over bursts of about 30 ms.
+    pub ns: Estimate,
+    /// That over the time of `pthread_barrier_wait` in the same round.
+    pub pthread_ratio: Estimate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pinning {
+    Own,
+    One,
+    Free,
+}
+
+impl Pinning {
+    const ALL: [Self; 3] = [Self::Own, Self::One, Self::Free];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own CPU",
+            Self::One => "one CPU",
+            Self::Free => "free",
+        }
+    }
+
+    /// The CPU of each rank; empty if they are not pinned.
+    fn cpus(self, order: &[u32], threads: usize) -> Vec<u32> {
+        match self {
+            Self::Own => order.iter().cycle().take(threads).copied().collect(),
+            Self::One => vec![order[0]; threads],
+            Self::Free => Vec::new(),
+        }
+    }
+}
+
+/// Measures barriers in every condition that this process can have: under its own quota if it has one, else idle and
+/// beside a busy neighbour.
+///
+/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
+///
+/// # Errors
+/// If threads cannot be had, or an algorithm for so many.
+pub fn measure(
+    options: &WaitingOptions,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Waiting, Error> {
+    let started = Instant::now();
+    let end = End::after(started, options.time_limit);
+    let allowed = pin::allowed()?;
+    let order = Mapping::Sequential.order(topology, &allowed);
+    let threads = if options.threads.is_empty() { THREADS.to_vec() } else { options.threads.clone() };
+    let mut waiting = Waiting::default();
+    let conditions = conditions(&mut waiting);
+    let total = (conditions.len() * threads.len() * Pinning::ALL.len()) as u64;
+    let mut done = 0;
+    let mut random = fastrand::Rng::with_seed(options.seed);
+    for (condition, has_neighbour) in &conditions {
+        for &threads in &threads {
+            for pinning in Pinning::ALL {
+                if end.has_come() {
+                    waiting.interrupted = true;
+                    return Ok(waiting);
+                }
+                if pinning == Pinning::One && order.len() == 1 {
+                    let why = "there is one CPU: the same as one of its own";
+                    waiting.not_available.insert("one CPU".into(), why.into());
+                } else {
+                    let group =
+                        Group { topology, allowed: &allowed, order: &order, threads, pinning, condition };
+                    let neighbour = has_neighbour.then(|| Neighbour::start(order[0])).transpose()?;
+                    let cells = group.measure(options, end, &mut random);
+                    drop(neighbour);
+                    waiting.cells.extend(cells?);
+                }
+                done += 1;
+                let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
+                progress(Progress { phase: "waiting", done, total, left: Some(left) });
+            }
+        }
+    }
+    waiting.interrupted = end.has_come();
+    Ok(waiting)
+}
+
+/// The conditions by name, and whether they have a neighbour.
+fn conditions(waiting: &mut Waiting) -> Vec<(String, bool)> {
+    match cgroup::cpu_quota() {
+        Some(quota) => {
+            for name in ["idle", "neighbour"] {
+                let why = "this process has a quota, which holds in every condition";
+                waiting.not_available.insert(name.into(), why.into());
+            }
+            vec![(format!("quota {quota}"), false)]
+        }
+        None => {
+            let why = "this process has none; run it under one: systemd-run --scope -p CPUQuota=50% coho …";
+            waiting.not_available.insert("quota".into(), why.into());
+            vec![("idle".into(), false), ("neighbour".into(), true)]
+        }
+    }
+}
+
+/// A thread that computes on a CPU until it is dropped.
+struct Neighbour {
+    ends: std::sync::Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Neighbour {
+    fn start(cpu: u32) -> Result<Self, Error> {
+        let ends = std::sync::Arc::new(AtomicBool::new(false));
+        let seen = std::sync::Arc::clone(&ends);
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let work = move || {
+            let pinned = pin::to(cpu);
+            let runs = pinned.is_ok();
+            // The starter waits for it.
+            let _ = ready.send(pinned);
+            while runs && !seen.load(Relaxed) {
+                for _ in 0..1000 {
+                    std::hint::black_box(());
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("coho neighbour".into()).spawn(work);
+        let thread = thread.map_err(|error| Error::cpu(cpu, format!("no thread for it: {error}")))?;
+        let neighbour = Self { ends, thread: Some(thread) };
+        is_ready.recv().map_err(|_| Error::cpu(cpu, "the neighbour did not start"))??;
+        Ok(neighbour)
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.ends.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It does not panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// So many threads, placed in one way, in one condition.
+struct Group<'a> {
+    topology: &'a Topology,
+    allowed: &'a CpuSet,
+    order: &'a [u32],
+    threads: u32,
+    pinning: Pinning,
+    condition: &'a str,
+}
+
+enum Subject {
+    Pthread(Pthread),
+    Barrier(Barrier),
+    /// Only its leader, rank 0, is one of the group's threads.
+    Team(Mutex<Team>),
+}
+
+/// What rank 0 tells the others to do next.
+#[derive(Default)]
+struct Order {
+    subject: AtomicU64,
+    barriers: AtomicU64,
+}
+
+impl Group<'_> {
+    fn measure(
+        &self,
+        options: &WaitingOptions,
+        end: End,
+        random: &mut fastrand::Rng,
+    ) -> Result<Vec<WaitingCell>, Error> {
+        let subjects = self.subjects(options)?;
+        let cpus = self.pinning.cpus(self.order, self.threads as usize);
+        let meeting = std::sync::Barrier::new(self.threads as usize);
+        let order = Order::default();
+        let rounds = if options.quick { 4 } else { 6 };
+        let random = Mutex::new(random);
+        let times = threads::together(self.threads as usize, &|rank| {
+            // A rank that cannot be pinned must still take part, or the others wait for ever.
+            let placed = match cpus.get(rank) {
+                Some(&cpu) => pin::to(cpu).is_ok(),
+                None => pin::confine(self.allowed).is_ok(),
+            };
+            let burst = |subject: usize, barriers: u64| match &subjects[subject].1 {
+                Subject::Pthread(pthread) => (0..barriers).for_each(|_| pthread.wait()),
+                Subject::Barrier(barrier) => (0..barriers).for_each(|_| barrier.wait(rank)),
+                Subject::Team(team) if rank == 0 => {
+                    let mut team = team.lock().unwrap_or_else(PoisonError::into_inner);
+                    team.run(|member| (0..barriers).for_each(|_| member.barrier()));
+                }
+                Subject::Team(_) => {}
+            };
+            if rank > 0 {
+                loop {
+                    meeting.wait();
+                    match order.barriers.load(Acquire) {
+                        0 => return (placed, Vec::new()),
+                        barriers => burst(order.subject.load(Acquire) as usize, barriers),
+                    }
+                }
+            }
+            let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
+            let lead = |subject: usize, barriers: u64| {
+                order.subject.store(subject as u64, Release);
+                order.barriers.store(barriers, Release);
+                meeting.wait();
+                let clock = Clock::get();
+                let start = clock.now();
+                burst(subject, barriers);
+                clock.ns(clock.now() - start)
+            };
+            let times = lead_rounds(subjects.len(), rounds, end, &mut random, lead);
+            order.barriers.store(0, Release);
+            meeting.wait();
+            (placed, times)
+        });
+        let mut ranks = times.map_err(|error| Error::other(format!("{} threads: {error}", self.threads)))?;
+        if let Some(rank) = ranks.iter().position(|(placed, _)| !placed) {
+            let cpu = cpus.get(rank).copied().unwrap_or(self.order[0]);
+            return Err(Error::cpu(cpu, "a thread could not be pinned to it"));
+        }
+        let times = ranks.swap_remove(0).1;
+        Ok(self.cells(&subjects, &times))
+    }
+
+    /// The C library's barrier first.
+    fn subjects(&self, options: &WaitingOptions) -> Result<Vec<(String, Subject)>, Error> {
+        let failed = |error: coho_sync::Error| Error::other(error.to_string());
+        let threads = self.threads as usize;
+        let cpus = self.pinning.cpus(self.order, threads);
+        let mut subjects = vec![("pthread".to_owned(), Subject::Pthread(Pthread::new(threads)?))];
+        let all: Vec<_> = [Algorithm::Auto].into_iter().chain(Algorithm::ALL).collect();
+        for &algorithm in if options.algorithms.is_empty() { &all } else { &options.algorithms } {
+            let mut barrier = Barrier::builder(threads).algorithm(algorithm);
+            if self.pinning == Pinning::Own {
+                barrier = barrier.places(self.topology, &cpus);
+            }
+            subjects.push((full_name(algorithm), Subject::Barrier(barrier.build().map_err(failed)?)));
+        }
+        let team = match self.pinning {
+            Pinning::Free => Team::builder(threads).pinned(false),
+            Pinning::Own | Pinning::One => Team::builder(threads).cpus(cpus),
+        };
+        subjects.push(("team".into(), Subject::Team(Mutex::new(team.start().map_err(failed)?))));
+        Ok(subjects)
+    }
+
+    fn cells(&self, subjects: &[(String, Subject)], rounds: &[Vec<f64>]) -> Vec<WaitingCell> {
+        let of =
+            |subject: usize| rounds.iter().map(move |round| round.get(subject).copied().unwrap_or(f64::NAN));
+        let estimate = |values: Vec<f64>| {
+            statistics::estimate(&[values.into_iter().filter(|value| value.is_finite()).collect()])
+        };
+        let cell = |(subject, (name, _)): (usize, &(String, Subject))| {
+            Some(WaitingCell {
+                algorithm: name.clone(),
+                threads: self.threads,
+                pinning: self.pinning.name(),
+                condition: self.condition.to_owned(),
+                ns: estimate(of(subject).collect())?,
+                pthread_ratio: estimate(of(subject).zip(of(0)).map(|(ns, pthread)| ns / pthread).collect())?,
+            })
+        };
+        subjects.iter().enumerate().skip(1).filter_map(cell).collect()
+    }
+}
+
+/// Runs rounds of bursts, every subject in each, in another order each time; returns ns a barrier of each subject in
+/// each round. `lead` does so many barriers of a subject and returns the ns that they took.
+fn lead_rounds(
+    subjects: usize,
+    rounds: usize,
+    end: End,
+    random: &mut fastrand::Rng,
+    lead: impl Fn(usize, u64) -> f64,
+) -> Vec<Vec<f64>> {
+    let wanted = BURST.as_nanos() as f64;
+    let long = LONG.as_nanos() as f64;
+    // The first bursts, which also let patience learn, tell how many barriers fill one.
+    let fill = |subject: usize| {
+        let mut barriers = 1;
+        loop {
+            let ns = lead(subject, barriers);
+            if ns >= wanted / 2.0 || end.has_come() {
+                return (barriers, ns);
+            }
+            let fitting = (barriers as f64 * wanted / ns.max(1.0)) as u64;
+            barriers = fitting.clamp(barriers + 1, barriers * GROWTH);
+        }
+    };
+    let filled: Vec<_> = (0..subjects).map(fill).collect();
+    let mut times = Vec::new();
+    for round in 0..rounds {
+        let mut order: Vec<usize> = (0..subjects).collect();
+        random.shuffle(&mut order);
+        let mut of_round = vec![f64::NAN; subjects];
+        for subject in order {
+            let (barriers, first_ns) = filled[subject];
+            if end.has_come() || first_ns > long && round % 2 == 1 {
+                continue;
+            }
+            of_round[subject] = lead(subject, barriers) / barriers as f64;
+        }
+        times.push(of_round);
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subject_fills_its_bursts_in_every_round() {
+        let asked = Mutex::new(Vec::new());
+        let lead = |subject: usize, barriers: u64| {
+            asked.lock().unwrap().push((subject, barriers));
+            // 1 us and 1 ms a barrier, and one that takes longer than a burst.
+            barriers as f64 * [1e3, 1e6, 2e8][subject]
+        };
+        let end = End::after(Instant::now(), None);
+        let times = lead_rounds(3, 4, end, &mut fastrand::Rng::with_seed(1), lead);
+        assert!(times.iter().all(|round| round[..2] == [1e3, 1e6]), "{times:?}");
+        let long: Vec<_> = times.iter().map(|round| round[2].is_nan()).collect();
+        assert_eq!(long, [false, true, false, true]);
+        let most =
+            |subject| asked.lock().unwrap().iter().filter(|one| one.0 == subject).map(|one| one.1).max();
+        assert_eq!(most(2), Some(1));
+        assert!((15_000..=30_000).contains(&most(0).unwrap()), "{:?}", most(0));
+    }
+
+    #[test]
+    fn ranks_take_their_own_cpus_in_turn_or_all_the_first() {
+        assert_eq!(Pinning::Own.cpus(&[4, 6], 3), [4, 6, 4]);
+        assert_eq!(Pinning::One.cpus(&[4, 6], 3), [4, 4, 4]);
+        assert!(Pinning::Free.cpus(&[4, 6], 3).is_empty());
+    }
+
+    #[test]
+    fn each_barrier_is_measured_beside_the_c_library_s() {
+        let options = WaitingOptions {
+            threads: vec![2],
+            algorithms: vec![Algorithm::Auto],
+            quick: true,
+            ..WaitingOptions::default()
+        };
+        let topology = coho_topology::detect().unwrap();
+        let mut steps = 0;
+        let waiting = measure(&options, &topology, &mut |_| steps += 1).unwrap();
+        let conditions = if cgroup::cpu_quota().is_some() { 1 } else { 2 };
+        let pinnings = if pin::allowed().unwrap().len() == 1 { 2 } else { 3 };
+        assert_eq!((steps, waiting.cells.len()), (3 * conditions, 2 * pinnings * conditions));
+        assert!(!waiting.interrupted);
+        for cell in &waiting.cells {
+            assert!(cell.ns.median > 0.0 && cell.pthread_ratio.median > 0.0, "{cell:?}");
+        }
+    }
+}
