@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use coho_model::{Matrix, check_known, coherence_from_matrix, coherence_of_machine};
+use coho_model::{Matrix, check_known, claim, coherence_from_matrix, coherence_of_machine};
 use coho_probe::coherence::{self, Options, Pairs};
 use coho_probe::{host, pin, stop};
 use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text, write_atomic};
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
-use crate::judge::judge;
+use crate::judge::{self, judge};
 use crate::results::{Results, same_machine};
 use crate::terminal::{self, Depth, progress};
 
@@ -153,6 +153,11 @@ fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profi
     if let Some(topology) = topology {
         let clock_ghz = profile.host.as_ref().and_then(|host| host.clock_ghz);
         check_known(&coherence.cpus, topology)?;
+        claim(&mut coherence, topology);
+        if !coherence.coherence_times.is_empty() && !coherence.pairs.is_empty() {
+            let clock_ghz = judge::clock_ghz(&coherence, clock_ghz);
+            coherence.coherence_times = coherence::coherence_times(&coherence, topology, clock_ghz);
+        }
         judge(&mut coherence, topology, clock_ghz);
     }
     Ok(Profile {
