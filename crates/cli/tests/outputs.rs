@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -90,6 +91,36 @@ fn a_page_that_the_user_has_not_named_is_replaced_only_if_it_is_a_report() {
         assert_refused(&run(folder.path(), &["survey", "-o", "p.json", "--report", report]), "absent");
     }
     assert!(!folder.path().join("p.json").exists());
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_that_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("matrix.csv"), ",25\n25,\n").unwrap();
+    let writing: [&[&str]; 5] = [
+        &["survey", "-o", "out"],
+        &["topology", "-o", "out"],
+        &["report", "published:kawabe-furuya/e5620", "-o", "out"],
+        &["coherence", "--from", "matrix.csv", "-o", "out"],
+        &["coherence", "--from", "matrix.csv", "--matrix", "out"],
+    ];
+    for arguments in writing {
+        let mut command = coho(arguments);
+        let limited = || {
+            let limit = libc::rlimit { rlim_cur: 4, rlim_max: 4 };
+            // SAFETY: two system calls, one of which reads the structure.
+            let done = unsafe {
+                libc::signal(libc::SIGXFSZ, libc::SIG_DFL) != libc::SIG_ERR
+                    && libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) == 0
+            };
+            if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        };
+        // SAFETY: it makes system calls alone.
+        let done = unsafe { command.pre_exec(limited) }.current_dir(folder.path()).output().unwrap();
+        assert_refused(&done, "out: File too large");
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+        assert_eq!(left, ["matrix.csv"], "{arguments:?}");
+    }
 }
 
 #[test]
