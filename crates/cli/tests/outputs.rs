@@ -124,12 +124,37 @@ fn a_limit_on_the_size_of_files_is_an_error_that_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_survey_does_not_mix_two_machines() {
+fn no_profile_mixes_two_machines() {
     let folder = tempfile::tempdir().unwrap();
-    let text = r#"{"schema": "coho-profile/1", "host": {"cpu": "Another CPU"}}"#;
-    fs::write(folder.path().join("p.json"), text).unwrap();
-    assert_refused(&run(folder.path(), &["survey", "-o", "p.json"]), "Another CPU");
-    assert_eq!(fs::read_to_string(folder.path().join("p.json")).unwrap(), text);
+    let text = |cpu: &str, section: &str| {
+        format!(r#"{{"schema": "coho-profile/1", "host": {{"cpu": "{cpu}"}}, {section}}}"#)
+    };
+    let theirs = text("Another CPU", r#""coherence": {"notes": ["theirs"]}"#);
+    let file = |name: &str| folder.path().join(name);
+    fs::write(file("p.json"), &theirs).unwrap();
+    for command in MEASURING {
+        assert_refused(&run(folder.path(), &[command, &["-o", "p.json"]].concat()), "Another CPU");
+    }
+    let commands: [&[&str]; 2] = [
+        &["idle", "--disable", "C6", "-o", "p.json", "--", "touch", "ran"],
+        &["run", "-p", "p.json", "--try", "none", "--", "touch", "ran"],
+    ];
+    for command in commands {
+        assert_refused(&run(folder.path(), command), "Another CPU");
+    }
+    assert!(!file("ran").exists());
+    // What is read names another machine, or none.
+    fs::write(file("matrix.csv"), ",25\n25,\n").unwrap();
+    fs::write(file("third.json"), text("A third CPU", r#""coherence": {}"#)).unwrap();
+    for (from, why) in [("matrix.csv", "does not name its machine"), ("third.json", "A third CPU")] {
+        let done = run(folder.path(), &["coherence", "--from", from, "-o", "p.json"]);
+        assert_refused(&done, "Another CPU");
+        assert_refused(&done, why);
+    }
+    assert_eq!(fs::read_to_string(file("p.json")).unwrap(), theirs);
+    fs::write(file("same.json"), text("Another CPU", r#""coherence": {"notes": ["newer"]}"#)).unwrap();
+    assert!(run(folder.path(), &["coherence", "--from", "same.json", "-o", "p.json"]).status.success());
+    assert!(fs::read_to_string(file("p.json")).unwrap().contains("newer"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
 use crate::judge::{self, judge};
-use crate::results::{Results, same_machine};
+use crate::results::{Results, same_machine, same_machine_as_read};
 use crate::terminal::{self, Depth, progress};
 
 const EXAMPLES: &str = "\
@@ -73,10 +73,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let outputs: Vec<&Path> = args.results.file.path().into_iter().chain(args.matrix.as_deref()).collect();
     let inputs: Vec<&Path> = args.from.iter().chain(&args.topology).map(PathBuf::as_path).collect();
     check_outputs(&outputs, &inputs)?;
-    args.results.file.prepare()?;
+    let file = &args.results.file;
+    let earlier = if args.from.is_some() { file.prepare_to_read()? } else { file.prepare()? };
     args.matrix.as_deref().map_or(Ok(()), coho_profile::check_writable)?;
     let profile = match &args.from {
-        Some(path) => read(path, args.topology.as_deref())?,
+        Some(from) => {
+            let read = read(from, args.topology.as_deref())?;
+            if let Some((path, earlier)) = file.path().zip(earlier) {
+                same_machine_as_read(path, &earlier, from, read.host.as_ref())?;
+            }
+            read
+        }
         None => measure(args)?,
     };
     args.results.file.keep(
