@@ -9,6 +9,7 @@ use coho_probe::{host, stop};
 use coho_profile::{Host, Profile};
 use serde::Serialize;
 
+use crate::arguments::file_name;
 use crate::visible::Out;
 use crate::{say, terminal};
 
@@ -44,7 +45,7 @@ pub struct Results {
 #[derive(Debug, clap::Args)]
 pub struct File {
     /// Also write a profile
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = file_name())]
     output: Option<PathBuf>,
 }
 

@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "from")]
     topology: Option<PathBuf>,
     /// Also write the times as a matrix in core-to-core-latency's CSV: ns, a row a CPU, no labels
-    #[arg(long, value_name = "FILE", conflicts_with = "watch_for")]
+    #[arg(long, value_name = "FILE", value_parser = arguments::file_name(), conflicts_with = "watch_for")]
     matrix: Option<PathBuf>,
     #[command(flatten)]
     results: Results,

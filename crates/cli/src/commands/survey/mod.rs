@@ -25,10 +25,10 @@ use sections::{Measured, Sections};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Where to write the profile [default: coho-DATE.json]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
     output: Option<PathBuf>,
     /// Where to write the report [default: the profile's name with .html]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = arguments::file_name())]
     report: Option<PathBuf>,
     /// Measure these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
