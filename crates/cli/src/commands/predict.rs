@@ -174,7 +174,7 @@ impl Prediction {
             written.push('\n');
         }
         for (source, reason) in self.not_available.iter().filter(|_| !self.lines.is_empty()) {
-            written += &format!("{}: not available: {reason}\n", text::tame(source));
+            written += &format!("{}: not available: {}\n", text::tame(source), text::tame(reason));
         }
         written
     }

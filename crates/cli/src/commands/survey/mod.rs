@@ -19,6 +19,7 @@ use crate::arguments::{self, Course, check_outputs};
 use crate::judge::judge;
 use crate::report::subject::Subject;
 use crate::results::{enough_memory, same_machine};
+use crate::visible::on_one_line;
 use crate::{report, terminal};
 use sections::{Measured, Sections};
 
@@ -127,7 +128,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         out.write_all(profile.to_json().as_bytes())?;
     } else {
         summarise(&mut out, profile)?;
-        writeln!(out, "\nprofile  {}\nreport   {}", output.display(), page.display())?;
+        let shown = |path: &Path| on_one_line(&path.to_string_lossy());
+        writeln!(out, "\nprofile  {}\nreport   {}", shown(&output), shown(&page))?;
     }
     Ok(())
 }
