@@ -1,5 +1,6 @@
 //! `coho survey`: every quick experiment, a profile and a report.
 
+mod figures;
 mod sections;
 
 use std::io::Write;
@@ -130,6 +131,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         summarise(&mut out, profile)?;
         let shown = |path: &Path| on_one_line(&path.to_string_lossy());
         writeln!(out, "\nprofile  {}\nreport   {}", shown(&output), shown(&page))?;
+    }
+    if !sections.has_figures() {
+        bail!("nothing was measured; each section's 'not_available' says why, or the time was too short");
     }
     Ok(())
 }
