@@ -1,5 +1,6 @@
 //! Where an experiment's results go: standard output, and a profile if one is named.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -112,6 +113,17 @@ impl File {
         Ok(Some(earlier))
     }
 
+    /// Says which figures of an earlier section were not measured anew and are gone: it was replaced as a whole, as its
+    /// figures share a method.
+    pub fn say_gone(&self, section: &str, before: BTreeSet<String>, now: &BTreeSet<String>) {
+        let gone: Vec<String> = before.into_iter().filter(|name| !now.contains(name)).collect();
+        let Some(path) = self.path().filter(|_| !gone.is_empty()) else { return };
+        let more = gone.len().saturating_sub(TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let gone = gone[..gone.len().min(TOLD)].join(", ");
+        say!("coho: {}: its {section} were replaced as a whole; gone: {gone}{more}", path.display());
+    }
+
     /// Puts a section, and the host if it is known, into the profile, whose other sections stay. If a signal has
     /// stopped the measurement and the profile `has` an earlier section, that stays instead. Says what is incomplete or
     /// old.
@@ -146,6 +158,9 @@ impl File {
         Ok(())
     }
 }
+
+/// Most names of lost figures that are told.
+const TOLD: usize = 8;
 
 fn begin() -> anyhow::Result<()> {
     enough_memory(LEAST_MEMORY)?;
