@@ -13,7 +13,7 @@ pub use policy::WaitPolicy;
 
 use crate::number::Flag;
 use crate::sync::Ordering::Acquire;
-use crate::sync::{AtomicBool, LOOKS, can_doze, doze, long_pause, now, pause, relax, yield_now};
+use crate::sync::{AtomicBool, AtomicU8, LOOKS, can_doze, doze, long_pause, now, pause, relax, yield_now};
 
 /// Two readings of the clock so far apart, with [`LOOKS`] looks between them, mean that the thread was off its CPU.
 const AWAY_NS: u64 = 50_000;
@@ -90,17 +90,17 @@ impl Waiter<'_> {
             }
             pause();
         }
-        self.keep_on(&|| flag.has_left(previous), flag.address(), bell)
+        self.keep_on(&|| flag.has_left(previous), Some(flag.byte()), bell)
     }
 
     /// Waits for what a flag cannot tell; whoever makes it true rings the bell.
     pub(crate) fn until_true(self, done: &dyn Fn() -> bool, bell: &Bell) -> Result<(), Ended> {
-        if done() { Ok(()) } else { self.keep_on(done, std::ptr::null(), bell) }
+        if done() { Ok(()) } else { self.keep_on(done, None, bell) }
     }
 
     #[cold]
     #[inline(never)]
-    fn keep_on(self, done: &dyn Fn() -> bool, line: *const u8, bell: &Bell) -> Result<(), Ended> {
+    fn keep_on(self, done: &dyn Fn() -> bool, line: Option<&AtomicU8>, bell: &Bell) -> Result<(), Ended> {
         let limits = self.unless.limits();
         let mut wait = Wait::begin(limits);
         if self.spin(&mut wait, done, line)? || self.give_way(&mut wait, done)? {
@@ -116,22 +116,26 @@ impl Waiter<'_> {
     }
 
     /// Spins as long as patience lasts; returns whether that was long enough.
-    fn spin(&self, wait: &mut Wait<'_>, done: &dyn Fn() -> bool, line: *const u8) -> Result<bool, Ended> {
+    fn spin(
+        &self,
+        wait: &mut Wait<'_>,
+        done: &dyn Fn() -> bool,
+        line: Option<&AtomicU8>,
+    ) -> Result<bool, Ended> {
         let patience = self.patience.spin_ns();
-        let dozes = !line.is_null() && can_doze();
+        let line = line.filter(|_| can_doze());
         while wait.passed() < patience {
             for _ in 0..LOOKS {
                 if done() {
                     return Ok(true);
                 }
-                if dozes {
-                    doze(line, done);
-                } else {
-                    relax();
+                match line {
+                    Some(line) => doze(line, done),
+                    None => relax(),
                 }
             }
             // Dozing takes longer than looking, by how much the processor decides.
-            if wait.look_at_clock()? > AWAY_NS && !dozes {
+            if wait.look_at_clock()? > AWAY_NS && line.is_none() {
                 self.patience.was_away();
                 break;
             }
