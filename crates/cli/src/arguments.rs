@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use coho_sync::{MAX_THREADS, Mapping};
 use coho_topology::CpuSet;
 
@@ -39,8 +40,8 @@ pub fn check_outputs(outputs: &[&Path], inputs: &[&Path]) -> Result<(), WrongUsa
         folder.canonicalize().unwrap_or_else(|_| folder.into()).join(path.file_name().unwrap_or_default())
     };
     for (index, output) in outputs.iter().enumerate() {
-        // Devices take whatever is written to them.
-        if output.starts_with("/dev") {
+        // Devices and standard output take whatever is written to them.
+        if output.starts_with("/dev") || is_stdout(output) {
             continue;
         }
         if outputs[..index].iter().chain(inputs).any(|other| real(other) == real(output)) {
@@ -51,6 +52,19 @@ pub fn check_outputs(outputs: &[&Path], inputs: &[&Path]) -> Result<(), WrongUsa
         }
     }
     Ok(())
+}
+
+/// Whether an output is standard output: `-`, as in other programs.
+pub fn is_stdout(output: &Path) -> bool {
+    output == Path::new("-")
+}
+
+/// The name of a file to write that is none but a file: `-` would mean standard output, which other results go to.
+pub fn file_name() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match is_stdout(&path) {
+        true => Err("this is written to a file only; name one ('./-' for one of that name)"),
+        false => Ok(path),
+    })
 }
 
 /// How long a measurement may take, and in which order it goes.
@@ -165,6 +179,7 @@ mod tests {
         assert!(check_outputs(&[path("a.json"), path("./a.json")], &[]).is_err());
         assert!(check_outputs(&[path("a.json")], &[path("./src/../a.json")]).is_err());
         assert!(check_outputs(&[path("/dev/null"), path("/dev/null")], &[]).is_ok());
+        assert!(check_outputs(&[path("-")], &[path("-")]).is_ok());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::visible::{Style, visible};
+use crate::visible::on_one_line;
 use crate::{commands, say};
 
 /// What does it cost cores to share? Measure it, predict from it, act on it.
@@ -69,8 +69,7 @@ impl Cli {
     pub fn read() -> Result<Self, ExitCode> {
         Self::try_parse().map_err(|error| {
             // clap quotes the arguments in its message, so it is given harmless ones.
-            let arguments = std::env::args_os();
-            let shown = arguments.map(|one| visible(&one.to_string_lossy(), Style::Plain).into_owned());
+            let shown = std::env::args_os().map(|one| on_one_line(&one.to_string_lossy()));
             let error = Self::try_parse_from(shown).err().unwrap_or(error);
             match error.print() {
                 Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 /// Fills `classes`, `levels`, `verdict` and `contradictions` from the pairs. `clock_ghz` turns ns into cycles.
 pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
-    // The clock while it was measured, if that is known, is the one that its other cycles are counted by.
-    let clock_ghz = coherence.method.parameters.get("clock_ghz").and_then(Value::as_f64).or(clock_ghz);
+    let clock_ghz = self::clock_ghz(coherence, clock_ghz);
     let measured = coherence.times().next().is_some();
     coherence.contradictions = measured.then(|| audit(topology, coherence));
     let Some(matrix) = Matrix::of(coherence) else { return };
@@ -31,6 +30,11 @@ pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f
     coherence.verdict = Some(if coherence.stable == Some(false) { Verdict::Unstable } else { found.verdict });
     found.notes.retain(|note| !coherence.notes.contains(note));
     coherence.notes.extend(found.notes);
+}
+
+/// What cycles are counted by: the clock while the section was measured, if that is known, else the host's.
+pub fn clock_ghz(coherence: &Coherence, host: Option<f64>) -> Option<f64> {
+    coherence.method.parameters.get("clock_ghz").and_then(Value::as_f64).or(host)
 }
 
 /// Fills the judgements of a profile's calls, by its own coherence.

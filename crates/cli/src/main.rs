@@ -14,9 +14,13 @@ mod visible;
 use std::io::Write;
 use std::process::ExitCode;
 
+use coho_platform::file_limit;
 use coho_probe::stop;
 
 fn main() -> ExitCode {
+    if let Err(error) = file_limit::as_errors() {
+        say!("coho: warning: a limit on the size of files may end this: {error}");
+    }
     let cli = match cli::Cli::read() {
         Ok(cli) => cli,
         Err(ended) => return ended,

@@ -1,14 +1,16 @@
 //! Where an experiment's results go: standard output, and a profile if one is named.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coho_platform::memory;
-use coho_probe::stop;
+use coho_probe::{host, stop};
 use coho_profile::{Host, Profile};
 use serde::Serialize;
 
+use crate::arguments::file_name;
 use crate::visible::Out;
 use crate::{say, terminal};
 
@@ -44,7 +46,7 @@ pub struct Results {
 #[derive(Debug, clap::Args)]
 pub struct File {
     /// Also write a profile
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = file_name())]
     output: Option<PathBuf>,
 }
 
@@ -81,14 +83,45 @@ impl File {
     }
 
     /// Before anything is measured: signals no longer end the process but the measurement, and what stands in the
-    /// profile's place is one that may be written, or nothing. Returns it.
+    /// profile's place is one of this machine that may be written, or nothing. Returns it.
     ///
     /// # Errors
-    /// If too little memory is left, signals cannot be caught, or as [`Profile::check_update`].
+    /// If too little memory is left, signals cannot be caught, or as [`File::check`].
     pub fn prepare(&self) -> anyhow::Result<Option<Profile>> {
-        enough_memory(LEAST_MEMORY)?;
-        stop::on_signals().context("cannot catch signals")?;
+        begin()?;
+        self.check()
+    }
+
+    /// The same where figures are read, not measured: of which machine they are is told only then, by
+    /// [`same_machine_as_read`].
+    ///
+    /// # Errors
+    /// As [`File::prepare`], but not for another machine's profile.
+    pub fn prepare_to_read(&self) -> anyhow::Result<Option<Profile>> {
+        begin()?;
         Ok(self.path().map(Profile::check_update).transpose()?)
+    }
+
+    /// The profile as it is; `None` if none is named.
+    ///
+    /// # Errors
+    /// As [`Profile::check_update`], or if it is another machine's.
+    pub fn check(&self) -> anyhow::Result<Option<Profile>> {
+        let Some(path) = self.path() else { return Ok(None) };
+        let earlier = Profile::check_update(path)?;
+        same_machine(path, &earlier, &host::collect())?;
+        Ok(Some(earlier))
+    }
+
+    /// Says which figures of an earlier section were not measured anew and are gone: it was replaced as a whole, as its
+    /// figures share a method.
+    pub fn say_gone(&self, section: &str, before: BTreeSet<String>, now: &BTreeSet<String>) {
+        let gone: Vec<String> = before.into_iter().filter(|name| !now.contains(name)).collect();
+        let Some(path) = self.path().filter(|_| !gone.is_empty()) else { return };
+        let more = gone.len().saturating_sub(TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let gone = gone[..gone.len().min(TOLD)].join(", ");
+        say!("coho: {}: its {section} were replaced as a whole; gone: {gone}{more}", path.display());
     }
 
     /// Puts a section, and the host if it is known, into the profile, whose other sections stay. If a signal has
@@ -126,6 +159,14 @@ impl File {
     }
 }
 
+/// Most names of lost figures that are told.
+const TOLD: usize = 8;
+
+fn begin() -> anyhow::Result<()> {
+    enough_memory(LEAST_MEMORY)?;
+    stop::on_signals().context("cannot catch signals")
+}
+
 impl Results {
     /// Prints a section as JSON and nothing else, or as `people` write it.
     ///
@@ -140,20 +181,49 @@ impl Results {
     }
 }
 
-/// What distinguishes machines: figures of two must not become one profile.
+/// Figures of two machines must not become one profile.
 ///
 /// # Errors
 /// If the earlier profile was measured on a machine other than this one.
 pub fn same_machine(path: &Path, earlier: &Profile, host: &Host) -> anyhow::Result<()> {
-    let facts = |host: &Host| [host.cpu.clone(), host.architecture.clone(), host.hypervisor.clone()];
-    if let Some(before) = earlier.host.as_ref().map(facts).filter(|before| *before != facts(host)) {
-        let named = |facts: &[Option<String>]| facts.iter().flatten().cloned().collect::<Vec<_>>().join(", ");
-        anyhow::bail!(
+    match earlier.host.as_ref().filter(|before| facts(before) != facts(host)) {
+        Some(before) => anyhow::bail!(
             "{}: measured on another machine ({}), this is {}",
             path.display(),
-            named(&before),
-            named(&facts(host))
-        );
+            named(before),
+            named(host)
+        ),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The same of figures that were read from a file rather than measured; one that names no machine may be of any.
+///
+/// # Errors
+/// If the earlier profile names a machine, and the file that was read does not name the same.
+pub fn same_machine_as_read(
+    path: &Path,
+    earlier: &Profile,
+    from: &Path,
+    host: Option<&Host>,
+) -> anyhow::Result<()> {
+    match earlier.host.as_ref().filter(|before| host.map(facts) != Some(facts(before))) {
+        Some(before) => anyhow::bail!(
+            "{}: measured on {}, but {} {}; name another file by -o",
+            path.display(),
+            named(before),
+            from.display(),
+            host.map_or_else(|| "does not name its machine".to_owned(), |host| format!("on {}", named(host)))
+        ),
+        None => Ok(()),
+    }
+}
+
+/// What distinguishes machines.
+fn facts(host: &Host) -> [Option<&str>; 3] {
+    [host.cpu.as_deref(), host.architecture.as_deref(), host.hypervisor.as_deref()]
+}
+
+fn named(host: &Host) -> String {
+    facts(host).into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -104,10 +104,10 @@ impl Paint for Vec<u8> {
     }
 }
 
-/// Writes a line to standard error; that this cannot be written is nothing to fail for.
+/// Writes one line to standard error, whatever names are in it; that this cannot be written is nothing to fail for.
 pub fn say(line: fmt::Arguments<'_>) {
-    let line = format!("{line}\n");
-    let _ = io::stderr().lock().write_all(visible(&line, Style::Plain).as_bytes());
+    let line = on_one_line(&line.to_string()) + "\n";
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// `eprintln!` for text that may come from elsewhere.

@@ -2,6 +2,7 @@
 
 mod support;
 
+use coho_profile::{Call, Calls, Profile};
 use serde_json::{Value, json};
 use support::{assert_valid, fails, json as parse, run, succeeds};
 
@@ -43,6 +44,22 @@ fn system_calls_under_the_names_that_scripts_ask_for() {
     assert!(damage["set_bytes"].as_u64() > Some(0) && damage["name"].is_string(), "{damage}");
     let judged: Vec<_> = found["judgements"].as_array().unwrap().iter().map(|j| &j["name"]).collect();
     assert!(judged.contains(&&json!("write")), "{judged:?}");
+}
+
+#[test]
+fn calls_that_are_no_longer_in_the_profile_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("p.json");
+    let earlier = Call { name: "read(4096)".into(), ..Call::default() };
+    let calls = Calls { calls: vec![earlier], ..Calls::default() };
+    Profile { calls: Some(calls), ..Profile::default() }.write(&file).unwrap();
+    let name = file.to_string_lossy();
+    let again = ["calls", "--call", "getpid", "--no-pmu", "--quick", "--repeat", "30", "-o", &name];
+    let told = || String::from_utf8(run(&again).stderr).unwrap();
+    let first = told();
+    assert!(first.contains("gone: read(4096)\n"), "{first}");
+    let second = told();
+    assert!(!second.contains("gone"), "{second}");
 }
 
 #[test]

@@ -8,6 +8,11 @@ use coho_testing::{Capability, needs};
 use serde_json::{Value, json};
 use support::{assert_valid, fails, first_cpus, json as parse, run, succeeds};
 
+/// Two L3s of four CPUs each, as FreeBSD tells of them.
+const APART: &str = r#"<groups><group level="1" cache-level="0"><cpu count="8" mask="ff">0, 1, 2, 3, 4, 5, 6, 7</cpu>
+<children><group level="2" cache-level="3"><cpu count="4" mask="f">0, 1, 2, 3</cpu></group>
+<group level="2" cache-level="3"><cpu count="4" mask="f0">4, 5, 6, 7</cpu></group></children></group></groups>"#;
+
 fn matrix(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("matrix.csv");
@@ -43,10 +48,26 @@ fn a_matrix_is_held_against_a_topology() {
     let found = section(&succeeds(&[&held[..], &["--json"]].concat()));
     assert_eq!(found["contradictions"], json!([]));
     assert_eq!((&found["classes"][0]["name"], &found["stable"]), (&json!("module"), &Value::Null));
-    assert!(succeeds(&held).contains("no figure contradicts the claimed topology"));
+    let text = succeeds(&held);
+    assert!(text.contains("no figure contradicts the claimed topology"), "{text}");
+    // Beside each pair stands what is claimed of it.
+    let claimed = |section: &Value, b: u32| {
+        let pairs = section["pairs"].as_array().unwrap();
+        pairs.iter().find(|pair| pair["a"] == 0 && pair["b"] == b).unwrap()["claimed"].clone()
+    };
+    assert_eq!((claimed(&found, 1), claimed(&found, 7)), (json!("module"), json!("L3")));
+    assert!(text.lines().any(|line| line.contains("0–1") && line.contains("module")), "{text}");
     let alone = section(&succeeds(&["coherence", "--from", &matrix, "--json"]));
     assert_eq!((&alone["contradictions"], &alone["stable"]), (&Value::Null, &Value::Null));
     assert!(!succeeds(&["coherence", "--from", &matrix]).contains("contradict"));
+    // Also of a profile, in place of what another topology claimed.
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("p.json").to_string_lossy().into_owned();
+    let apart = folder.path().join("apart.spec").to_string_lossy().into_owned();
+    succeeds(&[&held[..], &["-o", &profile]].concat());
+    std::fs::write(&apart, APART).unwrap();
+    let again = section(&succeeds(&["coherence", "--from", &profile, "--topology", &apart, "--json"]));
+    assert_eq!((claimed(&again, 1), claimed(&again, 7)), (json!("L3"), json!("NUMA node")));
     // A machine of other CPUs.
     let other = data("cpuid/AMD-K8-SantaRosa-2xOpteron-2218.cpuid");
     let error = fails(&["coherence", "--from", &matrix, "--topology", &other], 1);

@@ -2,6 +2,7 @@
 
 mod support;
 
+use coho_profile::{Estimate, Memory, MemoryLatency, Method, Profile};
 use serde_json::{Value, json};
 use support::{assert_valid, fails, json as parse, succeeds};
 
@@ -50,6 +51,27 @@ fn scripts_get_rates_types_and_reasons() {
     }
     let profile = parse(&std::fs::read_to_string(&file).unwrap());
     assert_eq!((&profile["later"], &profile["memory"]["rates"]), (&json!(7), &found["rates"]));
+}
+
+#[test]
+fn parts_that_are_not_measured_anew_stay_with_their_method() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json");
+    let latency = MemoryLatency { bytes: 4096, ns: Some(Estimate::exact(1.25)), ..MemoryLatency::default() };
+    let method = Method { description: "an earlier run".into(), duration_s: 77.0, ..Method::default() };
+    let memory = Memory { method, latency: vec![latency], ..support::measured().memory.unwrap() };
+    let before = Profile { memory: Some(memory.clone()), ..Profile::default() };
+    before.write(&file).unwrap();
+    let name = file.display().to_string();
+    succeeds(&with(&["--parts", "rates", "--op", "read", "-o", &name]));
+    let after = Profile::read(&file).unwrap().memory.unwrap();
+    assert_eq!(after.latency, memory.latency);
+    assert!(after.rates != memory.rates && after.method != memory.method);
+    let [earlier] = &after.earlier[..] else { panic!("{:?}", after.earlier) };
+    assert_eq!((&earlier.parts[..], &earlier.method), (&["latency".to_owned()][..], &memory.method));
+    assert_valid(&parse(&std::fs::read_to_string(&file).unwrap()));
+    let page = support::page(&Profile { memory: Some(after), ..Profile::default() });
+    support::assert_shows(&page, &["How an earlier run measured latency", "an earlier run"]);
 }
 
 #[test]

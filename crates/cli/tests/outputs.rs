@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -93,12 +94,97 @@ fn a_page_that_the_user_has_not_named_is_replaced_only_if_it_is_a_report() {
 }
 
 #[test]
-fn a_survey_does_not_mix_two_machines() {
+fn no_profile_mixes_two_machines() {
     let folder = tempfile::tempdir().unwrap();
-    let text = r#"{"schema": "coho-profile/1", "host": {"cpu": "Another CPU"}}"#;
-    fs::write(folder.path().join("p.json"), text).unwrap();
-    assert_refused(&run(folder.path(), &["survey", "-o", "p.json"]), "Another CPU");
-    assert_eq!(fs::read_to_string(folder.path().join("p.json")).unwrap(), text);
+    let text = |cpu: &str, section: &str| {
+        format!(r#"{{"schema": "coho-profile/1", "host": {{"cpu": "{cpu}"}}, {section}}}"#)
+    };
+    let theirs = text("Another CPU", r#""coherence": {"notes": ["theirs"]}"#);
+    let file = |name: &str| folder.path().join(name);
+    fs::write(file("p.json"), &theirs).unwrap();
+    for command in MEASURING {
+        assert_refused(&run(folder.path(), &[command, &["-o", "p.json"]].concat()), "Another CPU");
+    }
+    let commands: [&[&str]; 2] = [
+        &["idle", "--disable", "C6", "-o", "p.json", "--", "touch", "ran"],
+        &["run", "-p", "p.json", "--try", "none", "--", "touch", "ran"],
+    ];
+    for command in commands {
+        assert_refused(&run(folder.path(), command), "Another CPU");
+    }
+    assert!(!file("ran").exists());
+    // What is read names another machine, or none.
+    fs::write(file("matrix.csv"), ",25\n25,\n").unwrap();
+    fs::write(file("third.json"), text("A third CPU", r#""coherence": {}"#)).unwrap();
+    for (from, why) in [("matrix.csv", "does not name its machine"), ("third.json", "A third CPU")] {
+        let done = run(folder.path(), &["coherence", "--from", from, "-o", "p.json"]);
+        assert_refused(&done, "Another CPU");
+        assert_refused(&done, why);
+    }
+    assert_eq!(fs::read_to_string(file("p.json")).unwrap(), theirs);
+    fs::write(file("same.json"), text("Another CPU", r#""coherence": {"notes": ["newer"]}"#)).unwrap();
+    assert!(run(folder.path(), &["coherence", "--from", "same.json", "-o", "p.json"]).status.success());
+    assert!(fs::read_to_string(file("p.json")).unwrap().contains("newer"));
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_that_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("matrix.csv"), ",25\n25,\n").unwrap();
+    let writing: [&[&str]; 5] = [
+        &["survey", "-o", "out"],
+        &["topology", "-o", "out"],
+        &["report", "published:kawabe-furuya/e5620", "-o", "out"],
+        &["coherence", "--from", "matrix.csv", "-o", "out"],
+        &["coherence", "--from", "matrix.csv", "--matrix", "out"],
+    ];
+    for arguments in writing {
+        let mut command = coho(arguments);
+        let limited = || {
+            let limit = libc::rlimit { rlim_cur: 4, rlim_max: 4 };
+            // SAFETY: two system calls, one of which reads the structure.
+            let done = unsafe {
+                libc::signal(libc::SIGXFSZ, libc::SIG_DFL) != libc::SIG_ERR
+                    && libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) == 0
+            };
+            if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        };
+        // SAFETY: it makes system calls alone.
+        let done = unsafe { command.pre_exec(limited) }.current_dir(folder.path()).output().unwrap();
+        assert_refused(&done, "out: File too large");
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+        assert_eq!(left, ["matrix.csv"], "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_hyphen_is_standard_output_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let paper = "published:kawabe-furuya/e5620";
+    let page = run(folder.path(), &["report", paper, "-o", "-"]);
+    assert!(page.status.success() && page.stderr.is_empty());
+    let named = run(folder.path(), &["report", paper, "-o", "page.html"]);
+    assert!(named.status.success());
+    assert!(page.stdout == fs::read(folder.path().join("page.html")).unwrap());
+    fs::remove_file(folder.path().join("page.html")).unwrap();
+    let tree = run(folder.path(), &["topology", "-o", "-"]);
+    assert!(tree.status.success());
+    assert_eq!(tree.stdout, run(folder.path(), &["topology"]).stdout);
+    let others: [&[&str]; 6] = [
+        &["survey", "--report", "-"],
+        &["coherence", "--matrix", "-"],
+        &["predict", "cpi", "--svg", "-"],
+        &["report", paper, "--svg", "-"],
+        &["run", "-p", "-", "--try", "none", "--", "true"],
+        &["path", "check", "--profile", paper, "-o", "-"],
+    ];
+    let measuring = MEASURING.map(|command| [command, &["-o", "-"]].concat());
+    for arguments in others.map(<[_]>::to_vec).iter().chain(&measuring) {
+        let done = run(folder.path(), arguments);
+        assert_refused(&done, "./-");
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -141,6 +141,15 @@ fn library_mentions(page: &str) -> usize {
 }
 
 #[test]
+fn what_the_topology_notes_is_shown() {
+    let mut profile = profiles::two_cpus();
+    let notes = &mut profile.topology.as_mut().unwrap().topology.notes;
+    notes.push("one of the package's 20 CPUs was recorded <b>".into());
+    let page = page(&[("mine.json", profile)]);
+    assert!(markup(&page).contains("20 CPUs was recorded &lt;b&gt;"));
+}
+
+#[test]
 fn an_empty_profile_says_what_is_missing() {
     let page = page(&[("empty.json", Profile::default())]);
     assert_stands_alone(&page);

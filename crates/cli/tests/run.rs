@@ -44,6 +44,20 @@ fn the_inherited_mask_is_never_left() {
 }
 
 #[test]
+fn a_command_is_ended_by_a_limit_on_files_as_without_coho() {
+    let kill = format!("kill -{} $$", libc::SIGXFSZ);
+    let mut command = coho(&["run", "-q", "--place", "none", "--", "sh", "-c", &kill]);
+    let usual = || {
+        // SAFETY: one system call between fork and exec.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: as above.
+    let status = unsafe { command.pre_exec(usual) }.status().unwrap();
+    assert_eq!(status.code(), Some(128 + libc::SIGXFSZ));
+}
+
+#[test]
 fn says_what_it_chose_in_one_line_with_two_figures() {
     let output = run(&["run", "--place", "compact", "--", "true"]);
     let line = String::from_utf8(output.stderr).unwrap();

@@ -71,6 +71,20 @@ fn wrong_cpus_are_named_before_anything_is_lost() {
 }
 
 #[test]
+fn a_survey_that_measured_nothing_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = coho(&["survey", "--quick", "--time-limit", "1ns", "-o", "p.json"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("nothing was measured") && errors.contains("memory"), "{errors}");
+    // What the machine says it is stays.
+    assert!(Profile::read(&folder.path().join("p.json")).unwrap().topology.is_some());
+}
+
+#[test]
 fn one_file_is_never_written_over_another() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("x.html").to_string_lossy().into_owned();

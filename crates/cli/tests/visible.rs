@@ -70,6 +70,47 @@ fn arguments_and_file_names_are_shown() {
     shows(at, &["run", "--place", &absent, "--", "true"]);
 }
 
+/// A name that would begin a line of its own.
+#[test]
+fn a_name_never_begins_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let (name, absent) = ("p\nforged\u{1b}[31m", "absent\nforged\u{1b}[31m");
+    profile().write(&at.join(name)).unwrap();
+    fs::write(at.join("matrix\nforged"), ",25\n25,\n").unwrap();
+    let new_page = format!("{name}.html");
+    let in_absent = format!("{absent}/p.json");
+    let commands: [&[&str]; 22] = [
+        &[absent],
+        &["coherence", "--from", absent],
+        &["coherence", "--resume", absent],
+        &["coherence", "--from", "matrix\nforged"],
+        &["coherence", "--from", "matrix\nforged", "-o", name],
+        &["coherence", "--cpus", absent],
+        &["counters", "-o", &in_absent],
+        &["survey", "-o", &in_absent],
+        &["survey", "--quick", "--time-limit", "1ns", "-o", "new\nforged.json"],
+        &["report", absent],
+        &["report", name, "-o", &new_page],
+        &["compare", name, name],
+        &["predict", "cpi", name],
+        &["predict", "barrier", absent],
+        &["predict", "placement", "--from", absent],
+        &["topology", "--from", absent],
+        &["path", absent],
+        &["path", "fit", absent],
+        &["schema", "--check", name],
+        &["run", "--", absent],
+        &["run", "-p", "new.json", "--name", absent, "--try", "none", "--repeat", "1", "--", "true"],
+        &["run", "--place", absent, "--", "true"],
+    ];
+    for arguments in commands {
+        let done = run(at, arguments);
+        let all = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+        assert!(!all.lines().any(|line| line.trim_start().starts_with("forged")), "{arguments:?}: {all}");
+    }
+}
+
 #[test]
 fn what_files_hold_is_shown() {
     let folder = tempfile::tempdir().unwrap();

@@ -20,8 +20,16 @@ pub fn coherence_of_machine(matrix: &Matrix, topology: &Topology) -> Result<Cohe
     let mut found = classify(matrix);
     found.name_by(topology);
     let mut coherence = section(matrix, found);
+    claim(&mut coherence, topology);
     coherence.contradictions = Some(audit(topology, &coherence));
     Ok(coherence)
+}
+
+/// Puts beside each pair what a topology claims of it, in place of what another claimed.
+pub fn claim(coherence: &mut Coherence, topology: &Topology) {
+    for pair in &mut coherence.pairs {
+        pair.claimed = Some(topology.claimed(pair.a, pair.b));
+    }
 }
 
 /// Checks that a topology speaks of all CPUs that times are of.

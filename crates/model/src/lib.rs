@@ -20,5 +20,5 @@ pub mod unixbench;
 pub use audit::audit;
 pub use classify::{Classification, classify};
 pub use error::Error;
-pub use imported::{check_known, coherence_from_matrix, coherence_of_machine};
+pub use imported::{check_known, claim, coherence_from_matrix, coherence_of_machine};
 pub use matrix::{MAX_CPUS, Matrix};

@@ -95,8 +95,8 @@ impl Matrix {
             .find(|how| there.contains(how))
     }
 
-    /// Writes the times of both directions of all pairs as core-to-core-latency does: a row a CPU, ns with three
-    /// decimals, nothing on the diagonal and where no figure is, no line of labels.
+    /// Writes the times of both directions of all pairs as core-to-core-latency does: a row a CPU, ns, nothing on the
+    /// diagonal and where no figure is, no line of labels. Reading them again gives the same times.
     ///
     /// # Errors
     /// If `out` cannot be written to.
@@ -105,7 +105,7 @@ impl Matrix {
             for column in 0..self.len() {
                 let separator = if column == 0 { "" } else { "," };
                 match self.directed(row, column).or_else(|| self.directed(column, row)) {
-                    Some(ns) => write!(out, "{separator}{ns:.3}")?,
+                    Some(ns) => write!(out, "{separator}{}", decimal(ns))?,
                     None => write!(out, "{separator}")?,
                 }
             }
@@ -137,7 +137,8 @@ impl Matrix {
         let n = self.len();
         assert!(row < n && column < n, "cell ({row}, {column}) of a matrix of {n} CPUs");
         let ns = self.ns[row * n + column];
-        (row != column && ns.is_finite() && ns >= 0.0).then_some(ns)
+        // Without the sign that a 0 may have.
+        (row != column && ns.is_finite() && ns >= 0.0).then_some(ns.abs())
     }
 
     /// The time of a pair, in ns: the mean of its two directions, or the one that there is.
@@ -157,6 +158,13 @@ impl Matrix {
         let n = self.len();
         (0..n).flat_map(move |a| (a + 1..n).filter_map(move |b| Some((a, b, self.between(a, b)?))))
     }
+}
+
+/// A time with three decimals, as core-to-core-latency writes it, if these say all; else with the fewest digits that do,
+/// and an exponent where it is far from any time that was measured. Never a whole number, which might be a CPU's.
+fn decimal(ns: f64) -> String {
+    let usual = if ns < 1e9 { format!("{ns:.3}") } else { String::new() };
+    if usual.parse() == Ok(ns) { usual } else { format!("{ns:?}") }
 }
 
 #[cfg(test)]
@@ -195,8 +203,16 @@ mod tests {
         let mut written = Vec::new();
         matrix.write_csv(&mut written).unwrap();
         let text = String::from_utf8(written).unwrap();
-        assert_eq!(text, ",25.040,\n25.000,,91.124\n,91.124,\n");
+        assert_eq!(text, ",25.040,\n25.000,,91.1239\n,91.1239,\n");
         assert_eq!(Matrix::parse_csv(&text).unwrap().between(0, 1), Some(25.02));
+    }
+
+    #[test]
+    fn odd_times_are_written_in_short() {
+        for (ns, text) in [(-0.0, "0.000"), (1e300, "1e300"), (1e-9, "1e-9"), (1e12, "1000000000000.0")] {
+            assert_eq!(decimal(Matrix::new(vec![0, 1], vec![ns; 4]).unwrap().between(0, 1).unwrap()), text);
+        }
+        assert_eq!(decimal(0.1 + 0.2), "0.30000000000000004");
     }
 
     #[test]

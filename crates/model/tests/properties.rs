@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn cell() -> impl Strategy<Value = f64> {
     prop_oneof![
         6 => 1.0..500.0f64,
-        1 => Just(0.0),
+        1 => prop_oneof![Just(0.0), Just(-0.0), Just(1e300), (1u32..500).prop_map(f64::from)],
         1 => Just(f64::NAN),
         1 => prop_oneof![Just(f64::INFINITY), Just(-3.0), Just(f64::MAX), Just(f64::MIN_POSITIVE), any::<f64>()],
     ]
@@ -54,6 +54,19 @@ fn changed(matrix: &Matrix, order: &[usize], cell: impl Fn(f64) -> f64) -> Matri
 }
 
 proptest! {
+    #[test]
+    fn what_is_written_is_read_again(matrix in any_matrix()) {
+        let pairs: Vec<_> = matrix.pairs().collect();
+        prop_assume!(!pairs.is_empty());
+        let mut written = Vec::new();
+        matrix.write_csv(&mut written).unwrap();
+        let text = String::from_utf8(written).unwrap();
+        prop_assert!(text.split([',', '\n']).all(|cell| cell.len() < 32 && !cell.starts_with('-')), "{}", text);
+        let read = Matrix::parse_csv(&text).unwrap();
+        prop_assert_eq!(read.pairs().collect::<Vec<_>>(), pairs);
+        prop_assert_eq!(read.cpus(), matrix.cpus());
+    }
+
     #[test]
     fn any_matrix_has_an_answer(matrix in any_matrix()) {
         let found = classify(&matrix);

@@ -9,6 +9,8 @@
 pub mod cgroup;
 mod cpuset;
 #[cfg(target_os = "linux")]
+pub mod file_limit;
+#[cfg(target_os = "linux")]
 pub mod filesystem;
 #[cfg(target_os = "linux")]
 pub mod memory;

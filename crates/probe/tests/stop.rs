@@ -8,9 +8,7 @@ use coho_testing::{Capability, needs};
 fn a_signal_keeps_what_is_done_even_if_it_comes_twice_at_once() {
     needs!(Capability::TwoCpus);
     let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
-    // It may have been started with the signal ignored, as what a shell runs in the background is.
-    // SAFETY: the default action is no code of ours.
-    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+    coho_testing::default_signals();
     stop::on_signals().unwrap();
     assert!(!stop::requested());
     let options = Options { cpus, passes: 1 << 40, ..Options::quick() };

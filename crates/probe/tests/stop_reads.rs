@@ -10,6 +10,7 @@ use coho_testing::{Capability, needs};
 fn reads_that_were_stopped_are_named_and_the_others_whole() {
     needs!(Capability::TwoCpus);
     let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+    coho_testing::default_signals();
     stop::on_signals().unwrap();
     let options = Options { cpus, passes: 1, extra_passes: 0, ..Options::default() };
     let mut stopping = None;

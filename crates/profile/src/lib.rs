@@ -33,8 +33,8 @@ pub use file::{Error, check_writable, read_text, write_atomic};
 pub use host::Host;
 pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};
 pub use memory::{
-    BlockState, CacheType, CoherenceCost, DmaRate, Fence, LinesLeft, LoadedLatency, Memory, MemoryLatency,
-    MemoryRate, MemoryType, Operation, Transfer,
+    BlockState, CacheType, CoherenceCost, DmaRate, EarlierParts, Fence, LinesLeft, LoadedLatency, Memory,
+    MemoryLatency, MemoryRate, MemoryType, Operation, Transfer,
 };
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};

@@ -1,11 +1,15 @@
 //! How fast a CPU moves data, by instruction, memory type and size: section `memory`.
 
+mod parts;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use parts::EarlierParts;
 
 use crate::{Estimate, Method};
 
@@ -31,6 +35,9 @@ pub struct Memory {
     pub dma: Vec<DmaRate>,
     /// Messages between two processes: what predictions of paths are compared with.
     pub transfers: Vec<Transfer>,
+    /// Which of these an earlier run measured, and how; `method` is that of the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierParts>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,

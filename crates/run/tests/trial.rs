@@ -99,6 +99,7 @@ fn a_command_that_fails_is_not_compared() {
 #[test]
 fn a_signal_ends_a_trial_and_keeps_its_rounds() {
     let cpu = pin::allowed().unwrap().first().unwrap();
+    coho_testing::default_signals();
     let signals = Signals::hold().unwrap();
     let options = Options { repeats: 1000, seed: 1, ..Options::default() };
     // SAFETY: names this thread, which lives until the other has ended.

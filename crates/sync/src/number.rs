@@ -31,9 +31,9 @@ impl Flag {
         self.0.load(Acquire) != previous
     }
 
-    /// Where it lies, for processors that can watch a line.
-    pub(crate) fn address(&self) -> *const u8 {
-        std::ptr::from_ref(self).cast()
+    /// The byte itself, for processors that can watch its line.
+    pub(crate) fn byte(&self) -> &AtomicU8 {
+        &self.0
     }
 
     /// The flag's own number, for its only writer.

@@ -25,6 +25,15 @@ pub fn data(path: &str) -> PathBuf {
     path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Gives the signals that ask for an end their default actions: a process may be started with some ignored, as by
+/// `nohup` or in a script's background, and then keeps them so.
+pub fn default_signals() {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+        // SAFETY: the default action is no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Whether this machine has a capability. Where it does not, the calling test counts as skipped: a line in the file that
 /// [`SKIPS`] names, and on standard error, says what is missing.
 #[track_caller]

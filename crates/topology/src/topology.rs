@@ -311,6 +311,11 @@ impl Topology {
         INWARD.into_iter().find(|&level| self.partition(level).iter().any(both))
     }
 
+    /// What the topology claims that both CPUs share: `core`, `L3`, `package`, …; `system` where no object holds both.
+    pub fn claimed(&self, a: u32, b: u32) -> String {
+        self.closest_shared(a, b).map_or_else(|| "system".to_owned(), |level| level.to_string())
+    }
+
     /// Names every PU after the papers, puts every list in the order of first CPUs and drops control characters from
     /// every text, so that none drives a terminal; each decoder ends with it.
     pub fn finish(&mut self) {

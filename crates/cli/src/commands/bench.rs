@@ -1,5 +1,6 @@
 //! `coho bench`: system workloads under placements.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use anyhow::{Context, bail};
 use coho_probe::host;
 use coho_probe::placement::Placement;
 use coho_probe::workload::{self, Options, Test};
+use coho_profile::Workloads;
 use coho_topology::CpuSet;
 
 use crate::arguments::{self, Course};
@@ -93,18 +95,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let mut workloads = workload::measure(&options, &topology, &mut progress::on_stderr())?;
     judge::workloads(&mut workloads);
+    let mut before = BTreeSet::new();
     args.results.file.keep(
         "workloads",
         Some(host),
         |profile| profile.workloads.is_some(),
         |profile| {
+            before = profile.workloads.as_ref().map(names).unwrap_or_default();
             profile.topology = Some(topology.into());
             profile.workloads = Some(workloads.clone());
         },
     )?;
+    args.results.file.say_gone("workloads", before, &names(&workloads));
     args.results.print(&workloads, terminal::bench::write)?;
     if workloads.results.iter().all(|result| result.value.is_none()) && !workloads.method.interrupted {
         bail!("nothing was measured; 'not_available' of --json says why");
     }
     Ok(())
+}
+
+fn names(workloads: &Workloads) -> BTreeSet<String> {
+    workloads.results.iter().map(|result| format!("{} {}", result.test, result.placement)).collect()
 }

@@ -1,11 +1,13 @@
 //! `coho calls`: what system, libc and MPI calls cost, and what they evict.
 
+use std::collections::BTreeSet;
+
 use anyhow::bail;
 use coho_model::delegation;
 use coho_probe::calls::mpi::RankCommand;
 use coho_probe::calls::{self, Options, Request, Set};
 use coho_probe::host;
-use coho_profile::{Coherence, Host, Profile};
+use coho_profile::{Calls, Coherence, Host, Profile};
 
 use crate::arguments::Course;
 use crate::results::Results;
@@ -43,19 +45,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let coherence = earlier.and_then(|earlier| coherence_of(earlier, &host));
     let mut calls = calls::measure(&options(args)?, &mut progress::on_stderr())?;
     delegation::judge(&mut calls, coherence.as_ref());
+    let mut before = BTreeSet::new();
     args.results.file.keep(
         "calls",
         Some(host),
         |profile| profile.calls.is_some(),
         |profile| {
+            before = profile.calls.as_ref().map(names).unwrap_or_default();
             profile.calls = Some(calls.clone());
         },
     )?;
+    args.results.file.say_gone("calls", before, &names(&calls));
     args.results.print(&calls, terminal::calls::write)?;
     if calls.calls.is_empty() && !calls.conditions.interrupted {
         bail!("no call was measured; 'conditions.not_available' of --json says why");
     }
     Ok(())
+}
+
+fn names(calls: &Calls) -> BTreeSet<String> {
+    calls.calls.iter().map(|call| call.name.clone()).collect()
 }
 
 fn options(args: &Args) -> anyhow::Result<Options> {

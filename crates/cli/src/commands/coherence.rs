@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use coho_model::{Matrix, check_known, coherence_from_matrix, coherence_of_machine};
+use coho_model::{Matrix, check_known, claim, coherence_from_matrix, coherence_of_machine};
 use coho_probe::coherence::{self, Options, Pairs};
 use coho_probe::{host, pin, stop};
 use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text, write_atomic};
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
-use crate::judge::judge;
-use crate::results::{Results, same_machine};
+use crate::judge::{self, judge};
+use crate::results::{Results, same_machine, same_machine_as_read};
 use crate::terminal::{self, Depth, progress};
 
 const EXAMPLES: &str = "\
@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "from")]
     topology: Option<PathBuf>,
     /// Also write the times as a matrix in core-to-core-latency's CSV: ns, a row a CPU, no labels
-    #[arg(long, value_name = "FILE", conflicts_with = "watch_for")]
+    #[arg(long, value_name = "FILE", value_parser = arguments::file_name(), conflicts_with = "watch_for")]
     matrix: Option<PathBuf>,
     #[command(flatten)]
     results: Results,
@@ -73,10 +73,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let outputs: Vec<&Path> = args.results.file.path().into_iter().chain(args.matrix.as_deref()).collect();
     let inputs: Vec<&Path> = args.from.iter().chain(&args.topology).map(PathBuf::as_path).collect();
     check_outputs(&outputs, &inputs)?;
-    args.results.file.prepare()?;
+    let file = &args.results.file;
+    let earlier = if args.from.is_some() { file.prepare_to_read()? } else { file.prepare()? };
     args.matrix.as_deref().map_or(Ok(()), coho_profile::check_writable)?;
     let profile = match &args.from {
-        Some(path) => read(path, args.topology.as_deref())?,
+        Some(from) => {
+            let read = read(from, args.topology.as_deref())?;
+            if let Some((path, earlier)) = file.path().zip(earlier) {
+                same_machine_as_read(path, &earlier, from, read.host.as_ref())?;
+            }
+            read
+        }
         None => measure(args)?,
     };
     args.results.file.keep(
@@ -153,6 +160,11 @@ fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profi
     if let Some(topology) = topology {
         let clock_ghz = profile.host.as_ref().and_then(|host| host.clock_ghz);
         check_known(&coherence.cpus, topology)?;
+        claim(&mut coherence, topology);
+        if !coherence.coherence_times.is_empty() && !coherence.pairs.is_empty() {
+            let clock_ghz = judge::clock_ghz(&coherence, clock_ghz);
+            coherence.coherence_times = coherence::coherence_times(&coherence, topology, clock_ghz);
+        }
         judge(&mut coherence, topology, clock_ghz);
     }
     Ok(Profile {

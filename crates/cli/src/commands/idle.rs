@@ -99,7 +99,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
         let what = "--disable, --max-latency, --dma-latency or --governor";
         return Err(WrongUsage::new(format!("say what to set while the command runs: {what}")).into());
     }
-    args.file.path().map(Profile::check_update).transpose()?;
+    args.file.check()?;
     // Signals wait from here on: none ends the process between a change and its end.
     let signals = Signals::hold().context("cannot hold signals for the command")?;
     let topology = coho_topology::detect().context("cannot tell the topology")?;

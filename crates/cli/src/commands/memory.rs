@@ -8,7 +8,7 @@ use coho_probe::host;
 use coho_probe::memory::provider::Physical;
 use coho_probe::memory::{self, Options, Part};
 use coho_probe::pages::Paging;
-use coho_profile::{BlockState, CacheType, Fence, Operation};
+use coho_profile::{BlockState, CacheType, Fence, Memory, Operation};
 
 use crate::arguments::{self, Course, Teams, named};
 use crate::results::Results;
@@ -16,7 +16,7 @@ use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Measure these parts only [default: all]
+    /// Measure these parts only; those of the profile that -o names stay otherwise [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     parts: Vec<PartName>,
     #[command(flatten)]
@@ -96,11 +96,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let memory = memory::measure(&options(args), &topology, &mut progress::on_stderr())?;
+    let measured = args.fields();
     args.results.file.keep(
         "memory",
         Some(host),
-        |profile| profile.memory.is_some(),
-        |profile| profile.memory = Some(memory.clone()),
+        |profile| {
+            let held = profile.memory.as_ref().map(Memory::parts).unwrap_or_default();
+            held.iter().any(|part| measured.contains(part))
+        },
+        |profile| {
+            let mut memory = memory.clone();
+            memory.keep_unmeasured(profile.memory.take().unwrap_or_default(), &measured);
+            profile.memory = Some(memory);
+        },
     )?;
     args.results.print(&memory, |out, memory| terminal::memory::write(out, memory, &args.types))?;
     let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
@@ -113,6 +121,28 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         bail!("no rate was measured{why}");
     }
     Ok(())
+}
+
+impl Args {
+    /// The section's fields of the parts that are measured.
+    fn fields(&self) -> Vec<&'static str> {
+        let parts = if self.parts.is_empty() { PartName::value_variants() } else { &self.parts };
+        parts.iter().map(|part| part.field()).collect()
+    }
+}
+
+impl PartName {
+    fn field(self) -> &'static str {
+        match self {
+            Self::Rates => "rates",
+            Self::Latency => "latency",
+            Self::Loaded => "loaded",
+            Self::Coherence => "coherence_cost",
+            Self::Prefetchnta => "prefetchnta",
+            Self::Dma => "dma",
+            Self::Transfers => "transfers",
+        }
+    }
 }
 
 fn options(args: &Args) -> Options {

@@ -11,7 +11,7 @@ use coho_profile::{check_writable, write_atomic};
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 
-use crate::arguments::check_outputs;
+use crate::arguments::{check_outputs, file_name};
 use crate::report::subject::Subject;
 use crate::report::{classes, text};
 use crate::svg::lines::{Lines, Series};
@@ -55,7 +55,7 @@ struct CpiArgs {
     #[arg(long)]
     json: bool,
     /// Also draw the chart to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_name())]
     svg: Option<PathBuf>,
 }
 
@@ -174,7 +174,7 @@ impl Prediction {
             written.push('\n');
         }
         for (source, reason) in self.not_available.iter().filter(|_| !self.lines.is_empty()) {
-            written += &format!("{}: not available: {reason}\n", text::tame(source));
+            written += &format!("{}: not available: {}\n", text::tame(source), text::tame(reason));
         }
         written
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use coho_profile::Profile;
 
 use crate::terminal;
+use crate::visible::on_one_line;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -21,7 +22,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     for file in &args.check {
         Profile::read(file)?;
-        writeln!(out, "{}: ok", file.display())?;
+        writeln!(out, "{}: ok", on_one_line(&file.to_string_lossy()))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use coho_topology::freebsd::{self, Variant};
 use coho_topology::{Counts, Loaded, Topology, hwloc, tree};
 
+use crate::arguments::is_stdout;
 use crate::visible::{Out, Style};
 
 /// The tree's width: it is read on terminals and pasted into reports.
@@ -34,7 +35,7 @@ pub struct Args {
     /// Print the raw CPUID answers that the topology was decoded from
     #[arg(long, conflicts_with_all = ["format", "json", "freebsd"])]
     dump_cpuid: bool,
-    /// Write to a file instead of standard output
+    /// Write to a file instead of standard output, which is -
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -89,8 +90,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let text = print(args, &loaded)?;
     match &args.output {
-        Some(path) => Ok(coho_profile::write_atomic(path, text.as_bytes())?),
-        None => Ok(Out::new(args.style()).write_all(text.as_bytes())?),
+        Some(path) if !is_stdout(path) => Ok(coho_profile::write_atomic(path, text.as_bytes())?),
+        _ => Ok(Out::new(args.style()).write_all(text.as_bytes())?),
     }
 }
 

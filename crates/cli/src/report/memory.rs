@@ -100,6 +100,12 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
         (memory_tables::transfers(memory))
         (calls::missing(&memory.method.not_available))
         details { summary { "How memory was measured" } (tables::method(&memory.method)) }
+        @for one in &memory.earlier {
+            details {
+                summary { "How an earlier run measured " (text::short(&one.parts.join(", "), 80)) }
+                (tables::method(&one.method))
+            }
+        }
     }
 }
 

@@ -149,6 +149,9 @@ pub fn topology(subject: &Subject, most: usize) -> Markup {
             strong { "The topology that the machine claims. " } (told.collect::<Vec<_>>().join(", "))
             ". Innermost boxes are PUs by operating-system number; point at a box for its name."
         }))
+        @if !section.topology.notes.is_empty() {
+            ul.notes { @for note in section.topology.notes.iter().take(20) { li { (text::short(note, 500)) } } }
+        }
         @if !section.topology.disagreements.is_empty() {
             p { "Sources that disagree; the first is believed:" }
             ul { @for disagreement in section.topology.disagreements.iter().take(20) {

@@ -34,7 +34,7 @@ use coho_profile::{Coherence, Home, PairMethod};
 
 pub use survey::measure;
 pub use times::coherence_times;
-pub(crate) use times::{claimed, nearness};
+pub(crate) use times::nearness;
 pub use watch::watch;
 
 /// What to measure and how well.

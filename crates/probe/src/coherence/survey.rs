@@ -13,7 +13,7 @@ use super::cells::{Cell, kept};
 use super::run::BATCH;
 use super::schedule::{self, Pair};
 use super::singles::Alone;
-use super::times::{claimed, coherence_times};
+use super::times::coherence_times;
 use super::{Options, Pairs, patience, reads};
 use crate::stop::End;
 use crate::tries::Tries;
@@ -194,7 +194,7 @@ impl<'a> Survey<'a> {
                     cells.push(Cell::new(method, home, kept));
                 }
             }
-            self.shared.push(Shared { pair, claimed: claimed(self.topology, a, b), cells });
+            self.shared.push(Shared { pair, claimed: self.topology.claimed(a, b), cells });
         }
         Ok(())
     }

@@ -8,11 +8,6 @@ use coho_topology::{CpuSet, Level, Topology};
 /// Class of pairs that share a core.
 pub(crate) const SMT: &str = "smt";
 
-/// The claimed level that two CPUs share: `core`, `L3`, `package`, …; `system` where none.
-pub(crate) fn claimed(topology: &Topology, a: u32, b: u32) -> String {
-    topology.closest_shared(a, b).map_or_else(|| "system".to_owned(), |level| level.to_string())
-}
-
 /// How near two CPUs are claimed to be: how many CPUs the smallest object holds that both are in.
 pub(crate) fn nearness(topology: &Topology, a: u32, b: u32) -> usize {
     topology.closest_shared(a, b).map_or(usize::MAX, |level| {

@@ -292,7 +292,8 @@ fn set_up(
         if told > 2 {
             libc::close(told);
         }
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE] {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE, libc::SIGXFSZ]
+        {
             libc::signal(signal, libc::SIG_DFL);
         }
         checked(libc::setpgid(0, group))?;

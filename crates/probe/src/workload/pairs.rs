@@ -19,7 +19,7 @@ pub(super) struct Class {
 
 /// How near two CPUs are claimed to be.
 pub(super) fn class_of(topology: &Topology, a: u32, b: u32) -> String {
-    if a == b { SAME_CPU.into() } else { crate::coherence::claimed(topology, a, b) }
+    if a == b { SAME_CPU.into() } else { topology.claimed(a, b) }
 }
 
 /// Every class that the allowed CPUs have, nearest first; a CPU with itself is the first of all.

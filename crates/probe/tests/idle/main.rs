@@ -156,5 +156,5 @@ fn a_journal_that_another_could_have_written_is_not_believed() {
     fs::write(tree.path("etc/journal"), "{").unwrap();
     fs::remove_file(tree.journal()).unwrap();
     fs::set_permissions(tree.path("run/coho"), fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(restore(&tree.root()).unwrap_err().to_string().contains("only its owner"));
+    assert!(restore(&tree.root()).unwrap_err().to_string().contains("others may write"));
 }

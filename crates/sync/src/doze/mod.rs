@@ -29,12 +29,12 @@ mod tests {
         let flag = AtomicU8::new(0);
         let done = || flag.load(Ordering::Acquire) != 0;
         let start = Instant::now();
-        doze(flag.as_ptr(), &done);
+        doze(&flag, &done);
         assert!(start.elapsed() < Duration::from_secs(10));
         std::thread::scope(|scope| {
             scope.spawn(|| flag.store(1, Ordering::Release));
             while !done() {
-                doze(flag.as_ptr(), &done);
+                doze(&flag, &done);
             }
         });
     }

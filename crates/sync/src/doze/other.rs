@@ -1,7 +1,9 @@
 //! Processors that are not known to watch a line.
 
+use std::sync::atomic::AtomicU8;
+
 pub(crate) fn can_doze() -> bool {
     false
 }
 
-pub(crate) fn doze(_line: *const u8, _done: &dyn Fn() -> bool) {}
+pub(crate) fn doze(_line: &AtomicU8, _done: &dyn Fn() -> bool) {}

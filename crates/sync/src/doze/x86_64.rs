@@ -43,11 +43,11 @@ pub(crate) fn can_doze() -> bool {
 }
 
 /// Waits for a write to the line, a few microseconds, or less for no reason; not at all once `done`.
-pub(crate) fn doze(line: *const u8, done: &dyn Fn() -> bool) {
+pub(crate) fn doze(line: &AtomicU8, done: &dyn Fn() -> bool) {
     match kind() {
         UMWAIT => {
-            // SAFETY: CPUID tells of the instruction; it only watches the address.
-            unsafe { asm!("umonitor {line}", line = in(reg) line, options(nostack)) };
+            // SAFETY: CPUID tells of the instruction; it only watches the address, which is borrowed.
+            unsafe { asm!("umonitor {line}", line = in(reg) line.as_ptr(), options(nostack)) };
             if done() {
                 return;
             }
@@ -65,9 +65,9 @@ pub(crate) fn doze(line: *const u8, done: &dyn Fn() -> bool) {
             }
         }
         MWAITX => {
-            // SAFETY: CPUID tells of the instruction; it only watches the address.
+            // SAFETY: CPUID tells of the instruction; it only watches the address, which is borrowed.
             unsafe {
-                asm!("monitorx", in("rax") line, in("ecx") 0, in("edx") 0, options(nostack));
+                asm!("monitorx", in("rax") line.as_ptr(), in("ecx") 0, in("edx") 0, options(nostack));
             }
             if done() {
                 return;

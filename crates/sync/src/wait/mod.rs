@@ -148,7 +148,7 @@ impl Waiter<'_> {
                     Awaited::Nothing => return Ok(true),
                     Awaited::Flag(flag) if dozes => {
                         doze(
-                            flag.address(),
+                            flag.byte(),
                             &|| !matches!(awaited(), Awaited::Flag(still) if std::ptr::eq(still, flag)),
                         );
                         dozed = true;

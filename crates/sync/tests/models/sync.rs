@@ -86,7 +86,7 @@ pub(crate) fn can_doze() -> bool {
     false
 }
 
-pub(crate) fn doze(_: *const u8, _: &dyn Fn() -> bool) {}
+pub(crate) fn doze(_: &AtomicU8, _: &dyn Fn() -> bool) {}
 
 pub(crate) fn prepare() {}
 

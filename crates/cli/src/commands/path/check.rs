@@ -67,7 +67,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         "transfers",
         Some(host::collect()),
         |profile| profile.memory.as_ref().is_some_and(|memory| !memory.transfers.is_empty()),
-        |profile| profile.memory.get_or_insert_default().transfers = memory.transfers.clone(),
+        |profile| {
+            let mut memory = memory.clone();
+            memory.keep_unmeasured(profile.memory.take().unwrap_or_default(), &["transfers"]);
+            profile.memory = Some(memory);
+        },
     )?;
     let checks = path::check(&profile, &memory.transfers)?;
     let checked = Checked { checks, memory };

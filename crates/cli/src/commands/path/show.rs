@@ -321,8 +321,8 @@ pub(super) fn missing(lacking: Vec<path::Error>) -> anyhow::Result<()> {
         [] => Ok(()),
         [only] => Err(only.clone().into()),
         several => {
-            let lines: Vec<String> = several.iter().map(|error| format!("\n  {error}")).collect();
-            bail!("{} rates or costs have no figure:{}", several.len(), lines.concat())
+            let each: Vec<String> = several.iter().map(ToString::to_string).collect();
+            bail!("{} rates or costs have no figure: {}", several.len(), each.join("; "))
         }
     }
 }

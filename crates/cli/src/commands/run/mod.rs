@@ -64,7 +64,7 @@ pub struct Args {
     omp: bool,
     /// A profile of this machine, for what sharing costs; choices are remembered there [default:
     /// coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
     profile: Option<PathBuf>,
     /// The name under which the choice is remembered [default: the program's]
     #[arg(long, value_name = "NAME")]

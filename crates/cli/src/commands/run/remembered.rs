@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coho_platform::state;
+use coho_probe::host;
 use coho_profile::{Live, Profile, Runs, Trial};
 
 use super::{Args, Machine};
+use crate::results::same_machine;
 
 /// In the folder where coho keeps its state.
 const NAME: &str = "profile.json";
@@ -56,10 +58,10 @@ pub fn remember_live(args: &Args, live: &Live) -> anyhow::Result<()> {
     keep(args, |runs, name| drop(runs.live.insert(name, live.clone())))
 }
 
-/// Checks, before anything runs, that a choice can be remembered.
+/// Checks, before anything runs, that a choice can be remembered: another machine's profile is no place for it.
 pub fn check(args: &Args) -> anyhow::Result<()> {
-    Profile::check_update(&path(args)?)?;
-    Ok(())
+    let path = path(args)?;
+    same_machine(&path, &Profile::check_update(&path)?, &host::collect())
 }
 
 fn keep(args: &Args, insert: impl FnOnce(&mut Runs, String)) -> anyhow::Result<()> {

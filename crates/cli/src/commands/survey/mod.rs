@@ -1,5 +1,6 @@
 //! `coho survey`: every quick experiment, a profile and a report.
 
+mod figures;
 mod sections;
 
 use std::io::Write;
@@ -19,16 +20,17 @@ use crate::arguments::{self, Course, check_outputs};
 use crate::judge::judge;
 use crate::report::subject::Subject;
 use crate::results::{enough_memory, same_machine};
+use crate::visible::on_one_line;
 use crate::{report, terminal};
 use sections::{Measured, Sections};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Where to write the profile [default: coho-DATE.json]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
     output: Option<PathBuf>,
     /// Where to write the report [default: the profile's name with .html]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = arguments::file_name())]
     report: Option<PathBuf>,
     /// Measure these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
@@ -127,7 +129,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         out.write_all(profile.to_json().as_bytes())?;
     } else {
         summarise(&mut out, profile)?;
-        writeln!(out, "\nprofile  {}\nreport   {}", output.display(), page.display())?;
+        let shown = |path: &Path| on_one_line(&path.to_string_lossy());
+        writeln!(out, "\nprofile  {}\nreport   {}", shown(&output), shown(&page))?;
+    }
+    if !sections.has_figures() {
+        bail!("nothing was measured; each section's 'not_available' says why, or the time was too short");
     }
     Ok(())
 }

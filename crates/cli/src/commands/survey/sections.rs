@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use coho_probe::stop;
 use coho_profile::{Host, Profile, TopologySection};
 
+use super::figures::Figures;
 use crate::results::signal_name;
 use crate::say;
 
@@ -24,6 +25,8 @@ pub struct Sections {
     old: Vec<&'static str>,
     /// Not measured at all.
     missing: Vec<&'static str>,
+    /// Whether anything was measured.
+    has_figures: bool,
 }
 
 impl Sections {
@@ -37,7 +40,14 @@ impl Sections {
             profile.topology = Some(topology);
         })?;
         let path = path.to_owned();
-        Ok(Self { path, profile, incomplete: Vec::new(), old: Vec::new(), missing: Vec::new() })
+        Ok(Self {
+            path,
+            profile,
+            incomplete: Vec::new(),
+            old: Vec::new(),
+            missing: Vec::new(),
+            has_figures: false,
+        })
     }
 
     /// The profile as it is now.
@@ -45,12 +55,17 @@ impl Sections {
         &self.profile
     }
 
+    /// Whether this survey has measured anything.
+    pub fn has_figures(&self) -> bool {
+        self.has_figures
+    }
+
     /// Keeps what an experiment came to; `None` where the survey had to end before it. An earlier section is replaced
     /// only by one that was measured to the end.
     ///
     /// # Errors
     /// As [`Profile::update`].
-    pub fn put<T>(
+    pub fn put<T: Figures>(
         &mut self,
         name: &'static str,
         slot: Slot<T>,
@@ -66,6 +81,7 @@ impl Sections {
             }
             return Ok(());
         };
+        self.has_figures |= measured.as_ref().is_ok_and(Figures::has_figures);
         let is_done = measured.is_ok() && !stopped;
         let mut is_old = false;
         self.profile = Profile::update(&self.path, |profile| {

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use coho_platform::trust;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -37,7 +38,7 @@ impl Journal {
     /// Takes the right.
     ///
     /// # Errors
-    /// If another process has it, or the folder is not this user's alone.
+    /// If another process has it, or another user may write the folder.
     pub(super) fn open(root: &Root) -> Result<Self, Error> {
         let folder = root.path(FOLDER);
         let failed = |what: &Path, error: io::Error| Error::other(format!("{}: {error}", what.display()));
@@ -46,12 +47,12 @@ impl Journal {
             _ => {}
         }
         let found = fs::symlink_metadata(&folder).map_err(|error| failed(&folder, error))?;
-        if !found.is_dir() || !is_mine(&found) || found.mode() & 0o022 != 0 {
-            return Err(Error::other(format!(
-                "{} must be a folder that only its owner, this user, may write",
-                folder.display()
-            )));
+        if !found.is_dir() {
+            return Err(Error::other(format!("{} must be a folder", folder.display())));
         }
+        trust::check_one(&folder, &found).map_err(|why| {
+            Error::other(format!("{} must be a folder that nobody else may write: {why}", folder.display()))
+        })?;
         let path = folder.join(LOCK);
         let lock = private().create(true).open(&path).map_err(|error| failed(&path, error))?;
         // SAFETY: a call without memory arguments on an open file.
@@ -94,7 +95,7 @@ impl Journal {
             opened => opened.map_err(|error| refused(error.to_string()))?,
         };
         let found = file.metadata().map_err(|error| refused(error.to_string()))?;
-        if !found.is_file() || !is_mine(&found) || found.mode() & 0o077 != 0 {
+        if !found.is_file() || !trust::is_mine(&found) || found.mode() & 0o077 != 0 {
             return Err(refused("it is not this user's alone; nothing of it is believed".into()));
         }
         let mut text = String::new();
@@ -121,11 +122,6 @@ fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
     options
-}
-
-fn is_mine(found: &fs::Metadata) -> bool {
-    // SAFETY: no arguments, and it cannot fail.
-    found.uid() == unsafe { libc::geteuid() }
 }
 
 fn remove(path: &Path) -> io::Result<()> {
