@@ -125,8 +125,14 @@ impl Fork {
 
     /// Leader: calls the workers of a team of `size` from their benches; they take part from the next start on.
     pub(crate) fn call(&self, size: usize) {
+        let number = self.go.flag.own();
         let alone = if size == 2 { ALONE } else { 0 };
-        (1..size).for_each(|rank| self.to_bench(rank, usize::from(self.go.flag.own()) | alone));
+        for rank in 1..size {
+            // The next join looks for this flag to change. The worker cannot see to that itself: it may leave its bench
+            // only after that look, and would have been taken to be done for what the flag held from another run.
+            self.done(rank, size == 2).flag.raise(number);
+            self.to_bench(rank, usize::from(number) | alone);
+        }
     }
 
     /// Leader: lets a worker on its bench go for good.
@@ -150,10 +156,7 @@ impl Fork {
         if call == DISMISSED {
             return None;
         }
-        let seat = Seat { rank, number: (call % ALONE) as u8, alone: call & ALONE != 0 };
-        // The leader looks for this flag to change at the next start.
-        self.done(rank, seat.alone).flag.raise(seat.number);
-        Some(seat)
+        Some(Seat { rank, number: (call % ALONE) as u8, alone: call & ALONE != 0 })
     }
 
     /// Worker: waits for the next start.
