@@ -1,18 +1,24 @@
 //! What unit tests need the library's own primitives for; modules that are model-checked as well cannot hold them.
 
-use crate::wait::{Crowding, Patience, WaitPolicy};
+use std::sync::Arc;
+
+use crate::wait::{Courtesy, Crowding, Patience, WaitPolicy};
 use coho_platform::pin;
 
 /// The least spinning that patience shrinks to.
 const FLOOR_NS: u64 = 5_000;
 
+fn new(policy: WaitPolicy, crowding: Crowding) -> Patience {
+    Patience::new(&policy, crowding, Arc::default())
+}
+
 fn spin_ns(patience: &Patience) -> u64 {
-    patience.plan().spin_ns
+    patience.plan(0).spin_ns
 }
 
 #[test]
 fn grows_where_sleeping_did_not_pay_and_shrinks_where_the_other_was_away() {
-    let patience = Patience::new(&WaitPolicy::default(), Crowding::None);
+    let patience = new(WaitPolicy::default(), Crowding::None);
     let first = spin_ns(&patience);
     patience.slept(first + 1, false);
     assert_eq!(spin_ns(&patience), 2 * first);
@@ -31,29 +37,29 @@ fn grows_where_sleeping_did_not_pay_and_shrinks_where_the_other_was_away() {
 
 #[test]
 fn does_not_spin_in_a_crowd_unless_told_to() {
-    let crowded = Patience::new(&WaitPolicy::default(), Crowding::Threads);
-    assert!(spin_ns(&crowded) == 0 && crowded.first_looks() == 1 && crowded.plan().gives_way);
+    let crowded = new(WaitPolicy::default(), Crowding::Threads);
+    assert!(spin_ns(&crowded) == 0 && crowded.first_looks() == 1 && crowded.plan(0).gives_way);
     crowded.slept(1, true);
     crowded.slept(10_000_000, false);
     assert_eq!(spin_ns(&crowded), 0);
-    assert!(spin_ns(&Patience::new(&WaitPolicy::default(), Crowding::Quota)) <= FLOOR_NS);
-    let active = Patience::new(&WaitPolicy::Active, Crowding::Quota);
+    assert!(spin_ns(&new(WaitPolicy::default(), Crowding::Quota)) <= FLOOR_NS);
+    let active = new(WaitPolicy::Active, Crowding::Quota);
     active.was_away();
     assert_eq!(spin_ns(&active), u64::MAX);
-    let passive = Patience::new(&WaitPolicy::Passive, Crowding::Threads);
-    assert!(spin_ns(&passive) == 0 && !passive.plan().gives_way);
+    let passive = new(WaitPolicy::Passive, Crowding::Threads);
+    assert!(spin_ns(&passive) == 0 && !passive.plan(0).gives_way);
 }
 
 #[test]
 fn threads_on_one_cpu_give_way_and_try_spinning_ever_more_seldom() {
-    let patience = Patience::new(&WaitPolicy::default(), Crowding::None);
+    let patience = new(WaitPolicy::default(), Crowding::None);
     let (spin, looks) = (spin_ns(&patience), patience.first_looks());
-    assert!(!patience.plan().gives_way);
+    assert!(!patience.plan(0).gives_way);
     patience.slept(spin, true);
     assert_eq!(patience.first_looks(), 1);
     let (mut waits, mut tries) = (0, 0);
     while waits < 20_000 {
-        let plan = patience.plan();
+        let plan = patience.plan(0);
         assert!(plan.gives_way);
         tries += u32::from(plan.spin_ns > 0);
         patience.gave_way(plan);
@@ -61,25 +67,35 @@ fn threads_on_one_cpu_give_way_and_try_spinning_ever_more_seldom() {
     }
     assert!((8..20).contains(&tries), "{tries}");
     // They part: the next try is no longer in vain.
-    let plan = std::iter::repeat_with(|| patience.plan()).find(|plan| plan.spin_ns > 0).unwrap();
+    let plan = std::iter::repeat_with(|| patience.plan(0)).find(|plan| plan.spin_ns > 0).unwrap();
     patience.spun(plan);
     assert_eq!((spin_ns(&patience), patience.first_looks()), (spin, looks));
-    assert!(!patience.plan().gives_way);
+    assert!(!patience.plan(0).gives_way);
 }
 
 #[test]
-fn does_not_give_way_where_strangers_take_the_cpu() {
-    let patience = Patience::new(&WaitPolicy::default(), Crowding::Threads);
-    assert!(patience.plan().gives_way);
-    patience.was_robbed();
-    let waits = std::iter::repeat_with(|| patience.plan()).take_while(|plan| !plan.gives_way).count();
-    assert!(waits >= 8, "{waits}");
-    patience.was_robbed();
-    let more = std::iter::repeat_with(|| patience.plan()).take_while(|plan| !plan.gives_way).count();
-    assert!(more > waits, "{more} after {waits}");
-    let plan = patience.plan();
-    patience.gave_way(plan);
-    assert!(patience.plan().gives_way);
+fn nobody_gives_way_for_a_while_where_strangers_take_the_cpu() {
+    const SLICE: u64 = 4_000_000;
+    let courtesy = Arc::new(Courtesy::default());
+    let crowd = || Patience::new(&WaitPolicy::default(), Crowding::Threads, Arc::clone(&courtesy));
+    let (one, other) = (crowd(), crowd());
+    assert!(one.plan(0).gives_way && other.plan(0).gives_way);
+    let (mut now, mut lost, mut robbed) = (0, 0, 0);
+    while now < 10_000_000_000 {
+        if one.plan(now).gives_way {
+            (now, lost, robbed) = (now + SLICE, lost + SLICE, robbed + 1);
+            one.was_robbed(SLICE, now);
+            // What the other lost at the same time does not count twice.
+            other.was_robbed(SLICE, now);
+            assert!(!other.plan(now).gives_way);
+        }
+        now += 10_000;
+    }
+    assert!(robbed > 5 && lost * 40 < now, "{robbed}");
+    // A single loss after a long time without one costs little.
+    now += 20_000_000_000;
+    one.was_robbed(SLICE, now);
+    assert!(one.plan(now + 9 * SLICE).gives_way);
 }
 
 #[test]

@@ -220,6 +220,24 @@ fn the_size_changes_without_new_threads() {
 }
 
 #[test]
+fn the_first_run_after_a_change_of_size_is_joined() {
+    for round in 0..50 {
+        let mut team = Team::builder(2).capacity(4).start().unwrap();
+        // Numbers of runs repeat every three.
+        (0..round % 3).for_each(|_| team.run(|_| ()));
+        for size in [3, 2, 4, 1, 2] {
+            team.resize(size).unwrap();
+            let count = AtomicUsize::new(0);
+            // Without a barrier, by which the first member would wait for the others before the join.
+            team.run(|_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+            assert_eq!(count.into_inner(), size);
+        }
+    }
+}
+
+#[test]
 fn several_teams_at_once_and_one_inside_another() {
     let count = AtomicUsize::new(0);
     std::thread::scope(|scope| {

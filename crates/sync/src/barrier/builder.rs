@@ -1,5 +1,6 @@
 //! What can be chosen of a barrier.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use super::{dissemination, hierarchical};
 use crate::Error;
 use crate::padded::Padded;
 use crate::sync::prepare;
-use crate::wait::{Bell, Crowding, Patience, WaitPolicy};
+use crate::wait::{Bell, Courtesy, Crowding, Patience, WaitPolicy};
 use crate::watchdog::{Late, Watchdog};
 
 /// The most threads of a barrier or a team.
@@ -121,12 +122,13 @@ impl<'a> BarrierBuilder<'a> {
         };
         let levels: Vec<_> = tiers.into_iter().map(|Tier { groups, .. }| groups).collect();
         prepare();
+        let courtesy = Arc::new(Courtesy::default());
         let rank = |_| {
             Padded(Rank {
                 left: AtomicU8::new(0),
                 arrived: AtomicU8::new(0),
                 bell: Bell::new(),
-                patience: Patience::new(&self.policy, crowding),
+                patience: Patience::new(&self.policy, crowding, Arc::clone(&courtesy)),
             })
         };
         Ok(Barrier {
@@ -174,7 +176,7 @@ fn kind(
 }
 
 /// What keeps these threads from running at once.
-fn crowding(threads: usize, cpus: Option<&[u32]>) -> Crowding {
+pub(crate) fn crowding(threads: usize, cpus: Option<&[u32]>) -> Crowding {
     let places = match cpus {
         // Threads that are pinned to the same CPU are in each other's way however many CPUs there are.
         Some(cpus) => cpus.iter().collect::<std::collections::HashSet<_>>().len(),

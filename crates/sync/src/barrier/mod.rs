@@ -21,6 +21,7 @@ use std::time::Duration;
 
 pub use algorithm::Algorithm;
 pub use auto::Latencies;
+pub(crate) use builder::crowding;
 pub use builder::{BarrierBuilder, MAX_THREADS};
 use call::{Call, Rank};
 use central::Central;

@@ -136,8 +136,13 @@ impl Fork {
 
     /// Leader: calls the workers of a team of `size` from their benches; they take part from the next start on.
     pub(crate) fn call(&self, size: usize) {
-        let call = usize::from(self.go.flag.own()) + size * SIZE;
-        (1..size).for_each(|rank| self.to_bench(rank, call));
+        let number = self.go.flag.own();
+        for rank in 1..size {
+            // The next join looks for this flag to change. The worker cannot see to that itself: it may leave its bench
+            // only after that look, and would have been taken to be done for what the flag held from another run.
+            self.done(rank, size).flag.raise(number);
+            self.to_bench(rank, usize::from(number) + size * SIZE);
+        }
     }
 
     /// Leader: lets a worker on its bench go for good.
@@ -161,10 +166,7 @@ impl Fork {
         if call == DISMISSED {
             return None;
         }
-        let seat = Seat { rank, number: (call % SIZE) as u8, size: call / SIZE };
-        // The leader looks for this flag to change at the next start.
-        self.done(rank, seat.size).flag.raise(seat.number);
-        Some(seat)
+        Some(Seat { rank, number: (call % SIZE) as u8, size: call / SIZE })
     }
 
     /// Worker: waits for the next start.

@@ -19,7 +19,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use coho_platform::{cgroup, pin};
+use coho_platform::pin;
 
 pub use builder::TeamBuilder;
 use construct::Constructs;
@@ -31,9 +31,10 @@ pub use schedule::Schedule;
 use state::State;
 pub use times::Times;
 
-use crate::Error;
 use crate::padded::Padded;
-use crate::wait::{Crowding, Patience};
+use crate::{Error, barrier};
+
+use crate::wait::{Courtesy, Crowding, Patience};
 
 /// Threads that persist between parallel regions, each pinned to a CPU, with the caller of a run as rank 0.
 ///
@@ -59,6 +60,8 @@ pub struct Team {
     state: Box<State>,
     /// The leader's, at the join.
     patience: Patience,
+    /// Of all at fork and join.
+    courtesy: Arc<Courtesy>,
     cpus: Vec<u32>,
     capacity: usize,
     choice: TeamBuilder,
@@ -88,13 +91,15 @@ impl Team {
             (None, None) => pin::allowed()?.len(),
         };
         let capacity = capacity.max(size);
-        let crowding = crowding(size);
+        let crowding = crowding(size, &cpus);
+        let courtesy = Arc::new(Courtesy::default());
         let mut team = Self {
             fork: Arc::new(Fork::new(capacity)),
             threads: Vec::new(),
             size: 1,
             state: state(&choice, 1, &cpus, crowding)?,
-            patience: Patience::new(&choice.policy, crowding),
+            patience: Patience::new(&choice.policy, crowding, Arc::clone(&courtesy)),
+            courtesy,
             cpus,
             capacity,
             choice,
@@ -149,7 +154,7 @@ impl Team {
         if size == self.size {
             return Ok(());
         }
-        let crowding = crowding(size);
+        let crowding = crowding(size, &self.cpus);
         let state = state(&self.choice, size, &self.cpus, crowding)?;
         while self.threads.len() + 1 < size {
             self.add_thread()?;
@@ -177,14 +182,15 @@ impl Team {
         let (ready, is_ready) = channel();
         let fork = Arc::clone(&self.fork);
         let policy = self.choice.policy;
-        let crowding = crowding(self.capacity.min(self.choice.size.max(rank + 1)));
+        let crowding = crowding(self.capacity.min(self.choice.size.max(rank + 1)), &self.cpus);
+        let courtesy = Arc::clone(&self.courtesy);
         let thread = std::thread::Builder::new().name(format!("coho team {rank}")).spawn(move || {
             let pin = cpu.map_or(Ok(()), pin::to);
             let usable = pin.is_ok();
             // The starter waits for it.
             let _ = ready.send(pin);
             if usable {
-                worker::work(rank, &fork, &Patience::new(&policy, crowding));
+                worker::work(rank, &fork, &Patience::new(&policy, crowding, courtesy));
             }
         });
         let thread = thread
@@ -274,9 +280,9 @@ impl Team {
     }
 }
 
-/// What keeps the members from running at once.
-fn crowding(size: usize) -> Crowding {
-    Crowding::of(size, pin::allowed().map_or(size, |cpus| cpus.len()), cgroup::cpu_quota())
+/// What keeps the members from running at once, on the CPUs of their ranks as far as there are enough.
+fn crowding(size: usize, cpus: &[u32]) -> Crowding {
+    barrier::crowding(size, cpus.get(..size))
 }
 
 fn state(choice: &TeamBuilder, size: usize, cpus: &[u32], crowding: Crowding) -> Result<Box<State>, Error> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub(crate) use bell::Bell;
 pub(crate) use gap::Gap;
-pub(crate) use patience::Patience;
+pub(crate) use patience::{Courtesy, Patience};
 pub(crate) use policy::Crowding;
 pub use policy::WaitPolicy;
 
@@ -112,7 +112,7 @@ impl Waiter<'_> {
     pub(crate) fn keep_on<'f>(self, awaited: &dyn Fn() -> Awaited<'f>, bell: &Bell) -> Result<(), Ended> {
         let limits = self.unless.limits();
         let mut wait = Wait::begin(limits);
-        let plan = self.patience.plan();
+        let plan = self.patience.plan(wait.begun);
         if self.spin(&mut wait, plan.spin_ns, awaited)? {
             self.patience.spun(plan);
             return Ok(());
@@ -170,14 +170,17 @@ impl Waiter<'_> {
         let begun = wait.passed();
         while wait.passed() - begun < GIVE_WAY_NS {
             yield_now();
-            let took = wait.look_at_clock();
+            let ended = wait.look_at_clock();
+            if let Ok(took) = ended
+                && took > ROBBED_NS
+            {
+                self.patience.was_robbed(took, wait.seen);
+                return Ok(done());
+            }
             if done() {
                 return Ok(true);
             }
-            if took? > ROBBED_NS {
-                self.patience.was_robbed();
-                break;
-            }
+            ended?;
         }
         Ok(false)
     }

@@ -1,7 +1,8 @@
 //! How long a thread spins and gives way before it sleeps, learnt from how its waits ended.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::sync;
 use crate::wait::policy::{Crowding, WaitPolicy};
@@ -23,8 +24,8 @@ pub(crate) struct Patience {
     first_looks: AtomicU32,
     /// From spinning, which keeps those who share the thread's CPU from running.
     together: Rest,
-    /// From giving way, which lets strangers have the CPU for a time slice.
-    robbed: Rest,
+    /// What all who wait for each other know of giving way.
+    courtesy: Arc<Courtesy>,
     ceiling_ns: u32,
     crowded: bool,
     may_give_way: bool,
@@ -41,7 +42,7 @@ pub(crate) struct Plan {
 }
 
 impl Patience {
-    pub(crate) fn new(policy: &WaitPolicy, crowding: Crowding) -> Self {
+    pub(crate) fn new(policy: &WaitPolicy, crowding: Crowding, courtesy: Arc<Courtesy>) -> Self {
         let ceiling_ns = match (policy.ceiling_ns(), crowding) {
             (u32::MAX, _) => u32::MAX,
             (ceiling, Crowding::None) => ceiling,
@@ -54,7 +55,7 @@ impl Patience {
             spin_ns: AtomicU32::new(start(ceiling_ns)),
             first_looks: AtomicU32::new(first_looks(ceiling_ns)),
             together: Rest::default(),
-            robbed: Rest::default(),
+            courtesy,
             ceiling_ns,
             crowded: crowding == Crowding::Threads,
             may_give_way: *policy != WaitPolicy::Passive,
@@ -67,8 +68,8 @@ impl Patience {
         self.first_looks.load(Relaxed)
     }
 
-    /// For one wait that has become long.
-    pub(crate) fn plan(&self) -> Plan {
+    /// For one wait that has become long by now.
+    pub(crate) fn plan(&self, now: u64) -> Plan {
         let learnt = match self.spin_ns.load(Relaxed) {
             u32::MAX => u64::MAX,
             ns => ns.into(),
@@ -79,7 +80,7 @@ impl Patience {
             Passed::Over => (FLOOR.min(self.ceiling_ns).into(), true),
         };
         let shares = self.crowded || self.first_looks() == 1 && self.together.has_begun();
-        let gives_way = self.may_give_way && shares && self.robbed.pass() != Passed::Resting;
+        let gives_way = self.may_give_way && shares && self.courtesy.pays(now);
         Plan { spin_ns, gives_way, tries }
     }
 
@@ -98,14 +99,13 @@ impl Patience {
         self.shrink();
     }
 
-    /// Somebody else kept the CPU for long once the thread had given way.
-    pub(crate) fn was_robbed(&self) {
-        self.robbed.begin();
+    /// Somebody else kept the CPU for so long once the thread had given way, until now.
+    pub(crate) fn was_robbed(&self, lost_ns: u64, now: u64) {
+        self.courtesy.was_abused(lost_ns, now);
     }
 
     /// Giving way was enough.
     pub(crate) fn gave_way(&self, plan: Plan) {
-        self.robbed.end();
         if plan.tries {
             self.together.begin();
         }
@@ -194,5 +194,39 @@ impl Rest {
     fn end(&self) {
         self.length.store(0, Relaxed);
         self.left.store(0, Relaxed);
+    }
+}
+
+/// Whether giving way pays, as all who wait for each other have learnt: what one of them loses by it, all lose.
+///
+/// Whoever has no part in the wait keeps the CPU for a time slice, thousands of times what the wait takes. Nobody gives way
+/// then for a multiple of what was lost, twice as many times after each loss, so that trying costs little of the time.
+#[derive(Debug, Default)]
+pub(crate) struct Courtesy {
+    /// On the clock of `now`.
+    not_before: AtomicU64,
+    rest_ns: AtomicU64,
+}
+
+/// The rest after a loss, at first and at most, in times of what was lost.
+const LEAST_REST: u64 = 8;
+const MOST_REST: u64 = 128;
+
+impl Courtesy {
+    fn pays(&self, now: u64) -> bool {
+        now >= self.not_before.load(Relaxed)
+    }
+
+    fn was_abused(&self, lost_ns: u64, now: u64) {
+        let (not_before, before) = (self.not_before.load(Relaxed), self.rest_ns.load(Relaxed));
+        if now < not_before {
+            // Another has said so meanwhile.
+            return;
+        }
+        let again = now - not_before <= LEAST_REST * before;
+        let rest = if again { 2 * before } else { 0 };
+        let rest = rest.clamp(LEAST_REST * lost_ns, MOST_REST * lost_ns);
+        self.rest_ns.store(rest, Relaxed);
+        self.not_before.store(now + rest, Relaxed);
     }
 }

@@ -51,7 +51,7 @@ fn worker(rank: usize, fork: &Fork, cells: &Cells, patience: &Patience) {
 fn runs(size: usize, policy: WaitPolicy, times: usize) {
     let outputs = (0..size).map(|_| UnsafeCell::new(0)).collect();
     let shared = Arc::new((Fork::new(size), Cells { input: UnsafeCell::new(0), outputs }));
-    let patience = move || Patience::new(&policy, Crowding::None);
+    let patience = move || Patience::new(&policy, Crowding::None, Default::default());
     let workers: Vec<_> = (1..size)
         .map(|rank| {
             let shared = Arc::clone(&shared);

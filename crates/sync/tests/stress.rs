@@ -1,0 +1,238 @@
+//! Every barrier and the team for many episodes: all algorithms, numbers of threads, places and ways of waiting.
+//!
+//! `COHO_STRESS_EPISODES` says how many episodes each case runs. A case whose threads spin on CPUs of their own takes much
+//! less time for each and runs [`QUICK`] times as many.
+
+use std::io::Write;
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use coho_platform::pin;
+use coho_sync::{Algorithm, Barrier, Team, WaitPolicy};
+use coho_topology::Topology;
+
+const EPISODES: usize = 10;
+const QUICK: usize = 1000;
+/// The same for threads that spin without end: on a busy machine they wait for whole time slices.
+const QUICK_ACTIVE: usize = 10;
+const THREADS: [usize; 4] = [2, 3, 8, 16];
+const POLICIES: [WaitPolicy; 4] = [
+    WaitPolicy::Adaptive,
+    WaitPolicy::SpinFor(Duration::from_micros(3)),
+    WaitPolicy::Passive,
+    WaitPolicy::Active,
+];
+/// Without an episode of any thread for so long, a case has stalled, however busy the machine is.
+const STALL: Duration = Duration::from_secs(120);
+
+/// A test has the CPUs for itself.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Each on a CPU of its own, as far as there are so many.
+    Own,
+    /// All on one CPU. The barrier is not told, so that they spin where it is in vain.
+    One,
+    Free,
+}
+
+const PLACES: [Place; 3] = [Place::Own, Place::One, Place::Free];
+
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    /// Of a team's fork and join if there is none.
+    algorithm: Option<Algorithm>,
+    in_team: bool,
+    threads: usize,
+    place: Place,
+    policy: WaitPolicy,
+}
+
+impl Case {
+    /// All that end in time.
+    fn all(algorithms: &[Option<Algorithm>], in_team: bool) -> Vec<Self> {
+        let mut cases = Vec::new();
+        for &algorithm in algorithms {
+            for threads in THREADS {
+                for place in PLACES {
+                    let case = |policy| Self { algorithm, in_team, threads, place, policy };
+                    // Who spins without end where others must run goes on when its time slice is over.
+                    let ends = |case: &Self| case.policy != WaitPolicy::Active || case.has_cpus();
+                    cases.extend(POLICIES.into_iter().map(case).filter(ends));
+                }
+            }
+        }
+        cases
+    }
+
+    fn has_cpus(&self) -> bool {
+        self.threads <= allowed().len() && self.place != Place::One
+    }
+
+    fn cpus(&self) -> Option<Vec<u32>> {
+        let cpus = allowed();
+        match self.place {
+            Place::Own => Some((0..self.threads).map(|rank| cpus[rank % cpus.len()]).collect()),
+            Place::One => Some(vec![cpus[0]; self.threads]),
+            Place::Free => None,
+        }
+    }
+
+    fn episodes(&self) -> usize {
+        let given = std::env::var("COHO_STRESS_EPISODES").ok();
+        let episodes = given.map_or(EPISODES, |given| given.parse().expect("a number of episodes"));
+        let own_cpus = self.has_cpus() && self.place == Place::Own;
+        match self.policy {
+            WaitPolicy::Active if own_cpus => episodes * QUICK_ACTIVE,
+            WaitPolicy::Adaptive | WaitPolicy::SpinFor(_) if own_cpus => episodes * QUICK,
+            _ => episodes,
+        }
+    }
+
+    /// Runs the case beside a watch, which ends the process if there is something wrong: threads that wait for one that
+    /// does not come cannot be ended.
+    fn run(self) -> usize {
+        let begun = Instant::now();
+        let slots: Vec<_> = (0..self.threads).map(|_| Slot(AtomicUsize::new(0))).collect();
+        let come = || slots.iter().map(|slot| slot.0.load(Relaxed)).collect::<Vec<_>>();
+        let (tell, told) = channel();
+        std::thread::scope(|scope| {
+            let slots = &slots;
+            scope.spawn(move || {
+                if self.in_team {
+                    self.meet_in_team(slots)
+                } else {
+                    self.meet(slots)
+                }
+                // The watch may have given up.
+                let _ = tell.send(());
+            });
+            let mut before = come();
+            while let Err(why) = told.recv_timeout(STALL) {
+                let now = come();
+                // Its own message tells of a wrong order.
+                if now == before || why == RecvTimeoutError::Disconnected {
+                    give_up(&format!("{self:?} stalls; the ranks have come to {now:?}"));
+                }
+                before = now;
+            }
+        });
+        println!("{} episodes in {:.1?}: {self:?}", self.episodes(), begun.elapsed());
+        self.episodes()
+    }
+
+    fn meet(self, slots: &[Slot]) {
+        let (topology, cpus) = (Topology::default(), self.cpus());
+        let mut barrier = Barrier::builder(self.threads).policy(self.policy);
+        barrier = barrier.algorithm(self.algorithm.expect("a barrier has one"));
+        if let (Place::Own, Some(cpus)) = (self.place, &cpus) {
+            barrier = barrier.places(&topology, cpus);
+        }
+        let barrier = barrier.build().unwrap();
+        std::thread::scope(|scope| {
+            for rank in 0..self.threads {
+                let (barrier, cpus) = (&barrier, &cpus);
+                scope.spawn(move || {
+                    if let Some(cpus) = cpus {
+                        pin::to(cpus[rank]).unwrap();
+                    }
+                    self.episodes_of(rank, slots, || barrier.wait(rank));
+                });
+            }
+        });
+    }
+
+    fn meet_in_team(self, slots: &[Slot]) {
+        let mut team = Team::builder(self.threads).policy(self.policy);
+        if let Some(algorithm) = self.algorithm {
+            team = team.algorithm(algorithm);
+        }
+        team = match self.cpus() {
+            Some(cpus) => team.cpus(cpus),
+            None => team.pinned(false),
+        };
+        let mut team = team.start().unwrap();
+        let _pin = team.pin_caller().unwrap();
+        if self.algorithm.is_some() {
+            team.run(|member| self.episodes_of(member.rank(), slots, || member.barrier()));
+            return;
+        }
+        for episode in 1..=self.episodes() {
+            team.run(|member| {
+                delay(&mut fastrand::Rng::with_seed((episode * self.threads + member.rank()) as u64));
+                slots[member.rank()].0.store(episode, Relaxed);
+            });
+            self.check(slots, episode..=episode);
+        }
+    }
+
+    fn episodes_of(&self, rank: usize, slots: &[Slot], wait: impl Fn()) {
+        let mut random = fastrand::Rng::with_seed(rank as u64);
+        for episode in 1..=self.episodes() {
+            delay(&mut random);
+            slots[rank].0.store(episode, Relaxed);
+            wait();
+            self.check(slots, episode..=episode + 1);
+        }
+    }
+
+    fn check(&self, slots: &[Slot], due: RangeInclusive<usize>) {
+        if !slots.iter().all(|slot| due.contains(&slot.0.load(Relaxed))) {
+            let seen: Vec<_> = slots.iter().map(|slot| slot.0.load(Relaxed)).collect();
+            give_up(&format!("{self:?}: {seen:?} where all should be in {due:?}"));
+        }
+    }
+}
+
+/// The last episode that a rank has come to.
+#[repr(align(128))]
+struct Slot(AtomicUsize);
+
+/// Now and then a thread comes late: by about as long as others spin, or by so much that they sleep.
+fn delay(random: &mut fastrand::Rng) {
+    match random.u16(..) {
+        0..=8 => std::thread::sleep(Duration::from_micros(random.u64(..100))),
+        9..=100 => std::thread::yield_now(),
+        101..=1000 => (0..random.u8(..)).for_each(|_| std::hint::spin_loop()),
+        _ => {}
+    }
+}
+
+fn allowed() -> Vec<u32> {
+    pin::of_process().unwrap().iter().collect()
+}
+
+fn give_up(why: &str) -> ! {
+    // What a test prints is lost with its process.
+    let _ = writeln!(std::io::stderr().lock(), "{why}");
+    std::process::exit(101);
+}
+
+fn run(cases: Vec<Case>) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let episodes: usize = cases.iter().map(|case| case.run()).sum();
+    println!("{episodes} episodes in {} cases", cases.len());
+}
+
+fn algorithms() -> Vec<Option<Algorithm>> {
+    Algorithm::ALL.into_iter().chain([Algorithm::Auto]).map(Some).collect()
+}
+
+#[test]
+fn barriers() {
+    run(Case::all(&algorithms(), false));
+}
+
+#[test]
+fn barriers_of_teams() {
+    run(Case::all(&[Some(Algorithm::Auto), Some(Algorithm::Fbs), Some(Algorithm::Central)], true));
+}
+
+#[test]
+fn fork_and_join() {
+    run(Case::all(&[None], true));
+}

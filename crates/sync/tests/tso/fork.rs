@@ -1,0 +1,176 @@
+//! The programs of `Fork`: a leader, its workers, and the benches where workers wait that have no part.
+
+use crate::code::{Bell, Code, Ends, Mistake, Op, Variant};
+use crate::machine::{Machine, Word};
+use crate::memory::Memory;
+
+/// What the leader does.
+#[derive(Debug, Clone, Copy)]
+pub enum Deed {
+    /// Begins with a team of this size that has been called.
+    Have(usize),
+    /// Calls the workers of a team of this size.
+    Call(usize),
+    /// Has them run the body of this number.
+    Run(u8),
+    /// Sends them to their benches.
+    Part,
+    Dismiss,
+}
+
+/// The order to go to the benches, and the call to leave for good.
+const PART: u8 = 100;
+const DISMISSED: u8 = 200;
+const ALONE: u8 = 4;
+
+struct Fork {
+    go: Word,
+    order: Word,
+    go_bell: Bell,
+    only_done: Done,
+    /// For each rank, of which the leader's is not used.
+    done: Vec<Done>,
+    benches: Vec<Bench>,
+    outputs: Vec<Word>,
+}
+
+#[derive(Clone, Copy)]
+struct Done {
+    flag: Word,
+    bell: Bell,
+}
+
+#[derive(Clone, Copy)]
+struct Bench {
+    flag: Word,
+    bell: Bell,
+    call: Word,
+}
+
+/// A leader that follows a plan, and so many workers.
+pub fn follow(plan: &[Deed], workers: usize, variant: Variant) -> Machine {
+    let mut memory = Memory::default();
+    let ranks = 0..=workers;
+    let fork = Fork {
+        go: memory.word(0),
+        order: memory.word(0),
+        go_bell: memory.bell(),
+        only_done: memory.done(),
+        done: ranks.clone().map(|_| memory.done()).collect(),
+        benches: ranks.clone().map(|_| memory.bench()).collect(),
+        outputs: memory.words(workers + 1),
+    };
+    let thread = |rank| {
+        let mut code = Code::new(variant);
+        if rank == 0 {
+            fork.lead(&mut code, plan)
+        } else {
+            fork.work(&mut code, plan, rank)
+        }
+        code
+    };
+    Machine { threads: ranks.map(thread).collect(), memory: memory.0, spurious: variant.spurious }
+}
+
+impl Memory {
+    fn done(&mut self) -> Done {
+        Done { flag: self.word(0), bell: self.bell() }
+    }
+
+    fn bench(&mut self) -> Bench {
+        Bench { flag: self.word(0), bell: self.bell(), call: self.word(0) }
+    }
+}
+
+/// What the leader calls a worker with.
+fn call_word(number: u8, size: usize) -> u8 {
+    number | if size == 2 { ALONE } else { 0 }
+}
+
+impl Fork {
+    fn done(&self, rank: usize, size: usize) -> Done {
+        if size == 2 { self.only_done } else { self.done[rank] }
+    }
+
+    fn lead(&self, code: &mut Code, plan: &[Deed]) {
+        let (mut number, mut size) = (0, 1);
+        let mut calls = vec![0; self.benches.len()];
+        let mut to_bench = |code: &mut Code, rank: usize, call: u8| {
+            let bench = self.benches[rank];
+            code.push("Fork::to_bench", Op::Store(bench.call, call));
+            calls[rank] = (calls[rank] + 1) % 3;
+            code.raise(bench.flag, calls[rank], bench.bell);
+        };
+        for &deed in plan {
+            match deed {
+                Deed::Have(had) => size = had,
+                Deed::Call(new) => {
+                    size = new;
+                    for rank in 1..size {
+                        if !code.variant.errs(Mistake::WorkerResetsDone) {
+                            code.push("Fork::call", Op::Store(self.done(rank, size).flag, number));
+                        }
+                        to_bench(code, rank, call_word(number, size));
+                    }
+                }
+                Deed::Run(_) | Deed::Part => {
+                    let order = if let Deed::Run(run) = deed { run } else { PART };
+                    code.push("Fork::start", Op::Store(self.order, order));
+                    let previous = number;
+                    number = (number + 1) % 3;
+                    code.raise(self.go, number, self.go_bell);
+                    for rank in 1..size {
+                        let done = self.done(rank, size);
+                        code.until(done.flag, previous, done.bell, Ends::default());
+                        if let Deed::Run(run) = deed {
+                            code.push("the caller", Op::Check(vec![(self.outputs[rank], run..=run)]));
+                        }
+                    }
+                }
+                Deed::Dismiss => (1..self.benches.len()).for_each(|rank| to_bench(code, rank, DISMISSED)),
+            }
+        }
+    }
+
+    fn work(&self, code: &mut Code, plan: &[Deed], rank: usize) {
+        let (mut number, mut heard, mut size) = (0, 0, 1);
+        for &deed in plan {
+            match deed {
+                Deed::Have(had) => size = had,
+                Deed::Call(new) => {
+                    size = new;
+                    if rank < size {
+                        self.sit(code, rank, &mut heard, call_word(number, size));
+                        if code.variant.errs(Mistake::WorkerResetsDone) {
+                            code.push("Fork::sit", Op::Store(self.done(rank, size).flag, number));
+                        }
+                    }
+                }
+                Deed::Run(_) | Deed::Part => {
+                    let previous = number;
+                    number = (number + 1) % 3;
+                    if rank >= size {
+                        continue;
+                    }
+                    code.until(self.go, previous, self.go_bell, Ends::default());
+                    let order = if let Deed::Run(run) = deed { run } else { PART };
+                    code.push("Fork::await_start", Op::Check(vec![(self.order, order..=order)]));
+                    if let Deed::Run(run) = deed {
+                        code.push("worker::run", Op::Store(self.outputs[rank], run));
+                    }
+                    let done = self.done(rank, size);
+                    code.raise(done.flag, number, done.bell);
+                }
+                Deed::Dismiss => self.sit(code, rank, &mut heard, DISMISSED),
+            }
+        }
+    }
+
+    /// Waits for the call after those it has heard.
+    fn sit(&self, code: &mut Code, rank: usize, heard: &mut u8, call: u8) {
+        let bench = self.benches[rank];
+        code.until(bench.flag, *heard, bench.bell, Ends::default());
+        *heard = (*heard + 1) % 3;
+        code.push("Fork::sit", Op::Check(vec![(bench.call, call..=call)]));
+    }
+}
