@@ -5,7 +5,7 @@ mod report_profiles;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use coho_profile::Profile;
+use coho_profile::{LineSpread, Profile};
 use report_profiles as profiles;
 
 fn coho(folder: &Path, arguments: &[&str]) -> Output {
@@ -95,6 +95,19 @@ fn two_cpus_get_every_section_and_the_published_figures() {
     assert!(markup.contains("no cpufreq in this machine"));
     assert_eq!(page.matches("plotly.js v").count(), 1, "the drawing library is in the page once");
     assert!(!page.contains("MathJax.loader"), "no formula typesetter");
+}
+
+#[test]
+fn the_spread_over_lines_stands_beside_the_pairs() {
+    let mut profile = profiles::two_cpus();
+    assert!(!page(&[("mine.json", profile.clone())]).contains("share of the variance"));
+    let spread =
+        LineSpread { count: 64, p10: 24.4, p50: 27.6, p90: 30.3, split_half: Some(0.97), share: Some(0.9) };
+    profile.coherence.as_mut().unwrap().pairs[0].lines = Some(spread);
+    let markup = markup(&page(&[("mine.json", profile)]));
+    for text in ["share of the variance", "24.4–30.3 ns, r 0.97: lines differ", "90 %"] {
+        assert!(markup.contains(text), "{text}");
+    }
 }
 
 #[test]

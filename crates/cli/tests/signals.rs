@@ -173,6 +173,7 @@ fn pair() -> coho_profile::Pair {
         home: coho_profile::Home::A,
         ns: coho_profile::Estimate::exact(1e9),
         ownership_changes_per_op: None,
+        lines: None,
         preempted_batches: 0,
         claimed: None,
     }

@@ -56,6 +56,7 @@ fn section(matrix: &Matrix, found: Classification) -> Coherence {
         home: Home::Unknown,
         ns: Estimate::exact(ns),
         ownership_changes_per_op: None,
+        lines: None,
         preempted_batches: 0,
         claimed: None,
     };

@@ -181,6 +181,7 @@ mod tests {
             home,
             ns: Estimate::exact(ns),
             ownership_changes_per_op: None,
+            lines: None,
             preempted_batches: 0,
             claimed: None,
         }

@@ -36,6 +36,7 @@ fn pair(a: u32, b: u32, ns: Estimate) -> Pair {
         home: Home::A,
         ns,
         ownership_changes_per_op: None,
+        lines: None,
         preempted_batches: 0,
         claimed: None,
     }

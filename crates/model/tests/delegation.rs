@@ -15,6 +15,7 @@ fn pair(method: PairMethod, ns: f64) -> Pair {
         home: Home::A,
         ns: Estimate::exact(ns),
         ownership_changes_per_op: None,
+        lines: None,
         preempted_batches: 0,
         claimed: None,
     }

@@ -1,5 +1,6 @@
 //! The coherence experiment as a whole, on the machine at hand.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -75,7 +76,19 @@ fn a_quick_survey_has_every_pair_method_and_home() {
         let changes = pair.ownership_changes_per_op.as_ref().map(|changes| changes.median);
         assert_eq!(changes.is_some(), pair.method == PairMethod::FreeRunning);
         assert!(changes.is_none_or(|changes| (0.0..=1.01).contains(&changes)));
+        assert!(pair.lines.is_none() || pair.method == PairMethod::Turn);
+        if let Some(lines) = pair.lines {
+            assert!((10..=64).contains(&lines.count), "{lines:?}");
+            assert!(0.0 < lines.p10 && lines.p10 <= lines.p50 && lines.p50 <= lines.p90, "{lines:?}");
+            assert!(lines.split_half.is_none_or(|r| (-1.0..=1.0).contains(&r)), "{lines:?}");
+            assert!(lines.share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{lines:?}");
+        }
     }
+    let by_line: BTreeSet<_> =
+        coherence.pairs.iter().filter(|pair| pair.lines.is_some()).map(|pair| (pair.a, pair.b)).collect();
+    let told = coherence.method.parameters["pairs_by_line"].as_u64().unwrap();
+    // One class of pairs; where others use the CPUs too, all rounds of a pair may have been broken off.
+    assert!(by_line.len() as u64 <= told && told <= 4, "{by_line:?} of {told}");
     for method in [PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning] {
         let has_times =
             coherence.coherence_times.iter().any(|time| time.method == method && time.class == "on-die");
@@ -106,6 +119,7 @@ fn resuming_keeps_stable_figures_and_measures_the_others() {
         home,
         ns: Estimate { stable: Some(stable), ..Estimate::exact(MADE_UP) },
         ownership_changes_per_op: None,
+        lines: None,
         preempted_batches: 0,
         claimed: None,
     };

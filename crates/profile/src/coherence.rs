@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Estimate, Method, TimeMatrix};
+use crate::{Estimate, LineSpread, Method, TimeMatrix};
 
 /// Cache-coherence times between CPUs, their classes and what contradicts the claimed topology.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -132,6 +132,9 @@ pub struct Pair {
     /// The claimed level that both CPUs share ("core", "L3", "package", …; "system" where none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<String>,
+    /// How far the time depends on the line; only of `turn`, and only of a few pairs of each claimed level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LineSpread>,
 }
 
 /// The state of a line before it is read (MESI, with AMD's Owned and Intel's Forward).

@@ -11,6 +11,7 @@ mod estimate;
 mod file;
 mod host;
 mod idle;
+mod line_spread;
 mod memory;
 mod method;
 mod profile;
@@ -32,6 +33,7 @@ pub use estimate::{Estimate, Mode};
 pub use file::{Error, check_writable, read_text, write_atomic};
 pub use host::Host;
 pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};
+pub use line_spread::LineSpread;
 pub use memory::{
     BlockState, CacheType, CoherenceCost, DmaRate, EarlierParts, Fence, LinesLeft, LoadedLatency, Memory,
     MemoryLatency, MemoryRate, MemoryType, Operation, Transfer,

@@ -4,7 +4,7 @@ use std::fs;
 
 use coho_profile::{
     CacheState, Call, Calls, Class, ClockFacts, Coherence, CounterTool, Counters, Counts, Damage, Estimate,
-    EventTest, Home, Host, Judgement, Level, Pair, PairMethod, Profile, Side, Single, TimeMatrix,
+    EventTest, Home, Host, Judgement, Level, LineSpread, Pair, PairMethod, Profile, Side, Single, TimeMatrix,
     TopologySection, Verdict, published,
 };
 use coho_topology::{CpuSet, Pu, Topology, Unit};
@@ -24,6 +24,14 @@ fn small() -> Profile {
         home: Home::A,
         ns: Estimate::exact(25.0),
         ownership_changes_per_op: None,
+        lines: Some(LineSpread {
+            count: 64,
+            p10: 24.4,
+            p50: 27.6,
+            p90: 30.3,
+            split_half: Some(0.97),
+            share: None,
+        }),
         preempted_batches: 3,
         claimed: Some("L3".into()),
     };
@@ -47,6 +55,17 @@ fn assert_valid(profile: &Value) {
     let validator = jsonschema::validator_for(&Profile::json_schema()).expect("the schema is a schema");
     let errors: Vec<_> = validator.iter_errors(profile).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn a_pair_from_before_its_lines_were_compared_is_read_and_stays_as_it_was() {
+    let mut old = serde_json::to_value(small()).unwrap();
+    let pair = |profile: &mut Value| profile["coherence"]["pairs"][0].as_object_mut().unwrap().clone();
+    old["coherence"]["pairs"][0].as_object_mut().unwrap().remove("lines");
+    assert_valid(&old);
+    let read = Profile::from_json(&old.to_string()).unwrap();
+    assert_eq!(read.coherence.as_ref().unwrap().pairs[0].lines, None);
+    assert_eq!(pair(&mut serde_json::to_value(read).unwrap()), pair(&mut old));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Classes of pairs by what is claimed of them: their papers' names, order and colours.
 
-use coho_profile::{Pair, PairMethod};
+use coho_profile::{Home, Pair, PairMethod};
 
 use super::subject::Subject;
 
@@ -81,6 +81,16 @@ pub fn method_name(method: PairMethod) -> &'static str {
         PairMethod::Flags => "flags",
         PairMethod::FreeRunning => "free-running",
         PairMethod::Unknown => "unknown",
+    }
+}
+
+/// Where a pair's line lives, as it stands in profiles.
+pub fn home_name(home: Home) -> &'static str {
+    match home {
+        Home::A => "a",
+        Home::B => "b",
+        Home::Third => "third",
+        Home::Unknown => "unknown",
     }
 }
 

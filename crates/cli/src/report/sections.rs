@@ -1,6 +1,6 @@
 //! The sections that every profile has in the page, and the one that is made of several charts.
 
-use coho_profile::Verdict;
+use coho_profile::{Pair, Verdict};
 use maud::{Markup, PreEscaped, html};
 
 use super::charts::{self, Chart};
@@ -225,6 +225,32 @@ pub fn pair_table(subject: &Subject) -> Markup {
                     }
                 } }
             } }
+            (line_spreads(subject, pairs, MOST))
         }
     }
+}
+
+/// How far the time of a pair depends on the line that it shares, where that was measured.
+fn line_spreads(subject: &Subject, pairs: &[Pair], most: usize) -> Markup {
+    let measured: Vec<_> = pairs.iter().filter_map(|pair| Some((pair, pair.lines.as_ref()?))).collect();
+    let share = |share: f64| format!("{:.0} %", share * 100.0);
+    html! { @if !measured.is_empty() {
+        div.scroll { table.figures {
+            thead { tr {
+                th scope="col" { "Pair" } th scope="col" { "Home" } th scope="col" { "Lines" }
+                th scope="col" { "10 to 90 % of the lines, by turn" } th scope="col" { "share of the variance" }
+            } }
+            tbody { @for (pair, lines) in measured.iter().take(most) {
+                tr {
+                    th scope="row" { (text::short(&subject.pair_label(pair), 80)) }
+                    td { (classes::home_name(pair.home)) }
+                    td.number { (lines.count) }
+                    td { (text::line_spread(lines)) }
+                    td.number { (lines.share.filter(|share| share.is_finite()).map_or("–".to_owned(), share)) }
+                }
+            } }
+        } }
+        p.note { "r: correlation of the lines' times in the two halves of the run. Share: how much of the variance of single visits is "
+            "the lines'." }
+    } }
 }

@@ -1,6 +1,6 @@
 //! How figures are written for people.
 
-use coho_profile::Estimate;
+use coho_profile::{Estimate, LineSpread};
 
 use crate::visible::on_one_line;
 
@@ -43,6 +43,19 @@ pub fn lines(estimate: &Estimate) -> String {
         |value: f64| if value.is_finite() { format!("{:.1}", value.max(0.0)) } else { "–".to_owned() };
     let digits = |value: f64| if value.abs() >= 9.995 { number(value) } else { tenths(value) };
     told(estimate.median, own_interval(estimate), digits)
+}
+
+/// The spread of a pair's time over cache lines, and whether it is the lines': `24.4–30.3 ns, r 0.97: lines differ`.
+pub fn line_spread(lines: &LineSpread) -> String {
+    let halves = lines.split_half.filter(|r| r.is_finite());
+    let halves = halves.map_or_else(String::new, |r| format!(", r {}", signed(r)));
+    let whose = if lines.differ() { "lines differ" } else { "noise, no line stays quicker" };
+    format!("{}–{} ns{halves}: {whose}", number(lines.p10), number(lines.p90))
+}
+
+/// A correlation, with the minus sign of print.
+fn signed(correlation: f64) -> String {
+    format!("{correlation:.2}").replace('-', "−").replace("−0.00", "0.00")
 }
 
 /// A value with the interval that it lies in, where one is told.

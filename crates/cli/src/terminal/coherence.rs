@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use coho_profile::{
-    Coherence, CoherenceTime, Estimate, Home, LineState, Mode, Pair, PairMethod, Verdict, published,
+    Coherence, CoherenceTime, Estimate, Home, LineSpread, LineState, Mode, Pair, PairMethod, Verdict,
+    published,
 };
 
 use super::table::table;
@@ -84,7 +85,27 @@ fn pairs(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
     if listed.len() > shown.len() {
         writeln!(out, "… and {}", text::count(listed.len() - shown.len(), "more pair"))?;
     }
-    writeln!(out)
+    writeln!(out)?;
+    lines(out, &coherence.pairs)
+}
+
+/// How far the time of a pair depends on the line that it shares, where that was measured.
+fn lines(out: &mut impl Write, pairs: &[Pair]) -> io::Result<()> {
+    let measured: Vec<_> = pairs.iter().filter_map(|pair| Some((pair, pair.lines.as_ref()?))).collect();
+    let Some((_, first)) = measured.first() else { return Ok(()) };
+    writeln!(out, "Pairs over {}, a step of turn: where 10 to 90 % of the lines lie", counted(first))?;
+    for (pair, lines) in measured.iter().take(LISTED) {
+        let name = format!("{}–{}, home {}", pair.a, pair.b, home(pair));
+        writeln!(out, "  {name:<18} {}", text::line_spread(lines))?;
+    }
+    if measured.len() > LISTED {
+        writeln!(out, "… and {}", text::count(measured.len() - LISTED, "more"))?;
+    }
+    writeln!(out, "r: correlation of the lines' times in the two halves of the run\n")
+}
+
+fn counted(lines: &LineSpread) -> String {
+    text::count(usize::try_from(lines.count).unwrap_or(usize::MAX), "line")
 }
 
 fn method(method: PairMethod) -> &'static str {
@@ -284,6 +305,30 @@ mod tests {
         let published = published_times();
         assert_eq!(published.get("on-die").map(String::as_str), Some("27.40, 25.59"));
         assert_eq!(published.get("2-hop").map(String::as_str), Some("–, 292.33"));
+    }
+
+    #[test]
+    fn lines_are_told_to_differ_only_where_both_halves_agree() {
+        let matrix = coho_model::Matrix::parse_csv("\n25\n").unwrap();
+        let mut coherence = coho_model::coherence_from_matrix(&matrix);
+        let told = |coherence: &Coherence| {
+            let mut out = Vec::new();
+            write(&mut out, coherence, Depth::None).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert!(!told(&coherence).contains("r:"), "a matrix has no lines");
+        let lines =
+            |split_half| LineSpread { count: 64, p10: 24.4, p50: 27.6, p90: 30.3, split_half, share: None };
+        for (split_half, words) in [
+            (Some(0.97), "24.4–30.3 ns, r 0.97: lines differ"),
+            (Some(-0.12), "24.4–30.3 ns, r −0.12: noise"),
+            (None, "24.4–30.3 ns: noise"),
+        ] {
+            coherence.pairs[0].lines = Some(lines(split_half));
+            let text = told(&coherence);
+            assert!(text.contains(words) && text.contains("64 lines"), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        }
     }
 
     #[test]

@@ -130,6 +130,7 @@ fn profile_of(shape: &Shape, kinds: &[(PairMethod, Home)], measured: impl Fn(u32
                     home,
                     ns: estimate(noisy(ns * scale, a, b)),
                     ownership_changes_per_op: None,
+                    lines: None,
                     preempted_batches: 0,
                     claimed: Some(claimed.to_owned()),
                 });

@@ -87,6 +87,7 @@ pub fn measured() -> Profile {
         home: Home::A,
         ns: Estimate::exact(100.0),
         ownership_changes_per_op: None,
+        lines: None,
         preempted_batches: 0,
         claimed: None,
     };

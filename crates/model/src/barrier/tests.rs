@@ -209,6 +209,7 @@ fn pair(a: u32, b: u32, method: PairMethod, ns: f64) -> Pair {
         home: Home::A,
         ns: Estimate::exact(ns),
         ownership_changes_per_op: None,
+        lines: None,
         preempted_batches: 0,
         claimed: None,
     }

@@ -131,6 +131,7 @@ mod tests {
             home: Home::Unknown,
             ns: Estimate::exact(77.0),
             ownership_changes_per_op: None,
+            lines: None,
             preempted_batches: 0,
             claimed: None,
         };

@@ -33,6 +33,11 @@ impl Arena {
         std::array::from_fn(|i| Two { first: self.line(2 * i), second: self.line(2 * i + 1) })
     }
 
+    /// All of them one by one, for `turn`.
+    pub(crate) fn each_line(&self) -> [&AtomicU64; 2 * LINES] {
+        std::array::from_fn(|i| self.line(i))
+    }
+
     fn line(&self, index: usize) -> &AtomicU64 {
         // Not the same set of a cache for all: another offset in each page, and half a page between its two.
         let page = index / 2;

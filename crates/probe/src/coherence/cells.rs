@@ -2,6 +2,7 @@
 
 use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod};
 
+use super::line_spread;
 use super::run::{Sample, level};
 use super::visit::{Kind, Outcome};
 use crate::statistics;
@@ -13,6 +14,8 @@ pub(crate) struct Cell {
     pub(crate) home: Home,
     time: Figure,
     changes: Option<Figure>,
+    /// Rounds over all lines.
+    lines: Vec<Vec<Sample>>,
     preempted: u64,
     /// A stable figure of an earlier run, which is then not measured.
     kept: Option<Box<Pair>>,
@@ -41,7 +44,8 @@ impl Figure {
 impl Cell {
     pub(crate) fn new(method: PairMethod, home: Home, kept: Option<Pair>) -> Self {
         let changes = (method == PairMethod::FreeRunning).then(Figure::default);
-        Self { method, home, time: Figure::default(), changes, preempted: 0, kept: kept.map(Box::new) }
+        let (time, lines, kept) = (Figure::default(), Vec::new(), kept.map(Box::new));
+        Self { method, home, time, changes, lines, preempted: 0, kept }
     }
 
     /// The measurements that a visit makes for it, each with the guess of its batch.
@@ -54,11 +58,22 @@ impl Cell {
     pub(crate) fn add(&mut self, kind: Kind, outcome: &Outcome) {
         match (kind, &mut self.changes) {
             (Kind::OwnershipChanges, Some(changes)) => changes.add(outcome),
+            (Kind::EachLine(_), _) => self.lines.push(outcome.samples.clone()),
             _ => {
                 self.time.add(outcome);
                 self.preempted += outcome.preempted;
             }
         }
+    }
+
+    /// Whether its lines may be compared one by one: only `turn` needs a single one.
+    pub(crate) fn has_lines(&self) -> bool {
+        self.method == PairMethod::Turn && !self.is_kept()
+    }
+
+    /// Rounds over all lines so far.
+    pub(crate) fn line_rounds(&self) -> usize {
+        self.lines.len()
     }
 
     /// Whether it was taken over from an earlier run.
@@ -100,6 +115,7 @@ impl Cell {
             ownership_changes_per_op: self.changes.as_ref().and_then(Figure::estimate),
             preempted_batches: self.preempted,
             claimed: Some(claimed.to_owned()),
+            lines: line_spread::spread(&self.lines),
         })
     }
 }

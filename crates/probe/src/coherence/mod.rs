@@ -8,12 +8,15 @@
 
 mod alternate;
 pub(crate) mod arena;
+mod by_line;
 mod cells;
 pub(crate) mod chase;
+mod each_line;
 mod flags;
 mod free_running;
 mod increment;
 mod line;
+mod line_spread;
 mod meeting;
 mod passes;
 mod patience;

@@ -44,6 +44,7 @@ impl Survey<'_> {
         if self.options.concurrent {
             self.pilot(&effort);
         }
+        self.choose_by_line();
         let pairs = self.shared.len() as u64;
         let total = pairs * self.options.passes;
         let mut count = Count { progress, started: Instant::now(), done: 0, total };
@@ -52,6 +53,7 @@ impl Survey<'_> {
             if !self.pass(|cell| !cell.is_kept(), &effort, &mut count) {
                 return Ok(());
             }
+            self.measure_by_line(&effort);
             self.passes += 1;
         }
         let target = self.options.target_half_width;

@@ -74,6 +74,9 @@ pub(super) struct Survey<'a> {
     pub(super) passes: u64,
     /// Time that the passes over pairs took.
     pub(super) visiting: Duration,
+    /// Pairs whose lines are compared one by one, and the time that this took.
+    pub(super) by_line: Vec<usize>,
+    pub(super) measuring_by_line: Duration,
     pub(super) widths: BTreeMap<String, usize>,
     pub(super) involuntary_switches: u64,
     pub(super) interrupted: bool,
@@ -103,6 +106,8 @@ impl<'a> Survey<'a> {
             random: fastrand::Rng::with_seed(options.seed),
             passes: 0,
             visiting: Duration::ZERO,
+            by_line: Vec::new(),
+            measuring_by_line: Duration::ZERO,
             widths: BTreeMap::new(),
             involuntary_switches: 0,
             interrupted: false,
@@ -366,6 +371,8 @@ impl<'a> Survey<'a> {
             ("batch_us", json!(BATCH.as_secs_f64() * 1e6)),
             ("stall_us", json!(patience::STALL.as_secs_f64() * 1e6)),
             ("lines", json!(LINES)),
+            ("pairs_by_line", json!(self.pairs_by_line())),
+            ("lines_by_line", json!(2 * LINES)),
             ("target_half_width", json!(options.target_half_width)),
             ("clock_ghz", json!(self.clock.median())),
             ("timer_step_ns", json!(clock::Clock::get().step_ns())),
@@ -440,6 +447,7 @@ mod tests {
             home: Home::A,
             ns: Estimate { stable: Some(stable), ..Estimate::exact(50.0) },
             ownership_changes_per_op: None,
+            lines: None,
             preempted_batches: 0,
             claimed: None,
         };

@@ -147,6 +147,7 @@ mod tests {
             home: Home::A,
             ns: Estimate::exact(ns),
             ownership_changes_per_op: None,
+            lines: None,
             preempted_batches: 0,
             claimed: None,
         }

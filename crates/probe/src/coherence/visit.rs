@@ -8,7 +8,7 @@ use coho_profile::PairMethod;
 use super::arena::Arena;
 use super::meeting::{Absent, Meeting, Side};
 use super::run::{Effort, Run, Sample};
-use super::{alternate, free_running};
+use super::{alternate, each_line, free_running};
 use crate::workers::Job;
 
 /// How long a CPU may be kept from coming to a meeting: many time slices of a busy machine.
@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Time(PairMethod),
     /// Ownership changes per increment of `free-running`.
     OwnershipChanges,
+    /// The time of `turn` on each line once, in the order of this seed.
+    EachLine(u64),
 }
 
 /// A measurement that belongs to a visit.
@@ -118,6 +120,9 @@ impl<'a> Visit<'a> {
                     free_running::lead(lines[0], id, false, &missing, &mut rounds)
                 }
                 Kind::OwnershipChanges => free_running::lead(lines[0], id, true, &missing, &mut rounds),
+                Kind::EachLine(seed) => {
+                    each_line::lead(&task.arena.each_line(), seed, id, rounds, &missing.patience)
+                }
                 Kind::Time(method) => alternate::lead(method, &lines, id, &missing, &mut rounds),
             };
             let broken = run.broken;
@@ -154,6 +159,9 @@ impl<'a> Visit<'a> {
                 }
                 Kind::OwnershipChanges => {
                     free_running::follow(lines[0], run, true, patience);
+                }
+                Kind::EachLine(seed) => {
+                    marks.push((run, each_line::follow(&task.arena.each_line(), seed, run, patience)));
                 }
                 Kind::Time(method) => {
                     marks.push((run, alternate::follow(method, &lines, run, patience)));
@@ -197,11 +205,12 @@ mod tests {
     use super::*;
     use crate::pin;
 
-    const METHODS: [Kind; 4] = [
+    const METHODS: [Kind; 5] = [
         Kind::Time(PairMethod::Turn),
         Kind::Time(PairMethod::Flags),
         Kind::Time(PairMethod::FreeRunning),
         Kind::OwnershipChanges,
+        Kind::EachLine(1),
     ];
 
     fn visit(arena: &Arena) -> Visit<'_> {

@@ -181,6 +181,7 @@ impl Machine {
             home: Home::Unknown,
             ns: Estimate::exact(ns),
             ownership_changes_per_op: None,
+            lines: None,
             preempted_batches: 0,
             claimed: Some(class.to_owned()),
         };
