@@ -127,13 +127,13 @@ impl<'a> BarrierBuilder<'a> {
             Padded(Rank {
                 left: AtomicU8::new(0),
                 arrived: AtomicU8::new(0),
-                bell: Bell::new(),
+                bell: Bell::new(crowding),
                 patience: Patience::new(&self.policy, crowding, Arc::clone(&courtesy)),
             })
         };
         Ok(Barrier {
             ranks: (0..threads).map(rank).collect(),
-            kind: kind(algorithm, group, threads, &levels)?,
+            kind: kind(algorithm, group, threads, &levels, Bell::new(crowding))?,
             algorithm,
             watchdog: self.watchdog,
         })
@@ -146,6 +146,7 @@ fn kind(
     group: Option<usize>,
     threads: usize,
     levels: &[Groups],
+    bell: Bell,
 ) -> Result<Kind, Error> {
     let at_least_two = |what: &str, given: usize| match given {
         0 | 1 => Err(Error::Argument(format!("{what} of {given}; at least 2 is needed"))),
@@ -153,12 +154,12 @@ fn kind(
         _ => Ok(given.min(threads.max(2))),
     };
     Ok(match algorithm {
-        Algorithm::Auto | Algorithm::Fbs => Kind::SeparateLines(SeparateLines::new(threads)),
-        Algorithm::FbsOneLine if threads == 2 => Kind::Pair(Pair::new()),
-        Algorithm::FbsOneLine => Kind::OneLine(OneLine::new(threads)),
-        Algorithm::Lock => Kind::Lock(Central::new(threads)),
-        Algorithm::SpinLock => Kind::SpinLock(Central::new(threads)),
-        Algorithm::Central => Kind::Central(Central::new(threads)),
+        Algorithm::Auto | Algorithm::Fbs => Kind::SeparateLines(SeparateLines::new(threads, bell)),
+        Algorithm::FbsOneLine if threads == 2 => Kind::Pair(Pair::new(bell)),
+        Algorithm::FbsOneLine => Kind::OneLine(OneLine::new(threads, bell)),
+        Algorithm::Lock => Kind::Lock(Central::new(threads, bell)),
+        Algorithm::SpinLock => Kind::SpinLock(Central::new(threads, bell)),
+        Algorithm::Central => Kind::Central(Central::new(threads, bell)),
         Algorithm::Dissemination { radix } => {
             Kind::Rounds(Rounds::new(dissemination::schedule(threads, at_least_two("a radix", radix)?)))
         }

@@ -15,8 +15,8 @@ pub(super) struct Central<C> {
 }
 
 impl<C: Counter> Central<C> {
-    pub(super) fn new(threads: usize) -> Self {
-        Self { counter: Padded(C::new(threads)), generation: Padded(Flag::new()), bell: Padded(Bell::new()) }
+    pub(super) fn new(threads: usize, bell: Bell) -> Self {
+        Self { counter: Padded(C::new(threads)), generation: Padded(Flag::new()), bell: Padded(bell) }
     }
 
     #[inline(always)]

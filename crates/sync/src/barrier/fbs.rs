@@ -13,8 +13,8 @@ pub(super) struct SeparateLines {
 }
 
 impl SeparateLines {
-    pub(super) fn new(threads: usize) -> Self {
-        Self { flags: (0..threads).map(|_| Padded(Flag::new())).collect(), bell: Padded(Bell::new()) }
+    pub(super) fn new(threads: usize, bell: Bell) -> Self {
+        Self { flags: (0..threads).map(|_| Padded(Flag::new())).collect(), bell: Padded(bell) }
     }
 
     #[inline(always)]

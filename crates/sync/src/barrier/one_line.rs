@@ -17,10 +17,10 @@ pub(super) struct OneLine {
 }
 
 impl OneLine {
-    pub(super) fn new(threads: usize) -> Self {
+    pub(super) fn new(threads: usize, bell: Bell) -> Self {
         let line = |_| Padded(std::array::from_fn(|_| Flag::new()));
         let lines = (0..threads.div_ceil(LINE)).map(line).collect();
-        Self { lines, threads, bell: Padded(Bell::new()) }
+        Self { lines, threads, bell: Padded(bell) }
     }
 
     #[inline(always)]

@@ -17,8 +17,8 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub(super) fn new() -> Self {
-        Self { flags: Padded([Flag::new(), Flag::new()]), bell: Padded(Bell::new()), gap: Gap::new() }
+    pub(super) fn new(bell: Bell) -> Self {
+        Self { flags: Padded([Flag::new(), Flag::new()]), bell: Padded(bell), gap: Gap::new() }
     }
 
     #[inline(always)]

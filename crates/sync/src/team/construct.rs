@@ -4,7 +4,7 @@
 use crate::padded::Padded;
 use crate::sync::AtomicUsize;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::wait::Bell;
+use crate::wait::{Bell, Crowding};
 
 /// A member can be so many constructs ahead of another.
 const PLACES: usize = 8;
@@ -26,17 +26,17 @@ pub(crate) struct Construct {
 }
 
 impl Constructs {
-    pub(crate) fn new() -> Self {
-        Self::with_places(PLACES)
+    pub(crate) fn new(crowding: Crowding) -> Self {
+        Self::with_places(PLACES, crowding)
     }
 
-    pub(crate) fn with_places(places: usize) -> Self {
+    pub(crate) fn with_places(places: usize, crowding: Crowding) -> Self {
         let place = || Construct {
             generation: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
             taken: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
-            bell: Bell::new(),
+            bell: Bell::new(crowding),
         };
         Self((0..places).map(|_| Padded(place())).collect())
     }

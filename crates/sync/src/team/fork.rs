@@ -8,7 +8,7 @@ use crate::number::{Flag, next};
 use crate::padded::Padded;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicPtr, AtomicUsize, pause};
-use crate::wait::{Awaited, Bell, Ended, Patience, Unless, Waiter};
+use crate::wait::{Awaited, Bell, Crowding, Ended, Patience, Unless, Waiter};
 
 /// What the leader has the others do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,17 +79,18 @@ fn surely(ended: Result<(), Ended>) {
 }
 
 impl Fork {
-    /// For ranks up to `capacity`.
-    pub(crate) fn new(capacity: usize) -> Self {
+    /// For ranks up to `capacity`, and what keeps a team of all of them from running at once.
+    pub(crate) fn new(capacity: usize, crowding: Crowding) -> Self {
         let null = || AtomicPtr::new(std::ptr::null_mut());
         let done = || Done { flag: Flag::new(), told: AtomicUsize::new(0) };
         let go = Go { flag: Flag::new(), call: null(), data: null(), state: null(), done: done() };
-        let bench = |_| Padded(Bench { flag: Flag::new(), bell: Bell::new(), call: AtomicUsize::new(0) });
+        let bench =
+            |_| Padded(Bench { flag: Flag::new(), bell: Bell::new(crowding), call: AtomicUsize::new(0) });
         Self {
             go: Padded(go),
-            go_bell: Padded(Bell::new()),
+            go_bell: Padded(Bell::new(crowding)),
             done: (0..capacity).map(|_| Padded(done())).collect(),
-            done_bell: Padded(Bell::new()),
+            done_bell: Padded(Bell::new(crowding)),
             benches: (0..capacity).map(bench).collect(),
         }
     }

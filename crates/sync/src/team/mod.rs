@@ -94,7 +94,7 @@ impl Team {
         let crowding = crowding(size, &cpus);
         let courtesy = Arc::new(Courtesy::default());
         let mut team = Self {
-            fork: Arc::new(Fork::new(capacity)),
+            fork: Arc::new(Fork::new(capacity, barrier::crowding(capacity, cpus.get(..capacity)))),
             threads: Vec::new(),
             size: 1,
             state: state(&choice, 1, &cpus, crowding)?,
@@ -290,7 +290,7 @@ fn state(choice: &TeamBuilder, size: usize, cpus: &[u32], crowding: Crowding) ->
         barrier: choice.barrier(size, cpus)?,
         reduction: choice.barrier(size, cpus)?,
         values: Values::new(size),
-        constructs: Constructs::new(),
+        constructs: Constructs::new(crowding),
         critical: Mutex::new(()),
         poison: Poison::new(),
         met: 0,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicU32, Futex, cpu, full_fence, heavy_fence, light_fence};
+use crate::wait::Crowding;
 
 /// How long a sleeper trusts in being woken where the kernel refuses to fence the others.
 const UNFENCED: Duration = Duration::from_millis(1);
@@ -11,18 +12,23 @@ const UNFENCED: Duration = Duration::from_millis(1);
 /// Wakes those who sleep for others' next steps.
 ///
 /// Who takes the step pays one look at a line that nobody writes as long as nobody sleeps: no fence and no
-/// read-modify-write. The sleeper pays instead, by a fence that the kernel runs on every thread (membarrier).
+/// read-modify-write. The sleeper pays instead, by a fence that the kernel runs on every thread (membarrier). Among
+/// threads that outnumber the CPUs most sleep at every step; there each who takes one pays for a fence of its own, which
+/// costs less than to interrupt the other CPUs.
 #[derive(Debug)]
 pub(crate) struct Bell {
     sleepers: AtomicU32,
     rings: Futex,
+    /// Whether who rings pays for a fence.
+    fences: bool,
     /// The CPU of who rang last. Orders nothing, so it is kept from the model checker.
     rung_on: std::sync::atomic::AtomicU32,
 }
 
 impl Bell {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(crowding: Crowding) -> Self {
         Self {
+            fences: crowding == Crowding::Threads,
             sleepers: AtomicU32::new(0),
             rings: Futex::new(),
             rung_on: std::sync::atomic::AtomicU32::new(u32::MAX),
@@ -32,7 +38,7 @@ impl Bell {
     /// To be called after the store that others may sleep for.
     #[inline(always)]
     pub(crate) fn ring(&self) {
-        light_fence();
+        self.fence();
         if self.sleepers.load(Relaxed) != 0 {
             self.wake();
         }
@@ -42,10 +48,16 @@ impl Bell {
     /// steps are taken, so that nobody is woken in vain.
     #[inline(always)]
     pub(crate) fn ring_if(&self, all_taken: impl Fn() -> bool) {
-        light_fence();
+        self.fence();
         if self.sleepers.load(Relaxed) != 0 {
             self.wake_if(&all_taken);
         }
+    }
+
+    /// Between a step and the look for sleepers.
+    #[inline(always)]
+    fn fence(&self) {
+        if self.fences { full_fence() } else { light_fence() }
     }
 
     #[cold]
@@ -72,7 +84,13 @@ impl Bell {
         self.sleepers.fetch_add(1, Relaxed);
         let seen = self.rings.load();
         // Either this thread sees the step, or who took it sees a sleeper and changes what `seen` was read from.
-        let limit = if heavy_fence() { limit } else { Some(limit.map_or(UNFENCED, |l| l.min(UNFENCED))) };
+        let is_ordered = if self.fences {
+            full_fence();
+            true
+        } else {
+            heavy_fence()
+        };
+        let limit = if is_ordered { limit } else { Some(limit.map_or(UNFENCED, |l| l.min(UNFENCED))) };
         if !done() {
             self.rings.wait(seen, limit);
         }

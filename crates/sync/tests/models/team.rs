@@ -50,7 +50,7 @@ fn worker(rank: usize, fork: &Fork, cells: &Cells, patience: &Patience) {
 /// A few runs, the bench, and as many runs again.
 fn runs(size: usize, policy: WaitPolicy, times: usize) {
     let outputs = (0..size).map(|_| UnsafeCell::new(0)).collect();
-    let shared = Arc::new((Fork::new(size), Cells { input: UnsafeCell::new(0), outputs }));
+    let shared = Arc::new((Fork::new(size, Crowding::None), Cells { input: UnsafeCell::new(0), outputs }));
     let patience = move || Patience::new(&policy, Crowding::None, Default::default());
     let workers: Vec<_> = (1..size)
         .map(|rank| {
@@ -100,7 +100,7 @@ fn an_order_without_release_is_found() {
 #[test]
 fn a_place_is_clear_for_the_next_construct() {
     check(3, || {
-        let constructs = Arc::new(Constructs::with_places(1));
+        let constructs = Arc::new(Constructs::with_places(1, Crowding::None));
         let meet = |constructs: &Constructs| {
             let mut firsts = [false; 2];
             for (number, first) in firsts.iter_mut().enumerate() {
