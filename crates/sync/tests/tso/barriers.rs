@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::code::{Bell, Code, Ends, Label, Mistake, Op, Variant};
+use crate::code::{Bell, Code, Ends, Label, Left, Mistake, Op, Variant};
 use crate::machine::{Machine, Word};
 use crate::memory::Memory;
 
@@ -34,7 +34,6 @@ pub enum Event {
 struct Barrier {
     algorithm: Algorithm,
     flags: Vec<Word>,
-    bells: Vec<Bell>,
     missing: Word,
     generation: Word,
     bell: Bell,
@@ -52,7 +51,6 @@ pub fn meet(algorithm: Algorithm, threads: usize, episodes: u8, event: Event, va
     let barrier = Barrier {
         algorithm,
         flags: memory.words(of_ranks),
-        bells: (0..of_ranks).map(|_| memory.bell()).collect(),
         missing: memory.word(threads as u8),
         generation: memory.word(0),
         bell: memory.bell(),
@@ -107,10 +105,10 @@ impl Barrier {
         let end = code.label();
         match self.algorithm {
             Algorithm::Fbs => {
-                code.raise(self.flags[rank], number, self.bells[rank]);
-                for other in (rank + 1..self.flags.len()).chain(0..rank) {
-                    code.until(self.flags[other], previous, self.bells[other], ends);
-                }
+                let others = (rank + 1..self.flags.len()).chain(0..rank);
+                let others: Vec<_> = others.map(|other| Left { word: self.flags[other], previous }).collect();
+                code.raise_if(self.flags[rank], number, self.bell, &others);
+                code.until_all(&others, self.bell, ends);
             }
             Algorithm::Central => {
                 if !again || code.variant.errs(Mistake::CountAgain) {
@@ -138,10 +136,7 @@ impl Barrier {
         if !late {
             code.push("Poison::keep", Op::Store(self.spread, 1));
         }
-        match self.algorithm {
-            Algorithm::Fbs => self.bells.iter().for_each(|&bell| code.wake(bell)),
-            Algorithm::Central => code.wake(self.bell),
-        }
+        code.wake(self.bell);
         if late {
             code.push("Poison::keep", Op::Store(self.spread, 1));
         }

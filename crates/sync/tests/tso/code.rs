@@ -64,11 +64,11 @@ pub enum Op {
     Fence,
     /// `membarrier`.
     FenceEverybody,
-    /// Futex wait; `until` is what its thread waits for, a flag or an interrupt.
+    /// Futex wait; `until` is what its thread waits for, some flags or an interrupt.
     Sleep {
         word: Word,
         limited: Limited,
-        until: (Left, Option<Word>),
+        until: (Vec<Left>, Option<Word>),
     },
     /// Futex wake of all.
     Wake(Word),
@@ -115,6 +115,8 @@ pub enum Mistake {
     TwoNumbers,
     /// Who ends the others' waits wakes them first.
     InterruptAfterWake,
+    /// Of several who take the last steps, each looks whether all are taken without a fence behind its own.
+    UnfencedLast,
     /// A worker that is called sets its done flag to the number before its first start. It may come to that late, and a
     /// flag from an earlier part in the team then tells the leader that the worker is done.
     WorkerResetsDone,
@@ -197,6 +199,11 @@ impl Code {
 
     /// `Flag::raise` and `Bell::ring`, as every step that others may sleep for is taken.
     pub fn raise(&mut self, flag: Word, number: u8, bell: Bell) {
+        self.raise_if(flag, number, bell, &[]);
+    }
+
+    /// The same with `Bell::ring_if`, for sleepers who need the `others`, too.
+    pub fn raise_if(&mut self, flag: Word, number: u8, bell: Bell, others: &[Left]) {
         if self.variant.errs(Mistake::LookBeforeStore) {
             let (wake, end) = (self.label(), self.label());
             self.look("Bell::ring", bell.sleepers, 0, wake);
@@ -204,15 +211,36 @@ impl Code {
             self.push("Bell::ring", Op::Goto(end));
             self.bind(wake);
             self.push("Flag::raise", Op::Store(flag, number));
-            self.wake(bell);
+            self.wake_if(bell, others);
             self.bind(end);
         } else {
             self.push("Flag::raise", Op::Store(flag, number));
-            self.ring(bell);
+            self.ring(bell, others);
         }
     }
 
-    fn ring(&mut self, bell: Bell) {
+    /// `Bell::wake_if`; without others, `Bell::wake`.
+    fn wake_if(&mut self, bell: Bell, others: &[Left]) {
+        let end = self.label();
+        if !others.is_empty() && !self.variant.errs(Mistake::UnfencedLast) {
+            self.push("Bell::wake_if", Op::Fence);
+        }
+        self.unless_all("Bell::wake_if", others, end);
+        self.wake(bell);
+        self.bind(end);
+    }
+
+    /// Goes to `otherwise` unless all are done, as looks at one after the other tell.
+    fn unless_all(&mut self, function: &'static str, all: &[Left], otherwise: Label) {
+        for left in all {
+            let next = self.label();
+            self.look(function, left.word, left.previous, next);
+            self.push(function, Op::Goto(otherwise));
+            self.bind(next);
+        }
+    }
+
+    fn ring(&mut self, bell: Bell, others: &[Left]) {
         let (wake, end) = (self.label(), self.label());
         if matches!(self.variant.fences, Fences::Full | Fences::RingerAlone) {
             self.push("light_fence", Op::Fence);
@@ -220,7 +248,7 @@ impl Code {
         self.look("Bell::ring", bell.sleepers, 0, wake);
         self.push("Bell::ring", Op::Goto(end));
         self.bind(wake);
-        self.wake(bell);
+        self.wake_if(bell, others);
         self.bind(end);
     }
 
@@ -233,22 +261,35 @@ impl Code {
 
     /// `Waiter::until` and the way through `Waiter::keep_on`.
     pub fn until(&mut self, word: Word, previous: u8, bell: Bell, ends: Ends) {
-        let (done, left) = (Left { word, previous }, self.label());
+        self.until_all(&[Left { word, previous }], bell, ends);
+    }
+
+    /// The same for several flags, looked at in this order: `Waiter::sees` and `Waiter::keep_on`.
+    pub fn until_all(&mut self, all: &[Left], bell: Bell, ends: Ends) {
+        let (left, again) = (self.label(), self.label());
         let sleeps = self.variant.patience == Patience::Any;
-        self.push("Waiter::spin", Op::Spin { done, then: left, sleeps, ends });
+        for &done in all {
+            let then = self.label();
+            self.push("Waiter::spin", Op::Spin { done, then, sleeps, ends });
+            if sleeps {
+                // The look before the first sleep is the last one of spinning.
+                self.push("Waiter::keep_on", Op::Goto(again));
+            }
+            self.bind(then);
+        }
         if sleeps {
-            // The look before the first sleep is the last one of spinning.
-            let again = self.label();
+            self.push("Waiter::sees", Op::Goto(left));
             self.bind(again);
             self.push("Wait::look_at_clock", Op::Clock(ends));
-            self.sleep(done, bell, ends);
-            self.look("Waiter::keep_on", word, previous, left);
-            self.push("Waiter::keep_on", Op::Goto(again));
+            self.sleep(all, bell, ends);
+            self.unless_all("Waiter::keep_on", all, again);
+        } else {
+            self.bind(again);
         }
         self.bind(left);
     }
 
-    fn sleep(&mut self, done: Left, bell: Bell, ends: Ends) {
+    fn sleep(&mut self, all: &[Left], bell: Bell, ends: Ends) {
         let (awake, interrupt) = (self.label(), ends.interrupt.map(|(word, _)| word));
         let registers = !self.variant.errs(Mistake::Unregistered);
         let late = self.variant.errs(Mistake::SeenAfterDone);
@@ -266,7 +307,10 @@ impl Code {
             Fences::Full | Fences::Refused | Fences::SleeperAlone => self.push("heavy_fence", Op::Fence),
             Fences::RingerAlone | Fences::None => {}
         }
-        self.look("Bell::sleep", done.word, done.previous, awake);
+        let vain = self.label();
+        self.unless_all("Bell::sleep", all, vain);
+        self.push("Bell::sleep", Op::Goto(awake));
+        self.bind(vain);
         if let Some(interrupt) = interrupt {
             self.look("Bell::sleep", interrupt, 0, awake);
         }
@@ -275,7 +319,7 @@ impl Code {
         }
         let unfenced = self.variant.fences == Fences::Refused && !self.variant.errs(Mistake::Unbounded);
         let limited = Limited { by_caller: ends.timed_out.is_some(), unfenced };
-        self.push("Futex::wait", Op::Sleep { word: bell.rings, limited, until: (done, interrupt) });
+        self.push("Futex::wait", Op::Sleep { word: bell.rings, limited, until: (all.to_vec(), interrupt) });
         self.bind(awake);
         if registers {
             self.push("Bell::sleep", Op::Add(bell.sleepers, -1));

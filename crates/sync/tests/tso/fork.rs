@@ -1,6 +1,6 @@
 //! The programs of `Fork`: a leader, its workers, and the benches where workers wait that have no part.
 
-use crate::code::{Bell, Code, Ends, Mistake, Op, Variant};
+use crate::code::{Bell, Code, Ends, Left, Mistake, Op, Variant};
 use crate::machine::{Machine, Word};
 use crate::memory::Memory;
 
@@ -21,23 +21,18 @@ pub enum Deed {
 /// The order to go to the benches, and the call to leave for good.
 const PART: u8 = 100;
 const DISMISSED: u8 = 200;
-const ALONE: u8 = 4;
+const SIZE: u8 = 4;
 
 struct Fork {
     go: Word,
     order: Word,
     go_bell: Bell,
-    only_done: Done,
+    only_done: Word,
     /// For each rank, of which the leader's is not used.
-    done: Vec<Done>,
+    done: Vec<Word>,
+    done_bell: Bell,
     benches: Vec<Bench>,
     outputs: Vec<Word>,
-}
-
-#[derive(Clone, Copy)]
-struct Done {
-    flag: Word,
-    bell: Bell,
 }
 
 #[derive(Clone, Copy)]
@@ -55,8 +50,9 @@ pub fn follow(plan: &[Deed], workers: usize, variant: Variant) -> Machine {
         go: memory.word(0),
         order: memory.word(0),
         go_bell: memory.bell(),
-        only_done: memory.done(),
-        done: ranks.clone().map(|_| memory.done()).collect(),
+        only_done: memory.word(0),
+        done: memory.words(workers + 1),
+        done_bell: memory.bell(),
         benches: ranks.clone().map(|_| memory.bench()).collect(),
         outputs: memory.words(workers + 1),
     };
@@ -73,10 +69,6 @@ pub fn follow(plan: &[Deed], workers: usize, variant: Variant) -> Machine {
 }
 
 impl Memory {
-    fn done(&mut self) -> Done {
-        Done { flag: self.word(0), bell: self.bell() }
-    }
-
     fn bench(&mut self) -> Bench {
         Bench { flag: self.word(0), bell: self.bell(), call: self.word(0) }
     }
@@ -84,12 +76,17 @@ impl Memory {
 
 /// What the leader calls a worker with.
 fn call_word(number: u8, size: usize) -> u8 {
-    number | if size == 2 { ALONE } else { 0 }
+    number + size as u8 * SIZE
 }
 
 impl Fork {
-    fn done(&self, rank: usize, size: usize) -> Done {
+    fn done(&self, rank: usize, size: usize) -> Word {
         if size == 2 { self.only_done } else { self.done[rank] }
+    }
+
+    /// The workers' flags from this rank on.
+    fn all_done(&self, from: usize, size: usize, previous: u8) -> Vec<Left> {
+        (from..size).map(|rank| Left { word: self.done(rank, size), previous }).collect()
     }
 
     fn lead(&self, code: &mut Code, plan: &[Deed]) {
@@ -108,7 +105,7 @@ impl Fork {
                     size = new;
                     for rank in 1..size {
                         if !code.variant.errs(Mistake::WorkerResetsDone) {
-                            code.push("Fork::call", Op::Store(self.done(rank, size).flag, number));
+                            code.push("Fork::call", Op::Store(self.done(rank, size), number));
                         }
                         to_bench(code, rank, call_word(number, size));
                     }
@@ -119,12 +116,10 @@ impl Fork {
                     let previous = number;
                     number = (number + 1) % 3;
                     code.raise(self.go, number, self.go_bell);
-                    for rank in 1..size {
-                        let done = self.done(rank, size);
-                        code.until(done.flag, previous, done.bell, Ends::default());
-                        if let Deed::Run(run) = deed {
-                            code.push("the caller", Op::Check(vec![(self.outputs[rank], run..=run)]));
-                        }
+                    code.until_all(&self.all_done(1, size, previous), self.done_bell, Ends::default());
+                    if let Deed::Run(run) = deed {
+                        let outputs = self.outputs[1..size].iter().map(|&output| (output, run..=run));
+                        code.push("the caller", Op::Check(outputs.collect()));
                     }
                 }
                 Deed::Dismiss => (1..self.benches.len()).for_each(|rank| to_bench(code, rank, DISMISSED)),
@@ -142,7 +137,7 @@ impl Fork {
                     if rank < size {
                         self.sit(code, rank, &mut heard, call_word(number, size));
                         if code.variant.errs(Mistake::WorkerResetsDone) {
-                            code.push("Fork::sit", Op::Store(self.done(rank, size).flag, number));
+                            code.push("Fork::sit", Op::Store(self.done(rank, size), number));
                         }
                     }
                 }
@@ -158,8 +153,8 @@ impl Fork {
                     if let Deed::Run(run) = deed {
                         code.push("worker::run", Op::Store(self.outputs[rank], run));
                     }
-                    let done = self.done(rank, size);
-                    code.raise(done.flag, number, done.bell);
+                    let all = self.all_done(1, size, previous);
+                    code.raise_if(self.done(rank, size), number, self.done_bell, &all);
                 }
                 Deed::Dismiss => self.sit(code, rank, &mut heard, DISMISSED),
             }

@@ -106,7 +106,7 @@ impl Machine {
         match op {
             Op::Sleep { until, limited, .. } if me.asleep => {
                 let (done, interrupt) = until;
-                let something = done.holds(state.load(thread, done.word))
+                let something = done.iter().all(|left| left.holds(state.load(thread, left.word)))
                     || interrupt.is_some_and(|word| state.load(thread, word) != 0);
                 if limited.by_caller || limited.unfenced && something {
                     actions.push(Action::EndSleep(thread));

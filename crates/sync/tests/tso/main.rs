@@ -176,6 +176,10 @@ found! {
         let variant = Variant { mistake: Some(Mistake::TwoNumbers), ..SPINNING };
         breaks("two numbers", NOBODY_LOST, meet(Algorithm::Fbs, 2, 2, Event::None, variant));
     },
+    last_two_do_not_see_each_other: {
+        let variant = Variant { mistake: Some(Mistake::UnfencedLast), ..USUAL };
+        breaks("no fence before the look at all", NOBODY_LOST, meet(Algorithm::Fbs, 3, 1, Event::Timeouts(2), variant));
+    },
     done_flag_reset_by_worker: {
         let variant = Variant { mistake: Some(Mistake::WorkerResetsDone), ..SPINNING };
         breaks("a worker resets its done flag", NOBODY_EARLY, follow(&grown(0), 2, variant));
