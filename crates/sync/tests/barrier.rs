@@ -129,6 +129,18 @@ fn bad_requests_are_refused() {
     }
     let places = Barrier::builder(3).places(&coho_topology::Topology::default(), &[0, 1]).build();
     assert!(places.unwrap_err().to_string().contains("2 threads for 3"));
+    let given = |one_way_ns: &[f64], extra_line_ns| {
+        let latencies = coho_sync::Latencies { one_way_ns, extra_line_ns };
+        let team = coho_sync::Team::builder(2).latencies(latencies).start().map(drop);
+        assert_eq!(Barrier::builder(2).latencies(latencies).build().map(drop).err(), team.clone().err());
+        team
+    };
+    // What is not known is NaN; a time below 0 is none.
+    assert_eq!(given(&[f64::NAN; 4], f64::NAN), Ok(()));
+    assert!(matches!(given(&[0.0, 30.0, -30.0, 0.0], 3.0), Err(Error::Argument(_))));
+    assert!(matches!(given(&[30.0; 4], -1.0), Err(Error::Argument(_))));
+    let absent = coho_sync::Team::builder(2).cpus([0, 4_000_000_000]).start();
+    assert!(matches!(absent, Err(Error::Cpu { .. })), "{absent:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use coho_topology::Level;
 
 use super::Algorithm;
 use super::groups::Tier;
+use crate::Error;
 use crate::rule::{self, Choice, Cluster};
 
 /// Times between the threads of a barrier, for [`Algorithm::Auto`].
@@ -13,6 +14,21 @@ pub struct Latencies<'a> {
     pub one_way_ns: &'a [f64],
     /// What one more remote line costs a thread that reads several, in ns; NaN where not known.
     pub extra_line_ns: f64,
+}
+
+impl Latencies<'_> {
+    /// # Errors
+    /// [`Error::Argument`] for a time below 0.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let below = |ns: &f64| *ns < 0.0;
+        if let Some(at) = self.one_way_ns.iter().position(below) {
+            return Err(Error::Argument(format!("one-way time {at} is {} ns", self.one_way_ns[at])));
+        }
+        if below(&self.extra_line_ns) {
+            return Err(Error::Argument(format!("one more line costs {} ns", self.extra_line_ns)));
+        }
+        Ok(())
+    }
 }
 
 /// What an extra remote line costs where nobody has measured it, in ns.

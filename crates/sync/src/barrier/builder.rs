@@ -90,7 +90,7 @@ impl<'a> BarrierBuilder<'a> {
     ///
     /// # Errors
     /// [`Error::Size`] unless there are 1 to [`MAX_THREADS`] threads; [`Error::Argument`] for a radix or arity below 2,
-    /// or places or latencies of another number of threads.
+    /// or places or latencies of another number of threads, and for times below 0.
     pub fn build(self) -> Result<Barrier, Error> {
         let threads = self.threads;
         if !(1..=MAX_THREADS).contains(&threads) {
@@ -106,6 +106,9 @@ impl<'a> BarrierBuilder<'a> {
         if let Some(given) = self.latencies.filter(|given| given.one_way_ns.len() != threads * threads) {
             let wrong = format!("{} one-way times for {threads} threads squared", given.one_way_ns.len());
             return Err(Error::Argument(wrong));
+        }
+        if let Some(given) = &self.latencies {
+            given.check()?;
         }
         let crowding = crowding(threads, self.places.map(|(_, cpus)| cpus));
         let (algorithm, group) = match self.algorithm {
