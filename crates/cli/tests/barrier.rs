@@ -51,6 +51,33 @@ fn barriers_beside_the_limit_of_the_same_run() {
 }
 
 #[test]
+fn waiting_is_held_against_the_c_library_in_every_condition() {
+    let _turn = turn();
+    let only = ["barrier", "--waiting", "--threads", "3", "--algorithms", "auto", "--quick"];
+    let found = parse(&succeeds(&[&only[..], &["--json"]].concat()));
+    let cells = found["cells"].as_array().unwrap();
+    for algorithm in ["auto", "team"] {
+        for pinning in ["own CPU", "free"] {
+            let is = |cell: &&Value| cell["algorithm"] == algorithm && cell["pinning"] == pinning;
+            assert!(cells.iter().any(|cell| is(&cell)), "{algorithm}, {pinning}: {found}");
+        }
+    }
+    for cell in cells {
+        assert!(cell["threads"] == 3 && cell["condition"].is_string(), "{cell}");
+        for figure in ["ns", "pthread_ratio"] {
+            assert!(cell[figure]["median"].as_f64() > Some(0.0), "{cell}");
+        }
+    }
+    // Under a quota there is no other condition, and without one no quota.
+    assert!(!found["not_available"].as_object().unwrap().is_empty());
+    let table = succeeds(&only);
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.contains("pthread_barrier_wait"), "{table}");
+    let refused = fails(&["barrier", "--waiting", "--peers"], 2);
+    assert!(refused.contains("--waiting") && refused.contains("--peers"), "{refused}");
+}
+
+#[test]
 fn more_threads_than_cpus_share_them() {
     let _turn = turn();
     let cpu = coho_probe::pin::allowed().unwrap().first().unwrap().to_string();
