@@ -101,8 +101,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         "memory",
         Some(host),
         |profile| {
-            let held = profile.memory.as_ref().map(Memory::parts).unwrap_or_default();
-            held.iter().any(|part| measured.contains(part))
+            let held = profile.memory.as_ref().map(Memory::parts);
+            // One without figures tells why there are none.
+            held.is_some_and(|held| held.is_empty() || held.iter().any(|part| measured.contains(part)))
         },
         |profile| {
             let mut memory = memory.clone();

@@ -222,9 +222,9 @@ struct Group<'a> {
 
 enum Subject {
     Pthread(Pthread),
-    Barrier(Barrier),
+    Barrier(Box<Barrier>),
     /// Only its leader, rank 0, is one of the group's threads.
-    Team(Mutex<Team>),
+    Team(Box<Mutex<Team>>),
 }
 
 /// What rank 0 tells the others to do next.
@@ -307,13 +307,14 @@ impl Group<'_> {
             if self.pinning == Pinning::Own {
                 barrier = barrier.places(self.topology, &cpus);
             }
-            subjects.push((full_name(algorithm), Subject::Barrier(barrier.build().map_err(failed)?)));
+            subjects
+                .push((full_name(algorithm), Subject::Barrier(Box::new(barrier.build().map_err(failed)?))));
         }
         let team = match self.pinning {
             Pinning::Free => Team::builder(threads).pinned(false),
             Pinning::Own | Pinning::One => Team::builder(threads).cpus(cpus),
         };
-        subjects.push(("team".into(), Subject::Team(Mutex::new(team.start().map_err(failed)?))));
+        subjects.push(("team".into(), Subject::Team(Box::new(Mutex::new(team.start().map_err(failed)?)))));
         Ok(subjects)
     }
 
