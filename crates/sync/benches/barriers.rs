@@ -100,7 +100,8 @@ fn main() {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); subjects.len()];
     let mut team = Team::builder(2).policy(WaitPolicy::Active).start().expect("two CPUs");
     let _pin = team.pin_caller().expect("rank 0's CPU");
-    let (mut forks, mut joins, mut both) = (Vec::new(), Vec::new(), Vec::new());
+    let mut grows = Team::builder(2).policy(WaitPolicy::Active).start().expect("two CPUs");
+    let (mut forks, mut joins, mut both, mut sizes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..passes {
         let mut order: Vec<_> = (0..subjects.len()).collect();
         fastrand::shuffle(&mut order);
@@ -126,9 +127,22 @@ fn main() {
         let start = Instant::now();
         (0..BURST).for_each(|_| team.run(|_| ()));
         both.push(start.elapsed().as_nanos() as f64 / BURST as f64);
+        let start = Instant::now();
+        for _ in 0..BURST {
+            grows.resize(1).expect("a size that it had");
+            grows.run(|_| ());
+            grows.resize(2).expect("a size that it had");
+            grows.run(|_| ());
+        }
+        sizes.push(start.elapsed().as_nanos() as f64 / BURST as f64);
     }
     let names = subjects.iter().map(|(name, _)| name.clone());
-    let more = [("fork, by clock", forks), ("join, by clock", joins), ("an empty run (fork + join)", both)];
+    let more = [
+        ("fork, by clock", forks),
+        ("join, by clock", joins),
+        ("an empty run (fork + join)", both),
+        ("a run of 1, then of 2", sizes),
+    ];
     let all = names.zip(times.clone()).chain(more.map(|(name, times)| (name.to_owned(), times)));
     println!("{:28} {:>9} {:>9} {:>9} {:>7}", "2 threads, ns", "min", "median", "high 90 %", "ratio");
     for (name, mut each) in all {

@@ -172,7 +172,12 @@ typedef enum coho_wait {
 } coho_wait;
 
 /*
- A barrier.
+ A barrier for a fixed number of threads, each of which arrives under a rank of its own.
+
+ All ranks arrive at every barrier: one that stays away keeps the others waiting for ever, and no rank can be left out
+ later. A rank may pass from one thread to another between two of its waits, if the first has returned from its wait
+ before the other calls its own (as after joining a thread); two threads that use a rank at once let others leave too
+ early, but touch no foreign memory. What a thread did before it arrived is visible to all who have left.
  */
 typedef struct coho_barrier coho_barrier;
 
@@ -202,9 +207,15 @@ typedef void (*coho_report)(void *argument,
                             size_t count);
 
 /*
- What can be chosen of a barrier or a team besides. All zeros, as by `{0}`, choose what a null pointer does.
+ What can be chosen of a barrier or a team besides. All zeros but for `size` choose what a null pointer does:
+ `coho_sync_options options = {sizeof options};`.
  */
 typedef struct coho_sync_options {
+  /*
+   The size of this structure as the program was compiled: fields that a later version adds are zero for it, and where
+   the library is the older one, fields that it does not know have to be zero.
+   */
+  size_t size;
   /*
    How threads wait: a `coho_wait`.
    */
@@ -224,7 +235,7 @@ typedef struct coho_sync_options {
    */
   const double *one_way_ns;
   /*
-   What one more remote line costs a thread that reads several, in ns; 0 where not known.
+   What one more remote line costs a thread that reads several, in ns, finite and not below 0; 0 where not known.
    */
   double extra_line_ns;
   /*
@@ -239,7 +250,26 @@ typedef struct coho_sync_options {
    What `report` is called with.
    */
   void *argument;
+  /*
+   The size of the stacks of a team's threads in bytes; 0 for the default of 2 MiB. A barrier ignores it.
+   */
+  size_t stack_bytes;
+  /*
+   Unless 0, the members of a team may leave a run having met different numbers of loops and singles, instead of
+   `COHO_SYNC_OUT_OF_STEP`. A barrier ignores it.
+   */
+  int32_t lenient;
 } coho_sync_options;
+
+/*
+ Whether there is idle work now.
+ */
+typedef bool (*coho_idle_is_there)(void *argument);
+
+/*
+ Does a piece of idle work, if nobody else has taken it meanwhile. It must not wait at the barrier that it is done at.
+ */
+typedef void (*coho_idle_do_some)(void *argument);
 
 /*
  What a member does with the iterations from `begin` to before `end`.
@@ -339,10 +369,12 @@ enum coho_sync_status coho_barrier_wait_timeout(const struct coho_barrier *barri
 int32_t coho_barrier_algorithm(const struct coho_barrier *barrier);
 
 /*
- Destroys a barrier; null is ignored.
+ Destroys a barrier; null is ignored. That one's own wait has returned does not say that the others' have: they may still
+ be reading the barrier. So destroy it only after something else has told that all have returned, such as joining the
+ threads; a thread whose wait timed out has returned.
 
  # Safety
- `barrier` is null or came from `coho_barrier_create`, and no thread waits at it or will use it.
+ `barrier` is null or came from `coho_barrier_create`, every wait at it has returned, and nobody will use it.
  */
 void coho_barrier_destroy(struct coho_barrier *barrier);
 
@@ -369,6 +401,26 @@ size_t coho_member_size(const struct coho_member *member);
  As `coho_member_rank`.
  */
 void coho_member_barrier(const struct coho_member *member);
+
+/*
+ As `coho_member_barrier`, doing idle work while it waits. Returns `COHO_SYNC_INVALID`, without waiting, if a function
+ is null. A member that must not leave before all work is done arrives only when there is none left.
+
+ # Safety
+ As `coho_member_rank`; both functions may be called with `argument` on this thread.
+ */
+enum coho_sync_status coho_member_barrier_with(const struct coho_member *member,
+                                               coho_idle_is_there is_there,
+                                               coho_idle_do_some do_some,
+                                               void *argument);
+
+/*
+ To be called after idle work has come up: wakes the members that sleep at the team's barrier, if there are any.
+
+ # Safety
+ As `coho_member_rank`.
+ */
+void coho_member_offer_work(const struct coho_member *member);
 
 /*
  Shares out a loop among the members of a run, all of which call this; no barrier at the end. Returns

@@ -24,5 +24,5 @@ pub use barrier::{Algorithm, Barrier, BarrierBuilder, Latencies, MAX_THREADS, Ti
 pub use error::Error;
 pub use map::Mapping;
 pub use team::{CallerPin, Member, Schedule, Team, TeamBuilder, Times, Turn};
-pub use wait::WaitPolicy;
+pub use wait::{IdleWork, WaitPolicy};
 pub use watchdog::Late;

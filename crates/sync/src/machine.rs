@@ -1,11 +1,32 @@
 //! The machine that the threads run on.
 
-use std::sync::OnceLock;
+use coho_platform::CpuSet;
 
-use coho_topology::Topology;
+use crate::{BarrierBuilder, Mapping};
 
-/// What it says of itself, looked at once; `None` if it says nothing.
-pub(crate) fn topology() -> Option<&'static Topology> {
-    static TOPOLOGY: OnceLock<Option<Topology>> = OnceLock::new();
+/// The CPUs in the order in which ranks take them: as the mapping says where the topology is known, else by number.
+pub(crate) fn order(mapping: Mapping, cpus: &CpuSet) -> Vec<u32> {
+    #[cfg(feature = "topology")]
+    if let Some(topology) = topology() {
+        return mapping.order(topology, cpus);
+    }
+    let _ = mapping;
+    cpus.iter().collect()
+}
+
+/// Tells a barrier where its threads run, and what is known of these CPUs.
+pub(crate) fn place<'a>(barrier: BarrierBuilder<'a>, cpus: &'a [u32]) -> BarrierBuilder<'a> {
+    #[cfg(feature = "topology")]
+    if let Some(topology) = topology() {
+        return barrier.places(topology, cpus);
+    }
+    barrier.cpus(cpus)
+}
+
+/// What the machine says of itself, looked at once; `None` if it says nothing.
+#[cfg(feature = "topology")]
+fn topology() -> Option<&'static coho_topology::Topology> {
+    use std::sync::OnceLock;
+    static TOPOLOGY: OnceLock<Option<coho_topology::Topology>> = OnceLock::new();
     TOPOLOGY.get_or_init(|| coho_topology::detect().ok()).as_ref()
 }

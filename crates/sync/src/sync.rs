@@ -3,8 +3,8 @@
 
 pub(crate) use std::hint::spin_loop as relax;
 pub(crate) use std::hint::spin_loop as pause;
-pub(crate) use std::sync::Mutex;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+pub(crate) use std::sync::{Mutex, MutexGuard};
 pub(crate) use std::thread::yield_now;
 
 pub(crate) use crate::doze::{can_doze, doze};

@@ -161,7 +161,14 @@ impl Case {
             team.run(|member| self.episodes_of(member.rank(), slots, || member.barrier()));
             return;
         }
+        let mut random = fastrand::Rng::with_seed(0);
         for episode in 1..=self.episodes() {
+            // A small team has another size now and then.
+            if self.threads <= 8 && random.u8(..8) == 0 {
+                team.resize(random.usize(1..=self.threads)).unwrap();
+                team.run(|_| ());
+                team.resize(self.threads).unwrap();
+            }
             team.run(|member| {
                 delay(&mut fastrand::Rng::with_seed((episode * self.threads + member.rank()) as u64));
                 slots[member.rank()].0.store(episode, Relaxed);

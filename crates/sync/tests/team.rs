@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use coho_sync::{Algorithm, Error, Latencies, Schedule, Team, WaitPolicy};
+use coho_sync::{Algorithm, Error, IdleWork, Latencies, Schedule, Team, WaitPolicy};
 
 const SCHEDULES: [Schedule; 4] =
     [Schedule::Static, Schedule::StaticChunked(3), Schedule::Dynamic(2), Schedule::Guided(1)];
@@ -184,6 +184,177 @@ fn members_out_of_step_are_told_of() {
     }));
     assert!(message(&*result.unwrap_err()).contains("of another type"));
     team.parallel_for(0..10, Schedule::Dynamic(1), |_| ());
+}
+
+#[test]
+fn a_lenient_team_forgives_members_out_of_step() {
+    let mut team = Team::builder(3).lenient(true).start().unwrap();
+    for _ in 0..20 {
+        team.run(|member| {
+            for _ in 0..10 * member.rank() {
+                member.single(|| ());
+            }
+        });
+        // And is in step again.
+        let singles = AtomicUsize::new(0);
+        team.run(|member| {
+            for _ in 0..20 {
+                member.single(|| singles.fetch_add(1, Ordering::Relaxed));
+            }
+        });
+        assert_eq!(singles.into_inner(), 20);
+    }
+    let panics = catch_unwind(AssertUnwindSafe(|| team.run(|_| panic!("still raised"))));
+    assert_eq!(message(&*panics.unwrap_err()), "still raised");
+}
+
+#[test]
+fn a_member_is_any_number_of_constructs_ahead_of_one_that_waits_for_it() {
+    for mut team in teams() {
+        let (ahead, last) = (AtomicUsize::new(0), team.size() - 1);
+        let iterations = AtomicUsize::new(0);
+        for _ in 0..5 {
+            ahead.store(0, Ordering::Relaxed);
+            team.run(|member| {
+                // The last one does nothing until all others have passed every loop.
+                while member.rank() == last && ahead.load(Ordering::Acquire) < last {
+                    std::thread::yield_now();
+                }
+                for _ in 0..100 {
+                    member.for_each(0..3, Schedule::Dynamic(1), |_| {
+                        iterations.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+                ahead.fetch_add(1, Ordering::Release);
+            });
+        }
+        assert_eq!(iterations.into_inner(), 5 * 100 * 3);
+    }
+}
+
+/// Tasks that anybody may take.
+#[derive(Default)]
+struct Tasks {
+    left: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl IdleWork for Tasks {
+    fn is_there(&self) -> bool {
+        self.left.load(Ordering::Relaxed) > 0
+    }
+
+    fn do_some(&self) {
+        let take = |left: usize| left.checked_sub(1);
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+            self.done.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn members_that_wait_at_a_barrier_do_the_work_that_another_offers() {
+    for algorithm in Algorithm::ALL {
+        for policy in [WaitPolicy::Adaptive, WaitPolicy::Active, WaitPolicy::Passive] {
+            let mut team = Team::builder(3).algorithm(algorithm).policy(policy).start().unwrap();
+            let tasks = Tasks::default();
+            for round in 1..=4 {
+                team.run(|member| {
+                    if member.rank() == 0 {
+                        // The others do it or nobody: this one does not arrive before.
+                        if round % 2 == 0 {
+                            std::thread::sleep(Duration::from_millis(2));
+                        }
+                        tasks.left.fetch_add(5, Ordering::Relaxed);
+                        member.offer_work();
+                        while tasks.done.load(Ordering::Relaxed) < 5 * round {
+                            std::thread::yield_now();
+                        }
+                    }
+                    member.barrier_with(&tasks);
+                });
+            }
+            assert_eq!(tasks.done.into_inner(), 20, "{algorithm} {policy:?}");
+        }
+    }
+}
+
+#[test]
+fn a_panic_in_idle_work_is_raised_by_the_run() {
+    struct Fails(AtomicUsize);
+    impl IdleWork for Fails {
+        fn is_there(&self) -> bool {
+            self.0.load(Ordering::Relaxed) == 1
+        }
+
+        fn do_some(&self) {
+            self.0.store(0, Ordering::Relaxed);
+            panic!("work fails");
+        }
+    }
+    let mut team = Team::new(2).unwrap();
+    let work = Fails(AtomicUsize::new(0));
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        team.run(|member| {
+            if member.rank() == 1 {
+                work.0.store(1, Ordering::Relaxed);
+                member.offer_work();
+            }
+            member.barrier_with(&work);
+            member.barrier();
+        });
+    }));
+    assert_eq!(message(&*result.unwrap_err()), "work fails");
+    team.run(|member| member.barrier());
+}
+
+#[test]
+fn the_stacks_are_as_large_as_asked() {
+    for bytes in [256 << 10, 8 << 20] {
+        let mut team = Team::builder(2).stack_bytes(bytes).start().unwrap();
+        let size = AtomicUsize::new(0);
+        team.run(|member| {
+            if member.rank() == 1 {
+                size.store(stack_bytes(), Ordering::Relaxed);
+            }
+        });
+        let size = size.into_inner();
+        // The system rounds up to pages, and adds what it keeps there itself.
+        assert!((bytes..bytes + (128 << 10)).contains(&size), "{size} for {bytes}");
+    }
+}
+
+/// The size of this thread's stack.
+fn stack_bytes() -> usize {
+    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let (mut first, mut bytes) = (std::ptr::null_mut(), 0);
+    // SAFETY: the first call fills the attributes, which the others read and free.
+    unsafe {
+        assert_eq!(libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()), 0);
+        assert_eq!(libc::pthread_attr_getstack(attributes.as_ptr(), &mut first, &mut bytes), 0);
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+    }
+    bytes
+}
+
+#[test]
+fn any_thread_may_lead() {
+    let mut team = Team::new(2).unwrap();
+    for _ in 0..10 {
+        team = std::thread::spawn(move || {
+            let me = std::thread::current().id();
+            let sum = AtomicUsize::new(0);
+            team.run(|member| {
+                assert_eq!(member.rank() == 0, std::thread::current().id() == me);
+                sum.fetch_add(member.rank() + 1, Ordering::Relaxed);
+                member.barrier();
+            });
+            assert_eq!(sum.into_inner(), 3);
+            team
+        })
+        .join()
+        .unwrap();
+    }
 }
 
 #[test]

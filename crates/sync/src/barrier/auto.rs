@@ -1,9 +1,7 @@
 //! What [`Algorithm::Auto`] stands for.
 
-use coho_topology::Level;
-
 use super::Algorithm;
-use super::groups::Tier;
+use super::groups::{Layout, Tier};
 use crate::Error;
 use crate::rule::{self, Choice, Cluster};
 
@@ -34,26 +32,10 @@ impl Latencies<'_> {
 /// What an extra remote line costs where nobody has measured it, in ns.
 const EXTRA_LINE_NS: f64 = 3.0;
 
-/// One-way time between CPUs that share no less than this, in ns, where nobody has measured it. Only their ratios
-/// matter, and those roughly.
-fn typical_ns(level: Option<Level>) -> f64 {
-    match level {
-        Some(Level::Core) => 10.0,
-        Some(Level::Module | Level::L2) => 20.0,
-        Some(Level::L3) => 30.0,
-        Some(Level::Die) => 60.0,
-        Some(Level::Numa) => 80.0,
-        Some(_) => 100.0,
-        None => 140.0,
-    }
-}
-
 /// The threads that a barrier is for, as far as they are known.
 pub(super) struct Shape<'a> {
     pub(super) threads: usize,
-    pub(super) tiers: &'a [Tier],
-    /// What all of them share.
-    pub(super) common: Option<Level>,
+    pub(super) layout: &'a Layout,
     pub(super) latencies: Option<Latencies<'a>>,
 }
 
@@ -63,11 +45,11 @@ impl Shape<'_> {
         let cluster = |tier: &Tier| Cluster {
             threads: tier.groups.iter().map(Vec::len).max().unwrap_or(0),
             ns: longest(tier.groups.iter().filter_map(|group| self.longest_ns(group)))
-                .unwrap_or(typical_ns(Some(tier.level))),
+                .unwrap_or(tier.usual_ns),
         };
-        let clusters: Vec<_> = self.tiers.iter().map(cluster).collect();
+        let clusters: Vec<_> = self.layout.tiers.iter().map(cluster).collect();
         let all: Vec<_> = (0..self.threads).collect();
-        let across_ns = self.longest_ns(&all).unwrap_or(typical_ns(self.common));
+        let across_ns = self.longest_ns(&all).unwrap_or(self.layout.usual_ns);
         let given = self.latencies.map(|latencies| latencies.extra_line_ns);
         let extra_line_ns = given.filter(|ns| ns.is_finite() && *ns >= 0.0).unwrap_or(EXTRA_LINE_NS);
         match rule::choose(self.threads, &clusters, across_ns, extra_line_ns) {
@@ -103,41 +85,45 @@ mod tests {
     use super::super::groups::blocks;
     use super::*;
 
-    fn shape<'a>(threads: usize, tiers: &'a [Tier], latencies: Option<Latencies<'a>>) -> Shape<'a> {
-        Shape { threads, tiers, common: None, latencies }
+    /// Tiers of blocks of so many threads each and of the usual time inside one.
+    fn layout<const N: usize>(threads: usize, blocks_of: [(usize, f64); N]) -> Layout {
+        let tier = |(size, usual_ns)| Tier { usual_ns, groups: blocks(threads, size) };
+        Layout { tiers: blocks_of.map(tier).into(), ..Layout::UNKNOWN }
+    }
+
+    fn by_layout(threads: usize, layout: &Layout) -> (Algorithm, Option<usize>) {
+        Shape { threads, layout, latencies: None }.choose()
     }
 
     #[test]
     fn chooses_by_size_and_levels() {
-        let caches = |threads| [Tier { level: Level::L3, groups: blocks(threads, 16) }];
-        assert_eq!(shape(1, &[], None).choose().0, Algorithm::Fbs);
-        assert_eq!(shape(2, &[], None).choose().0, Algorithm::FbsOneLine);
-        assert_eq!(shape(8, &[], None).choose().0, Algorithm::Fbs);
-        let within = Shape { common: Some(Level::L3), ..shape(16, &[], None) };
-        assert_eq!(within.choose().0, Algorithm::Fbs);
-        assert_eq!(shape(128, &caches(128), None).choose(), (Algorithm::Grid, Some(16)));
-        let deep = [
-            Tier { level: Level::L3, groups: blocks(2048, 16) },
-            Tier { level: Level::Package, groups: blocks(2048, 256) },
-        ];
-        assert_eq!(shape(2048, &deep, None).choose().0, Algorithm::Hierarchical);
+        let flat = Layout::UNKNOWN;
+        assert_eq!(by_layout(1, &flat).0, Algorithm::Fbs);
+        assert_eq!(by_layout(2, &flat).0, Algorithm::FbsOneLine);
+        assert_eq!(by_layout(8, &flat).0, Algorithm::Fbs);
+        let within = Layout { usual_ns: 30.0, ..flat };
+        assert_eq!(by_layout(16, &within).0, Algorithm::Fbs);
+        assert_eq!(by_layout(128, &layout(128, [(16, 30.0)])), (Algorithm::Grid, Some(16)));
+        let deep = layout(2048, [(16, 30.0), (256, 100.0)]);
+        assert_eq!(by_layout(2048, &deep).0, Algorithm::Hierarchical);
     }
 
     #[test]
     fn given_times_decide() {
-        let tiers = [Tier { level: Level::L3, groups: blocks(64, 8) }];
+        let layout = layout(64, [(8, 30.0)]);
         let near = |a: usize, b: usize| a / 8 == b / 8;
         let times = |within: f64, across: f64| -> Vec<f64> {
             (0..64 * 64).map(|at| if near(at / 64, at % 64) { within } else { across }).collect()
         };
         let given = |one_way_ns: &[f64], extra_line_ns| {
-            shape(64, &tiers, Some(Latencies { one_way_ns, extra_line_ns })).choose()
+            let latencies = Some(Latencies { one_way_ns, extra_line_ns });
+            Shape { threads: 64, layout: &layout, latencies }.choose()
         };
         assert_eq!(given(&times(30.0, 100.0), 0.1), (Algorithm::Fbs, None));
         assert_eq!(given(&times(30.0, 100.0), 5.0), (Algorithm::Grid, Some(8)));
         assert_eq!(given(&times(30.0, 30.0), 29.0).0, Algorithm::Dissemination { radix: 2 });
         // What is not known is taken to be as usual.
-        assert_eq!(given(&times(f64::NAN, f64::NAN), f64::NAN), shape(64, &tiers, None).choose());
+        assert_eq!(given(&times(f64::NAN, f64::NAN), f64::NAN), by_layout(64, &layout));
     }
 
     #[test]

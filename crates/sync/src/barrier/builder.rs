@@ -5,11 +5,14 @@ use std::sync::atomic::AtomicU8;
 use std::time::Duration;
 
 use coho_platform::{cgroup, pin};
+#[cfg(feature = "topology")]
 use coho_topology::Topology;
 
 use super::auto::{Latencies, Shape, fastest};
 use super::call::Rank;
-use super::groups::{self, Groups, Tier};
+use super::groups::{self, Groups, Layout, Tier};
+#[cfg(feature = "topology")]
+use super::levels;
 use super::{Algorithm, Barrier, Central, Kind, OneLine, Pair, Rounds, SeparateLines, Tournament};
 use super::{dissemination, hierarchical};
 use crate::Error;
@@ -27,7 +30,8 @@ pub struct BarrierBuilder<'a> {
     threads: usize,
     algorithm: Algorithm,
     policy: WaitPolicy,
-    places: Option<(&'a Topology, &'a [u32])>,
+    cpus: Option<&'a [u32]>,
+    layout: Layout,
     latencies: Option<Latencies<'a>>,
     measured: Option<&'a dyn Fn(Algorithm) -> Option<f64>>,
     watchdog: Option<Watchdog>,
@@ -39,7 +43,8 @@ impl BarrierBuilder<'static> {
             threads,
             algorithm: Algorithm::Auto,
             policy: WaitPolicy::default(),
-            places: None,
+            cpus: None,
+            layout: Layout::UNKNOWN,
             latencies: None,
             measured: None,
             watchdog: None,
@@ -60,10 +65,17 @@ impl<'a> BarrierBuilder<'a> {
         self
     }
 
-    /// Where the threads run: the CPU of each rank, for the algorithms that depend on it.
-    pub fn places(mut self, topology: &'a Topology, cpus: &'a [u32]) -> Self {
-        self.places = Some((topology, cpus));
+    /// The CPU of each rank: threads that share one do not spin in each other's way.
+    pub fn cpus(mut self, cpus: &'a [u32]) -> Self {
+        self.cpus = Some(cpus);
         self
+    }
+
+    /// The CPU of each rank, and what the CPUs share, for the algorithms that depend on it.
+    #[cfg(feature = "topology")]
+    pub fn places(mut self, topology: &Topology, cpus: &'a [u32]) -> Self {
+        self.layout = levels::layout(topology, cpus);
+        self.cpus(cpus)
     }
 
     /// Times between the ranks, by which [`Algorithm::Auto`] chooses.
@@ -90,19 +102,15 @@ impl<'a> BarrierBuilder<'a> {
     ///
     /// # Errors
     /// [`Error::Size`] unless there are 1 to [`MAX_THREADS`] threads; [`Error::Argument`] for a radix or arity below 2,
-    /// or places or latencies of another number of threads, and for times below 0.
+    /// or CPUs or latencies of another number of threads, and for times below 0.
     pub fn build(self) -> Result<Barrier, Error> {
         let threads = self.threads;
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(Error::Size { asked: threads, most: MAX_THREADS });
         }
-        let tiers = match self.places {
-            Some((_, cpus)) if cpus.len() != threads => {
-                return Err(Error::Argument(format!("places of {} threads for {threads}", cpus.len())));
-            }
-            Some((topology, cpus)) => groups::tiers(topology, cpus),
-            None => Vec::new(),
-        };
+        if let Some(cpus) = self.cpus.filter(|cpus| cpus.len() != threads) {
+            return Err(Error::Argument(format!("CPUs of {} threads for {threads}", cpus.len())));
+        }
         if let Some(given) = self.latencies.filter(|given| given.one_way_ns.len() != threads * threads) {
             let wrong = format!("{} one-way times for {threads} threads squared", given.one_way_ns.len());
             return Err(Error::Argument(wrong));
@@ -110,20 +118,17 @@ impl<'a> BarrierBuilder<'a> {
         if let Some(given) = &self.latencies {
             given.check()?;
         }
-        let crowding = crowding(threads, self.places.map(|(_, cpus)| cpus));
+        let crowding = crowding(threads, self.cpus);
         let (algorithm, group) = match self.algorithm {
             // Nobody gains by finding out early, and one wake-up serves all.
             Algorithm::Auto if crowding == Crowding::Threads => (Algorithm::Central, None),
             Algorithm::Auto => match self.measured.and_then(fastest) {
                 Some(fastest) => (fastest, None),
-                None => {
-                    let common = self.places.and_then(|(topology, cpus)| groups::common(topology, cpus));
-                    Shape { threads, tiers: &tiers, common, latencies: self.latencies }.choose()
-                }
+                None => Shape { threads, layout: &self.layout, latencies: self.latencies }.choose(),
             },
             chosen => (chosen, None),
         };
-        let levels: Vec<_> = tiers.into_iter().map(|Tier { groups, .. }| groups).collect();
+        let levels: Vec<_> = self.layout.tiers.into_iter().map(|Tier { groups, .. }| groups).collect();
         prepare();
         let courtesy = Arc::new(Courtesy::default());
         let rank = |_| {

@@ -29,8 +29,8 @@ impl<C: Counter> Central<C> {
         call.waiter.until(&self.generation, call.previous, &self.bell)
     }
 
-    /// Wakes all who sleep.
-    pub(super) fn wake(&self) {
-        self.bell.wake();
+    /// Where all who wait sleep.
+    pub(super) fn bell(&self) -> &Bell {
+        &self.bell
     }
 }

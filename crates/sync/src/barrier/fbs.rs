@@ -22,8 +22,8 @@ impl SeparateLines {
         call.exchange(self.flags.len(), |rank| &self.flags[rank], &self.bell, pause)
     }
 
-    /// Wakes all who sleep.
-    pub(super) fn wake(&self) {
-        self.bell.wake();
+    /// Where all who wait sleep.
+    pub(super) fn bell(&self) -> &Bell {
+        &self.bell
     }
 }

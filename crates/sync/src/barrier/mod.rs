@@ -10,6 +10,8 @@ mod dissemination;
 mod fbs;
 mod groups;
 mod hierarchical;
+#[cfg(feature = "topology")]
+mod levels;
 mod one_line;
 mod pair;
 mod rounds;
@@ -35,7 +37,7 @@ use tournament::Tournament;
 use crate::number::next;
 use crate::padded::Padded;
 use crate::sync::{AtomicBool, now};
-use crate::wait::{Ended, Limits, Patience, Unless, Waiter};
+use crate::wait::{Bell, Ended, Limits, Patience, Unless, Waiter};
 use crate::watchdog::{Late, Watchdog};
 
 /// A barrier for a fixed number of threads, each of which has a rank of its own.
@@ -144,6 +146,11 @@ impl Barrier {
         self.wait_within(rank, Unless::Interrupted(interrupt))
     }
 
+    /// As [`Barrier::wait`], within limits.
+    pub(crate) fn wait_limited(&self, rank: usize, limits: &Limits<'_>) -> Result<(), Ended> {
+        self.wait_within(rank, Unless::Limited(limits))
+    }
+
     #[inline(always)]
     fn wait_within(&self, rank: usize, unless: Unless<'_>) -> Result<(), Ended> {
         match &self.watchdog {
@@ -208,17 +215,24 @@ impl Barrier {
 
     /// Wakes all who sleep, so that they see their interrupt.
     pub(crate) fn wake(&self) {
-        for rank in &self.ranks {
-            rank.bell.wake();
-        }
+        self.each_bell(Bell::wake);
+    }
+
+    /// To be called after idle work has come up, so that those who sleep see it.
+    pub(crate) fn ring(&self) {
+        self.each_bell(Bell::ring);
+    }
+
+    /// All bells at which ranks may sleep.
+    fn each_bell(&self, act: impl Fn(&Bell)) {
         match &self.kind {
-            Kind::Lock(central) => central.wake(),
-            Kind::SpinLock(central) => central.wake(),
-            Kind::Central(central) => central.wake(),
-            Kind::Pair(pair) => pair.wake(),
-            Kind::SeparateLines(fbs) => fbs.wake(),
-            Kind::OneLine(fbs) => fbs.wake(),
-            Kind::Tournament(_) | Kind::Rounds(_) => {}
+            Kind::Lock(central) => act(central.bell()),
+            Kind::SpinLock(central) => act(central.bell()),
+            Kind::Central(central) => act(central.bell()),
+            Kind::Pair(pair) => act(pair.bell()),
+            Kind::SeparateLines(fbs) => act(fbs.bell()),
+            Kind::OneLine(fbs) => act(fbs.bell()),
+            Kind::Tournament(_) | Kind::Rounds(_) => self.ranks.iter().for_each(|rank| act(&rank.bell)),
         }
     }
 }

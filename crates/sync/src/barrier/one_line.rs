@@ -28,8 +28,8 @@ impl OneLine {
         call.exchange(self.threads, |rank| &self.lines[rank / LINE][rank % LINE], &self.bell, pause)
     }
 
-    /// Wakes all who sleep.
-    pub(super) fn wake(&self) {
-        self.bell.wake();
+    /// Where all who wait sleep.
+    pub(super) fn bell(&self) -> &Bell {
+        &self.bell
     }
 }

@@ -31,8 +31,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Wakes all who sleep.
-    pub(super) fn wake(&self) {
-        self.bell.wake();
+    /// Where all who wait sleep.
+    pub(super) fn bell(&self) -> &Bell {
+        &self.bell
     }
 }

@@ -7,7 +7,12 @@ use super::hand_out;
 use super::options::{Chosen, coho_sync_options};
 use crate::{Algorithm, Barrier, Error};
 
-/// A barrier.
+/// A barrier for a fixed number of threads, each of which arrives under a rank of its own.
+///
+/// All ranks arrive at every barrier: one that stays away keeps the others waiting for ever, and no rank can be left out
+/// later. A rank may pass from one thread to another between two of its waits, if the first has returned from its wait
+/// before the other calls its own (as after joining a thread); two threads that use a rank at once let others leave too
+/// early, but touch no foreign memory. What a thread did before it arrived is visible to all who have left.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_barrier(Barrier);
 
@@ -162,10 +167,12 @@ pub unsafe extern "C" fn coho_barrier_algorithm(barrier: *const coho_barrier) ->
     unsafe { barrier.as_ref() }.map_or(-1, |coho_barrier(barrier)| constant(barrier.algorithm()) as i32)
 }
 
-/// Destroys a barrier; null is ignored.
+/// Destroys a barrier; null is ignored. That one's own wait has returned does not say that the others' have: they may still
+/// be reading the barrier. So destroy it only after something else has told that all have returned, such as joining the
+/// threads; a thread whose wait timed out has returned.
 ///
 /// # Safety
-/// `barrier` is null or came from `coho_barrier_create`, and no thread waits at it or will use it.
+/// `barrier` is null or came from `coho_barrier_create`, every wait at it has returned, and nobody will use it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn coho_barrier_destroy(barrier: *mut coho_barrier) {
     if !barrier.is_null() {

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::coho_sync_status::{self, *};
 use super::shielded;
 use super::team::{coho_loop_body, schedule};
-use crate::{Member, Turn};
+use crate::{IdleWork, Member, Turn};
 
 /// A member of a team during a run; valid only in the thread and for the call that it was handed to.
 #[allow(non_camel_case_types, reason = "the name in C")]
@@ -122,6 +122,61 @@ pub unsafe extern "C" fn coho_member_size(member: *const coho_member) -> usize {
 pub unsafe extern "C" fn coho_member_barrier(member: *const coho_member) {
     // SAFETY: as the caller promises.
     unsafe { self::member(member) }.barrier();
+}
+
+/// Whether there is idle work now.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub type coho_idle_is_there = Option<unsafe extern "C" fn(argument: *mut c_void) -> bool>;
+
+/// Does a piece of idle work, if nobody else has taken it meanwhile. It must not wait at the barrier that it is done at.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub type coho_idle_do_some = Option<unsafe extern "C" fn(argument: *mut c_void)>;
+
+/// As `coho_member_barrier`, doing idle work while it waits. Returns `COHO_SYNC_INVALID`, without waiting, if a function
+/// is null. A member that must not leave before all work is done arrives only when there is none left.
+///
+/// # Safety
+/// As `coho_member_rank`; both functions may be called with `argument` on this thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_member_barrier_with(
+    member: *const coho_member,
+    is_there: coho_idle_is_there,
+    do_some: coho_idle_do_some,
+    argument: *mut c_void,
+) -> coho_sync_status {
+    let (Some(is_there), Some(do_some)) = (is_there, do_some) else { return COHO_SYNC_INVALID };
+    // SAFETY: as the caller promises.
+    unsafe { self::member(member) }.barrier_with(&Idle { is_there, do_some, argument });
+    COHO_SYNC_OK
+}
+
+/// To be called after idle work has come up: wakes the members that sleep at the team's barrier, if there are any.
+///
+/// # Safety
+/// As `coho_member_rank`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_member_offer_work(member: *const coho_member) {
+    // SAFETY: as the caller promises.
+    unsafe { self::member(member) }.offer_work();
+}
+
+/// The caller's idle work, which it has promised may be done on the thread that waits.
+struct Idle {
+    is_there: unsafe extern "C" fn(*mut c_void) -> bool,
+    do_some: unsafe extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+}
+
+impl IdleWork for Idle {
+    fn is_there(&self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { (self.is_there)(self.argument) }
+    }
+
+    fn do_some(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.do_some)(self.argument) }
+    }
 }
 
 /// Shares out a loop among the members of a run, all of which call this; no barrier at the end. Returns

@@ -1,7 +1,10 @@
 //! What can be chosen of barriers and teams in C.
 
 use std::ffi::c_void;
+use std::mem::offset_of;
 use std::time::Duration;
+
+use coho_platform::pin;
 
 use super::Argument;
 use crate::barrier::BarrierBuilder;
@@ -36,11 +39,15 @@ pub type coho_report = Option<
     ),
 >;
 
-/// What can be chosen of a barrier or a team besides. All zeros, as by `{0}`, choose what a null pointer does.
+/// What can be chosen of a barrier or a team besides. All zeros but for `size` choose what a null pointer does:
+/// `coho_sync_options options = {sizeof options};`.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_sync_options {
+    /// The size of this structure as the program was compiled: fields that a later version adds are zero for it, and where
+    /// the library is the older one, fields that it does not know have to be zero.
+    pub size: usize,
     /// How threads wait: a `coho_wait`.
     pub wait: i32,
     /// With `COHO_WAIT_SPIN`, nanoseconds.
@@ -51,7 +58,7 @@ pub struct coho_sync_options {
     /// One-way times between the threads in ns, a row for each, by which `COHO_AUTO` chooses; NaN where not known, or
     /// null.
     pub one_way_ns: *const f64,
-    /// What one more remote line costs a thread that reads several, in ns; 0 where not known.
+    /// What one more remote line costs a thread that reads several, in ns, finite and not below 0; 0 where not known.
     pub extra_line_ns: f64,
     /// After how many nanoseconds of waiting at a barrier `report` is called, once for each wait; 0 for never.
     pub watchdog_ns: u64,
@@ -59,6 +66,41 @@ pub struct coho_sync_options {
     pub report: coho_report,
     /// What `report` is called with.
     pub argument: *mut c_void,
+    /// The size of the stacks of a team's threads in bytes; 0 for the default of 2 MiB. A barrier ignores it.
+    pub stack_bytes: usize,
+    /// Unless 0, the members of a team may leave a run having met different numbers of loops and singles, instead of
+    /// `COHO_SYNC_OUT_OF_STEP`. A barrier ignores it.
+    pub lenient: i32,
+}
+
+/// Up to here reached the structure of the first version that told its size.
+const LEAST: usize = offset_of!(coho_sync_options, lenient) + size_of::<i32>();
+
+/// The options as this library knows them, of a program that may know fewer or more.
+///
+/// # Errors
+/// [`Error::Argument`] for a size that none has, and for an unknown field that is not zero.
+///
+/// # Safety
+/// As many bytes can be read as the structure says that it has.
+unsafe fn known(options: *const coho_sync_options) -> Result<coho_sync_options, Error> {
+    // SAFETY: as the caller promises; all versions have the size.
+    let size = unsafe { (&raw const (*options).size).read() };
+    if !(LEAST..=4096).contains(&size) {
+        return Err(Error::Argument(format!("options of {size} bytes")));
+    }
+    // SAFETY: as the caller promises.
+    let given = unsafe { std::slice::from_raw_parts(options.cast::<u8>(), size) };
+    let own = size_of::<coho_sync_options>();
+    if given.iter().skip(own).any(|&byte| byte != 0) {
+        return Err(Error::Argument("an option that this version does not know".to_owned()));
+    }
+    let mut known = std::mem::MaybeUninit::<coho_sync_options>::zeroed();
+    // SAFETY: of both there are so many bytes; zeros are a value of every field, and so is what the caller has there.
+    Ok(unsafe {
+        std::ptr::copy_nonoverlapping(given.as_ptr(), known.as_mut_ptr().cast(), size.min(own));
+        known.assume_init()
+    })
 }
 
 /// The options, safe to use: of so many threads.
@@ -67,11 +109,14 @@ pub(super) struct Chosen<'a> {
     cpus: Option<&'a [u32]>,
     latencies: Option<Latencies<'a>>,
     watchdog: Option<(Duration, Tell)>,
+    stack_bytes: Option<usize>,
+    lenient: bool,
 }
 
 impl<'a> Chosen<'a> {
     /// # Errors
-    /// [`Error::Size`] for a number of threads that cannot be, [`Error::Argument`] for an unknown way of waiting.
+    /// [`Error::Size`] for a number of threads that cannot be, [`Error::Argument`] for an unknown way of waiting and a
+    /// cost of a line that cannot be, and as [`known`]; [`Error::Cpu`] for a CPU that the machine has not.
     ///
     /// # Safety
     /// `options` is null or can be read, and so can its arrays of `threads` CPUs and `threads` squared times.
@@ -79,31 +124,42 @@ impl<'a> Chosen<'a> {
         options: *const coho_sync_options,
         threads: usize,
     ) -> Result<Option<Self>, Error> {
+        if options.is_null() {
+            return Ok(None);
+        }
         // SAFETY: as the caller promises.
-        let Some(options) = (unsafe { options.as_ref::<'a>() }) else { return Ok(None) };
+        let options = unsafe { known(options) }?;
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(Error::Size { asked: threads, most: MAX_THREADS });
         }
         // SAFETY: as the caller promises.
         let (cpus, one_way_ns) =
             unsafe { (array(options.cpus, threads), array(options.one_way_ns, threads * threads)) };
+        if !(0.0..f64::INFINITY).contains(&options.extra_line_ns) {
+            return Err(Error::Argument(format!("one more line costs {} ns", options.extra_line_ns)));
+        }
+        if let Some(cpus) = cpus {
+            exist(cpus)?;
+        }
         // A measured line costs something.
         let known = Some(options.extra_line_ns).filter(|&ns| ns != 0.0);
         let extra_line_ns = known.unwrap_or(f64::NAN);
         let patience = Duration::from_nanos(options.watchdog_ns);
         let report = options.report.filter(|_| !patience.is_zero());
         Ok(Some(Self {
-            policy: policy(options)?,
+            policy: policy(&options)?,
             cpus,
             latencies: one_way_ns.map(|one_way_ns| Latencies { one_way_ns, extra_line_ns }),
             watchdog: report.map(|report| (patience, Tell { report, argument: Argument(options.argument) })),
+            stack_bytes: Some(options.stack_bytes).filter(|&bytes| bytes != 0),
+            lenient: options.lenient != 0,
         }))
     }
 
     pub(super) fn of_barrier(self, mut barrier: BarrierBuilder<'a>) -> BarrierBuilder<'a> {
         barrier = barrier.policy(self.policy);
-        if let (Some(topology), Some(cpus)) = (machine::topology(), self.cpus) {
-            barrier = barrier.places(topology, cpus);
+        if let Some(cpus) = self.cpus {
+            barrier = machine::place(barrier, cpus);
         }
         if let Some(latencies) = self.latencies {
             barrier = barrier.latencies(latencies);
@@ -115,7 +171,10 @@ impl<'a> Chosen<'a> {
     }
 
     pub(super) fn of_team(self, mut team: TeamBuilder) -> TeamBuilder {
-        team = team.policy(self.policy);
+        team = team.policy(self.policy).lenient(self.lenient);
+        if let Some(bytes) = self.stack_bytes {
+            team = team.stack_bytes(bytes);
+        }
         if let Some(cpus) = self.cpus {
             team = team.cpus(cpus);
         }
@@ -127,6 +186,15 @@ impl<'a> Chosen<'a> {
             None => team,
         }
     }
+}
+
+/// # Errors
+/// [`Error::Cpu`] for the first that this process cannot use.
+fn exist(cpus: &[u32]) -> Result<(), Error> {
+    let allowed = pin::of_process()?;
+    let refused =
+        cpus.iter().filter(|&&cpu| !allowed.contains(cpu)).find_map(|&cpu| Some((cpu, pin::refusal(cpu)?)));
+    refused.map_or(Ok(()), |(cpu, why)| Err(pin::Error::Cpu { cpu, why }.into()))
 }
 
 fn policy(options: &coho_sync_options) -> Result<WaitPolicy, Error> {
@@ -162,5 +230,37 @@ impl Tell {
         let (missing, count) = (late.missing.as_ptr(), late.missing.len());
         // SAFETY: who gave the function promised that any thread may call it with its argument; the ranks are alive.
         unsafe { (self.report)(self.argument.get(), late.rank, waited_ns, missing, count) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_chosen_in_c_arrives() {
+        let one_way_ns = [0.0, 40.0, 50.0, 0.0];
+        // SAFETY: zeros are a value of every field.
+        let zeros: coho_sync_options = unsafe { std::mem::zeroed() };
+        let given = coho_sync_options {
+            size: size_of::<coho_sync_options>(),
+            wait: coho_wait::COHO_WAIT_SPIN as i32,
+            spin_ns: 7,
+            one_way_ns: one_way_ns.as_ptr(),
+            extra_line_ns: 8.0,
+            stack_bytes: 1 << 20,
+            lenient: 1,
+            ..zeros
+        };
+        // SAFETY: there are four times for two threads.
+        let chosen = unsafe { Chosen::of(&given, 2) }.unwrap().unwrap();
+        assert_eq!(chosen.policy, WaitPolicy::SpinFor(Duration::from_nanos(7)));
+        assert_eq!(chosen.latencies, Some(Latencies { one_way_ns: &one_way_ns, extra_line_ns: 8.0 }));
+        assert_eq!((chosen.stack_bytes, chosen.lenient), (Some(1 << 20), true));
+        let none = coho_sync_options { size: given.size, ..zeros };
+        // SAFETY: without arrays.
+        let chosen = unsafe { Chosen::of(&none, 2) }.unwrap().unwrap();
+        assert!(chosen.latencies.is_none() && chosen.cpus.is_none() && chosen.watchdog.is_none());
+        assert_eq!((chosen.policy, chosen.stack_bytes, chosen.lenient), (WaitPolicy::Adaptive, None, false));
     }
 }

@@ -26,6 +26,8 @@ pub struct TeamBuilder {
     pub(super) policy: WaitPolicy,
     pub(super) watchdog: Option<(Duration, Report)>,
     pub(super) latencies: Option<Known>,
+    pub(super) stack_bytes: Option<usize>,
+    pub(super) lenient: bool,
 }
 
 /// Times between ranks, a row for each of so many, and what an extra line costs.
@@ -48,6 +50,8 @@ impl TeamBuilder {
             policy: WaitPolicy::default(),
             watchdog: None,
             latencies: None,
+            stack_bytes: None,
+            lenient: false,
         }
     }
 
@@ -103,6 +107,20 @@ impl TeamBuilder {
         self
     }
 
+    /// The size of its threads' stacks; if not said, the standard library's (2 MiB, or `RUST_MIN_STACK`). The caller of a
+    /// run keeps its own.
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.stack_bytes = Some(bytes);
+        self
+    }
+
+    /// Whether members may leave a run having met different numbers of loops and `single`s; if not said, such a run
+    /// panics. What members share at a construct that is not the same for all is not defined, but nobody waits for it.
+    pub fn lenient(mut self, lenient: bool) -> Self {
+        self.lenient = lenient;
+        self
+    }
+
     /// Starts the team's threads: all but the first member, which is whoever calls a run.
     ///
     /// # Errors
@@ -131,13 +149,7 @@ impl TeamBuilder {
             }
             Some(cpus) => Ok(cpus.clone()),
             None if !self.pinned => Ok(Vec::new()),
-            None => {
-                let allowed = pin::allowed()?;
-                Ok(match machine::topology() {
-                    Some(topology) => self.mapping.order(topology, &allowed),
-                    None => allowed.iter().collect(),
-                })
-            }
+            None => Ok(machine::order(self.mapping, &pin::allowed()?)),
         }
     }
 
@@ -149,8 +161,8 @@ impl TeamBuilder {
         if let (Some(known), Some(one_way_ns)) = (known, &one_way_ns) {
             barrier = barrier.latencies(Latencies { one_way_ns, extra_line_ns: known.extra_line_ns });
         }
-        if let (Some(topology), Some(cpus)) = (machine::topology(), cpus.get(..size)) {
-            barrier = barrier.places(topology, cpus);
+        if let Some(cpus) = cpus.get(..size) {
+            barrier = machine::place(barrier, cpus);
         }
         if let Some((patience, report)) = &self.watchdog {
             let report = Arc::clone(report);

@@ -1,28 +1,59 @@
-//! What the members share while they are in the same loop or `single`. Members meet constructs in the same order, but
-//! not at the same time, so there are several places, used in turn.
+//! What the members share while they are in the same loop or `single`.
+//!
+//! Members meet constructs in the same order, but not at the same time. A few places are used in turn; a construct whose
+//! place still holds an earlier one is kept apart, so that a member can be any number of them ahead of the others.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 
 use crate::padded::Padded;
-use crate::sync::AtomicUsize;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::{AtomicUsize, Mutex, MutexGuard};
 use crate::wait::{Bell, Crowding};
 
-/// A member can be so many constructs ahead of another.
+/// A member can be so many constructs ahead of another before they cost an allocation each.
 const PLACES: usize = 8;
 
 #[derive(Debug)]
-pub(crate) struct Constructs(Box<[Padded<Construct>]>);
+pub(crate) struct Constructs {
+    places: Box<[Padded<Place>]>,
+    /// By their numbers.
+    apart: Mutex<BTreeMap<usize, Arc<Construct>>>,
+    crowding: Crowding,
+}
+
+#[derive(Debug)]
+struct Place {
+    /// Twice the number of constructs that this place has seen the end of or that were kept apart meanwhile, and one more
+    /// while those that come after the present one are kept apart.
+    turn: AtomicUsize,
+    construct: Construct,
+}
 
 #[derive(Debug)]
 pub(crate) struct Construct {
-    /// How many constructs this place has seen the end of.
-    generation: AtomicUsize,
     left: AtomicUsize,
     /// What has been taken: iterations, chunks, or the `single`.
     pub(crate) taken: AtomicUsize,
     /// The iteration whose turn it is in an ordered loop.
     pub(crate) turn: AtomicUsize,
-    /// Rung when the place becomes free and at each turn.
+    /// Rung at each turn.
     pub(crate) bell: Bell,
+}
+
+/// A construct that a member is in.
+pub(crate) enum Entered<'a> {
+    InPlace(&'a Construct),
+    Apart(Arc<Construct>),
+}
+
+impl Entered<'_> {
+    pub(crate) fn construct(&self) -> &Construct {
+        match self {
+            Self::InPlace(construct) => construct,
+            Self::Apart(construct) => construct,
+        }
+    }
 }
 
 impl Constructs {
@@ -31,39 +62,98 @@ impl Constructs {
     }
 
     pub(crate) fn with_places(places: usize, crowding: Crowding) -> Self {
-        let place = || Construct {
-            generation: AtomicUsize::new(0),
-            left: AtomicUsize::new(0),
-            taken: AtomicUsize::new(0),
-            turn: AtomicUsize::new(0),
-            bell: Bell::new(crowding),
-        };
-        Self((0..places).map(|_| Padded(place())).collect())
+        let place = || Place { turn: AtomicUsize::new(0), construct: Construct::new(crowding) };
+        Self {
+            places: (0..places).map(|_| Padded(place())).collect(),
+            apart: Mutex::new(BTreeMap::new()),
+            crowding,
+        }
     }
 
-    pub(crate) fn place(&self, number: usize) -> &Construct {
-        &self.0[number % self.0.len()]
+    /// A member comes to its next construct, which has this number.
+    pub(crate) fn enter(&self, number: usize) -> Entered<'_> {
+        let (place, turn) = self.place(number);
+        if place.turn.load(Acquire) / 2 == turn {
+            return Entered::InPlace(&place.construct);
+        }
+        self.enter_ahead(number)
     }
 
-    /// Whether the construct that had the place of this one before is over for all.
-    pub(crate) fn is_free(&self, number: usize) -> bool {
-        self.place(number).generation.load(Acquire) == number / self.0.len()
+    #[cold]
+    fn enter_ahead(&self, number: usize) -> Entered<'_> {
+        let (place, turn) = self.place(number);
+        let mut apart = self.lock_apart();
+        loop {
+            let seen = place.turn.load(Acquire);
+            if seen / 2 == turn {
+                return Entered::InPlace(&place.construct);
+            }
+            // Whoever leaves the construct in the place as the last hears of this, or has handed the place on before.
+            let told = seen % 2 == 1;
+            if told || place.turn.compare_exchange(seen, seen + 1, Relaxed, Relaxed).is_ok() {
+                let construct =
+                    apart.entry(number).or_insert_with(|| Arc::new(Construct::new(self.crowding)));
+                return Entered::Apart(Arc::clone(construct));
+            }
+        }
     }
 
+    /// One of `size` members leaves the construct of this number; the last hands the place on.
+    pub(crate) fn leave(&self, entered: Entered<'_>, number: usize, size: usize) {
+        if !entered.construct().is_last(size) {
+            return;
+        }
+        let (place, turn) = self.place(number);
+        match entered {
+            Entered::InPlace(construct) => {
+                construct.clear();
+                // If the next one is kept apart, those who leave that hand the place on.
+                let _ = place.turn.compare_exchange(2 * turn, 2 * turn + 2, Release, Relaxed);
+            }
+            Entered::Apart(_) => {
+                let mut apart = self.lock_apart();
+                apart.remove(&number);
+                if !apart.contains_key(&(number + self.places.len())) {
+                    place.turn.store(2 * turn + 2, Release);
+                }
+            }
+        }
+    }
+
+    /// Wakes all who sleep.
     pub(crate) fn wake(&self) {
-        self.0.iter().for_each(|place| place.bell.wake());
+        self.places.iter().for_each(|place| place.construct.bell.wake());
+        self.lock_apart().values().for_each(|construct| construct.bell.wake());
+    }
+
+    /// The place of a construct, and how many have had it before.
+    fn place(&self, number: usize) -> (&Place, usize) {
+        (&self.places[number % self.places.len()], number / self.places.len())
+    }
+
+    fn lock_apart(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<Construct>>> {
+        self.apart.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Construct {
-    /// A member of `size` leaves; the last clears the place for the next construct.
-    pub(crate) fn leave(&self, size: usize) {
-        if self.left.fetch_add(1, AcqRel) + 1 == size {
-            self.left.store(0, Relaxed);
-            self.taken.store(0, Relaxed);
-            self.turn.store(0, Relaxed);
-            self.generation.store(self.generation.load(Relaxed) + 1, Release);
-            self.bell.ring();
+    fn new(crowding: Crowding) -> Self {
+        Self {
+            left: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+            bell: Bell::new(crowding),
         }
+    }
+
+    /// Whether the member that leaves is the last of `size`.
+    fn is_last(&self, size: usize) -> bool {
+        self.left.fetch_add(1, AcqRel) + 1 == size
+    }
+
+    fn clear(&self) {
+        self.left.store(0, Relaxed);
+        self.taken.store(0, Relaxed);
+        self.turn.store(0, Relaxed);
     }
 }

@@ -10,15 +10,17 @@ use super::Schedule;
 use super::construct::Construct;
 use super::poison::Interrupted;
 use super::state::State;
+use crate::sync::AtomicUsize;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::wait::{Ended, Unless, Waiter};
+use crate::wait::{Ended, IdleWork, Limits, Unless, Waiter};
 
 /// A member of a team during a run.
 ///
 /// [`Member::barrier`], [`Member::reduce`], [`Member::single`] and the loops are met by every member of the team, in the
-/// same order. A run that ends with members having met different numbers of loops and `single`s panics; a member that
-/// waits at a barrier to which another does not come waits for ever, and a watchdog
-/// ([`TeamBuilder::watchdog`](super::TeamBuilder::watchdog)) tells for whom.
+/// same order. A run that ends with members having met different numbers of loops and `single`s panics, unless the team
+/// is a lenient one ([`TeamBuilder::lenient`](super::TeamBuilder::lenient)); a member that waits at a barrier to which
+/// another does not come waits for ever, and a watchdog ([`TeamBuilder::watchdog`](super::TeamBuilder::watchdog)) tells
+/// for whom.
 pub struct Member<'team> {
     rank: usize,
     state: &'team State,
@@ -54,6 +56,21 @@ impl<'team> Member<'team> {
     #[inline]
     pub fn barrier(&self) {
         self.go_on(self.state.barrier.wait_unless(self.rank, &self.state.poison.spread));
+    }
+
+    /// As [`Member::barrier`], doing idle work while it waits. The first looks are not held up by it, so that it costs
+    /// nothing where all arrive at once.
+    ///
+    /// Who must not leave before all work is done arrives only when there is none left: what others make while they work
+    /// here is then theirs to finish.
+    pub fn barrier_with(&self, work: &dyn IdleWork) {
+        let limits = Limits { interrupt: Some(&self.state.poison.spread), work: Some(work), ..Limits::NONE };
+        self.go_on(self.state.barrier.wait_limited(self.rank, &limits));
+    }
+
+    /// To be called after idle work has come up: wakes the members that sleep at the team's barrier, if there are any.
+    pub fn offer_work(&self) {
+        self.state.barrier.ring();
     }
 
     #[inline]
@@ -93,8 +110,9 @@ impl<'team> Member<'team> {
 
     /// Runs `work` on the first member that comes here; the others go on at once, with `None`.
     pub fn single<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
-        self.construct(|place| {
-            let first = place.taken.load(Relaxed) == 0 && place.taken.swap(1, AcqRel) == 0;
+        self.construct(|construct| {
+            let taken = &construct.taken;
+            let first = taken.load(Relaxed) == 0 && taken.swap(1, AcqRel) == 0;
             first.then(work)
         })
     }
@@ -110,10 +128,10 @@ impl<'team> Member<'team> {
     pub fn for_chunks(&self, range: Range<usize>, schedule: Schedule, work: impl FnMut(Range<usize>)) {
         let who = (self.rank, self.size());
         if schedule.is_shared() {
-            self.construct(|place| schedule.deal(range, who, &place.taken, work));
+            self.construct(|construct| schedule.deal(range, who, &construct.taken, work));
         } else {
-            // Nothing is shared, so that no place is needed.
-            schedule.deal(range, who, &self.state.constructs.place(0).taken, work);
+            // Nothing is shared, so that no construct is needed.
+            schedule.deal(range, who, &AtomicUsize::new(0), work);
         }
     }
 
@@ -130,10 +148,10 @@ impl<'team> Member<'team> {
         mut work: impl FnMut(usize, &Turn<'_>),
     ) {
         let (who, start) = ((self.rank, self.size()), range.start);
-        self.construct(|place| {
-            schedule.deal(range, who, &place.taken, |chunk| {
+        self.construct(|construct| {
+            schedule.deal(range, who, &construct.taken, |chunk| {
                 for index in chunk {
-                    let turn = Turn { member: self, place, index: index - start, over: Cell::new(false) };
+                    let turn = Turn { member: self, construct, index: index - start, over: Cell::new(false) };
                     work(index, &turn);
                     if !turn.over.get() {
                         turn.ordered(|| ());
@@ -147,27 +165,27 @@ impl<'team> Member<'team> {
     fn construct<R>(&self, body: impl FnOnce(&Construct) -> R) -> R {
         let number = self.met.replace(self.met.get() + 1);
         let constructs = &self.state.constructs;
-        let place = constructs.place(number);
-        self.wait_until(place, &|| constructs.is_free(number));
-        let result = body(place);
-        place.leave(self.size());
+        let entered = constructs.enter(number);
+        let result = body(entered.construct());
+        constructs.leave(entered, number, self.size());
         result
     }
 
-    fn wait_until(&self, place: &Construct, done: &dyn Fn() -> bool) {
+    fn wait_for_turn(&self, construct: &Construct, index: usize) {
+        let done = || construct.turn.load(Acquire) == index;
         if done() {
             return;
         }
         let patience = self.state.barrier.patience(self.rank);
         let unless = Unless::Interrupted(&self.state.poison.spread);
-        self.go_on(Waiter { patience, unless }.until_true(done, &place.bell));
+        self.go_on(Waiter { patience, unless }.until_true(&done, &construct.bell));
     }
 }
 
 /// An iteration's turn in an ordered loop.
 pub struct Turn<'a> {
     member: &'a Member<'a>,
-    place: &'a Construct,
+    construct: &'a Construct,
     index: usize,
     over: Cell<bool>,
 }
@@ -185,11 +203,11 @@ impl Turn<'_> {
     /// If the iteration has had its turn.
     pub fn ordered<R>(&self, work: impl FnOnce() -> R) -> R {
         assert!(!self.over.replace(true), "an iteration has one turn");
-        let (place, index) = (self.place, self.index);
-        self.member.wait_until(place, &|| place.turn.load(Acquire) == index);
+        let (construct, index) = (self.construct, self.index);
+        self.member.wait_for_turn(construct, index);
         let result = work();
-        place.turn.store(index + 1, Release);
-        place.bell.ring();
+        construct.turn.store(index + 1, Release);
+        construct.bell.ring();
         result
     }
 }

@@ -57,7 +57,13 @@ pub struct Team {
     fork: Arc<Fork>,
     threads: Vec<JoinHandle<()>>,
     size: usize,
+    /// Those who wait for the next run, the leader among them, the others sitting on their benches. A team of one leaves
+    /// them there, since it starts nobody.
+    seated: usize,
     state: Box<State>,
+    /// Of sizes that it has had, the latest last.
+    #[expect(clippy::vec_box, reason = "the present one's box moves in and out")]
+    others: Vec<Box<State>>,
     /// The leader's, at the join.
     patience: Patience,
     /// Of all at fork and join.
@@ -97,6 +103,8 @@ impl Team {
             fork: Arc::new(Fork::new(capacity, barrier::crowding(capacity, cpus.get(..capacity)))),
             threads: Vec::new(),
             size: 1,
+            seated: 1,
+            others: Vec::new(),
             state: state(&choice, 1, &cpus, crowding)?,
             patience: Patience::new(&choice.policy, crowding, Arc::clone(&courtesy)),
             courtesy,
@@ -139,7 +147,9 @@ impl Team {
         Ok(CallerPin { _pinned: pinned })
     }
 
-    /// Changes the number of members. Threads that are not needed wait for a larger team; none is ended.
+    /// Changes the number of members. Threads that are not needed wait for a larger team; none is ended. What the last few
+    /// sizes need is kept, so that to go back to one of them takes about as long as a run, and from one member to as many
+    /// as before and back nothing.
     ///
     /// # Errors
     /// [`Error::Size`] for none or more than the team's capacity; [`Error::Cpu`] or [`Error::System`] if a thread cannot
@@ -154,23 +164,32 @@ impl Team {
         if size == self.size {
             return Ok(());
         }
-        let crowding = crowding(size, &self.cpus);
-        let state = state(&self.choice, size, &self.cpus, crowding)?;
         while self.threads.len() + 1 < size {
             self.add_thread()?;
         }
-        self.part();
-        self.fork.call(size);
+        let kept = self.others.iter().position(|state| state.barrier.threads() == size);
+        let state = match kept {
+            Some(at) => self.others.remove(at),
+            None => state(&self.choice, size, &self.cpus, crowding(size, &self.cpus))?,
+        };
+        if size > 1 && size != self.seated {
+            self.part();
+            self.fork.call(size);
+            self.seated = size;
+        }
         self.size = size;
-        self.state = state;
+        self.others.push(std::mem::replace(&mut self.state, state));
+        if self.others.len() > KEPT {
+            self.others.remove(0);
+        }
         Ok(())
     }
 
     /// Sends all to their benches.
     fn part(&mut self) {
-        if self.size > 1 {
+        if self.seated > 1 {
             self.fork.start(worker::part());
-            self.fork.join(self.size, &self.patience, |_, _| ());
+            self.fork.join(self.seated, &self.patience, |_, _| ());
         }
     }
 
@@ -184,7 +203,11 @@ impl Team {
         let policy = self.choice.policy;
         let crowding = crowding(self.capacity.min(self.choice.size.max(rank + 1)), &self.cpus);
         let courtesy = Arc::clone(&self.courtesy);
-        let thread = std::thread::Builder::new().name(format!("coho team {rank}")).spawn(move || {
+        let mut thread = std::thread::Builder::new().name(format!("coho team {rank}"));
+        if let Some(bytes) = self.choice.stack_bytes {
+            thread = thread.stack_size(bytes);
+        }
+        let thread = thread.spawn(move || {
             let pin = cpu.map_or(Ok(()), pin::to);
             let usable = pin.is_ok();
             // The starter waits for it.
@@ -203,8 +226,8 @@ impl Team {
     /// Runs `body` on every member and returns when all have ended.
     ///
     /// # Panics
-    /// With a member's panic, after all have ended; if members have met different numbers of constructs; in a child of
-    /// `fork`.
+    /// With a member's panic, after all have ended; if members have met different numbers of constructs and the team is
+    /// not [lenient](TeamBuilder::lenient); in a child of `fork`.
     #[inline]
     pub fn run<F: Fn(&Member<'_>) + Sync>(&mut self, body: F) {
         assert!(!self.is_forked(), "{}", Error::Forked);
@@ -222,16 +245,20 @@ impl Team {
         });
         if stray.is_some() || self.state.poison.has_spread() {
             self.recover(met, stray);
-        }
-        if self.state.met != met {
+        } else if self.state.met != met {
             // Written only then, as all members read the line.
             self.state.met = met;
         }
     }
 
-    /// Makes the team usable after a run that went wrong, and panics.
+    /// Makes the team usable after a run that went wrong, and panics, unless it is lenient and nobody has panicked.
     #[cold]
-    fn recover(&mut self, met: usize, stray: Option<(usize, usize)>) -> ! {
+    fn recover(&mut self, met: usize, stray: Option<(usize, usize)>) {
+        if self.choice.lenient && !self.state.poison.has_spread() {
+            self.state.constructs = Constructs::new(self.state.crowding);
+            self.state.met = 0;
+            return;
+        }
         let new = state(&self.choice, self.size, &self.cpus, self.state.crowding);
         let old = std::mem::replace(&mut self.state, new.expect("what could be made before"));
         match (old.poison.take(), stray) {
@@ -279,6 +306,9 @@ impl Team {
         parts.fold(first, combine)
     }
 }
+
+/// For so many sizes besides the present one a team keeps what they need.
+const KEPT: usize = 4;
 
 /// What keeps the members from running at once, on the CPUs of their ranks as far as there are enough.
 fn crowding(size: usize, cpus: &[u32]) -> Crowding {

@@ -24,6 +24,15 @@ const GIVE_WAY_NS: u64 = 500_000;
 /// Giving way once takes so long only where somebody uses up a time slice meanwhile, who has no part in the wait.
 const ROBBED_NS: u64 = 500_000;
 
+/// What a thread can do while it waits for others.
+pub trait IdleWork {
+    /// Whether there is some now. Whoever makes it so calls [`Member::offer_work`](crate::Member::offer_work) afterwards.
+    fn is_there(&self) -> bool;
+
+    /// Does a piece of it, if nobody else has taken it meanwhile. It must not wait at the barrier that it is done at.
+    fn do_some(&self);
+}
+
 /// What ends a wait besides its flag, in full.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits<'a> {
@@ -33,10 +42,12 @@ pub(crate) struct Limits<'a> {
     pub(crate) interrupt: Option<&'a AtomicBool>,
     /// Is told how long the wait has lasted, in nanoseconds, once it has lasted as long as it says.
     pub(crate) watch: Option<(Duration, &'a dyn Fn(Duration))>,
+    /// Done meanwhile.
+    pub(crate) work: Option<&'a dyn IdleWork>,
 }
 
 impl Limits<'_> {
-    pub(crate) const NONE: Self = Self { until_ns: None, interrupt: None, watch: None };
+    pub(crate) const NONE: Self = Self { until_ns: None, interrupt: None, watch: None, work: None };
 }
 
 /// What ends a wait besides its flag, in so few words that they stay in registers: most waits are over before they are
@@ -110,6 +121,17 @@ impl Waiter<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn keep_on<'f>(self, awaited: &dyn Fn() -> Awaited<'f>, bell: &Bell) -> Result<(), Ended> {
+        let Some(work) = self.unless.limits().work else { return self.keep_waiting(awaited, bell) };
+        loop {
+            self.keep_waiting(&|| if work.is_there() { Awaited::Nothing } else { awaited() }, bell)?;
+            if matches!(awaited(), Awaited::Nothing) {
+                return Ok(());
+            }
+            work.do_some();
+        }
+    }
+
+    fn keep_waiting<'f>(self, awaited: &dyn Fn() -> Awaited<'f>, bell: &Bell) -> Result<(), Ended> {
         let limits = self.unless.limits();
         let mut wait = Wait::begin(limits);
         let plan = self.patience.plan(wait.begun);

@@ -1,5 +1,9 @@
 /* The C interface, also compiled as C++ and under ThreadSanitizer: what is written without atomics before a barrier, a
  * run's end or in a loop is read after it. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* for sched_getcpu */
+#endif
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -75,36 +79,52 @@ static void timeouts(void)
     CHECK(coho_barrier_create(COHO_FBS, 0, 2, NULL, NULL) == COHO_SYNC_INVALID);
 }
 
-/* What Auto is depends on what one more line costs. */
-static void latencies(void)
+static coho_team *team;
+
+/* Options of a later version of the library. */
+struct later {
+    coho_sync_options known;
+    size_t more;
+};
+
+static void options(void)
 {
-    enum { RANKS = 32 };
-    static double one_way_ns[RANKS * RANKS];
-    static const struct {
-        double extra_line_ns;
-        int algorithm;
-    } cases[] = {{0.5, COHO_FBS}, {8, COHO_GRID}, {40, COHO_DISSEMINATION}};
-    uint32_t cpus[RANKS];
-    for (int rank = 0; rank < RANKS; rank++)
-        cpus[rank] = (uint32_t)rank;
-    for (int pair = 0; pair < RANKS * RANKS; pair++)
-        one_way_ns[pair] = 40;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        coho_barrier *barrier;
-        coho_sync_options options;
-        memset(&options, 0, sizeof options);
-        /* Places as on a machine that has so many CPUs; nobody waits here. */
-        options.cpus = cpus;
-        options.one_way_ns = one_way_ns;
-        options.extra_line_ns = cases[i].extra_line_ns;
-        CHECK(coho_barrier_create(COHO_AUTO, 0, RANKS, &options, &barrier) == COHO_SYNC_OK);
-        CHECK(coho_barrier_algorithm(barrier) == cases[i].algorithm);
-        coho_barrier_destroy(barrier);
-        options.wait = 9;
-        CHECK(coho_barrier_create(COHO_AUTO, 0, RANKS, &options, &barrier) == COHO_SYNC_INVALID);
-        CHECK(coho_barrier_create(COHO_AUTO, 0, SIZE_MAX, &options, &barrier) == COHO_SYNC_INVALID);
+    coho_barrier *barrier;
+    struct later later;
+    uint32_t cpus[2] = {(uint32_t)sched_getcpu(), (uint32_t)sched_getcpu()};
+    memset(&later, 0, sizeof later);
+    CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_INVALID);
+    later.known.size = 8;
+    CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_INVALID);
+    later.known.size = sizeof later;
+    later.more = 1;
+    CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_INVALID);
+    later.more = 0;
+    /* Two threads on one CPU do not spin. */
+    later.known.cpus = cpus;
+    CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_OK);
+    CHECK(coho_barrier_algorithm(barrier) == COHO_CENTRAL);
+    coho_barrier_destroy(barrier);
+    cpus[1] = 4000000000;
+    CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_CPU);
+    CHECK(coho_team_create(2, 0, COHO_SEQUENTIAL, COHO_AUTO, 0, &later.known, &team) == COHO_SYNC_CPU);
+    later.known.cpus = NULL;
+    static const double wrong[] = {NAN, INFINITY, -1};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        later.known.extra_line_ns = wrong[i];
+        CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_INVALID);
     }
-    CHECK(coho_barrier_algorithm(NULL) == -1);
+    later.known.extra_line_ns = 0;
+    double one_way_ns[4] = {0, 50, -1, 0};
+    later.known.one_way_ns = one_way_ns;
+    CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_INVALID);
+    one_way_ns[2] = 50;
+    CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_OK);
+    CHECK(coho_barrier_algorithm(barrier) > COHO_AUTO && coho_barrier_algorithm(NULL) == -1);
+    coho_barrier_destroy(barrier);
+    later.known.wait = 9;
+    CHECK(coho_barrier_create(COHO_AUTO, 0, 2, &later.known, &barrier) == COHO_SYNC_INVALID);
+    CHECK(coho_barrier_create(COHO_AUTO, 0, SIZE_MAX, &later.known, &barrier) == COHO_SYNC_INVALID);
 }
 
 struct late {
@@ -138,6 +158,7 @@ static void watchdog(void)
         coho_barrier *barrier;
         pthread_t thread;
         memset(&options, 0, sizeof options);
+        options.size = sizeof options;
         options.wait = wait;
         options.spin_ns = 1000;
         options.watchdog_ns = 1000000;
@@ -158,7 +179,6 @@ static void watchdog(void)
     }
 }
 
-static coho_team *team;
 static int numbers[LENGTH];
 static int ranks[8];
 static int singles;
@@ -246,6 +266,71 @@ static void member(void *argument, const coho_member *member)
         singles++;
 }
 
+/* Work that members do while they wait. */
+static struct tasks {
+    pthread_mutex_t lock;
+    int left, done;
+} tasks = {PTHREAD_MUTEX_INITIALIZER, 0, 0};
+
+static int take(int *from, int to_add)
+{
+    pthread_mutex_lock(&tasks.lock);
+    int value = *from;
+    *from += to_add;
+    pthread_mutex_unlock(&tasks.lock);
+    return value;
+}
+
+static bool is_there(void *argument)
+{
+    CHECK(argument == &tasks);
+    return take(&tasks.left, 0) > 0;
+}
+
+static void do_some(void *argument)
+{
+    CHECK(argument == &tasks);
+    pthread_mutex_lock(&tasks.lock);
+    int taken = tasks.left > 0;
+    tasks.left -= taken;
+    tasks.done += taken;
+    pthread_mutex_unlock(&tasks.lock);
+}
+
+/* The first leaves the work to the others and does not arrive before they have done it. */
+static void with_work(void *argument, const coho_member *member)
+{
+    int before = take(&tasks.done, 0);
+    (void)argument;
+    coho_member_barrier(member);
+    if (coho_member_rank(member) == 0) {
+        take(&tasks.left, 10);
+        coho_member_offer_work(member);
+        while (take(&tasks.done, 0) < before + 10)
+            sched_yield();
+    }
+    CHECK(coho_member_barrier_with(member, NULL, do_some, &tasks) == COHO_SYNC_INVALID);
+    CHECK(coho_member_barrier_with(member, is_there, do_some, &tasks) == COHO_SYNC_OK);
+    if (coho_member_rank(member) == 1)
+        coho_member_single(member);
+}
+
+static void tasks_and_leniency(void)
+{
+    coho_sync_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.stack_bytes = 1 << 20;
+    for (int lenient = 1; lenient >= 0; lenient--) {
+        options.lenient = lenient;
+        CHECK(coho_team_create(2, 0, COHO_SEQUENTIAL, COHO_AUTO, 0, &options, &team) == COHO_SYNC_OK);
+        for (int round = 0; round < 20; round++)
+            CHECK(coho_team_run(team, with_work, NULL) == (lenient ? COHO_SYNC_OK : COHO_SYNC_OUT_OF_STEP));
+        coho_team_destroy(team);
+    }
+    CHECK(tasks.done == 400 && tasks.left == 0);
+}
+
 /* Long enough for its time to stand out. */
 static void work(void *argument, const coho_member *member)
 {
@@ -304,9 +389,10 @@ int main(void)
 {
     barriers();
     timeouts();
-    latencies();
+    options();
     watchdog();
     teams();
+    tasks_and_leniency();
     CHECK(strlen(coho_sync_status_text(COHO_SYNC_BUSY)) > 0 && strlen(coho_sync_status_text(-1)) > 0);
     puts("ok");
     return 0;

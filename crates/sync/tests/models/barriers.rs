@@ -9,8 +9,9 @@ use loom::thread;
 
 use crate::barrier::{Algorithm, Barrier};
 use crate::check;
-use crate::sync::{Mistake, fence_steps, look, make};
-use crate::wait::WaitPolicy;
+use crate::sync::Ordering::Relaxed;
+use crate::sync::{AtomicBool, Futex, Mistake, fence_steps, look, make};
+use crate::wait::{IdleWork, Limits, WaitPolicy};
 
 /// A place that one thread writes and, a barrier later, the others read: loom refuses a read that the write is not
 /// ordered before.
@@ -94,6 +95,51 @@ models! {
     wide_tournament: Algorithm::Tournament { arity: 3 },
     grid: Algorithm::Grid,
     hierarchical: Algorithm::Hierarchical,
+}
+
+/// Work that one thread has and the other does while it waits; who has it does not arrive before it is done.
+struct Work {
+    left: AtomicBool,
+    done: Futex,
+}
+
+impl IdleWork for Work {
+    fn is_there(&self) -> bool {
+        self.left.load(Relaxed)
+    }
+
+    fn do_some(&self) {
+        self.left.store(false, Relaxed);
+        self.done.advance();
+        self.done.wake_all();
+    }
+}
+
+#[test]
+fn nobody_sleeps_through_work_that_is_offered() {
+    fence_steps(true);
+    for algorithm in [Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Central, Algorithm::Grid] {
+        check(2, move || {
+            let barrier = Barrier::builder(2).algorithm(algorithm).policy(WaitPolicy::Passive);
+            let work = Work { left: AtomicBool::new(false), done: Futex::new() };
+            let shared = Arc::new((barrier.build().unwrap(), work));
+            let waits = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let (barrier, work) = &*shared;
+                    let limits = Limits { work: Some(work), ..Limits::NONE };
+                    barrier.wait_limited(1, &limits).unwrap();
+                })
+            };
+            let (barrier, work) = &*shared;
+            work.left.store(true, Relaxed);
+            barrier.ring();
+            // Without end if nobody does it, which the checker finds.
+            work.done.wait(0, None);
+            barrier.wait(0);
+            waits.join().unwrap();
+        });
+    }
 }
 
 fn is_found(algorithm: Algorithm, policy: WaitPolicy) -> bool {

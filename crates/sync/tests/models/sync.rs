@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-pub(crate) use loom::sync::Mutex;
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 pub(crate) use loom::thread::{yield_now, yield_now as pause};
 
 use loom::sync::Condvar;

@@ -98,18 +98,16 @@ fn an_order_without_release_is_found() {
 }
 
 #[test]
-fn a_place_is_clear_for_the_next_construct() {
+fn each_construct_is_entered_afresh_in_its_place_or_apart() {
     check(3, || {
         let constructs = Arc::new(Constructs::with_places(1, Crowding::None));
         let meet = |constructs: &Constructs| {
-            let mut firsts = [false; 2];
+            let mut firsts = [false; 4];
             for (number, first) in firsts.iter_mut().enumerate() {
-                let place = constructs.place(number);
-                while !constructs.is_free(number) {
-                    crate::sync::relax();
-                }
-                *first = place.taken.fetch_add(1, loom::sync::atomic::Ordering::AcqRel) == 0;
-                place.leave(2);
+                let entered = constructs.enter(number);
+                let taken = &entered.construct().taken;
+                *first = taken.fetch_add(1, loom::sync::atomic::Ordering::AcqRel) == 0;
+                constructs.leave(entered, number, 2);
             }
             firsts
         };

@@ -1,17 +1,8 @@
-//! Which CPU each rank runs on (Nakamura et al., mapping).
+//! The order of CPUs by the machine's topology.
 
 use coho_topology::{CpuSet, Level, Topology};
 
-/// How ranks are laid out on the machine. Each core's second hardware threads come after all first ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mapping {
-    /// Fills a module, cache or package before the next: threads synchronise faster.
-    #[default]
-    Sequential,
-    /// Halves the machine again and again, so that ranks spread over packages and caches first: each thread has more
-    /// cache to itself.
-    BinaryTree,
-}
+use super::Mapping;
 
 /// What the machine is divided by, from the outside inwards.
 const INWARD: [Level; 6] = [Level::Package, Level::Numa, Level::Die, Level::L3, Level::Module, Level::L2];
