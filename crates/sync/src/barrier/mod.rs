@@ -10,6 +10,7 @@ mod dissemination;
 mod fbs;
 mod groups;
 mod hierarchical;
+mod lend;
 mod one_line;
 mod pair;
 mod rounds;
