@@ -16,6 +16,9 @@ pub struct Sync {
     pub method: Method,
     /// What no algorithm can be quicker than, for all CPUs measured.
     pub limit_ns: Option<SyncLimit>,
+    /// One-way time of the two farthest CPUs on the best of 64 lines, in ns: what the quickest tenth of them does not exceed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_line_ns: Option<Estimate>,
     /// What one more remote line costs a reader of several, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_line_ns: Option<Estimate>,
@@ -38,9 +41,10 @@ pub struct Sync {
 /// Latency limits from one-way times between the CPUs; contention can only add to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncLimit {
-    /// Diameter of the one-way times, in ns: nobody may leave before the last arrival is known to all.
+    /// Diameter of the one-way times, in ns: nobody may leave before the last arrival is known to all. On the lines of the
+    /// barriers' own flags, where any of the barriers of all CPUs has flags.
     pub barrier: Estimate,
-    /// Longest way from the first CPU to another and back, in ns.
+    /// Longest way from the first CPU to another and back, in ns; on the lines of the pairs.
     pub fork_join: Estimate,
 }
 
@@ -58,7 +62,8 @@ pub struct BarrierTime {
     pub mapping: String,
     /// Time of one barrier, in ns.
     pub ns: Option<Estimate>,
-    /// The same over the limit measured in the same run.
+    /// The same over the limit measured in the same run: on this barrier's own lines if it has flags, on those of the
+    /// pairs if it counts arrivals or its threads share a CPU.
     pub times_limit: Option<f64>,
 }
 

@@ -63,7 +63,8 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     html! {
         @if let Some(limit) = &sync.limit_ns {
             p { "Limit by the one-way times between all CPUs measured: barrier " (text::estimate(&limit.barrier))
-                " ns (their diameter), fork and join " (text::estimate(&limit.fork_join)) " ns (to the farthest CPU and back)." }
+                " ns (their diameter), fork and join " (text::estimate(&limit.fork_join)) " ns (to the farthest CPU and back)."
+                @if let Some(ns) = &sync.best_line_ns { " On the best of 64 lines, the way takes " (text::estimate(ns)) " ns." } }
         }
         @if let Some(chart) = &by_threads { (chart) }
         @if let Some(chart) = &split { (chart) }

@@ -11,8 +11,11 @@ use crate::report::text;
 /// Writes the tables.
 pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     if let Some(limit) = &sync.limit_ns {
+        let best = sync.best_line_ns.as_ref();
+        let best = best
+            .map_or_else(String::new, |ns| format!(" (on the best of 64 lines {})", text::number(ns.median)));
         let told = format!(
-            "barrier {} ns, fork and join {} ns, by the one-way times between all CPUs",
+            "barrier {} ns{best}, fork and join {} ns, by the one-way times between all CPUs",
             text::estimate(&limit.barrier),
             text::estimate(&limit.fork_join)
         );
@@ -36,9 +39,12 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     let times_limit = |of: Option<f64>| of.is_some_and(|times| times < 1.0);
     let below = sync.barriers.iter().any(|row| times_limit(row.times_limit))
         || sync.fork_join.iter().any(|row| times_limit(row.times_limit));
+    let own = "x limit: by the one-way time on the lines of the barrier's own flags, where it has flags";
     let note = "the limit is estimated from hand-overs of a line, the quicker of turn and flags: a barrier that \
                 takes less than one comes out below 1";
-    let notes = if below { vec![note.to_owned()] } else { Vec::new() };
+    let limited = sync.barriers.iter().any(|row| row.times_limit.is_some());
+    let notes = [limited.then(|| own.to_owned()), below.then(|| note.to_owned())];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
     section(out, &table(header, 1, rows.collect()).to_string(), &notes, sync.barriers.is_empty())?;
     let rows = sync.fork_join.iter().map(|row| {
         [

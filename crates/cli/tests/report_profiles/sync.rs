@@ -37,6 +37,7 @@ fn section(teams: &[(u32, &str)], cpus: u32) -> Sync {
             not_available: BTreeMap::from([("steal".to_owned(), "/proc/stat does not tell".to_owned())]),
             ..Method::default()
         },
+        best_line_ns: Some(estimate(198.0)),
         limit_ns: Some(SyncLimit { barrier: estimate(205.0), fork_join: estimate(410.0) }),
         ..Sync::default()
     };

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use coho_profile::PairMethod;
 
-use crate::Error;
-use crate::coherence::arena::Arena;
+use crate::coherence::arena::{Arena, LINES};
+use crate::coherence::line::Two;
 use crate::coherence::run::Effort;
-use crate::coherence::visit::{Kind, Task, Visit, settle};
+use crate::coherence::visit::{Kind, Outcome, Task, Visit, settle};
 use crate::statistics;
 use crate::stop::End;
 use crate::workers::Workers;
@@ -28,39 +28,52 @@ pub(super) type OneWay = BTreeMap<(u32, u32), f64>;
 const NEVER_MET: usize = 8;
 
 /// Measures all pairs of these CPUs once, or as many as there is time for.
-pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: End) -> Result<OneWay, Error> {
-    let effort = Effort::new(BATCHES, 4 * BATCHES, HALF_WIDTH);
+pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: End) -> OneWay {
     let mut times = OneWay::new();
     let mut tried = 0;
     for (index, &a) in cpus.iter().enumerate() {
         for &b in &cpus[index + 1..] {
             if end.has_come() || times.is_empty() && tried == NEVER_MET {
-                return Ok(times);
+                return times;
             }
             tried += 1;
-            let kinds = [PairMethod::Turn, PairMethod::Flags].map(Kind::Time);
-            let tasks = kinds.map(|kind| Task { kind, arena, rounds: 0 }).to_vec();
-            let visit = Visit::new(tasks, effort);
-            let [lead, follow] = visit.jobs();
-            let parts = workers.run(vec![(a, lead), (b, follow)]);
-            let parts: Vec<_> = parts.into_iter().map(|part| part.ok().map(|done| done.value)).collect();
-            let medians = settle(&parts).into_iter().map(|outcome| {
-                let mut ns: Vec<_> = outcome.samples.iter().map(|sample| f64::from(sample.value)).collect();
-                ns.sort_by(f64::total_cmp);
-                statistics::median(&ns)
-            });
-            let least = medians.filter(|ns| ns.is_finite()).fold(f64::INFINITY, f64::min);
-            if least.is_finite() {
-                times.insert((a, b), least);
-            }
+            times.extend(between(workers, (a, b), arena.lines()).map(|ns| ((a, b), ns)));
         }
     }
-    Ok(times)
+    times
 }
 
-/// The two CPUs that are farthest apart, of those that met.
-pub(super) fn farthest(times: &OneWay) -> Option<(u32, u32)> {
-    times.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(&pair, _)| pair)
+/// The time between two CPUs on these lines, in ns: the smaller median of the two methods. `None` if they did not meet.
+pub(super) fn between(workers: &Workers, pair: (u32, u32), lines: [Two<'_>; LINES]) -> Option<f64> {
+    let kinds = [PairMethod::Turn, PairMethod::Flags].map(Kind::Time);
+    let tasks = kinds.map(|kind| Task { kind, lines, rounds: 0 }).to_vec();
+    let outcomes = meet(workers, pair, tasks, Effort::new(BATCHES, 4 * BATCHES, HALF_WIDTH));
+    let medians = outcomes.into_iter().map(|outcome| {
+        let mut ns: Vec<_> = outcome.samples.iter().map(|sample| f64::from(sample.value)).collect();
+        ns.sort_by(f64::total_cmp);
+        statistics::median(&ns)
+    });
+    medians.filter(|ns| ns.is_finite()).min_by(f64::total_cmp)
+}
+
+/// What these tasks give two CPUs, as far as they came to them.
+pub(super) fn meet(
+    workers: &Workers,
+    (a, b): (u32, u32),
+    tasks: Vec<Task<'_>>,
+    effort: Effort,
+) -> Vec<Outcome> {
+    let visit = Visit::new(tasks, effort);
+    let [lead, follow] = visit.jobs();
+    let parts = workers.run(vec![(a, lead), (b, follow)]);
+    let parts: Vec<_> = parts.into_iter().map(|part| part.ok().map(|done| done.value)).collect();
+    settle(&parts)
+}
+
+/// The two of these CPUs that are farthest apart, of those that met.
+pub(super) fn farthest(times: &OneWay, cpus: &[u32]) -> Option<(u32, u32)> {
+    let of_these = times.iter().filter(|((a, b), _)| cpus.contains(a) && cpus.contains(b));
+    of_these.max_by(|a, b| a.1.total_cmp(b.1)).map(|(&pair, _)| pair)
 }
 
 /// The times between ranks on these CPUs, a row for each; NaN where not measured, as of a CPU and itself.
@@ -102,6 +115,11 @@ pub(super) fn of_barrier(times: &OneWay, cpus: &[u32]) -> Option<f64> {
     ways.iter().flatten().copied().fold(None, larger).filter(|ns| ns.is_finite() && *ns > 0.0)
 }
 
+/// The same on a barrier's own lines: at the scale that one pair's time has there.
+pub(super) fn on_own_lines(times: &OneWay, cpus: &[u32], (pair, own_ns): ((u32, u32), f64)) -> Option<f64> {
+    Some(of_barrier(times, cpus)? * own_ns / times.get(&pair)?)
+}
+
 /// The least time of fork and join by the first of these CPUs: to the farthest and back.
 pub(super) fn of_fork_join(times: &OneWay, cpus: &[u32]) -> Option<f64> {
     let ways = closure(times, cpus);
@@ -139,6 +157,12 @@ mod tests {
         assert_eq!(of_barrier(&times, &[0, 1, 0, 1]), Some(10.0));
         assert_eq!(of_fork_join(&times, &[0, 1, 0, 1]), Some(20.0));
         assert_eq!(of_barrier(&times, &[0, 0]), None);
+        assert_eq!(on_own_lines(&times, &[0, 1], ((0, 1), 8.5)), Some(8.5));
+        assert_eq!(on_own_lines(&times, &[0, 1, 3], ((0, 3), 45.0)), Some(20.0));
+        assert_eq!(on_own_lines(&times, &[0, 4], ((0, 4), 8.5)), None);
+        assert_eq!(farthest(&times, &[2, 1, 0, 3]), Some((0, 3)));
+        assert_eq!(farthest(&times, &[2, 1, 0]), Some((1, 2)));
+        assert_eq!(farthest(&times, &[2]), None);
         let ranks = between_ranks(&times, &[2, 0, 4]);
         assert_eq!(ranks[1], 50.0);
         assert_eq!(ranks[3], 50.0);

@@ -6,6 +6,7 @@ mod extra_line;
 mod fork_join;
 mod limit;
 mod names;
+mod own_lines;
 mod peers;
 mod survey;
 pub mod waiting;

@@ -1,6 +1,6 @@
 //! Every barrier, team and peer in turn, in passes of random order, each pass with the limit that it is held against.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use coho_platform::scratch::{Folder, Wish};
@@ -13,6 +13,7 @@ use serde_json::json;
 use super::burst::{self, Bursts};
 use super::fork_join::{ForkJoin, Taken};
 use super::limit::{self, OneWay};
+use super::own_lines::{best_line, own_lines};
 use super::peers::{Local, OpenMp, Runtime};
 use super::{Options, barrier_name, extra_line, full_name, layout_name, mapping_name, same_places};
 use crate::coherence::arena::Arena;
@@ -57,6 +58,8 @@ struct Pass {
     /// Ours by the same threads, of an OpenMP runtime's barrier, and its regions.
     ours: Vec<f64>,
     regions: Vec<f64>,
+    /// Two CPUs, and the one-way time between them on the lines of the barrier's flags.
+    own: Option<((u32, u32), f64)>,
 }
 
 pub(super) fn run(
@@ -81,7 +84,7 @@ pub(super) fn run(
     let bursts = Bursts { count, length: options.burst };
     let mut random = fastrand::Rng::with_seed(options.seed);
     let mut one_ways: Vec<OneWay> = Vec::new();
-    let mut extra_lines = Vec::new();
+    let (mut extra_lines, mut best_lines) = (Vec::new(), Vec::new());
     let total = passes * cells.len() as u64;
     let mut done = 0;
     for number in 0..passes as usize {
@@ -95,13 +98,14 @@ pub(super) fn run(
         };
         one_ways.push(seen.one_way);
         extra_lines.extend(seen.extra_line_ns);
+        best_lines.extend(seen.best_line_ns);
         let mut order: Vec<usize> = (0..cells.len()).collect();
         random.shuffle(&mut order);
         for at in order {
             if end.has_come() {
                 break;
             }
-            cells[at].visit(number, &workers, &runtimes, bursts);
+            cells[at].visit(number, &workers, &runtimes, bursts, &one_ways[number]);
             done += 1;
             let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
             progress(Progress { phase: "barriers", done, total, left: Some(left) });
@@ -115,14 +119,17 @@ pub(super) fn run(
     }
     describe(&mut sync, options, &allowed, count);
     sync.extra_line_ns = statistics::estimate(&[extra_lines]);
+    sync.best_line_ns = statistics::estimate(&[best_lines]);
     settle(&mut sync, &cells, &one_ways, &allowed);
     Ok(sync)
 }
 
 /// What a pass measures of the machine itself.
+#[derive(Default)]
 struct Seen {
     one_way: OneWay,
     extra_line_ns: Option<f64>,
+    best_line_ns: Option<f64>,
 }
 
 impl Seen {
@@ -134,15 +141,16 @@ impl Seen {
         end: End,
     ) -> Result<Self, Error> {
         if allowed.len() > MANY || !some_met {
-            return Ok(Self { one_way: OneWay::new(), extra_line_ns: None });
+            return Ok(Self::default());
         }
-        let one_way = limit::one_way(workers, &allowed.iter().collect::<Vec<_>>(), arena, end)?;
+        let cpus: Vec<u32> = allowed.iter().collect();
+        let one_way = limit::one_way(workers, &cpus, arena, end);
         // Only CPUs that are seen to run at the same time can wait for each other's lines by spinning.
-        let extra_line_ns = match limit::farthest(&one_way) {
-            Some((writer, reader)) => Some(extra_line::extra_line(workers, writer, reader)?),
-            None => None,
+        let Some(pair) = limit::farthest(&one_way, &cpus) else {
+            return Ok(Self { one_way, ..Self::default() });
         };
-        Ok(Self { one_way, extra_line_ns })
+        let extra_line_ns = Some(extra_line::extra_line(workers, pair.0, pair.1)?);
+        Ok(Self { one_way, extra_line_ns, best_line_ns: best_line(workers, pair, arena) })
     }
 }
 
@@ -268,15 +276,29 @@ fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
 }
 
 impl Cell {
-    fn visit(&mut self, number: usize, workers: &Workers, runtimes: &[(Runtime, OpenMp)], bursts: Bursts) {
+    fn visit(
+        &mut self,
+        number: usize,
+        workers: &Workers,
+        runtimes: &[(Runtime, OpenMp)],
+        bursts: Bursts,
+        one_way: &OneWay,
+    ) {
         if self.lost.is_some() {
             return;
         }
         let mut pass = Pass { number, ..Pass::default() };
+        let alone = self.cpus.iter().collect::<BTreeSet<_>>().len() == self.cpus.len();
         let cpus = &self.cpus;
-        let result = match &self.subject {
-            Subject::Barrier(_, barriers) => {
-                let barrier = &barriers[number % INSTANCES];
+        let result = match &mut self.subject {
+            Subject::Barrier(algorithm, barriers) => {
+                let barrier = &mut barriers[number % INSTANCES];
+                // Auto's time is for the peers, and threads that share a CPU are far above any limit.
+                if alone && *algorithm != Algorithm::Auto {
+                    let pair = limit::farthest(one_way, cpus);
+                    pass.own = pair.and_then(|pair| Some((pair, own_lines(workers, pair, barrier)?)));
+                }
+                let barrier = &*barrier;
                 burst::bursts(workers, cpus, bursts, &|rank| move || barrier.wait(rank))
                     .map(|times| pass.times = times)
             }
@@ -317,9 +339,14 @@ impl Cell {
     }
 
     /// The median over passes of the pass's median over its limit.
-    fn times_limit(&self, one_ways: &[OneWay], limit: fn(&OneWay, &[u32]) -> Option<f64>) -> Option<f64> {
-        let ratio = |pass: &Pass| Some(median(&pass.times)? / limit(one_ways.get(pass.number)?, &self.cpus)?);
+    fn times_limit(&self, limit: impl Fn(&Pass) -> Option<f64>) -> Option<f64> {
+        let ratio = |pass: &Pass| Some(median(&pass.times)? / limit(pass)?);
         median(&self.passes.iter().filter_map(ratio).collect::<Vec<_>>())
+    }
+
+    /// The limit on the own lines of a pass's barrier.
+    fn own_limit(&self, pass: &Pass, one_ways: &[OneWay]) -> Option<f64> {
+        limit::on_own_lines(one_ways.get(pass.number)?, &self.cpus, pass.own?)
     }
 }
 
@@ -346,7 +373,8 @@ fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet
     let limit = |of: fn(&OneWay, &[u32]) -> Option<f64>| {
         statistics::estimate(&[one_ways.iter().filter_map(|times| of(times, &cpus)).collect()])
     };
-    sync.limit_ns = limit(limit::of_barrier)
+    sync.limit_ns = statistics::estimate(&own_limits(cells, one_ways, allowed))
+        .or_else(|| limit(limit::of_barrier))
         .zip(limit(limit::of_fork_join))
         .map(|(barrier, fork_join)| SyncLimit { barrier, fork_join });
     if sync.limit_ns.is_none() {
@@ -366,7 +394,10 @@ fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet
                 threads: cell.threads(),
                 mapping: mapping_name(cell.mapping).into(),
                 ns: cell.estimate(|pass| &pass.times),
-                times_limit: cell.times_limit(one_ways, limit::of_barrier),
+                times_limit: cell.times_limit(|pass| {
+                    let on_other_lines = || limit::of_barrier(one_ways.get(pass.number)?, &cell.cpus);
+                    cell.own_limit(pass, one_ways).or_else(on_other_lines)
+                }),
             }),
             Subject::ForkJoin(algorithm, _) => sync.fork_join.push(ForkJoinTime {
                 algorithm: fork_join_name(*algorithm),
@@ -375,7 +406,8 @@ fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet
                 fork_ns: cell.estimate(|pass| &pass.fork),
                 join_ns: cell.estimate(|pass| &pass.join),
                 total_ns: cell.estimate(|pass| &pass.times),
-                times_limit: cell.times_limit(one_ways, limit::of_fork_join),
+                times_limit: cell
+                    .times_limit(|pass| limit::of_fork_join(one_ways.get(pass.number)?, &cell.cpus)),
             }),
             Subject::Local(local) => {
                 sync.peers.push(peer(
@@ -406,6 +438,17 @@ fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet
             }
         }
     }
+}
+
+/// The limits of barriers of all CPUs on their own lines, pass by pass.
+fn own_limits(cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet) -> Vec<Vec<f64>> {
+    let mut passes = vec![Vec::new(); one_ways.len()];
+    for cell in cells.iter().filter(|cell| cell.cpus.iter().copied().collect::<CpuSet>() == *allowed) {
+        for pass in &cell.passes {
+            passes[pass.number].extend(cell.own_limit(pass, one_ways));
+        }
+    }
+    passes
 }
 
 fn peer(
@@ -463,8 +506,9 @@ fn fork_join_name(algorithm: Algorithm) -> String {
 
 fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize) {
     sync.method.description = "Bursts, every barrier, team and peer in turn in passes of random order; the \
-        limit is measured in every pass. A barrier's time is that of one in a burst, by rank 0. Fork and join are timed \
-        together in bursts; apart by the clocks of the members, which add a reading to each part."
+        limit is measured in every pass; that of a barrier with flags also right before it, on its own lines. A barrier's \
+        time is that of one in a burst, by rank 0. Fork and join are timed together in bursts; apart by the clocks of the \
+        members, which add a reading to each part."
         .into();
     sync.method.parameters.extend([
         ("cpus".into(), json!(allowed.iter().collect::<Vec<_>>())),

@@ -9,7 +9,7 @@ use crate::pages::{PAGE, Pages};
 pub(crate) const SEGMENTS: usize = 4;
 /// groups of lines, which batches take in turn,
 pub(crate) const GROUPS: usize = 8;
-/// and lines in all: enough to know the mean over a cache's slices. The protocols need at least two.
+/// and pairs of lines in all: enough to know the mean over a cache's slices. The protocols need at least two.
 pub(crate) const LINES: usize = SEGMENTS * GROUPS;
 /// Distance that keeps two lines apart also where lines are fetched in pairs.
 const APART: usize = 128;
@@ -31,11 +31,6 @@ impl Arena {
 
     pub(crate) fn lines(&self) -> [Two<'_>; LINES] {
         std::array::from_fn(|i| Two { first: self.line(2 * i), second: self.line(2 * i + 1) })
-    }
-
-    /// All of them one by one, for `turn`.
-    pub(crate) fn each_line(&self) -> [&AtomicU64; 2 * LINES] {
-        std::array::from_fn(|i| self.line(i))
     }
 
     fn line(&self, index: usize) -> &AtomicU64 {

@@ -69,7 +69,7 @@ impl Survey<'_> {
         let mut tasks = Vec::with_capacity(plan.len());
         for &(cell, kind, rounds) in &plan {
             let place = self.place(pair, self.shared[at].cells[cell].home).expect("cells have a place");
-            tasks.push(Task { kind, arena: &self.arenas[&place], rounds });
+            tasks.push(Task { kind, lines: self.arenas[&place].lines(), rounds });
         }
         let visit = Visit::new(tasks, effort);
         let results = self.workers.run(cpus.into_iter().zip(visit.jobs()).collect());

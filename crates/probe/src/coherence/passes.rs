@@ -138,7 +138,7 @@ impl Survey<'_> {
             let mut tasks = Vec::with_capacity(plan.len());
             for &(cell, kind, rounds) in &plan {
                 let place = self.place(shared.pair, shared.cells[cell].home).expect("cells have a place");
-                tasks.push(Task { kind, arena: &self.arenas[&place], rounds });
+                tasks.push(Task { kind, lines: self.arenas[&place].lines(), rounds });
             }
             planned.push((at, plan.into_iter().map(|(cell, kind, _)| (cell, kind)).collect()));
             visits.push((shared.pair, Visit::new(tasks, *effort)));

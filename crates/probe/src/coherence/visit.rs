@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use coho_profile::PairMethod;
 
-use super::arena::Arena;
+use super::arena::LINES;
+use super::line::Two;
 use super::meeting::{Absent, Meeting, Side};
 use super::run::{Effort, Run, Sample};
 use super::{alternate, each_line, free_running};
@@ -31,7 +32,8 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task<'a> {
     pub(crate) kind: Kind,
-    pub(crate) arena: &'a Arena,
+    /// The lines that they share.
+    pub(crate) lines: [Two<'a>; LINES],
     /// Round trips (or own increments) of a batch: a guess, 0 for none.
     pub(crate) rounds: u64,
 }
@@ -114,16 +116,14 @@ impl<'a> Visit<'a> {
             self.announce(id, *met, index);
             self.meeting.meet(Side::Leader, ABSENCE)?;
             *met = met.wrapping_add(1);
-            let lines = task.arena.lines();
+            let lines = &task.lines;
             let run = match task.kind {
                 Kind::Time(PairMethod::FreeRunning) => {
                     free_running::lead(lines[0], id, false, &missing, &mut rounds)
                 }
                 Kind::OwnershipChanges => free_running::lead(lines[0], id, true, &missing, &mut rounds),
-                Kind::EachLine(seed) => {
-                    each_line::lead(&task.arena.each_line(), seed, id, rounds, &missing.patience)
-                }
-                Kind::Time(method) => alternate::lead(method, &lines, id, &missing, &mut rounds),
+                Kind::EachLine(seed) => each_line::lead(lines, seed, id, rounds, &missing.patience),
+                Kind::Time(method) => alternate::lead(method, lines, id, &missing, &mut rounds),
             };
             let broken = run.broken;
             missing.fewest = missing.fewest.saturating_sub(run.batches.len());
@@ -151,7 +151,7 @@ impl<'a> Visit<'a> {
                 break;
             }
             let task = &self.tasks[usize::from(task)];
-            let lines = task.arena.lines();
+            let lines = &task.lines;
             let patience = &self.effort.patience;
             match task.kind {
                 Kind::Time(PairMethod::FreeRunning) => {
@@ -161,10 +161,10 @@ impl<'a> Visit<'a> {
                     free_running::follow(lines[0], run, true, patience);
                 }
                 Kind::EachLine(seed) => {
-                    marks.push((run, each_line::follow(&task.arena.each_line(), seed, run, patience)));
+                    marks.push((run, each_line::follow(lines, seed, run, patience)));
                 }
                 Kind::Time(method) => {
-                    marks.push((run, alternate::follow(method, &lines, run, patience)));
+                    marks.push((run, alternate::follow(method, lines, run, patience)));
                 }
             }
         }
@@ -203,6 +203,7 @@ pub(crate) fn settle(parts: &[Option<Part>]) -> Vec<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coherence::arena::Arena;
     use crate::pin;
 
     const METHODS: [Kind; 5] = [
@@ -214,7 +215,7 @@ mod tests {
     ];
 
     fn visit(arena: &Arena) -> Visit<'_> {
-        let tasks = METHODS.map(|kind| Task { kind, arena, rounds: 0 }).to_vec();
+        let tasks = METHODS.map(|kind| Task { kind, lines: arena.lines(), rounds: 0 }).to_vec();
         Visit::new(tasks, Effort::new(8, 32, 0.05))
     }
 

@@ -37,7 +37,7 @@ pub fn watch(
     let mut rounds = 0;
     while start.elapsed() < duration && !stop::requested() {
         let at = start.elapsed();
-        let task = Task { kind: Kind::Time(method), arena: &arena, rounds };
+        let task = Task { kind: Kind::Time(method), lines: arena.lines(), rounds };
         let outcome = match sample(&workers, (a, b), &task, &effort) {
             Ok(outcome) => outcome,
             Err(error) if samples.is_empty() => return Err(error),

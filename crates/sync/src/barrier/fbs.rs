@@ -1,6 +1,7 @@
 //! FBS with each flag on a line of its own (Nakamura et al.): one store and n-1 reads a thread, no read-modify-write.
 
 use super::call::Call;
+use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
 use crate::sync::pause;
@@ -20,6 +21,11 @@ impl SeparateLines {
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
         call.exchange(self.flags.len(), |rank| &self.flags[rank], &self.bell, pause)
+    }
+
+    /// The lines of the flags.
+    pub(super) fn lines(&mut self) -> impl Iterator<Item = Line<'_>> {
+        self.flags.iter_mut().map(Line::of)
     }
 
     /// Where all who wait sleep.

@@ -10,6 +10,7 @@ mod dissemination;
 mod fbs;
 mod groups;
 mod hierarchical;
+mod lend;
 #[cfg(feature = "topology")]
 mod levels;
 mod one_line;

@@ -1,6 +1,7 @@
 //! FBS with all flags in one line (Nakamura et al.): each store invalidates everybody's copy.
 
 use super::call::Call;
+use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
 use crate::sync::pause;
@@ -26,6 +27,11 @@ impl OneLine {
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
         call.exchange(self.threads, |rank| &self.lines[rank / LINE][rank % LINE], &self.bell, pause)
+    }
+
+    /// The lines of the flags.
+    pub(super) fn lines(&mut self) -> impl Iterator<Item = Line<'_>> {
+        self.lines.iter_mut().map(Line::of)
     }
 
     /// Where all who wait sleep.

@@ -5,6 +5,7 @@
 //! is little between two flags here, and who waits looks no more often than pays, which is learnt.
 
 use super::call::Call;
+use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
 use crate::wait::{Bell, Ended, Gap};
@@ -29,6 +30,11 @@ impl Pair {
             self.gap.count();
         }
         Ok(())
+    }
+
+    /// The lines of the flags.
+    pub(super) fn lines(&mut self) -> impl Iterator<Item = Line<'_>> {
+        std::iter::once(Line::of(&mut self.flags))
     }
 
     /// Where all who wait sleep.

@@ -5,6 +5,7 @@
 //! later barrier than the next can be seen.
 
 use super::call::Call;
+use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
 use crate::wait::Ended;
@@ -40,6 +41,11 @@ impl Rounds {
             }
         }
         Ok(())
+    }
+
+    /// The lines of the flags.
+    pub(super) fn lines(&mut self) -> impl Iterator<Item = Line<'_>> {
+        self.flags.iter_mut().flatten().map(Line::of)
     }
 }
 

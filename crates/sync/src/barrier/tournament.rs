@@ -2,6 +2,7 @@
 //! next round; the champion lets all go, each winner its losers.
 
 use super::call::Call;
+use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
 use crate::wait::Ended;
@@ -41,6 +42,18 @@ impl Tournament {
             call.raise(&self.releases[call.rank]);
         }
         Ok(())
+    }
+
+    /// The lines of the flags that are ever raised.
+    pub(super) fn lines(&mut self) -> impl Iterator<Item = Line<'_>> {
+        let places = self.players.iter().zip(self.arrivals.iter_mut().zip(&mut self.releases));
+        places
+            .flat_map(|(player, (arrival, release))| {
+                let arrival = player.winner.is_some().then_some(arrival);
+                let release = (!player.losers.is_empty()).then_some(release);
+                arrival.into_iter().chain(release)
+            })
+            .map(Line::of)
     }
 }
 
