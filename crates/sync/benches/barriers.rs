@@ -100,7 +100,6 @@ fn main() {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); subjects.len()];
     let mut team = Team::builder(2).policy(WaitPolicy::Active).start().expect("two CPUs");
     let _pin = team.pin_caller().expect("rank 0's CPU");
-    let mut grows = Team::builder(2).policy(WaitPolicy::Active).start().expect("two CPUs");
     let (mut forks, mut joins, mut both, mut sizes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..passes {
         let mut order: Vec<_> = (0..subjects.len()).collect();
@@ -129,10 +128,10 @@ fn main() {
         both.push(start.elapsed().as_nanos() as f64 / BURST as f64);
         let start = Instant::now();
         for _ in 0..BURST {
-            grows.resize(1).expect("a size that it had");
-            grows.run(|_| ());
-            grows.resize(2).expect("a size that it had");
-            grows.run(|_| ());
+            team.resize(1).expect("a size that it had");
+            team.run(|_| ());
+            team.resize(2).expect("a size that it had");
+            team.run(|_| ());
         }
         sizes.push(start.elapsed().as_nanos() as f64 / BURST as f64);
     }

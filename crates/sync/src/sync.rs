@@ -13,7 +13,6 @@ pub(crate) use crate::os::{Futex, cpu, now};
 use std::sync::atomic::{compiler_fence, fence};
 
 use crate::os;
-use crate::padded::Padded;
 
 /// Looks before the clock is read for the first time.
 pub(crate) fn first_looks() -> u32 {
@@ -24,24 +23,15 @@ pub(crate) fn first_looks() -> u32 {
 pub(crate) const LOOKS: u32 = 64;
 
 /// Whether the kernel fences the other threads, so that those who arrive need no fence of their own.
-static ASYMMETRIC: Padded<AtomicBool> = Padded(AtomicBool::new(false));
-
-/// To be called before threads meet.
-pub(crate) fn prepare() {
-    if os::register_membarrier() {
-        ASYMMETRIC.store(true, Ordering::Relaxed);
-    }
+pub(crate) fn can_fence_everybody() -> bool {
+    os::register_membarrier()
 }
 
-/// Between a store and the look whether somebody sleeps for it: nothing but the compiler's order where
-/// [`heavy_fence`] reaches into the other threads.
+/// Between a store and the look whether somebody sleeps for it: nothing but the compiler's order, as [`heavy_fence`]
+/// reaches into the other threads.
 #[inline(always)]
 pub(crate) fn light_fence() {
-    if ASYMMETRIC.load(Ordering::Relaxed) {
-        compiler_fence(Ordering::SeqCst);
-    } else {
-        fence(Ordering::SeqCst);
-    }
+    compiler_fence(Ordering::SeqCst);
 }
 
 /// Between one's own step and the look at others'.
@@ -53,5 +43,5 @@ pub(crate) fn full_fence() {
 /// ones.
 pub(crate) fn heavy_fence() -> bool {
     fence(Ordering::SeqCst);
-    !ASYMMETRIC.load(Ordering::Relaxed) || os::fence_everybody()
+    os::fence_everybody()
 }

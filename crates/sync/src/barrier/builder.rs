@@ -17,7 +17,6 @@ use super::{Algorithm, Barrier, Central, Kind, OneLine, Pair, Rounds, SeparateLi
 use super::{dissemination, hierarchical};
 use crate::Error;
 use crate::padded::Padded;
-use crate::sync::prepare;
 use crate::wait::{Bell, Courtesy, Crowding, Patience, WaitPolicy};
 use crate::watchdog::{Late, Watchdog};
 
@@ -129,7 +128,6 @@ impl<'a> BarrierBuilder<'a> {
             chosen => (chosen, None),
         };
         let levels: Vec<_> = self.layout.tiers.into_iter().map(|Tier { groups, .. }| groups).collect();
-        prepare();
         let courtesy = Arc::new(Courtesy::default());
         let rank = |_| {
             Padded(Rank {

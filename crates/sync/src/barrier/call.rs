@@ -1,10 +1,11 @@
 //! One thread's arrival at a barrier, as the algorithms see it.
 
 use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::{Awaited, Bell, Ended, Patience, Waiter};
+use crate::wait::{Awaited, Bell, Ended, Patience, Unless, Waiter};
 
 /// What belongs to one rank. Only its thread writes it, but for sleepers who put themselves down at the bell. Its
 /// numbers order nothing between threads, so they are kept from the model checker.
@@ -48,27 +49,62 @@ impl Call<'_> {
 
     /// FBS: raises this rank's flag and waits for those of all others, which lie where `flag` says. Sleepers wait at one
     /// bell, and are woken once, by the last to arrive.
+    ///
+    /// The next barrier's flag is to be raised soon after the last look of this one: what the usual case does is little and
+    /// stays in registers. The rest is apart, and a struct that it were handed would be laid out in memory each time.
     #[inline(always)]
     pub(super) fn exchange<'f>(
-        &self,
+        self,
         threads: usize,
-        flag: impl Fn(usize) -> &'f Flag,
+        flag: impl Fn(usize) -> &'f Flag + Copy,
         bell: &Bell,
         pause: impl Fn(),
     ) -> Result<(), Ended> {
-        let awaited = || {
-            let missing = others(self.rank, threads).map(&flag).find(|flag| !flag.has_left(self.previous));
-            missing.map_or(Awaited::Nothing, Awaited::Flag)
-        };
         flag(self.rank).raise(self.number);
-        bell.ring_if(|| matches!(awaited(), Awaited::Nothing));
-        for other in others(self.rank, threads) {
-            if !self.waiter.sees(flag(other), self.previous, &pause) {
-                return self.waiter.keep_on(&awaited, bell);
-            }
+        if bell.is_awaited() {
+            wake_if_last(self.ranks, self.rank, threads, flag, bell);
         }
-        Ok(())
+        let sees = |other| self.waiter.sees(flag(other), self.previous, &pause);
+        let is_over = if threads == 2 { sees(self.rank ^ 1) } else { others(self.rank, threads).all(sees) };
+        if is_over {
+            return Ok(());
+        }
+        keep_on(self.ranks, self.rank, self.waiter.unless, threads, flag, bell)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn wake_if_last<'f>(
+    ranks: &[Padded<Rank>],
+    rank: usize,
+    threads: usize,
+    flag: impl Fn(usize) -> &'f Flag,
+    bell: &Bell,
+) {
+    let previous = ranks[rank].left.load(Relaxed);
+    bell.wake_if(&|| matches!(awaited(rank, threads, previous, &flag), Awaited::Nothing));
+}
+
+#[cold]
+#[inline(never)]
+fn keep_on<'f>(
+    ranks: &[Padded<Rank>],
+    rank: usize,
+    unless: Unless<'_>,
+    threads: usize,
+    flag: impl Fn(usize) -> &'f Flag,
+    bell: &Bell,
+) -> Result<(), Ended> {
+    let me = &ranks[rank];
+    let previous = me.left.load(Relaxed);
+    Waiter { patience: &me.patience, unless }.keep_on(&|| awaited(rank, threads, previous, &flag), bell)
+}
+
+/// A flag that another rank has not yet raised.
+fn awaited<'f>(rank: usize, threads: usize, previous: u8, flag: impl Fn(usize) -> &'f Flag) -> Awaited<'f> {
+    let missing = others(rank, threads).map(flag).find(|flag| !flag.has_left(previous));
+    missing.map_or(Awaited::Nothing, Awaited::Flag)
 }
 
 /// The other ranks, beginning with the next, so that not all look at the same line at the same time.

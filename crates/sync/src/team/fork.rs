@@ -119,10 +119,16 @@ impl Fork {
         for rank in 1..size {
             let done = self.done(rank, size);
             if !waiter(patience).sees(&done.flag, previous, pause) {
-                surely(waiter(patience).keep_on(&|| self.awaited(size, previous), &self.done_bell));
+                self.keep_joining(size, previous, patience);
             }
             each(rank, done.told.load(Relaxed));
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_joining(&self, size: usize, previous: u8, patience: &Patience) {
+        surely(waiter(patience).keep_on(&|| self.awaited(size, previous), &self.done_bell));
     }
 
     fn done(&self, rank: usize, size: usize) -> &Done {
@@ -190,7 +196,15 @@ impl Fork {
             done.told.store(told, Relaxed);
         }
         done.flag.raise(seat.number);
+        if self.done_bell.is_awaited() {
+            self.wake_if_last(seat);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_if_last(&self, seat: Seat) {
         let previous = next(next(seat.number));
-        self.done_bell.ring_if(|| matches!(self.awaited(seat.size, previous), Awaited::Nothing));
+        self.done_bell.wake_if(&|| matches!(self.awaited(seat.size, previous), Awaited::Nothing));
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::sync::Ordering::Relaxed;
-use crate::sync::{AtomicU32, Futex, cpu, full_fence, heavy_fence, light_fence};
+use crate::sync::{AtomicU32, Futex, can_fence_everybody, cpu, full_fence, heavy_fence, light_fence};
 use crate::wait::Crowding;
 
 /// How long a sleeper trusts in being woken where the kernel refuses to fence the others.
@@ -28,7 +28,7 @@ pub(crate) struct Bell {
 impl Bell {
     pub(crate) fn new(crowding: Crowding) -> Self {
         Self {
-            fences: crowding == Crowding::Threads,
+            fences: crowding == Crowding::Threads || !can_fence_everybody(),
             sleepers: AtomicU32::new(0),
             rings: Futex::new(),
             rung_on: std::sync::atomic::AtomicU32::new(u32::MAX),
@@ -38,31 +38,25 @@ impl Bell {
     /// To be called after the store that others may sleep for.
     #[inline(always)]
     pub(crate) fn ring(&self) {
-        self.fence();
-        if self.sleepers.load(Relaxed) != 0 {
+        if self.is_awaited() {
             self.wake();
         }
     }
 
-    /// As [`Bell::ring`], for sleepers who need the steps of several threads, each of which rings: wakes them once all
-    /// steps are taken, so that nobody is woken in vain.
+    /// To be asked after the store that others may sleep for: whether there are any, who have to be woken.
     #[inline(always)]
-    pub(crate) fn ring_if(&self, all_taken: impl Fn() -> bool) {
-        self.fence();
-        if self.sleepers.load(Relaxed) != 0 {
-            self.wake_if(&all_taken);
+    pub(crate) fn is_awaited(&self) -> bool {
+        if self.fences {
+            full_fence()
+        } else {
+            light_fence()
         }
+        self.sleepers.load(Relaxed) != 0
     }
 
-    /// Between a step and the look for sleepers.
-    #[inline(always)]
-    fn fence(&self) {
-        if self.fences { full_fence() } else { light_fence() }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wake_if(&self, all_taken: &dyn Fn() -> bool) {
+    /// Wakes sleepers who need the steps of several threads, each of which comes here after its own if the bell is
+    /// awaited, once all steps are taken, so that nobody is woken in vain.
+    pub(crate) fn wake_if(&self, all_taken: &dyn Fn() -> bool) {
         // Of two who take the last steps at the same time, at least one sees both.
         full_fence();
         if all_taken() {

@@ -88,7 +88,9 @@ pub(crate) fn can_doze() -> bool {
 
 pub(crate) fn doze(_: &AtomicU8, _: &dyn Fn() -> bool) {}
 
-pub(crate) fn prepare() {}
+pub(crate) fn can_fence_everybody() -> bool {
+    true
+}
 
 pub(crate) fn light_fence() {
     if FENCED.get() {

@@ -79,7 +79,7 @@ pub enum Op {
     Check(Vec<(Word, RangeInclusive<u8>)>),
 }
 
-/// How the two sides of a bell order themselves, by what `prepare` and the kernel say.
+/// How the two sides of a bell order themselves, by what the bell is for and what the kernel can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fences {
     /// Full ones on both sides.
@@ -202,7 +202,7 @@ impl Code {
         self.raise_if(flag, number, bell, &[]);
     }
 
-    /// The same with `Bell::ring_if`, for sleepers who need the `others`, too.
+    /// The same with `Bell::is_awaited` and `Bell::wake_if`, for sleepers who need the `others`, too.
     pub fn raise_if(&mut self, flag: Word, number: u8, bell: Bell, others: &[Left]) {
         if self.variant.errs(Mistake::LookBeforeStore) {
             let (wake, end) = (self.label(), self.label());
