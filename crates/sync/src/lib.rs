@@ -1,6 +1,6 @@
 //! Barriers near the physical limit, and fork-join teams, after Nakamura et al., "Fast Barrier Synchronization" (FBS).
 //!
-//! A [`Barrier`] lets a fixed number of threads wait for each other. Threads spin with PAUSE and sleep in the end
+//! A [`Barrier`] lets a fixed number of threads wait for each other. Threads spin and sleep in the end
 //! ([`WaitPolicy`]); a thread that arrives pays for the sleepers neither a fence nor a read-modify-write.
 
 mod barrier;

@@ -14,6 +14,15 @@ use std::sync::atomic::{compiler_fence, fence};
 
 use crate::os;
 
+/// Passes a little time, a few cycles for each step, and touches no line of others meanwhile.
+#[inline(always)]
+pub(crate) fn idle(steps: u32) {
+    let mut left = steps;
+    while left > 0 {
+        left = std::hint::black_box(left) - 1;
+    }
+}
+
 /// Looks before the clock is read for the first time.
 pub(crate) fn first_looks() -> u32 {
     128

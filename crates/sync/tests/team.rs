@@ -299,6 +299,9 @@ fn a_panic_in_idle_work_is_raised_by_the_run() {
             if member.rank() == 1 {
                 work.0.store(1, Ordering::Relaxed);
                 member.offer_work();
+                while work.is_there() {
+                    std::thread::yield_now();
+                }
             }
             member.barrier_with(&work);
             member.barrier();

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::{Awaited, Bell, Ended, Patience, Unless, Waiter};
+use crate::wait::{Awaited, Bell, Ended, Gap, Patience, Unless, Waiter};
 
 /// What belongs to one rank. Only its thread writes it, but for sleepers who put themselves down at the bell. Its
 /// numbers order nothing between threads, so they are kept from the model checker.
@@ -58,18 +58,22 @@ impl Call<'_> {
         threads: usize,
         flag: impl Fn(usize) -> &'f Flag + Copy,
         bell: &Bell,
-        pause: impl Fn(),
+        gap: &Gap,
     ) -> Result<(), Ended> {
         flag(self.rank).raise(self.number);
         if bell.is_awaited() {
             wake_if_last(self.ranks, self.rank, threads, flag, bell);
         }
-        let sees = |other| self.waiter.sees(flag(other), self.previous, &pause);
+        let steps = gap.steps();
+        let sees = |other| self.waiter.sees(flag(other), self.previous, || steps.pass());
         let is_over = if threads == 2 { sees(self.rank ^ 1) } else { others(self.rank, threads).all(sees) };
-        if is_over {
-            return Ok(());
+        if !is_over {
+            keep_on(self.ranks, self.rank, self.waiter.unless, threads, flag, bell)?;
         }
-        keep_on(self.ranks, self.rank, self.waiter.unless, threads, flag, bell)
+        if self.rank == 0 {
+            gap.count();
+        }
+        Ok(())
     }
 }
 

@@ -4,23 +4,27 @@ use super::call::Call;
 use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::sync::pause;
-use crate::wait::{Bell, Ended};
+use crate::wait::{Bell, Ended, Gap};
 
 #[derive(Debug)]
 pub(super) struct SeparateLines {
     flags: Box<[Padded<Flag>]>,
     bell: Padded<Bell>,
+    gap: Gap,
 }
 
 impl SeparateLines {
     pub(super) fn new(threads: usize, bell: Bell) -> Self {
-        Self { flags: (0..threads).map(|_| Padded(Flag::new())).collect(), bell: Padded(bell) }
+        Self {
+            flags: (0..threads).map(|_| Padded(Flag::new())).collect(),
+            bell: Padded(bell),
+            gap: Gap::new(),
+        }
     }
 
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
-        call.exchange(self.flags.len(), |rank| &self.flags[rank], &self.bell, pause)
+        call.exchange(self.flags.len(), |rank| &self.flags[rank], &self.bell, &self.gap)
     }
 
     /// The lines of the flags.

@@ -61,10 +61,6 @@ pub struct Barrier {
     watchdog: Option<Watchdog>,
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a barrier has one, and a box would be one more look in each wait"
-)]
 enum Kind {
     Pair(Pair),
     SeparateLines(SeparateLines),

@@ -4,8 +4,7 @@ use super::call::Call;
 use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::sync::pause;
-use crate::wait::{Bell, Ended};
+use crate::wait::{Bell, Ended, Gap};
 
 /// Flags in a line.
 const LINE: usize = 128;
@@ -15,18 +14,19 @@ pub(super) struct OneLine {
     lines: Box<[Padded<[Flag; LINE]>]>,
     threads: usize,
     bell: Padded<Bell>,
+    gap: Gap,
 }
 
 impl OneLine {
     pub(super) fn new(threads: usize, bell: Bell) -> Self {
         let line = |_| Padded(std::array::from_fn(|_| Flag::new()));
         let lines = (0..threads.div_ceil(LINE)).map(line).collect();
-        Self { lines, threads, bell: Padded(bell) }
+        Self { lines, threads, bell: Padded(bell), gap: Gap::new() }
     }
 
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
-        call.exchange(self.threads, |rank| &self.lines[rank / LINE][rank % LINE], &self.bell, pause)
+        call.exchange(self.threads, |rank| &self.lines[rank / LINE][rank % LINE], &self.bell, &self.gap)
     }
 
     /// The lines of the flags.

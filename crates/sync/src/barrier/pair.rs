@@ -24,12 +24,8 @@ impl Pair {
 
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
-        let (flags, pauses) = (&self.flags, self.gap.pauses());
-        call.exchange(2, |rank| &flags[rank & 1], &self.bell, || pauses.pass())?;
-        if call.rank == 0 {
-            self.gap.count();
-        }
-        Ok(())
+        let flags = &self.flags;
+        call.exchange(2, |rank| &flags[rank & 1], &self.bell, &self.gap)
     }
 
     /// The lines of the flags.

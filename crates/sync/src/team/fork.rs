@@ -7,8 +7,8 @@
 use crate::number::{Flag, next};
 use crate::padded::Padded;
 use crate::sync::Ordering::Relaxed;
-use crate::sync::{AtomicPtr, AtomicUsize, pause};
-use crate::wait::{Awaited, Bell, Crowding, Ended, Patience, Unless, Waiter};
+use crate::sync::{AtomicPtr, AtomicUsize};
+use crate::wait::{Awaited, Bell, Crowding, Ended, Gap, Patience, Unless, Waiter};
 
 /// What the leader has the others do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(crate) struct Fork {
     done: Box<[Padded<Done>]>,
     /// Rung by whoever is the last to be done, so that the leader is woken once.
     done_bell: Padded<Bell>,
+    /// Between looks of all.
+    gap: Gap,
     benches: Box<[Padded<Bench>]>,
 }
 
@@ -91,6 +93,7 @@ impl Fork {
             go_bell: Padded(Bell::new(crowding)),
             done: (0..capacity).map(|_| Padded(done())).collect(),
             done_bell: Padded(Bell::new(crowding)),
+            gap: Gap::new(),
             benches: (0..capacity).map(bench).collect(),
         }
     }
@@ -113,16 +116,17 @@ impl Fork {
     /// Leader: waits until the ranks `1..size` are done; what they did is then visible. `each` hears what they told.
     #[inline]
     pub(crate) fn join(&self, size: usize, patience: &Patience, mut each: impl FnMut(usize, usize)) {
-        let number = self.go.flag.own();
+        let (number, steps) = (self.go.flag.own(), self.gap.steps());
         // Of three numbers, a worker's is this one or the one before.
         let previous = next(next(number));
         for rank in 1..size {
             let done = self.done(rank, size);
-            if !waiter(patience).sees(&done.flag, previous, pause) {
+            if !waiter(patience).sees(&done.flag, previous, || steps.pass()) {
                 self.keep_joining(size, previous, patience);
             }
             each(rank, done.told.load(Relaxed));
         }
+        self.gap.count();
     }
 
     #[cold]
@@ -179,7 +183,10 @@ impl Fork {
     /// Worker: waits for the next start.
     #[inline]
     pub(crate) fn await_start(&self, seat: &mut Seat, patience: &Patience) -> Order {
-        surely(waiter(patience).until(&self.go.flag, seat.number, &self.go_bell));
+        let steps = self.gap.steps();
+        if !waiter(patience).sees(&self.go.flag, seat.number, || steps.pass()) {
+            surely(waiter(patience).keep_on_for(&self.go.flag, seat.number, &self.go_bell));
+        }
         seat.number = next(seat.number);
         Order {
             call: self.go.call.load(Relaxed),

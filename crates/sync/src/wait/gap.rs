@@ -1,44 +1,50 @@
-//! How often to look at a line that its writer loses by every look, learnt from the barrier's own time.
+//! How often to look at a line that its writer loses by every look, learnt from the time of what is waited for.
 
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU8, AtomicU32};
 use std::sync::{Mutex, PoisonError};
 
 use crate::padded::Padded;
-use crate::sync::{now, pause};
+use crate::sync::{idle, now};
 
-/// The most PAUSEs between two looks; one takes from 10 cycles to 140.
-const MOST: u8 = 8;
+/// The gaps to choose from, in steps of [`idle`], each about a quarter longer than the one before. PAUSE would be too
+/// coarse: it takes from 10 cycles to 140, where a line comes over in 40.
+const STEPS: [u32; 19] = [4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256];
+/// Where it begins.
+const FIRST: usize = 7;
+/// How much further along [`STEPS`] the others lie that are tried in turn: the next ones, and such as may be better though
+/// the next ones are not.
+const STRIDES: [isize; 4] = [1, -1, 4, -4];
 /// Barriers that are timed together.
 const TIMED: u32 = 64;
 /// How often two gaps are timed in turn, and how often the new one must be the quicker by a thirty-second.
 const TURNS: u8 = 8;
 const WINS: u8 = 7;
-/// Barriers without a trial after one, at first and at most: each that changes nothing doubles the number.
+/// Barriers without a trial after one, at first and at most: when all strides were tried in vain, the number doubles.
 const FIRST_REST: u32 = 1 << 10;
 const LONGEST_REST: u32 = 1 << 20;
 
-/// The time between two looks, in PAUSEs.
+/// The time between two looks.
 ///
-/// Now and then one of the threads times a gap that is a PAUSE longer or shorter in turn with the present one, and keeps
-/// what is quicker. Time between barriers counts for both, so that it only makes the difference harder to see.
+/// Now and then one of the threads times a longer or a shorter gap in turn with the present one, and keeps what is
+/// quicker. Time between barriers counts for both, so that it only makes the difference harder to see.
 #[derive(Debug)]
 pub(crate) struct Gap {
     /// Read by all at each wait, and seldom written. As all here it orders nothing, so it is kept from the model checker.
-    pauses: Padded<AtomicU8>,
-    /// Barriers until the next step of the trial.
+    steps: Padded<AtomicU32>,
+    /// Barriers until the next part of the trial.
     left: Padded<AtomicU32>,
     trial: Mutex<Trial>,
 }
 
-/// So many PAUSEs.
+/// A gap as it is now.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pauses(u8);
+pub(crate) struct Steps(u32);
 
-impl Pauses {
+impl Steps {
     #[inline(always)]
     pub(crate) fn pass(self) {
-        (0..self.0).for_each(|_| pause());
+        idle(self.0);
     }
 }
 
@@ -46,48 +52,48 @@ impl Gap {
     pub(crate) fn new() -> Self {
         let trial = Trial::new();
         Self {
-            pauses: Padded(AtomicU8::new(trial.kept)),
+            steps: Padded(AtomicU32::new(STEPS[trial.kept])),
             left: Padded(AtomicU32::new(FIRST_REST)),
             trial: Mutex::new(trial),
         }
     }
 
     #[inline(always)]
-    pub(crate) fn pauses(&self) -> Pauses {
-        Pauses(self.pauses.load(Relaxed))
+    pub(crate) fn steps(&self) -> Steps {
+        Steps(self.steps.load(Relaxed))
     }
 
-    /// Counts a barrier; for one of the threads.
+    /// Counts a barrier, or what else is waited for; for one of the threads.
     #[inline(always)]
     pub(crate) fn count(&self) {
         match self.left.load(Relaxed) {
-            0 => self.step(),
+            0 => self.go_on(),
             left => self.left.store(left - 1, Relaxed),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn step(&self) {
-        let next = self.trial.lock().unwrap_or_else(PoisonError::into_inner).step(now());
-        self.pauses.store(next.pauses, Relaxed);
+    fn go_on(&self) {
+        let next = self.trial.lock().unwrap_or_else(PoisonError::into_inner).go_on(now());
+        self.steps.store(STEPS[next.gap], Relaxed);
         self.left.store(next.barriers, Relaxed);
     }
 }
 
-/// How many barriers are to be done with which gap.
+/// How many barriers are to be done with which gap of [`STEPS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stint {
-    pauses: u8,
+    gap: usize,
     barriers: u32,
 }
 
 /// The present gap against another.
 #[derive(Debug)]
 struct Trial {
-    kept: u8,
-    /// The gap that is tried next or now is longer.
-    longer: bool,
+    kept: usize,
+    /// The one of [`STRIDES`] that is tried next or now.
+    stride: usize,
     turn: Turn,
     turns: u8,
     wins: u8,
@@ -105,22 +111,21 @@ enum Turn {
 
 impl Trial {
     fn new() -> Self {
-        Self { kept: 1, longer: true, turn: Turn::Rests, turns: 0, wins: 0, rest: FIRST_REST }
+        Self { kept: FIRST, stride: 0, turn: Turn::Rests, turns: 0, wins: 0, rest: FIRST_REST }
     }
 
-    fn other(&self) -> u8 {
-        if self.longer { self.kept + 1 } else { self.kept - 1 }
+    /// What is tried; the present one itself at the end of the steps.
+    fn other(&self) -> usize {
+        self.kept.saturating_add_signed(STRIDES[self.stride]).min(STEPS.len() - 1)
     }
 
     /// The stint after the one that has ended now.
-    fn step(&mut self, now: u64) -> Stint {
+    fn go_on(&mut self, now: u64) -> Stint {
         match self.turn {
             Turn::Rests => {
-                self.longer = match self.kept {
-                    1 => true,
-                    MOST => false,
-                    _ => self.longer,
-                };
+                while self.other() == self.kept {
+                    self.stride = (self.stride + 1) % STRIDES.len();
+                }
                 (self.turns, self.wins) = (0, 0);
                 self.turn = Turn::Kept(now);
             }
@@ -136,19 +141,21 @@ impl Trial {
                 }
             }
         }
-        let pauses = if let Turn::Other(..) = self.turn { self.other() } else { self.kept };
-        Stint { pauses, barriers: TIMED }
+        let gap = if let Turn::Other(..) = self.turn { self.other() } else { self.kept };
+        Stint { gap, barriers: TIMED }
     }
 
     fn end(&mut self, lost: bool) -> Stint {
         if lost {
-            self.longer = !self.longer;
-            self.rest = (2 * self.rest).min(LONGEST_REST);
+            self.stride = (self.stride + 1) % STRIDES.len();
+            if self.stride == 0 {
+                self.rest = (2 * self.rest).min(LONGEST_REST);
+            }
         } else {
             self.kept = self.other();
             self.rest = FIRST_REST;
         }
-        Stint { pauses: self.kept, barriers: self.rest }
+        Stint { gap: self.kept, barriers: self.rest }
     }
 }
 
@@ -156,12 +163,12 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// Runs so many barriers, each of which takes what its gap says, from a number of PAUSEs.
-    fn run(trial: &mut Trial, stints: usize, ns: impl Fn(u8) -> u64) -> u64 {
+    /// Runs so many stints of barriers, each of which takes what its gap says.
+    fn run(trial: &mut Trial, stints: usize, ns: impl Fn(usize) -> u64) -> u64 {
         let (mut clock, mut barriers) = (0, 0);
         for _ in 0..stints {
-            let stint = trial.step(clock);
-            clock += u64::from(stint.barriers) * ns(stint.pauses);
+            let stint = trial.go_on(clock);
+            clock += u64::from(stint.barriers) * ns(stint.gap);
             barriers += u64::from(stint.barriers);
         }
         barriers
@@ -169,32 +176,39 @@ mod tests {
 
     #[test]
     fn finds_the_quickest_gap_from_wherever_it_begins() {
-        for best in 1..=MOST {
-            for begin in 1..=MOST {
+        for best in 0..STEPS.len() {
+            for begin in 0..STEPS.len() {
                 let mut trial = Trial { kept: begin, ..Trial::new() };
-                run(&mut trial, 2000, |pauses| 40 + 20 * u64::from(pauses.abs_diff(best)));
+                run(&mut trial, 2000, |gap| 40 + 20 * gap.abs_diff(best) as u64);
                 assert_eq!(trial.kept, best, "from {begin}");
             }
         }
     }
 
     #[test]
+    fn leaves_a_plain_where_the_next_gaps_are_no_better() {
+        let mut trial = Trial { kept: 8, ..Trial::new() };
+        run(&mut trial, 2000, |gap| if gap < 12 { 480 } else { 415 });
+        assert_eq!(trial.kept, 12);
+    }
+
+    #[test]
     fn tries_ever_more_seldom_and_not_at_all_where_nothing_differs() {
         let mut trial = Trial::new();
-        let barriers = run(&mut trial, 500, |_| 40);
-        assert_eq!(trial.kept, 1);
+        let barriers = run(&mut trial, 1000, |_| 40);
+        assert_eq!(trial.kept, FIRST);
         assert!(barriers > u64::from(LONGEST_REST), "{barriers}");
     }
 
     #[test]
     fn luck_changes_nothing() {
         let mut random = fastrand::Rng::with_seed(1);
-        let mut trial = Trial { kept: 4, ..Trial::new() };
+        let mut trial = Trial::new();
         let mut clock = 0;
         let mut changes = 0;
         for _ in 0..20_000 {
             let before = trial.kept;
-            let stint = trial.step(clock);
+            let stint = trial.go_on(clock);
             changes += u32::from(trial.kept != before);
             clock += u64::from(stint.barriers) * random.u64(30..50);
         }

@@ -91,7 +91,8 @@ impl Waiter<'_> {
         if self.sees(flag, previous, pause) { Ok(()) } else { self.keep_on_for(flag, previous, bell) }
     }
 
-    /// Whether a flag leaves the previous number within the first looks, with a pause between them.
+    /// Whether a flag leaves the previous number within the first looks, with a pause between them. If not, the wait is to
+    /// be gone on with.
     #[inline(always)]
     pub(crate) fn sees(self, flag: &Flag, previous: u8, pause: impl Fn()) -> bool {
         for _ in 0..self.patience.first_looks() {
@@ -103,9 +104,10 @@ impl Waiter<'_> {
         false
     }
 
+    /// Goes on with a wait for a flag.
     #[cold]
     #[inline(never)]
-    fn keep_on_for(self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
+    pub(crate) fn keep_on_for(self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
         self.keep_on(&|| if flag.has_left(previous) { Awaited::Nothing } else { Awaited::Flag(flag) }, bell)
     }
 

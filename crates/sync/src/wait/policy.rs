@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How a thread waits for the others: it looks with PAUSE between looks, then sleeps.
+/// How a thread waits for the others: it looks, with a gap between looks, then sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WaitPolicy {

@@ -27,6 +27,10 @@ thread_local! {
     static FIRST_LOOKS: Cell<u32> = const { Cell::new(1) };
 }
 
+pub(crate) fn idle(_: u32) {
+    yield_now();
+}
+
 pub(crate) fn first_looks() -> u32 {
     FIRST_LOOKS.get()
 }
