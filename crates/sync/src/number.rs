@@ -1,7 +1,7 @@
 //! The paper's numbers of barriers, and the flags that hold them.
 
-use crate::sync::AtomicU8;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::{AtomicU8, claim};
 
 /// The number after this one. Three suffice (Nakamura et al.): nobody can be two barriers ahead of somebody who has not
 /// left the one before, so a flag holds one's own number, the next one, or the previous one.
@@ -29,6 +29,12 @@ impl Flag {
     #[inline(always)]
     pub(crate) fn has_left(&self, previous: u8) -> bool {
         self.0.load(Acquire) != previous
+    }
+
+    /// Fetches the flag's line for being written, as whoever looks at a flag that shares its line does before it looks.
+    #[inline(always)]
+    pub(crate) fn claim(&self) {
+        claim(&self.0);
     }
 
     /// The byte itself, for processors that can watch its line.

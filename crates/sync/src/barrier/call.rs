@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::{Awaited, Bell, Ended, Gap, Patience, Unless, Waiter};
+use crate::wait::{Awaited, Bell, Ended, Gap, Patience, Steps, Unless, Waiter};
 
 /// What belongs to one rank. Only its thread writes it, but for sleepers who put themselves down at the bell. Its
 /// numbers order nothing between threads, so they are kept from the model checker.
@@ -47,8 +47,9 @@ impl Call<'_> {
         self.waiter.until(flag, self.previous, &self.ranks[other].bell)
     }
 
-    /// FBS: raises this rank's flag and waits for those of all others, which lie where `flag` says. Sleepers wait at one
-    /// bell, and are woken once, by the last to arrive.
+    /// FBS: raises this rank's flag and waits for those of all others, which lie where `flag` says, with `pass` between
+    /// looks, which are as far apart as `gap` has learnt. Sleepers wait at one bell, and are woken once, by the last to
+    /// arrive.
     ///
     /// The next barrier's flag is to be raised soon after the last look of this one: what the usual case does is little and
     /// stays in registers. The rest is apart, and a struct that it were handed would be laid out in memory each time.
@@ -58,14 +59,17 @@ impl Call<'_> {
         threads: usize,
         flag: impl Fn(usize) -> &'f Flag + Copy,
         bell: &Bell,
-        gap: &Gap,
+        (gap, pass): (&Gap, impl Fn(Steps, &Flag)),
     ) -> Result<(), Ended> {
         flag(self.rank).raise(self.number);
         if bell.is_awaited() {
             wake_if_last(self.ranks, self.rank, threads, flag, bell);
         }
         let steps = gap.steps();
-        let sees = |other| self.waiter.sees(flag(other), self.previous, || steps.pass());
+        let sees = |other| {
+            let flag = flag(other);
+            self.waiter.sees(flag, self.previous, || pass(steps, flag))
+        };
         let is_over = if threads == 2 { sees(self.rank ^ 1) } else { others(self.rank, threads).all(sees) };
         if !is_over {
             keep_on(self.ranks, self.rank, self.waiter.unless, threads, flag, bell)?;

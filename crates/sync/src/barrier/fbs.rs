@@ -4,7 +4,7 @@ use super::call::Call;
 use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::{Bell, Ended, Gap};
+use crate::wait::{Bell, Ended, Gap, Steps};
 
 #[derive(Debug)]
 pub(super) struct SeparateLines {
@@ -24,7 +24,7 @@ impl SeparateLines {
 
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
-        call.exchange(self.flags.len(), |rank| &self.flags[rank], &self.bell, &self.gap)
+        call.exchange(self.flags.len(), |rank| &self.flags[rank], &self.bell, (&self.gap, Steps::pass))
     }
 
     /// The lines of the flags.

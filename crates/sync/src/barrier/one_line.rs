@@ -4,7 +4,7 @@ use super::call::Call;
 use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::{Bell, Ended, Gap};
+use crate::wait::{Bell, Ended, Gap, Steps};
 
 /// Flags in a line.
 const LINE: usize = 128;
@@ -26,7 +26,12 @@ impl OneLine {
 
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
-        call.exchange(self.threads, |rank| &self.lines[rank / LINE][rank % LINE], &self.bell, &self.gap)
+        call.exchange(
+            self.threads,
+            |rank| &self.lines[rank / LINE][rank % LINE],
+            &self.bell,
+            (&self.gap, Steps::pass),
+        )
     }
 
     /// The lines of the flags.

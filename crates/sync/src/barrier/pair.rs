@@ -2,13 +2,14 @@
 //!
 //! A thread's store fetches the line, and with it the partner's flag, so that a barrier takes one transfer: the
 //! partner's, if the thread goes on quickly enough to raise its next flag before the line is taken away again. So there
-//! is little between two flags here, and who waits looks no more often than pays, which is learnt.
+//! is little between two flags here, and who waits looks no more often than pays, which is learnt. It asks for the line as
+//! for writing, since its own next flag goes there.
 
 use super::call::Call;
 use super::lend::Line;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::{Bell, Ended, Gap};
+use crate::wait::{Bell, Ended, Gap, Steps};
 
 #[derive(Debug)]
 pub(super) struct Pair {
@@ -25,7 +26,7 @@ impl Pair {
     #[inline(always)]
     pub(super) fn wait(&self, call: Call<'_>) -> Result<(), Ended> {
         let flags = &self.flags;
-        call.exchange(2, |rank| &flags[rank & 1], &self.bell, &self.gap)
+        call.exchange(2, |rank| &flags[rank & 1], &self.bell, (&self.gap, Steps::pass_and_claim))
     }
 
     /// The lines of the flags.

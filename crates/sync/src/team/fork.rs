@@ -8,7 +8,7 @@ use crate::number::{Flag, next};
 use crate::padded::Padded;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicPtr, AtomicUsize};
-use crate::wait::{Awaited, Bell, Crowding, Ended, Gap, Patience, Unless, Waiter};
+use crate::wait::{Awaited, Bell, Crowding, Ended, Gap, Patience, Steps, Unless, Waiter};
 
 /// What the leader has the others do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +75,17 @@ fn waiter(patience: &Patience) -> Waiter<'_> {
     Waiter { patience, unless: Unless::Never }
 }
 
+/// Whether a flag of a team of `size` leaves the previous number within the first looks.
+#[inline(always)]
+fn sees(patience: &Patience, flag: &Flag, previous: u8, (steps, size): (Steps, usize)) -> bool {
+    if size == 2 {
+        // What this thread writes next lies in the same line.
+        waiter(patience).sees(flag, previous, || steps.pass_and_claim(flag))
+    } else {
+        waiter(patience).sees(flag, previous, || steps.pass(flag))
+    }
+}
+
 /// A wait that nothing but its flag ends.
 fn surely(ended: Result<(), Ended>) {
     ended.expect("without a limit only the flag ends a wait");
@@ -121,7 +132,7 @@ impl Fork {
         let previous = next(next(number));
         for rank in 1..size {
             let done = self.done(rank, size);
-            if !waiter(patience).sees(&done.flag, previous, || steps.pass()) {
+            if !sees(patience, &done.flag, previous, (steps, size)) {
                 self.keep_joining(size, previous, patience);
             }
             each(rank, done.told.load(Relaxed));
@@ -184,7 +195,7 @@ impl Fork {
     #[inline]
     pub(crate) fn await_start(&self, seat: &mut Seat, patience: &Patience) -> Order {
         let steps = self.gap.steps();
-        if !waiter(patience).sees(&self.go.flag, seat.number, || steps.pass()) {
+        if !sees(patience, &self.go.flag, seat.number, (steps, seat.size)) {
             surely(waiter(patience).keep_on_for(&self.go.flag, seat.number, &self.go_bell));
         }
         seat.number = next(seat.number);

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
+use crate::number::Flag;
 use crate::padded::Padded;
 use crate::sync::{idle, now};
 
@@ -41,10 +42,22 @@ pub(crate) struct Gap {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps(u32);
 
+/// Steps from when a line is asked for to the look at it: a look that comes before the line would ask for it itself.
+const FETCH: u32 = 8;
+
 impl Steps {
+    /// Between two looks at a flag.
     #[inline(always)]
-    pub(crate) fn pass(self) {
+    pub(crate) fn pass(self, _: &Flag) {
         idle(self.0);
+    }
+
+    /// Between two looks at the only other thread's flag, in whose line this thread's own lies.
+    #[inline(always)]
+    pub(crate) fn pass_and_claim(self, flag: &Flag) {
+        idle(self.0);
+        flag.claim();
+        idle(FETCH);
     }
 }
 

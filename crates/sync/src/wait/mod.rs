@@ -8,7 +8,7 @@ mod policy;
 use std::time::Duration;
 
 pub(crate) use bell::Bell;
-pub(crate) use gap::Gap;
+pub(crate) use gap::{Gap, Steps};
 pub(crate) use patience::{Courtesy, Patience};
 pub(crate) use policy::Crowding;
 pub use policy::WaitPolicy;

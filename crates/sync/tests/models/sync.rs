@@ -27,6 +27,8 @@ thread_local! {
     static FIRST_LOOKS: Cell<u32> = const { Cell::new(1) };
 }
 
+pub(crate) fn claim(_: &AtomicU8) {}
+
 pub(crate) fn idle(_: u32) {
     yield_now();
 }
