@@ -254,21 +254,31 @@ impl Group<'_> {
                 None => pin::confine(self.allowed).is_ok(),
             };
             let burst = |subject: usize, barriers: u64| match &subjects[subject].1 {
-                Subject::Pthread(pthread) => (0..barriers).for_each(|_| pthread.wait()),
-                Subject::Barrier(barrier) => (0..barriers).for_each(|_| barrier.wait(rank)),
+                Subject::Pthread(pthread) => timed(barriers, || pthread.wait()),
+                Subject::Barrier(barrier) => timed(barriers, || barrier.wait(rank)),
                 Subject::Team(team) if rank == 0 => {
-                    let mut team = team.lock().unwrap_or_else(PoisonError::into_inner);
-                    team.run(|member| (0..barriers).for_each(|_| member.barrier()));
+                    let leader_ns = Mutex::new(f64::NAN);
+                    team.lock().unwrap_or_else(PoisonError::into_inner).run(|member| {
+                        let ns = timed(barriers, || member.barrier());
+                        if member.rank() == 0 {
+                            *leader_ns.lock().unwrap_or_else(PoisonError::into_inner) = ns;
+                        }
+                    });
+                    leader_ns.into_inner().unwrap_or_else(PoisonError::into_inner)
                 }
-                Subject::Team(_) => {}
+                Subject::Team(_) => f64::NAN,
             };
             if rank > 0 {
                 loop {
                     meeting.wait();
                     match order.barriers.load(Acquire) {
                         0 => return (placed, Vec::new()),
-                        barriers => burst(order.subject.load(Acquire) as usize, barriers),
+                        barriers => {
+                            burst(order.subject.load(Acquire) as usize, barriers);
+                        }
                     }
+                    // Nobody may be told what comes next before all have read this: most have no part in a team's burst.
+                    meeting.wait();
                 }
             }
             let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
@@ -276,10 +286,9 @@ impl Group<'_> {
                 order.subject.store(subject as u64, Release);
                 order.barriers.store(barriers, Release);
                 meeting.wait();
-                let clock = Clock::get();
-                let start = clock.now();
-                burst(subject, barriers);
-                clock.ns(clock.now() - start)
+                let ns = burst(subject, barriers);
+                meeting.wait();
+                ns
             };
             let times = lead_rounds(subjects.len(), rounds, end, &mut random, lead);
             order.barriers.store(0, Release);
@@ -336,6 +345,15 @@ impl Group<'_> {
         };
         subjects.iter().enumerate().skip(1).filter_map(cell).collect()
     }
+}
+
+/// Ns that so many barriers take after a first one, by which the threads have come from elsewhere.
+fn timed(barriers: u64, wait: impl Fn()) -> f64 {
+    let clock = Clock::get();
+    wait();
+    let start = clock.now();
+    (0..barriers).for_each(|_| wait());
+    clock.ns(clock.now() - start)
 }
 
 /// Runs rounds of bursts, every subject in each, in another order each time; returns ns a barrier of each subject in
