@@ -256,9 +256,13 @@ typedef struct coho_sync_options {
   size_t stack_bytes;
   /*
    Unless 0, the members of a team may leave a run having met different numbers of loops and singles, instead of
-   `COHO_SYNC_OUT_OF_STEP`. A barrier ignores it.
+   `COHO_SYNC_OUT_OF_STEP`; an ordered loop that not all of them meet still waits without end. A barrier ignores it.
    */
   int32_t lenient;
+  /*
+   0.
+   */
+  int32_t reserved;
 } coho_sync_options;
 
 /*

@@ -129,6 +129,11 @@ fn bad_requests_are_refused() {
     }
     let places = Barrier::builder(3).places(&coho_topology::Topology::default(), &[0, 1]).build();
     assert!(places.unwrap_err().to_string().contains("2 threads for 3"));
+    // What was said of other CPUs before is forgotten.
+    let eight: Vec<_> = (0..8).collect();
+    let grid =
+        Barrier::builder(1).algorithm(Algorithm::Grid).places(&coho_topology::Topology::default(), &eight);
+    grid.cpus(&[0]).build().unwrap().wait(0);
     let given = |one_way_ns: &[f64], extra_line_ns| {
         let latencies = coho_sync::Latencies { one_way_ns, extra_line_ns };
         let team = coho_sync::Team::builder(2).latencies(latencies).start().map(drop);

@@ -195,6 +195,10 @@ fn a_lenient_team_forgives_members_out_of_step() {
                 member.single(|| ());
             }
         });
+        team.run(|member| {
+            let length = [1000, 10, 0][member.rank()];
+            member.for_each(0..length, Schedule::Guided(1), |i| assert!(i < length));
+        });
         // And is in step again.
         let singles = AtomicUsize::new(0);
         team.run(|member| {

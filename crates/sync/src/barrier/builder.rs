@@ -67,14 +67,16 @@ impl<'a> BarrierBuilder<'a> {
     /// The CPU of each rank: threads that share one do not spin in each other's way.
     pub fn cpus(mut self, cpus: &'a [u32]) -> Self {
         self.cpus = Some(cpus);
+        self.layout = Layout::UNKNOWN;
         self
     }
 
     /// The CPU of each rank, and what the CPUs share, for the algorithms that depend on it.
     #[cfg(feature = "topology")]
     pub fn places(mut self, topology: &Topology, cpus: &'a [u32]) -> Self {
+        self = self.cpus(cpus);
         self.layout = levels::layout(topology, cpus);
-        self.cpus(cpus)
+        self
     }
 
     /// Times between the ranks, by which [`Algorithm::Auto`] chooses.

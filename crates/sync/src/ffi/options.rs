@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::mem::offset_of;
 use std::time::Duration;
 
-use coho_platform::pin;
+use coho_platform::pin::{self, Refusal};
 
 use super::Argument;
 use crate::barrier::BarrierBuilder;
@@ -69,12 +69,14 @@ pub struct coho_sync_options {
     /// The size of the stacks of a team's threads in bytes; 0 for the default of 2 MiB. A barrier ignores it.
     pub stack_bytes: usize,
     /// Unless 0, the members of a team may leave a run having met different numbers of loops and singles, instead of
-    /// `COHO_SYNC_OUT_OF_STEP`. A barrier ignores it.
+    /// `COHO_SYNC_OUT_OF_STEP`; an ordered loop that not all of them meet still waits without end. A barrier ignores it.
     pub lenient: i32,
+    /// 0.
+    pub reserved: i32,
 }
 
 /// Up to here reached the structure of the first version that told its size.
-const LEAST: usize = offset_of!(coho_sync_options, lenient) + size_of::<i32>();
+const LEAST: usize = offset_of!(coho_sync_options, reserved) + size_of::<i32>();
 
 /// The options as this library knows them, of a program that may know fewer or more.
 ///
@@ -176,7 +178,7 @@ impl<'a> Chosen<'a> {
             team = team.stack_bytes(bytes);
         }
         if let Some(cpus) = self.cpus {
-            team = team.cpus(cpus);
+            team = team.cpus(cpus).pinned(true);
         }
         if let Some(latencies) = self.latencies {
             team = team.latencies(latencies);
@@ -189,12 +191,16 @@ impl<'a> Chosen<'a> {
 }
 
 /// # Errors
-/// [`Error::Cpu`] for the first that this process cannot use.
+/// [`Error::Cpu`] for the first that the machine has not or that is off line. Whether threads may run on the others, those
+/// who pin them find out.
 fn exist(cpus: &[u32]) -> Result<(), Error> {
     let allowed = pin::of_process()?;
-    let refused =
-        cpus.iter().filter(|&&cpu| !allowed.contains(cpu)).find_map(|&cpu| Some((cpu, pin::refusal(cpu)?)));
-    refused.map_or(Ok(()), |(cpu, why)| Err(pin::Error::Cpu { cpu, why }.into()))
+    for &cpu in cpus.iter().filter(|&&cpu| !allowed.contains(cpu)) {
+        if let Some(why @ (Refusal::Missing(_) | Refusal::Offline(_))) = pin::refusal(cpu) {
+            return Err(pin::Error::Cpu { cpu, why }.into());
+        }
+    }
+    Ok(())
 }
 
 fn policy(options: &coho_sync_options) -> Result<WaitPolicy, Error> {

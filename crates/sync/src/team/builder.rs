@@ -115,7 +115,8 @@ impl TeamBuilder {
     }
 
     /// Whether members may leave a run having met different numbers of loops and `single`s; if not said, such a run
-    /// panics. What members share at a construct that is not the same for all is not defined, but nobody waits for it.
+    /// panics. What members share at a construct that is not the same for all is not defined; nobody waits for it but in ordered
+    /// loops, whose turns somebody has to take.
     pub fn lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self

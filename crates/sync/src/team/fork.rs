@@ -137,7 +137,9 @@ impl Fork {
             }
             each(rank, done.told.load(Relaxed));
         }
-        self.gap.count();
+        if size > 1 {
+            self.gap.count();
+        }
     }
 
     #[cold]

@@ -64,7 +64,7 @@ impl Schedule {
             }
             Self::Guided(least) => {
                 let take = |from: usize| {
-                    let left = length - from;
+                    let left = length.saturating_sub(from);
                     (left > 0).then(|| from + (left / size).max(least.max(1)).min(left))
                 };
                 while let Ok(from) = taken.fetch_update(Relaxed, Relaxed, take) {

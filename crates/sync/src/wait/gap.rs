@@ -10,7 +10,7 @@ use crate::sync::{idle, now};
 
 /// The gaps to choose from, in steps of [`idle`], each about a quarter longer than the one before. PAUSE would be too
 /// coarse: it takes from 10 cycles to 140, where a line comes over in 40.
-const STEPS: [u32; 19] = [4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256];
+const STEPS: [u32; 16] = [4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128];
 /// Where it begins.
 const FIRST: usize = 7;
 /// How much further along [`STEPS`] the others lie that are tried in turn: the next ones, and such as may be better though
@@ -137,7 +137,7 @@ impl Trial {
         match self.turn {
             Turn::Rests => {
                 while self.other() == self.kept {
-                    self.stride = (self.stride + 1) % STRIDES.len();
+                    self.next_stride();
                 }
                 (self.turns, self.wins) = (0, 0);
                 self.turn = Turn::Kept(now);
@@ -160,15 +160,19 @@ impl Trial {
 
     fn end(&mut self, lost: bool) -> Stint {
         if lost {
-            self.stride = (self.stride + 1) % STRIDES.len();
-            if self.stride == 0 {
-                self.rest = (2 * self.rest).min(LONGEST_REST);
-            }
+            self.next_stride();
         } else {
             self.kept = self.other();
             self.rest = FIRST_REST;
         }
         Stint { gap: self.kept, barriers: self.rest }
+    }
+
+    fn next_stride(&mut self) {
+        self.stride = (self.stride + 1) % STRIDES.len();
+        if self.stride == 0 {
+            self.rest = (2 * self.rest).min(LONGEST_REST);
+        }
     }
 }
 
@@ -207,10 +211,12 @@ mod tests {
 
     #[test]
     fn tries_ever_more_seldom_and_not_at_all_where_nothing_differs() {
-        let mut trial = Trial::new();
-        let barriers = run(&mut trial, 1000, |_| 40);
-        assert_eq!(trial.kept, FIRST);
-        assert!(barriers > u64::from(LONGEST_REST), "{barriers}");
+        for begin in [0, FIRST, STEPS.len() - 1] {
+            let mut trial = Trial { kept: begin, ..Trial::new() };
+            let barriers = run(&mut trial, 1000, |_| 40);
+            assert_eq!(trial.kept, begin);
+            assert!(barriers > u64::from(LONGEST_REST), "{barriers}");
+        }
     }
 
     #[test]

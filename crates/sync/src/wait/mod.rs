@@ -123,19 +123,31 @@ impl Waiter<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn keep_on<'f>(self, awaited: &dyn Fn() -> Awaited<'f>, bell: &Bell) -> Result<(), Ended> {
-        let Some(work) = self.unless.limits().work else { return self.keep_waiting(awaited, bell) };
+        let (mut limits, since) = (self.unless.limits(), now());
+        let Some(work) = limits.work else { return self.keep_waiting(&mut limits, since, awaited, bell) };
         loop {
-            self.keep_waiting(&|| if work.is_there() { Awaited::Nothing } else { awaited() }, bell)?;
+            let awaited_or_work = || if work.is_there() { Awaited::Nothing } else { awaited() };
+            self.keep_waiting(&mut limits, since, &awaited_or_work, bell)?;
             if matches!(awaited(), Awaited::Nothing) {
                 return Ok(());
+            }
+            if limits.interrupt.is_some_and(|interrupt| interrupt.load(Acquire)) {
+                return Err(Ended::Interrupted);
             }
             work.do_some();
         }
     }
 
-    fn keep_waiting<'f>(self, awaited: &dyn Fn() -> Awaited<'f>, bell: &Bell) -> Result<(), Ended> {
-        let limits = self.unless.limits();
-        let mut wait = Wait::begin(limits);
+    /// Waits for once, in a wait that has lasted since then.
+    fn keep_waiting<'f>(
+        self,
+        limits: &mut Limits<'_>,
+        since: u64,
+        awaited: &dyn Fn() -> Awaited<'f>,
+        bell: &Bell,
+    ) -> Result<(), Ended> {
+        let interrupt = limits.interrupt;
+        let mut wait = Wait::begin(limits, since);
         let plan = self.patience.plan(wait.begun);
         if self.spin(&mut wait, plan.spin_ns, awaited)? {
             self.patience.spun(plan);
@@ -148,7 +160,7 @@ impl Waiter<'_> {
         }
         let here = cpu();
         let mut rung_on = None;
-        let awake = || done() || limits.interrupt.is_some_and(|interrupt| interrupt.load(Acquire));
+        let awake = || done() || interrupt.is_some_and(|interrupt| interrupt.load(Acquire));
         while !done() {
             wait.look_at_clock()?;
             rung_on = bell.sleep(&awake, wait.left());
@@ -160,7 +172,7 @@ impl Waiter<'_> {
     /// Spins for so long at most; returns whether that was long enough.
     fn spin<'f>(
         &self,
-        wait: &mut Wait<'_>,
+        wait: &mut Wait<'_, '_>,
         most_ns: u64,
         awaited: &dyn Fn() -> Awaited<'f>,
     ) -> Result<bool, Ended> {
@@ -190,7 +202,7 @@ impl Waiter<'_> {
     }
 
     /// Gives the CPU to those who share it; returns whether that was enough.
-    fn give_way(&self, wait: &mut Wait<'_>, done: &dyn Fn() -> bool) -> Result<bool, Ended> {
+    fn give_way(&self, wait: &mut Wait<'_, '_>, done: &dyn Fn() -> bool) -> Result<bool, Ended> {
         let begun = wait.passed();
         while wait.passed() - begun < GIVE_WAY_NS {
             yield_now();
@@ -219,17 +231,19 @@ pub(crate) enum Awaited<'a> {
     Something,
 }
 
-/// One wait that has become long.
-struct Wait<'a> {
-    limits: Limits<'a>,
+/// One wait that has become long, or a part of it between pieces of work.
+struct Wait<'a, 'l> {
+    limits: &'a mut Limits<'l>,
+    /// When the whole wait began.
+    since: u64,
     begun: u64,
     seen: u64,
 }
 
-impl<'a> Wait<'a> {
-    fn begin(limits: Limits<'a>) -> Self {
+impl<'a, 'l> Wait<'a, 'l> {
+    fn begin(limits: &'a mut Limits<'l>, since: u64) -> Self {
         let begun = now();
-        Self { limits, begun, seen: begun }
+        Self { limits, since, begun, seen: begun }
     }
 
     /// Nanoseconds from the beginning to the last look at the clock.
@@ -249,7 +263,7 @@ impl<'a> Wait<'a> {
             return Err(Ended::TimedOut);
         }
         if let Some((patience, report)) = self.limits.watch {
-            let passed = Duration::from_nanos(self.passed());
+            let passed = Duration::from_nanos(self.seen - self.since);
             if passed >= patience {
                 self.limits.watch = None;
                 report(passed);
@@ -262,7 +276,7 @@ impl<'a> Wait<'a> {
     fn left(&self) -> Option<Duration> {
         let until = self.limits.until_ns.map(|until| until.saturating_sub(self.seen));
         let watch = self.limits.watch.map(|(patience, _)| {
-            u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX).saturating_sub(self.passed())
+            u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX).saturating_sub(self.seen - self.since)
         });
         until.into_iter().chain(watch).min().map(Duration::from_nanos)
     }
