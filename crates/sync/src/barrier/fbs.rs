@@ -18,7 +18,7 @@ impl SeparateLines {
         Self {
             flags: (0..threads).map(|_| Padded(Flag::new())).collect(),
             bell: Padded(bell),
-            gap: Gap::new(),
+            gap: Gap::of_barrier(),
         }
     }
 

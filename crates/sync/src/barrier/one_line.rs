@@ -21,7 +21,7 @@ impl OneLine {
     pub(super) fn new(threads: usize, bell: Bell) -> Self {
         let line = |_| Padded(std::array::from_fn(|_| Flag::new()));
         let lines = (0..threads.div_ceil(LINE)).map(line).collect();
-        Self { lines, threads, bell: Padded(bell), gap: Gap::new() }
+        Self { lines, threads, bell: Padded(bell), gap: Gap::of_barrier() }
     }
 
     #[inline(always)]

@@ -20,7 +20,7 @@ pub(super) struct Pair {
 
 impl Pair {
     pub(super) fn new(bell: Bell) -> Self {
-        Self { flags: Padded([Flag::new(), Flag::new()]), bell: Padded(bell), gap: Gap::new() }
+        Self { flags: Padded([Flag::new(), Flag::new()]), bell: Padded(bell), gap: Gap::of_barrier() }
     }
 
     #[inline(always)]

@@ -104,7 +104,7 @@ impl Fork {
             go_bell: Padded(Bell::new(crowding)),
             done: (0..capacity).map(|_| Padded(done())).collect(),
             done_bell: Padded(Bell::new(crowding)),
-            gap: Gap::new(),
+            gap: Gap::of_regions(),
             benches: (0..capacity).map(bench).collect(),
         }
     }

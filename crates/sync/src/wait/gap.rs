@@ -11,8 +11,10 @@ use crate::sync::{idle, now};
 /// The gaps to choose from, in steps of [`idle`], each about a quarter longer than the one before. PAUSE would be too
 /// coarse: it takes from 10 cycles to 140, where a line comes over in 40.
 const STEPS: [u32; 16] = [4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128];
-/// Where it begins.
-const FIRST: usize = 7;
+/// Where a barrier's begins.
+const BARRIER: usize = 9;
+/// Where that of fork and join begins: both sides do more between two looks.
+const REGION: usize = 11;
 /// How much further along [`STEPS`] the others lie that are tried in turn: the next ones, and such as may be better though
 /// the next ones are not.
 const STRIDES: [isize; 4] = [1, -1, 4, -4];
@@ -62,8 +64,16 @@ impl Steps {
 }
 
 impl Gap {
-    pub(crate) fn new() -> Self {
-        let trial = Trial::new();
+    pub(crate) fn of_barrier() -> Self {
+        Self::beginning(BARRIER)
+    }
+
+    pub(crate) fn of_regions() -> Self {
+        Self::beginning(REGION)
+    }
+
+    fn beginning(gap: usize) -> Self {
+        let trial = Trial::new(gap);
         Self {
             steps: Padded(AtomicU32::new(STEPS[trial.kept])),
             left: Padded(AtomicU32::new(FIRST_REST)),
@@ -123,8 +133,8 @@ enum Turn {
 }
 
 impl Trial {
-    fn new() -> Self {
-        Self { kept: FIRST, stride: 0, turn: Turn::Rests, turns: 0, wins: 0, rest: FIRST_REST }
+    fn new(kept: usize) -> Self {
+        Self { kept, stride: 0, turn: Turn::Rests, turns: 0, wins: 0, rest: FIRST_REST }
     }
 
     /// What is tried; the present one itself at the end of the steps.
@@ -195,7 +205,7 @@ mod tests {
     fn finds_the_quickest_gap_from_wherever_it_begins() {
         for best in 0..STEPS.len() {
             for begin in 0..STEPS.len() {
-                let mut trial = Trial { kept: begin, ..Trial::new() };
+                let mut trial = Trial::new(begin);
                 run(&mut trial, 2000, |gap| 40 + 20 * gap.abs_diff(best) as u64);
                 assert_eq!(trial.kept, best, "from {begin}");
             }
@@ -204,15 +214,15 @@ mod tests {
 
     #[test]
     fn leaves_a_plain_where_the_next_gaps_are_no_better() {
-        let mut trial = Trial { kept: 8, ..Trial::new() };
+        let mut trial = Trial::new(8);
         run(&mut trial, 2000, |gap| if gap < 12 { 480 } else { 415 });
         assert_eq!(trial.kept, 12);
     }
 
     #[test]
     fn tries_ever_more_seldom_and_not_at_all_where_nothing_differs() {
-        for begin in [0, FIRST, STEPS.len() - 1] {
-            let mut trial = Trial { kept: begin, ..Trial::new() };
+        for begin in [0, BARRIER, STEPS.len() - 1] {
+            let mut trial = Trial::new(begin);
             let barriers = run(&mut trial, 1000, |_| 40);
             assert_eq!(trial.kept, begin);
             assert!(barriers > u64::from(LONGEST_REST), "{barriers}");
@@ -222,7 +232,7 @@ mod tests {
     #[test]
     fn luck_changes_nothing() {
         let mut random = fastrand::Rng::with_seed(1);
-        let mut trial = Trial::new();
+        let mut trial = Trial::new(BARRIER);
         let mut clock = 0;
         let mut changes = 0;
         for _ in 0..20_000 {
