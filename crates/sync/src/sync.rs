@@ -41,9 +41,10 @@ pub(crate) fn idle(steps: u32) {
     }
 }
 
-/// Looks before the clock is read for the first time.
+/// Looks before the clock is read for the first time; between them there is no PAUSE, which hypervisors and siblings on a
+/// core go by.
 pub(crate) fn first_looks() -> u32 {
-    128
+    32
 }
 
 /// Looks between two readings of the clock.
