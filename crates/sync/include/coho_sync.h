@@ -174,10 +174,13 @@ typedef enum coho_wait {
 /*
  A barrier for a fixed number of threads, each of which arrives under a rank of its own.
 
- All ranks arrive at every barrier: one that stays away keeps the others waiting for ever, and no rank can be left out
- later. A rank may pass from one thread to another between two of its waits, if the first has returned from its wait
- before the other calls its own (as after joining a thread); two threads that use a rank at once let others leave too
- early, but touch no foreign memory. What a thread did before it arrived is visible to all who have left.
+ Every rank must arrive at every barrier. If one stays away, the others wait forever; a rank cannot be removed later.
+
+ A rank may pass from one thread to another between two waits, once the first thread's wait has returned and the second
+ thread knows of it, for example after joining the first. If two threads use a rank at once, others may leave too early, but
+ no foreign memory is touched.
+
+ Whatever a thread did before it arrived is visible to every thread that has left.
  */
 typedef struct coho_barrier coho_barrier;
 
@@ -207,7 +210,7 @@ typedef void (*coho_report)(void *argument,
                             size_t count);
 
 /*
- What can be chosen of a barrier or a team besides. All zeros but for `size` choose what a null pointer does:
+ Options of a barrier or a team. Set `size` and leave the rest zero for the defaults, which a null pointer selects, too:
  `coho_sync_options options = {sizeof options};`.
  */
 typedef struct coho_sync_options {
@@ -373,9 +376,10 @@ enum coho_sync_status coho_barrier_wait_timeout(const struct coho_barrier *barri
 int32_t coho_barrier_algorithm(const struct coho_barrier *barrier);
 
 /*
- Destroys a barrier; null is ignored. That one's own wait has returned does not say that the others' have: they may still
- be reading the barrier. So destroy it only after something else has told that all have returned, such as joining the
- threads; a thread whose wait timed out has returned.
+ Destroys a barrier. Null is ignored.
+
+ Make sure first that every wait has returned in every thread, for example by joining the threads: when one's own wait has
+ returned, others may still be reading the barrier. A wait that timed out has returned.
 
  # Safety
  `barrier` is null or came from `coho_barrier_create`, every wait at it has returned, and nobody will use it.
@@ -411,7 +415,7 @@ void coho_member_barrier(const struct coho_member *member);
  is null. A member that must not leave before all work is done arrives only when there is none left.
 
  # Safety
- As `coho_member_rank`; both functions may be called with `argument` on this thread.
+ As `coho_member_rank`. Both functions must be safe to call with `argument` on this thread.
  */
 enum coho_sync_status coho_member_barrier_with(const struct coho_member *member,
                                                coho_idle_is_there is_there,
@@ -419,7 +423,7 @@ enum coho_sync_status coho_member_barrier_with(const struct coho_member *member,
                                                void *argument);
 
 /*
- To be called after idle work has come up: wakes the members that sleep at the team's barrier, if there are any.
+ Wakes members that sleep at the team's barrier so that they see new idle work. Call it after publishing the work.
 
  # Safety
  As `coho_member_rank`.

@@ -1,7 +1,8 @@
 //! Barriers near the physical limit, and fork-join teams, after Nakamura et al., "Fast Barrier Synchronization" (FBS).
 //!
-//! A [`Barrier`] lets a fixed number of threads wait for each other. Threads spin and sleep in the end
-//! ([`WaitPolicy`]); a thread that arrives pays for the sleepers neither a fence nor a read-modify-write.
+//! A [`Barrier`] makes a fixed number of threads wait for each other. A waiting thread spins, and sleeps if the wait grows long
+//! ([`WaitPolicy`]). Sleepers cost an arriving thread no read-modify-write, and a fence only where threads outnumber the CPUs
+//! or the kernel lacks `membarrier`.
 
 mod barrier;
 mod doze;

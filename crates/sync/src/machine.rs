@@ -4,7 +4,7 @@ use coho_platform::CpuSet;
 
 use crate::{BarrierBuilder, Mapping};
 
-/// The CPUs in the order in which ranks take them: as the mapping says where the topology is known, else by number.
+/// Orders the CPUs as ranks take them: by the mapping if the topology is known, otherwise by number.
 pub(crate) fn order(mapping: Mapping, cpus: &CpuSet) -> Vec<u32> {
     #[cfg(feature = "topology")]
     if let Some(topology) = topology() {
@@ -14,7 +14,7 @@ pub(crate) fn order(mapping: Mapping, cpus: &CpuSet) -> Vec<u32> {
     cpus.iter().collect()
 }
 
-/// Tells a barrier where its threads run, and what is known of these CPUs.
+/// Gives a barrier the CPUs of its threads, with the topology if it is known.
 pub(crate) fn place<'a>(barrier: BarrierBuilder<'a>, cpus: &'a [u32]) -> BarrierBuilder<'a> {
     #[cfg(feature = "topology")]
     if let Some(topology) = topology() {

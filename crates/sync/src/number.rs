@@ -31,7 +31,7 @@ impl Flag {
         self.0.load(Acquire) != previous
     }
 
-    /// Fetches the flag's line for being written, as whoever looks at a flag that shares its line does before it looks.
+    /// Fetches the flag's line for writing, for a thread whose own flag lies in the same line.
     #[inline(always)]
     pub(crate) fn claim(&self) {
         claim(&self.0);

@@ -14,13 +14,13 @@ use std::sync::atomic::{compiler_fence, fence};
 
 use crate::os;
 
-/// Fetches a line for being written, before a look at it: the thread's own next store there then finds it, where a look
-/// alone would fetch it for being read, and the store again for being written.
+/// Fetches a line for writing, before a look at it. A look alone fetches it for reading, and the thread's own next store there
+/// would fetch it again.
 #[inline(always)]
 pub(crate) fn claim(flag: &AtomicU8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint about a live byte, which processors of 64 bits that do not know it ignore. By its name, as compilers make
-    // another of it where they are not told that the processor knows it.
+    // SAFETY: a hint about a live byte; it changes no memory. Written out, as the compiler's own prefetch for writing becomes
+    // one for reading unless it is told that the processor knows PREFETCHW.
     unsafe {
         std::arch::asm!("prefetchw [{0}]", in(reg) flag.as_ptr(), options(nostack, preserves_flags));
     }

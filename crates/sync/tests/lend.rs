@@ -22,7 +22,7 @@ fn a_barrier_goes_on_after_its_lines_were_lent() {
     for algorithm in Algorithm::ALL {
         for threads in [2, 3] {
             let mut barrier = Barrier::new(algorithm, threads).unwrap();
-            // Five barriers from one loan to the next: the flags are lent at each of their three numbers.
+            // Flags have three numbers. With five barriers between loans, they are lent at each.
             for _ in 0..4 {
                 let lines = lend(&mut barrier);
                 let expected = match algorithm {

@@ -15,12 +15,12 @@ use crate::workers::Workers;
 
 /// Words of a line that a barrier lends.
 const WORDS: usize = 8;
-/// Rounds over all lines of an arena, and round trips on a line in each.
+/// How often every line of an arena is timed, and with how many round trips.
 const ROUNDS: u64 = 4;
 const ROUND_TRIPS: u64 = 64;
 
-/// What [`limit::between`] tells of two CPUs on the lines of this barrier's flags. `None` if it has no flags, or if the
-/// CPUs did not meet.
+/// Measures the one-way time of two CPUs on the lines of this barrier's flags, by [`limit::between`]. `None` if the barrier
+/// has no flags, or if the CPUs did not meet.
 pub(super) fn own_lines(workers: &Workers, pair: (u32, u32), barrier: &mut Barrier) -> Option<f64> {
     barrier.lend_lines(|lines| {
         let two = (!lines.is_empty()).then(|| words(lines))?;

@@ -440,7 +440,7 @@ fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet
     }
 }
 
-/// The limits of barriers of all CPUs on their own lines, pass by pass.
+/// For each pass, the limits of the barriers across all CPUs on the lines of their own flags.
 fn own_limits(cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet) -> Vec<Vec<f64>> {
     let mut passes = vec![Vec::new(); one_ways.len()];
     for cell in cells.iter().filter(|cell| cell.cpus.iter().copied().collect::<CpuSet>() == *allowed) {

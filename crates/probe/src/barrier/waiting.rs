@@ -277,7 +277,7 @@ impl Group<'_> {
                             burst(order.subject.load(Acquire) as usize, barriers);
                         }
                     }
-                    // Nobody may be told what comes next before all have read this: most have no part in a team's burst.
+                    // All must have read this order before the next is given. Most threads have no part in a team's burst.
                     meeting.wait();
                 }
             }

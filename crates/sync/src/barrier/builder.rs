@@ -64,14 +64,14 @@ impl<'a> BarrierBuilder<'a> {
         self
     }
 
-    /// The CPU of each rank: threads that share one do not spin in each other's way.
+    /// Sets the CPU of each rank. Threads that share a CPU give way to each other instead of spinning.
     pub fn cpus(mut self, cpus: &'a [u32]) -> Self {
         self.cpus = Some(cpus);
         self.layout = Layout::UNKNOWN;
         self
     }
 
-    /// The CPU of each rank, and what the CPUs share, for the algorithms that depend on it.
+    /// Sets the CPU of each rank. Some algorithms follow what these CPUs share in the topology.
     #[cfg(feature = "topology")]
     pub fn places(mut self, topology: &Topology, cpus: &'a [u32]) -> Self {
         self = self.cpus(cpus);

@@ -14,7 +14,8 @@ pub(super) struct Tier {
 /// How the CPUs of the ranks lie to each other.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layout {
-    /// From the nearest outwards, each coarser than the one before; neither single ranks nor all together.
+    /// Partitions from the nearest level outwards, each coarser than the one before. Those into single ranks and into one
+    /// group are left out.
     pub(super) tiers: Vec<Tier>,
     /// The usual one-way time between any two of them, in ns.
     pub(super) usual_ns: f64,

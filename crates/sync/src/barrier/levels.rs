@@ -1,4 +1,4 @@
-//! Which ranks lie near to each other, by the machine's topology.
+//! Groups ranks that lie near each other, by the machine's topology.
 
 use coho_topology::{CpuSet, Level, Topology};
 

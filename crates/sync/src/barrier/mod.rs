@@ -215,7 +215,7 @@ impl Barrier {
         self.each_bell(Bell::wake);
     }
 
-    /// To be called after idle work has come up, so that those who sleep see it.
+    /// Wakes sleepers so that they see new idle work. Call it after publishing the work.
     pub(crate) fn ring(&self) {
         self.each_bell(Bell::ring);
     }

@@ -9,10 +9,13 @@ use crate::{Algorithm, Barrier, Error};
 
 /// A barrier for a fixed number of threads, each of which arrives under a rank of its own.
 ///
-/// All ranks arrive at every barrier: one that stays away keeps the others waiting for ever, and no rank can be left out
-/// later. A rank may pass from one thread to another between two of its waits, if the first has returned from its wait
-/// before the other calls its own (as after joining a thread); two threads that use a rank at once let others leave too
-/// early, but touch no foreign memory. What a thread did before it arrived is visible to all who have left.
+/// Every rank must arrive at every barrier. If one stays away, the others wait forever; a rank cannot be removed later.
+///
+/// A rank may pass from one thread to another between two waits, once the first thread's wait has returned and the second
+/// thread knows of it, for example after joining the first. If two threads use a rank at once, others may leave too early, but
+/// no foreign memory is touched.
+///
+/// Whatever a thread did before it arrived is visible to every thread that has left.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_barrier(Barrier);
 
@@ -167,9 +170,10 @@ pub unsafe extern "C" fn coho_barrier_algorithm(barrier: *const coho_barrier) ->
     unsafe { barrier.as_ref() }.map_or(-1, |coho_barrier(barrier)| constant(barrier.algorithm()) as i32)
 }
 
-/// Destroys a barrier; null is ignored. That one's own wait has returned does not say that the others' have: they may still
-/// be reading the barrier. So destroy it only after something else has told that all have returned, such as joining the
-/// threads; a thread whose wait timed out has returned.
+/// Destroys a barrier. Null is ignored.
+///
+/// Make sure first that every wait has returned in every thread, for example by joining the threads: when one's own wait has
+/// returned, others may still be reading the barrier. A wait that timed out has returned.
 ///
 /// # Safety
 /// `barrier` is null or came from `coho_barrier_create`, every wait at it has returned, and nobody will use it.

@@ -136,7 +136,7 @@ pub type coho_idle_do_some = Option<unsafe extern "C" fn(argument: *mut c_void)>
 /// is null. A member that must not leave before all work is done arrives only when there is none left.
 ///
 /// # Safety
-/// As `coho_member_rank`; both functions may be called with `argument` on this thread.
+/// As `coho_member_rank`. Both functions must be safe to call with `argument` on this thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn coho_member_barrier_with(
     member: *const coho_member,
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn coho_member_barrier_with(
     COHO_SYNC_OK
 }
 
-/// To be called after idle work has come up: wakes the members that sleep at the team's barrier, if there are any.
+/// Wakes members that sleep at the team's barrier so that they see new idle work. Call it after publishing the work.
 ///
 /// # Safety
 /// As `coho_member_rank`.

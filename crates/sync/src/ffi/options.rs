@@ -39,7 +39,7 @@ pub type coho_report = Option<
     ),
 >;
 
-/// What can be chosen of a barrier or a team besides. All zeros but for `size` choose what a null pointer does:
+/// Options of a barrier or a team. Set `size` and leave the rest zero for the defaults, which a null pointer selects, too:
 /// `coho_sync_options options = {sizeof options};`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -191,8 +191,8 @@ impl<'a> Chosen<'a> {
 }
 
 /// # Errors
-/// [`Error::Cpu`] for the first that the machine has not or that is off line. Whether threads may run on the others, those
-/// who pin them find out.
+/// [`Error::Cpu`] for the first CPU that does not exist or is offline. Whether threads may run on the others shows when they
+/// are pinned.
 fn exist(cpus: &[u32]) -> Result<(), Error> {
     let allowed = pin::of_process()?;
     for &cpu in cpus.iter().filter(|&&cpu| !allowed.contains(cpu)) {

@@ -114,9 +114,10 @@ impl TeamBuilder {
         self
     }
 
-    /// Whether members may leave a run having met different numbers of loops and `single`s; if not said, such a run
-    /// panics. What members share at a construct that is not the same for all is not defined; nobody waits for it but in ordered
-    /// loops, whose turns somebody has to take.
+    /// Lets members leave a run having met different numbers of loops and `single`s. By default such a run panics.
+    ///
+    /// Where members meet different constructs at the same place, how these share out their work is unspecified. An ordered
+    /// loop that not all members meet may wait forever.
     pub fn lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self

@@ -75,7 +75,7 @@ fn waiter(patience: &Patience) -> Waiter<'_> {
     Waiter { patience, unless: Unless::Never }
 }
 
-/// Whether a flag of a team of `size` leaves the previous number within the first looks.
+/// Returns whether the flag changes within the first looks. `size` is the team's.
 #[inline(always)]
 fn sees(patience: &Patience, flag: &Flag, previous: u8, (steps, size): (Steps, usize)) -> bool {
     if size == 2 {

@@ -68,7 +68,7 @@ impl<'team> Member<'team> {
         self.go_on(self.state.barrier.wait_limited(self.rank, &limits));
     }
 
-    /// To be called after idle work has come up: wakes the members that sleep at the team's barrier, if there are any.
+    /// Wakes members that sleep at the team's barrier so that they see new idle work. Call it after publishing the work.
     pub fn offer_work(&self) {
         self.state.barrier.ring();
     }

@@ -57,8 +57,8 @@ pub struct Team {
     fork: Arc<Fork>,
     threads: Vec<JoinHandle<()>>,
     size: usize,
-    /// Those who wait for the next run, the leader among them, the others sitting on their benches. A team of one leaves
-    /// them there, since it starts nobody.
+    /// How many members wait for the next run, the leader included; the others sit on their benches. A resize to one member
+    /// leaves this as it is, since a run of one starts nobody.
     seated: usize,
     state: Box<State>,
     /// Of sizes that it has had, the latest last.

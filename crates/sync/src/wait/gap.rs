@@ -1,4 +1,4 @@
-//! How often to look at a line that its writer loses by every look, learnt from the time of what is waited for.
+//! Learns how long to wait between two looks at another thread's flag: each look takes the line away from its writer.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,16 +8,18 @@ use crate::number::Flag;
 use crate::padded::Padded;
 use crate::sync::{idle, now};
 
-/// The gaps to choose from, in steps of [`idle`], each about a quarter longer than the one before. PAUSE would be too
-/// coarse: it takes from 10 cycles to 140, where a line comes over in 40.
+/// The gaps to choose from, counted in steps of [`idle`], each about a quarter longer than the one before. PAUSE is too coarse
+/// a unit: it can take as long as a line takes to come over.
 const STEPS: [u32; 16] = [4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128];
-/// Where a barrier's begins.
+/// The first gap of a barrier, by its place in [`STEPS`].
 const BARRIER: usize = 9;
-/// Where that of fork and join begins: both sides do more between two looks.
+/// The first gap of fork and join, which do more between two looks.
 const REGION: usize = 11;
-/// How much further along [`STEPS`] the others lie that are tried in turn: the next ones, and such as may be better though
-/// the next ones are not.
+/// Distances along [`STEPS`] from the present gap to those tried in turn. A farther one may be better where the next ones
+/// are not.
 const STRIDES: [isize; 4] = [1, -1, 4, -4];
+/// Steps between asking for a line and looking at it. A look that comes before the line would ask for it again.
+const FETCH: u32 = 8;
 /// Barriers that are timed together.
 const TIMED: u32 = 64;
 /// How often two gaps are timed in turn, and how often the new one must be the quicker by a thirty-second.
@@ -43,9 +45,6 @@ pub(crate) struct Gap {
 /// A gap as it is now.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps(u32);
-
-/// Steps from when a line is asked for to the look at it: a look that comes before the line would ask for it itself.
-const FETCH: u32 = 8;
 
 impl Steps {
     /// Between two looks at a flag.
@@ -86,7 +85,7 @@ impl Gap {
         Steps(self.steps.load(Relaxed))
     }
 
-    /// Counts a barrier, or what else is waited for; for one of the threads.
+    /// Counts one wait. Only one of the threads calls this.
     #[inline(always)]
     pub(crate) fn count(&self) {
         match self.left.load(Relaxed) {
@@ -137,7 +136,7 @@ impl Trial {
         Self { kept, stride: 0, turn: Turn::Rests, turns: 0, wins: 0, rest: FIRST_REST }
     }
 
-    /// What is tried; the present one itself at the end of the steps.
+    /// The gap to try against the present one, which it equals at either end of [`STEPS`].
     fn other(&self) -> usize {
         self.kept.saturating_add_signed(STRIDES[self.stride]).min(STEPS.len() - 1)
     }
