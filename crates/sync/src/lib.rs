@@ -24,6 +24,6 @@ mod watchdog;
 pub use barrier::{Algorithm, Barrier, BarrierBuilder, Latencies, MAX_THREADS, TimedOut};
 pub use error::Error;
 pub use map::Mapping;
-pub use team::{CallerPin, Member, Schedule, Team, TeamBuilder, Times, Turn};
+pub use team::{CallerPin, Member, Schedule, Share, Team, TeamBuilder, Times, Turn};
 pub use wait::{IdleWork, WaitPolicy};
 pub use watchdog::Late;

@@ -19,7 +19,7 @@ pub struct Args {
     teams: Teams,
     /// Measure these only: fbs, fbs-one-line, lock, spin-lock, central, dissemination-N, tournament-N, grid, hierarchical,
     /// or auto: the one that coho would choose, by its name [default: all, dissemination-2, tournament-2 and -4]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = barrier::by_name)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = str::parse::<Algorithm>)]
     algorithms: Vec<Algorithm>,
     /// Also measure other libraries: the C library's and Rust's barriers, hurdles, and OpenMP by gcc and clang
     #[arg(long)]

@@ -17,8 +17,8 @@ use coho_profile::Sync;
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
 
-pub use names::{barrier_name, by_name, layout_name, mapping_name};
-pub(crate) use names::{full_name, same_places};
+pub(crate) use names::same_places;
+pub use names::{barrier_name, layout_name, mapping_name};
 
 use crate::{Error, Progress};
 

@@ -15,7 +15,7 @@ use super::fork_join::{ForkJoin, Taken};
 use super::limit::{self, OneWay};
 use super::own_lines::{best_line, own_lines};
 use super::peers::{Local, OpenMp, Runtime};
-use super::{Options, barrier_name, extra_line, full_name, layout_name, mapping_name, same_places};
+use super::{Options, barrier_name, extra_line, layout_name, mapping_name, same_places};
 use crate::coherence::arena::Arena;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
@@ -216,7 +216,7 @@ fn cells(
                 // Auto has no row of its own but the chosen one's.
                 let is = barriers[0].algorithm();
                 if is != algorithm {
-                    chosen.insert(auto_key(threads, mapping), full_name(is).into());
+                    chosen.insert(auto_key(threads, mapping), is.name().into());
                 }
                 if is == algorithm || !options.algorithms.contains(&is) {
                     cells.push(cell(Subject::Barrier(is, barriers)));
@@ -242,7 +242,7 @@ fn cells(
             // Peers know of no mapping.
             if options.peers && met.is_empty() {
                 let auto = build(Algorithm::Auto)?;
-                chosen.insert(auto_key(threads, mapping), full_name(auto[0].algorithm()).into());
+                chosen.insert(auto_key(threads, mapping), auto[0].algorithm().name().into());
                 cells.push(cell(Subject::Barrier(Algorithm::Auto, auto)));
                 cells.extend(Local::ALL.map(|local| cell(Subject::Local(local))));
                 for runtime in 0..runtimes.len() {
@@ -500,7 +500,7 @@ impl Cell {
 fn fork_join_name(algorithm: Algorithm) -> String {
     match algorithm {
         Algorithm::Auto => "team".into(),
-        other => full_name(other),
+        other => other.name(),
     }
 }
 

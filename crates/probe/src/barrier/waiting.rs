@@ -14,7 +14,6 @@ use coho_sync::{Algorithm, Barrier, Mapping, Team};
 use coho_topology::{CpuSet, Topology};
 use serde::Serialize;
 
-use super::full_name;
 use super::peers::Pthread;
 use crate::clock::Clock;
 use crate::stop::End;
@@ -316,8 +315,7 @@ impl Group<'_> {
             if self.pinning == Pinning::Own {
                 barrier = barrier.places(self.topology, &cpus);
             }
-            subjects
-                .push((full_name(algorithm), Subject::Barrier(Box::new(barrier.build().map_err(failed)?))));
+            subjects.push((algorithm.name(), Subject::Barrier(Box::new(barrier.build().map_err(failed)?))));
         }
         let team = match self.pinning {
             Pinning::Free => Team::builder(threads).pinned(false),

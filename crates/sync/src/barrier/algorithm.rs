@@ -1,6 +1,7 @@
 //! The algorithms to choose from.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// How the threads of a barrier learn that all have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -50,6 +51,43 @@ impl Algorithm {
         Self::Grid,
         Self::Hierarchical,
     ];
+
+    /// Its name as [`str::parse`] takes it: `fbs`, `fbs-one-line`, `lock`, `tournament-4`.
+    pub fn name(self) -> String {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Fbs => "fbs".into(),
+            Self::FbsOneLine => "fbs-one-line".into(),
+            Self::Lock => "lock".into(),
+            Self::SpinLock => "spin-lock".into(),
+            Self::Central => "central".into(),
+            Self::Dissemination { radix } => format!("dissemination-{radix}"),
+            Self::Tournament { arity } => format!("tournament-{arity}"),
+            Self::Grid => "grid".into(),
+            Self::Hierarchical => "hierarchical".into(),
+        }
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    /// The algorithm of this name, such as `fbs-one-line` or, of arity 8, `tournament-8`.
+    ///
+    /// # Errors
+    /// For any other name: what there is to choose from.
+    fn from_str(name: &str) -> Result<Self, String> {
+        let number = |of: &str| name.strip_prefix(of)?.parse().ok().filter(|number| *number >= 2);
+        let known = Self::ALL.into_iter().chain([Self::Auto]).find(|algorithm| algorithm.name() == name);
+        let of_any_arity = || number("tournament-").map(|arity| Self::Tournament { arity });
+        let of_any_radix = || number("dissemination-").map(|radix| Self::Dissemination { radix });
+        known.or_else(of_any_arity).or_else(of_any_radix).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!(
+                "there is no such barrier; choose from auto, {names}, tournament-N and dissemination-N, N from 2"
+            )
+        })
+    }
 }
 
 impl fmt::Display for Algorithm {
@@ -65,6 +103,25 @@ impl fmt::Display for Algorithm {
             Self::Tournament { arity } => write!(f, "tournament of arity {arity}"),
             Self::Grid => f.write_str("grid"),
             Self::Hierarchical => f.write_str("hierarchical"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_has_a_name_and_trees_any_arity() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(algorithm.name().parse(), Ok(algorithm));
+        }
+        assert_eq!("auto".parse(), Ok(Algorithm::Auto));
+        assert_eq!("tournament-8".parse(), Ok(Algorithm::Tournament { arity: 8 }));
+        assert_eq!("dissemination-4".parse(), Ok(Algorithm::Dissemination { radix: 4 }));
+        for wrong in ["tournament-1", "dissemination-", "dissemination-x", "FBS", ""] {
+            let why = wrong.parse::<Algorithm>().unwrap_err();
+            assert!(why.contains("fbs-one-line") && why.contains("tournament-N"), "{why}");
         }
     }
 }

@@ -42,6 +42,7 @@ pub(crate) struct Construct {
 }
 
 /// A construct that a member is in.
+#[derive(Debug)]
 pub(crate) enum Entered<'a> {
     InPlace(&'a Construct),
     Apart(Arc<Construct>),

@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::sync::PoisonError;
 
 use super::Schedule;
-use super::construct::Construct;
+use super::construct::Entered;
 use super::poison::Interrupted;
 use super::state::State;
 use crate::sync::AtomicUsize;
@@ -110,11 +110,7 @@ impl<'team> Member<'team> {
 
     /// Runs `work` on the first member that comes here; the others go on at once, with `None`.
     pub fn single<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
-        self.construct(|construct| {
-            let taken = &construct.taken;
-            let first = taken.load(Relaxed) == 0 && taken.swap(1, AcqRel) == 0;
-            first.then(work)
-        })
+        self.construct(|share| share.is_first().then(work))
     }
 
     /// Runs `work` while no other member of the team is in a critical section. They cannot be nested.
@@ -128,7 +124,7 @@ impl<'team> Member<'team> {
     pub fn for_chunks(&self, range: Range<usize>, schedule: Schedule, work: impl FnMut(Range<usize>)) {
         let who = (self.rank, self.size());
         if schedule.is_shared() {
-            self.construct(|construct| schedule.deal(range, who, &construct.taken, work));
+            self.construct(|share| schedule.deal(range, who, share.taken(), work));
         } else {
             // Nothing is shared, so that no construct is needed.
             schedule.deal(range, who, &AtomicUsize::new(0), work);
@@ -148,10 +144,10 @@ impl<'team> Member<'team> {
         mut work: impl FnMut(usize, &Turn<'_>),
     ) {
         let (who, start) = ((self.rank, self.size()), range.start);
-        self.construct(|construct| {
-            schedule.deal(range, who, &construct.taken, |chunk| {
+        self.construct(|share| {
+            schedule.deal(range, who, share.taken(), |chunk| {
                 for index in chunk {
-                    let turn = Turn { member: self, construct, index: index - start, over: Cell::new(false) };
+                    let turn = Turn { member: self, share, index: index - start, over: Cell::new(false) };
                     work(index, &turn);
                     if !turn.over.get() {
                         turn.ordered(|| ());
@@ -162,17 +158,35 @@ impl<'team> Member<'team> {
     }
 
     /// Goes through the next construct.
-    fn construct<R>(&self, body: impl FnOnce(&Construct) -> R) -> R {
-        let number = self.met.replace(self.met.get() + 1);
-        let constructs = &self.state.constructs;
-        let entered = constructs.enter(number);
-        let result = body(entered.construct());
-        constructs.leave(entered, number, self.size());
+    fn construct<R>(&self, body: impl FnOnce(&Share<'_>) -> R) -> R {
+        let share = self.enter();
+        let result = body(&share);
+        self.leave(share);
         result
     }
 
-    fn wait_for_turn(&self, construct: &Construct, index: usize) {
-        let done = || construct.turn.load(Acquire) == index;
+    /// Comes to the next construct whose work the members share out by themselves. Every member enters and
+    /// [leaves](Member::leave) it; none waits for the others at either.
+    ///
+    /// This is what loops and `single` are made of, for runtimes that cannot hand over a loop's body.
+    #[inline]
+    pub fn enter(&self) -> Share<'team> {
+        let number = self.met.replace(self.met.get() + 1);
+        Share { entered: self.state.constructs.enter(number), number }
+    }
+
+    /// Leaves a construct. Its member enters no other one before.
+    #[inline]
+    pub fn leave(&self, share: Share<'team>) {
+        self.state.constructs.leave(share.entered, share.number, self.size());
+    }
+
+    /// Waits until a construct's turn is `turn`; what was done before it was [passed on](Share::pass_turn) is then visible.
+    ///
+    /// If a member has panicked, this unwinds, as [`Member::barrier`] does.
+    pub fn await_turn(&self, share: &Share<'_>, turn: usize) {
+        let construct = share.entered.construct();
+        let done = || construct.turn.load(Acquire) == turn;
         if done() {
             return;
         }
@@ -182,10 +196,39 @@ impl<'team> Member<'team> {
     }
 }
 
+/// A construct that a member has entered and not yet left: what all members share while they are in it.
+#[derive(Debug)]
+pub struct Share<'team> {
+    entered: Entered<'team>,
+    number: usize,
+}
+
+impl Share<'_> {
+    /// A count for the members to use as they like, of iterations taken, say. It is 0 when the first of them enters.
+    #[inline]
+    pub fn taken(&self) -> &AtomicUsize {
+        &self.entered.construct().taken
+    }
+
+    /// Whether no other member has asked before. It is [`Share::taken`] that tells, so that only one of the two can be used.
+    #[inline]
+    pub fn is_first(&self) -> bool {
+        let taken = self.taken();
+        taken.load(Relaxed) == 0 && taken.swap(1, AcqRel) == 0
+    }
+
+    /// Makes it another's turn, who waits by [`Member::await_turn`]. The first turn is 0.
+    pub fn pass_turn(&self, next: usize) {
+        let construct = self.entered.construct();
+        construct.turn.store(next, Release);
+        construct.bell.ring();
+    }
+}
+
 /// An iteration's turn in an ordered loop.
 pub struct Turn<'a> {
     member: &'a Member<'a>,
-    construct: &'a Construct,
+    share: &'a Share<'a>,
     index: usize,
     over: Cell<bool>,
 }
@@ -203,11 +246,9 @@ impl Turn<'_> {
     /// If the iteration has had its turn.
     pub fn ordered<R>(&self, work: impl FnOnce() -> R) -> R {
         assert!(!self.over.replace(true), "an iteration has one turn");
-        let (construct, index) = (self.construct, self.index);
-        self.member.wait_for_turn(construct, index);
+        self.member.await_turn(self.share, self.index);
         let result = work();
-        construct.turn.store(index + 1, Release);
-        construct.bell.ring();
+        self.share.pass_turn(self.index + 1);
         result
     }
 }

@@ -24,7 +24,7 @@ use coho_platform::pin;
 pub use builder::TeamBuilder;
 use construct::Constructs;
 use fork::Fork;
-pub use member::{Member, Turn};
+pub use member::{Member, Share, Turn};
 use poison::Poison;
 use reduce::Values;
 pub use schedule::Schedule;
