@@ -9,7 +9,6 @@
 //! `coho run --per-thread` sets it up.
 #![warn(missing_docs)]
 
-mod mask;
 mod order;
 mod threads;
 

@@ -1,24 +1,13 @@
 //! Lists of CPUs in environment variables.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString};
 
-use crate::mask::MOST;
-
-unsafe extern "C" {
-    /// The C library's: null in a program that runs with more rights than its user.
-    fn secure_getenv(name: *const c_char) -> *const c_char;
-}
+use coho_preload::{MOST, setting};
 
 /// The CPUs that a variable lists; none if it is not set, makes no sense, or the program runs with more rights than its
 /// user.
 pub fn of_variable(name: &CStr) -> Vec<u32> {
-    // SAFETY: a string that ends with a zero; what is returned is read before anything can change it.
-    let value = unsafe { secure_getenv(name.as_ptr()) };
-    if value.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: not null, and a string of the environment.
-    parse(unsafe { CStr::from_ptr(value) }.to_bytes())
+    setting(name).map(parse).unwrap_or_default()
 }
 
 fn parse(list: &[u8]) -> Vec<u32> {

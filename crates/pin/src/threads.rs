@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use libc::{c_int, c_void, pthread_attr_t, pthread_t};
 
-use crate::mask::Mask;
+use coho_preload::{Mask, on_fork, real};
+
 use crate::order;
 
 /// A thread's first function.
@@ -95,11 +96,9 @@ extern "C" fn run(begin: *mut c_void) -> *mut c_void {
 fn next() -> Option<Create> {
     static NEXT: OnceLock<Option<Create>> = OnceLock::new();
     *NEXT.get_or_init(|| {
-        // SAFETY: a string that ends with a zero; a function of that name has that type.
-        unsafe {
-            let found = libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr());
-            (!found.is_null()).then(|| transmute::<*mut c_void, Create>(found))
-        }
+        let found = real(c"pthread_create");
+        // SAFETY: a function of that name has that type.
+        (!found.is_null()).then(|| unsafe { transmute::<*mut c_void, Create>(found) })
     })
 }
 
@@ -107,8 +106,7 @@ fn plan() -> Option<Plan> {
     let wide = Mask::current()?;
     let order: Vec<u32> = order::of_variable(ORDER).into_iter().filter(|&cpu| wide.contains(cpu)).collect();
     (!order.is_empty()).then(|| {
-        // SAFETY: the function lives as long as the library, which is never unloaded.
-        unsafe { libc::pthread_atfork(None, None, Some(begin_anew)) };
+        on_fork(begin_anew);
         Plan { order, wide }
     })
 }

@@ -1,11 +1,11 @@
 //! Sets of CPUs as the kernel takes them.
 
-/// Linux has at most 8192 CPUs.
 const WORDS: usize = 128;
+/// Linux has at most so many CPUs.
 pub const MOST: u32 = WORDS as u32 * 64;
 
 /// A thread's affinity mask.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mask([u64; WORDS]);
 
 impl Mask {
@@ -42,6 +42,12 @@ impl Mask {
     /// Its CPUs, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..MOST).filter(|&cpu| self.contains(cpu))
+    }
+}
+
+impl Default for Mask {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -39,6 +39,10 @@ pub enum Capability {
     CCompiler,
     /// A C++ compiler called `c++`.
     CppCompiler,
+    /// GCC's compilers for C and C++, `gcc` and `g++`, with libgomp.
+    Gcc,
+    /// GCC's compiler for Fortran, `gfortran`.
+    Gfortran,
     /// `make`.
     Make,
     /// hwloc's `lstopo-no-graphics`.
@@ -75,6 +79,8 @@ impl Capability {
             Self::Avx2 => "avx2",
             Self::CCompiler => "c-compiler",
             Self::CppCompiler => "c++-compiler",
+            Self::Gcc => "gcc",
+            Self::Gfortran => "gfortran",
             Self::Make => "make",
             Self::Lstopo => "lstopo",
             Self::Mpi => "mpi",
@@ -105,6 +111,8 @@ impl Capability {
             Self::Avx2 => lacks(feature("avx2"), "AVX2"),
             Self::CCompiler => not_installed(&["cc"]),
             Self::CppCompiler => not_installed(&["c++"]),
+            Self::Gcc => not_installed(&["gcc"]).or_else(|| not_installed(&["g++"])),
+            Self::Gfortran => not_installed(&["gfortran"]),
             Self::Make => not_installed(&["make"]),
             Self::Lstopo => not_installed(&["lstopo-no-graphics"]),
             Self::Mpi => not_installed(&["mpicc"]).or_else(|| not_installed(&["mpiexec"])),

@@ -1,0 +1,111 @@
+//! Which place each member of a region is bound to.
+
+use std::cell::Cell;
+
+use crate::settings::{Bind, settings};
+
+/// How a region deals out places.
+#[derive(Debug, Clone, Copy)]
+pub struct Places {
+    policy: Bind,
+    /// The opener's.
+    from: Share,
+    size: u32,
+}
+
+/// A thread's place, and those that regions within may use: `count` from `first` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    pub place: u32,
+    pub first: u32,
+    pub count: u32,
+}
+
+impl Places {
+    /// For a region of `size` that a thread opens which has this share, if threads are bound.
+    pub fn of(policy: Bind, from: Option<Share>, size: u32) -> Option<Self> {
+        let places = settings().places.as_ref()?;
+        let all = Share { place: 0, first: 0, count: u32::try_from(places.len()).ok()? };
+        (policy != Bind::False).then(|| Self { policy, from: from.unwrap_or(all), size })
+    }
+
+    /// A member's.
+    pub fn share(&self, rank: u32) -> Share {
+        let Self { policy, from, size } = *self;
+        let own = from.place.saturating_sub(from.first);
+        // Member by member, or blocks of as many as each place has room for, and then the rest member by member.
+        let each = (size / from.count).max(1);
+        let in_blocks = size - size % from.count;
+        let step = match rank {
+            _ if size <= from.count => rank,
+            _ if rank < in_blocks => rank / each,
+            _ => rank - in_blocks,
+        };
+        let at = |offset: u32| from.first + (own + offset) % from.count;
+        match policy {
+            Bind::False | Bind::Primary => from,
+            Bind::True | Bind::Close => Share { place: at(step), ..from },
+            Bind::Spread if size >= from.count => Share { place: at(step), first: at(step), count: 1 },
+            Bind::Spread => {
+                // The part in which the opener's place lies comes first.
+                let bound = |part: u32| (u64::from(part) * u64::from(from.count) / u64::from(size)) as u32;
+                let mine = (0..size).rev().find(|&part| bound(part) <= own).unwrap_or(0);
+                let part = (mine + rank) % size;
+                let (begin, end) = (bound(part), bound(part + 1));
+                let place = if rank == 0 { from.place } else { from.first + begin };
+                Share { place, first: from.first + begin, count: end - begin }
+            }
+        }
+    }
+}
+
+/// Binds the calling thread to a place, unless it is there already. What the kernel refuses stays as it was.
+pub fn bind(place: u32) {
+    thread_local! {
+        static BOUND: Cell<Option<u32>> = const { Cell::new(None) };
+    }
+    if BOUND.replace(Some(place)) != Some(place)
+        && let Some(mask) = settings().places.as_ref().and_then(|places| places.get(place as usize))
+    {
+        mask.apply();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(policy: Bind, place: u32, count: u32, size: u32) -> Vec<Share> {
+        let places = Places { policy, from: Share { place, first: 0, count }, size };
+        (0..size).map(|rank| places.share(rank)).collect()
+    }
+
+    fn only(shares: &[Share]) -> Vec<u32> {
+        shares.iter().map(|share| share.place).collect()
+    }
+
+    #[test]
+    fn close_takes_the_next_places_and_spread_parts_them() {
+        assert_eq!(only(&places(Bind::Close, 2, 4, 3)), [2, 3, 0]);
+        assert_eq!(only(&places(Bind::Close, 0, 2, 5)), [0, 0, 1, 1, 0]);
+        assert_eq!(only(&places(Bind::Primary, 2, 4, 3)), [2, 2, 2]);
+        let spread = places(Bind::Spread, 0, 8, 2);
+        assert_eq!(spread[0], Share { place: 0, first: 0, count: 4 });
+        assert_eq!(spread[1], Share { place: 4, first: 4, count: 4 });
+        assert_eq!(only(&places(Bind::Spread, 5, 8, 2)), [5, 0]);
+        assert_eq!(places(Bind::Spread, 0, 2, 2)[1], Share { place: 1, first: 1, count: 1 });
+    }
+
+    #[test]
+    fn the_parts_of_a_spread_are_all_places() {
+        for count in 1..20 {
+            for size in 1..count {
+                let parts = places(Bind::Spread, 0, count, size);
+                assert_eq!(parts.iter().map(|share| share.count).sum::<u32>(), count);
+                assert!(
+                    parts.iter().all(|share| (share.first..share.first + share.count).contains(&share.place))
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Takes over or stands aside: decided for the whole process, by what its objects import and by what its user has set.
+//!
+//! libgomp keeps a team in variables of its own and calls itself by hidden names, so that one part of a program cannot run on
+//! its teams and another on coho's.
+
+pub mod loaded;
+
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+use coho_preload::{is_privileged, line, setting};
+
+use crate::exports::{self, Target};
+use crate::openings;
+use crate::settings::settings;
+
+/// Functions of libgomp that have no part in teams, and stay its own.
+const LEFT: &[&str] = &[
+    "GOMP_alloc",
+    "GOMP_error",
+    "GOMP_free",
+    "GOMP_warning",
+    "omp_aligned_alloc",
+    "omp_aligned_calloc",
+    "omp_alloc",
+    "omp_calloc",
+    "omp_destroy_allocator",
+    "omp_display_env",
+    "omp_free",
+    "omp_get_affinity_format",
+    "omp_get_default_allocator",
+    "omp_get_default_device",
+    "omp_get_device_num",
+    "omp_get_initial_device",
+    "omp_get_num_devices",
+    "omp_get_wtick",
+    "omp_get_wtime",
+    "omp_init_allocator",
+    "omp_is_initial_device",
+    "omp_realloc",
+    "omp_set_affinity_format",
+    "omp_set_default_allocator",
+    "omp_set_default_device",
+];
+
+/// What becomes of an imported function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Service {
+    /// It has nothing to do with OpenMP.
+    None,
+    Ours,
+    /// libgomp's own in any case.
+    Left,
+    Missing,
+}
+
+fn service(name: &str) -> Service {
+    let base = name.strip_suffix('_').map_or(name, |base| base.strip_suffix("_8").unwrap_or(base));
+    if !["GOMP_", "GOACC_", "omp_", "acc_", "__kmpc_"].iter().any(|prefix| name.starts_with(prefix)) {
+        Service::None
+    } else if exports::find(name).is_some() {
+        Service::Ours
+    } else if LEFT.contains(&base) {
+        Service::Left
+    } else {
+        Service::Missing
+    }
+}
+
+/// Whether the program makes tasks if it imports this.
+fn makes_tasks(name: &str) -> bool {
+    matches!(name, "GOMP_task" | "GOMP_taskloop" | "GOMP_taskloop_ull")
+}
+
+/// The state of the decision.
+static DECIDED: Mutex<bool> = Mutex::new(false);
+
+/// Decides, if it has not been done.
+pub fn decide() {
+    let mut decided = DECIDED.lock().unwrap_or_else(PoisonError::into_inner);
+    if *decided {
+        return;
+    }
+    match objection().map_or_else(judge_loaded, Err) {
+        Ok(()) => {
+            openings::looked_through();
+            exports::aim(Target::Ours);
+            say(format_args!("taken over"));
+        }
+        Err(why) => stand_aside(&why),
+    }
+    *decided = true;
+}
+
+/// Decides when the library is loaded if the program uses OpenMP, and else when it first does.
+pub fn decide_early() {
+    let mut uses = false;
+    loaded::each_import(&mut |name, _| uses |= service(name) != Service::None);
+    if uses {
+        decide();
+    }
+}
+
+/// Has every function be libgomp's from now on.
+pub fn stand_aside(why: &str) {
+    exports::aim(Target::Libgomp);
+    say(format_args!("stands aside: {why}"));
+}
+
+fn say(what: std::fmt::Arguments<'_>) {
+    if setting(c"COHO_OPENMP") == Some(b"verbose") {
+        line("openmp", what);
+    }
+}
+
+/// What speaks against taking over, whatever is imported.
+fn objection() -> Option<String> {
+    if is_privileged() {
+        return Some("the program runs with more rights than its user".into());
+    }
+    if setting(c"COHO_OPENMP") == Some(b"off") {
+        return Some("COHO_OPENMP=off".into());
+    }
+    settings().objection.clone()
+}
+
+/// Whether all that the loaded objects import can be served.
+pub fn judge_loaded() -> Result<(), String> {
+    let mut missing = Vec::new();
+    loaded::each_import(&mut |name, version| {
+        if makes_tasks(name) {
+            openings::set_has_tasks();
+        }
+        if let Some(why) = unserved(name, version)
+            && !missing.contains(&why)
+        {
+            missing.push(why);
+        }
+    });
+    missing.sort();
+    if missing.is_empty() { Ok(()) } else { Err(format!("imports {}", missing.join(" "))) }
+}
+
+/// Whether the program has nested locks of before OpenMP 3.0.
+static OLD_NEST_LOCKS: AtomicBool = AtomicBool::new(false);
+
+pub fn has_old_nest_locks() -> bool {
+    OLD_NEST_LOCKS.load(Relaxed)
+}
+
+/// The name under which an import is complained of that cannot be served.
+fn unserved(name: &str, version: Option<&str>) -> Option<String> {
+    // Nested locks had half the size.
+    if name.contains("nest_lock") && version == Some("OMP_1.0") {
+        OLD_NEST_LOCKS.store(true, Relaxed);
+        return Some(format!("{name}@OMP_1.0"));
+    }
+    (service(name) == Service::Missing).then(|| name.to_owned())
+}
+
+/// What this library does with an imported function: 0 if it is none of OpenMP's, 1 if it is served, 2 if it stays libgomp's
+/// own, 3 if it cannot be served.
+///
+/// # Safety
+/// `name` is a string, and `version` one or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_openmp_serves(name: *const c_char, version: *const c_char) -> c_int {
+    let text = |text: *const c_char| {
+        // SAFETY: as the caller promises.
+        let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
+        text.and_then(|text| text.to_str().ok())
+    };
+    let Some(name) = text(name) else { return 0 };
+    if unserved(name, text(version)).is_some() {
+        return 3;
+    }
+    match service(name) {
+        Service::None => 0,
+        Service::Ours => 1,
+        Service::Left => 2,
+        Service::Missing => 3,
+    }
+}
+
+/// Writes why this library would stand aside in a program with this process's environment, whatever it imports; returns the
+/// reason's length, which may be more than there is room for, and 0 if nothing speaks against it.
+///
+/// # Safety
+/// There is room for `room` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn coho_openmp_objection(reason: *mut c_char, room: usize) -> usize {
+    let why = objection().unwrap_or_default();
+    // SAFETY: as the caller promises.
+    unsafe { std::ptr::copy_nonoverlapping(why.as_ptr(), reason.cast(), why.len().min(room)) };
+    why.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_missing() {
+        assert_eq!(service("GOMP_parallel"), Service::Ours);
+        assert_eq!(service("omp_get_thread_num_"), Service::Ours);
+        assert_eq!(service("omp_set_num_threads_8_"), Service::Ours);
+        assert_eq!(service("omp_get_wtime_"), Service::Left);
+        assert_eq!(service("GOMP_teams4"), Service::Missing);
+        assert_eq!(service("__kmpc_fork_call"), Service::Missing);
+        assert_eq!(service("pthread_create"), Service::None);
+        assert_eq!(
+            unserved("omp_init_nest_lock", Some("OMP_1.0")).as_deref(),
+            Some("omp_init_nest_lock@OMP_1.0")
+        );
+        assert_eq!(unserved("omp_init_nest_lock", Some("OMP_3.0")), None);
+    }
+}

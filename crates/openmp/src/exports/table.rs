@@ -1,0 +1,226 @@
+//! What is exported, and which of our functions it is. One may serve several names: where monotonic schedules are allowed,
+//! they do for nonmonotonic ones.
+
+use std::ffi::c_void;
+use std::sync::atomic::AtomicPtr;
+
+use super::Export;
+use super::jump::jump;
+use crate::{exclusive, query, region, sharing, task};
+
+macro_rules! exports {
+    ($($name:ident = $ours:path;)*) => {
+        /// Where each jumps to.
+        #[expect(non_upper_case_globals, reason = "named as the functions")]
+        mod aims {
+            use super::*;
+            $(pub static $name: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());)*
+        }
+
+        $(
+            /// As libgomp's.
+            ///
+            /// # Safety
+            /// As libgomp's.
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn $name() {
+                jump!(aims::$name)
+            }
+        )*
+
+        /// All of them.
+        pub static TABLE: [Export; [$(stringify!($name)),*].len()] = [$(
+            Export { name: concat!(stringify!($name), "\0"), aim: &aims::$name, ours: $ours as *const c_void },
+        )*];
+    };
+}
+
+exports! {
+    GOMP_parallel = region::parallel;
+    GOMP_barrier = exclusive::barrier;
+    GOMP_barrier_cancel = exclusive::barrier_cancel;
+    GOMP_cancel = exclusive::cancel;
+    GOMP_cancellation_point = exclusive::cancellation_point;
+    GOMP_critical_start = exclusive::critical_start;
+    GOMP_critical_end = exclusive::critical_end;
+    GOMP_critical_name_start = exclusive::critical_name_start;
+    GOMP_critical_name_end = exclusive::critical_name_end;
+    GOMP_atomic_start = exclusive::atomic_start;
+    GOMP_atomic_end = exclusive::atomic_end;
+    GOMP_single_start = exclusive::single_start;
+    GOMP_single_copy_start = exclusive::single_copy_start;
+    GOMP_single_copy_end = exclusive::single_copy_end;
+    GOMP_loop_static_start = sharing::static_start;
+    GOMP_loop_static_next = sharing::loop_next;
+    GOMP_loop_ull_static_start = sharing::ull_static_start;
+    GOMP_loop_ull_static_next = sharing::loop_next;
+    GOMP_loop_dynamic_start = sharing::dynamic_start;
+    GOMP_loop_dynamic_next = sharing::loop_next;
+    GOMP_loop_ull_dynamic_start = sharing::ull_dynamic_start;
+    GOMP_loop_ull_dynamic_next = sharing::loop_next;
+    GOMP_loop_guided_start = sharing::guided_start;
+    GOMP_loop_guided_next = sharing::loop_next;
+    GOMP_loop_ull_guided_start = sharing::ull_guided_start;
+    GOMP_loop_ull_guided_next = sharing::loop_next;
+    GOMP_loop_nonmonotonic_dynamic_start = sharing::dynamic_start;
+    GOMP_loop_nonmonotonic_dynamic_next = sharing::loop_next;
+    GOMP_loop_ull_nonmonotonic_dynamic_start = sharing::ull_dynamic_start;
+    GOMP_loop_ull_nonmonotonic_dynamic_next = sharing::loop_next;
+    GOMP_loop_nonmonotonic_guided_start = sharing::guided_start;
+    GOMP_loop_nonmonotonic_guided_next = sharing::loop_next;
+    GOMP_loop_ull_nonmonotonic_guided_start = sharing::ull_guided_start;
+    GOMP_loop_ull_nonmonotonic_guided_next = sharing::loop_next;
+    GOMP_loop_runtime_start = sharing::runtime_start;
+    GOMP_loop_runtime_next = sharing::loop_next;
+    GOMP_loop_ull_runtime_start = sharing::ull_runtime_start;
+    GOMP_loop_ull_runtime_next = sharing::loop_next;
+    GOMP_loop_nonmonotonic_runtime_start = sharing::runtime_start;
+    GOMP_loop_nonmonotonic_runtime_next = sharing::loop_next;
+    GOMP_loop_ull_nonmonotonic_runtime_start = sharing::ull_runtime_start;
+    GOMP_loop_ull_nonmonotonic_runtime_next = sharing::loop_next;
+    GOMP_loop_maybe_nonmonotonic_runtime_start = sharing::runtime_start;
+    GOMP_loop_maybe_nonmonotonic_runtime_next = sharing::loop_next;
+    GOMP_loop_ull_maybe_nonmonotonic_runtime_start = sharing::ull_runtime_start;
+    GOMP_loop_ull_maybe_nonmonotonic_runtime_next = sharing::loop_next;
+    GOMP_loop_ordered_static_start = sharing::ordered_static_start;
+    GOMP_loop_ordered_static_next = sharing::loop_next;
+    GOMP_loop_ull_ordered_static_start = sharing::ull_ordered_static_start;
+    GOMP_loop_ull_ordered_static_next = sharing::loop_next;
+    GOMP_loop_ordered_dynamic_start = sharing::ordered_dynamic_start;
+    GOMP_loop_ordered_dynamic_next = sharing::loop_next;
+    GOMP_loop_ull_ordered_dynamic_start = sharing::ull_ordered_dynamic_start;
+    GOMP_loop_ull_ordered_dynamic_next = sharing::loop_next;
+    GOMP_loop_ordered_guided_start = sharing::ordered_guided_start;
+    GOMP_loop_ordered_guided_next = sharing::loop_next;
+    GOMP_loop_ull_ordered_guided_start = sharing::ull_ordered_guided_start;
+    GOMP_loop_ull_ordered_guided_next = sharing::loop_next;
+    GOMP_loop_ordered_runtime_start = sharing::ordered_runtime_start;
+    GOMP_loop_ordered_runtime_next = sharing::loop_next;
+    GOMP_loop_ull_ordered_runtime_start = sharing::ull_ordered_runtime_start;
+    GOMP_loop_ull_ordered_runtime_next = sharing::loop_next;
+    GOMP_loop_end = sharing::loop_end;
+    GOMP_loop_end_nowait = sharing::loop_end_nowait;
+    GOMP_loop_end_cancel = sharing::loop_end_cancel;
+    GOMP_ordered_start = sharing::ordered_start;
+    GOMP_ordered_end = sharing::ordered_end;
+    GOMP_parallel_loop_static = sharing::parallel_static;
+    GOMP_parallel_loop_dynamic = sharing::parallel_dynamic;
+    GOMP_parallel_loop_guided = sharing::parallel_guided;
+    GOMP_parallel_loop_nonmonotonic_dynamic = sharing::parallel_dynamic;
+    GOMP_parallel_loop_nonmonotonic_guided = sharing::parallel_guided;
+    GOMP_parallel_loop_runtime = sharing::parallel_runtime;
+    GOMP_parallel_loop_nonmonotonic_runtime = sharing::parallel_runtime;
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime = sharing::parallel_runtime;
+    GOMP_parallel_sections = sharing::parallel_sections;
+    GOMP_sections_start = sharing::sections_start;
+    GOMP_sections_next = sharing::sections_next;
+    GOMP_sections_end = sharing::sections_end;
+    GOMP_sections_end_nowait = sharing::sections_end_nowait;
+    GOMP_sections_end_cancel = sharing::sections_end_cancel;
+    GOMP_task = task::task;
+    GOMP_taskloop = task::taskloop;
+    GOMP_taskloop_ull = task::taskloop_ull;
+    GOMP_taskwait = task::taskwait;
+    GOMP_taskwait_depend = task::taskwait_depend;
+    GOMP_taskyield = task::taskyield;
+    GOMP_taskgroup_start = task::taskgroup_start;
+    GOMP_taskgroup_end = task::taskgroup_end;
+    omp_get_thread_num = query::get_thread_num;
+    omp_get_thread_num_ = query::get_thread_num;
+    omp_get_num_threads = query::get_num_threads;
+    omp_get_num_threads_ = query::get_num_threads;
+    omp_get_max_threads = query::get_max_threads;
+    omp_get_max_threads_ = query::get_max_threads;
+    omp_get_num_procs = query::get_num_procs;
+    omp_get_num_procs_ = query::get_num_procs;
+    omp_in_parallel = query::in_parallel;
+    omp_in_parallel_ = query::in_parallel;
+    omp_get_level = query::get_level;
+    omp_get_level_ = query::get_level;
+    omp_get_active_level = query::get_active_level;
+    omp_get_active_level_ = query::get_active_level;
+    omp_get_dynamic = query::get_dynamic;
+    omp_get_dynamic_ = query::get_dynamic;
+    omp_get_max_active_levels = query::get_max_active_levels;
+    omp_get_max_active_levels_ = query::get_max_active_levels;
+    omp_get_supported_active_levels = query::get_supported_active_levels;
+    omp_get_supported_active_levels_ = query::get_supported_active_levels;
+    omp_get_nested = query::get_nested;
+    omp_get_nested_ = query::get_nested;
+    omp_get_thread_limit = query::get_thread_limit;
+    omp_get_thread_limit_ = query::get_thread_limit;
+    omp_get_cancellation = query::get_cancellation;
+    omp_get_cancellation_ = query::get_cancellation;
+    omp_get_max_task_priority = query::get_max_task_priority;
+    omp_get_max_task_priority_ = query::get_max_task_priority;
+    omp_in_final = query::in_final;
+    omp_in_final_ = query::in_final;
+    omp_get_num_teams = query::get_num_teams;
+    omp_get_num_teams_ = query::get_num_teams;
+    omp_get_team_num = query::get_team_num;
+    omp_get_team_num_ = query::get_team_num;
+    omp_get_proc_bind = query::get_proc_bind;
+    omp_get_proc_bind_ = query::get_proc_bind;
+    omp_get_num_places = query::get_num_places;
+    omp_get_num_places_ = query::get_num_places;
+    omp_get_place_num = query::get_place_num;
+    omp_get_place_num_ = query::get_place_num;
+    omp_get_partition_num_places = query::get_partition_num_places;
+    omp_get_partition_num_places_ = query::get_partition_num_places;
+    omp_set_num_threads = query::set_num_threads;
+    omp_set_num_threads_ = query::set_num_threads_;
+    omp_set_num_threads_8_ = query::set_num_threads_8_;
+    omp_set_dynamic = query::set_dynamic;
+    omp_set_dynamic_ = query::set_dynamic_;
+    omp_set_dynamic_8_ = query::set_dynamic_8_;
+    omp_set_nested = query::set_nested;
+    omp_set_nested_ = query::set_nested_;
+    omp_set_nested_8_ = query::set_nested_8_;
+    omp_set_max_active_levels = query::set_max_active_levels;
+    omp_set_max_active_levels_ = query::set_max_active_levels_;
+    omp_set_max_active_levels_8_ = query::set_max_active_levels_8_;
+    omp_get_ancestor_thread_num = query::get_ancestor_thread_num;
+    omp_get_ancestor_thread_num_ = query::get_ancestor_thread_num_;
+    omp_get_ancestor_thread_num_8_ = query::get_ancestor_thread_num_8_;
+    omp_get_team_size = query::get_team_size;
+    omp_get_team_size_ = query::get_team_size_;
+    omp_get_team_size_8_ = query::get_team_size_8_;
+    omp_get_place_num_procs = query::get_place_num_procs;
+    omp_get_place_num_procs_ = query::get_place_num_procs_;
+    omp_get_place_num_procs_8_ = query::get_place_num_procs_8_;
+    omp_set_schedule = query::set_schedule;
+    omp_set_schedule_ = query::set_schedule_;
+    omp_set_schedule_8_ = query::set_schedule_8_;
+    omp_get_place_proc_ids = query::get_place_proc_ids;
+    omp_get_place_proc_ids_ = query::get_place_proc_ids_;
+    omp_get_place_proc_ids_8_ = query::get_place_proc_ids_8_;
+    omp_get_schedule = query::get_schedule;
+    omp_get_schedule_ = query::get_schedule;
+    omp_get_schedule_8_ = query::get_schedule_8_;
+    omp_get_partition_place_nums = query::get_partition_place_nums;
+    omp_get_partition_place_nums_ = query::get_partition_place_nums;
+    omp_get_partition_place_nums_8_ = query::get_partition_place_nums_8_;
+    omp_pause_resource = query::pause_resource;
+    omp_pause_resource_all = query::pause_resource_all;
+    omp_init_lock = query::init_lock;
+    omp_init_lock_ = query::init_lock;
+    omp_init_nest_lock = query::init_nest_lock;
+    omp_init_nest_lock_ = query::init_nest_lock_;
+    omp_destroy_lock = query::destroy_lock;
+    omp_destroy_lock_ = query::destroy_lock;
+    omp_destroy_nest_lock = query::destroy_nest_lock;
+    omp_destroy_nest_lock_ = query::destroy_nest_lock_;
+    omp_set_lock = query::set_lock;
+    omp_set_lock_ = query::set_lock;
+    omp_set_nest_lock = query::set_nest_lock;
+    omp_set_nest_lock_ = query::set_nest_lock_;
+    omp_unset_lock = query::unset_lock;
+    omp_unset_lock_ = query::unset_lock;
+    omp_unset_nest_lock = query::unset_nest_lock;
+    omp_unset_nest_lock_ = query::unset_nest_lock_;
+    omp_test_lock = query::test_lock;
+    omp_test_lock_ = query::test_lock;
+    omp_test_nest_lock = query::test_nest_lock;
+    omp_test_nest_lock_ = query::test_nest_lock_;
+}

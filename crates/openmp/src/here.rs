@@ -1,0 +1,183 @@
+//! Which region the calling thread is in, and as whom.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicPtr;
+
+use coho_sync::Member;
+use libc::c_void;
+
+use crate::binding::{Places, Share};
+use crate::frame::Frame;
+use crate::pool::own;
+use crate::settings::{Variables, settings};
+use crate::sharing::Sharing;
+use crate::task::Tasks;
+
+/// What the members of a region share.
+#[derive(Debug)]
+pub struct Region<'a> {
+    pub size: u32,
+    /// Enclosing regions and this one.
+    pub level: u32,
+    /// Those of them with more than one member.
+    pub active_level: u32,
+    /// Who opened it; null for what runs outside all regions.
+    pub opener: *const Membership,
+    /// What the member of a `single` has left for the others to copy.
+    pub copied: AtomicPtr<c_void>,
+    /// Where a program has tasks.
+    pub tasks: Option<&'a Tasks>,
+    /// What the members' tasks begin with.
+    pub variables: Variables,
+    /// The opener's part of the places.
+    pub share: Option<Share>,
+    /// Where threads are bound.
+    pub places: Option<Places>,
+}
+
+// SAFETY: who the pointer leads to changes nothing of it while the region is open but its own cells, which others do not
+// look at.
+unsafe impl Sync for Region<'_> {}
+// SAFETY: as above.
+unsafe impl Send for Region<'_> {}
+
+/// A thread as a member of a region.
+#[derive(Debug)]
+pub struct Membership {
+    /// Null in a team of one.
+    member: *const Member<'static>,
+    region: *const Region<'static>,
+    pub rank: u32,
+    /// The task that runs.
+    pub task: Cell<*const Frame>,
+    pub implicit: Frame,
+    pub sharing: Sharing,
+    /// Its part of the places, where threads are bound.
+    pub share: Option<Share>,
+}
+
+thread_local! {
+    static HERE: Cell<*const Membership> = const { Cell::new(ptr::null()) };
+}
+
+/// The calling thread's membership of the innermost region.
+#[inline(always)]
+pub fn here<'a>() -> &'a Membership {
+    let here = HERE.get();
+    if here.is_null() {
+        return outside();
+    }
+    // SAFETY: it is reset before what it points to goes.
+    unsafe { &*here }
+}
+
+/// As what a thread runs outside all regions: the only member of a region of its own.
+#[cold]
+fn outside<'a>() -> &'a Membership {
+    static REGION: OnceLock<Region<'static>> = OnceLock::new();
+    let region = REGION.get_or_init(|| Region {
+        size: 1,
+        level: 0,
+        active_level: 0,
+        opener: ptr::null(),
+        copied: AtomicPtr::new(ptr::null_mut()),
+        tasks: None,
+        variables: settings().variables,
+        share: None,
+        places: None,
+    });
+    // SAFETY: the region is static.
+    let membership = unsafe { Membership::new(None, region, 0) };
+    let membership = own().outside.insert(Box::new(membership));
+    let membership = ptr::from_ref::<Membership>(membership);
+    HERE.set(membership);
+    // SAFETY: it stays in its box until the thread ends, and is forgotten before.
+    let membership = unsafe { &*membership };
+    membership.task.set(&raw const membership.implicit);
+    membership
+}
+
+impl Membership {
+    /// # Safety
+    /// Member and region outlive it.
+    #[inline(always)]
+    pub unsafe fn new(member: Option<&Member<'_>>, region: &Region<'_>, rank: u32) -> Self {
+        Self {
+            member: member.map_or(ptr::null(), |member| ptr::from_ref(member).cast()),
+            region: ptr::from_ref(region).cast(),
+            rank,
+            task: Cell::new(ptr::null()),
+            implicit: Frame::implicit(region.variables),
+            sharing: Sharing::new(),
+            share: region.share,
+        }
+    }
+
+    /// Runs what the thread does as this member.
+    #[inline(always)]
+    pub fn serve(&self, work: impl FnOnce(&Self)) {
+        self.task.set(&raw const self.implicit);
+        let before = HERE.replace(self);
+        work(self);
+        HERE.set(before);
+    }
+
+    /// Before what the calling thread is outside all regions goes.
+    pub fn forget_here() {
+        HERE.set(ptr::null());
+    }
+
+    /// None in a team of one.
+    #[inline(always)]
+    pub fn member(&self) -> Option<&Member<'static>> {
+        // SAFETY: it outlives this, as whoever made this promised.
+        unsafe { self.member.as_ref() }
+    }
+
+    #[inline(always)]
+    pub fn region(&self) -> &Region<'static> {
+        // SAFETY: as above.
+        unsafe { &*self.region }
+    }
+
+    /// The task that runs.
+    #[inline(always)]
+    pub fn task(&self) -> &Frame {
+        // SAFETY: a task is running, so that it is not gone.
+        unsafe { &*self.task.get() }
+    }
+
+    /// Changes the running task's variables.
+    pub fn change(&self, change: impl FnOnce(&mut Variables)) {
+        let mut variables = self.task().variables.get();
+        change(&mut variables);
+        self.task().variables.set(variables);
+    }
+
+    /// Who opened the region; none outside all.
+    pub fn opener(&self) -> Option<&Self> {
+        // SAFETY: who opens a region stays where it is until it is closed.
+        unsafe { self.region().opener.as_ref() }
+    }
+
+    /// This membership or the one at an outer level that has led to it.
+    pub fn at_level(&self, level: u32) -> Option<&Self> {
+        let mut membership = self;
+        while membership.region().level > level {
+            membership = membership.opener()?;
+        }
+        (membership.region().level == level).then_some(membership)
+    }
+
+    /// Waits for all members of the region, and until all its tasks are done.
+    #[inline(always)]
+    pub fn barrier(&self) {
+        let Some(member) = self.member() else { return };
+        match self.region().tasks {
+            None => member.barrier(),
+            Some(tasks) => tasks.barrier(self, member),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What the program is made of may change while it runs: what it opens (`dlopen`) is looked through before its next
+//! outermost region.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::decide::{self, loaded};
+
+/// So long after its beginning an opening may still be adding objects.
+const OPENING: Duration = Duration::from_secs(2);
+
+static HAS_TASKS: AtomicBool = AtomicBool::new(false);
+/// Openings begun, and those after which all was looked through.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+static SEEN: AtomicU64 = AtomicU64::new(0);
+/// When the last one began.
+static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+/// Objects that the loader had added in all when they were looked through.
+static ADDED: AtomicU64 = AtomicU64::new(0);
+/// Whether somebody is changing over to libgomp. Nobody opens a region then.
+static CHANGING: AtomicBool = AtomicBool::new(false);
+/// The threads' counts of open regions.
+static THREADS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// Whether the program makes tasks.
+pub fn has_tasks() -> bool {
+    HAS_TASKS.load(Relaxed)
+}
+
+pub fn set_has_tasks() {
+    HAS_TASKS.store(true, Relaxed);
+}
+
+/// The program is about to open a library.
+pub fn begin() {
+    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    BEGUN.fetch_add(1, Release);
+}
+
+/// What was there at the decision has been looked through.
+pub fn looked_through() {
+    ADDED.store(loaded::added(), Relaxed);
+}
+
+/// Whether the process has stood aside by now. To be asked before an outermost region.
+#[inline(always)]
+pub fn stand_aside() -> bool {
+    BEGUN.load(Relaxed) != SEEN.load(Relaxed) && look()
+}
+
+#[cold]
+#[inline(never)]
+fn look() -> bool {
+    let begun = BEGUN.load(Acquire);
+    let last = *LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let added = loaded::added();
+    if added != ADDED.load(Relaxed) {
+        if let Err(why) = decide::judge_loaded() {
+            return change_over(&why);
+        }
+        ADDED.store(added, Relaxed);
+    }
+    if last.is_none_or(|last| last.elapsed() > OPENING) {
+        SEEN.store(begun, Relaxed);
+    }
+    false
+}
+
+/// Stands aside, unless another thread is in a region: the next outermost region tries again.
+fn change_over(why: &str) -> bool {
+    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    CHANGING.store(true, SeqCst);
+    let ordered = order_all();
+    // SAFETY: the count of an entry lives until it is taken from the list.
+    let open = threads.iter().any(|&count| unsafe { &*(count as *const AtomicUsize) }.load(SeqCst) > 0);
+    let changes = ordered && !open;
+    if changes {
+        decide::stand_aside(why);
+    }
+    CHANGING.store(false, Release);
+    changes
+}
+
+/// Has every thread of the process go through a fence, so that opening a region needs none.
+fn order_all() -> bool {
+    const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+    const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+    // SAFETY: the calls take no pointers.
+    let command = |command: libc::c_int| unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } == 0;
+    command(REGISTER_PRIVATE_EXPEDITED) && command(PRIVATE_EXPEDITED)
+}
+
+/// A thread has a count of open regions from now on.
+pub fn add_thread(open: &AtomicUsize) {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(open.as_ptr() as usize);
+}
+
+pub fn remove_thread(open: &AtomicUsize) {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner).retain(|&count| count != open.as_ptr() as usize);
+}
+
+/// Counts a region of the calling thread as open.
+#[inline(always)]
+pub fn enter(open: &AtomicUsize) {
+    // Either whoever changes over sees this, or this thread sees the change: a fence lies between, in `order_all`.
+    open.store(open.load(Relaxed) + 1, Release);
+    while CHANGING.load(Acquire) {
+        std::thread::yield_now();
+    }
+}
+
+#[inline(always)]
+pub fn leave(open: &AtomicUsize) {
+    open.store(open.load(Relaxed) - 1, Release);
+}

@@ -1,0 +1,175 @@
+//! The teams of a thread: one for each of its regions that are open inside one another, kept for the next.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use coho_sync::{Error, Member, Team};
+use libc::c_void;
+
+use crate::here::Membership;
+use crate::openings;
+use crate::settings::settings;
+use crate::task::Tasks;
+
+/// What a thread keeps as long as it lives.
+#[derive(Debug, Default)]
+pub struct Own {
+    #[expect(clippy::vec_box, reason = "one that is at work stays where it is while others are added")]
+    pools: Vec<Box<Pool>>,
+    /// How many of them are at work.
+    open: AtomicUsize,
+    /// As what it runs outside all regions.
+    pub outside: Option<Box<Membership>>,
+}
+
+/// A team and what its regions use in turn.
+#[derive(Debug)]
+pub struct Pool {
+    team: Team,
+    capacity: usize,
+    tasks: Option<Tasks>,
+}
+
+thread_local! {
+    static OWN: Cell<*mut Own> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// The calling thread's. It goes when the thread ends, but not when the process exits: who exits within a region would
+/// wait for its own team.
+pub fn own<'a>() -> &'a mut Own {
+    if OWN.get().is_null() {
+        let own: *mut Own = Box::into_raw(Box::default());
+        OWN.set(own);
+        drop_at_end(own);
+        // SAFETY: it has just been made.
+        openings::add_thread(unsafe { &(*own).open });
+    }
+    // SAFETY: only this thread uses it, and no borrow outlasts the call that made it.
+    unsafe { &mut *OWN.get() }
+}
+
+fn drop_at_end(own: *mut Own) {
+    static ONCE: Once = Once::new();
+    static mut KEY: libc::pthread_key_t = 0;
+    unsafe extern "C" fn end(own: *mut c_void) {
+        OWN.set(ptr::null_mut());
+        Membership::forget_here();
+        // SAFETY: it was made for this thread, which does not use it any more.
+        let own = unsafe { Box::from_raw(own.cast::<Own>()) };
+        openings::remove_thread(&own.open);
+    }
+    ONCE.call_once(|| {
+        // SAFETY: written once, before it is read. Without a key, a thread's teams stay asleep when it ends.
+        unsafe { libc::pthread_key_create(&raw mut KEY, Some(end)) };
+    });
+    // SAFETY: as above.
+    unsafe { libc::pthread_setspecific(KEY, own.cast()) };
+}
+
+/// A pool at work; given back when this goes.
+#[derive(Debug)]
+pub struct Taken(*mut Pool);
+
+/// The calling thread's next pool, with a team of so many members, or of fewer where threads cannot be had; none if there
+/// is no more than one.
+pub fn take(size: usize, has_tasks: bool) -> Option<Taken> {
+    let own = own();
+    if own.pools.first().is_some_and(|pool| pool.team.is_forked()) {
+        // The parent's.
+        own.pools.clear();
+    }
+    let pool = own.pool(size, has_tasks).inspect_err(fewer).ok()?;
+    // SAFETY: it is in its box, and nobody else's.
+    if unsafe { (*pool).team.size() } < 2 {
+        return None;
+    }
+    openings::enter(&own.open);
+    Some(Taken(pool))
+}
+
+fn fewer(error: &Error) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| coho_preload::line("openmp", format_args!("fewer threads than asked: {error}")));
+}
+
+impl Own {
+    fn pool(&mut self, size: usize, has_tasks: bool) -> Result<*mut Pool, Error> {
+        let at = self.open.load(Relaxed);
+        if self.pools.get(at).is_some_and(|pool| pool.capacity < size) {
+            self.pools.remove(at);
+        }
+        if self.pools.len() <= at {
+            self.pools.insert(at, Box::new(Pool::new(size)?));
+        }
+        let pool = &mut *self.pools[at];
+        if pool.team.size() != size {
+            pool.team.resize(size).or_else(|error| {
+                fewer(&error);
+                pool.team.resize(1)
+            })?;
+        }
+        if has_tasks && pool.tasks.is_none() {
+            pool.tasks = Some(Tasks::new(pool.capacity));
+        }
+        Ok(pool)
+    }
+}
+
+impl Pool {
+    fn new(size: usize) -> Result<Self, Error> {
+        let settings = settings();
+        let capacity = size.max(settings.processors as usize);
+        // Begins with one: what cannot be had later leaves that.
+        let mut builder = Team::builder(1)
+            .capacity(capacity)
+            .pinned(false)
+            .lenient(true)
+            .policy(settings.policy)
+            .algorithm(settings.algorithm);
+        builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(default_stack_bytes));
+        Ok(Self { team: builder.start()?, capacity, tasks: None })
+    }
+}
+
+/// As `pthread_create` gives without attributes: the limit on the first thread's stack, mostly.
+fn default_stack_bytes() -> usize {
+    // SAFETY: the attributes are initialised by the call, read and destroyed.
+    unsafe {
+        let mut attributes = std::mem::zeroed();
+        let mut bytes = 0;
+        if libc::pthread_attr_init(&raw mut attributes) != 0 {
+            return 8 << 20;
+        }
+        libc::pthread_attr_getstacksize(&raw const attributes, &raw mut bytes);
+        libc::pthread_attr_destroy(&raw mut attributes);
+        if bytes == 0 { 8 << 20 } else { bytes }
+    }
+}
+
+impl Taken {
+    pub fn size(&self) -> usize {
+        // SAFETY: the pool is in its box as long as it is taken.
+        unsafe { (*self.0).team.size() }
+    }
+
+    pub fn tasks(&self) -> Option<&Tasks> {
+        // SAFETY: as above; a run does not touch the tasks.
+        unsafe { (*self.0).tasks.as_ref() }
+    }
+
+    /// Runs a body on every member.
+    #[inline(always)]
+    pub fn run(&self, body: impl Fn(&Member<'_>) + Sync) {
+        // SAFETY: as above; there is one run at a time, by the thread that has taken the pool.
+        unsafe { (*self.0).team.run(body) };
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        openings::leave(&own().open);
+    }
+}

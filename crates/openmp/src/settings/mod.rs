@@ -1,0 +1,104 @@
+//! What the user has chosen by environment variables: OpenMP's internal control variables.
+
+mod libgomp;
+mod read;
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use coho_preload::Mask;
+use coho_sync::{Algorithm, WaitPolicy};
+
+pub use read::schedule;
+
+/// The most nested levels that OpenMP programs can ask for here, as many as libgomp's.
+pub const MOST_LEVELS: u32 = 255;
+
+/// How a loop's iterations are dealt out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    pub kind: Kind,
+    /// 0: the default, which is everything divided by the members where the schedule is static, and else 1.
+    pub chunk: u64,
+}
+
+impl Schedule {
+    pub const STATIC: Self = Self { kind: Kind::Static, chunk: 0 };
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Static,
+    Dynamic,
+    Guided,
+}
+
+/// The variables that each task has of its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Variables {
+    pub threads: u32,
+    pub max_active_levels: u32,
+    pub schedule: Schedule,
+    /// The schedule as the program has set it, in OpenMP's numbers: `auto` is kept for whoever asks.
+    pub schedule_kind: i32,
+    pub is_dynamic: bool,
+}
+
+/// Where a region's threads are bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bind {
+    False,
+    True,
+    Primary,
+    Close,
+    Spread,
+}
+
+/// What holds for the whole process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    pub variables: Variables,
+    /// For regions at each level; beyond its end the last holds.
+    pub threads: Vec<u32>,
+    pub bind: Vec<Bind>,
+    /// None: threads are not bound.
+    pub places: Option<Vec<Mask>>,
+    pub thread_limit: u32,
+    /// None: as the C library's threads have.
+    pub stack_bytes: Option<usize>,
+    pub policy: WaitPolicy,
+    pub algorithm: Algorithm,
+    /// CPUs that the process might use when it began.
+    pub processors: u32,
+    /// What cannot be had here, so that libgomp must do it.
+    pub objection: Option<String>,
+}
+
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+
+/// Read once.
+pub fn settings() -> &'static Settings {
+    SETTINGS.get_or_init(|| {
+        let variable = |name: &str| {
+            let name = std::ffi::CString::new(name).ok()?;
+            let value = std::str::from_utf8(coho_preload::setting(&name)?).ok()?.trim();
+            (!value.is_empty()).then(|| value.to_owned())
+        };
+        read::settings(&variable, libgomp::ask())
+    })
+}
+
+impl Settings {
+    /// How many threads a task of this level of regions asks for unless it says otherwise.
+    pub fn threads_within(&self, level: u32) -> Option<u32> {
+        self.threads.get(level as usize).copied()
+    }
+
+    /// How regions of this level bind their threads.
+    pub fn bind_within(&self, level: u32) -> Bind {
+        *self.bind.get(level as usize).or(self.bind.last()).unwrap_or(&Bind::False)
+    }
+}
+
+/// How long a look at a flag takes, for counts of looks.
+const LOOK: Duration = Duration::from_nanos(10);

@@ -1,0 +1,220 @@
+//! The settings of a process, from what libgomp tells and from the variables of which it does not.
+
+use std::time::Duration;
+
+use coho_sync::{Algorithm, WaitPolicy};
+
+use super::libgomp::Answers;
+use super::{Bind, Kind, LOOK, MOST_LEVELS, Schedule, Settings, Variables};
+
+/// OpenMP's numbers of schedules.
+pub const STATIC: i32 = 1;
+pub const DYNAMIC: i32 = 2;
+pub const GUIDED: i32 = 3;
+pub const AUTO: i32 = 4;
+/// Set beside the number.
+pub const MONOTONIC: i32 = i32::MIN;
+
+type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The settings of a process where libgomp tells this and the environment that.
+pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
+    let processors = libgomp.processors.unwrap_or(1).max(1);
+    let (kind, chunk) = libgomp.schedule.unwrap_or((DYNAMIC, 1));
+    let variables = Variables {
+        threads: libgomp.threads.unwrap_or(processors).max(1),
+        max_active_levels: libgomp.max_active_levels.unwrap_or(1).min(MOST_LEVELS),
+        schedule: schedule(kind, chunk).unwrap_or(Schedule { kind: Kind::Dynamic, chunk: 1 }),
+        schedule_kind: kind,
+        is_dynamic: libgomp.is_dynamic.unwrap_or(false),
+    };
+    let bind = match libgomp.bind {
+        None | Some(0) => vec![Bind::False],
+        Some(first) => list(variable("OMP_PROC_BIND"), policy_named)
+            .filter(|list| list.len() > 1)
+            .unwrap_or_else(|| vec![policy_numbered(first)]),
+    };
+    Settings {
+        variables,
+        threads: list(variable("OMP_NUM_THREADS"), positive).unwrap_or_default(),
+        places: Some(libgomp.places).filter(|places| bind != [Bind::False] && !places.is_empty()),
+        bind,
+        thread_limit: libgomp.thread_limit.filter(|&limit| limit < i32::MAX as u32).unwrap_or(u32::MAX),
+        stack_bytes: variable("OMP_STACKSIZE")
+            .or_else(|| variable("GOMP_STACKSIZE"))
+            .and_then(|text| bytes(&text)),
+        policy: policy(variable, variables.threads <= processors),
+        algorithm: variable("COHO_OPENMP_BARRIER")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(Algorithm::Auto),
+        processors,
+        objection: objection(variable),
+    }
+}
+
+/// What cannot be had here.
+fn objection(variable: Variable<'_>) -> Option<String> {
+    let is = |name: &str, value: &str| variable(name).is_some_and(|text| text.eq_ignore_ascii_case(value));
+    let is_true = |name: &str| is(name, "true") || is(name, "1");
+    [
+        ("OMP_CANCELLATION is set", is_true("OMP_CANCELLATION")),
+        ("OMP_DISPLAY_AFFINITY is set", is_true("OMP_DISPLAY_AFFINITY")),
+        ("OMP_TARGET_OFFLOAD is mandatory", is("OMP_TARGET_OFFLOAD", "mandatory")),
+        ("OMP_TOOL_LIBRARIES is set", variable("OMP_TOOL_LIBRARIES").is_some()),
+    ]
+    .into_iter()
+    .find_map(|(why, speaks)| speaks.then(|| why.to_owned()))
+}
+
+/// A schedule by OpenMP's number and chunk.
+pub fn schedule(number: i32, chunk: i32) -> Option<Schedule> {
+    let chunk = u64::try_from(chunk).unwrap_or(0);
+    let (kind, chunk) = match number & !MONOTONIC {
+        STATIC => (Kind::Static, chunk),
+        DYNAMIC => (Kind::Dynamic, chunk.max(1)),
+        GUIDED => (Kind::Guided, chunk.max(1)),
+        AUTO => (Kind::Static, 0),
+        _ => return None,
+    };
+    Some(Schedule { kind, chunk })
+}
+
+fn policy_numbered(number: i32) -> Bind {
+    match number {
+        2 => Bind::Primary,
+        3 => Bind::Close,
+        4 => Bind::Spread,
+        _ => Bind::True,
+    }
+}
+
+fn policy_named(name: &str) -> Option<Bind> {
+    match name.to_ascii_lowercase().as_str() {
+        "true" => Some(Bind::True),
+        "master" | "primary" => Some(Bind::Primary),
+        "close" => Some(Bind::Close),
+        "spread" => Some(Bind::Spread),
+        _ => None,
+    }
+}
+
+fn positive(text: &str) -> Option<u32> {
+    text.trim().parse().ok().filter(|&number| number > 0 && number <= i32::MAX as u32)
+}
+
+fn list<T>(text: Option<String>, part: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    text?.split(',').map(|one| part(one.trim())).collect()
+}
+
+/// A size; in KiB unless it says otherwise.
+fn bytes(text: &str) -> Option<usize> {
+    let text = text.trim().to_ascii_lowercase();
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'b' => (&text[..text.len() - 1], 0),
+        b'k' => (&text[..text.len() - 1], 10),
+        b'm' => (&text[..text.len() - 1], 20),
+        b'g' => (&text[..text.len() - 1], 30),
+        _ => (&*text, 10),
+    };
+    digits.trim().parse::<usize>().ok()?.checked_mul(1 << shift)
+}
+
+/// Spinning without end only where each thread has a CPU.
+fn policy(variable: Variable<'_>, have_cpus: bool) -> WaitPolicy {
+    let waits = variable("OMP_WAIT_POLICY").map(|text| text.to_ascii_lowercase());
+    let spins = variable("GOMP_SPINCOUNT").and_then(|text| spins(&text));
+    match (spins, waits.as_deref()) {
+        (Some(u64::MAX), _) | (None, Some("active")) if have_cpus => WaitPolicy::Active,
+        (Some(0), _) | (None, Some("passive")) => WaitPolicy::Passive,
+        (Some(looks @ 1..u64::MAX), _) => WaitPolicy::SpinFor(
+            LOOK.saturating_mul(u32::try_from(looks).unwrap_or(u32::MAX)).min(Duration::from_secs(4)),
+        ),
+        _ => WaitPolicy::Adaptive,
+    }
+}
+
+/// A number of looks, with an optional suffix, or `infinite`.
+fn spins(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    if text == "infinite" || text == "infinity" {
+        return Some(u64::MAX);
+    }
+    let (digits, factor) = match text.as_bytes().last()? {
+        b'k' => (&text[..text.len() - 1], 1_000),
+        b'm' => (&text[..text.len() - 1], 1_000_000),
+        b'g' => (&text[..text.len() - 1], 1_000_000_000),
+        b't' => (&text[..text.len() - 1], 1_000_000_000_000),
+        _ => (&*text, 1),
+    };
+    digits.trim().parse::<u64>().ok()?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_preload::Mask;
+
+    use super::*;
+
+    fn with(variables: &[(&str, &str)], libgomp: Answers) -> Settings {
+        let look = |name: &str| {
+            variables.iter().find(|(given, _)| *given == name).map(|(_, value)| (*value).to_owned())
+        };
+        settings(&look, libgomp)
+    }
+
+    fn four() -> Answers {
+        Answers {
+            processors: Some(4),
+            threads: Some(4),
+            thread_limit: Some(i32::MAX as u32),
+            ..Answers::default()
+        }
+    }
+
+    #[test]
+    fn defaults_are_libgomps() {
+        let settings = with(&[], four());
+        assert_eq!(settings.variables.threads, 4);
+        assert_eq!(settings.variables.max_active_levels, 1);
+        assert_eq!(settings.variables.schedule, Schedule { kind: Kind::Dynamic, chunk: 1 });
+        assert_eq!((settings.bind, settings.places, settings.objection), (vec![Bind::False], None, None));
+        assert_eq!((settings.thread_limit, settings.policy), (u32::MAX, WaitPolicy::Adaptive));
+    }
+
+    #[test]
+    fn lists_are_by_level() {
+        let places: Vec<Mask> = [0, 1].map(|cpu| Mask::from_iter([cpu])).into();
+        let libgomp = Answers { bind: Some(4), places: places.clone(), threads: Some(3), ..four() };
+        let settings =
+            with(&[("OMP_NUM_THREADS", "3, 2"), ("OMP_PROC_BIND", "spread,close")], libgomp.clone());
+        assert_eq!(settings.variables.threads, 3);
+        assert_eq!(settings.threads_within(1), Some(2));
+        assert_eq!(settings.threads_within(2), None);
+        assert_eq!((settings.bind_within(0), settings.bind_within(5)), (Bind::Spread, Bind::Close));
+        assert_eq!(settings.places, Some(places));
+        assert_eq!(with(&[], Answers { bind: Some(0), ..libgomp }).places, None);
+    }
+
+    #[test]
+    fn sizes_spins_and_policies_are_read() {
+        assert_eq!(
+            (bytes("64"), bytes("2 M"), bytes("9b"), bytes("x")),
+            (Some(65536), Some(2 << 20), Some(9), None)
+        );
+        assert_eq!((spins("2k"), spins("infinite"), spins("")), (Some(2000), Some(u64::MAX), None));
+        assert_eq!(with(&[("OMP_WAIT_POLICY", "active")], four()).policy, WaitPolicy::Active);
+        let crowd = Answers { threads: Some(9), ..four() };
+        assert_eq!(with(&[("OMP_WAIT_POLICY", "active")], crowd).policy, WaitPolicy::Adaptive);
+        assert_eq!(with(&[("OMP_WAIT_POLICY", "PASSIVE")], four()).policy, WaitPolicy::Passive);
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_left_to_libgomp() {
+        for (name, value) in
+            [("OMP_CANCELLATION", "TRUE"), ("OMP_TARGET_OFFLOAD", "mandatory"), ("OMP_TOOL_LIBRARIES", "x")]
+        {
+            assert!(with(&[(name, value)], four()).objection.is_some(), "{name}");
+        }
+        assert_eq!(with(&[("OMP_CANCELLATION", "false")], four()).objection, None);
+    }
+}

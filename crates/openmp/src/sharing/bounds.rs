@@ -1,0 +1,154 @@
+//! Loops as counts of iterations, and how those are dealt out.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A loop. Signed and unsigned loops differ only in how many iterations they have: the rest is arithmetic modulo 2^64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    start: u64,
+    end: u64,
+    step: u64,
+    /// Iterations.
+    pub count: u64,
+}
+
+impl Bounds {
+    pub const NONE: Self = Self { start: 0, end: 0, step: 1, count: 0 };
+
+    /// From `start` to before `end`; the step's sign is the direction.
+    #[inline]
+    pub fn signed(start: i64, end: i64, step: i64) -> Self {
+        let up = step > 0;
+        let some = if up { start < end } else { start > end };
+        Self::new(start as u64, end as u64, step as u64, up, some)
+    }
+
+    /// As the compiler hands over unsigned loops: down means that `step` is negative.
+    #[inline]
+    pub fn unsigned(up: bool, start: u64, end: u64, step: u64) -> Self {
+        let some = if up { start < end } else { start > end };
+        Self::new(start, end, step, up, some)
+    }
+
+    fn new(start: u64, end: u64, step: u64, up: bool, some: bool) -> Self {
+        let (distance, stride) =
+            if up { (end.wrapping_sub(start), step) } else { (start.wrapping_sub(end), step.wrapping_neg()) };
+        let count = if !some || stride == 0 { 0 } else { (distance - 1) / stride + 1 };
+        Self { start, end, step, count }
+    }
+
+    /// The loop's variable from and to, for a range of iterations.
+    #[inline]
+    pub fn values(&self, chunk: &Range<u64>) -> (u64, u64) {
+        let at = |iteration: u64| self.start.wrapping_add(iteration.wrapping_mul(self.step));
+        (at(chunk.start), if chunk.end == self.count { self.end } else { at(chunk.end) })
+    }
+}
+
+/// The chunk that a member has at its `turn`th turn of a static schedule; a chunk of 0 is the member's whole share.
+pub fn dealt(count: u64, chunk: u64, (rank, size): (u64, u64), turn: u64) -> Option<Range<u64>> {
+    let range = if chunk == 0 {
+        let (each, rest) = (count / size, count % size);
+        let start = rank * each + rank.min(rest);
+        if turn > 0 {
+            return None;
+        }
+        start..start + each + u64::from(rank < rest)
+    } else {
+        let start = turn.checked_mul(size)?.checked_add(rank)?.checked_mul(chunk)?;
+        start..start.saturating_add(chunk).min(count)
+    };
+    (range.start < range.end).then_some(range)
+}
+
+/// Takes the next chunk of so many iterations.
+#[inline]
+pub fn take(taken: &AtomicUsize, count: u64, chunk: u64, size: u64) -> Option<Range<u64>> {
+    // Each member takes beyond the end once.
+    if chunk.checked_mul(size + 1).is_none_or(|beyond| count.checked_add(beyond).is_none()) {
+        return take_by(taken, count, |_| chunk);
+    }
+    let start = taken.fetch_add(chunk as usize, Relaxed) as u64;
+    (start < count).then(|| start..(start + chunk).min(count))
+}
+
+/// Takes a share of what is left, but `least` iterations at least.
+pub fn take_guided(taken: &AtomicUsize, count: u64, least: u64, size: u64) -> Option<Range<u64>> {
+    take_by(taken, count, |left| left.div_ceil(size).max(least))
+}
+
+fn take_by(taken: &AtomicUsize, count: u64, share: impl Fn(u64) -> u64) -> Option<Range<u64>> {
+    let mut start = taken.load(Relaxed) as u64;
+    while start < count {
+        let end = start + share(count - start).min(count - start);
+        match taken.compare_exchange_weak(start as usize, end as usize, Relaxed, Relaxed) {
+            Ok(_) => return Some(start..end),
+            Err(now) => start = now as u64,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_loop() {
+        for (start, end, step, count) in [
+            (0, 10, 1, 10),
+            (0, 10, 3, 4),
+            (10, 0, -3, 4),
+            (5, 5, 1, 0),
+            (6, 5, 1, 0),
+            (5, 6, -1, 0),
+            (i64::MIN, i64::MAX, 1, u64::MAX),
+            (i64::MAX, i64::MIN, -2, 1 << 63),
+            (i64::MAX - 1, i64::MAX, i64::MAX, 1),
+        ] {
+            assert_eq!(Bounds::signed(start, end, step).count, count, "{start} {end} {step}");
+        }
+        assert_eq!(Bounds::unsigned(true, 0, u64::MAX, 2).count, 1 << 63);
+        assert_eq!(Bounds::unsigned(false, u64::MAX, 0, 5u64.wrapping_neg()).count, u64::MAX / 5);
+        assert_eq!(Bounds::unsigned(false, 0, 1, 1u64.wrapping_neg()).count, 0);
+    }
+
+    #[test]
+    fn every_schedule_deals_each_iteration_once() {
+        for count in [0, 1, 7, 100] {
+            for size in 1..5 {
+                for chunk in [0, 1, 3, 200, u64::MAX] {
+                    let mut dealt_to: Vec<_> = (0..size)
+                        .flat_map(|rank| (0..).map_while(move |turn| dealt(count, chunk, (rank, size), turn)))
+                        .collect();
+                    dealt_to.sort_by_key(|range| range.start);
+                    check(count, dealt_to);
+                    for least in [take, take_guided] {
+                        let taken = AtomicUsize::new(0);
+                        let chunks = std::iter::from_fn(|| least(&taken, count, chunk.max(1), size));
+                        check(count, chunks.collect());
+                    }
+                }
+            }
+        }
+    }
+
+    fn check(count: u64, chunks: Vec<Range<u64>>) {
+        let mut next = 0;
+        for chunk in chunks {
+            assert_eq!(chunk.start, next);
+            assert!(chunk.end > chunk.start);
+            next = chunk.end;
+        }
+        assert_eq!(next, count);
+    }
+
+    #[test]
+    fn the_last_chunk_ends_where_the_loop_does() {
+        let bounds = Bounds::signed(i64::MAX - 5, i64::MAX, 3);
+        assert_eq!(bounds.count, 2);
+        assert_eq!(bounds.values(&(1..2)), ((i64::MAX - 2) as u64, i64::MAX as u64));
+    }
+}

@@ -1,0 +1,152 @@
+//! How a region's members share out loops and sections.
+
+mod bounds;
+mod ffi;
+mod parallel;
+mod sections;
+
+use std::cell::{Cell, UnsafeCell};
+use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use coho_sync::Share;
+
+pub use bounds::Bounds;
+pub use ffi::*;
+pub use parallel::*;
+pub use sections::*;
+
+use crate::here::Membership;
+use crate::settings::{Kind, Schedule};
+
+/// A member's part of the construct that it is in.
+#[derive(Debug)]
+pub struct Sharing {
+    /// None in a team of one, and where nothing is shared.
+    share: UnsafeCell<Option<Share<'static>>>,
+    /// Counts what is taken in a team of one.
+    alone: AtomicUsize,
+    bounds: Cell<Bounds>,
+    schedule: Cell<Schedule>,
+    /// Chunks that this member has had of a static schedule.
+    had: Cell<u64>,
+    /// The chunk that it works on, in iterations.
+    chunk: Cell<(u64, u64)>,
+    is_ordered: Cell<bool>,
+}
+
+impl Sharing {
+    #[inline(always)]
+    pub const fn new() -> Self {
+        Self {
+            share: UnsafeCell::new(None),
+            alone: AtomicUsize::new(0),
+            bounds: Cell::new(Bounds::NONE),
+            schedule: Cell::new(Schedule::STATIC),
+            had: Cell::new(0),
+            chunk: Cell::new((0, 0)),
+            is_ordered: Cell::new(false),
+        }
+    }
+}
+
+impl Membership {
+    /// Enters a construct.
+    #[inline]
+    fn enter_share(&self) {
+        // SAFETY: only this thread looks there, and nothing of it is borrowed now.
+        let share = unsafe { &mut *self.sharing.share.get() };
+        *share = self.member().map(|member| member.enter());
+        self.sharing.alone.store(0, Relaxed);
+    }
+
+    /// Leaves the construct that it is in, if any.
+    #[inline]
+    pub fn leave_share(&self) {
+        // SAFETY: as above.
+        let share = unsafe { &mut *self.sharing.share.get() };
+        if let (Some(share), Some(member)) = (share.take(), self.member()) {
+            member.leave(share);
+        }
+    }
+
+    fn share(&self) -> Option<&Share<'static>> {
+        // SAFETY: as above; what is borrowed is used up before the construct is left.
+        unsafe { (*self.sharing.share.get()).as_ref() }
+    }
+
+    fn taken(&self) -> &AtomicUsize {
+        self.share().map_or(&self.sharing.alone, |share| share.taken())
+    }
+
+    /// Whether it is the first to come to a `single`.
+    #[inline]
+    pub fn is_first(&self) -> bool {
+        let Some(member) = self.member() else { return true };
+        let share = member.enter();
+        let first = share.is_first();
+        member.leave(share);
+        first
+    }
+
+    /// Begins a loop.
+    #[inline]
+    pub fn begin_loop(&self, bounds: Bounds, schedule: Schedule, is_ordered: bool) {
+        let sharing = &self.sharing;
+        sharing.bounds.set(bounds);
+        sharing.schedule.set(schedule);
+        sharing.had.set(0);
+        sharing.chunk.set((0, 0));
+        sharing.is_ordered.set(is_ordered);
+        if is_ordered || schedule.kind != Kind::Static {
+            self.enter_share();
+        }
+    }
+
+    /// The next chunk of the loop that it is in.
+    #[inline]
+    pub fn next_chunk(&self) -> Option<Range<u64>> {
+        let sharing = &self.sharing;
+        if sharing.is_ordered.get() {
+            self.pass_ordered();
+        }
+        let size = u64::from(self.region().size);
+        let count = sharing.bounds.get().count;
+        let Schedule { kind, chunk } = sharing.schedule.get();
+        let next = match kind {
+            Kind::Static => {
+                let turn = sharing.had.replace(sharing.had.get() + 1);
+                bounds::dealt(count, chunk, (u64::from(self.rank), size), turn)
+            }
+            Kind::Dynamic => bounds::take(self.taken(), count, chunk.max(1), size),
+            Kind::Guided => bounds::take_guided(self.taken(), count, chunk.max(1), size),
+        }?;
+        sharing.chunk.set((next.start, next.end));
+        Some(next)
+    }
+
+    /// Ends a loop.
+    pub fn end_loop(&self) {
+        self.leave_share();
+        self.sharing.is_ordered.set(false);
+    }
+
+    /// Waits for the turn of the chunk that it works on.
+    pub fn await_ordered(&self) {
+        if let (true, Some(member), Some(share)) =
+            (self.sharing.is_ordered.get(), self.member(), self.share())
+        {
+            member.await_turn(share, self.sharing.chunk.get().0 as usize);
+        }
+    }
+
+    /// Passes the turn on from the chunk that it has worked on, if any.
+    fn pass_ordered(&self) {
+        let (from, to) = self.sharing.chunk.replace((0, 0));
+        if let (true, Some(member), Some(share)) = (from < to, self.member(), self.share()) {
+            member.await_turn(share, from as usize);
+            share.pass_turn(to as usize);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Sections: numbered from 1, and taken one at a time.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use libc::c_uint;
+
+use super::Bounds;
+use crate::here::{Membership, here};
+
+impl Membership {
+    pub fn begin_sections(&self, count: c_uint) {
+        self.sharing.bounds.set(Bounds::signed(0, i64::from(count), 1));
+        self.enter_share();
+    }
+
+    /// 0 if none is left.
+    fn next_section(&self) -> c_uint {
+        let number = self.taken().fetch_add(1, Relaxed) + 1;
+        if number as u64 <= self.sharing.bounds.get().count { number as c_uint } else { 0 }
+    }
+}
+
+pub extern "C" fn sections_start(count: c_uint) -> c_uint {
+    here().begin_sections(count);
+    here().next_section()
+}
+
+pub extern "C" fn sections_next() -> c_uint {
+    here().next_section()
+}
+
+pub extern "C" fn sections_end() {
+    here().leave_share();
+    here().barrier();
+}
+
+pub extern "C" fn sections_end_nowait() {
+    here().leave_share();
+}
+
+/// Whether the region is cancelled: it never is.
+pub extern "C" fn sections_end_cancel() -> bool {
+    sections_end();
+    false
+}

@@ -1,0 +1,226 @@
+//! Tasks as compiled programs make them.
+
+use std::alloc::Layout;
+use std::ptr;
+use std::sync::Arc;
+
+use libc::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
+
+use super::run::{begin_group, end_group, wait_for_children};
+use super::{Explicit, Tasks, Work};
+use crate::here::{Membership, here};
+
+const FINAL: c_uint = 1 << 1;
+const DEPENDS: c_uint = 1 << 3;
+const UP: c_uint = 1 << 8;
+const GRAIN_SIZE: c_uint = 1 << 9;
+const IF: c_uint = 1 << 10;
+const NO_GROUP: c_uint = 1 << 11;
+const STRICT: c_uint = 1 << 14;
+
+/// Copies a task's data.
+type Copy = Option<unsafe extern "C-unwind" fn(*mut c_void, *mut c_void)>;
+
+/// How a task's data is copied.
+struct Data {
+    from: *mut c_void,
+    copy: Copy,
+    layout: Layout,
+}
+
+impl Data {
+    fn new(from: *mut c_void, copy: Copy, size: c_long, align: c_long) -> Self {
+        let layout = Layout::from_size_align(size.max(1) as usize, align.max(1) as usize);
+        Self { from, copy, layout: layout.expect("the compiler's sizes and alignments are valid") }
+    }
+
+    /// # Safety
+    /// There is room at `to`.
+    unsafe fn copy_to(&self, to: *mut c_void, size: usize) {
+        // SAFETY: as the caller promises; the compiler's data has the size that it says.
+        unsafe {
+            match self.copy {
+                Some(copy) => copy(to, self.from),
+                None => ptr::copy_nonoverlapping(self.from.cast::<u8>(), to.cast(), size),
+            }
+        }
+    }
+
+    fn task(&self, membership: &Membership, work: Work, size: usize, is_final: bool) -> Arc<Explicit> {
+        let task = Explicit::new(membership, work, self.layout, is_final);
+        // SAFETY: the argument has the layout's size.
+        unsafe { self.copy_to(task.argument.pointer(), size) };
+        task
+    }
+}
+
+/// Where a task can be left to others; `None` where it is done at once.
+fn leaves(membership: &Membership) -> Option<&Tasks> {
+    let tasks = membership.region().tasks?;
+    (!membership.task().is_final && tasks.has_room(membership.rank)).then_some(tasks)
+}
+
+/// Does a task at once, as a child of the present one.
+fn now(membership: &Membership, task: &Explicit) {
+    task.run(membership);
+    task.frame.finish();
+}
+
+/// A task. One that depends on others is done at once: those that it may wait for were, too.
+pub unsafe extern "C-unwind" fn task(
+    work: Work,
+    data: *mut c_void,
+    copy: Copy,
+    size: c_long,
+    align: c_long,
+    may_wait: bool,
+    flags: c_uint,
+) {
+    let membership = here();
+    let is_final = flags & FINAL != 0;
+    let data = Data::new(data, copy, size, align);
+    let bytes = size.max(0) as usize;
+    match leaves(membership).filter(|_| may_wait && flags & DEPENDS == 0) {
+        Some(tasks) => tasks.leave(membership, data.task(membership, work, bytes, is_final)),
+        None => now(membership, &data.task(membership, work, bytes, is_final)),
+    }
+}
+
+pub extern "C-unwind" fn taskwait() {
+    wait_for_children(here());
+}
+
+/// Tasks that depend on others are done when they are made.
+pub extern "C" fn taskwait_depend(_: *mut *mut c_void) {}
+
+pub extern "C-unwind" fn taskyield() {
+    let membership = here();
+    if let Some(tasks) = membership.region().tasks {
+        tasks.do_one(membership, Some(membership.task()));
+    }
+}
+
+pub extern "C" fn taskgroup_start() {
+    begin_group(here());
+}
+
+pub extern "C-unwind" fn taskgroup_end() {
+    end_group(here());
+}
+
+/// How a loop is cut into tasks: as many, the first `longer` of which have one iteration more than `each`.
+fn cut(count: u64, asked: u64, flags: c_uint, members: u64) -> (u64, u64, u64) {
+    if flags & GRAIN_SIZE != 0 {
+        let grain = asked.max(1);
+        if flags & STRICT != 0 {
+            return (count.div_ceil(grain), grain, 0);
+        }
+        let tasks = (count / grain).max(1);
+        return (tasks, count / tasks, count % tasks);
+    }
+    let tasks = if asked == 0 { members } else { asked }.clamp(1, count.max(1));
+    (tasks, count / tasks, count % tasks)
+}
+
+/// A loop whose iterations are shared out as tasks.
+struct Loop {
+    start: u64,
+    step: u64,
+    end: u64,
+    count: u64,
+}
+
+impl Loop {
+    unsafe fn run(&self, work: Work, data: &Data, size: usize, flags: c_uint, asked: u64) {
+        if self.count == 0 {
+            // What the compiler has made of the body looks at the bounds only at the end.
+            return;
+        }
+        let membership = here();
+        let (tasks, each, longer) = cut(self.count, asked, flags, u64::from(membership.region().size));
+        let grouped = flags & NO_GROUP == 0;
+        if grouped {
+            begin_group(membership);
+        }
+        let mut from = 0;
+        for part in 0..tasks {
+            let to = (from + each + u64::from(part < longer)).min(self.count);
+            let at = |iteration: u64| {
+                if iteration == self.count {
+                    self.end
+                } else {
+                    self.start.wrapping_add(iteration.wrapping_mul(self.step))
+                }
+            };
+            let task = data.task(membership, work, size, flags & FINAL != 0);
+            // SAFETY: a loop's data begins with the bounds of the task.
+            unsafe { task.argument.pointer().cast::<[u64; 2]>().write_unaligned([at(from), at(to)]) };
+            match leaves(membership).filter(|_| flags & IF != 0) {
+                Some(tasks) => tasks.leave(membership, task),
+                None => now(membership, &task),
+            }
+            from = to;
+        }
+        if grouped {
+            end_group(membership);
+        }
+    }
+}
+
+pub unsafe extern "C-unwind" fn taskloop(
+    work: Work,
+    data: *mut c_void,
+    copy: Copy,
+    size: c_long,
+    align: c_long,
+    flags: c_uint,
+    asked: c_ulong,
+    _priority: c_int,
+    start: c_long,
+    end: c_long,
+    step: c_long,
+) {
+    let bounds = crate::sharing::Bounds::signed(start, end, step);
+    let all = Loop { start: start as u64, step: step as u64, end: end as u64, count: bounds.count };
+    // SAFETY: the compiler's.
+    unsafe { all.run(work, &Data::new(data, copy, size, align), size.max(0) as usize, flags, asked) };
+}
+
+pub unsafe extern "C-unwind" fn taskloop_ull(
+    work: Work,
+    data: *mut c_void,
+    copy: Copy,
+    size: c_long,
+    align: c_long,
+    flags: c_uint,
+    asked: c_ulong,
+    _priority: c_int,
+    start: c_ulonglong,
+    end: c_ulonglong,
+    step: c_ulonglong,
+) {
+    let bounds = crate::sharing::Bounds::unsigned(flags & UP != 0, start, end, step);
+    let all = Loop { start, step, end, count: bounds.count };
+    // SAFETY: the compiler's.
+    unsafe { all.run(work, &Data::new(data, copy, size, align), size.max(0) as usize, flags, asked) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_is_cut_into_tasks_as_asked() {
+        for (count, asked, flags, cut_into) in [
+            (10, 0, 0, (2, 5, 0)),
+            (10, 3, 0, (3, 3, 1)),
+            (2, 8, 0, (2, 1, 0)),
+            (0, 8, 0, (1, 0, 0)),
+            (10, 4, GRAIN_SIZE, (2, 5, 0)),
+            (3, 4, GRAIN_SIZE, (1, 3, 0)),
+            (10, 4, GRAIN_SIZE | STRICT, (3, 4, 0)),
+        ] {
+            assert_eq!(cut(count, asked, flags, 2), cut_into, "{count} {asked} {flags}");
+        }
+    }
+}

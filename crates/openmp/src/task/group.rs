@@ -1,0 +1,17 @@
+//! Task groups: who ends one waits for all tasks that were made within it, and for theirs.
+
+use std::sync::atomic::AtomicUsize;
+
+/// A group, alive until all its tasks are finished.
+#[derive(Debug)]
+pub struct Group {
+    /// The one around it in the same task.
+    pub outer: *const Self,
+    pub unfinished: AtomicUsize,
+}
+
+impl Group {
+    pub fn within(outer: *const Self) -> Self {
+        Self { outer, unfinished: AtomicUsize::new(0) }
+    }
+}

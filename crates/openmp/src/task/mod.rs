@@ -1,0 +1,219 @@
+//! Explicit tasks: each member has a queue of its own, takes the latest from it, and the oldest from others' when it is empty.
+
+mod ffi;
+mod group;
+mod run;
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::Cell;
+use std::iter;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crossbeam_deque::{Steal, Stealer, Worker};
+use libc::c_void;
+
+pub use ffi::*;
+pub use group::Group;
+
+use crate::frame::{Frame, Parent};
+use crate::here::Membership;
+
+/// A member that has so many waiting does the next one at once.
+const MOST_WAITING: usize = 64;
+
+/// What the compiler has made of a task.
+pub type Work = unsafe extern "C-unwind" fn(*mut c_void);
+
+/// The tasks of a team, region after region.
+#[derive(Debug)]
+pub struct Tasks {
+    queues: Box<[Queue]>,
+    stealers: Box<[Stealer<Arc<Explicit>>]>,
+    /// Taken by a member that may not do it where it is: waiting tasks may only be interrupted by their descendants.
+    shelf: Mutex<Vec<Arc<Explicit>>>,
+    shelved: AtomicUsize,
+}
+
+/// A member's.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Queue {
+    waiting: Worker<Arc<Explicit>>,
+    /// Tasks that the member has made, and that it has finished. Written by it alone.
+    made: AtomicUsize,
+    finished: AtomicUsize,
+}
+
+// SAFETY: only the member of its rank uses a queue's `waiting`.
+unsafe impl Sync for Tasks {}
+
+/// A task that waits or runs.
+#[derive(Debug)]
+pub struct Explicit {
+    frame: Frame,
+    work: Work,
+    argument: Argument,
+}
+
+// SAFETY: the frame's cells are used by the thread that makes the task, and then by the one that runs it; a queue lies
+// between. The compiler's argument is made to be used elsewhere.
+unsafe impl Send for Explicit {}
+// SAFETY: as above.
+unsafe impl Sync for Explicit {}
+
+/// A task's copy of its data.
+#[derive(Debug)]
+enum Argument {
+    /// Up to 64 bytes need no allocation of their own.
+    Small(Cell<[MaybeUninit<u128>; 4]>),
+    Large(*mut u8, Layout),
+}
+
+impl Argument {
+    fn new(layout: Layout) -> Self {
+        if layout.size() <= 64 && layout.align() <= 16 {
+            return Self::Small(Cell::new([const { MaybeUninit::uninit() }; 4]));
+        }
+        // SAFETY: the size is not 0.
+        let memory = unsafe { alloc(layout) };
+        if memory.is_null() {
+            handle_alloc_error(layout);
+        }
+        Self::Large(memory, layout)
+    }
+
+    fn pointer(&self) -> *mut c_void {
+        match self {
+            Self::Small(bytes) => bytes.as_ptr().cast(),
+            Self::Large(memory, _) => memory.cast(),
+        }
+    }
+}
+
+impl Drop for Argument {
+    fn drop(&mut self) {
+        if let Self::Large(memory, layout) = *self {
+            // SAFETY: allocated with this layout.
+            unsafe { dealloc(memory, layout) };
+        }
+    }
+}
+
+impl Explicit {
+    /// A child of the membership's present task.
+    fn new(membership: &Membership, work: Work, layout: Layout, is_final: bool) -> Arc<Self> {
+        let parent = membership.task();
+        let link = if parent.depth == 0 {
+            Parent::Implicit(parent)
+        } else {
+            // SAFETY: frames of other depths than 0 lie in an `Explicit` in an `Arc`, which runs now.
+            unsafe {
+                let explicit =
+                    ptr::from_ref(parent).byte_sub(std::mem::offset_of!(Self, frame)).cast::<Self>();
+                Arc::increment_strong_count(explicit);
+                Parent::Explicit(Arc::from_raw(explicit))
+            }
+        };
+        Arc::new(Self { frame: Frame::child(parent, link, is_final), work, argument: Argument::new(layout) })
+    }
+
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+}
+
+impl Tasks {
+    pub fn new(members: usize) -> Self {
+        let queue = || Queue {
+            waiting: Worker::new_lifo(),
+            made: AtomicUsize::new(0),
+            finished: AtomicUsize::new(0),
+        };
+        let queues: Box<[_]> = iter::repeat_with(queue).take(members).collect();
+        Self {
+            stealers: queues.iter().map(|queue| queue.waiting.stealer()).collect(),
+            queues,
+            shelf: Mutex::new(Vec::new()),
+            shelved: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether a member's queue takes one more.
+    fn has_room(&self, rank: u32) -> bool {
+        self.queues[rank as usize].waiting.len() < MOST_WAITING
+    }
+
+    /// Has somebody do a task.
+    fn add(&self, rank: u32, task: Arc<Explicit>) {
+        let queue = &self.queues[rank as usize];
+        queue.made.store(queue.made.load(Relaxed) + 1, Relaxed);
+        queue.waiting.push(task);
+    }
+
+    fn has_finished(&self, rank: u32) {
+        let finished = &self.queues[rank as usize].finished;
+        finished.store(finished.load(Relaxed) + 1, Release);
+    }
+
+    /// Whether some task waits for somebody to do it.
+    fn any_waits(&self) -> bool {
+        self.shelved.load(Relaxed) > 0 || self.stealers.iter().any(|stealer| !stealer.is_empty())
+    }
+
+    /// Whether all tasks have been done at some time after the call began.
+    fn all_are_finished(&self) -> bool {
+        // Each task is made before it is finished. Equal sums mean that what was finished when the first sum was taken was
+        // all that had been made by then.
+        let finished: usize =
+            self.queues.iter().map(|queue| queue.finished.load(Acquire)).fold(0, usize::wrapping_add);
+        let made: usize =
+            self.queues.iter().map(|queue| queue.made.load(Acquire)).fold(0, usize::wrapping_add);
+        finished == made
+    }
+
+    /// A task for a member to do: any, or a descendant of `waiting` only.
+    fn take(&self, rank: u32, waiting: Option<&Frame>) -> Option<Arc<Explicit>> {
+        let may = |task: &Explicit| waiting.is_none_or(|frame| task.frame.descends_from(frame));
+        let own = &self.queues[rank as usize].waiting;
+        if let Some(task) = own.pop() {
+            if may(&task) {
+                return Some(task);
+            }
+            // What lies below is older than the waiting task.
+            own.push(task);
+        }
+        if self.shelved.load(Relaxed) > 0 {
+            let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(at) = shelf.iter().rposition(|task| may(task)) {
+                self.shelved.store(shelf.len() - 1, Relaxed);
+                return Some(shelf.swap_remove(at));
+            }
+        }
+        let (size, rank) = (self.stealers.len(), rank as usize);
+        for other in (rank + 1..size).chain(0..rank) {
+            while let Some(task) = steal(&self.stealers[other]) {
+                if may(&task) {
+                    return Some(task);
+                }
+                let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+                shelf.push(task);
+                self.shelved.store(shelf.len(), Relaxed);
+            }
+        }
+        None
+    }
+}
+
+fn steal(stealer: &Stealer<Arc<Explicit>>) -> Option<Arc<Explicit>> {
+    loop {
+        match stealer.steal() {
+            Steal::Success(task) => return Some(task),
+            Steal::Empty => return None,
+            Steal::Retry => {}
+        }
+    }
+}

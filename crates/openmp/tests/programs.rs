@@ -1,0 +1,122 @@
+//! Programs for each construct, compiled by GCC: they print the same with libgomp as with the preloaded library.
+
+mod support;
+
+use std::process::Command;
+use std::time::Duration;
+
+use coho_testing::{Capability, needs};
+use support::{compile, finish, preloaded};
+
+/// Numbers of threads: one, as many as small machines have CPUs, and more.
+const THREADS: [u32; 4] = [1, 2, 3, 8];
+
+/// Runs a program with libgomp and with the library, for each number of threads.
+fn same(source: &str, threads: &[u32], variables: &[(&str, &str)]) {
+    let program = compile(source, &[]);
+    for threads in threads {
+        let count = threads.to_string();
+        let mut plain = Command::new(&program);
+        // Where threads are many or CPUs are busy, libgomp's waits by spinning take minutes.
+        plain
+            .env("OMP_NUM_THREADS", &count)
+            .env("OMP_WAIT_POLICY", "passive")
+            .envs(variables.iter().copied());
+        let plain = finish(&mut plain, Duration::from_secs(120));
+        let mut ours = preloaded(&program);
+        ours.env("OMP_NUM_THREADS", &count).envs(variables.iter().copied());
+        let ours = finish(&mut ours, Duration::from_secs(120));
+        assert!(ours.errors.contains("coho openmp: taken over"), "{source}, {threads}: {}", ours.errors);
+        assert_eq!(ours.status, plain.status, "{source}, {threads} threads: {}", ours.errors);
+        assert_eq!(ours.output, plain.output, "{source}, {threads} threads");
+    }
+}
+
+#[test]
+fn regions() {
+    needs!(Capability::Gcc);
+    same("parallel.c", &THREADS, &[]);
+}
+
+#[test]
+fn loops() {
+    needs!(Capability::Gcc);
+    same("loops.c", &[1, 3], &[]);
+}
+
+#[test]
+fn constructs() {
+    needs!(Capability::Gcc);
+    same("constructs.c", &THREADS, &[]);
+    same("constructs.c", &[2], &[("OMP_SCHEDULE", "guided,3"), ("OMP_WAIT_POLICY", "passive")]);
+    same("constructs.c", &[2], &[("OMP_WAIT_POLICY", "active")]);
+}
+
+#[test]
+fn tasks() {
+    needs!(Capability::Gcc);
+    same("tasks.c", &THREADS, &[]);
+}
+
+#[test]
+fn locks() {
+    needs!(Capability::Gcc);
+    same("locks.c", &THREADS, &[]);
+}
+
+#[test]
+fn threads_copies_and_exits() {
+    needs!(Capability::Gcc);
+    same("processes.c", &[2, 8], &[]);
+}
+
+/// libgomp's teams hang in a copy of the process; these do not.
+#[test]
+fn a_copy_of_the_process_opens_regions_of_its_own() {
+    needs!(Capability::Gcc);
+    let program = compile("processes.c", &[]);
+    let run = finish(preloaded(&program).env("CHILD_OPENS", "1"), Duration::from_secs(120));
+    assert_eq!(run.status, Some(3), "{}", run.errors);
+    assert_eq!(run.output.matches("copy: 12\n").count(), 3, "{}", run.output);
+}
+
+#[test]
+fn cpp() {
+    needs!(Capability::Gcc);
+    same("exceptions.cpp", &THREADS, &[]);
+}
+
+#[test]
+fn fortran() {
+    needs!(Capability::Gcc, Capability::Gfortran);
+    same("queries.f90", &[1, 2], &[]);
+}
+
+#[test]
+fn places() {
+    needs!(Capability::Gcc, Capability::TwoCpus);
+    for variables in [
+        [("OMP_PLACES", "threads"), ("OMP_PROC_BIND", "close")],
+        [("OMP_PLACES", "{0},{1}"), ("OMP_PROC_BIND", "spread")],
+        [("OMP_PLACES", "cores"), ("OMP_PROC_BIND", "true")],
+        [("OMP_PLACES", "{0:2}"), ("OMP_PROC_BIND", "primary")],
+        [("OMP_PLACES", "threads"), ("OMP_PROC_BIND", "false")],
+        [("OMP_NUM_THREADS", "2,3"), ("OMP_PROC_BIND", "spread,close")],
+    ] {
+        same("places.c", &[2, 3], &variables);
+    }
+    same("places.c", &[2], &[]);
+}
+
+#[test]
+fn limits_and_lists() {
+    needs!(Capability::Gcc);
+    for variables in [
+        [("OMP_THREAD_LIMIT", "3"), ("OMP_DYNAMIC", "false")],
+        [("OMP_NUM_THREADS", "3,2"), ("OMP_SCHEDULE", "monotonic:dynamic,4")],
+        [("OMP_NESTED", "true"), ("OMP_STACKSIZE", "4M")],
+        [("OMP_MAX_ACTIVE_LEVELS", "3"), ("GOMP_SPINCOUNT", "1000")],
+    ] {
+        same("settings.c", &[3], &variables);
+    }
+}
