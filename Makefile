@@ -12,7 +12,7 @@ survey: build
 
 build:
 	@scripts/needs build
-	cargo build --release --locked -p coho -p coho-pin
+	cargo build --release --locked -p coho -p coho-pin -p coho-openmp
 
 test:
 	@scripts/needs test
@@ -53,7 +53,7 @@ endef
 install: build
 	cargo build --release --locked -p coho-counters -p coho-sync
 	install -D -m 755 $(COHO) $(DESTDIR)$(PREFIX)/bin/coho
-	install -D -m 755 target/release/libcoho_pin.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_pin.so
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/coho target/release/libcoho_pin.so target/release/libcoho_openmp.so
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(COHO) man >$(DESTDIR)$(PREFIX)/share/man/man1/coho.1

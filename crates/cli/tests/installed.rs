@@ -24,13 +24,15 @@ impl Installed {
         allow(folder.path(), 0o755);
         let command = Path::new(env!("CARGO_BIN_EXE_coho"));
         let built = command.parent().unwrap();
-        let library = ["libcoho_pin.so", "deps/libcoho_pin.so"].map(|name| built.join(name));
-        let library = library.into_iter().find(|path| path.is_file()).expect("built beside the command");
         let this = Self(folder);
         fs::create_dir_all(this.path("bin")).unwrap();
         fs::create_dir_all(this.path("lib/coho")).unwrap();
         fs::copy(command, this.path("bin/coho")).unwrap();
-        fs::copy(library, this.path("lib/coho/libcoho_pin.so")).unwrap();
+        for name in ["libcoho_pin.so", "libcoho_openmp.so"] {
+            let library = [built.join(name), built.join("deps").join(name)];
+            let library = library.into_iter().find(|path| path.is_file()).expect("built beside the command");
+            fs::copy(library, this.path("lib/coho").join(name)).unwrap();
+        }
         this
     }
 

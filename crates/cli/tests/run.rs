@@ -109,7 +109,7 @@ fn openmp_s_variables_name_the_cpus_in_order() {
     list.reverse();
     let places = list.iter().map(|cpu| format!("{{{cpu}}}")).collect::<Vec<_>>().join(",");
     let script = "echo $OMP_PLACES $OMP_PROC_BIND";
-    let told = succeeds(&["run", "-q", "--omp", "--place", &list.join(","), "--", "sh", "-c", script]);
+    let told = succeeds(&["run", "-q", "--omp-places", "--place", &list.join(","), "--", "sh", "-c", script]);
     assert_eq!(told.trim(), format!("{places} close"));
 }
 

@@ -7,7 +7,9 @@
 pub mod child;
 mod events;
 pub mod live;
+pub mod openmp;
 pub mod per_thread;
+pub mod preload;
 pub mod trial;
 
 pub use child::{Ended, Failed, Job, Output, Running, Signals, Status};

@@ -2,7 +2,8 @@
 
 mod chosen;
 mod live;
-mod omp;
+mod omp_places;
+mod openmp;
 mod remembered;
 mod tried;
 
@@ -17,10 +18,11 @@ use coho_probe::placement::{Busy, Placement, Room};
 use coho_profile::Profile;
 use coho_run::child::orphans;
 use coho_run::live::Measure;
-use coho_run::{Job, Signals, per_thread};
+use coho_run::preload::Library;
+use coho_run::{Job, Signals, per_thread, preload};
 use coho_topology::Topology;
 
-use crate::arguments::{self, Course};
+use crate::arguments::{self, Course, WrongUsage};
 use chosen::Chosen;
 
 #[derive(Debug, clap::Args)]
@@ -30,13 +32,14 @@ pub struct Args {
     /// auto: what was best when it was tried
     #[arg(long, value_name = "PLACEMENT", default_value = "none")]
     place: Place,
-    /// Run the command under each of these placements in turn, and tell which is best
-    #[arg(long = "try", value_name = "LIST", value_delimiter = ',', conflicts_with = "place")]
-    trial: Vec<Placement>,
+    /// Run the command under each of these placements in turn, and tell which is best [default: compact, spread, none and
+    /// the levels that mean other numbers of CPUs; with --openmp, which takes no list: libgomp and coho's teams]
+    #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place")]
+    trial: Option<Vec<Placement>>,
     /// Move the command among these placements while it runs, and keep it where it comes farthest [default: compact,
     /// spread, none and the levels that mean other numbers of CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,
-          conflicts_with_all = ["place", "per_thread", "omp"])]
+          conflicts_with_all = ["place", "per_thread", "omp_places", "openmp"])]
     live: Option<Vec<Placement>>,
     /// How far a live command comes: a rate in a line that it prints, which the expression finds, by its first group if it
     /// has one [default: instructions, where the CPU counts them]
@@ -61,7 +64,14 @@ pub struct Args {
     per_thread: bool,
     /// Export OMP_PLACES and OMP_PROC_BIND, so that OpenMP binds its threads in the placement's order
     #[arg(long)]
-    omp: bool,
+    omp_places: bool,
+    /// Run a program compiled by gcc -fopenmp on coho's teams and barriers instead of libgomp's. COHO_OPENMP=verbose in the
+    /// environment has it say whether it took over; with --place, threads are bound as by --omp-places
+    #[arg(long)]
+    openmp: bool,
+    /// Say whether --openmp would take over, and what the program imports of OpenMP, without running it
+    #[arg(long, requires = "openmp", conflicts_with_all = ["comparison", "per_thread"])]
+    check: bool,
     /// A profile of this machine, for what sharing costs; choices are remembered there [default:
     /// coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
     #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
@@ -69,22 +79,22 @@ pub struct Args {
     /// The name under which the choice is remembered [default: the program's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Print what was tried as JSON, and nothing else: 'best' took the least time, but is better beyond chance only if
+    /// Print what --try, --live or --check found as JSON, and nothing else: 'best' took the least time, but is better beyond chance only if
     /// 'decided' is true, and only then does --place auto use it. A live command's output then goes to standard error
-    #[arg(long, requires = "comparison")]
+    #[arg(long)]
     json: bool,
     /// Say nothing
     #[arg(short, long)]
     quiet: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 impl Args {
     /// Whether placements are compared, and the outcome remembered.
     fn compares(&self) -> bool {
-        !self.trial.is_empty() || self.live.is_some()
+        self.trial.is_some() || self.live.is_some()
     }
 }
 
@@ -117,10 +127,16 @@ struct Machine {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.json && !args.check && !args.compares() {
+        return Err(WrongUsage::new("--json is for --try, --live and --check").into());
+    }
+    if args.check {
+        return openmp::check(args);
+    }
     // Before any thread begins, so that all hold them back.
     let signals = Signals::hold().context("cannot hold signals for the command")?;
     orphans::adopt().context("cannot look after what the command starts")?;
-    if !args.trial.is_empty() {
+    if args.trial.is_some() && !args.openmp {
         remembered::check(args)?;
     }
     let topology = coho_topology::detect().context("cannot tell the topology")?;
@@ -130,9 +146,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let objection = args.command.first().and_then(per_thread::objection);
         objection.into_iter().for_each(|why| crate::say!("coho: {why}"));
     }
-    if !args.trial.is_empty() {
-        tried::report(args, &machine, &signals)?;
-        return Ok(ExitCode::SUCCESS);
+    if args.openmp {
+        let objection = args.command.first().and_then(preload::objection);
+        objection.into_iter().for_each(|why| crate::say!("coho: {why}: it runs as without --openmp"));
+    }
+    match &args.trial {
+        Some(_) if args.openmp => return openmp::report(args, &machine, &signals),
+        Some(list) => {
+            tried::report(list, args, &machine, &signals)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        None => {}
     }
     if let Some(placements) = &args.live {
         return live::follow(placements, args, &machine, &signals);
@@ -157,7 +181,7 @@ fn place(
     if !args.quiet {
         crate::say!("coho: {}", chosen.line(machine, args.threads));
     }
-    match job(args, &chosen)?.start(signals) {
+    match job(args, &chosen, machine.profile.as_ref())?.start(signals) {
         Ok(running) => Ok(ExitCode::from(running.wait(signals)?.status.exit_status())),
         Err(failed) => {
             crate::say!("coho: {failed}");
@@ -172,11 +196,23 @@ fn threads(args: &Args, machine: &Machine) -> Option<u32> {
 }
 
 /// The command under a placement.
-fn job(args: &Args, chosen: &Chosen) -> anyhow::Result<Job> {
+fn job(args: &Args, chosen: &Chosen, profile: Option<&Profile>) -> anyhow::Result<Job> {
     let order = &chosen.choice.order;
-    let mut environment = if args.omp { omp::environment(order) } else { Vec::new() };
+    let mut environment = Vec::new();
+    let mut libraries = Vec::new();
+    if args.omp_places || args.openmp && chosen.mask().is_some() {
+        environment.extend(omp_places::environment(order));
+    }
     if args.per_thread && chosen.mask().is_some() {
-        environment.extend(per_thread::environment(order).map_err(anyhow::Error::msg)?);
+        environment.push(per_thread::environment(order));
+        libraries.push(Library::Pin);
+    }
+    if args.openmp {
+        environment.extend(openmp::environment(chosen, profile));
+        libraries.push(Library::OpenMp);
+    }
+    if !libraries.is_empty() {
+        environment.push(preload::variable(&libraries).map_err(anyhow::Error::msg)?);
     }
     Ok(Job { command: args.command.clone(), cpus: chosen.mask(), environment, ..Job::default() })
 }

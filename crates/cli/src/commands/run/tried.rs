@@ -16,9 +16,10 @@ use crate::terminal::{self, progress};
 /// Levels that `auto` tries where they mean more or fewer CPUs than what it tries already.
 const LEVELS: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Level::Numa, Level::Package];
 
-/// Tries what the arguments name, remembers it and tells of it.
-pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<()> {
-    let trial = try_each(&args.trial, args, machine, signals)?;
+/// Tries what was listed, or what is worth it, remembers it and tells of it.
+pub fn report(list: &[Placement], args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<()> {
+    let placements = if list.is_empty() { worth_trying(args, machine)? } else { list.to_vec() };
+    let trial = try_each(&placements, args, machine, signals)?;
     terminal::print(args.json, &trial, terminal::run::write)?;
     let Some(signal) = signals.asked_to_end() else {
         if trial.best.is_none() {
@@ -104,7 +105,16 @@ fn try_each(
     machine: &Machine,
     signals: &Signals,
 ) -> anyhow::Result<Trial> {
-    let mut candidates = candidates(placements, args, machine)?;
+    compare(candidates(placements, args, machine)?, args, machine, signals)
+}
+
+/// Runs candidates in turn, without their output.
+pub fn compare(
+    mut candidates: Vec<Candidate>,
+    args: &Args,
+    machine: &Machine,
+    signals: &Signals,
+) -> anyhow::Result<Trial> {
     candidates.iter_mut().for_each(|candidate| candidate.job.output = Output::Nowhere);
     let options =
         Options { repeats: args.repeat, time_limit: args.course.time_limit, seed: args.course.seed() };
@@ -121,7 +131,7 @@ pub fn candidates(
     let busy = Busy::look();
     let candidate = |placement: &Placement| {
         let chosen = Chosen::now(placement, threads(args, machine), machine, || busy.clone())?;
-        let job = job(args, &chosen)?;
+        let job = job(args, &chosen, machine.profile.as_ref())?;
         Ok(Candidate { name: placement.to_string(), order: chosen.choice.order, job })
     };
     placements.iter().map(candidate).collect()

@@ -1,0 +1,70 @@
+//! Programs on coho's teams: whether they would be, whether it pays, and with which barrier.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use coho_model::barrier::quickest_measured;
+use coho_profile::Profile;
+use coho_run::Signals;
+use coho_run::openmp::{self, Decision};
+use coho_run::trial::Candidate;
+
+use super::chosen::Chosen;
+use super::{Args, Machine, Placement, job, tried};
+use crate::results::Stopped;
+use crate::terminal;
+
+/// Says whether the program would be taken over.
+pub fn check(args: &Args) -> anyhow::Result<ExitCode> {
+    let program = args.command.first().expect("a command is required");
+    let decision = openmp::check(program).map_err(anyhow::Error::msg)?;
+    terminal::print(args.json, &decision, |out, decision| write(out, program, decision))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(out: &mut impl Write, program: &OsStr, decision: &Decision) -> std::io::Result<()> {
+    let program = program.display();
+    match &decision.reason {
+        None => writeln!(out, "{program} would run on coho's teams.")?,
+        Some(reason) => writeln!(out, "{program} would run as without --openmp: {reason}.")?,
+    }
+    if !decision.imports.is_empty() {
+        writeln!(out, "It imports {}.", decision.imports.join(" "))?;
+    }
+    writeln!(out, "What it opens while it runs was not looked at.")
+}
+
+/// The barrier that was the quickest when a team of all its CPUs was measured, where that is known.
+pub fn environment(chosen: &Chosen, profile: Option<&Profile>) -> Option<(OsString, OsString)> {
+    if std::env::var_os("COHO_OPENMP_BARRIER").is_some() {
+        return None;
+    }
+    let threads = match std::env::var("OMP_NUM_THREADS") {
+        Ok(list) => list.split(',').next()?.trim().parse().ok()?,
+        Err(_) => u32::try_from(chosen.choice.cpus.len()).ok()?,
+    };
+    let barrier = quickest_measured(profile?.sync.as_ref()?, threads)?;
+    Some(("COHO_OPENMP_BARRIER".into(), barrier.into()))
+}
+
+/// Runs the program with libgomp and with coho's teams in turn, and tells which takes less time.
+pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<ExitCode> {
+    if args.trial.as_ref().is_some_and(|list| !list.is_empty()) {
+        bail!("--try takes no list of placements beside --openmp");
+    }
+    let chosen = Chosen::now(&Placement::None, args.threads, machine, Default::default)?;
+    let with = job(args, &chosen, machine.profile.as_ref())?;
+    let mut without = with.clone();
+    without.environment.clear();
+    let candidate =
+        |name: &str, job| Candidate { name: name.into(), order: chosen.choice.order.clone(), job };
+    let candidates = vec![candidate("libgomp", without), candidate("coho", with)];
+    let trial = tried::compare(candidates, args, machine, signals)?;
+    terminal::print(args.json, &trial, terminal::run::write)?;
+    match signals.asked_to_end() {
+        Some(signal) => Err(Stopped { signal }.into()),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}

@@ -1,0 +1,56 @@
+//! What a profile's measurements say of a team.
+
+use coho_profile::Sync;
+
+/// The name of the barrier that was the quickest for so many threads, as [`coho_sync::Algorithm`] reads it; `None` where no
+/// other was slower beyond chance, or there are no figures.
+pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
+    let mut measured: Vec<_> = sync
+        .barriers
+        .iter()
+        .filter(|barrier| barrier.threads == threads && barrier.algorithm != "auto")
+        .filter_map(|barrier| Some((barrier, barrier.ns.as_ref()?)))
+        .collect();
+    measured.sort_by(|(_, one), (_, other)| one.median.total_cmp(&other.median));
+    let (best, ns) = *measured.first()?;
+    let slower = measured.iter().skip(1).all(|(other, other_ns)| {
+        other_ns.low > ns.high || (&other.algorithm, &other.layout) == (&best.algorithm, &best.layout)
+    });
+    let name = match best.layout.as_str() {
+        "one-line" => format!("{}-one-line", best.algorithm),
+        _ => best.algorithm.clone(),
+    };
+    (slower && measured.len() > 1).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{BarrierTime, Estimate};
+
+    use super::*;
+
+    fn barrier(algorithm: &str, layout: &str, low: f64, high: f64) -> BarrierTime {
+        let ns = Estimate { low, high, ..Estimate::exact(f64::midpoint(low, high)) };
+        BarrierTime {
+            algorithm: algorithm.into(),
+            layout: layout.into(),
+            threads: 4,
+            ns: Some(ns),
+            ..BarrierTime::default()
+        }
+    }
+
+    #[test]
+    fn only_what_is_beyond_chance_is_chosen() {
+        let of = |barriers: &[BarrierTime]| {
+            quickest_measured(&Sync { barriers: barriers.to_vec(), ..Sync::default() }, 4)
+        };
+        let quick = barrier("fbs", "one-line", 30.0, 32.0);
+        let name = of(&[barrier("central", "", 60.0, 70.0), quick.clone()]);
+        assert_eq!(name.as_deref(), Some("fbs-one-line"));
+        assert!(name.unwrap().parse::<coho_sync::Algorithm>().is_ok());
+        assert_eq!(of(&[barrier("central", "", 31.0, 70.0), quick.clone()]), None);
+        assert_eq!(of(&[quick]), None);
+        assert_eq!(of(&[]), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! What a program and the libraries that it is linked with import, read from their files.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::read::elf::{ElfFile64, ProgramHeader, Sym};
+use object::{Endianness, elf};
+
+/// Larger files are not read.
+const LARGEST: u64 = 1 << 30;
+
+/// A function that is taken from another object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Import {
+    /// Its name.
+    pub name: String,
+    /// The version that is asked for.
+    pub version: Option<String>,
+}
+
+/// The imports of a program and of the libraries that the loader finds for it; libgomp's own are left out.
+///
+/// # Errors
+/// If it is no dynamic 64-bit ELF program of this machine's byte order, or cannot be read.
+pub fn of(program: &Path) -> Result<Vec<Import>, String> {
+    let bytes = read(program)?;
+    let mut imports = BTreeSet::new();
+    let asked = add(program, &bytes, &mut imports)?
+        .ok_or_else(|| format!("{}: it asks for no loader", program.display()))?;
+    // A program may name anything as its loader, and what it names would be run.
+    let own = own_loader()?;
+    if asked != own {
+        return Err(format!(
+            "{}: its loader is {}, not {}",
+            program.display(),
+            asked.display(),
+            own.display()
+        ));
+    }
+    for library in libraries(&own, program)? {
+        let is_libgomp =
+            library.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libgomp"));
+        if !is_libgomp {
+            add(&library, &read(&library)?, &mut imports)?;
+        }
+    }
+    Ok(imports.into_iter().collect())
+}
+
+/// The loader of the command that runs.
+fn own_loader() -> Result<PathBuf, String> {
+    let command = Path::new("/proc/self/exe");
+    add(command, &read(command)?, &mut BTreeSet::new())?.ok_or_else(|| "coho is linked statically".into())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Adds an object's imports; returns the loader that it asks for.
+fn add(path: &Path, bytes: &[u8], imports: &mut BTreeSet<Import>) -> Result<Option<PathBuf>, String> {
+    if bytes.starts_with(b"#!") {
+        return Err(format!("{}: a script; name the program that runs it", path.display()));
+    }
+    let wrong = |error: object::Error| format!("{}: not a 64-bit ELF program: {error}", path.display());
+    let file = ElfFile64::<Endianness>::parse(bytes).map_err(wrong)?;
+    let endian = file.endian();
+    let sections = file.elf_section_table();
+    let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).map_err(wrong)?;
+    let versions = sections.versions(endian, bytes).map_err(wrong)?;
+    for (index, symbol) in symbols.enumerate() {
+        if symbol.is_undefined(endian) && symbol.st_name(endian) != 0 {
+            let name = symbols.symbol_name(endian, symbol).map_err(wrong)?;
+            let version = versions.as_ref().and_then(|versions| {
+                let version = versions.version(versions.version_index(endian, index)).ok()??;
+                Some(String::from_utf8_lossy(version.name()).into_owned())
+            });
+            imports.insert(Import { name: String::from_utf8_lossy(name).into_owned(), version });
+        }
+    }
+    let interpreter =
+        |header: &elf::ProgramHeader64<Endianness>| header.interpreter(endian, bytes).ok().flatten();
+    let loader = file.elf_program_headers().iter().find_map(interpreter);
+    Ok(loader.map(|path| PathBuf::from(String::from_utf8_lossy(path).into_owned())))
+}
+
+/// The libraries that the loader would load, which it lists without running the program.
+fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", loader.display());
+    let output = Command::new(loader).arg("--list").arg(program).output().map_err(failed)?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", loader.display(), why.trim()));
+    }
+    Ok(listed(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// The paths of lines like `libm.so.6 => /lib/libm.so.6 (0x7f00)`.
+fn listed(list: &str) -> Vec<PathBuf> {
+    let path = |line: &str| {
+        let (_, path) = line.split_once("=> ")?;
+        let (path, _) = path.rsplit_once(" (")?;
+        path.starts_with('/').then(|| path.into())
+    };
+    list.lines().filter_map(path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_the_loader_are_read() {
+        let list =
+            "\tlinux-vdso.so.1 (0x7f)\n\tlibm.so.6 => /lib/x y/libm.so.6 (0x7f00)\n\tlibx.so => not found\n";
+        assert_eq!(listed(list), [PathBuf::from("/lib/x y/libm.so.6")]);
+    }
+
+    #[test]
+    fn imports_of_this_program_have_versions() {
+        let imports = of(&std::env::current_exe().unwrap()).unwrap();
+        let versioned = imports.iter().filter_map(|import| import.version.as_deref());
+        assert!(versioned.into_iter().any(|version| version.starts_with("GLIBC_")), "{imports:?}");
+        assert!(of(Path::new("/proc/self/status")).is_err());
+    }
+}

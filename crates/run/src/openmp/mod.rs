@@ -1,0 +1,109 @@
+//! Whether an OpenMP program can run on coho's teams, found out without running it.
+
+mod imports;
+
+use std::ffi::{CString, OsString, c_char, c_int};
+
+use libloading::{Library, Symbol};
+use serde::Serialize;
+
+use crate::preload;
+pub use imports::Import;
+
+/// What the preloaded library would do in a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// Whether it would take over.
+    pub takes_over: bool,
+    /// The functions of OpenMP that the program and its libraries import, sorted.
+    pub imports: Vec<String>,
+    /// Those that it does not have.
+    pub unsupported: Vec<String>,
+    /// Why it would stand aside; or that there is nothing to take over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Asks the library itself. What the program opens while it runs is not seen.
+///
+/// # Errors
+/// If the program or the library cannot be read.
+pub fn check(program: &OsString) -> Result<Decision, String> {
+    let path = preload::find(program).ok_or_else(|| format!("there is no program {}", program.display()))?;
+    if let Some(why) = preload::objection(&path.clone().into_os_string()) {
+        return Ok(Decision {
+            takes_over: false,
+            imports: Vec::new(),
+            unsupported: Vec::new(),
+            reason: Some(why),
+        });
+    }
+    let imports = imports::of(&path)?;
+    let library = preload::path(preload::Library::OpenMp)?;
+    let failed = |error: libloading::Error| format!("{}: {error}", library.display());
+    // SAFETY: coho's own library, which does nothing in a program without OpenMP; the functions have these types.
+    unsafe {
+        let loaded = Library::new(&library).map_err(failed)?;
+        let serves: Symbol<'_, unsafe extern "C" fn(*const c_char, *const c_char) -> c_int> =
+            loaded.get(b"coho_openmp_serves\0").map_err(failed)?;
+        let objection: Symbol<'_, unsafe extern "C" fn(*mut c_char, usize) -> usize> =
+            loaded.get(b"coho_openmp_objection\0").map_err(failed)?;
+        let service = |import: &Import| {
+            let name = CString::new(import.name.as_str()).unwrap_or_default();
+            let version = import.version.as_deref().and_then(|version| CString::new(version).ok());
+            serves(name.as_ptr(), version.as_ref().map_or(std::ptr::null(), |version| version.as_ptr()))
+        };
+        let mut why = vec![0u8; 1000];
+        let length = objection(why.as_mut_ptr().cast(), why.len());
+        why.truncate(length);
+        Ok(decide(&imports, service, &String::from_utf8_lossy(&why)))
+    }
+}
+
+/// From what the library says of each import: 0 if it is none of OpenMP's, 3 if it is not served.
+fn decide(imports: &[Import], service: impl Fn(&Import) -> c_int, objection: &str) -> Decision {
+    let names = |wanted: &dyn Fn(c_int) -> bool| {
+        let mut names: Vec<_> = imports
+            .iter()
+            .filter(|import| wanted(service(import)))
+            .map(|import| import.name.clone())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    let (imports, unsupported) = (names(&|service| service != 0), names(&|service| service == 3));
+    let reason = if imports.is_empty() {
+        Some("it imports nothing of OpenMP".into())
+    } else if !objection.is_empty() {
+        Some(objection.into())
+    } else {
+        (!unsupported.is_empty()).then(|| format!("imports {}", unsupported.join(" ")))
+    };
+    Decision { takes_over: reason.is_none(), imports, unsupported, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_import_that_is_not_served_is_enough() {
+        let imports = |names: &[&str]| -> Vec<Import> {
+            names.iter().map(|name| Import { name: (*name).into(), version: None }).collect()
+        };
+        let service = |import: &Import| match import.name.as_str() {
+            "GOMP_parallel" => 1,
+            "GOMP_target" => 3,
+            _ => 0,
+        };
+        let decision = decide(&imports(&["puts", "GOMP_parallel"]), service, "");
+        assert_eq!((decision.takes_over, decision.imports), (true, vec!["GOMP_parallel".to_owned()]));
+        let decision = decide(&imports(&["GOMP_target", "GOMP_parallel"]), service, "");
+        assert_eq!(decision.reason.as_deref(), Some("imports GOMP_target"));
+        assert_eq!(decision.unsupported, ["GOMP_target"]);
+        let decision = decide(&imports(&["GOMP_parallel"]), service, "COHO_OPENMP=off");
+        assert_eq!((decision.takes_over, decision.reason.as_deref()), (false, Some("COHO_OPENMP=off")));
+        assert!(!decide(&imports(&["puts"]), service, "").takes_over);
+    }
+}

@@ -1,0 +1,213 @@
+//! Libraries of coho's that are preloaded into a program.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use coho_platform::trust;
+
+/// A library that `make install` puts beside the command, and cargo into its build folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    /// Pins each thread.
+    Pin,
+    /// Answers in place of libgomp.
+    OpenMp,
+}
+
+impl Library {
+    fn file(self) -> &'static str {
+        match self {
+            Self::Pin => "libcoho_pin.so",
+            Self::OpenMp => "libcoho_openmp.so",
+        }
+    }
+}
+
+/// The variable that has the loader preload these libraries, before what is preloaded already.
+///
+/// # Errors
+/// If one cannot be found, or lies where the loader cannot be told to look.
+pub fn variable(libraries: &[Library]) -> Result<(OsString, OsString), String> {
+    let mut paths = Vec::new();
+    for library in libraries {
+        let path = path(*library)?;
+        if path.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte)) {
+            return Err(format!("{}: the loader takes no path with a blank or colon", path.display()));
+        }
+        paths.push(path.into_os_string());
+    }
+    paths.extend(env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()));
+    Ok(("LD_PRELOAD".into(), paths.join(":".as_ref())))
+}
+
+/// The library of the command that runs.
+///
+/// # Errors
+/// If it is not there, or others than the command's owner could have put it there.
+pub fn path(library: Library) -> Result<PathBuf, String> {
+    let command = env::current_exe().and_then(fs::canonicalize);
+    library_of(library, &command.map_err(|error| format!("where the command lies: {error}"))?)
+}
+
+/// Where `make install` puts it: in `PREFIX/lib/coho` for a command in `PREFIX/bin`. For a command in any other folder
+/// beside it, or where cargo builds. What anybody else could have put there is not loaded.
+fn library_of(library: Library, command: &Path) -> Result<PathBuf, String> {
+    let folder = command.parent().unwrap_or(Path::new("/"));
+    let prefix = folder.parent().filter(|_| folder.ends_with("bin"));
+    let installed = prefix.map(|prefix| (prefix, prefix.join("lib/coho")));
+    let beside = [(folder, folder.to_owned()), (folder, folder.join("deps"))];
+    let places: Vec<_> = installed.into_iter().chain(beside).collect();
+    let mut refused = Vec::new();
+    for (top, place) in &places {
+        let path = place.join(library.file());
+        if !path.is_file() {
+            continue;
+        }
+        match trust::check(&path, top) {
+            Ok(library) => return Ok(library),
+            Err(why) => refused.push(format!("{} is not loaded: {why}", path.display())),
+        }
+    }
+    if !refused.is_empty() {
+        return Err(refused.join("; "));
+    }
+    Err(format!("{} is neither in {} nor beside the command", library.file(), places[0].1.display()))
+}
+
+/// Why no library is preloaded into a program; `None` if nothing speaks against it.
+pub fn objection(program: &OsString) -> Option<String> {
+    let path = find(program)?;
+    let mode = fs::metadata(&path).ok()?.mode();
+    let objection = if mode & 0o6000 != 0 {
+        "it runs with more rights than its user, and no library is preloaded into it"
+    } else {
+        let mut head = vec![0; 4096];
+        let read = File::open(&path).ok()?.read(&mut head).ok()?;
+        head.truncate(read);
+        if is_dynamic(&head)? {
+            return None;
+        }
+        "it is linked statically, and no library is preloaded into it"
+    };
+    Some(format!("{}: {objection}", path.display()))
+}
+
+/// The file that a name means, as execvp(3) looks for it.
+pub(crate) fn find(program: &OsString) -> Option<PathBuf> {
+    if program.as_bytes().contains(&b'/') {
+        return Some(program.into());
+    }
+    let folders = env::var_os("PATH")?.into_vec();
+    let folders =
+        folders.split(|&byte| byte == b':').map(|folder| PathBuf::from(OsString::from_vec(folder.into())));
+    folders.map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// Whether an ELF program asks for a loader; `None` if it is no 64-bit little-endian one: a script, say.
+fn is_dynamic(head: &[u8]) -> Option<bool> {
+    const INTERPRETER: u32 = 3;
+    if !head.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?) as usize);
+    let table = u64::from_le_bytes(head.get(32..40)?.try_into().ok()?) as usize;
+    let (size, count) = (half(54)?, half(56)?);
+    for index in 0..count {
+        let at = table.checked_add(index * size)?;
+        let kind = head.get(at..at.checked_add(4)?)?;
+        if u32::from_le_bytes(kind.try_into().ok()?) == INTERPRETER {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_dynamic_program_is_told_from_a_static_one_and_from_a_script() {
+        let head = fs::read(env::current_exe().unwrap()).unwrap();
+        assert_eq!(is_dynamic(&head[..4096]), Some(!cfg!(target_feature = "crt-static")));
+        let mut without = head[..4096].to_vec();
+        without[56] = 0;
+        without[57] = 0;
+        assert_eq!(is_dynamic(&without), Some(false));
+        assert_eq!(is_dynamic(b"#!/bin/sh\n"), None);
+        for length in 0..64 {
+            assert_eq!(is_dynamic(&head[..length]), None, "{length}");
+        }
+    }
+
+    /// A command and libraries below a folder of their own; the folder's path without links.
+    fn tree(command: &str, libraries: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().canonicalize().unwrap();
+        for name in libraries
+            .iter()
+            .map(|folder| format!("{folder}/{}", Library::Pin.file()))
+            .chain([command.to_owned()])
+        {
+            let path = real.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            path.ancestors().take_while(|part| part.starts_with(&real)).for_each(|part| chmod(part, 0o755));
+        }
+        (root, real)
+    }
+
+    fn chmod(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn the_library_is_looked_for_where_it_was_installed() {
+        for (command, libraries, found) in [
+            ("p/bin/coho", &["p/lib/coho", "p/bin"][..], Some("p/lib/coho")),
+            ("p/bin/coho", &["p/bin"], Some("p/bin")),
+            ("x/coho", &["lib/coho", "x"], Some("x")),
+            ("x/coho", &["lib/coho"], None),
+            ("target/debug/coho", &["target/lib/coho", "target/debug/deps"], Some("target/debug/deps")),
+        ] {
+            let (_root, real) = tree(command, libraries);
+            let path = library_of(Library::Pin, &real.join(command));
+            assert_eq!(
+                path.clone().ok(),
+                found.map(|found| real.join(found).join(Library::Pin.file())),
+                "{command}: {path:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_library_that_others_could_have_put_there_is_refused() {
+        for open in ["p/lib/coho/libcoho_pin.so", "p/lib/coho", "p/lib", "p"] {
+            for mode in [0o777, 0o1777] {
+                let (_root, real) = tree("p/bin/coho", &["p/lib/coho"]);
+                chmod(&real.join(open), mode);
+                let why = library_of(Library::Pin, &real.join("p/bin/coho")).unwrap_err();
+                let named = format!("others may write {}", real.join(open).display());
+                assert!(why.contains(&named), "{open}: {why}");
+            }
+        }
+        // A folder for everybody's files, with another's folder beside the command's.
+        let (_root, real) = tree("x/coho", &["lib/coho"]);
+        chmod(&real, 0o1777);
+        assert!(library_of(Library::Pin, &real.join("x/coho")).unwrap_err().contains("beside the command"));
+    }
+
+    #[test]
+    fn programs_are_found_as_the_system_finds_them() {
+        assert!(find(&"sh".into()).is_some_and(|path| path.is_absolute()));
+        assert_eq!(find(&"./x".into()), Some("./x".into()));
+        assert_eq!(find(&"no-such-program-anywhere".into()), None);
+    }
+}
