@@ -33,7 +33,7 @@ aarch64:
 	@scripts/needs aarch64
 	@scripts/aarch64
 
-# SECTION: some of detection, pairs, counters, calls, barriers, waiting, workloads, memory; left out: all.
+# SECTION: some of detection, pairs, counters, calls, barriers, waiting, openmp, workloads, memory; left out: all.
 bench:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench peers -- $(SECTION)
@@ -53,7 +53,8 @@ endef
 install: build
 	cargo build --release --locked -p coho-counters -p coho-sync
 	install -D -m 755 $(COHO) $(DESTDIR)$(PREFIX)/bin/coho
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/coho target/release/libcoho_pin.so target/release/libcoho_openmp.so
+	install -D -m 755 target/release/libcoho_pin.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_pin.so
+	install -D -m 755 target/release/libcoho_openmp.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_openmp.so
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(COHO) man >$(DESTDIR)$(PREFIX)/share/man/man1/coho.1

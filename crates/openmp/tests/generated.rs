@@ -127,7 +127,7 @@ impl Writer {
     fn head(&mut self) -> (String, String) {
         let (name, kind) =
             (self.name(), self.pick(&["int", "long", "unsigned", "unsigned long long", "short"]));
-        let (count, step) = (self.random.u32(0..200), self.random.u32(1..6));
+        let (count, step) = (self.random.u32(1..200), self.random.u32(1..6));
         let head = if self.random.bool() || kind.starts_with('u') {
             format!("for ({kind} {name} = 3; {name} < {}; {name} += {step})", count * step)
         } else {

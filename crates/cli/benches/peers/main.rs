@@ -5,6 +5,7 @@ mod calls;
 mod counters;
 mod detection;
 mod memory;
+mod openmp;
 mod pairs;
 mod quota;
 mod section;
@@ -20,13 +21,14 @@ fn main() {
     }
     let quick = std::env::args().any(|argument| argument == "--quick");
     println!("Ratios to peers; each row's commands ran in turn. Below 1: coho is quicker.\n");
-    let sections: [(&str, &dyn Fn()); 8] = [
+    let sections: [(&str, &dyn Fn()); 9] = [
         ("detection", &|| detection::run(quick)),
         ("pairs", &|| pairs::run(quick)),
         ("counters", &counters::run),
         ("calls", &|| calls::run(quick)),
         ("barriers", &|| barriers::run(quick)),
         ("waiting", &|| waiting::run(quick)),
+        ("openmp", &|| openmp::run(quick)),
         ("workloads", &|| workloads::run(quick)),
         ("memory", &|| memory::run(quick)),
     ];
