@@ -5,6 +5,7 @@
 
 mod audit;
 pub mod barrier;
+pub mod claims;
 mod classify;
 pub mod cpi;
 mod csv;
