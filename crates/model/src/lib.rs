@@ -13,6 +13,7 @@ pub mod delegation;
 mod error;
 mod imported;
 mod matrix;
+pub mod measured;
 pub mod path;
 pub mod placement;
 mod stats;
