@@ -59,11 +59,19 @@ fn a_single_sample_is_no_verdict() {
     let judged = judged(&measured);
     let holds = judged.as_array().unwrap().iter().filter(|one| one["verdict"] == "holds").count();
     assert!(holds >= 8, "{judged}");
+    // A profile that was measured says how far that goes; a published one has no run.
+    let host = measured.host.as_mut().unwrap();
+    (host.date, host.coho_version) = (Some("2026-11-23T08:00:00Z".into()), Some("0.1.0".into()));
+    measured.write(&file).unwrap();
+    let goes = "as far as the run that its section is of (2026-11-23T08:00:00Z)";
+    let told = |of: &str| succeeds(&["compare", "--claims", of]).replace('\n', " ");
+    assert!(told(file.to_str().unwrap()).contains(goes));
+    assert!(!told("published:kawabe-furuya/x7560").contains("the run that its section"));
 }
 
 #[test]
 fn what_is_asked_wrongly_is_refused() {
-    assert!(fails(&["compare", "--claims", "published:kawabe-furuya"], 1).contains("e5620"));
+    assert!(fails(&["compare", "--claims", "published:kawabe-furuya"], 1).contains("has 2 machines"));
     assert!(fails(&["compare", "--claims", "a.json", "b.json", "c.json"], 2).contains("--claims"));
     assert!(fails(&["compare"], 2).contains("required"));
     assert!(!Path::new("a.json").exists());

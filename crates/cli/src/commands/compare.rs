@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let subject = one(profile)?;
         let judge = if subject.published { claims::judge_published } else { claims::judge };
         return terminal::print(args.json, &judge(&subject.profile), |out, judged| {
-            terminal::claims::write(out, judged)
+            terminal::claims::write(out, judged, &subject.profile)
         });
     }
     let (Some(first), Some(second)) = (&args.first, &args.second) else {
