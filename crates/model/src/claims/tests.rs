@@ -168,7 +168,7 @@ fn kawabe_furuya() -> Vec<String> {
             218.0,
             30.0,
         ),
-        three("Coherence time by increments", |v, w| lines(|all| &mut all.exclusive, v, w), 26.0, 50.0),
+        three("The coherence time is that", |v, w| lines(|all| &mut all.exclusive, v, w), 26.0, 50.0),
     ]
 }
 
@@ -686,6 +686,33 @@ fn data_seen_by_timing_are_a_lower_bound() {
     let larger = timed(24.0);
     assert_eq!(larger.verdict, Verdict::DoesNotHold, "the data alone are more");
     assert!(larger.here.as_deref().unwrap().starts_with("at least 1.4"), "{larger:?}");
+}
+
+/// Increments of today's CPUs happen many to an ownership: their time is not that of a change of hands.
+#[test]
+fn increments_that_change_hands_now_and_then_are_no_coherence_time() {
+    let mut profile = lines(|all| &mut all.die, 38.88, 0.001);
+    let verdict = |profile: &Profile| the("At 2 % of instructions, sharing on a die", &judge(profile));
+    assert_eq!(verdict(&profile).verdict, Verdict::Holds);
+    let pairs = &mut profile.coherence.as_mut().unwrap().pairs;
+    pairs.iter_mut().for_each(|pair| pair.ownership_changes_per_op = figure(0.44, 0.01));
+    let open = verdict(&profile);
+    assert_eq!(open.verdict, Verdict::CannotBeTold);
+    assert!(open.why.contains("changed hands 0.44 times an increment"), "{}", open.why);
+    // Alternation is measured, too, and has another cost.
+    let pairs = &mut profile.coherence.as_mut().unwrap().pairs;
+    let turns: Vec<Pair> = pairs
+        .iter()
+        .map(|pair| Pair {
+            method: PairMethod::Turn,
+            ns: figure(3.0 * pair.ns.median, 0.001).unwrap(),
+            ..pair.clone()
+        })
+        .collect();
+    pairs.extend(turns);
+    let told = verdict(&profile);
+    assert_eq!(told.verdict, Verdict::DoesNotHold, "{told:?}");
+    assert!(told.why.contains("strict alternation"), "{}", told.why);
 }
 
 #[test]
