@@ -44,6 +44,10 @@ fn every_reading_can_be_had_with_its_crossovers_and_statements() {
         }
     }
     assert_eq!(flushes, [3038.0, 38808.0, 6071.0, 76507.0]);
+    assert!(shown["crossovers"].as_array().unwrap().iter().all(|one| one["grid_points"] == 4000));
+    // People read the intersection, and that the other size is one of a grid.
+    let told = succeeds(&["path", "dimmnet"]).replace("\n", " ");
+    assert!(told.contains("from 6062.3 B on (6071 on a grid of 4000 sizes)"), "{told}");
     let missed = |statement: &&Value| statement["met"] == false;
     let statements = shown["statements"].as_array().unwrap();
     assert_eq!((statements.len(), statements.iter().filter(missed).count()), (39, 2));
@@ -89,13 +93,11 @@ fn predictions_stand_beside_messages_between_processes() {
     let error = fails(&["path", "check", "--profile", &file], 1);
     assert!(error.contains("mine.json"), "{error}");
     support::measured().write(std::path::Path::new(&file)).unwrap();
-    let error = fails(&["path", "check", "--profile", &file], 1);
+    let error = fails(&["path", "eager", "--profile", &file], 1);
     // All that is missing, not the first alone.
-    for call in ["send(64)", "recv(64)"] {
-        assert!(
-            error.contains("tcp-loopback, line") && error.contains(&format!("coho calls --call '{call}'")),
-            "{error}"
-        );
+    for path in ["shared-memory", "process-vm"] {
+        let lacks = format!("no parts of messages by {path}; add them with `coho memory --parts transfers");
+        assert!(error.replace("\n", " ").contains(&lacks), "{error}");
     }
     assert!(fails(&["path", "check", "copy", "--profile", &file], 2).contains("shared-memory"));
 }
@@ -106,9 +108,13 @@ fn messages_between_processes_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json").display().to_string();
     support::measured().write(std::path::Path::new(&file)).unwrap();
-    let arguments = ["path", "check", "shared-memory", "--profile", &file, "--quick"];
+    let arguments = ["path", "check", "shared-memory", "--quick"];
     let text = succeeds(&arguments);
-    assert!(text.contains("predicted, ns") && text.contains("median error"), "{text}");
+    assert!(
+        text.contains("predicted, ns")
+            && text.replace('\n', " ").contains("compared pass by pass, in one run of"),
+        "{text}"
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 
     let arguments: Vec<_> = arguments.into_iter().chain(["--json", "-o", &file]).collect();
@@ -118,11 +124,20 @@ fn messages_between_processes_are_checked() {
         assert_eq!(check["path"], "shared-memory");
         let ns = [&check["predicted_ns"], &check["measured_ns"]["median"]].map(|ns| ns.as_f64().unwrap());
         assert!((ns[0] / ns[1] - 1.0 - check["error"].as_f64().unwrap()).abs() < 1e-12, "{check}");
+        assert!(check["predicted_by_profile_ns"].is_null(), "no profile is named: {check}");
+        assert!(check["bytes"].as_u64() >= Some(64), "smaller ones are parts: {check}");
     }
     let profile = json(&std::fs::read_to_string(&file).unwrap());
     support::assert_valid(&profile);
     let memory = &profile["memory"];
-    assert_eq!(memory["transfers"].as_array().unwrap().len(), checks.len());
+    // All that was timed is kept, also what is no path of the check.
+    let kept = memory["transfers"].as_array().unwrap();
+    assert!(
+        kept.len() > checks.len()
+            && kept.iter().any(|one| one["path"] == "shared-memory" && one["bytes"] == 0)
+    );
+    let again = json(&succeeds(&["path", "check", "shared-memory", "--quick", "--json", "--profile", &file]));
+    assert!(again["checks"][0]["predicted_by_profile_ns"].as_f64().unwrap() > 0.0, "{again}");
     assert!(!memory["rates"].as_array().unwrap().is_empty(), "what was there stays");
 }
 

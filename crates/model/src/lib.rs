@@ -5,6 +5,7 @@
 
 mod audit;
 pub mod barrier;
+pub mod claims;
 mod classify;
 pub mod cpi;
 mod csv;
@@ -12,6 +13,7 @@ pub mod delegation;
 mod error;
 mod imported;
 mod matrix;
+pub mod measured;
 pub mod path;
 pub mod placement;
 mod stats;

@@ -36,7 +36,7 @@ pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};
 pub use line_spread::LineSpread;
 pub use memory::{
     BlockState, CacheType, CoherenceCost, DmaRate, EarlierParts, Fence, LinesLeft, LoadedLatency, Memory,
-    MemoryLatency, MemoryRate, MemoryType, Operation, Transfer,
+    MemoryLatency, MemoryRate, MemoryType, Operation, Transfer, TransferPass,
 };
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};

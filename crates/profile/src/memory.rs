@@ -354,16 +354,47 @@ pub struct DmaRate {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Transfer {
-    /// The path, by the name of its file: `shared-memory`, `tcp-loopback`.
+    /// The path, by the name of its file: `shared-memory`, `tcp-loopback`; `process-vm` where the receiver's kernel copies
+    /// the message out of the sender's buffer (process_vm_readv) once a flag has announced it.
     pub path: String,
     /// CPU of one process.
     pub from: u32,
     /// CPU of the other.
     pub to: u32,
-    /// Size of the message, in bytes.
+    /// Size of the message, in bytes; an empty one through shared memory is its flag alone.
     pub bytes: u64,
     /// From its first byte in the sender's buffer to its last in the receiver's, in ns.
     pub ns: Option<Estimate>,
+    /// How long the sender's part of such a message takes, in ns: its copy into shared memory, or its calls. Timed with
+    /// other messages than `ns`, in the same passes, between the same buffers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_ns: Option<Estimate>,
+    /// How long the receiver's part takes once it may begin, in ns, likewise: its copy, or the calls that bring it bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_ns: Option<Estimate>,
+    /// What each pass found, within milliseconds: a host that moves CPUs does it between them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<TransferPass>,
+}
+
+/// Medians of one pass: of the message, and of the least one that its path takes, timed in turn with it. All in ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TransferPass {
+    /// As [`Transfer::ns`].
+    pub ns: f64,
+    /// As [`Transfer::send_ns`].
+    pub send_ns: f64,
+    /// As [`Transfer::receive_ns`].
+    pub receive_ns: f64,
+    /// The least message's time.
+    pub least_ns: f64,
+    /// What its sender takes.
+    pub least_send_ns: f64,
+    /// What its receiver takes.
+    pub least_receive_ns: f64,
+    /// What the receiver of a message of one line takes; 0 where the least is no flag alone.
+    pub line_receive_ns: f64,
 }
 
 #[cfg(test)]

@@ -151,6 +151,8 @@ pub enum Source {
     HwlocXml,
     /// FreeBSD's `kern.sched.topology_spec`.
     FreebsdSpec,
+    /// Times between CPUs, in place of what another source claims.
+    Measured,
     /// No source tells; the least that is always true was taken.
     Assumed,
 }
@@ -162,6 +164,7 @@ impl fmt::Display for Source {
             Self::Sysfs => "sysfs",
             Self::HwlocXml => "hwloc XML",
             Self::FreebsdSpec => "FreeBSD topology_spec",
+            Self::Measured => "measured",
             Self::Assumed => "assumed",
         })
     }

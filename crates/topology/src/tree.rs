@@ -211,7 +211,14 @@ fn footnotes(topology: &Topology, width: usize, out: &mut String) {
     for kind in &topology.kinds {
         let _ = writeln!(out, "{}: CPUs {}", kind.name, kind.cpus);
     }
-    for source in [Source::Sysfs, Source::Cpuid, Source::HwlocXml, Source::FreebsdSpec, Source::Assumed] {
+    for source in [
+        Source::Sysfs,
+        Source::Cpuid,
+        Source::HwlocXml,
+        Source::FreebsdSpec,
+        Source::Measured,
+        Source::Assumed,
+    ] {
         let mut levels: Vec<Level> =
             topology.facts.iter().filter(|fact| fact.source == source).map(|fact| fact.level).collect();
         levels.dedup();

@@ -1,8 +1,9 @@
-//! `coho compare`: a profile beside another, or beside published figures.
+//! `coho compare`: a profile beside another, or beside published figures or the papers' conclusions.
 
 use std::io::Write;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
+use coho_model::claims;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
 
 use crate::report::compare::{Comparison, Fact, Row, compare};
@@ -13,11 +14,14 @@ use crate::terminal;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A profile file, or one machine of a publication (`published:kawabe-furuya/e5620`)
-    #[arg(value_name = "A")]
-    first: String,
+    #[arg(value_name = "A", required_unless_present = "claims")]
+    first: Option<String>,
     /// What to compare it with: a profile file, or `published:NAME[/MACHINE]`
-    #[arg(value_name = "B")]
-    second: String,
+    #[arg(value_name = "B", required_unless_present = "claims")]
+    second: Option<String>,
+    /// Judge the papers' conclusions by the figures of this profile
+    #[arg(long, value_name = "PROFILE", conflicts_with_all = ["first", "second", "all"])]
+    claims: Option<String>,
     /// List every figure, also reads of prepared lines and programs that do not differ
     #[arg(long)]
     all: bool,
@@ -27,11 +31,18 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let machines = Subject::load(&args.first)?.len();
-    if machines > 1 {
-        bail!("'{0}' has {machines} machines; name one of them, as in '{0}/MACHINE'", args.first);
+    if let Some(profile) = &args.claims {
+        let subject = one(profile)?;
+        let judge = if subject.published { claims::judge_published } else { claims::judge };
+        return terminal::print(args.json, &judge(&subject.profile), |out, judged| {
+            terminal::claims::write(out, judged, &subject.profile)
+        });
     }
-    let subjects = Subject::load_all(&[args.first.clone(), args.second.clone()])?;
+    let (Some(first), Some(second)) = (&args.first, &args.second) else {
+        bail!("two profiles are compared, or --claims names one");
+    };
+    one(first)?;
+    let subjects = Subject::load_all(&[first.clone(), second.clone()])?;
     let comparison = compare(&subjects);
     let mut out = terminal::out(args.json);
     if args.json {
@@ -40,6 +51,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         print(&mut out, &comparison, args.all)?;
     }
     Ok(())
+}
+
+/// The only machine of a name.
+fn one(name: &str) -> anyhow::Result<Subject> {
+    let mut subjects = Subject::load(name)?;
+    if subjects.len() > 1 {
+        bail!("'{name}' has {} machines; name one of them, as in '{name}/MACHINE'", subjects.len());
+    }
+    subjects.pop().with_context(|| format!("'{name}' has no machine"))
 }
 
 fn print(out: &mut impl Write, comparison: &Comparison, all: bool) -> std::io::Result<()> {

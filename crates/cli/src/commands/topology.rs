@@ -1,14 +1,17 @@
 //! `coho topology`: what the machine, or a description of one, says it is.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::ValueEnum;
+use coho_model::measured::{self, Measured, Suggestion, Tool};
+use coho_profile::Profile;
 use coho_topology::freebsd::{self, Variant};
 use coho_topology::{Counts, Loaded, Topology, hwloc, tree};
 
 use crate::arguments::is_stdout;
+use crate::terminal::table::wrapped;
 use crate::visible::{Out, Style};
 
 /// The tree's width: it is read on terminals and pasted into reports.
@@ -35,6 +38,15 @@ pub struct Args {
     /// Print the raw CPUID answers that the topology was decoded from
     #[arg(long, conflicts_with_all = ["format", "json", "freebsd"])]
     dump_cpuid: bool,
+    /// Correct the claims by the times of a profile, where these contradict them
+    #[arg(long, requires = "profile", conflicts_with_all = ["freebsd", "dump_cpuid"])]
+    measured: bool,
+    /// The profile whose times and claimed topology are taken
+    #[arg(short, long, value_name = "PROFILE", requires = "measured")]
+    profile: Option<PathBuf>,
+    /// Print the options that would make a guest's claims, or a kernel's, those that were measured
+    #[arg(long, value_enum, value_name = "TOOL", requires = "measured", conflicts_with_all = ["format", "json"])]
+    suggest: Option<Whose>,
     /// Write to a file instead of standard output, which is -
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -64,6 +76,17 @@ pub enum Kernel {
     Full,
 }
 
+/// Whose options are suggested.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Whose {
+    /// QEMU's command line
+    Qemu,
+    /// A libvirt domain's XML
+    Libvirt,
+    /// The running Linux
+    Kernel,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Words {
     #[value(name = "4")]
@@ -81,18 +104,62 @@ struct Json<'a> {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let loaded = match &args.from {
-        Some(path) => coho_topology::load(path)?,
-        None => coho_topology::detect_with_dump()?,
+    let text = match &args.profile {
+        Some(profile) => as_measured(args, profile)?,
+        None => {
+            let loaded = load(args)?.map_or_else(coho_topology::detect_with_dump, Ok)?;
+            for missing in &loaded.not_available {
+                crate::say!("coho: not available: {missing}");
+            }
+            print(args, &loaded)?
+        }
     };
-    for missing in &loaded.not_available {
-        crate::say!("coho: not available: {missing}");
-    }
-    let text = print(args, &loaded)?;
     match &args.output {
         Some(path) if !is_stdout(path) => Ok(coho_profile::write_atomic(path, text.as_bytes())?),
         _ => Ok(Out::new(args.style()).write_all(text.as_bytes())?),
     }
+}
+
+/// The description that is read instead of this machine, if one is.
+fn load(args: &Args) -> anyhow::Result<Option<Loaded>> {
+    Ok(args.from.as_deref().map(coho_topology::load).transpose()?)
+}
+
+/// The claims of a profile, or of a description, as its times have them.
+fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
+    let profile = Profile::read(path).context("cannot read a profile")?;
+    let Some(coherence) = &profile.coherence else {
+        bail!("{}: has no times between CPUs; add them with `coho coherence -o`", path.display());
+    };
+    let claimed = match load(args)? {
+        Some(loaded) => loaded.topology,
+        None => match profile.topology {
+            Some(section) => section.topology,
+            None => bail!("{}: has no claimed topology; name one by --from", path.display()),
+        },
+    };
+    let measured = measured::measured(&claimed, coherence)?;
+    let Measured { topology, corrections, notes } = &measured;
+    for note in notes {
+        crate::say!("coho: {note}");
+    }
+    for one in corrections {
+        crate::say!("coho: {} {} in place of {}: {}", one.level, one.measured, one.claimed, one.why);
+    }
+    Ok(match args.suggest {
+        Some(whose) => suggested(&measured::suggest(whose.tool(), topology)),
+        None => print_topology(args, topology)?,
+    })
+}
+
+/// Options as they are given to the tool; comments say what they leave out.
+fn suggested(suggestion: &Suggestion) -> String {
+    let options = suggestion.options.iter().map(|line| format!("{line}\n"));
+    let lacks = suggestion.lacks.iter().map(|lack| {
+        let lines = wrapped("", lack);
+        lines.lines().map(|line| format!("# {line}\n")).collect::<String>()
+    });
+    options.chain(lacks).collect()
 }
 
 fn print(args: &Args, loaded: &Loaded) -> anyhow::Result<String> {
@@ -105,6 +172,10 @@ fn print(args: &Args, loaded: &Loaded) -> anyhow::Result<String> {
         let spec = freebsd::predict(kernel.variant(), topology, dump.as_ref())?;
         return Ok(spec.to_xml(args.words.count())?);
     }
+    print_topology(args, topology)
+}
+
+fn print_topology(args: &Args, topology: &Topology) -> anyhow::Result<String> {
     match args.format {
         _ if args.json => json(topology),
         Format::Json => json(topology),
@@ -123,11 +194,22 @@ impl Args {
     fn style(&self) -> Style {
         match self.format {
             _ if self.dump_cpuid => Style::Plain,
+            _ if self.suggest.is_some() => Style::Plain,
             _ if self.freebsd.is_some() => Style::Xml,
             Format::HwlocXml => Style::Xml,
             Format::Json => Style::Json,
             Format::Tree if self.json => Style::Json,
             Format::Tree => Style::Plain,
+        }
+    }
+}
+
+impl Whose {
+    fn tool(self) -> Tool {
+        match self {
+            Self::Qemu => Tool::Qemu,
+            Self::Libvirt => Tool::Libvirt,
+            Self::Kernel => Tool::Kernel,
         }
     }
 }

@@ -78,7 +78,7 @@ fn ready_path(
 fn checks(subject: &Subject, name: &str) -> Markup {
     let transfers = subject.profile.memory.iter().flat_map(|memory| &memory.transfers);
     let transfers: Vec<_> = transfers.filter(|transfer| transfer.path == name).cloned().collect();
-    let checks = match path::check(&subject.profile, &transfers) {
+    let checks = match path::check_within(&transfers) {
         Ok(checks) => checks,
         Err(error) => return measured_alone(&transfers, &error),
     };

@@ -235,7 +235,7 @@ fn transfers(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
         let cpus = format!("{}, {}", row.from, row.to);
         [text::tame(&row.path), cpus, text::bytes(row.bytes), ns(&row.ns)]
     });
-    writeln!(out, "Messages between two processes, one way (`coho path check` predicts them)")?;
+    writeln!(out, "Messages between two processes, one way; one of 0 B is its flag alone")?;
     writeln!(out, "{}\n", table(["path", "CPUs", "message", "ns (95 %)"], 2, rows.collect()))
 }
 

@@ -3,6 +3,7 @@
 pub mod barrier;
 pub mod bench;
 pub mod calls;
+pub mod claims;
 pub mod coherence;
 mod colour;
 pub mod counters;

@@ -113,7 +113,19 @@ fn crossing(crossover: &Crossover) -> String {
     );
     let found = match (&crossover.to, crossover.bytes, crossover.exact_bytes) {
         (Some(to), Some(bytes), Some(exact)) => {
-            format!("'{to}' from {bytes} B on (exactly {exact:.1}), '{}' below", crossover.from)
+            let from = match crossover.grid_points {
+                Some(points) => format!("{exact:.1} B on ({bytes} on a grid of {points} sizes)"),
+                None => format!("{bytes} B on"),
+            };
+            let passes = match (crossover.by_pass_bytes, crossover.by_pass) {
+                (Some((least, greatest)), Some((crossed, passes))) => format!(
+                    "; taken by themselves, {crossed} of {passes} passes cross, from {} to {}",
+                    text::bytes(least as u64),
+                    text::bytes(greatest as u64)
+                ),
+                _ => String::new(),
+            };
+            format!("'{to}' from {from}, '{}' below{passes}", crossover.from)
         }
         _ => format!("'{}' at every size", crossover.from),
     };

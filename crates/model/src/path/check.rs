@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use coho_profile::{Estimate, Profile, Transfer};
+use coho_profile::{Estimate, Memory, Profile, Transfer, TransferPass};
 
-use super::{Error, Path, ready};
+use super::{Error, Path, PathFile, ready};
 use crate::stats;
 
 /// The ready paths that messages between two processes here go.
 pub const CHECKED: [&str; 2] = ["shared-memory", "tcp-loopback"];
+
+/// Smaller messages are parts of the prediction.
+const LEAST_BYTES: u64 = 64;
 
 /// A message, measured and predicted.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,21 +34,76 @@ impl Check {
     }
 }
 
-/// Each of the transfers beside what its path predicts from the profile: rates of copies, times of flags and of calls,
-/// never from transfers. Where the profile has flags of the very CPUs between which they went, those count.
+/// Each of the transfers beside what its path predicts from its own parts, pass by pass: parts and messages of one pass are
+/// of the same moment and of the same lines. The error is the median of those of the passes.
 ///
 /// # Errors
-/// With file and line: if the profile lacks a figure that a path names; the message then says what to measure.
-pub fn check(profile: &Profile, transfers: &[Transfer]) -> Result<Vec<Check>, Error> {
+/// As [`check`].
+pub fn check_within(transfers: &[Transfer]) -> Result<Vec<Check>, Error> {
+    let mut files: BTreeMap<&str, PathFile> = BTreeMap::new();
+    let mut checks = Vec::new();
+    let checked = |transfer: &&Transfer| transfer.bytes >= LEAST_BYTES && is_checked(transfer);
+    for transfer in transfers.iter().filter(checked) {
+        if transfer.passes.is_empty() {
+            checks.extend(check(transfers, std::slice::from_ref(transfer))?);
+            continue;
+        }
+        let file = match files.entry(&transfer.path) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(ready::file(&transfer.path)?),
+        };
+        let mut ratios = Vec::new();
+        for pass in transfer.passes.iter().filter(|pass| pass.ns > 0.0) {
+            let path = file.resolve(Some(&of_pass(transfer, pass)))?;
+            let way = path.variants.first();
+            ratios.extend(way.map(|way| way.time_ns(transfer.bytes as f64, 0.0, 0) / pass.ns));
+        }
+        let Some(measured) = transfer.ns.clone().filter(|ns| ns.median > 0.0 && !ratios.is_empty()) else {
+            continue;
+        };
+        let predicted_ns = stats::median(&mut ratios) * measured.median;
+        checks.push(Check { path: transfer.path.clone(), bytes: transfer.bytes, measured, predicted_ns });
+    }
+    Ok(checks)
+}
+
+/// What one pass found, as a profile.
+fn of_pass(transfer: &Transfer, pass: &TransferPass) -> Profile {
+    let message = |bytes, [ns, send, receive]: [f64; 3]| Transfer {
+        path: transfer.path.clone(),
+        bytes,
+        ns: Some(Estimate::exact(ns)),
+        send_ns: Some(Estimate::exact(send)),
+        receive_ns: Some(Estimate::exact(receive)),
+        ..Transfer::default()
+    };
+    let mut transfers = vec![
+        message(0, [pass.least_ns, pass.least_send_ns, pass.least_receive_ns]),
+        message(transfer.bytes, [pass.ns, pass.send_ns, pass.receive_ns]),
+    ];
+    if transfer.bytes > LEAST_BYTES && pass.line_receive_ns > 0.0 {
+        transfers.push(message(LEAST_BYTES, [pass.ns, pass.send_ns, pass.line_receive_ns]));
+    }
+    Profile { memory: Some(Memory { transfers, ..Memory::default() }), ..Profile::default() }
+}
+
+/// Each of the transfers beside what its path predicts from `parts`: what the ends of messages take, and the flag. Those
+/// were timed with other messages than the whole ones; measured in the same passes they are of the same moment and of the
+/// same lines, and of an earlier profile they show what has changed since.
+///
+/// # Errors
+/// With file and line: if the parts lack a figure that a path names; the message then says what to measure.
+pub fn check(parts: &[Transfer], transfers: &[Transfer]) -> Result<Vec<Check>, Error> {
     let mut paths: BTreeMap<(&str, u32, u32), Path> = BTreeMap::new();
     let mut checks = Vec::new();
-    for transfer in transfers {
+    for transfer in transfers.iter().filter(|transfer| transfer.bytes >= LEAST_BYTES && is_checked(transfer))
+    {
         let key = (transfer.path.as_str(), transfer.from, transfer.to);
         let path = match paths.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let file = ready::file(&transfer.path)?;
-                new.insert(file.resolve(Some(&between(profile, transfer)))?)
+                new.insert(file.resolve(Some(&between(parts, transfer)))?)
             }
         };
         let usable = |estimate: &&Estimate| estimate.median.is_finite() && estimate.median > 0.0;
@@ -67,62 +125,91 @@ pub fn median_error<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Option<f
     (!errors.is_empty()).then(|| stats::median(&mut errors))
 }
 
-/// The profile with the times of one pair of CPUs alone, if it has any.
-fn between(profile: &Profile, transfer: &Transfer) -> Profile {
-    let mut profile = profile.clone();
-    if let Some(coherence) = &mut profile.coherence {
-        let ends = [transfer.from, transfer.to];
-        let (own, others): (Vec<_>, Vec<_>) =
-            coherence.pairs.drain(..).partition(|pair| ends.contains(&pair.a) && ends.contains(&pair.b));
-        coherence.pairs = if own.is_empty() { others } else { own };
-    }
-    profile
+fn is_checked(transfer: &Transfer) -> bool {
+    CHECKED.contains(&transfer.path.as_str())
+}
+
+/// Parts of messages between the two CPUs, if there are any, else of others.
+fn between(parts: &[Transfer], transfer: &Transfer) -> Profile {
+    let ends = [transfer.from, transfer.to];
+    let (own, others): (Vec<_>, Vec<_>) =
+        parts.iter().cloned().partition(|part| ends.contains(&part.from) && ends.contains(&part.to));
+    let has = |all: &[Transfer]| all.iter().any(|part| part.path == transfer.path);
+    let transfers = if has(&own) { own } else { others };
+    Profile { memory: Some(Memory { transfers, ..Memory::default() }), ..Profile::default() }
 }
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{BlockState, Coherence, Home, Memory, MemoryRate, Operation, Pair, PairMethod};
-
     use super::*;
 
-    fn pair(a: u32, b: u32, ns: f64) -> Pair {
-        Pair {
-            a,
-            b,
-            method: PairMethod::Flags,
-            home: Home::A,
-            ns: Estimate::exact(ns),
-            ownership_changes_per_op: None,
-            lines: None,
-            preempted_batches: 0,
-            claimed: None,
+    /// A message whose ends and whole take so many ns.
+    fn transfer(path: &str, to: u32, bytes: u64, [send, whole, receive]: [f64; 3]) -> Transfer {
+        Transfer {
+            path: path.into(),
+            from: 0,
+            to,
+            bytes,
+            ns: Some(Estimate::exact(whole)),
+            send_ns: Some(Estimate::exact(send)),
+            receive_ns: Some(Estimate::exact(receive)),
+            ..Transfer::default()
         }
     }
 
-    fn profile() -> Profile {
-        let rate = |state, rate| MemoryRate {
-            op: Operation::Copy,
-            instruction: "avx2".into(),
-            bytes: 1000,
-            threads: 1,
-            state: Some(state),
-            bytes_per_s: Some(Estimate::exact(rate)),
-            ..MemoryRate::default()
+    /// A host moved a CPU between two passes: each pass agrees with itself, and their medians would not.
+    #[test]
+    fn a_message_is_held_against_the_parts_of_its_own_pass() {
+        let pass = |flag: f64, send, receive, ns| TransferPass {
+            line_receive_ns: 5.0 + receive / 2.0,
+            ns,
+            send_ns: send + 5.0,
+            receive_ns: receive + 5.0,
+            least_ns: flag,
+            // What reading the clock takes, of any message.
+            least_send_ns: 5.0,
+            least_receive_ns: 5.0,
         };
-        let rates = vec![rate(BlockState::Shared, 1e9), rate(BlockState::Remote, 2e9)];
-        let coherence = Coherence { pairs: vec![pair(0, 1, 50.0), pair(0, 2, 90.0)], ..Coherence::default() };
-        let memory = Memory { rates, ..Memory::default() };
-        Profile { memory: Some(memory), coherence: Some(coherence), ..Profile::default() }
+        let near = pass(50.0, 20.0, 30.0, 100.0);
+        let far = pass(260.0, 20.0, 120.0, 400.0);
+        let mut message = transfer("shared-memory", 1, 1024, [0.0, 100.0, 0.0]);
+        message.passes = vec![near, far, near];
+        let checks = check_within(&[message.clone()]).unwrap();
+        assert!((checks[0].predicted_ns - 100.0).abs() < 1e-9, "{checks:?}");
+        message.passes = vec![far, near, pass(50.0, 20.0, 30.0, 200.0)];
+        let checks = check_within(&[message.clone()]).unwrap();
+        assert!(checks[0].error().abs() < 1e-9, "the median of 0, 0 and -50 %: {checks:?}");
+        // Of a short one the line that comes along with the flag is not paid twice.
+        message.bytes = 256;
+        message.passes = vec![pass(50.0, 20.0, 30.0, 85.0)];
+        assert!(check_within(&[message.clone()]).unwrap()[0].error().abs() < 1e-9);
+        message.bytes = 64;
+        message.passes = vec![pass(50.0, 20.0, 30.0, 70.1)];
+        assert!(check_within(&[message]).unwrap()[0].error().abs() < 2e-3, "it is that line");
     }
 
-    fn transfer(to: u32, bytes: u64, ns: f64) -> Transfer {
-        Transfer { path: "shared-memory".into(), from: 0, to, bytes, ns: Some(Estimate::exact(ns)) }
+    fn parts() -> Vec<Transfer> {
+        [(1, 50.0), (2, 90.0)]
+            .into_iter()
+            .flat_map(|(to, flag)| {
+                [
+                    transfer("shared-memory", to, 0, [0.0, flag, 0.0]),
+                    transfer("shared-memory", to, 1000, [1000.0, 7777.0, 500.0]),
+                ]
+            })
+            .collect()
     }
 
     #[test]
-    fn a_message_takes_two_copies_and_the_flag_of_its_own_cpus() {
-        let checks = check(&profile(), &[transfer(2, 1000, 2000.0), transfer(1, 1000, 1600.0)]).unwrap();
-        assert_eq!(checks[0].predicted_ns, 1000.0 + 90.0 + 500.0);
+    fn a_message_takes_both_ends_and_the_flag_of_its_own_cpus() {
+        let whole =
+            [(2, 2000.0), (1, 1600.0)].map(|(to, ns)| transfer("shared-memory", to, 1000, [0.0, ns, 0.0]));
+        let checks = check(&parts(), &whole).unwrap();
+        assert_eq!(
+            checks[0].predicted_ns,
+            1000.0 + 90.0 + 500.0,
+            "the whole of the parts' message is not used"
+        );
         assert_eq!(checks[1].predicted_ns, 1000.0 + 50.0 + 500.0);
         assert!((checks[0].error() - (1590.0 / 2000.0 - 1.0)).abs() < 1e-12);
         let median = median_error(&checks).unwrap();
@@ -130,16 +217,32 @@ mod tests {
         assert_eq!(median_error(&[]), None);
     }
 
+    /// Beyond a packet both ends are at work at the same time.
     #[test]
-    fn what_is_lacking_is_asked_for() {
-        let mut without = profile();
-        without.coherence = None;
-        let error = check(&without, &[transfer(1, 64, 100.0)]).unwrap_err().to_string();
-        assert!(error.contains("shared-memory, line") && error.contains("coho coherence"), "{error}");
-        let tcp = Transfer { path: "tcp-loopback".into(), ..transfer(1, 64, 100.0) };
-        let error = check(&profile(), &[tcp]).unwrap_err().to_string();
-        assert!(error.contains("coho calls --call 'send(64)'"), "{error}");
-        let unknown = Transfer { path: "pigeon".into(), ..transfer(1, 64, 100.0) };
-        assert!(check(&profile(), &[unknown]).is_err());
+    fn messages_over_tcp_overlap_packet_by_packet() {
+        let parts = [
+            transfer("tcp-loopback", 1, 1, [3000.0, 5000.0, 500.0]),
+            transfer("tcp-loopback", 1, 65536, [20_000.0, 1.0, 10_000.0]),
+            transfer("tcp-loopback", 1, 4 * 65536, [80_000.0, 1.0, 40_000.0]),
+        ];
+        // 3500 of the 5000 ns of the least message are its ends' own.
+        let predicted: Vec<f64> =
+            check(&parts, &parts).unwrap().iter().map(|check| check.predicted_ns).collect();
+        assert_eq!(predicted, [20_000.0 + 1500.0 + 10_000.0, 20_000.0 + 1500.0 + 10_000.0 + 3.0 * 20_000.0]);
+    }
+
+    #[test]
+    fn what_is_lacking_is_asked_for_and_what_is_no_path_passed_over() {
+        let whole = [transfer("shared-memory", 1, 64, [0.0, 100.0, 0.0])];
+        let error = check(&[], &whole).unwrap_err().to_string();
+        assert!(
+            error.contains("shared-memory, line") && error.contains("coho memory --parts transfers"),
+            "{error}"
+        );
+        let mut older = parts();
+        older.iter_mut().for_each(|part| part.send_ns = None);
+        assert!(check(&older, &whole).is_err(), "a profile from before parts were timed");
+        assert_eq!(check(&parts(), &[transfer("process-vm", 1, 64, [0.0, 1.0, 0.0])]), Ok(Vec::new()));
+        assert_eq!(check(&parts(), &parts()[..1]), Ok(Vec::new()), "the flag is a part");
     }
 }

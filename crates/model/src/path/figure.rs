@@ -66,14 +66,17 @@ impl Path {
     pub fn crossings(&self, crossover: &Crossover, instruction: usize) -> Vec<Crossing> {
         let protocols: Vec<&Variant> =
             crossover.protocols.iter().map(|&index| &self.variants[index]).collect();
-        let sizes = &crossover.sizes;
-        let thresholds = envelope::envelope(&protocols, sizes[0], sizes[sizes.len() - 1], 0.0, instruction);
+        let Crossover { least, greatest, ref grid, .. } = *crossover;
+        let thresholds = envelope::envelope(&protocols, least, greatest, 0.0, instruction);
         let crossing = |threshold: &Threshold| {
-            let on_sweep = sizes.partition_point(|size| *size < threshold.bytes);
+            let on_grid = |sizes: &Vec<f64>| {
+                let at = sizes.partition_point(|size| *size < threshold.bytes);
+                sizes[at.min(sizes.len() - 1)].round()
+            };
             Some(Crossing {
                 from: crossover.protocols[threshold.from?],
                 to: crossover.protocols[threshold.to],
-                bytes: sizes[on_sweep.min(sizes.len() - 1)].round(),
+                bytes: grid.as_ref().map_or(threshold.bytes.ceil(), on_grid),
                 exact_bytes: threshold.bytes,
             })
         };
@@ -84,9 +87,42 @@ impl Path {
     pub fn quickest_at_first(&self, crossover: &Crossover, instruction: usize) -> Option<&Variant> {
         let protocols: Vec<&Variant> =
             crossover.protocols.iter().map(|&index| &self.variants[index]).collect();
-        let least = crossover.sizes[0];
+        let least = crossover.least;
         let first = envelope::envelope(&protocols, least, least * 2.0, 0.0, instruction);
         Some(protocols[first.first()?.to])
+    }
+}
+
+/// Within which a crossing lies when each pass of the messages that it rests on is taken by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The least intersection, in bytes.
+    pub least_bytes: f64,
+    /// The greatest.
+    pub greatest_bytes: f64,
+    /// Passes in which these two cross.
+    pub crossed: usize,
+    /// All passes.
+    pub passes: usize,
+}
+
+impl Spread {
+    /// Where two variants cross, by the path as each pass has it; `None` without passes, or if they cross in none.
+    pub fn of(passes: &[Path], crossover: usize, instruction: usize, crossing: &Crossing) -> Option<Self> {
+        let same = |one: &Crossing| (one.from, one.to) == (crossing.from, crossing.to);
+        let found: Vec<f64> = passes
+            .iter()
+            .filter_map(|path| {
+                let all = path.crossings(path.crossovers.get(crossover)?, instruction);
+                all.iter().find(|one| same(one)).map(|one| one.exact_bytes)
+            })
+            .collect();
+        Some(Self {
+            least_bytes: found.iter().copied().reduce(f64::min)?,
+            greatest_bytes: found.iter().copied().reduce(f64::max)?,
+            crossed: found.len(),
+            passes: passes.len(),
+        })
     }
 }
 
@@ -96,7 +132,18 @@ pub struct Crossover {
     /// What is compared.
     pub name: String,
     pub(super) protocols: Vec<usize>,
-    pub(super) sizes: Vec<f64>,
+    /// Least and greatest size, in bytes.
+    pub(super) least: f64,
+    pub(super) greatest: f64,
+    pub(super) grid: Option<Vec<f64>>,
+}
+
+impl Crossover {
+    /// How many sizes the grid has on which a publication tells this comparison; `None` where there is none, and the
+    /// intersection itself holds.
+    pub fn grid_points(&self) -> Option<usize> {
+        self.grid.as_ref().map(Vec::len)
+    }
 }
 
 /// A size from which on another protocol is the quickest.
@@ -106,7 +153,7 @@ pub struct Crossing {
     pub from: usize,
     /// Place of the variant that is the quickest from here on.
     pub to: usize,
-    /// The least size of the sweep at which it is, in whole bytes.
+    /// The least whole number of bytes at which it is; of a publication's grid the least size of that.
     pub bytes: f64,
     /// The intersection itself, in bytes.
     pub exact_bytes: f64,

@@ -54,6 +54,15 @@ pub(super) struct Sweep {
     pub points: usize,
 }
 
+/// Sizes from one to another; with points, those of a grid on which a publication tells its sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Span {
+    pub from: f64,
+    pub to: f64,
+    pub points: Option<usize>,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawRate {
@@ -61,6 +70,7 @@ pub(super) struct RawRate {
     pub start_ns: Option<Spanned<f64>>,
     pub table: Option<Spanned<Vec<(f64, f64)>>>,
     pub profile: Option<Query>,
+    pub transfer: Option<TransferQuery>,
     pub of: Option<Spanned<String>>,
     pub times: Option<Spanned<f64>>,
     pub from_bytes: Option<Spanned<f64>>,
@@ -85,12 +95,34 @@ fn one() -> u32 {
     1
 }
 
+/// What of the messages between two processes that a profile has.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TransferQuery {
+    pub path: String,
+    pub part: TransferPart,
+}
+
+/// The whole message, or what one of its ends does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum TransferPart {
+    Whole,
+    Send,
+    Receive,
+    /// The receiver's part behind a flag that it polls: of a short message the first line comes along with the flag.
+    #[serde(rename = "receive-behind-flag")]
+    ReceiveBehindFlag,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCost {
     pub ns: Option<Spanned<f64>>,
     pub call: Option<String>,
     pub message: Option<Message>,
+    /// What is left of the least message by this path without what its ends do.
+    pub transfer: Option<String>,
     pub times: Option<Spanned<f64>>,
 }
 
@@ -168,7 +200,7 @@ pub(super) enum Gap {
 pub(super) struct RawCrossover {
     pub name: String,
     pub protocols: Vec<Spanned<String>>,
-    pub bytes: Spanned<Sweep>,
+    pub bytes: Spanned<Span>,
 }
 
 /// An entry and where it stands.
@@ -238,7 +270,7 @@ impl PathFile {
 
     /// Whether some of its figures come from a profile.
     pub fn needs_profile(&self) -> bool {
-        self.rates.values().any(|rate| rate.value.profile.is_some())
+        self.rates.values().any(|rate| rate.value.profile.is_some() || rate.value.transfer.is_some())
             || self.costs.values().any(|cost| cost.value.ns.is_none())
     }
 

@@ -47,10 +47,10 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-pub use check::{CHECKED, Check, check, median_error};
+pub use check::{CHECKED, Check, check, check_within, median_error};
 pub use envelope::Threshold;
 pub use error::Error;
-pub use figure::{Crossing, Crossover, Figure, Point};
+pub use figure::{Crossing, Crossover, Figure, Point, Spread};
 pub use file::PathFile;
 pub use fit::{Fit, Segment, fit, parse_pairs};
 pub use loggp::LogGp;

@@ -9,6 +9,8 @@ pub struct Rate {
     shape: Shape,
     /// What the rate is multiplied by, each from a size on.
     factors: Vec<Factor>,
+    /// Whether its sizes are those of whole messages: a fragment moves at the rate of its message.
+    by_message: bool,
 }
 
 /// Multiplies a rate from a size on.
@@ -38,14 +40,27 @@ impl Rate {
 
     /// The rate of an engine that takes `start_ns` before it moves `bytes_per_s`.
     pub fn start_up(start_ns: f64, bytes_per_s: f64) -> Self {
-        Self { shape: Shape::StartUp { start_ns, bytes_per_s }, factors: Vec::new() }
+        Self { shape: Shape::StartUp { start_ns, bytes_per_s }, factors: Vec::new(), by_message: false }
     }
 
     /// A rate measured at several sizes: (bytes, bytes a second). Outside of them the nearest holds.
     pub fn table(mut points: Vec<(f64, f64)>) -> Self {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points.dedup_by(|later, first| later.0 == first.0);
-        Self { shape: Shape::Table(points), factors: Vec::new() }
+        Self { shape: Shape::Table(points), factors: Vec::new(), by_message: false }
+    }
+
+    /// The same, of whole messages, in whatever fragments they were moved.
+    pub(super) fn of_messages(self) -> Self {
+        Self { by_message: true, ..self }
+    }
+
+    /// Time of a fragment of a message, in ns.
+    pub(super) fn fragment_ns(&self, fragment: f64, bytes: f64) -> f64 {
+        match self.by_message && bytes > 0.0 {
+            true => self.time_ns(bytes) * fragment / bytes,
+            false => self.time_ns(fragment),
+        }
     }
 
     /// The same, multiplied.

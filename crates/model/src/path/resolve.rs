@@ -1,12 +1,12 @@
 //! Figures of a path's file given their values: constants as they stand, the rest from a profile.
 
-use coho_profile::{CacheType, MemoryRate, Profile};
+use coho_profile::{CacheType, Estimate, MemoryRate, Profile, Transfer};
 
 use super::error::{Error, Place};
 use super::figure::{Crossover, Figure};
 use super::file::{
     Entry, Gap, PathFile, Query, RawCost, RawCrossover, RawFigure, RawOverlap, RawRate, RawStage, RawVariant,
-    Sweep, chain,
+    Span, Sweep, TransferPart, TransferQuery, chain,
 };
 use super::rate::{Factor, Rate};
 use super::stage::{Overlap, Side, Stage};
@@ -24,6 +24,15 @@ const MAX_POINTS: usize = 100_000;
 const MAX_STAGES: usize = 32;
 const MAX_PROTOCOLS: usize = 8;
 const MAX_CORNERS: usize = 2000;
+/// A line, and the longest message of which the first line comes along with the flag, in bytes. The CPU loads it before it
+/// knows that the flag has come, as far as it looks ahead: on a Zen 3 a message of 64 B took 6 ns more than the flag alone,
+/// one of 256 B 70, and from 1 KiB on all that the receiver's copy takes by itself.
+const LINE_BYTES: u64 = 64;
+const SHORT_BYTES: u64 = 512;
+/// What a copy of some bytes takes at least, in ns.
+const LEAST_NS: f64 = 0.1;
+const ONE_SOURCE: &str = "a rate has one of: bytes_per_s, table, profile, transfer, of";
+const ONE_COST: &str = "a cost has one of: ns, call, message, transfer";
 /// Stands for the instruction in the name of a stage's rate.
 const INSTRUCTION: &str = "{instruction}";
 
@@ -74,6 +83,25 @@ impl PathFile {
         })
     }
 
+    /// The path as each pass of a profile's messages has it; empty where it takes none, or they tell no passes.
+    pub fn by_pass(&self, profile: &Profile) -> Vec<Path> {
+        let takes = self.rates.values().any(|rate| rate.value.transfer.is_some());
+        let Some(memory) = profile.memory.as_ref().filter(|_| takes) else { return Vec::new() };
+        let passes = memory.transfers.iter().map(|transfer| transfer.passes.len()).max().unwrap_or(0);
+        let of_pass = |at: usize| {
+            let mut memory = memory.clone();
+            memory.transfers.retain_mut(|transfer| {
+                let Some(pass) = transfer.passes.get(at).copied() else { return false };
+                let exact = |ns| Some(Estimate::exact(ns));
+                (transfer.ns, transfer.send_ns, transfer.receive_ns) =
+                    (exact(pass.ns), exact(pass.send_ns), exact(pass.receive_ns));
+                true
+            });
+            self.resolve(Some(&Profile { memory: Some(memory), ..Profile::default() })).ok()
+        };
+        (0..passes).filter_map(of_pass).collect()
+    }
+
     /// What is wrong with each of the file's rates and costs, by line: above all what `profile` lacks, so that all of it
     /// can be measured before the next try.
     pub fn lacking(&self, profile: Option<&Profile>) -> Vec<Error> {
@@ -95,12 +123,20 @@ struct Resolver<'a> {
 
 impl Resolver<'_> {
     fn sweep(&self, place: &Place, sweep: &Sweep, most: f64) -> Result<Vec<f64>, Error> {
-        let from = within(place, "the least value of a sweep", sweep.from, f64::MIN_POSITIVE, most)?;
-        let to = within(place, "the greatest value of a sweep", sweep.to, from, most)?;
-        if !(2..=MAX_SWEEP).contains(&sweep.points) {
-            return Err(place.error(format!("a sweep has 2 to {MAX_SWEEP} points, not {}", sweep.points)));
+        let (from, to) = self.span(place, sweep.from, sweep.to, f64::MIN_POSITIVE, most)?;
+        self.grid(place, from, to, sweep.points)
+    }
+
+    fn span(&self, place: &Place, from: f64, to: f64, least: f64, most: f64) -> Result<(f64, f64), Error> {
+        let from = within(place, "the least value of a sweep", from, least, most)?;
+        Ok((from, within(place, "the greatest value of a sweep", to, from, most)?))
+    }
+
+    fn grid(&self, place: &Place, from: f64, to: f64, points: usize) -> Result<Vec<f64>, Error> {
+        if !(2..=MAX_SWEEP).contains(&points) {
+            return Err(place.error(format!("a sweep has 2 to {MAX_SWEEP} points, not {points}")));
         }
-        Ok(geometric(from, to, sweep.points))
+        Ok(geometric(from, to, points))
     }
 
     /// Follows `of` to the rate that has figures of its own.
@@ -122,6 +158,7 @@ impl Resolver<'_> {
             if raw.bytes_per_s.is_some()
                 || raw.table.is_some()
                 || raw.profile.is_some()
+                || raw.transfer.is_some()
                 || raw.start_ns.is_some()
             {
                 return Err(
@@ -174,6 +211,12 @@ impl Resolver<'_> {
             )?,
             None => 0.0,
         };
+        if let Some(query) = &raw.transfer {
+            return match (&raw.bytes_per_s, &raw.table, &raw.profile, &raw.start_ns) {
+                (None, None, None, None) => self.of_messages(query, place),
+                _ => Err(place.error(ONE_SOURCE)),
+            };
+        }
         match (&raw.bytes_per_s, &raw.table, &raw.profile) {
             (Some(rate), None, None) => {
                 let place = self.file.place_in(entry, rate);
@@ -202,8 +245,62 @@ impl Resolver<'_> {
                 Ok(table)
             }
             (None, None, Some(query)) => self.measured(query, place),
-            _ => Err(place.error("a rate has one of: bytes_per_s, table, profile, of")),
+            _ => Err(place.error(ONE_SOURCE)),
         }
+    }
+
+    /// The profile's messages by a path.
+    fn messages(&self, path: &str) -> impl Iterator<Item = &Transfer> {
+        let memory = self.profile.and_then(|profile| profile.memory.as_ref());
+        let path = path.to_owned();
+        memory.into_iter().flat_map(|memory| &memory.transfers).filter(move |transfer| transfer.path == path)
+    }
+
+    /// Messages of each size, or what one of their ends takes.
+    fn of_messages(&self, query: &TransferQuery, place: &Place) -> Result<Rate, Error> {
+        let receive = |bytes: u64| {
+            let mut of_size = self.messages(&query.path).filter(move |transfer| transfer.bytes == bytes);
+            of_size.find_map(|transfer| median(&transfer.receive_ns))
+        };
+        // Without its overhead, which the empty message has, too.
+        let line_ns = receive(LINE_BYTES).map_or(0.0, |line| line - receive(0).unwrap_or(0.0)).max(0.0);
+        let part = |transfer: &Transfer| match query.part {
+            TransferPart::Whole => median(&transfer.ns),
+            TransferPart::Send => median(&transfer.send_ns),
+            TransferPart::ReceiveBehindFlag if transfer.bytes <= SHORT_BYTES => {
+                median(&transfer.receive_ns).map(|ns| ns - line_ns)
+            }
+            TransferPart::Receive | TransferPart::ReceiveBehindFlag => median(&transfer.receive_ns),
+        };
+        let points =
+            self.messages(&query.path).filter(|transfer| transfer.bytes > 0).filter_map(|transfer| {
+                // Less than the clock tells is not nothing.
+                let ns = part(transfer)?.max(LEAST_NS);
+                Some((transfer.bytes as f64, transfer.bytes as f64 / ns * 1e9))
+            });
+        let points: Vec<(f64, f64)> = points.collect();
+        if points.is_empty() {
+            return Err(self.lacks_messages(&query.path, place));
+        }
+        Ok(Rate::table(points).of_messages())
+    }
+
+    fn lacks_messages(&self, path: &str, place: &Place) -> Error {
+        place.error(format!(
+            "{} parts of messages by {path}; add them with `coho memory --parts transfers -o profile.json` and name the \
+             profile",
+            self.lacks()
+        ))
+    }
+
+    /// What is left of the least message by a path without what its ends do: the lines that tell of it, less what both
+    /// ends do at the same time, and what timing them took. It may be below 0.
+    fn handover_ns(&self, path: &str, place: &Place) -> Result<f64, Error> {
+        let least = self.messages(path).min_by_key(|transfer| transfer.bytes);
+        let found = least.and_then(|transfer| {
+            Some(median(&transfer.ns)? - median(&transfer.send_ns)? - median(&transfer.receive_ns)?)
+        });
+        found.ok_or_else(|| self.lacks_messages(path, place))
     }
 
     /// The quickest at each size of the profile's rates that answer the query.
@@ -273,6 +370,12 @@ impl Resolver<'_> {
             Some(times) => within(&self.file.place_in(cost, times), "a factor", *times.get_ref(), 0.0, 1e6)?,
             None => 1.0,
         };
+        if let Some(path) = &raw.transfer {
+            return match (&raw.ns, &raw.call, raw.message) {
+                (None, None, None) => Ok(self.handover_ns(path, &place)? * times),
+                _ => Err(place.error(ONE_COST)),
+            };
+        }
         let ns = match (&raw.ns, &raw.call, raw.message) {
             (Some(ns), None, None) => {
                 within(&self.file.place_in(cost, ns), "a time in ns", *ns.get_ref(), 0.0, MAX_NS)?
@@ -296,7 +399,7 @@ impl Resolver<'_> {
                     ))
                 })?
             }
-            _ => return Err(place.error("a cost has one of: ns, call, message")),
+            _ => return Err(place.error(ONE_COST)),
         };
         Ok(ns * times)
     }
@@ -463,11 +566,14 @@ impl Resolver<'_> {
                 let message = format!("its tables have {corners} points; at most {MAX_CORNERS} are compared");
                 return Err(self.file.place(entry).error(message));
             }
-            let sizes = self.sweep(&self.file.place_in(entry, &raw.bytes), raw.bytes.get_ref(), MAX_BYTES)?;
-            if sizes[0] < 1.0 {
-                return Err(self.file.place_in(entry, &raw.bytes).error("sizes begin at 1 byte"));
+            let (place, &Span { from, to, points }) =
+                (self.file.place_in(entry, &raw.bytes), raw.bytes.get_ref());
+            if from < 1.0 {
+                return Err(place.error("sizes begin at 1 byte"));
             }
-            Ok(Crossover { name: raw.name.clone(), protocols, sizes })
+            let (least, greatest) = self.span(&place, from, to, 1.0, MAX_BYTES)?;
+            let grid = points.map(|points| self.grid(&place, least, greatest, points)).transpose()?;
+            Ok(Crossover { name: raw.name.clone(), protocols, least, greatest, grid })
         };
         self.file.crossovers.iter().map(crossover).collect()
     }
@@ -484,6 +590,11 @@ fn geometric(from: f64, to: f64, points: usize) -> Vec<f64> {
     let mut values: Vec<f64> = (0..points).map(|at| rounded(from * (step * at as f64).exp())).collect();
     values[points - 1] = to;
     values
+}
+
+fn median(estimate: &Option<Estimate>) -> Option<f64> {
+    let median = estimate.as_ref()?.median;
+    (median.is_finite() && (0.0..=MAX_NS).contains(&median)).then_some(median)
 }
 
 fn positive_rate(place: &Place, value: f64) -> Result<f64, Error> {

@@ -87,6 +87,10 @@ impl Stage {
     fn moving_ns(&self, bytes: f64, instruction: usize) -> f64 {
         self.rate(instruction).map_or(0.0, |rate| rate.time_ns(bytes))
     }
+
+    fn fragment_ns(&self, fragment: f64, bytes: f64, instruction: usize) -> f64 {
+        self.rate(instruction).map_or(0.0, |rate| rate.fragment_ns(fragment, bytes))
+    }
 }
 
 /// Time of `bytes` through stages in order, in ns.
@@ -120,7 +124,7 @@ fn group_ns(group: &[&Stage], bytes: f64, gap_ns: f64, instruction: usize) -> f6
         let (mut start, mut moving) = (0.0, 0.0f64);
         for stage in units.by_ref() {
             start += stage.start_ns(gap_ns);
-            moving = moving.max(stage.moving_ns(fragment, instruction));
+            moving = moving.max(stage.fragment_ns(fragment, bytes, instruction));
             if stage.overlap != Overlap::CutThrough {
                 break;
             }

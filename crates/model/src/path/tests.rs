@@ -1,6 +1,6 @@
 //! Paths as files, the ready ones, and the paper's.
 
-use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Operation, Profile};
+use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Operation, Profile, Transfer};
 use proptest::prelude::*;
 
 use super::dimmnet::{READINGS, reading, statements};
@@ -233,31 +233,32 @@ fn the_ready_paths_are_well_formed() {
     assert!(ready::file("nothing").unwrap_err().to_string().contains("dimmnet-h1"));
 }
 
-/// The same with flags that take 100 ns.
-fn with_flags(mut machine: Profile) -> Profile {
-    let pair = serde_json::json!({
-        "a": 0, "b": 1, "method": "flags", "home": "a",
-        "ns": { "median": 100.0, "low": 100.0, "high": 100.0, "min": 100.0, "n": 1, "stable": true },
-    });
-    let pairs = vec![serde_json::from_value(pair).unwrap()];
-    machine.coherence = Some(coho_profile::Coherence { pairs, ..Default::default() });
-    machine
+/// Messages by a path: bytes, and ns to send, as a whole and to receive.
+fn messages(all: &[(&str, u64, [f64; 3])]) -> Profile {
+    let transfer = |&(path, bytes, [send, whole, receive]): &(&str, u64, [f64; 3])| Transfer {
+        path: path.into(),
+        from: 0,
+        to: 1,
+        bytes,
+        ns: Some(Estimate::exact(whole)),
+        send_ns: Some(Estimate::exact(send)),
+        receive_ns: Some(Estimate::exact(receive)),
+        ..Transfer::default()
+    };
+    let memory = Memory { transfers: all.iter().map(transfer).collect(), ..Memory::default() };
+    Profile { memory: Some(memory), ..Profile::default() }
 }
 
 #[test]
 fn all_that_a_profile_lacks_is_told_at_once() {
     let lacking = ready::file("tcp-loopback").unwrap().lacking(Some(&Profile::default()));
     let told: Vec<String> = lacking.iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 5, "{told:?}");
-    for command in
-        ["coho memory -o", "coho calls --call 'send(64)'", "coho calls --call 'recv(64)'", "coho coherence"]
-    {
-        assert!(told.iter().any(|one| one.contains(command)), "{command}: {told:?}");
-    }
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told.iter().all(|one| one.contains("coho memory --parts transfers -o")), "{told:?}");
     assert!(lacking.is_sorted_by_key(Error::line));
     assert!(ready::file("dimmnet-h1").unwrap().lacking(None).len() > 1);
     let machine =
-        with_flags(profile(&[("avx2", 64, BlockState::Shared, 1e9), ("avx2", 64, BlockState::Remote, 2e9)]));
+        messages(&[("shared-memory", 0, [0.0, 100.0, 0.0]), ("shared-memory", 64, [64.0, 180.0, 32.0])]);
     assert_eq!(ready::file("shared-memory").unwrap().lacking(Some(&machine)), []);
 }
 
@@ -282,18 +283,22 @@ fn nothing_reaches_a_nic_before_it_has_crossed_the_bus() {
     assert!((time("doorbell and DMA", 8.0) - (40.0 + 175.0 + 700.0 + 8.0 / 28.8)).abs() < 1e-9);
 }
 
-/// Of constants the threshold is the crossing of two lines; with rates of this machine it is another.
+/// Of constants the threshold is the crossing of two lines; by messages of this machine it is another.
 #[test]
-fn thresholds_by_constants_and_by_measured_rates_differ() {
-    use BlockState::{Remote, Shared};
-    let machine = with_flags(profile(&[("avx2", 4096, Shared, 20e9), ("avx2", 4096, Remote, 25e9)]));
+fn thresholds_by_constants_and_by_measured_messages_differ() {
+    let machine = messages(&[
+        ("shared-memory", 1024, [0.0, 1024.0, 0.0]),
+        ("shared-memory", 1 << 20, [0.0, 1_048_576.0, 0.0]),
+        ("process-vm", 1024, [0.0, 4096.0, 0.0]),
+        ("process-vm", 1 << 20, [0.0, 262_144.0, 0.0]),
+    ]);
     let path = ready::file("eager").unwrap().resolve(Some(&machine)).unwrap();
     let found = path.crossovers.iter().map(|crossover| match path.crossings(crossover, 0)[..] {
         [one] => one.exact_bytes,
         ref several => panic!("{}: {several:?}", crossover.name),
     });
-    // 10 ns + 2 L / 7 GB/s = 2315 ns + L / 11.145 GB/s, and 100 ns + L / 20 GB/s = 2200 ns.
-    let expected = [2305.0 / (2.0 / 7.0 - 1.0 / 11.145), 2100.0 * 20.0];
+    // 10 ns + 2 L / 7 GB/s = 2315 ns + L / 11.145 GB/s; the measured rates are equal halfway between their sizes.
+    let expected = [2305.0 / (2.0 / 7.0 - 1.0 / 11.145), 32768.0];
     for (found, expected) in found.zip(expected) {
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
@@ -328,13 +333,16 @@ fn overhead_is_of_the_side_whose_cpu_is_busy() {
 
 #[test]
 fn between_two_cpus_both_have_overhead_and_the_flag_is_latency() {
-    use BlockState::{Remote, Shared};
-    let machine = with_flags(profile(&[("avx2", 64, Shared, 1e9), ("avx2", 64, Remote, 2e9)]));
+    let machine = messages(&[
+        ("shared-memory", 0, [0.0, 100.0, 0.0]),
+        ("shared-memory", 1024, [64.0, 180.0, 32.0]),
+        ("process-vm", 1024, [10.0, 900.0, 800.0]),
+    ]);
     let path = ready::file("shared-memory").unwrap().resolve(Some(&machine)).unwrap();
     let view = path.loggp(&path.variants[0], 0);
     assert_eq!((view.o_send_ns, view.o_receive_ns, view.latency_ns), (64.0, 32.0, 100.0));
     let path = ready::file("eager").unwrap().resolve(Some(&machine)).unwrap();
-    for variant in &path.variants {
+    for variant in path.variants.iter().filter(|variant| variant.name.ends_with("by constants")) {
         let view = path.loggp(variant, 0);
         assert!(view.o_receive_ns > 0.0, "{}: {view:?}", variant.name);
     }
@@ -376,6 +384,76 @@ fn flushes_pay_from_known_sizes_on() {
             assert_eq!(found, sizes, "{name}");
         }
     }
+}
+
+/// A crossing of measured messages is known as well as its passes agree.
+#[test]
+fn a_crossing_of_messages_is_told_with_what_each_pass_has() {
+    let mut machine = messages(&[
+        ("shared-memory", 1024, [0.0, 1024.0, 0.0]),
+        ("shared-memory", 1 << 20, [0.0, 1_048_576.0, 0.0]),
+        ("process-vm", 1024, [0.0, 4096.0, 0.0]),
+        ("process-vm", 1 << 20, [0.0, 262_144.0, 0.0]),
+    ]);
+    let file = ready::file("eager").unwrap();
+    assert!(file.by_pass(&machine).is_empty(), "there are no passes");
+    for transfer in &mut machine.memory.as_mut().unwrap().transfers {
+        let ns = transfer.ns.as_ref().unwrap().median;
+        // In the second pass the large copy out of the other's buffer takes four times as long: nothing crosses below.
+        let slow =
+            if (transfer.path.as_str(), transfer.bytes) == ("process-vm", 1 << 20) { 4.0 } else { 1.0 };
+        let pass = |ns| coho_profile::TransferPass { ns, ..Default::default() };
+        transfer.passes = vec![pass(ns), pass(ns * slow * 1.01), pass(ns)];
+    }
+    let (path, passes) = (file.resolve(Some(&machine)).unwrap(), file.by_pass(&machine));
+    let crossing = path.crossings(&path.crossovers[1], 0)[0];
+    let spread = Spread::of(&passes, 1, 0, &crossing).unwrap();
+    assert_eq!((spread.crossed, spread.passes), (2, 3));
+    assert!(
+        (spread.least_bytes - 32768.0).abs() < 1.0 && (spread.greatest_bytes - 32768.0).abs() < 1.0,
+        "{spread:?}"
+    );
+}
+
+/// Without a publication's grid a crossing is told to the byte at which it is.
+#[test]
+fn a_crossing_is_told_to_its_byte() {
+    let text = r#"
+name = "two lines"
+[rates]
+slow = { start_ns = 1000, bytes_per_s = 5e8 }
+quick = { start_ns = 3000.5, bytes_per_s = 1e9 }
+[[stage]]
+name = "slow"
+kind = "dma"
+rate = "slow"
+[[stage]]
+name = "quick"
+kind = "dma"
+rate = "quick"
+[[variant]]
+name = "slow"
+stages = ["slow"]
+[[variant]]
+name = "quick"
+stages = ["quick"]
+[[crossover]]
+name = "slow, quick"
+protocols = ["slow", "quick"]
+bytes = { from = 1, to = 1000000 }
+"#;
+    let found = |text: &str| {
+        let path = resolve(text).unwrap();
+        let crossover = &path.crossovers[0];
+        (crossover.grid_points(), path.crossings(crossover, 0)[0])
+    };
+    // 1000 ns + 2 L = 3000.5 ns + L.
+    let (grid, exact) = found(text);
+    assert_eq!((grid, exact.bytes), (None, 2001.0));
+    assert!((exact.exact_bytes - 2000.5).abs() < 1e-6, "{exact:?}");
+    // On a grid of 1, 10, 100, … the first size beyond is told, and the intersection stays what it is.
+    let (grid, coarse) = found(&text.replace("1000000 }", "1000000, points = 7 }"));
+    assert_eq!((grid, coarse.bytes, coarse.exact_bytes), (Some(7), 10_000.0, exact.exact_bytes));
 }
 
 /// Against Myrinet the sizes depend on the reconstructed rates: thousands of bytes, SIMD.

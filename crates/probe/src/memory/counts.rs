@@ -6,10 +6,11 @@
 
 use coho_counters::tables::{Candidate, Identity, Vendor};
 use coho_counters::{Column, Counter, Error as CounterError, Event, Mode, selftest};
-use coho_profile::{Estimate, LinesLeft, Operation};
+use coho_profile::{BlockState, CacheType, Estimate, LinesLeft, MemoryRate, Operation};
 
 use super::lines::{self, LINE};
 use super::loops::{Loop, fence};
+use super::rates::Typed;
 use super::survey::Survey;
 use super::{Options, Region};
 use crate::{Error, statistics};
@@ -43,16 +44,46 @@ struct Counters<C> {
     read: Vec<C>,
 }
 
-/// Adds bursts and partials to the rates of one thread, or the reason why there are none.
-pub(super) fn add(survey: &mut Survey<'_>) -> Result<(), Error> {
+/// Which block's lines are counted: those of its own rate.
+#[derive(Debug, Clone, PartialEq)]
+struct Wanted {
+    op: Operation,
+    instruction: String,
+    bytes: usize,
+    state: BlockState,
+    /// Type of the destination, and of the source.
+    to: CacheType,
+    from: CacheType,
+}
+
+impl Wanted {
+    /// `None` of blocks that one thread does not bring about between two readings of a counter: lines of others than are
+    /// counted would stand beside their rates.
+    fn of(rate: &MemoryRate) -> Option<Self> {
+        let state = rate.state?;
+        let alone = matches!(state, BlockState::Warm | BlockState::Dirty | BlockState::Flushed);
+        let counted = alone && rate.bytes <= LARGEST && rate.threads == 1;
+        counted.then(|| Self {
+            op: rate.op,
+            instruction: rate.instruction.clone(),
+            bytes: rate.bytes as usize,
+            state,
+            to: match rate.op {
+                Operation::Write => rate.cache_type,
+                _ => rate.destination_type.unwrap_or_default(),
+            },
+            from: if rate.op == Operation::Write { CacheType::WriteBack } else { rate.cache_type },
+        })
+    }
+}
+
+/// Adds bursts and partials to the rates of one thread, each counted on memory of the rate's own type and on blocks in its
+/// own state, or the reason why there are none.
+pub(super) fn add(survey: &mut Survey<'_>, typed: &[Typed]) -> Result<(), Error> {
     let end = survey.end;
     let Options { paging, node, .. } = *survey.options;
-    let rates: Vec<_> = survey
-        .memory
-        .rates
-        .iter()
-        .map(|rate| (rate.op, rate.instruction.clone(), rate.bytes, rate.threads))
-        .collect();
+    let rates: Vec<Option<Wanted>> = survey.memory.rates.iter().map(Wanted::of).collect();
+    let left_out = survey.memory.rates.iter().zip(&rates).any(|(_, wanted)| wanted.is_none());
     let counted = survey.on_first(move || -> Result<_, Error> {
         let counters = match Counters::open() {
             Ok(counters) => counters,
@@ -60,17 +91,29 @@ pub(super) fn add(survey: &mut Survey<'_>) -> Result<(), Error> {
         };
         let region = || Region::write_back_on(LARGEST as usize, paging, node);
         let (to, from) = (region()?, region()?);
-        let figures = rates.iter().map(|(op, instruction, bytes, threads)| {
-            let one = Loop::find(*op, instruction)
-                .filter(|_| *bytes <= LARGEST && *threads == 1 && !end.has_come());
-            one.map(|one| counters.of(one, &to, &from, *bytes as usize)).unwrap_or_default()
+        let of_type = |cache_type: CacheType, usual| match cache_type {
+            CacheType::WriteBack => Some(usual),
+            other => typed.iter().find(|typed| typed.cache_type == other).map(|typed| &typed.region),
+        };
+        let figures = rates.iter().map(|wanted| {
+            let wanted = wanted.as_ref().filter(|_| !end.has_come())?;
+            let one = Loop::find(wanted.op, &wanted.instruction)?;
+            let (to, from) = (of_type(wanted.to, &to)?, of_type(wanted.from, &from)?);
+            Some(counters.of(one, to, from, wanted.bytes, wanted.state))
         });
+        let figures = figures.map(Option::unwrap_or_default);
         Ok(Ok(figures.collect::<Vec<_>>()))
     })??;
     match counted {
         Ok(figures) => {
             for (rate, (bursts, partials)) in survey.memory.rates.iter_mut().zip(figures) {
                 (rate.bursts, rate.partials) = (bursts, partials);
+            }
+            survey.lacks("partials of reads", "no event is known that counts reads of less than a line");
+            if left_out {
+                let why = "counted of one thread's warm, dirty and flushed blocks of up to 1 MiB: others do not come \
+                           about between two readings of a counter";
+                survey.lacks("bursts and partials of other blocks", why);
             }
         }
         Err(why) => survey.lacks("bursts and partials", why),
@@ -144,22 +187,45 @@ impl Counters<Counter> {
 }
 
 impl<C: Count> Counters<C> {
-    /// Bursts and partials of one call.
+    /// Bursts and partials of one call on blocks in a state.
     fn of(
         &self,
         one: &Loop,
         to: &Region,
         from: &Region,
         bytes: usize,
+        state: BlockState,
     ) -> (Option<Estimate>, Option<Estimate>) {
+        let prepare = || {
+            let own = [(Operation::Read, to), (Operation::Write, from)];
+            for (_, region) in own.into_iter().filter(|(without, _)| *without != one.op()) {
+                region.dirty(0, bytes);
+                if state == BlockState::Flushed {
+                    lines::flush(region, 0, bytes);
+                }
+            }
+            lines::wait();
+        };
+        // Each call on a block that was just prepared, or all on the one that they leave.
+        let (rounds, calls) = if state == BlockState::Warm { (1, CALLS) } else { (CALLS, 1) };
         let figure = |counters: &[&C]| {
             let sample = || {
-                let before = sum(counters)?;
-                for _ in 0..CALLS {
-                    one.run(to, from, bytes, 1);
+                let mut counted = 0;
+                for _ in 0..rounds {
+                    if state != BlockState::Warm {
+                        prepare();
+                    }
+                    let before = sum(counters)?;
+                    for _ in 0..calls {
+                        one.run(to, from, bytes, 1);
+                    }
+                    counted += sum(counters)?.wrapping_sub(before);
                 }
-                Ok::<_, CounterError>(sum(counters)?.wrapping_sub(before) as f64 / CALLS as f64)
+                Ok::<_, CounterError>(counted as f64 / CALLS as f64)
             };
+            if state == BlockState::Warm {
+                one.run(to, from, bytes, 1);
+            }
             let samples: Vec<f64> = (0..SAMPLES).filter_map(|_| sample().ok()).collect();
             statistics::estimate(&[samples])
         };
@@ -296,7 +362,7 @@ mod tests {
         let region = Region::write_back(64 << 10).unwrap();
         region.touch();
         let Some(one) = Loop::find(Operation::Write, "sse2-nt") else { return };
-        let (bursts, partials) = counters.of(one, &region, &region, 64 << 10);
+        let (bursts, partials) = counters.of(one, &region, &region, 64 << 10, BlockState::Warm);
         if let (Some(bursts), Some(partials)) = (bursts, partials) {
             assert!((bursts.median - 1024.0).abs() < SLACK && partials.median < SLACK, "{bursts:?}");
         }
@@ -341,7 +407,7 @@ mod tests {
             read: vec![Script::of(&[16 * 200, 7]), Script::of(&[16 * 50, 7])],
         };
         let of = |one: &Loop, counters: &Counters<Script>| {
-            let (bursts, partials) = counters.of(one, &region, &region, 4096);
+            let (bursts, partials) = counters.of(one, &region, &region, 4096, BlockState::Warm);
             (bursts.map(|bursts| bursts.median), partials.map(|partials| partials.median))
         };
         assert_eq!(of(read, &counters), (Some(250.0), None));
@@ -353,6 +419,50 @@ mod tests {
         assert_eq!((of(copy, &half), of(write, &half)), ((None, None), (None, None)));
         let lost = Counters { full: Some(Script::of(&[])), partial: None, read: vec![] };
         assert_eq!(of(write, &lost), (None, None));
+    }
+
+    #[test]
+    fn a_prepared_block_is_counted_call_by_call() {
+        let region = block();
+        let write = Loop::find(Operation::Write, "plain-8").unwrap();
+        // Of a call 64 lines, and what happens between the readings of two calls is not counted.
+        let counters = Counters {
+            full: Some(Script::of(&[64, 1000])),
+            partial: Some(Script::of(&[2, 1000])),
+            read: vec![],
+        };
+        let (bursts, partials) = counters.of(write, &region, &region, 4096, BlockState::Flushed);
+        assert_eq!((bursts.unwrap().median, partials.unwrap().median), (64.0, 2.0));
+    }
+
+    /// A figure stands beside the rate whose blocks it was counted on, or nowhere.
+    #[test]
+    fn lines_are_counted_on_the_type_and_state_of_their_rate() {
+        use CacheType::{Uncached, WriteBack, WriteCombining};
+        let rate = |op, cache_type, state| MemoryRate {
+            op,
+            cache_type,
+            instruction: "plain-8".into(),
+            bytes: 4096,
+            threads: 1,
+            state: Some(state),
+            ..MemoryRate::default()
+        };
+        let types = |rate: &MemoryRate| Wanted::of(rate).map(|wanted| (wanted.to, wanted.from));
+        assert_eq!(types(&rate(Operation::Write, Uncached, BlockState::Warm)), Some((Uncached, WriteBack)));
+        assert_eq!(types(&rate(Operation::Read, Uncached, BlockState::Warm)), Some((WriteBack, Uncached)));
+        let copy = rate(Operation::Copy, WriteCombining, BlockState::Warm);
+        assert_eq!(types(&copy), Some((WriteBack, WriteCombining)));
+        let into =
+            MemoryRate { cache_type: WriteBack, destination_type: Some(WriteCombining), ..copy.clone() };
+        assert_eq!(types(&into), Some((WriteCombining, WriteBack)));
+        for state in [BlockState::Fresh, BlockState::Shared, BlockState::Remote] {
+            assert_eq!(Wanted::of(&rate(Operation::Copy, WriteBack, state)), None, "{state}");
+        }
+        assert_eq!(Wanted::of(&MemoryRate { threads: 2, ..copy.clone() }), None);
+        assert_eq!(Wanted::of(&MemoryRate { bytes: 2 << 20, ..copy }), None);
+        let flushed = Wanted::of(&rate(Operation::Read, WriteBack, BlockState::Flushed)).unwrap();
+        assert_eq!(flushed.state, BlockState::Flushed);
     }
 
     #[cfg(target_arch = "x86_64")]

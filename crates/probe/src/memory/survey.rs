@@ -95,7 +95,8 @@ pub(super) fn run(
     let typed = types(&mut survey)?;
     let wants = |part| options.parts.contains(&part);
     if wants(Part::Rates) {
-        let done = rates::measure(&mut survey, &typed, progress).and_then(|()| counts::add(&mut survey));
+        let done =
+            rates::measure(&mut survey, &typed, progress).and_then(|()| counts::add(&mut survey, &typed));
         survey.part(Part::Rates, done)?;
     }
     for (part, measure) in [

@@ -7,7 +7,7 @@ use quick_xml::escape::escape;
 
 use super::{AMD_COMPUTE_UNIT, INTEL_MODULE, MODULE};
 use crate::nest::{Nest, nest};
-use crate::{Cache, CacheKind, CpuSet, NumaNode, Topology, Unit, mask};
+use crate::{Cache, CacheKind, CpuSet, NumaNode, Source, Topology, Unit, mask};
 
 /// hwloc's kind of a Group that only holds a memory node.
 const MEMORY_GROUP: u32 = 1001;
@@ -117,6 +117,9 @@ impl<'a> Writer<'a> {
         if let Object::Package(_) = nest.item {
             self.identity(depth + 1);
         }
+        if machine {
+            self.measured(depth + 1);
+        }
         // The machine's own nodes are those without CPUs; its other nodes stand in the packages.
         let own = if machine { CpuSet::new() } else { nest.cpus.clone() };
         for node in self.nodes.remove(&own).unwrap_or_default() {
@@ -165,6 +168,17 @@ impl<'a> Writer<'a> {
         match machine {
             true => self.topology.numa_nodes.iter().map(|node| node.os).collect(),
             false => cpus.iter().filter_map(|cpu| self.node_of.get(&cpu).copied()).collect(),
+        }
+    }
+
+    /// What of the tree was measured rather than claimed, and what was noted beside it.
+    fn measured(&mut self, depth: usize) {
+        let facts = self.topology.facts.iter().filter(|fact| fact.source == Source::Measured);
+        let facts = facts.map(|fact| ("CohoMeasured", format!("{}: {}", fact.level, fact.by)));
+        let notes = self.topology.notes.iter().map(|note| ("CohoNote", note.clone()));
+        for (name, value) in facts.chain(notes) {
+            let value = escape(value);
+            let _ = writeln!(self.out, "{:1$}<info name=\"{name}\" value=\"{value}\"/>", "", 2 * depth);
         }
     }
 

@@ -1,14 +1,17 @@
 //! `coho path check`: what paths predict beside messages between two processes here.
+//!
+//! Parts and messages are timed in the same passes: hosts move CPUs, so that parts of an earlier profile may be those of
+//! another distance. What that profile's parts predict is told beside, if one is named.
 
 use anyhow::{Context, bail};
-use coho_model::path::{self, Check, VALIDITY, ready};
+use coho_model::path::{self, Check, VALIDITY};
 use coho_probe::host;
 use coho_probe::memory::{self, Options, Part};
-use coho_profile::Memory;
+use coho_profile::{Memory, Transfer};
 use coho_topology::CpuSet;
 use serde_json::{Value, json};
 
-use super::show::{missing, one};
+use super::show::one;
 use crate::arguments::{self, Course, named};
 use crate::results::File;
 use crate::terminal::{self, progress};
@@ -18,9 +21,9 @@ pub struct Args {
     /// Which paths: shared-memory, tcp-loopback [default: both]
     #[arg(value_name = "NAME", value_parser = |name: &str| named(&path::CHECKED, name))]
     paths: Vec<&'static str>,
-    /// Predict from this machine's profile: its copies, flags and calls
+    /// Predict from the parts of this profile's messages, too
     #[arg(long, value_name = "PROFILE")]
-    profile: String,
+    profile: Option<String>,
     /// Processes on the first of these CPUs and its nearest neighbour among them
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
@@ -39,19 +42,18 @@ pub struct Args {
 /// What is told of a check.
 pub struct Checked {
     pub checks: Vec<Check>,
+    /// The same messages predicted from an earlier profile's parts; empty where none is named or it has none.
+    pub by_profile: Vec<Check>,
     pub memory: Memory,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.file.prepare()?;
-    let profile = one(&args.profile)?;
+    let earlier: Vec<Transfer> = match &args.profile {
+        Some(name) => one(name)?.memory.map(|memory| memory.transfers).unwrap_or_default(),
+        None => Vec::new(),
+    };
     let paths = if args.paths.is_empty() { path::CHECKED.to_vec() } else { args.paths.clone() };
-    // What is missing is told before anything is measured.
-    let mut lacking = Vec::new();
-    for name in &paths {
-        lacking.extend(ready::file(name)?.lacking(Some(&profile)));
-    }
-    missing(lacking)?;
     let options = Options {
         parts: vec![Part::Transfers],
         cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
@@ -62,7 +64,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let mut memory = memory::measure(&options, &topology, &mut progress::on_stderr())?;
-    memory.transfers.retain(|transfer| paths.contains(&transfer.path.as_str()));
+    let measured: Vec<Transfer> =
+        memory.transfers.iter().filter(|transfer| paths.contains(&transfer.path.as_str())).cloned().collect();
     args.file.keep(
         "transfers",
         Some(host::collect()),
@@ -73,8 +76,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             profile.memory = Some(memory);
         },
     )?;
-    let checks = path::check(&profile, &memory.transfers)?;
-    let checked = Checked { checks, memory };
+    let checks = path::check_within(&measured)?;
+    let by_profile = match path::check(&earlier, &measured) {
+        Ok(checks) => checks,
+        Err(error) => {
+            if args.profile.is_some() {
+                crate::say!("coho: {error}");
+            }
+            Vec::new()
+        }
+    };
+    memory.transfers = measured;
+    let checked = Checked { checks, by_profile, memory };
     terminal::print(args.json, &checked.json(), |out, _| terminal::path_check::write(out, &checked))?;
     if checked.checks.is_empty() && !checked.memory.method.interrupted {
         bail!("no message was timed; 'not_available' of --json says why");
@@ -83,6 +96,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Checked {
+    /// The same message by the earlier profile's parts.
+    pub fn by_profile(&self, check: &Check) -> Option<&Check> {
+        self.by_profile.iter().find(|other| (&other.path, other.bytes) == (&check.path, check.bytes))
+    }
+
     fn json(&self) -> Value {
         let row = |check: &Check| {
             json!({
@@ -91,11 +109,15 @@ impl Checked {
                 "predicted_ns": check.predicted_ns,
                 "measured_ns": check.measured,
                 "error": check.error(),
+                "predicted_by_profile_ns": self.by_profile(check).map(|check| check.predicted_ns),
             })
         };
+        let by_path = |name: &str| path::median_error(self.checks.iter().filter(|check| check.path == name));
         json!({
             "checks": self.checks.iter().map(row).collect::<Vec<_>>(),
             "median_error": path::median_error(&self.checks),
+            "median_error_by_path": path::CHECKED.map(|name| (name, by_path(name))).into_iter()
+                .filter_map(|(name, error)| Some((name, error?))).collect::<std::collections::BTreeMap<_, _>>(),
             "validity": VALIDITY,
             "method": self.memory.method,
         })

@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 
 use anyhow::{Context, bail};
 use coho_model::path::dimmnet::{self, READINGS, Statement};
-use coho_model::path::{self, Crossing, LogGp, Path, PathFile, VALIDITY, ready};
+use coho_model::path::{self, Crossing, LogGp, Path, PathFile, Spread, VALIDITY, ready};
 use coho_profile::{Profile, read_text};
 use serde::{Serialize, Serializer};
 
@@ -89,11 +89,17 @@ pub struct Crossover {
     pub from: String,
     /// The quickest from here on; `null` where nothing crosses.
     pub to: Option<String>,
-    /// The least size of the sweep, in whole bytes.
+    /// The least whole number of bytes; of a publication's grid the least size of that.
     #[serde(serialize_with = "whole_or_none")]
     pub bytes: Option<f64>,
+    /// How many sizes that grid has; `null` where there is none.
+    pub grid_points: Option<usize>,
     /// The intersection itself.
     pub exact_bytes: Option<f64>,
+    /// Where single passes of the messages that it rests on have it: least and greatest, in bytes.
+    pub by_pass_bytes: Option<(f64, f64)>,
+    /// In how many passes of how many they cross at all.
+    pub by_pass: Option<(usize, usize)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -160,7 +166,7 @@ impl Shown {
                 Some(reading) => format!("{DIMMNET}-{}", reading.to_ascii_lowercase()),
                 None => args.path.clone(),
             };
-            let path = load(&name, args.profile.as_deref())?;
+            let (path, passes) = load(&name, args.profile.as_deref())?;
             for figure in &args.figure {
                 if path.figures.iter().all(|known| known.name != *figure) {
                     let known: Vec<_> = path.figures.iter().map(|figure| figure.name.as_str()).collect();
@@ -170,7 +176,7 @@ impl Shown {
                 }
             }
             let shown = shown.get_or_insert_with(|| Self::begin(&args.path, &path));
-            shown.add(&path, reading.as_deref(), &args.figure);
+            shown.add(&path, &passes, reading.as_deref(), &args.figure);
         }
         shown.context("no reading was asked for")
     }
@@ -190,7 +196,7 @@ impl Shown {
         }
     }
 
-    fn add(&mut self, path: &Path, reading: Option<&str>, figures: &[String]) {
+    fn add(&mut self, path: &Path, passes: &[Path], reading: Option<&str>, figures: &[String]) {
         let own = || reading.map(str::to_owned);
         for figure in
             path.figures.iter().filter(|figure| figures.is_empty() || figures.contains(&figure.name))
@@ -211,7 +217,8 @@ impl Shown {
             }));
         }
         for (index, instruction) in path.instructions.iter().enumerate() {
-            for crossover in &path.crossovers {
+            for (at, crossover) in path.crossovers.iter().enumerate() {
+                let spread = |crossing: &Crossing| Spread::of(passes, at, index, crossing);
                 let row = |from: &str, crossing: Option<&Crossing>| Crossover {
                     reading: own(),
                     name: crossover.name.clone(),
@@ -219,7 +226,12 @@ impl Shown {
                     from: from.to_owned(),
                     to: crossing.map(|crossing| path.variants[crossing.to].name.clone()),
                     bytes: crossing.map(|crossing| crossing.bytes),
+                    grid_points: crossing.and(crossover.grid_points()),
                     exact_bytes: crossing.map(|crossing| crossing.exact_bytes),
+                    by_pass_bytes: crossing
+                        .and_then(spread)
+                        .map(|spread| (spread.least_bytes, spread.greatest_bytes)),
+                    by_pass: crossing.and_then(spread).map(|spread| (spread.crossed, spread.passes)),
                 };
                 let found = path.crossings(crossover, index);
                 self.crossovers.extend(found.iter().map(|one| row(&path.variants[one.from].name, Some(one))));
@@ -290,8 +302,8 @@ fn readings(args: &Args) -> anyhow::Result<Vec<Option<String>>> {
     args.reading.iter().map(known).collect()
 }
 
-/// A ready path, or one of a file, with the figures of a profile.
-fn load(name: &str, profile: Option<&str>) -> anyhow::Result<Path> {
+/// A ready path, or one of a file, with the figures of a profile; and as each pass of its messages has it.
+fn load(name: &str, profile: Option<&str>) -> anyhow::Result<(Path, Vec<Path>)> {
     let file = if ready::names().any(|known| known == name) {
         ready::file(name)?
     } else {
@@ -309,10 +321,14 @@ fn load(name: &str, profile: Option<&str>) -> anyhow::Result<Path> {
         Some(name) => Some(one(name)?),
         None => None,
     };
-    file.resolve(profile.as_ref()).or_else(|error| {
-        missing(file.lacking(profile.as_ref()))?;
-        Err(error.into())
-    })
+    let passes = profile.as_ref().map(|profile| file.by_pass(profile)).unwrap_or_default();
+    match file.resolve(profile.as_ref()) {
+        Ok(path) => Ok((path, passes)),
+        Err(error) => {
+            missing(file.lacking(profile.as_ref()))?;
+            Err(error.into())
+        }
+    }
 }
 
 /// Fails if figures are missing, with each of them and what adds it.

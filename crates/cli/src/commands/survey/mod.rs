@@ -53,8 +53,6 @@ const COUNTERS: Duration = Duration::from_secs(20);
 const COUNTERS_BRIEFLY: Duration = Duration::from_secs(3);
 const CALLS: Duration = Duration::from_secs(60);
 const CALLS_BRIEFLY: Duration = Duration::from_secs(10);
-/// Beside the paper's: what a path over TCP is made of.
-const CALLS_OF_PATHS: [&str; 2] = ["send(64)", "recv(64)"];
 /// Repetitions that end before that on a machine that does little else.
 const CALLS_REPEATED: u32 = 100;
 const CALLS_REPEATED_BRIEFLY: u32 = 50;
@@ -210,9 +208,7 @@ fn call(args: &Args, seed: u64, left: Duration, coherence: Option<&Coherence>) -
         mpi_rank: super::calls::rank().ok(),
         ..calls::Options::quick()
     };
-    if !args.quick {
-        options.extra = CALLS_OF_PATHS.iter().map(|call| call.parse().expect("a call")).collect();
-    } else {
+    if args.quick {
         options.sets.retain(|set| *set != calls::Set::Mpi);
     }
     let mut measured = calls::measure(&options, &mut terminal::progress::on_stderr());

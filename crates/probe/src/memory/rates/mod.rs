@@ -16,6 +16,7 @@ use coho_topology::Topology;
 use self::cells::Cell;
 use self::ground::Ground;
 use self::together::Together;
+pub(super) use self::visit::clock_ticks;
 use self::visit::{Window, Work};
 use super::loops::Stores;
 use super::survey::Survey;

@@ -173,7 +173,7 @@ impl Work {
 }
 
 /// What reading the clock twice takes.
-pub(super) fn clock_ticks(clock: &Clock) -> Ticks {
+pub(in crate::memory) fn clock_ticks(clock: &Clock) -> Ticks {
     use std::sync::OnceLock;
     static TICKS: OnceLock<Ticks> = OnceLock::new();
     *TICKS.get_or_init(|| {

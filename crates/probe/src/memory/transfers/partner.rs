@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
 use super::shared::{Both, wait};
-use super::{Lost, Way};
+use super::{Lost, Untimed, Way};
 use crate::pages::Pages;
 use crate::{Error, pin, timer};
 use coho_platform::stolen;
@@ -58,7 +58,10 @@ impl Partner {
         }
         if pid == 0 {
             let answered = catch_unwind(AssertUnwindSafe(|| {
-                set_up(cpu).map_err(|_| Lost)?;
+                set_up(cpu).map_err(|_| Lost::Silent)?;
+                // SAFETY: asks for a number.
+                let starter = unsafe { libc::getppid() };
+                ways.iter_mut().for_each(|way| way.meet(starter));
                 pages.touch();
                 answer(&board, &mut ways, pages)
             }));
@@ -66,6 +69,11 @@ impl Partner {
             unsafe { libc::_exit(i32::from(!matches!(answered, Ok(Ok(()))))) };
         }
         Ok(Self { pid, board })
+    }
+
+    /// The process.
+    pub(super) fn pid(&self) -> libc::pid_t {
+        self.pid
     }
 
     /// Has messages answered; returns the number of the order.
@@ -133,10 +141,20 @@ fn answer(board: &Board, ways: &mut [Box<dyn Way>], pages: &Pages) -> Result<(),
         // SAFETY: within this process's own copy of the pages, which nothing else refers to.
         let message = unsafe { std::slice::from_raw_parts_mut(pages.start().as_ptr(), bytes) };
         let before = stolen::involuntary_switches();
+        let mut round = || {
+            way.receive(message, &mut Untimed)?;
+            if let Some(first) = message.first_mut() {
+                *first = first.wrapping_add(1);
+            }
+            way.send(message, &mut Untimed)
+        };
         for _ in 0..board.rounds.load(Relaxed) {
-            way.receive(message)?;
-            message[0] = message[0].wrapping_add(1);
-            way.send(message)?;
+            match round() {
+                Ok(()) => {}
+                // The starter is told likewise; other ways go on.
+                Err(Lost::Refused(_)) => break,
+                Err(Lost::Silent) => return Err(Lost::Silent),
+            }
         }
         let disturbed = stolen::involuntary_switches() != before;
         board.disturbed.store(u64::from(disturbed), Relaxed);

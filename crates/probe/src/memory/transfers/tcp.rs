@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::{Lost, Way};
+use super::{Lost, Stopwatch, Way};
 use crate::Error;
 
 /// How long nothing may move: the other process may have to share its CPU.
@@ -37,35 +37,41 @@ fn connection() -> io::Result<[TcpStream; 2]> {
 }
 
 impl Way for Tcp {
-    fn send(&mut self, message: &[u8]) -> Result<(), Lost> {
+    fn send(&mut self, message: &[u8], watch: &mut dyn Stopwatch) -> Result<(), Lost> {
         let stream = &mut self.0;
-        all(message.len(), |done| stream.write(&message[done..]))
+        all(message.len(), watch, |done| stream.write(&message[done..]))
     }
 
-    fn receive(&mut self, message: &mut [u8]) -> Result<(), Lost> {
+    fn receive(&mut self, message: &mut [u8], watch: &mut dyn Stopwatch) -> Result<(), Lost> {
         let stream = &mut self.0;
-        all(message.len(), |done| stream.read(&mut message[done..]))
+        all(message.len(), watch, |done| stream.read(&mut message[done..]))
     }
 }
 
-/// Moves bytes, part by part, until all are.
-fn all(bytes: usize, mut part: impl FnMut(usize) -> io::Result<usize>) -> Result<(), Lost> {
+/// Moves bytes, part by part, until all are; calls that move some are timed.
+fn all(
+    bytes: usize,
+    watch: &mut dyn Stopwatch,
+    mut part: impl FnMut(usize) -> io::Result<usize>,
+) -> Result<(), Lost> {
     let mut done = 0;
     let mut waiting: Option<Instant> = None;
     while done < bytes {
+        watch.start();
         match part(done) {
-            Ok(0) => return Err(Lost),
+            Ok(0) => return Err(Lost::Silent),
             Ok(moved) => {
+                watch.stop();
                 done += moved;
                 waiting = None;
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if waiting.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-                    return Err(Lost);
+                    return Err(Lost::Silent);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return Err(Lost),
+            Err(_) => return Err(Lost::Silent),
         }
     }
     Ok(())

@@ -1,0 +1,446 @@
+//! Hamada et al.: rates by memory type and instruction, and what it costs to keep caches coherent by hand.
+
+use coho_profile::{BlockState, CacheType, CoherenceCost, LinesLeft, Memory, MemoryRate, Operation};
+
+use super::Claim;
+use super::evidence::{Bound, Context, Evidence, Part, Range, Unit, how};
+
+const RATES: &str = "coho memory --parts rates -o PROFILE";
+const TYPED: &str = "coho memory --parts rates --type WB,WC,UC -o PROFILE";
+/// The paper's sizes, in bytes: two that its caches hold, one that they do not.
+const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];
+const CACHED: [u64; 2] = [512, 64 << 10];
+/// Plain moves: the paper's have 4 bytes.
+const PLAIN: [&str; 3] = ["plain", "plain-4", "plain-8"];
+/// The widest first.
+const SIMD: [&str; 5] = ["simd", "avx512", "avx2", "sse2", "neon"];
+const LINE: f64 = 64.0;
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        claim: "SIMD stores to cached memory are at least three times as fast as plain ones",
+        source: "Tables 2 and 3",
+        bound: Bound::AtLeast(3.0),
+        unit: Unit::Times,
+        measure: RATES,
+        evidence: |context| {
+            let [simd, plain] = [SIMD.as_slice(), &PLAIN].map(|by| Wish::write(by, CacheType::WriteBack));
+            by_size(context, &CACHED, &simd, &plain)
+        },
+    },
+    Claim {
+        claim: "Stores to WC memory are as fast as non-temporal ones to WB memory, within a tenth",
+        source: "Table 3",
+        bound: Bound::Within(0.9, 1.1),
+        unit: Unit::Times,
+        measure: TYPED,
+        evidence: |context| {
+            let past = Wish { suffix: "-nt", ..Wish::write(&SIMD, CacheType::WriteBack) };
+            by_size(context, &SIZES, &Wish::write(&SIMD, CacheType::WriteCombining), &past)
+        },
+    },
+    Claim {
+        claim: "Stores to WC memory are at least four times as fast as to UC memory",
+        source: "Tables 2 and 3",
+        bound: Bound::AtLeast(4.0),
+        unit: Unit::Times,
+        measure: TYPED,
+        evidence: |context| {
+            let [wc, uc] =
+                [CacheType::WriteCombining, CacheType::Uncached].map(|one| Wish::write(&SIMD, one));
+            by_size(context, &SIZES, &wc, &uc)
+        },
+    },
+    Claim {
+        claim: "While the caches hold the block, SIMD stores to WB memory are faster than to WC",
+        source: "Table 3",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: TYPED,
+        evidence: |context| {
+            let [wb, wc] =
+                [CacheType::WriteBack, CacheType::WriteCombining].map(|one| Wish::write(&SIMD, one));
+            by_size(context, &CACHED, &wb, &wc)
+        },
+    },
+    Claim {
+        claim: "Beyond the caches, stores to WB memory are slower than to WC",
+        source: "Tables 2 and 3",
+        bound: Bound::AtMost(1.0),
+        unit: Unit::Times,
+        measure: TYPED,
+        evidence: beyond_caches,
+    },
+    Claim {
+        claim: "Beyond the caches, non-temporal stores are faster than usual ones",
+        source: "Table 3",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: RATES,
+        evidence: past_caches,
+    },
+    Claim {
+        claim: "Plain reads of WC memory reach no more than a quarter of those of WB memory",
+        source: "Section 2.2, Table 4",
+        bound: Bound::AtMost(0.25),
+        unit: Unit::Times,
+        measure: TYPED,
+        evidence: |context| reads(context, &PLAIN),
+    },
+    Claim {
+        claim: "SIMD reads of WC memory reach no more than a third of those of WB memory",
+        source: "Section 2.2, Table 5",
+        bound: Bound::AtMost(1.0 / 3.0),
+        unit: Unit::Times,
+        measure: TYPED,
+        evidence: |context| reads(context, &SIMD),
+    },
+    Claim {
+        claim: "Reads of WC memory are faster than of UC memory",
+        source: "Tables 4 and 5",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: TYPED,
+        evidence: |context| {
+            let [wc, uc] = [CacheType::WriteCombining, CacheType::Uncached].map(|one| Wish::read(&SIMD, one));
+            by_size(context, &SIZES, &wc, &uc)
+        },
+    },
+    Claim {
+        claim: "Reads of WC memory cause no bursts: a twentieth of the lines at most",
+        source: "Section 2.2, Tables 4 and 5",
+        bound: Bound::AtMost(0.05),
+        unit: Unit::Share,
+        measure: TYPED,
+        evidence: |context| counted(context, Operation::Read, |rate| rate.bursts.as_ref(), "bursts of reads"),
+    },
+    Claim {
+        claim: "Stores to WC memory leave in bursts: partials for a twentieth of the lines at most",
+        source: "Section 2.2, Tables 2 and 3",
+        bound: Bound::AtMost(0.05),
+        unit: Unit::Share,
+        measure: TYPED,
+        evidence: |context| {
+            counted(context, Operation::Write, |rate| rate.partials.as_ref(), "partials of stores")
+        },
+    },
+    Claim {
+        claim: "Copies out of WC memory reach no more than half of those out of WB memory",
+        source: "Table 6",
+        bound: Bound::AtMost(0.5),
+        unit: Unit::Times,
+        measure: TYPED,
+        evidence: |context| {
+            let copy =
+                |by, cache_type, states| Wish { op: Operation::Copy, ..Wish::of(by, cache_type, states) };
+            let [wc, wb] = [
+                copy(&SIMD, CacheType::WriteCombining, &[BlockState::Warm]),
+                copy(&SIMD, CacheType::WriteBack, FROM_MEMORY),
+            ];
+            by_size(context, &SIZES, &wc, &wb)
+        },
+    },
+    Claim {
+        claim: "Copies that read through PREFETCHNTA are faster than others out of memory",
+        source: "Tables 6 and 8",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: RATES,
+        evidence: |context| {
+            let copy = |suffix| Wish {
+                op: Operation::Copy,
+                suffix,
+                ..Wish::of(&SIMD, CacheType::WriteBack, FROM_MEMORY)
+            };
+            by_size(context, &SIZES, &copy("-prefetchnta"), &copy(""))
+        },
+    },
+    Claim {
+        claim: "Data read through PREFETCHNTA are in no cache afterwards: nine lines of ten are gone",
+        source: "Section 3.2, Table 7",
+        bound: Bound::AtLeast(0.9),
+        unit: Unit::Share,
+        measure: "coho memory --parts prefetchnta -o PROFILE",
+        evidence: |context| gone(context, "prefetchnta"),
+    },
+    Claim {
+        claim: "Data read plainly are in the caches afterwards: at most one line of ten is gone",
+        source: "Section 3.2, Table 7",
+        bound: Bound::AtMost(0.1),
+        unit: Unit::Share,
+        measure: "coho memory --parts prefetchnta -o PROFILE",
+        evidence: |context| gone(context, "read"),
+    },
+    Claim {
+        claim: "WBINVD takes longer the more lines it writes back",
+        source: "Section 3.1, Fig. 7 (57 to 720 us)",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: "coho memory --parts coherence -o PROFILE",
+        evidence: write_backs,
+    },
+    Claim {
+        claim: "Flushing a small block line by line costs less than WBINVD",
+        source: "Section 3.1",
+        bound: Bound::AtMost(1.0),
+        unit: Unit::Times,
+        measure: "coho memory --parts coherence -o PROFILE",
+        evidence: line_by_line,
+    },
+    Claim {
+        claim: "DMA out of modified cached lines is slower than out of clean ones: 10 to 30 %",
+        source: "Section 2.1, Fig. 1 (a fifth, PCI 66)",
+        bound: Bound::Within(0.7, 0.9),
+        unit: Unit::Times,
+        measure: "coho memory --parts dma -o PROFILE",
+        evidence: dirty_dma,
+    },
+];
+
+/// Where the paper's blocks were, as its bursts tell: read from memory each time.
+const FROM_MEMORY: &[BlockState] = &[BlockState::Fresh, BlockState::Flushed];
+
+/// Which rate.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    op: Operation,
+    by: &'a [&'static str],
+    suffix: &'a str,
+    cache_type: CacheType,
+    /// The first of them that was measured.
+    states: &'a [BlockState],
+}
+
+impl<'a> Wish<'a> {
+    fn of(by: &'a [&'static str], cache_type: CacheType, states: &'a [BlockState]) -> Self {
+        Self { op: Operation::Read, by, suffix: "", cache_type, states }
+    }
+
+    fn write(by: &'a [&'static str], cache_type: CacheType) -> Self {
+        Self { op: Operation::Write, ..Self::of(by, cache_type, &[BlockState::Warm]) }
+    }
+
+    /// Of WB memory out of memory, as in the paper; of the others they always are.
+    fn read(by: &'a [&'static str], cache_type: CacheType) -> Self {
+        let states = if cache_type == CacheType::WriteBack { FROM_MEMORY } else { &[BlockState::Warm] };
+        Self::of(by, cache_type, states)
+    }
+
+    fn words(&self, bytes: u64) -> String {
+        format!("{} of {} memory, {bytes} B,", self.op, self.cache_type)
+    }
+
+    /// The rate of one thread at a size, and its instruction.
+    fn find<'m>(&self, memory: &'m Memory, bytes: u64) -> Option<&'m MemoryRate> {
+        let is = |rate: &&MemoryRate, by: &str, state: Option<BlockState>| {
+            rate.op == self.op
+                && rate.instruction.strip_suffix(self.suffix) == Some(by)
+                && rate.cache_type == self.cache_type
+                && rate.destination_type.unwrap_or_default() == CacheType::WriteBack
+                && rate.threads == 1
+                && rate.bytes == bytes
+                && (rate.state.is_none() || rate.state == state)
+                && rate.bytes_per_s.is_some()
+        };
+        self.by.iter().find_map(|by| {
+            self.states.iter().find_map(|state| memory.rates.iter().find(|rate| is(rate, by, Some(*state))))
+        })
+    }
+}
+
+fn section<'a>(context: &Context<'a>) -> Result<&'a Memory, String> {
+    context.profile.memory.as_ref().ok_or_else(|| "the profile has no section memory".to_owned())
+}
+
+/// The size of the largest cache, in bytes; of the paper's machine that of its text.
+pub(super) fn largest_cache(context: &Context<'_>) -> Option<u64> {
+    let topology = context.profile.topology.as_ref();
+    let told =
+        topology.and_then(|section| section.topology.caches.iter().map(|cache| cache.size_bytes).max());
+    told.filter(|bytes| *bytes > 0).or(context.published.then_some(256 << 10))
+}
+
+fn divided(a: Range, b: Range) -> Result<Range, String> {
+    a.over(b).ok_or_else(|| "the interval of the lesser rate reaches 0".to_owned())
+}
+
+/// A rate's range, and why there is none, as the profile tells it.
+fn rate(context: &Context<'_>, wish: &Wish<'_>, bytes: u64) -> Result<(Range, String), String> {
+    let memory = section(context)?;
+    let Some(found) = wish.find(memory, bytes) else {
+        let why = memory.method.not_available.get(&format!("rates of {}", wish.cache_type));
+        let why = why.map_or(String::new(), |why| format!(": {}", why.split(" (").next().unwrap_or(why)));
+        return Err(format!("the {} was not measured{why}", wish.words(bytes).trim_end_matches(',')));
+    };
+    let state = found.state.map_or(String::new(), |state| format!(", {state}"));
+    let range = context.range(&format!("the {}", wish.words(bytes)), found.bytes_per_s.as_ref())?;
+    Ok((range, format!("{}{state}", found.instruction)))
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
+        bytes if bytes >= 1 << 10 => format!("{} KiB", bytes >> 10),
+        bytes => format!("{bytes} B"),
+    }
+}
+
+/// One rate over another at each of the sizes that both have.
+fn by_size(context: &Context<'_>, sizes: &[u64], a: &Wish<'_>, b: &Wish<'_>) -> Result<Evidence, String> {
+    let (mut parts, mut lack, mut by) = (Vec::new(), None, String::new());
+    for &bytes in sizes {
+        match (rate(context, a, bytes), rate(context, b, bytes)) {
+            (Ok((over, how_a)), Ok((under, how_b))) => {
+                by = format!("{how_a} over {how_b}");
+                parts.push(Part::new(size(bytes), divided(over, under)?));
+            }
+            (Err(why), _) | (_, Err(why)) => lack = lack.or(Some(why)),
+        }
+    }
+    match lack {
+        Some(why) if parts.is_empty() => Err(why),
+        _ => Ok(Evidence::of(parts, format!("{by}; {}", how(&section(context)?.method)))),
+    }
+}
+
+fn reads(context: &Context<'_>, by: &[&'static str]) -> Result<Evidence, String> {
+    let [wc, wb] = [CacheType::WriteCombining, CacheType::WriteBack].map(|one| Wish::read(by, one));
+    by_size(context, &SIZES, &wc, &wb)
+}
+
+/// The largest block of WB memory that was written again and again, if it exceeds the caches.
+fn beyond(context: &Context<'_>, wish: &Wish<'_>) -> Result<(Range, String, u64), String> {
+    let memory = section(context)?;
+    let cache = largest_cache(context).ok_or("the profile tells no caches")?;
+    let bytes = memory.rates.iter().map(|rate| rate.bytes).max().unwrap_or(0);
+    if bytes <= cache {
+        return Err(format!("the largest block has {bytes} bytes, and the largest cache {cache}"));
+    }
+    let (range, by) = rate(context, wish, bytes)?;
+    Ok((range, by, bytes))
+}
+
+fn beyond_caches(context: &Context<'_>) -> Result<Evidence, String> {
+    let (wb, wb_by, bytes) = beyond(context, &Wish::write(&SIMD, CacheType::WriteBack))?;
+    let (wc, wc_by) = rate(context, &Wish::write(&SIMD, CacheType::WriteCombining), 1 << 20)?;
+    let how = format!("{wb_by}, {} over {wc_by}, 1 MiB; {}", size(bytes), how(&section(context)?.method));
+    Ok(Evidence::one(divided(wb, wc)?, how))
+}
+
+fn past_caches(context: &Context<'_>) -> Result<Evidence, String> {
+    let usual = Wish::write(&SIMD, CacheType::WriteBack);
+    let (past, past_by, bytes) = beyond(context, &Wish { suffix: "-nt", ..usual })?;
+    let (usual, usual_by, _) = beyond(context, &usual)?;
+    let how = format!("{past_by} over {usual_by}, {}; {}", size(bytes), how(&section(context)?.method));
+    Ok(Evidence::one(divided(past, usual)?, how))
+}
+
+/// Bus transactions of an operation on WC memory as a share of its lines.
+fn counted(
+    context: &Context<'_>,
+    op: Operation,
+    of: fn(&MemoryRate) -> Option<&coho_profile::Estimate>,
+    what: &str,
+) -> Result<Evidence, String> {
+    let memory = section(context)?;
+    let line = if context.published { 32.0 } else { LINE };
+    let mine = |rate: &&MemoryRate| {
+        rate.op == op && rate.cache_type == CacheType::WriteCombining && of(rate).is_some()
+    };
+    let parts: Result<Vec<Part>, String> = memory
+        .rates
+        .iter()
+        .filter(mine)
+        .map(|rate| {
+            let share = context.range(what, of(rate))?.times(line / rate.bytes as f64);
+            Ok(Part::new(format!("{}, {}", rate.instruction, size(rate.bytes)), share))
+        })
+        .collect();
+    let parts = parts?;
+    if parts.is_empty() {
+        let why = ["bursts and partials", "rates of WC"]
+            .iter()
+            .find_map(|name| memory.method.not_available.get(*name));
+        let why = why.map_or(String::new(), |why| format!(": {}", why.split(" (").next().unwrap_or(why)));
+        return Err(format!("no {what} of WC memory were counted{why}"));
+    }
+    Ok(Evidence::of(parts, how(&memory.method)))
+}
+
+/// The share of a block's lines that the second read does not find in the caches, at the paper's sizes.
+fn gone(context: &Context<'_>, first: &str) -> Result<Evidence, String> {
+    let memory = section(context)?;
+    let of = |method: &str| -> Vec<&LinesLeft> {
+        let mine = |row: &&LinesLeft| {
+            row.first == first && row.method == method && CACHED.contains(&row.bytes) && row.gone.is_some()
+        };
+        memory.prefetchnta.iter().filter(mine).collect()
+    };
+    let counted = of("counter");
+    let (rows, by) = match counted.is_empty() {
+        true => (of("timing"), "by timing, where the paper counts bursts"),
+        false => (counted, "by counter, as in the paper"),
+    };
+    let parts: Result<Vec<Part>, String> = rows
+        .iter()
+        .map(|row| {
+            let what = format!("what a read of {} leaves", size(row.bytes));
+            let share = context.range(&what, row.gone.as_ref())?.times(1.0 / row.lines.max(1) as f64);
+            Ok(Part::new(size(row.bytes), share))
+        })
+        .collect();
+    Ok(Evidence::of(parts?, format!("{by}; {}", how(&memory.method))))
+}
+
+fn costs<'a>(memory: &'a Memory, operation: &'a str) -> impl Iterator<Item = &'a CoherenceCost> {
+    memory.coherence_cost.iter().filter(move |cost| cost.operation == operation && cost.ns.is_some())
+}
+
+fn wbinvd(memory: &Memory) -> String {
+    let why = memory.method.not_available.get("WBINVD");
+    why.map_or_else(|| "WBINVD was not measured".to_owned(), |why| format!("WBINVD is not available: {why}"))
+}
+
+fn write_backs(context: &Context<'_>) -> Result<Evidence, String> {
+    let memory = section(context)?;
+    let by = |cost: &&CoherenceCost| cost.dirty;
+    let (least, most) = (costs(memory, "WBINVD").min_by_key(by), costs(memory, "WBINVD").max_by_key(by));
+    let (Some(least), Some(most)) = (least, most) else { return Err(wbinvd(memory)) };
+    if least.dirty == most.dirty {
+        return Err("WBINVD was measured with one number of modified lines".to_owned());
+    }
+    let of = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
+    let told = format!("{} modified lines over {}; {}", most.dirty, least.dirty, how(&memory.method));
+    Ok(Evidence::one(divided(of(most)?, of(least)?)?, told))
+}
+
+/// A block of the paper's least size, all of it modified.
+fn line_by_line(context: &Context<'_>) -> Result<Evidence, String> {
+    let memory = section(context)?;
+    let all = costs(memory, "WBINVD").min_by_key(|cost| cost.dirty).ok_or_else(|| wbinvd(memory))?;
+    let small = costs(memory, "CLFLUSH").find(|cost| cost.lines == 8 && cost.dirty == 8);
+    let small = context.range("CLFLUSH of 8 lines", small.and_then(|cost| cost.ns.as_ref()))?;
+    let all = context.range("WBINVD", all.ns.as_ref())?;
+    Ok(Evidence::one(divided(small, all)?, format!("CLFLUSH of 8 modified lines; {}", how(&memory.method))))
+}
+
+fn dirty_dma(context: &Context<'_>) -> Result<Evidence, String> {
+    let memory = section(context)?;
+    let mut parts = Vec::new();
+    for dirty in memory.dma.iter().filter(|row| row.source == "dirty") {
+        let clean = memory.dma.iter().find(|row| {
+            (&row.engine, &row.direction, row.bytes) == (&dirty.engine, &dirty.direction, dirty.bytes)
+                && row.source == "clean"
+        });
+        let Some(clean) = clean else { continue };
+        let of = |rate: &Option<_>| context.range(&format!("DMA by {}", dirty.engine), rate.as_ref());
+        let ratio = divided(of(&dirty.bytes_per_s)?, of(&clean.bytes_per_s)?)?;
+        parts.push(Part::new(format!("{}, {}", dirty.engine, size(dirty.bytes)), ratio));
+    }
+    if parts.is_empty() {
+        return Err(
+            "no engine but the CPU was found that moves data out of clean and of modified lines".to_owned()
+        );
+    }
+    Ok(Evidence::of(parts, how(&memory.method)))
+}

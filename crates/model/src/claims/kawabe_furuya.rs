@@ -1,0 +1,325 @@
+//! Kawabe & Furuya: what sharing a line costs by distance.
+
+use std::collections::BTreeMap;
+
+use coho_profile::{Coherence, LineState, Pair, PairMethod};
+use coho_topology::{Level, Topology};
+
+use super::Claim;
+use super::evidence::{Bound, Context, Evidence, Part, Range, Unit, how};
+use crate::cpi::cpi;
+
+const MEASURE: &str = "coho coherence -o PROFILE";
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        claim: "A locked increment takes at least twice as long as a plain one, on one CPU",
+        source: "Tables 1 and 2, measurement 1",
+        bound: Bound::AtLeast(2.0),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: locked_over_plain,
+    },
+    Claim {
+        claim: "Two threads of a core share a counter at the price of one alone, within a quarter",
+        source: "Tables 1 and 2, measurement 2",
+        bound: Bound::AtMost(1.25),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: siblings_over_single,
+    },
+    Claim {
+        claim: "Two cores of a die take at least twice the time of two threads of a core",
+        source: "Tables 1 and 2, measurements 2 and 3",
+        bound: Bound::AtLeast(2.0),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: die_over_siblings,
+    },
+    Claim {
+        claim: "Sharing costs more with each step outward: core, die, one hop, two hops",
+        source: "Tables 1 and 2",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: each_step,
+    },
+    Claim {
+        claim: "The coherence time on a die is 15 to 28 ns",
+        source: "Section 5, Fig. 7",
+        bound: Bound::Within(15.0, 28.0),
+        unit: Unit::Ns,
+        measure: MEASURE,
+        evidence: on_die,
+    },
+    Claim {
+        claim: "One hop costs at least four times as much as sharing on a die",
+        source: "Sections 2.6 and 3.3",
+        bound: Bound::AtLeast(4.0),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: hop_over_die,
+    },
+    Claim {
+        claim: "Two hops cost more than one",
+        source: "Table 2, section 3.3",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: two_hops_over_one,
+    },
+    Claim {
+        claim: "At 2 % of instructions, sharing on a die less than doubles a CPI of 2",
+        source: "Figs. 4 and 6",
+        bound: Bound::AtMost(4.0),
+        unit: Unit::Cpi,
+        measure: MEASURE,
+        evidence: |context| cpi_of(context, Near::Die),
+    },
+    Claim {
+        claim: "At 2 % of instructions, sharing over a hop more than doubles a CPI of 2",
+        source: "Figs. 4 and 6",
+        bound: Bound::AtLeast(4.0),
+        unit: Unit::Cpi,
+        measure: MEASURE,
+        evidence: |context| cpi_of(context, Near::Hops(1)),
+    },
+    Claim {
+        claim: "The coherence time is that of loading an Exclusive line, within an eighth",
+        source: "Section 2.6, against Molka et al., 2009",
+        bound: Bound::Within(0.875, 1.125),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: increments_over_loads,
+    },
+];
+
+/// The paper's classes of pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Near {
+    Siblings,
+    Die,
+    Hops(usize),
+}
+
+impl Near {
+    fn words(self) -> String {
+        match self {
+            Self::Siblings => "two threads of a core".into(),
+            Self::Die => "two cores of a die".into(),
+            Self::Hops(1) => "one hop".into(),
+            Self::Hops(hops) => format!("{hops} hops"),
+        }
+    }
+}
+
+/// The paper's class of two CPUs; `None` of what it does not have, as of cores that share an L2.
+fn near(claimed: &str, a: u32, b: u32, topology: Option<&Topology>) -> Option<Near> {
+    match claimed.to_ascii_lowercase().as_str() {
+        "core" | "smt" => Some(Near::Siblings),
+        "l3" | "die" | "on-die" => Some(Near::Die),
+        "1-hop" => Some(Near::Hops(1)),
+        "2-hop" => Some(Near::Hops(2)),
+        "package" | "numa node" => {
+            let topology = topology?;
+            let whole = topology.dies.is_empty()
+                && topology.partition(Level::L3).is_empty()
+                && topology.numa_nodes.len() <= topology.packages.len();
+            whole.then_some(Near::Die)
+        }
+        "system" => hops(a, b, topology?).map(Near::Hops),
+        _ => None,
+    }
+}
+
+/// How many hops two packages are apart, by the firmware's distances; two packages are one.
+fn hops(a: u32, b: u32, topology: &Topology) -> Option<usize> {
+    if topology.packages.len() == 2 {
+        return Some(1);
+    }
+    let package = |cpu: u32| topology.packages.iter().position(|unit| unit.cpus.contains(cpu));
+    let node = |cpu: u32| topology.numa_nodes.iter().position(|node| node.cpus.contains(cpu));
+    let distance = |from: usize, to: usize| topology.numa_nodes[from].distances.get(to).copied();
+    let mut far: Vec<u32> = Vec::new();
+    for (from, one) in topology.numa_nodes.iter().enumerate() {
+        for (to, other) in topology.numa_nodes.iter().enumerate() {
+            let apart = package(one.cpus.first()?)? != package(other.cpus.first()?)?;
+            far.extend(distance(from, to).filter(|_| apart));
+        }
+    }
+    far.sort_unstable();
+    far.dedup();
+    let own = distance(node(a)?, node(b)?)?;
+    far.iter().position(|known| *known == own).map(|at| at + 1)
+}
+
+fn section<'a>(context: &Context<'a>) -> Result<&'a Coherence, String> {
+    context.profile.coherence.as_ref().ok_or_else(|| "the profile has no section coherence".to_owned())
+}
+
+fn topology<'a>(context: &Context<'a>) -> Option<&'a Topology> {
+    context.profile.topology.as_ref().map(|section| &section.topology)
+}
+
+/// The mean of each class's pairs, of one method.
+fn classes(context: &Context<'_>, method: PairMethod) -> Result<BTreeMap<Near, Range>, String> {
+    let coherence = section(context)?;
+    let mut all: BTreeMap<Near, Vec<Range>> = BTreeMap::new();
+    let mine = |pair: &&Pair| pair.method == method;
+    for pair in coherence.pairs.iter().filter(mine) {
+        let claimed = pair.claimed.as_deref().unwrap_or_default();
+        let Some(class) = near(claimed, pair.a, pair.b, topology(context)) else { continue };
+        let what = format!("the pair {} and {}", pair.a, pair.b);
+        all.entry(class).or_default().push(context.range(&what, Some(&pair.ns))?);
+    }
+    Ok(all.into_iter().filter_map(|(class, ranges)| Some((class, Range::mean(&ranges)?))).collect())
+}
+
+fn class(classes: &BTreeMap<Near, Range>, near: Near) -> Result<Range, String> {
+    classes.get(&near).copied().ok_or_else(|| {
+        format!("no pair that was measured by increments is claimed to be of this class: {}", near.words())
+    })
+}
+
+fn free(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, String> {
+    classes(context, PairMethod::FreeRunning)
+}
+
+/// Ownership changes for each increment from which on an increment's time is a transfer's.
+const EACH: f64 = 0.9;
+
+/// Times in which the line changes hands at each step, as the paper takes increments to do. Those of today's CPUs happen many
+/// to an ownership: where strict alternation was measured, that counts.
+fn changing_hands(context: &Context<'_>) -> Result<(BTreeMap<Near, Range>, String), String> {
+    let coherence = section(context)?;
+    let how = how(&coherence.method);
+    let alternating = classes(context, PairMethod::Turn)?;
+    if !alternating.is_empty() {
+        return Ok((alternating, format!("strict alternation, a change of hands each step; {how}")));
+    }
+    let changes = coherence.pairs.iter().filter(|pair| pair.method == PairMethod::FreeRunning);
+    let least =
+        changes.filter_map(|pair| Some(pair.ownership_changes_per_op.as_ref()?.median)).reduce(f64::min);
+    match least.filter(|changes| *changes < EACH) {
+        Some(changes) => Err(format!(
+            "the line changed hands {changes:.2} times an increment, so that the time of one is not that of a change"
+        )),
+        None => Ok((free(context)?, format!("free-running increments, as in the paper; {how}"))),
+    }
+}
+
+fn by_increments(context: &Context<'_>) -> String {
+    let how = context.profile.coherence.as_ref().map(|coherence| how(&coherence.method)).unwrap_or_default();
+    format!("free-running increments, as in the paper; {how}")
+}
+
+fn singles(context: &Context<'_>) -> Result<(Range, Range), String> {
+    let coherence = section(context)?;
+    let (mut locked, mut plain) = (Vec::new(), Vec::new());
+    for single in &coherence.singles {
+        locked.push(context.range("the locked increment", Some(&single.locked_ns))?);
+        plain.push(context.range("the plain increment", Some(&single.unlocked_ns))?);
+    }
+    let none = || "no CPU alone was measured".to_owned();
+    Ok((Range::middle(&locked).ok_or_else(none)?, Range::middle(&plain).ok_or_else(none)?))
+}
+
+fn ratio(a: Range, b: Range) -> Result<Range, String> {
+    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".to_owned())
+}
+
+fn locked_over_plain(context: &Context<'_>) -> Result<Evidence, String> {
+    let (locked, plain) = singles(context)?;
+    let how = how(&section(context)?.method);
+    Ok(Evidence::one(ratio(locked, plain)?, format!("the middle of all CPUs; {how}")))
+}
+
+fn siblings_over_single(context: &Context<'_>) -> Result<Evidence, String> {
+    let siblings = class(&free(context)?, Near::Siblings)?;
+    Ok(Evidence::one(ratio(siblings, singles(context)?.0)?, by_increments(context)))
+}
+
+fn die_over_siblings(context: &Context<'_>) -> Result<Evidence, String> {
+    let (classes, how) = changing_hands(context)?;
+    let (die, siblings) = (class(&classes, Near::Die)?, class(&classes, Near::Siblings)?);
+    Ok(Evidence::one(ratio(die, siblings)?, how))
+}
+
+/// By strict alternation, where the line moves at each step; by increments where that alone was measured.
+fn each_step(context: &Context<'_>) -> Result<Evidence, String> {
+    let alternating = classes(context, PairMethod::Turn)?;
+    let (classes, by) = match alternating.len() {
+        0 | 1 => (free(context)?, "free-running increments, as in the paper"),
+        _ => (alternating, "strict alternation, a transfer each step"),
+    };
+    let steps: Vec<(&Near, &Range)> = classes.iter().collect();
+    if steps.len() < 2 {
+        let only = steps.first().map_or("none".to_owned(), |(near, _)| near.words());
+        return Err(format!("the pairs that were measured are of one of these classes ({only})"));
+    }
+    let parts: Result<Vec<Part>, String> = steps
+        .windows(2)
+        .map(|pair| {
+            let what = format!("{} over {}", pair[1].0.words(), pair[0].0.words());
+            Ok(Part::new(what, ratio(*pair[1].1, *pair[0].1)?))
+        })
+        .collect();
+    Ok(Evidence::of(parts?, format!("{by}; {}", how(&section(context)?.method))))
+}
+
+/// The paper's coherence time: the class's mean less that of two threads of a core, or of one CPU where no core has two.
+fn coherence_time(context: &Context<'_>, near: Near) -> Result<(Range, String), String> {
+    let (classes, how) = changing_hands(context)?;
+    let baseline = match classes.get(&Near::Siblings) {
+        Some(siblings) => *siblings,
+        None => singles(context)?.0,
+    };
+    Ok((class(&classes, near)?.less(baseline), how))
+}
+
+fn on_die(context: &Context<'_>) -> Result<Evidence, String> {
+    let (die, how) = coherence_time(context, Near::Die)?;
+    Ok(Evidence::one(die, how))
+}
+
+fn hop_over_die(context: &Context<'_>) -> Result<Evidence, String> {
+    let ((hop, how), (die, _)) =
+        (coherence_time(context, Near::Hops(1))?, coherence_time(context, Near::Die)?);
+    Ok(Evidence::one(ratio(hop, die)?, how))
+}
+
+fn two_hops_over_one(context: &Context<'_>) -> Result<Evidence, String> {
+    let ((two, how), (one, _)) =
+        (coherence_time(context, Near::Hops(2))?, coherence_time(context, Near::Hops(1))?);
+    Ok(Evidence::one(ratio(two, one)?, how))
+}
+
+fn cpi_of(context: &Context<'_>, near: Near) -> Result<Evidence, String> {
+    let (ns, how) = coherence_time(context, near)?;
+    let clock = context.profile.host.as_ref().and_then(|host| host.clock_ghz);
+    let ghz = clock.filter(|ghz| ghz.is_finite() && *ghz > 0.0).ok_or("the profile tells no clock")?;
+    let of = |ns: f64| cpi(2.0, 2.0, ns * ghz);
+    let range = Range { value: of(ns.value), low: of(ns.low), high: of(ns.high) };
+    Ok(Evidence::one(range, format!("at {ghz:.2} GHz; {how}")))
+}
+
+/// On a die, of the smallest buffer whose lines another CPU has made Exclusive.
+fn increments_over_loads(context: &Context<'_>) -> Result<Evidence, String> {
+    let coherence = section(context)?;
+    let claims = topology(context).ok_or("the profile has no topology, which would say who shares a die")?;
+    let exclusive = coherence.reads.iter().filter(|read| {
+        read.state == LineState::Exclusive
+            && read.reader != read.owner
+            && near(&claims.claimed(read.reader, read.owner), read.reader, read.owner, Some(claims))
+                == Some(Near::Die)
+    });
+    let least = exclusive.clone().map(|read| read.bytes).min();
+    let loads: Result<Vec<Range>, String> = exclusive
+        .filter(|read| Some(read.bytes) == least)
+        .map(|read| context.range("the load of an Exclusive line", Some(&read.ns)))
+        .collect();
+    let load =
+        Range::mean(&loads?).ok_or("no load of an Exclusive line of another core of the die was measured")?;
+    let (die, how) = coherence_time(context, Near::Die)?;
+    Ok(Evidence::one(ratio(die, load)?, how))
+}

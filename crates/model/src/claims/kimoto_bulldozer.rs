@@ -1,0 +1,188 @@
+//! Kimoto: what a scheduler that knows the topology does to programs, and what sharing a module costs.
+//!
+//! The article compares two kernels, of which one takes modules for what they are and spreads over them. Here programs
+//! are placed by hand: compact, filling one module or cache before the next, and spread, one in each.
+
+use coho_profile::{WorkloadResult, Workloads};
+
+use super::Claim;
+use super::evidence::{Bound, Context, Evidence, Range, Unit, how};
+
+const MEASURE: &str = "coho bench -o PROFILE";
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        claim: "Spread over modules, UnixBench's tests score less on the whole",
+        source: "Score 650.5 to 631.8, and 733.5 to 720.2 without C6",
+        bound: Bound::AtMost(1.0),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: score,
+    },
+    Claim {
+        claim: "Two processes that talk through a pipe switch less often when they share no cache",
+        source: "Pipe-based Context Switching, 10 and 19 % less",
+        bound: Bound::AtMost(1.0),
+        unit: Unit::Times,
+        measure: "coho bench context1 --copies 1 -o PROFILE",
+        evidence: switching,
+    },
+    Claim {
+        claim: "Spread over modules, floating point gains a little",
+        source: "Double-Precision Whetstone, 0.1 % more",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: "coho bench whetstone_double -o PROFILE",
+        evidence: |context| placed(context, "whetstone_double"),
+    },
+    Claim {
+        claim: "Spread over modules, a parallel build takes longer",
+        source: "Kernel build 680 to 735 s, and 737 to 742 without C6",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: "coho bench build -o PROFILE",
+        evidence: |context| placed(context, "kernel_build"),
+    },
+    Claim {
+        claim: "Two CPUs of a module hardly slow each other's integer work: by 5 % at most",
+        source: "Discussion",
+        bound: Bound::AtLeast(0.95),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: |context| {
+            let (range, class, workloads) = sharing(context, "integer")?;
+            Ok(Evidence::one(range, format!("two CPUs of a {class}; {}", how(&workloads.method))))
+        },
+    },
+    Claim {
+        claim: "Two CPUs of a module slow each other more in floating point than in integer work",
+        source: "Discussion",
+        bound: Bound::AtMost(1.0),
+        unit: Unit::Times,
+        measure: MEASURE,
+        evidence: |context| {
+            let (doubles, class, workloads) = sharing(context, "floating-point")?;
+            let ratio = divided(doubles, sharing(context, "integer")?.0)?;
+            Ok(Evidence::one(ratio, format!("two CPUs of a {class}; {}", how(&workloads.method))))
+        },
+    },
+    Claim {
+        claim: "Without C6 single programs run faster (Dhrystone 29 %)",
+        source: "System Benchmarks, C6 enabled and disabled",
+        bound: Bound::AtLeast(1.0),
+        unit: Unit::Times,
+        measure: "coho idle --disable C6 -- coho bench dhry2reg",
+        evidence: |_| Err("it takes two runs, with the state and without, and a profile holds one".to_owned()),
+    },
+    Claim {
+        claim: "FreeBSD's listing of CPU groups shows no L3 of any processor",
+        source: "Detection of the topology",
+        bound: Bound::AtMost(0.0),
+        unit: Unit::Lines,
+        measure: "coho topology --freebsd stock",
+        evidence: |_| Err("a kernel's rules work from CPUID's raw answers, which no profile holds".to_owned()),
+    },
+];
+
+fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, String> {
+    context.profile.workloads.as_ref().ok_or_else(|| "the profile has no section workloads".to_owned())
+}
+
+fn divided(a: Range, b: Range) -> Result<Range, String> {
+    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".to_owned())
+}
+
+fn result<'a>(
+    workloads: &'a Workloads,
+    test: &str,
+    placement: &str,
+    copies: u32,
+) -> Option<&'a WorkloadResult> {
+    let mine = |row: &&WorkloadResult| {
+        row.test == test && row.placement == placement && row.copies == copies && row.value.is_some()
+    };
+    workloads.results.iter().find(mine)
+}
+
+/// Spread over compact, with the most copies that were placed both ways.
+fn over(context: &Context<'_>, test: &str) -> Result<(Range, u32), String> {
+    let workloads = section(context)?;
+    let both = |copies: &u32| {
+        ["compact", "spread"].iter().all(|placement| result(workloads, test, placement, *copies).is_some())
+    };
+    let mut numbers: Vec<u32> = workloads.results.iter().map(|row| row.copies).collect();
+    numbers.sort_unstable();
+    let Some(copies) = numbers.into_iter().rev().find(both) else {
+        return Err(format!(
+            "{test} was not measured on CPUs that compact and spread placement take differently"
+        ));
+    };
+    let of = |placement| {
+        let row = result(workloads, test, placement, copies);
+        context.range(&format!("{test}, {placement},"), row.and_then(|row| row.value.as_ref()))
+    };
+    Ok((divided(of("spread")?, of("compact")?)?, copies))
+}
+
+fn placed(context: &Context<'_>, test: &str) -> Result<Evidence, String> {
+    let (ratio, copies) = over(context, test)?;
+    let told = format!("spread over compact, copies: {copies}; {}", how(&section(context)?.method));
+    Ok(Evidence::one(ratio, told))
+}
+
+/// The geometric mean over the tests that were placed both ways, as the score is one.
+fn score(context: &Context<'_>) -> Result<Evidence, String> {
+    const TESTS: usize = 6;
+    let tests = crate::unixbench::TESTS.iter().filter_map(|test| over(context, test.name).ok());
+    let ratios: Vec<Range> = tests.map(|(ratio, _)| ratio).collect();
+    section(context)?;
+    if ratios.len() < TESTS {
+        return Err(format!(
+            "{} of UnixBench's tests were measured on CPUs that compact and spread placement take differently, and a \
+             score takes {TESTS}",
+            ratios.len()
+        ));
+    }
+    let told = format!("spread over compact, {} tests; {}", ratios.len(), how(&section(context)?.method));
+    let mean = Range::geometric(&ratios).ok_or("the interval of a figure reaches 0")?;
+    Ok(Evidence::one(mean, told))
+}
+
+/// The farthest pair of CPUs over the nearest one of two different ones.
+fn switching(context: &Context<'_>) -> Result<Evidence, String> {
+    const INWARD: [&str; 8] = ["core", "module", "L2", "L3", "die", "NUMA node", "package", "system"];
+    let workloads = section(context)?;
+    let rank = |row: &WorkloadResult| INWARD.iter().position(|name| Some(*name) == row.pair_class.as_deref());
+    let mine = |row: &&WorkloadResult| {
+        row.test == "pipe_context_switching" && row.copies == 1 && row.value.is_some() && rank(row).is_some()
+    };
+    let rows: Vec<&WorkloadResult> = workloads.results.iter().filter(mine).collect();
+    let (near, far) = (rows.iter().min_by_key(|row| rank(row)), rows.iter().max_by_key(|row| rank(row)));
+    let (Some(near), Some(far)) = (near, far) else {
+        return Err("two processes were not timed on two different CPUs".to_owned());
+    };
+    let names = [near, far].map(|row| row.pair_class.clone().unwrap_or_default());
+    if names[0] == names[1] {
+        return Err(format!("all pairs of CPUs that were timed are of one class ({})", names[0]));
+    }
+    let of = |row: &WorkloadResult| context.range("context switching", row.value.as_ref());
+    let told = format!("pairs of class {} over {}; {}", names[1], names[0], how(&workloads.method));
+    Ok(Evidence::one(divided(of(far)?, of(near)?)?, told))
+}
+
+/// What a kernel keeps of its speed while the other CPU of a module, or of an L2, runs the same.
+fn sharing<'a>(context: &Context<'a>, kernel: &str) -> Result<(Range, &'static str, &'a Workloads), String> {
+    let workloads = section(context)?;
+    let find = |class: &str| {
+        workloads
+            .sharing
+            .iter()
+            .find(|row| row.kernel == kernel && row.pair_class == class && row.ratio.is_some())
+    };
+    let Some((class, row)) = Context::first(&["module", "L2"], find) else {
+        return Err(format!(
+            "no two CPUs that share a module, or an L2 but no core, were measured in {kernel} work"
+        ));
+    };
+    Ok((context.range(&format!("{kernel} work"), row.ratio.as_ref())?, class, workloads))
+}
