@@ -41,6 +41,7 @@ fn barriers_beside_the_limit_of_the_same_run() {
         assert_eq!((&row["threads"], &row["mapping"]), (&json!(2), &json!("sequential")));
     }
     for row in found["fork_join"].as_array().unwrap() {
+        assert_eq!(row["by"], if row["algorithm"] == "team" { "go-flag" } else { "barrier" });
         for figure in ["fork_ns", "join_ns", "total_ns"] {
             assert!(row[figure]["median"].is_number(), "{row}");
         }
