@@ -510,6 +510,14 @@ mod tests {
     }
 
     #[test]
+    fn regions_of_an_earlier_version_are_not_called_what_the_paper_timed() {
+        let row = |by: &str| coho_profile::ForkJoinTime { by: by.into(), ..Default::default() };
+        let told = |by: &str| parts_and_whole(&Sync { fork_join: vec![row(by)], ..Sync::default() });
+        assert!(told("").contains("back to back") && !told("").contains("serial part while"));
+        assert!(told("go-flag").contains("serial part while") && !told("go-flag").contains("back to back"));
+    }
+
+    #[test]
     fn without_the_section_nothing_is_pretended() {
         let mut subject = Subject::load("published:nakamura-fbs").unwrap().remove(0);
         subject.profile.sync = None;

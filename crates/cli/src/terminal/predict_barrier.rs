@@ -235,3 +235,41 @@ pub fn choice_name(choice: &Choice) -> String {
 fn times(times: f64) -> String {
     if times.is_finite() { format!("{times:.2}") } else { "–".to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use coho_model::barrier::Mapping;
+    use coho_profile::Estimate;
+
+    use super::*;
+
+    fn check(basis: Basis) -> Check {
+        Check {
+            operation: "barrier",
+            by: String::new(),
+            algorithm: "fbs".into(),
+            layout: "separate-lines".into(),
+            threads: 4,
+            mapping: Mapping::Sequential,
+            measured: Estimate::exact(100.0),
+            predicted_ns: 110.0,
+            basis,
+        }
+    }
+
+    /// A fit is called one and has no error, and neither word stands where there is none.
+    #[test]
+    fn what_took_part_in_a_fit_is_no_prediction() {
+        let predicted = measured(&[check(Basis::Predicted)]);
+        assert!(predicted.contains("+10 %"), "{predicted}");
+        assert!(!predicted.contains("fit") && !predicted.contains("left out"), "{predicted}");
+        let left_out = measured(&[check(Basis::LeftOut)]);
+        assert!(left_out.contains("+10 %") && left_out.contains("110 (left out)"), "{left_out}");
+        assert!(!left_out.contains("no prediction"), "{left_out}");
+        let fit = measured(&[check(Basis::Fit)]);
+        assert!(
+            fit.contains("110 (fit)") && fit.contains("no prediction") && !fit.contains("+10 %"),
+            "{fit}"
+        );
+    }
+}
