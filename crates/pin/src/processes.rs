@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
 
-use coho_preload::{Mask, setting};
+use coho_preload::{Mask, on_fork, setting};
 
 use crate::order;
 
@@ -40,8 +40,7 @@ pub fn begin() {
     let Some(turns) = map().filter(|_| !order.is_empty()) else { return };
     let deal = DEAL.get_or_init(|| Deal { order, turns });
     deal.take_turn();
-    // SAFETY: the function lives as long as the library, which is never unloaded.
-    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    on_fork(forked);
 }
 
 impl Deal {

@@ -139,7 +139,8 @@ fn another_builds_programs_are_run_in_turn_with_ours() {
         // How near they are is for a benchmark on a quiet machine to say.
         let (ratio, tolerance) = (peer.ratio.unwrap(), peer.tolerance.unwrap());
         assert!(ratio.is_finite() && ratio > 0.0 && tolerance >= 0.03, "{peer:?}");
-        assert_eq!(peer.agrees, Some((ratio - 1.0).abs() <= tolerance), "{peer:?}");
+        // Two passes may show that both agree, and never that they differ.
+        assert_eq!(peer.agrees, ((ratio - 1.0).abs() <= tolerance).then_some(true), "{peer:?}");
     }
     // A rate that its program told is not taken for one of the time that it did not sleep.
     let sleeper = found.peers.iter().find(|peer| peer.test == "file_copy_1024").unwrap();

@@ -116,7 +116,7 @@ pub struct WorkloadPeer {
     pub ratio: Option<f64>,
     /// How far the ratio may be from 1: 0.03, or twice the median absolute deviation if that is more.
     pub tolerance: Option<f64>,
-    /// Whether it is within.
+    /// Whether it is within; `null` where it is not, but may be by its interval.
     pub agrees: Option<bool>,
     /// Why there is no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]

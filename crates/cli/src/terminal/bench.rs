@@ -167,6 +167,7 @@ fn peers(out: &mut impl Write, peers: &[WorkloadPeer]) -> io::Result<()> {
                 (Some(true), _) => "agrees".into(),
                 (Some(false), _) => "differs".into(),
                 (None, Some(why)) => text::short(&text::reason(why), 60),
+                (None, None) if row.ratio.is_some() => "undecided".into(),
                 (None, None) => dash(),
             };
             [

@@ -312,7 +312,7 @@ impl Pair {
             [&self.theirs, &self.ours].map(|values| statistics::estimate(std::slice::from_ref(values)));
         let ratios: Vec<f64> =
             self.theirs.iter().zip(&self.ours).map(|(theirs, ours)| theirs / ours).collect();
-        let ratio = statistics::estimate(&[ratios]).map(|ratio| ratio.median);
+        let ratio = statistics::estimate(&[ratios]);
         let tolerance = value.as_ref().zip(ours.as_ref()).map(|(value, ours)| {
             let scatter =
                 [(&self.theirs, value), (&self.ours, ours)].map(|(values, all)| deviation(values, all));
@@ -320,13 +320,25 @@ impl Pair {
         });
         WorkloadPeer {
             test: self.test.name().into(),
-            agrees: ratio.zip(tolerance).map(|(ratio, tolerance)| (ratio - 1.0).abs() <= tolerance),
+            agrees: ratio.as_ref().zip(tolerance).and_then(|(ratio, tolerance)| agrees(ratio, tolerance)),
             value,
             ours,
-            ratio,
+            ratio: ratio.map(|ratio| ratio.median),
             tolerance,
             not_available: self.failed,
         }
+    }
+}
+
+/// Whether a ratio is 1 but for so much; `None` where it is not but may be, by its interval, or was seen too seldom to have
+/// one.
+fn agrees(ratio: &Estimate, tolerance: f64) -> Option<bool> {
+    /// The fewest values of which the outermost are an interval of 95 %.
+    const FEWEST: u64 = 6;
+    let apart = ratio.low > 1.0 + tolerance || ratio.high < 1.0 - tolerance;
+    match (ratio.median - 1.0).abs() <= tolerance {
+        true => Some(true),
+        false => (ratio.n >= FEWEST && apart).then_some(false),
     }
 }
 
@@ -335,4 +347,18 @@ fn deviation(values: &[f64], all: &Estimate) -> f64 {
     let mut deviations: Vec<f64> = values.iter().map(|value| (value / all.median - 1.0).abs()).collect();
     deviations.sort_by(f64::total_cmp);
     statistics::median(&deviations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_builds_differ_only_beyond_chance() {
+        let ratio = |median: f64, low, high, n| Estimate { median, low, high, n, ..Estimate::exact(median) };
+        assert_eq!(agrees(&ratio(1.02, 0.9, 1.2, 3), 0.03), Some(true));
+        assert_eq!(agrees(&ratio(0.88, 0.86, 0.9, 3), 0.06), None, "three passes have no interval");
+        assert_eq!(agrees(&ratio(0.88, 0.7, 1.1, 10), 0.06), None);
+        assert_eq!(agrees(&ratio(3.0, 2.8, 3.1, 10), 0.06), Some(false));
+    }
 }
