@@ -96,7 +96,7 @@ pub struct Teams {
           value_parser = clap::value_parser!(u32).range(1..=MAX_THREADS as i64))]
     pub threads: Vec<u32>,
     /// Which CPUs the ranks take: sequential, binary-tree [default: both]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mapping)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     mapping: Vec<Mapping>,
 }
 
@@ -109,7 +109,7 @@ impl Teams {
     /// The mappings asked for, or both.
     pub fn mappings(&self) -> Vec<Mapping> {
         match &self.mapping[..] {
-            [] => vec![Mapping::Sequential, Mapping::BinaryTree],
+            [] => Mapping::ALL.to_vec(),
             some => some.to_vec(),
         }
     }
@@ -120,15 +120,6 @@ pub fn cpus(text: &str) -> Result<CpuSet, String> {
     match text.parse::<CpuSet>() {
         Ok(cpus) if cpus.is_empty() => Err("names no CPU".into()),
         other => other.map_err(|error| error.to_string()),
-    }
-}
-
-/// A mapping of ranks to CPUs by the papers' name.
-pub fn mapping(text: &str) -> Result<Mapping, String> {
-    match text {
-        "sequential" => Ok(Mapping::Sequential),
-        "binary-tree" => Ok(Mapping::BinaryTree),
-        _ => Err("mappings are sequential and binary-tree".into()),
     }
 }
 

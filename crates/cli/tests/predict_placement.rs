@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use coho_profile::{Profile, TopologySection};
+use coho_profile::{Estimate, Profile, TopologySection, WorkloadResult, Workloads};
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use serde_json::Value;
 
@@ -34,7 +34,11 @@ fn the_article_is_explained_by_the_flag() {
     let findings = json["findings"].as_array().unwrap();
     assert_eq!(findings.len(), 1);
     assert_eq!((&findings[0]["beyond_noise"], &findings[0]["measured_sign"]), (&true.into(), &"down".into()));
-    assert_eq!(findings[0]["verdict"], "explained by the flag");
+    assert_eq!(findings[0]["verdict"], "sign as by the flag");
+    // The size stands beside the sign, with what was published.
+    let predicted = findings[0]["predicted_percent"].as_f64().unwrap();
+    assert_eq!(findings[0]["size_holds"], (-19.6..=-9.5).contains(&predicted), "{findings:?}");
+    assert!(json["check"]["not_available"].is_string(), "no profile, no check");
     assert!(json["method"]["costs"].as_array().unwrap().iter().all(|cost| cost["source"].is_string()));
 }
 
@@ -59,8 +63,10 @@ fn the_report_comes_to_the_same_verdict() {
 fn the_table_keeps_to_80_columns_and_tells_its_assumptions() {
     let text = printed(&[&PAIR[..], &["--why"]].concat());
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    for told in ["L0/4{1x L2/4}", "halted", "idle_exit_ns", "explained by the flag", "−19.5", "Assumed"] {
-        assert!(text.contains(told), "{told}: {text}");
+    let told = ["L0/4{1x L2/4}", "halted", "idle_exit_ns", "sign as by the", "−19.5", "Assumed"];
+    let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in told.into_iter().chain(["published: the sign agrees", "not checked on this machine"]) {
+        assert!(flowing.contains(told), "{told}: {text}");
     }
 }
 
@@ -105,6 +111,64 @@ fn a_profile_without_cpuid_has_the_views_that_need_none() {
     let refused = coho(&["--topology", "stock", file]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("stock"));
+}
+
+/// The simulator beside a machine's own programs on one CPU and on two.
+#[test]
+fn a_profile_with_forced_placements_is_predicted_beside_what_was_measured() {
+    let mut topology =
+        Topology { pus: (0..2).map(|os| Pu { os, ..Pu::default() }).collect(), ..Topology::default() };
+    topology.finish();
+    let row = |test: &str, placement: &str, class: Option<&str>, cpus: &[u32], value| WorkloadResult {
+        test: test.into(),
+        placement: placement.into(),
+        pair_class: class.map(Into::into),
+        copies: 1,
+        cpus: cpus.into(),
+        value: Some(Estimate::exact(value)),
+        ..WorkloadResult::default()
+    };
+    let results = vec![
+        row("pipe_throughput", "compact", None, &[0], 1e6),
+        row("pipe_context_switching", "compact", Some("same CPU"), &[0], 2e5),
+        row("pipe_context_switching", "spread", Some("system"), &[0, 1], 4e4),
+    ];
+    let mut profile = Profile {
+        topology: Some(TopologySection::from(topology)),
+        workloads: Some(Workloads { results, ..Workloads::default() }),
+        ..Profile::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json");
+    profile.write(&file).unwrap();
+    let name = file.to_str().unwrap();
+    let found = json(&["--check", "--runs", "4", "--json", name]);
+    let rows = found["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["test"]), (1, &"pipe_context_switching".into()));
+    assert_eq!(rows[0]["measured_ratio"]["median"], 0.2);
+    let predicted = rows[0]["predicted_ratio"]["median"].as_f64().unwrap();
+    assert!((rows[0]["error"].as_f64().unwrap() - (predicted / 0.2 - 1.0)).abs() < 1e-9);
+    assert!(found["not_available"]["execl"].as_str().unwrap().contains("not measured"));
+    let text = printed(&["--check", "--runs", "4", name]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("measured here") && text.contains("measured: context switching"), "{text}");
+    // Of other work nothing is said where nothing is known of it.
+    assert!(!text.contains("Other work took"), "{text}");
+    let missed = rows[0]["agrees"] == false;
+    assert_eq!(text.contains("Not borne out on this machine"), missed, "{text}");
+    // A kernel's tree is spoken of behind it.
+    let whole = printed(&[&PAIR[..], &["--topology", "full", name]].concat());
+    assert!(whole.find("measured here").unwrap() < whole.find("a second").unwrap(), "{whole}");
+    assert!(
+        !whole.contains("not checked on this machine") && !whole.contains("published: the sign"),
+        "{whole}"
+    );
+    profile.workloads = None;
+    profile.write(&file).unwrap();
+    let refused = coho(&["--check", name]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("coho bench"));
+    assert_eq!(coho(&["--check"]).status.code(), Some(2));
 }
 
 #[test]

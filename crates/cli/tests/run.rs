@@ -31,6 +31,34 @@ fn a_command_and_its_descendants_run_where_the_placement_says() {
     assert_eq!(output.parse::<CpuSet>().unwrap().len(), 1, "{output}");
 }
 
+/// A mask is called a mask, and CPUs that are dealt out are.
+#[test]
+fn a_job_s_processes_are_dealt_out_if_that_is_asked_for() {
+    needs!(Capability::TwoCpus);
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
+    let list = format!("{},{}", cpus[1], cpus[0]);
+    let script = format!("(exec {WHERE}); (exec {WHERE}); true");
+    let said = |arguments: &[&str]| {
+        let all = [&["run", "--place", &list][..], arguments, &["--", "sh", "-c", &script]].concat();
+        let output = coho(&all).output().unwrap();
+        let [told, seen] = [output.stderr, output.stdout].map(|text| String::from_utf8(text).unwrap());
+        assert!(output.status.success(), "{told}");
+        (told, seen.lines().map(|line| line.parse().unwrap()).collect::<Vec<CpuSet>>())
+    };
+    let (told, seen) = said(&[]);
+    assert!(
+        told.contains("one mask, within which the scheduler places") && !told.contains("on the next"),
+        "{told}"
+    );
+    assert!(seen.iter().all(|mask| mask.len() == 2), "{seen:?}");
+    let (told, seen) = said(&["--per-process"]);
+    assert!(told.contains("each new process on the next") && !told.contains("mask"), "{told}");
+    assert!(seen.iter().all(|mask| mask.len() == 1) && seen[0] != seen[1], "{told}: {seen:?}");
+    let one = coho(&["run", "--place", &cpus[0].to_string(), "--", "true"]).output().unwrap();
+    let told = String::from_utf8(one.stderr).unwrap();
+    assert!(!told.contains("mask") && !told.contains("on the next"), "one CPU is not dealt out: {told}");
+}
+
 #[test]
 fn the_inherited_mask_is_never_left() {
     let first = pin::allowed().unwrap().first().unwrap();

@@ -6,11 +6,18 @@
 //! program starts begins with the mask that it had before. In programs that run with more rights than their user, and
 //! without the variable, it does nothing.
 //!
-//! `coho run --per-thread` sets it up.
+//! With `COHO_DEAL` and `COHO_DEAL_TURNS` in the environment it deals out processes instead: each process of a job, forked or
+//! started, is held to the next CPU of the list, whose turn it is standing in the file that the second variable names. A
+//! process that becomes another program keeps its CPU, and so do children of one that chose its CPUs itself.
+//!
+//! `coho run --per-thread` and `--per-process` set it up.
 #![warn(missing_docs)]
 
 mod order;
+mod processes;
 mod threads;
+
+pub use processes::TURNS_BYTES;
 
 /// CPUs in the order in which threads take them, as in `0,2,1,3`.
 pub const ORDER: &str = "COHO_PIN";
@@ -18,6 +25,7 @@ pub const ORDER: &str = "COHO_PIN";
 mod interpose {
     use libc::{c_int, c_void, pthread_attr_t, pthread_t};
 
+    use crate::processes;
     use crate::threads::{self, Start};
 
     /// Stands before the C library's function of this name.
@@ -42,5 +50,6 @@ mod interpose {
 
     extern "C" fn begin() {
         threads::widen();
+        processes::begin();
     }
 }

@@ -111,6 +111,40 @@ fn the_process_s_mask_is_never_left() {
     assert!(lines.iter().all(|line| line.ends_with(&format!(": {b}"))), "{lines:?}");
 }
 
+/// Runs a script whose processes take turns, with a file of its own.
+fn dealt(script: &str, order: &str) -> Vec<String> {
+    let turns = tempfile::NamedTempFile::new().unwrap();
+    turns.as_file().set_len(coho_pin::TURNS_BYTES as u64).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).env("LD_PRELOAD", library());
+    let output = command.env("COHO_DEAL", order).env("COHO_DEAL_TURNS", turns.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+const LOOK: &str = "sed -n 's/Cpus_allowed_list:.//p'";
+
+#[test]
+fn processes_take_the_list_s_cpus_in_turn_and_keep_them() {
+    needs!(Capability::TwoCpus);
+    let [a, b] = two();
+    // The shell first, then each that it starts; one that becomes another program has had its turn.
+    let script =
+        format!("{LOOK} /proc/$$/status; {LOOK} /proc/self/status; (exec {LOOK} /proc/self/status); wait");
+    let lines = dealt(&script, &format!("{a},{b}"));
+    assert_eq!(lines[0], a.to_string());
+    // The first look was the second process; the others follow in turn.
+    assert_eq!(lines[1..], [a.to_string(), b.to_string()], "{lines:?}");
+}
+
+#[test]
+fn children_of_a_process_that_chose_its_cpus_keep_them() {
+    needs!(Capability::TwoCpus);
+    let [a, b] = two();
+    let script = format!("taskset -pc {b} $$ >/dev/null; (exec {LOOK} /proc/self/status); wait");
+    assert_eq!(dealt(&script, &a.to_string()), [b.to_string()]);
+}
+
 #[test]
 fn nonsense_and_absence_change_nothing() {
     needs!(Capability::CCompiler);

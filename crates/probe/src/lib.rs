@@ -15,6 +15,7 @@ pub mod host;
 pub mod idle;
 pub mod kernels;
 mod library;
+pub mod meanwhile;
 pub mod memory;
 pub mod pages;
 pub mod placement;

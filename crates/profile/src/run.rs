@@ -37,8 +37,12 @@ pub struct Trial {
     pub date: Option<String>,
     /// What each placement came to, in the order in which they were named.
     pub placements: Vec<PlacementTime>,
-    /// The placement with the least median time; it is to be used only if `decided`, as `coho run --place auto` does.
+    /// The placement with the least median time.
     pub best: Option<String>,
+    /// The placements than which none is quicker beyond chance; of those on the same CPUs the first. `coho run --place auto`
+    /// leaves a placement only for one of these, and only if it is none itself. Empty in profiles of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub winners: Vec<String>,
     /// Whether the best is quicker than each other placement beyond what chance explains; if not, nothing is better than
     /// what the scheduler does, whatever `best` names.
     pub decided: bool,

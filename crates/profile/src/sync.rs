@@ -24,7 +24,8 @@ pub struct Sync {
     pub extra_line_ns: Option<Estimate>,
     /// Barriers by algorithm, number of threads and mapping.
     pub barriers: Vec<BarrierTime>,
-    /// Fork and join of an empty parallel region.
+    /// Fork and join of an empty parallel region: T_F + T_B of Nakamura et al., the time of the region's caller beyond a
+    /// serial part during which all others come to wait.
     pub fork_join: Vec<ForkJoinTime>,
     /// Other libraries, measured in turn with ours.
     pub peers: Vec<SyncPeer>,
@@ -71,17 +72,21 @@ pub struct BarrierTime {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ForkJoinTime {
-    /// As in [`BarrierTime::algorithm`].
+    /// As in [`BarrierTime::algorithm`], or `team`.
     pub algorithm: String,
+    /// How the region begins and ends: by a `go-flag` and a flag of each member, or by a `barrier` at either end. Empty in
+    /// sections of earlier versions, which timed regions without a serial part between.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
     /// Threads that take part.
     pub threads: u32,
     /// As in [`BarrierTime::mapping`].
     pub mapping: String,
-    /// From the call until the last member has begun, in ns.
+    /// From the call until the last member has begun, in ns; without the clock's readings.
     pub fork_ns: Option<Estimate>,
-    /// From the last member's end until the caller goes on, in ns.
+    /// From the last member's end until the caller goes on, in ns; without the clock's readings.
     pub join_ns: Option<Estimate>,
-    /// Both, timed together, in ns.
+    /// Both, timed together in bursts, in ns.
     pub total_ns: Option<Estimate>,
     /// The total over the limit measured in the same run.
     pub times_limit: Option<f64>,

@@ -22,9 +22,9 @@ pub struct Workloads {
     pub sharing: Vec<SharedKernel>,
     /// Another build of the tests, run in turn with ours.
     pub peers: Vec<WorkloadPeer>,
-    /// The clock of the CPUs that were used, after each sample.
+    /// The clock of the CPUs that were looked at, during the samples.
     pub clock: Vec<ClockPoint>,
-    /// The CPU's temperature, after each sample; empty where no sensor is.
+    /// The CPU's temperature, during the samples; empty where no sensor is.
     pub temperature: Vec<TemperaturePoint>,
     /// Fields of later versions.
     #[serde(flatten)]
@@ -54,6 +54,10 @@ pub struct WorkloadResult {
     pub cpus: Vec<u32>,
     /// Effective clock of those CPUs meanwhile, in GHz.
     pub clock_ghz: Option<Estimate>,
+    /// For which share of the time those CPUs were asked to be in each idle state meanwhile, by its name, 0 to 1: mean over
+    /// CPUs and samples.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub idle_share: BTreeMap<String, f64>,
     /// Time that the hypervisor took away from those CPUs meanwhile, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_s: Option<f64>,
@@ -97,8 +101,8 @@ pub struct SharedKernel {
     pub ratio: Option<Estimate>,
 }
 
-/// A test of another build beside ours, run in turn on one CPU. Results are per second of CPU time, but for context
-/// switching, so that what else ran there does not decide.
+/// A test of another build beside ours, run in turn on one CPU. Both results are by the time that passed, as each program
+/// counts it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WorkloadPeer {
@@ -108,11 +112,11 @@ pub struct WorkloadPeer {
     pub value: Option<Estimate>,
     /// Ours in the same passes.
     pub ours: Option<Estimate>,
-    /// Theirs over ours.
+    /// Theirs over ours, pass by pass: the median.
     pub ratio: Option<f64>,
     /// How far the ratio may be from 1: 0.03, or twice the median absolute deviation if that is more.
     pub tolerance: Option<f64>,
-    /// Whether it is within.
+    /// Whether it is within; `null` where it is not, but may be by its interval.
     pub agrees: Option<bool>,
     /// Why there is no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]

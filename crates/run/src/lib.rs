@@ -8,6 +8,7 @@ pub mod child;
 mod events;
 pub mod live;
 pub mod openmp;
+mod per_process;
 pub mod per_thread;
 pub mod preload;
 pub mod trial;

@@ -6,8 +6,12 @@ use crate::preload;
 
 /// The variable that has a program's threads take these CPUs in turn, where [`preload::Library::Pin`] is loaded.
 pub fn environment(order: &[u32]) -> (OsString, OsString) {
-    let list = order.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    ("COHO_PIN".into(), list.into())
+    ("COHO_PIN".into(), list(order).into())
+}
+
+/// CPUs as the library's variables list them.
+pub(crate) fn list(order: &[u32]) -> String {
+    order.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Why a program's threads cannot be pinned by a preloaded library; `None` if nothing speaks against it.

@@ -23,7 +23,7 @@ mod watchdog;
 
 pub use barrier::{Algorithm, Barrier, BarrierBuilder, Latencies, MAX_THREADS, TimedOut};
 pub use error::Error;
-pub use map::Mapping;
+pub use map::{Mapping, Objects};
 pub use team::{CallerPin, Member, Schedule, Share, Team, TeamBuilder, Times, Turn};
 pub use wait::{IdleWork, WaitPolicy};
 pub use watchdog::Late;

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use coho_model::Matrix;
 use coho_model::barrier::{
-    Check, Comparison, Fit, LeftOut, Machine, Mapping, Prediction, Published, Quickest, Source, Tier,
-    barrier_limit, compare, fit, fork_join_limit, predict, predict_fork_join, predict_quick, quickest,
-    team_sizes,
+    Basis, By, Check, Comparison, ExtraLine, Fit, LeftOut, Machine, Mapping, Prediction, Published, Quickest,
+    Source, Tier, add_ranges, add_rivals, barrier_limit, compare, fit, fork_join_limit, predict,
+    predict_fork_join, predict_quick, quickest, team_sizes,
 };
 use coho_profile::{Profile, read_text};
 use serde_json::{Value, json};
@@ -68,16 +68,19 @@ impl Predicted {
     fn of(args: &Args) -> anyhow::Result<Self> {
         let (mut machine, profile, fit) = machine(&args.machine)?;
         if let Some(ns) = args.extra_line {
-            (machine.extra_line.ns, machine.extra_line.of_latency) = (ns, 0.0);
-            machine.extra_line.source = Source::Assumed("as asked for".into());
+            machine.extra_line = ExtraLine::between(ns, ns, ns, Source::Assumed("as asked for".into()));
         }
+        let variants = match &fit {
+            Some(fit) if args.extra_line.is_none() => fit.alternatives.clone(),
+            _ => machine.variants(),
+        };
         let threads = args.threads.map_or(machine.len(), |threads| threads as usize);
         let mappings = if args.mapping.is_empty() { Mapping::ALL.to_vec() } else { args.mapping.clone() };
         let (mut limits, mut barriers, mut fork_joins) = (Vec::new(), Vec::new(), Vec::new());
         let mut winners = Vec::new();
         for &mapping in &mappings {
             let of_all = predict(&machine, threads, mapping)?;
-            let team = &mapping.order(&machine)[..threads];
+            let team = &machine.order(mapping)[..threads];
             limits.push((mapping, barrier_limit(&machine, team), fork_join_limit(&machine, team, 0)));
             for size in team_sizes(threads) {
                 winners.extend(if size == threads {
@@ -89,6 +92,9 @@ impl Predicted {
             barriers.extend(of_all);
             fork_joins.extend(predict_fork_join(&machine, threads, mapping)?);
         }
+        add_ranges(&mut barriers, &variants);
+        add_ranges(&mut fork_joins, &variants);
+        winners.iter_mut().for_each(|winner| add_rivals(winner, &variants));
         let compared = compare(&machine, &profile).map_err(|error| error.to_string());
         Ok(Self { machine, threads, limits, barriers, fork_joins, quickest: winners, compared, fit })
     }
@@ -101,6 +107,7 @@ impl Predicted {
             let mut row = row(&winner.quickest);
             row["rule"] = json!(terminal::predict_barrier::choice_name(&winner.choice));
             row["rule_ns"] = json!(winner.choice_ns);
+            row["or_quickest"] = winner.rivals.iter().map(ToString::to_string).collect();
             row
         };
         let mut all = json!({
@@ -114,6 +121,7 @@ impl Predicted {
                 "extra_line_ns": machine.extra_line.ns,
                 "extra_line_of_latency": machine.extra_line.of_latency,
                 "extra_line": machine.extra_line.source.to_string(),
+                "extra_line_range": machine.extra_line.range.map(|gap| json!({ "ns": gap.ns, "of_latency": gap.of_latency })),
                 "local_ns": machine.local.ns,
                 "local": machine.local.source.to_string(),
                 "notes": machine.notes,
@@ -131,12 +139,19 @@ impl Predicted {
                 json!({
                     "name": figure.name,
                     "published": figure.published,
-                    "predicted": figure.predicted,
-                    "error": figure.residual(),
+                    "fitted": figure.fitted,
+                    "residual": figure.residual(),
+                    "predicted_left_out": figure.left_out,
+                    "error_left_out": figure.error_left_out(),
                 })
             };
             let figures: Vec<Value> = fit.figures.iter().map(figure).collect();
-            all["fit"] = json!({ "latencies_ns": fit.tiers_ns, "figures": figures });
+            all["fit"] = json!({
+                "latencies_ns": fit.tiers_ns,
+                "extra_line_of_latency": fit.share,
+                "shares_as_good": { "low": fit.shares.0, "high": fit.shares.1 },
+                "figures": figures,
+            });
         }
         all
     }
@@ -183,7 +198,9 @@ fn row(prediction: &Prediction) -> Value {
         "shape": prediction.shape,
         "threads": prediction.threads,
         "mapping": prediction.mapping.to_string(),
+        "by": prediction.by.map(By::name),
         "ns": prediction.ns,
+        "range_ns": prediction.range_ns.map(|(low, high)| json!({ "low": low, "high": high })),
         "times_limit": prediction.times_limit,
     })
 }
@@ -193,15 +210,19 @@ fn left_out(row: &LeftOut) -> Value {
 }
 
 fn check_row(check: &Check) -> Value {
+    let is_fit = check.basis == Basis::Fit;
     json!({
         "operation": check.operation,
+        "by": check.by,
         "name": check.algorithm,
         "layout": check.layout,
         "threads": check.threads,
         "mapping": check.mapping.to_string(),
         "measured_ns": check.measured,
-        "predicted_ns": check.predicted_ns,
-        "error": check.error(),
+        "basis": check.basis.words(),
+        "predicted_ns": (!is_fit).then_some(check.predicted_ns),
+        "error": (!is_fit).then(|| check.error()),
+        "fitted_ns": is_fit.then_some(check.predicted_ns),
     })
 }
 

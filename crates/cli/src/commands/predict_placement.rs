@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use coho_model::placement::{Costs, Finding, Machine, Prediction, View, Workload, freebsd_order, predict};
+use coho_model::placement::{
+    self, Costs, Finding, Machine, Prediction, View, Workload, freebsd_order, predict,
+};
 use coho_profile::{Coherence, Profile, published::kimoto_bulldozer};
 use coho_topology::cpuid::Dump;
 use coho_topology::{Loaded, Topology};
@@ -39,6 +41,9 @@ pub struct Args {
     /// Seed of the costs and of chance
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
+    /// Only hold the simulator against the profile's own programs: on one CPU and on two, as `coho bench` runs them
+    #[arg(long, requires = "profile", conflicts_with_all = ["topology", "workload", "why"])]
+    check: bool,
     /// Also tell where tasks were put, and how often their CPU had halted
     #[arg(long)]
     why: bool,
@@ -69,19 +74,36 @@ struct Question {
     topology: Topology,
     dump: Option<Dump>,
     coherence: Option<Coherence>,
+    /// What it has measured, if it is a profile.
+    profile: Option<Profile>,
     /// It is the article's: what was measured stands beside.
     published: bool,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let question = Question::of(args)?;
-    let cpus = question.topology.pus.len();
-    ensure!(cpus > 0, "{}: the topology has no CPU", question.label);
-    ensure!(cpus <= MAX_CPUS, "{}: {cpus} CPUs; the simulator takes {MAX_CPUS}", question.label);
     let mut costs = Costs::default();
     for (name, value) in &args.cost {
         costs.set(name, *value)?;
     }
+    let checked = match &question.profile {
+        Some(profile) => placement::check(profile, &costs, args.runs, args.seed).map_err(|error| error.to_string()),
+        None => Err("no figure of programs on forced placements; `coho predict placement PROFILE --check` takes yours".into()),
+    };
+    if args.check {
+        let checked = checked.map_err(|why| anyhow::anyhow!("{}: not checked: {why}", question.label))?;
+        return terminal::print(args.json, &terminal::placement::check_json(&checked), |out, _| {
+            terminal::placement::check(out, &checked)
+        });
+    }
+    // What the profile has measured stands in for what is assumed, here too.
+    let costs = match &checked {
+        Ok(checked) => checked.costs.clone(),
+        Err(_) => costs,
+    };
+    let cpus = question.topology.pus.len();
+    ensure!(cpus > 0, "{}: the topology has no CPU", question.label);
+    ensure!(cpus <= MAX_CPUS, "{}: {cpus} CPUs; the simulator takes {MAX_CPUS}", question.label);
     let order = freebsd_order(&question.topology);
     let machine = Machine::new(&question.topology, &order, question.coherence.as_ref());
     let (views, not_available) = question.views(&args.topology)?;
@@ -100,6 +122,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         views,
         predictions,
         findings,
+        checked,
         costs,
         runs: args.runs,
         seed: args.seed,
@@ -113,19 +136,28 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 impl Question {
     fn of(args: &Args) -> anyhow::Result<Self> {
         if let Some(path) = &args.from {
-            return Self::described(path, coho_topology::load(path)?, None);
+            return Self::described(path, coho_topology::load(path)?);
         }
         let Some(name) = &args.profile else {
             let paper = kimoto_bulldozer::figures();
             let dump = kimoto_bulldozer::dump();
             let topology = coho_topology::cpuid::decode(&dump)?;
             let label = paper.machine.cpu;
-            return Ok(Self { label, topology, dump: Some(dump), coherence: None, published: true });
+            return Ok(Self {
+                label,
+                topology,
+                dump: Some(dump),
+                coherence: None,
+                profile: None,
+                published: true,
+            });
         };
         if !name.starts_with("published:") {
             let profile = Profile::read(Path::new(name)).context("cannot read a profile")?;
-            let section = profile.topology.with_context(|| format!("{name}: the profile has no topology"))?;
-            return Self::described(Path::new(name), section.topology.into(), profile.coherence);
+            let section = profile.topology.clone();
+            let section = section.with_context(|| format!("{name}: the profile has no topology"))?;
+            let described = Self::described(Path::new(name), section.topology.into())?;
+            return Ok(Self { coherence: profile.coherence.clone(), profile: Some(profile), ..described });
         }
         let subject = Subject::load(name)?.remove(0);
         let published = subject.label.starts_with("kimoto-bulldozer");
@@ -136,14 +168,15 @@ impl Question {
             topology: section.topology,
             dump: published.then(kimoto_bulldozer::dump),
             coherence: subject.profile.coherence,
+            profile: None,
             published,
         })
     }
 
-    fn described(path: &Path, loaded: Loaded, coherence: Option<Coherence>) -> anyhow::Result<Self> {
+    fn described(path: &Path, loaded: Loaded) -> anyhow::Result<Self> {
         let Loaded { topology, dump, .. } = loaded;
         let label = path.display().to_string();
-        Ok(Self { label, topology, dump, coherence, published: false })
+        Ok(Self { label, topology, dump, coherence: None, profile: None, published: false })
     }
 
     /// The views asked for, or all that are known; and why others are not.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use coho_model::barrier::{Check, Machine, Mapping, Quickest, compare, predict_quick, quickest, team_sizes};
+use coho_model::barrier::{
+    Basis, Check, Machine, Mapping, Quickest, compare, predict_quick, quickest, team_sizes,
+};
 use coho_profile::published::nakamura_fbs;
 use coho_profile::{Estimate, Sync};
 use maud::{Markup, html};
@@ -34,6 +36,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     let by_threads = (!fork_join.is_empty()).then(|| {
         let caption = html! {
             strong { "Fork and join of an empty parallel region, by threads " } "(Nakamura et al., Figs. 4-1 and 4-3). "
+            "The caller comes from a serial part while all others wait. "
             "team: one word starts the threads and one of each ends the region; the others: a barrier at each end, as in the paper. "
             "Solid: sequential mapping; dashed: binary tree, where the machine is large enough for the two to differ. "
             @if !subject.published { "Dotted: published, " (MACHINE) "." }
@@ -45,7 +48,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     let split = (!parts.is_empty()).then(|| {
         let caption = html! {
             strong { "Fork and join apart " } "(Nakamura et al., Fig. 4-2): until the last member has begun, and from then until the "
-            "caller goes on. Each is timed region by region and contains a reading of the clock."
+            "caller goes on."
         };
         let title = "Fork and join apart";
         figure(stacked(format!("{id}-parts"), title, "ns", ["fork", "join"], &parts), &caption)
@@ -81,9 +84,18 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     }
 }
 
-/// Why fork and join do not add up to the two together.
-pub const PARTS_AND_WHOLE: &str = "fork and join apart are timed region by region and contain a reading of the clock each, \
-    both together in bursts: the parts may exceed the whole";
+/// What fork and join are the time of, and why they do not quite add up.
+pub fn parts_and_whole(sync: &Sync) -> &'static str {
+    match sync.fork_join.iter().all(|row| row.by.is_empty()) {
+        true => {
+            "regions were timed back to back, without a serial part between, and the parts contain a reading of the clock each"
+        }
+        false => {
+            "the caller's time beyond a serial part while all others wait. Both together in bursts; apart region by region, \
+             less the clock's readings, so that the parts add up to the whole but roughly"
+        }
+    }
+}
 
 /// What other libraries are compared with: the barrier that coho chose for their teams, and its own team.
 pub fn ours(sync: &Sync) -> String {
@@ -298,11 +310,16 @@ impl Predictions {
     fn told(&self) -> Markup {
         match &self.told {
             Ok(told) => {
-                let mut errors: Vec<f64> = self.checks.iter().map(|check| check.error().abs()).collect();
+                let predicted = self.checks.iter().filter(|check| check.basis != Basis::Fit);
+                let mut errors: Vec<f64> = predicted.map(|check| check.error().abs()).collect();
+                let fits = self.checks.len() - errors.len();
+                let left_out = self.checks.iter().filter(|check| check.basis == Basis::LeftOut).count();
                 errors.sort_by(f64::total_cmp);
                 let middle = errors.get(errors.len() / 2).map(|error| format!("{:.0} %", 100.0 * error));
                 html! { p.note { "Predicted: an event simulation of line transfers; " (text::tame(told)) ". "
-                @if let Some(middle) = middle { "Median size of the error: " (middle) "." } } }
+                @if let Some(middle) = middle { "Median size of the error: " (middle) " of " (text::count(errors.len(), "prediction")) "." }
+                @if left_out > 0 { " Of these " (left_out) " rest on a fit to other teams alone." }
+                @if fits > 0 { " Marked fit: the extra line is fitted to that very time; it is no prediction." } } }
             }
             Err(why) => html! { p.note { "Not predicted: " (text::tame(why)) "." } },
         }
@@ -338,7 +355,7 @@ fn predicted_cells(check: Option<&Check>) -> Markup {
     html! { @match check {
         Some(check) => {
             td.number { (text::number(check.predicted_ns)) }
-            td.number { (format!("{:+.0} %", 100.0 * check.error())) }
+            td.number { @if check.basis == Basis::Fit { "fit" } @else { (format!("{:+.0} %", 100.0 * check.error())) } }
         },
         None => { td.number.missing { "–" } td.number.missing { "–" } },
     } }
@@ -382,7 +399,7 @@ fn fork_join_table(sync: &Sync, predictions: &Predictions, published: bool) -> M
             } }
             tbody { @for row in sync.fork_join.iter().take(MOST) {
                 tr {
-                    th scope="row" { (text::short(&row.algorithm, 60)) }
+                    th scope="row" { (text::short(&row.algorithm, 60)) @if !row.by.is_empty() { small { " by " (text::short(&row.by, 20)) } } }
                     td.number { (row.threads) } td { (text::short(&row.mapping, 40)) }
                     td.number { (time(&row.fork_ns).map_or("–".to_owned(), text::number)) }
                     td.number { (time(&row.join_ns).map_or("–".to_owned(), text::number)) }
@@ -392,7 +409,7 @@ fn fork_join_table(sync: &Sync, predictions: &Predictions, published: bool) -> M
                 }
             } }
         } }
-        @if sync.fork_join.iter().any(|row| row.fork_ns.is_some()) && !published { p.note { (PARTS_AND_WHOLE) "." } }
+        @if sync.fork_join.iter().any(|row| row.fork_ns.is_some()) && !published { p.note { (parts_and_whole(sync)) "." } }
         @if sync.fork_join.len() > MOST { p.note { "And " (sync.fork_join.len() - MOST) " more, in the profile." } }
     } }
 }
@@ -490,6 +507,14 @@ mod tests {
         assert_eq!(told, "barrier fbs-one-line; fork and join by a team");
         sync.method.parameters.insert("auto".into(), serde_json::json!({"2": "fbs", "64": "grid"}));
         assert_eq!(ours(&sync), "barrier fbs (2), grid (64); fork and join by a team");
+    }
+
+    #[test]
+    fn regions_of_an_earlier_version_are_not_called_what_the_paper_timed() {
+        let row = |by: &str| coho_profile::ForkJoinTime { by: by.into(), ..Default::default() };
+        let told = |by: &str| parts_and_whole(&Sync { fork_join: vec![row(by)], ..Sync::default() });
+        assert!(told("").contains("back to back") && !told("").contains("serial part while"));
+        assert!(told("go-flag").contains("serial part while") && !told("go-flag").contains("back to back"));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use coho_probe::barrier::mapping_name;
 use coho_sync::Mapping;
 use coho_topology::Topology;
 use maud::{Markup, html};
@@ -22,8 +21,8 @@ pub fn drawings(subject: &Subject) -> Markup {
         return html! {};
     }
     let mut drawn: Vec<(Vec<Node>, Vec<&str>)> = Vec::new();
-    for mapping in [Mapping::Sequential, Mapping::BinaryTree] {
-        let (nodes, name) = (ranked(topology, mapping), mapping_name(mapping));
+    for mapping in Mapping::ALL {
+        let (nodes, name) = (ranked(topology, mapping), mapping.name());
         match drawn.iter_mut().find(|(already, _)| *already == nodes) {
             Some((_, names)) => names.push(name),
             None => drawn.push((nodes, vec![name])),

@@ -202,7 +202,10 @@ pub fn constant(name: &str, value: f64) -> (String, String) {
     match name {
         fit::SERIAL => ns("S, what a loop costs beside its elements".into()),
         fit::ELEMENT => ns("P, an element on one thread".into()),
-        fit::RESIDUAL => ("root of the mean squared relative residual".into(), number),
+        fit::RESIDUAL => ("root of the mean squared relative residual of the fit".into(), number),
+        fit::LEFT_OUT => {
+            ("the same of lengths that a fit had not seen, each by a fit to all others".into(), number)
+        }
         fit::LONGEST => (format!("to loops of up to {number} elements"), String::new()),
         other => match other.strip_prefix(fit::FORK_JOIN) {
             Some(team) => ns(format!("fork and join (T_F + T_B), {}", text::tame(team))),

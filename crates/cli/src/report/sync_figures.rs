@@ -65,7 +65,9 @@ fn times(subject: &Subject, sync: &Sync) -> Vec<Figure> {
         push(BARRIERS, format!("barrier.{id}"), format!("barrier, {label}"), "ns", &row.ns);
     }
     for row in &sync.fork_join {
-        let (id, label) = team(&row.algorithm, "", row.threads, &row.mapping);
+        // Of an earlier version, which is another quantity.
+        let back_to_back = if row.by.is_empty() { "back-to-back" } else { "" };
+        let (id, label) = team(&row.algorithm, back_to_back, row.threads, &row.mapping);
         for (part, estimate) in [("fork", &row.fork_ns), ("join", &row.join_ns), ("total", &row.total_ns)] {
             let label = match part {
                 "total" => format!("fork and join, {label}"),

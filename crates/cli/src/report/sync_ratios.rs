@@ -92,6 +92,7 @@ fn total<'a>(sync: &'a Sync, algorithm: &str, part: u32, mapping: Option<&str>) 
     let all = sync.fork_join.iter().map(|row| row.threads).max()?;
     let mine = |row: &&ForkJoinTime| {
         row.algorithm == algorithm
+            && row.by == "barrier"
             && u64::from(row.threads) * u64::from(part) == u64::from(all)
             && mapping.is_none_or(|mapping| row.mapping == mapping)
     };
@@ -147,6 +148,7 @@ mod tests {
     fn measured_ratios_are_of_the_largest_team_and_its_half() {
         let row = |threads, algorithm: &str, mapping: &str, ns| ForkJoinTime {
             algorithm: algorithm.into(),
+            by: "barrier".into(),
             threads,
             mapping: mapping.into(),
             total_ns: Some(Estimate { n: 10, ..Estimate::exact(ns) }),

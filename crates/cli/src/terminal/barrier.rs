@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use coho_profile::{Estimate, Sync};
 
 use super::table::{dense, table, wrapped};
-use crate::report::barriers::{PARTS_AND_WHOLE, ours};
+use crate::report::barriers::{ours, parts_and_whole};
 use crate::report::text;
 
 /// Writes the tables.
@@ -49,6 +49,7 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     let rows = sync.fork_join.iter().map(|row| {
         [
             text::tame(&row.algorithm),
+            if row.by.is_empty() { "–".into() } else { text::tame(&row.by) },
             row.threads.to_string(),
             text::tame(&row.mapping),
             median(&row.fork_ns),
@@ -57,9 +58,14 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
             times(row.times_limit),
         ]
     });
-    let header = ["fork, join", "threads", "mapping", "fork", "join", "both, ns (95 %)", "x limit"];
-    let note = [PARTS_AND_WHOLE.to_owned()];
-    section(out, &close(header, rows.collect()), &note, sync.fork_join.is_empty())?;
+    let header = ["fork, join", "by", "threads", "mapping", "fork", "join", "both, ns (95 %)", "x limit"];
+    let note = [parts_and_whole(sync).to_owned()];
+    section(
+        out,
+        &dense(&header, 2, rows.map(Vec::from).collect()).to_string(),
+        &note,
+        sync.fork_join.is_empty(),
+    )?;
     let rows = sync.peers.iter().map(|row| {
         let ratio = row.ratio.as_ref().map_or_else(|| "–".into(), |ratio| format!("{:.1}", ratio.median));
         let name = [text::tame(&row.name), text::tame(&row.operation)].join(", ");
@@ -129,11 +135,6 @@ fn ns(estimate: &Option<Estimate>) -> String {
 
 fn median(estimate: &Option<Estimate>) -> String {
     estimate.as_ref().map_or_else(|| "–".to_owned(), |estimate| text::number(estimate.median))
-}
-
-/// A table of many columns: a single space between them.
-fn close<const N: usize>(header: [&str; N], rows: Vec<[String; N]>) -> String {
-    dense(&header, 1, rows.into_iter().map(Vec::from).collect()).to_string()
 }
 
 fn times(times: Option<f64>) -> String {

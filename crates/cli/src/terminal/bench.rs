@@ -69,6 +69,14 @@ fn results(out: &mut impl Write, results: &[WorkloadResult]) -> io::Result<()> {
     writeln!(out, "{}\n", table(header, 2, rows))
 }
 
+/// The share of the CPUs that other work took before the first test, if it is worth telling.
+fn other_work(workloads: &Workloads) -> Option<f64> {
+    /// Daemons and timers take less.
+    const MUCH: f64 = 0.1;
+    let busy = workloads.method.parameters.get("busy_before")?.as_f64()?;
+    (busy > MUCH).then_some(busy)
+}
+
 /// Which rows the host took time from, how little it took from the rest, and how long tasks waited.
 fn disturbed(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
     /// Rows that are named.
@@ -95,6 +103,13 @@ fn disturbed(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
                 wrapped("stolen by the host: ", &format!("at most {steal:.2} s in {which}"))
             )?;
         }
+    }
+    if let Some(busy) = other_work(workloads) {
+        let told = format!(
+            "{:.0} % of the CPUs when the first test began: results are those beside it",
+            100.0 * busy
+        );
+        writeln!(out, "{}", wrapped("other work took: ", &told))?;
     }
     let waiting = workloads.results.iter().filter_map(|row| row.psi_cpu_some).reduce(f64::max);
     if let Some(waiting) = waiting {
@@ -152,6 +167,7 @@ fn peers(out: &mut impl Write, peers: &[WorkloadPeer]) -> io::Result<()> {
                 (Some(true), _) => "agrees".into(),
                 (Some(false), _) => "differs".into(),
                 (None, Some(why)) => text::short(&text::reason(why), 60),
+                (None, None) if row.ratio.is_some() => "undecided".into(),
                 (None, None) => dash(),
             };
             [
@@ -180,11 +196,11 @@ fn clock(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
     let seconds = workloads.clock.last().map_or(0.0, |point| point.at_s);
     writeln!(
         out,
-        "Clock {} to {} GHz over {} s, middle {}:",
+        "Clock {} to {} GHz, middle {}, by {} during samples over {seconds:.1} s:",
         text::printed(*least),
         text::printed(*most),
-        text::number(seconds),
-        text::printed(sorted[sorted.len() / 2])
+        text::printed(sorted[sorted.len() / 2]),
+        text::count(sorted.len(), "look"),
     )?;
     writeln!(out, "{}", timeline::bars(&ghz))?;
     let hottest = workloads.temperature.iter().map(|point| point.celsius).reduce(f64::max);
@@ -226,5 +242,17 @@ mod tests {
         assert!(told.contains("at most 0.01 s in any other row"), "{told}");
         assert!(told.contains("waited for a CPU: a task did at most 4 %"), "{told}");
         assert!(!told.contains("spawn"), "{told}");
+        assert!(!told.contains("other work"), "nothing is known of it: {told}");
+        let said = |busy: f64| {
+            let mut workloads =
+                Workloads { results: vec![row("pipe_throughput", 0.0, 0.9)], ..Workloads::default() };
+            workloads.method.parameters.insert("busy_before".into(), busy.into());
+            let mut told = Vec::new();
+            disturbed(&mut told, &workloads).unwrap();
+            String::from_utf8(told).unwrap()
+        };
+        assert!(
+            said(0.95).contains("other work took: 95 % of the CPUs") && !said(0.02).contains("other work")
+        );
     }
 }

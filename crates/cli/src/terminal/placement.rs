@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use coho_model::placement::{Costs, Finding, Prediction, Range, Sign, View};
+use coho_model::placement::{Assumed, Check, Checked, Costs, Finding, Prediction, Range, Sign, View};
 use serde_json::{Value, json};
 
 use super::table::{dense, wrapped};
@@ -13,6 +13,8 @@ use crate::report::text;
 pub const RUNS: u32 = 16;
 /// Seed of these.
 pub const SEED: u64 = 1;
+/// The share of the CPUs' time from which on other work is worth telling.
+const BUSY: f64 = 0.1;
 
 /// Everything that was predicted of a machine.
 pub struct Placement {
@@ -23,6 +25,8 @@ pub struct Placement {
     pub predictions: Vec<Prediction>,
     /// Beside what the article measured, on its machine.
     pub findings: Vec<Finding>,
+    /// The simulator beside the machine's own programs, or why it was not held against any.
+    pub checked: Result<Checked, String>,
     pub costs: Costs,
     pub runs: u32,
     pub seed: u64,
@@ -76,7 +80,6 @@ impl Placement {
 
     /// For scripts.
     pub fn json(&self) -> Value {
-        let range = |range: Range| json!({ "median": range.median, "low": range.low, "high": range.high });
         let first = self.views.first().map_or("", |view| view.name.as_str());
         let predictions = self.predictions.iter().map(|prediction| {
             let ratio = self.under(prediction, first).and_then(|base| prediction.over(base));
@@ -112,11 +115,11 @@ impl Placement {
                 "beyond_noise": finding.measured.beyond_noise,
                 "measured_sign": sign_name(finding.measured_sign()), "predicted_sign": sign_name(finding.both.sign()),
                 "tree": range(finding.tree), "flag": range(finding.flag), "both": range(finding.both),
+                "predicted_percent": 100.0 * (finding.both.median - 1.0), "size_holds": finding.size_holds(),
                 "verdict": finding.verdict().words(),
             })
         });
         let view = |view: &View| json!({ "name": view.name, "shape": view.shape });
-        let cost = |cost: &coho_model::placement::Assumed| json!({ "name": cost.name, "value": cost.value, "low": cost.range.0, "high": cost.range.1, "source": cost.source });
         let missing: serde_json::Map<String, Value> =
             self.not_available.iter().map(|(name, why)| (name.clone(), why.clone().into())).collect();
         json!({
@@ -125,14 +128,95 @@ impl Placement {
             "predictions": predictions.collect::<Vec<_>>(),
             "contrasts": contrasts.collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
+            "check": self.checked.as_ref().map_or_else(|why| json!({ "not_available": why }), check_json),
             "method": {
                 "runs": self.runs, "seed": self.seed,
                 "measured_pairs": self.measured_pairs.0, "pairs": self.measured_pairs.1,
-                "costs": self.costs.all().iter().map(cost).collect::<Vec<_>>(),
+                "costs": costs_json(&self.costs),
                 "not_available": missing,
             },
         })
     }
+}
+
+fn range(range: Range) -> Value {
+    json!({ "median": range.median, "low": range.low, "high": range.high })
+}
+
+fn costs_json(costs: &Costs) -> Value {
+    let cost = |cost: &Assumed| {
+        let (low, high) = cost.range;
+        json!({ "name": cost.name, "value": cost.value, "low": low, "high": high, "source": cost.source })
+    };
+    costs.all().iter().map(cost).collect()
+}
+
+/// The simulator beside a machine's own programs, for scripts.
+pub fn check_json(checked: &Checked) -> Value {
+    let row = |row: &Check| {
+        json!({
+            "test": row.test, "fitted_on_one_cpu": row.one, "measured_on_two_cpus": row.two,
+            "measured_ratio": range(row.measured), "predicted_ratio": range(row.predicted), "error": row.error(),
+            "agrees": row.agrees(),
+        })
+    };
+    let missing: serde_json::Map<String, Value> =
+        checked.not_available.iter().map(|(test, why)| ((*test).to_owned(), why.clone().into())).collect();
+    json!({
+        "cpus": checked.cpus,
+        "rows": checked.checks.iter().map(row).collect::<Vec<_>>(),
+        "costs": costs_json(&checked.costs),
+        "busy_before": checked.busy,
+        "not_available": missing,
+    })
+}
+
+/// The same for people.
+pub fn check(out: &mut impl Write, checked: &Checked) -> io::Result<()> {
+    check_table(out, checked)?;
+    costs(out, &checked.costs)
+}
+
+fn check_table(out: &mut impl Write, checked: &Checked) -> io::Result<()> {
+    let rows = checked.checks.iter().map(|row| {
+        let ratio = |ratio: Range| text::with_interval(ratio.median, Some((ratio.low, ratio.high)));
+        vec![
+            row.test.to_owned(),
+            ratio(row.predicted),
+            ratio(row.measured),
+            format!("{:+.0} %", 100.0 * row.error()).replace('-', "−"),
+            if row.agrees() { "yes" } else { "no" }.to_owned(),
+        ]
+    });
+    let [a, b] = checked.cpus;
+    let header = ["two CPUs / one", "predicted", "measured here", "error", "within"];
+    writeln!(out, "\n{}", dense(&header, 1, rows.collect()))?;
+    let agree = checked.checks.iter().filter(|row| row.agrees()).count();
+    let what = format!(
+        "Rates of programs held to CPUs {a} and {b} over those held to one CPU. How long they compute is fitted to the latter; what \
+         the second CPU does is predicted, {agree} of {} within range. Where programs may choose, the simulator places them as \
+         ULE would, and this machine as its kernel does.",
+        checked.checks.len()
+    );
+    writeln!(out, "{}", wrapped("", &what))?;
+    let missed: Vec<&str> = checked.checks.iter().filter(|row| !row.agrees()).map(|row| row.test).collect();
+    if !missed.is_empty() {
+        let what =
+            format!("Not borne out on this machine: what the simulator says of {}.", missed.join(", "));
+        writeln!(out, "{}", wrapped("", &what))?;
+    }
+    if let Some(busy) = checked.busy.filter(|busy| *busy > BUSY) {
+        let what = format!(
+            "Other work took {:.0} % of the CPUs when the programs began, which the simulator knows nothing of: the second \
+             CPU was not theirs alone. `coho bench` on a quiet machine tells more.",
+            100.0 * busy
+        );
+        writeln!(out, "{}", wrapped("", &what))?;
+    }
+    for (test, why) in &checked.not_available {
+        writeln!(out, "{}", wrapped("", &format!("not checked: {test}: {}", text::tame(why))))?;
+    }
+    Ok(())
 }
 
 fn sign_name(sign: Sign) -> &'static str {
@@ -156,6 +240,12 @@ pub fn write(out: &mut impl Write, placement: &Placement, why: bool) -> io::Resu
             "{}",
             wrapped(&format!("  {name:8} "), &format!("not available: {}", text::tame(why)))
         )?;
+    }
+    match &placement.checked {
+        Ok(checked) => check_table(out, checked)?,
+        Err(why) => {
+            writeln!(out, "{}", wrapped("  ", &format!("not checked on this machine: {}", text::tame(why))))?
+        }
     }
     rates(out, placement)?;
     if why {
@@ -227,24 +317,34 @@ fn findings(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
             finding.measured.test.to_owned(),
             finding.verdict().words().to_owned(),
             sign(finding.both.sign()).to_owned(),
+            change(finding.both),
             sign(finding.measured_sign()).to_owned(),
             on,
             off,
         ]
     });
-    let header = ["article: patched/stock", "verdict", "model", "found", "C6 on", "off, %"];
+    let header = ["article: patched/\nstock", "verdict", "model", "%", "found", "C6 on", "off, %"];
     writeln!(out, "\n{}", dense(&header, 2, rows.collect()))?;
+    for told in findings.iter().filter_map(Finding::size) {
+        writeln!(out, "{}", wrapped("", &told))?;
+    }
     let what = "Found: 0 where the two pairs' mean change does not exceed twice the noise that they show. Model: ? where it \
                 depends on costs that are not known. The simulator knows no clock, disk, or capacity of caches.";
     writeln!(out, "{}", wrapped("", what))
 }
 
-fn assumptions(out: &mut impl Write, placement: &Placement) -> io::Result<()> {
+/// What the simulator takes each step to cost.
+fn costs(out: &mut impl Write, costs: &Costs) -> io::Result<()> {
     writeln!(out, "\nAssumed, unless measured:")?;
-    for cost in placement.costs.all() {
+    for cost in costs.all() {
         let range = text::with_interval(cost.value, Some(cost.range));
         writeln!(out, "{}", wrapped(&format!("  {:18} ", cost.name), &format!("{range}: {}", cost.source)))?;
     }
+    Ok(())
+}
+
+fn assumptions(out: &mut impl Write, placement: &Placement) -> io::Result<()> {
+    costs(out, &placement.costs)?;
     let (measured, pairs) = placement.measured_pairs;
     writeln!(out, "Lines' times are measured for {measured} of {pairs} pairs of CPUs.")
 }

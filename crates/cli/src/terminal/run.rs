@@ -73,6 +73,21 @@ pub fn verdict(trial: &Trial) -> String {
             let other = text::tame(&other.name);
             format!("{best} is best: {other} takes {} times as long ({rounds})", text::ratio(ratio))
         }
+        Some(_) if partly_decided(trial) => {
+            let worst = trial.placements.iter().filter(|one| is_loser(trial, one));
+            let worst = worst.filter_map(|one| Some((one, one.times_best.as_ref()?)));
+            let told: Vec<_> = worst
+                .map(|(one, ratio)| {
+                    format!("{} ({} times {best})", text::tame(&one.name), text::ratio(ratio))
+                })
+                .collect();
+            let winners: Vec<_> = trial.winners.iter().map(|name| text::tame(name)).collect();
+            format!(
+                "{} are not told apart, but worse than one of them beyond chance: {} ({rounds})",
+                winners.join(" and "),
+                told.join(", ")
+            )
+        }
         Some((other, ratio)) => {
             let other = text::tame(&other.name);
             let ratio = text::ratio(ratio);
@@ -81,6 +96,15 @@ pub fn verdict(trial: &Trial) -> String {
             )
         }
     }
+}
+
+/// Whether some placements are worse than others beyond chance, though no single one is best.
+fn partly_decided(trial: &Trial) -> bool {
+    !trial.winners.is_empty() && trial.placements.iter().any(|one| is_loser(trial, one))
+}
+
+fn is_loser(trial: &Trial, one: &PlacementTime) -> bool {
+    one.same_as.is_none() && one.seconds.is_some() && !trial.winners.contains(&one.name)
 }
 
 /// What differs between the best placement and each other, beside the time.
@@ -139,4 +163,60 @@ fn with_prefix(value: f64) -> String {
     const PREFIXES: [(f64, &str); 4] = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
     let prefix = PREFIXES.into_iter().find(|(factor, _)| value >= *factor);
     prefix.map_or_else(|| text::number(value), |(factor, name)| text::number(value / factor) + name)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Estimate, Method};
+
+    use super::*;
+
+    fn trial(times: &[(&str, Option<(f64, f64)>)], winners: &[&str], decided: bool) -> Trial {
+        let ratio = |(low, high): (f64, f64)| {
+            let median = f64::midpoint(low, high);
+            Estimate { median, low, high, n: 10, ..Estimate::exact(median) }
+        };
+        let placement = |(name, over): &(&str, Option<(f64, f64)>)| PlacementTime {
+            name: (*name).into(),
+            seconds: Some(Estimate::exact(1.0)),
+            times_best: over.map(ratio),
+            ..PlacementTime::default()
+        };
+        Trial {
+            method: Method { passes: 10, ..Method::default() },
+            placements: times.iter().map(placement).collect(),
+            best: Some(times[0].0.into()),
+            winners: winners.iter().map(|name| (*name).to_owned()).collect(),
+            decided,
+            ..Trial::default()
+        }
+    }
+
+    /// Each sentence where its figures carry it, and none of the others.
+    #[test]
+    fn each_verdict_is_said_of_its_own_figures_alone() {
+        let best = verdict(&trial(&[("compact", None), ("spread", Some((1.5, 1.7)))], &["compact"], true));
+        assert!(best.starts_with("compact is best: spread takes"), "{best}");
+        let nothing = verdict(&trial(
+            &[("compact", None), ("spread", Some((0.9, 1.2)))],
+            &["compact", "spread"],
+            false,
+        ));
+        assert!(nothing.starts_with("nothing is better beyond chance"), "{nothing}");
+        let times = [("compact", None), ("l3", Some((0.9, 1.1))), ("spread", Some((1.9, 2.1)))];
+        let some = verdict(&trial(&times, &["compact", "l3"], false));
+        assert!(some.starts_with("compact and l3 are not told apart"), "{some}");
+        assert!(some.contains("spread (2.00"), "{some}");
+        for (told, words) in [
+            (&best, "not told apart"),
+            (&nothing, "is best"),
+            (&nothing, "not told apart"),
+            (&some, "is best"),
+        ] {
+            assert!(!told.contains(words), "{words}: {told}");
+        }
+        // A profile of an earlier version names no winners: nothing is made up of that.
+        let earlier = verdict(&trial(&times, &[], false));
+        assert!(earlier.starts_with("nothing is better beyond chance"), "{earlier}");
+    }
 }

@@ -57,6 +57,7 @@ fn section(teams: &[(u32, &str)], cpus: u32) -> Sync {
             let ns = 2.0 * limit(threads, mapping) * factor;
             sync.fork_join.push(ForkJoinTime {
                 algorithm: algorithm.into(),
+                by: if algorithm == "team" { "go-flag" } else { "barrier" }.into(),
                 threads,
                 mapping: mapping.into(),
                 fork_ns: Some(estimate(0.55 * ns)),
@@ -185,6 +186,7 @@ pub fn hostile(profile: &mut Profile, text: &str) {
     sync.barriers[2].ns = Some(estimate(-3.0));
     sync.barriers[3].threads = u32::MAX;
     for row in &mut sync.fork_join {
+        harm(&mut row.by);
         harm(&mut row.algorithm);
         harm(&mut row.mapping);
     }

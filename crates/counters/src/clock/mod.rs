@@ -17,7 +17,7 @@ mod offset;
 mod step;
 
 pub(crate) use arch::additions;
-pub use effective::effective_ghz;
+pub use effective::{effective_ghz, glimpse_ghz};
 pub use offset::Offset;
 
 /// Where the clock's readings come from.

@@ -53,9 +53,12 @@ impl Algorithm {
         Self::Leaders,
     ];
 
-    /// Those that can fork and join: a caller starts the others and goes on when all have done.
-    pub const FORK_JOINS: [Self; 6] =
+    /// Those that can fork and join by a go flag: a caller starts the others and goes on when all have done.
+    pub const BY_GO_FLAG: [Self; 6] =
         [Self::Fbs, Self::FbsOneLine, Self::Central, Self::Lock, Self::Tree, Self::Leaders];
+
+    /// Those of Nakamura et al., by which a region begins and ends with a barrier.
+    pub const BY_BARRIER: [Self; 3] = [Self::Fbs, Self::FbsOneLine, Self::Lock];
 
     /// Its name in profiles.
     pub fn name(self) -> &'static str {
@@ -129,8 +132,9 @@ impl Algorithm {
         program
     }
 
-    /// One fork and join of an empty region by rank 0; `None` where the algorithm has no way to start threads.
-    pub(super) fn fork_join(self, n: usize, levels: &[Partition]) -> Option<Program> {
+    /// One fork and join of an empty region by rank 0, with a go flag; `None` where the algorithm has no way to start
+    /// threads.
+    pub(super) fn by_go_flag(self, n: usize, levels: &[Partition]) -> Option<Program> {
         let mut program = Program::new(n);
         let p = &mut program;
         match self {
@@ -171,6 +175,26 @@ impl Algorithm {
             Self::Grid | Self::Hierarchical | Self::Dissemination | Self::Tournament => return None,
         }
         Some(program)
+    }
+}
+
+/// How a region begins and ends. Either way all threads but the caller wait when it begins: the caller comes from a serial
+/// part (Nakamura et al., equation 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum By {
+    /// A word starts the threads, a word of each ends the region: coho's teams.
+    GoFlag,
+    /// All meet at a barrier at the region's begin and at its end: the paper's way.
+    Barrier,
+}
+
+impl By {
+    /// As in profiles.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GoFlag => "go-flag",
+            Self::Barrier => "barrier",
+        }
     }
 }
 

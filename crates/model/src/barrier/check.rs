@@ -3,7 +3,7 @@
 use coho_profile::{Estimate, Profile};
 
 use super::predict::predict;
-use super::{Algorithm, Machine, Mapping, Prediction, predict_fork_join};
+use super::{Algorithm, By, Machine, Mapping, Prediction, Source, predict_fork_join};
 use crate::Error;
 
 /// A barrier, or a fork and join, measured and predicted.
@@ -11,6 +11,8 @@ use crate::Error;
 pub struct Check {
     /// `barrier` or `fork-join`.
     pub operation: &'static str,
+    /// How a region begins and ends, as the profile names it; empty of barriers.
+    pub by: String,
     /// The algorithm, as the profile names it.
     pub algorithm: String,
     /// Where its flags lie, as the profile names it.
@@ -21,12 +23,37 @@ pub struct Check {
     pub mapping: Mapping,
     /// The measured time, in ns.
     pub measured: Estimate,
-    /// The predicted time, in ns.
+    /// The model's time, in ns.
     pub predicted_ns: f64,
+    /// Whether the measured time has a part in it.
+    pub basis: Basis,
+}
+
+/// What a time of the model rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// On other measurements alone: it is a prediction.
+    Predicted,
+    /// On a fit to times of its kind without that of its team, by another number of threads or another mapping: a
+    /// prediction out of sample.
+    LeftOut,
+    /// On a fit that the measured time is part of: no prediction.
+    Fit,
+}
+
+impl Basis {
+    /// In a word or two.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Predicted => "predicted",
+            Self::LeftOut => "predicted, left out of the fit",
+            Self::Fit => "fit",
+        }
+    }
 }
 
 impl Check {
-    /// The prediction's error, as a share of the measured time.
+    /// The error of the model's time, as a share of the measured one.
     pub fn error(&self) -> f64 {
         self.predicted_ns / self.measured.median - 1.0
     }
@@ -52,8 +79,7 @@ pub struct Comparison {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Every time in the profile's section `sync` beside the prediction of a machine made from the same profile. A fork and
-/// join by two barriers is predicted as twice the barrier's time.
+/// Every time in the profile's section `sync` beside the prediction of a machine made from the same profile.
 ///
 /// # Errors
 /// If the barriers were measured on other CPUs than the machine's.
@@ -70,6 +96,7 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
     }
     let barriers = sync.barriers.iter().map(|row| Measured {
         operation: "barrier",
+        by: "",
         algorithm: &row.algorithm,
         layout: &row.layout,
         threads: row.threads,
@@ -78,6 +105,7 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
     });
     let fork_joins = sync.fork_join.iter().map(|row| Measured {
         operation: "fork-join",
+        by: &row.by,
         algorithm: &row.algorithm,
         layout: "",
         threads: row.threads,
@@ -85,19 +113,34 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
         ns: row.total_ns.as_ref(),
     });
     let mut teams = Teams { machine, known: Vec::new() };
+    let is_fitted = matches!(machine.extra_line.source, Source::Fitted(_));
     let mut found = Comparison::default();
     for row in barriers.chain(fork_joins) {
         let Some(measured) = row.ns.filter(|ns| ns.median.is_finite() && ns.median > 0.0) else { continue };
         match row.predict(&mut teams) {
-            Ok((mapping, predicted_ns)) => found.checks.push(Check {
-                operation: row.operation,
-                algorithm: row.algorithm.into(),
-                layout: row.layout.into(),
-                threads: row.threads,
-                mapping,
-                measured: measured.clone(),
-                predicted_ns,
-            }),
+            Ok((mapping, predicted_ns)) => {
+                let (predicted_ns, basis) = if is_fitted && row.tells_of_extra_line() {
+                    let others = machine.without_team(profile, row.threads, mapping);
+                    let left_out = others.and_then(|others| {
+                        let mut teams = Teams { machine: &others, known: Vec::new() };
+                        row.predict(&mut teams).ok()
+                    });
+                    left_out.map_or((predicted_ns, Basis::Fit), |(_, ns)| (ns, Basis::LeftOut))
+                } else {
+                    (predicted_ns, Basis::Predicted)
+                };
+                found.checks.push(Check {
+                    operation: row.operation,
+                    by: row.by.into(),
+                    algorithm: row.algorithm.into(),
+                    layout: row.layout.into(),
+                    threads: row.threads,
+                    mapping,
+                    measured: measured.clone(),
+                    predicted_ns,
+                    basis,
+                });
+            }
             Err(why) => {
                 let left_out = LeftOut { operation: row.operation, algorithm: row.algorithm.into(), why };
                 if !found.left_out.contains(&left_out) {
@@ -112,6 +155,7 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
 /// A row of the profile.
 struct Measured<'a> {
     operation: &'static str,
+    by: &'a str,
     algorithm: &'a str,
     layout: &'a str,
     threads: u32,
@@ -120,22 +164,27 @@ struct Measured<'a> {
 }
 
 impl Measured<'_> {
+    /// Whether the extra line is fitted to it, among others.
+    fn tells_of_extra_line(&self) -> bool {
+        (self.operation, self.algorithm, self.layout) == ("barrier", "fbs", Algorithm::Fbs.layout())
+            && self.threads > 2
+    }
+
     /// Its mapping and predicted time in ns, or why there is none.
     fn predict(&self, teams: &mut Teams<'_>) -> Result<(Mapping, f64), &'static str> {
         let Ok(mapping) = self.mapping.parse() else { return Err("the model does not know its mapping") };
         if !(2..=teams.machine.len()).contains(&(self.threads as usize)) {
             return Err("threads that share a CPU run by turns");
         }
-        let ns = match (self.operation, self.algorithm) {
+        let ns = match (self.operation, self.by) {
+            ("barrier", _) => teams.barrier(self.modelled()?, self.threads, mapping),
+            (_, "barrier") => teams.fork_join(By::Barrier, self.modelled()?, self.threads, mapping),
             // A team of two has both flags in one line.
-            ("fork-join", "team") if self.threads == 2 => {
-                teams.fork_join(Algorithm::FbsOneLine, self.threads, mapping)
+            (_, "go-flag") if self.threads == 2 => {
+                teams.fork_join(By::GoFlag, Algorithm::FbsOneLine, self.threads, mapping)
             }
-            ("fork-join", "team") => teams.fork_join(Algorithm::Fbs, self.threads, mapping),
-            (operation, _) => {
-                let barriers = if operation == "barrier" { 1.0 } else { 2.0 };
-                teams.barrier(self.modelled()?, self.threads, mapping).map(|ns| barriers * ns)
-            }
+            (_, "go-flag") => teams.fork_join(By::GoFlag, Algorithm::Fbs, self.threads, mapping),
+            _ => return Err("its regions were timed without a serial part between, by an earlier version"),
         };
         Ok((mapping, ns.ok_or("there is nothing to gather among so few threads")?))
     }
@@ -180,11 +229,11 @@ struct Team {
 
 impl Teams<'_> {
     fn barrier(&mut self, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        of(&self.team(threads, mapping)?.barriers, algorithm)
+        of(&self.team(threads, mapping)?.barriers, None, algorithm)
     }
 
-    fn fork_join(&mut self, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        of(&self.team(threads, mapping)?.fork_joins, algorithm)
+    fn fork_join(&mut self, by: By, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
+        of(&self.team(threads, mapping)?.fork_joins, Some(by), algorithm)
     }
 
     fn team(&mut self, threads: u32, mapping: Mapping) -> Option<&Team> {
@@ -202,6 +251,8 @@ impl Teams<'_> {
     }
 }
 
-fn of(predictions: &[Prediction], algorithm: Algorithm) -> Option<f64> {
-    predictions.iter().find(|prediction| prediction.algorithm == algorithm).map(|prediction| prediction.ns)
+fn of(predictions: &[Prediction], by: Option<By>, algorithm: Algorithm) -> Option<f64> {
+    let found =
+        predictions.iter().find(|prediction| (prediction.by, prediction.algorithm) == (by, algorithm));
+    found.map(|prediction| prediction.ns)
 }

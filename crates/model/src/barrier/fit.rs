@@ -4,7 +4,7 @@
 use coho_profile::published::nakamura_fbs;
 
 use super::predict::team;
-use super::{Algorithm, ExtraLine, Machine, Mapping, Source, Tier};
+use super::{Algorithm, ExtraLine, Gap, Machine, Mapping, Source, Tier};
 use crate::Error;
 
 /// What Nakamura et al. tells of fork and join on one node of 16 CPUs: chips of two that share an L2, modules of eight.
@@ -41,21 +41,28 @@ impl Published {
     }
 }
 
-/// One published figure and what the fitted machine makes of it.
+/// One published figure and what the model makes of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// What it is.
     pub name: &'static str,
     /// As published.
     pub published: f64,
-    /// As predicted.
-    pub predicted: f64,
+    /// Of the machine that is fitted to all figures, this one too: no prediction.
+    pub fitted: f64,
+    /// Of a machine that is fitted to the other figures alone: a prediction.
+    pub left_out: Option<f64>,
 }
 
 impl Figure {
-    /// The prediction's error, as a share of the published figure.
+    /// What the fit leaves, as a share of the published figure.
     pub fn residual(&self) -> f64 {
-        self.predicted / self.published - 1.0
+        self.fitted / self.published - 1.0
+    }
+
+    /// The prediction's error, as a share of the published figure.
+    pub fn error_left_out(&self) -> Option<f64> {
+        self.left_out.map(|predicted| predicted / self.published - 1.0)
     }
 }
 
@@ -66,14 +73,22 @@ pub struct Fit {
     pub machine: Machine,
     /// One-way times within a chip, within a module and between modules, in ns.
     pub tiers_ns: [f64; 3],
+    /// The extra line's cost, as a share of the one-way time.
+    pub share: f64,
     /// Every published figure.
     pub figures: Vec<Figure>,
+    /// Machines with other shares whose root mean square error is at most half as large again: predictions may rest on any
+    /// of them.
+    pub alternatives: Vec<Machine>,
+    /// The least and the largest share among all of these.
+    pub shares: (f64, f64),
 }
 
 /// Fits the three one-way times and the extra line's cost, as a share of the one-way time, to published figures.
 ///
-/// Five figures against four parameters: the times and ratios test the model, the one-way times by themselves are
-/// hardly tied down beyond what the figures need.
+/// Five figures against four parameters: what the fit leaves tests the model little, and what it makes of a figure is no
+/// prediction. A prediction is what the other four figures make of it, four against four; and what other shares that fit
+/// about as well do to a prediction shows how little the figures tie down.
 ///
 /// # Errors
 /// If a published figure is not positive.
@@ -88,17 +103,46 @@ pub fn fit(published: &Published) -> Result<Fit, Error> {
     if let Some(wrong) = figures.iter().find(|figure| !figure.is_finite() || **figure <= 0.0) {
         return Err(Error::new(format!("a published figure of {wrong}; times and ratios are positive")));
     }
-    let scale = published.separate_16_ns / 16.0;
-    let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures));
+    let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures, None));
     // From several starts, since the order in which lines are served makes the error uneven.
-    let found = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-        .map(|share| search([0.3 * scale, 0.6 * scale, scale, share], error));
-    let best = found.into_iter().min_by(|a, b| error(a).total_cmp(&error(b))).expect("there are starts");
+    let best = nearest(published, &SHARES, ALL, None);
+    let least = error(&best);
+    let others = SHARES.iter().map(|&share| nearest(published, &[share], TIERS, None));
+    let others: Vec<Point> = others.filter(|at| error(at) <= AS_GOOD * AS_GOOD * least).collect();
+    let shares = others.iter().map(|at| at[3]);
+    let shares = shares.fold((best[3], best[3]), |(low, high), share| (low.min(share), high.max(share)));
+    let mut figures = judge(&best, published)?;
+    for (at, figure) in figures.iter_mut().enumerate() {
+        let without = nearest(published, &FEW_SHARES, ALL, Some(at));
+        figure.left_out = judge(&without, published).ok().map(|again| again[at].fitted);
+    }
+    let mut machine = machine(&best)?;
+    machine.extra_line.range = [shares.0, shares.1].map(|of_latency| Gap { ns: 0.0, of_latency });
     Ok(Fit {
-        machine: machine(&best)?,
+        machine,
         tiers_ns: [best[0], best[1], best[2]],
-        figures: judge(&best, published)?,
+        share: best[3],
+        figures,
+        alternatives: others.iter().map(self::machine).collect::<Result<_, _>>()?,
+        shares,
     })
+}
+
+/// Shares of the extra line to start from.
+const SHARES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+const FEW_SHARES: [f64; 3] = [0.2, 0.5, 0.8];
+/// Parameters that are fitted: all, or the one-way times at a given share.
+const ALL: usize = 4;
+const TIERS: usize = 3;
+/// Root mean square errors up to this many times the least count as equally good.
+const AS_GOOD: f64 = 1.5;
+
+/// The point nearest to all published figures but one, by its place, from these shares on.
+fn nearest(published: &Published, shares: &[f64], free: usize, but_for: Option<usize>) -> Point {
+    let scale = published.separate_16_ns / 16.0;
+    let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures, but_for));
+    let found = shares.iter().map(|&share| search([0.3 * scale, 0.6 * scale, scale, share], free, error));
+    found.min_by(|a, b| error(a).total_cmp(&error(b))).expect("there are starts")
 }
 
 /// One-way times within a chip, a module and the node in ns, and the extra line's share.
@@ -109,21 +153,22 @@ fn machine(&[chip, module, node, share]: &Point) -> Result<Machine, Error> {
     let mut machine = Machine::hierarchical(&tiers)?;
     let source = || Source::Fitted("published fork and join times of 8 and 16 CPUs".into());
     machine.latency_source = source();
-    machine.extra_line = ExtraLine { ns: 0.0, of_latency: share, source: source() };
+    let gap = Gap { ns: 0.0, of_latency: share };
+    machine.extra_line = ExtraLine { ns: 0.0, of_latency: share, range: [gap; 2], source: source() };
     Ok(machine)
 }
 
 pub(super) fn judge(at: &Point, published: &Published) -> Result<Vec<Figure>, Error> {
     let machine = machine(at)?;
     let time = |algorithm: Algorithm, threads, mapping| -> Result<f64, Error> {
-        let program = algorithm.fork_join(threads, &[]).expect("these need no groups");
-        Ok(team(&machine, threads, mapping)?.time(&program, f64::INFINITY).expect("it ends"))
+        let team = team(&machine, threads, mapping)?;
+        Ok(team.time(&team.region_by_barrier(algorithm), f64::INFINITY).expect("it ends"))
     };
     use Mapping::{BinaryTree, Sequential};
     let separate_16 = time(Algorithm::Fbs, 16, Sequential)?;
     let (sequential, tree) = (time(Algorithm::Fbs, 8, Sequential)?, time(Algorithm::Fbs, 8, BinaryTree)?);
     let separate_8 = if published.mapping_8 == Sequential { sequential } else { tree };
-    let figure = |name, published, predicted| Figure { name, published, predicted };
+    let figure = |name, published, fitted| Figure { name, published, fitted, left_out: None };
     Ok(vec![
         figure("separate lines, 8 CPUs, ns", published.separate_8_ns, separate_8),
         figure("separate lines, 16 CPUs, ns", published.separate_16_ns, separate_16),
@@ -145,20 +190,24 @@ pub(super) fn judge(at: &Point, published: &Published) -> Result<Vec<Figure>, Er
     ])
 }
 
-/// The squares of the figures' logarithmic errors, summed.
-fn misfit(figures: &[Figure]) -> f64 {
-    figures.iter().map(|figure| (figure.predicted / figure.published).ln().powi(2)).sum()
+/// The squares of the figures' logarithmic errors, summed; but for one figure's.
+fn misfit(figures: &[Figure], but_for: Option<usize>) -> f64 {
+    let others = figures.iter().enumerate().filter(|(at, _)| Some(*at) != but_for);
+    others.map(|(_, figure)| (figure.fitted / figure.published).ln().powi(2)).sum()
 }
 
+/// Relative steps below which figures no longer change by what their rounding hides.
+const FINEST: f64 = 4e-3;
+
 /// Pattern search (Hooke & Jeeves, 1961) on the logarithms: tries a step up and down on each parameter, keeps what is
-/// better, and halves the step when nothing is. Nearer tiers stay quicker, and no line costs more than its message.
-fn search(start: Point, error: impl Fn(&Point) -> f64) -> Point {
+/// better, and halves the step when nothing is; the first `free` parameters alone. Nearer tiers stay quicker, and no line costs more than its message.
+fn search(start: Point, free: usize, error: impl Fn(&Point) -> f64) -> Point {
     let valid = |at: &Point| at[0] <= at[1] && at[1] <= at[2] && at[3] <= 1.0;
     let mut best = (start, error(&start));
     let mut step = 0.5f64;
-    while step > 1e-3 {
+    while step > FINEST {
         let before = best.1;
-        for parameter in 0..start.len() {
+        for parameter in 0..free {
             for factor in [step.exp(), (-step).exp()] {
                 let mut at = best.0;
                 at[parameter] *= factor;

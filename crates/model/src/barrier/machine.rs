@@ -3,10 +3,11 @@
 use std::fmt;
 
 use coho_profile::{Coherence, Home, PairMethod, Profile};
+use coho_sync::{Mapping, Objects};
+use coho_topology::{CpuSet, Topology};
 
 use super::choose::longest_message;
 use super::latency::{Latency, Levels, Tier};
-use super::mapping::Mapping;
 use crate::{Error, MAX_CPUS, Matrix, classify};
 
 /// Where a figure of the model comes from, in words.
@@ -38,8 +39,34 @@ pub struct ExtraLine {
     pub ns: f64,
     /// Its part that grows with the one-way time, as a share of it: 1 where no two transfers overlap.
     pub of_latency: f64,
+    /// Between which both parts may lie: what predictions are tried with to see how much they owe to it.
+    pub range: [Gap; 2],
     /// Where it comes from.
     pub source: Source,
+}
+
+/// A gap between transfers: a fixed part in ns, and a share of the one-way time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gap {
+    /// In ns.
+    pub ns: f64,
+    /// As a share of the one-way time.
+    pub of_latency: f64,
+}
+
+impl Gap {
+    /// All transfers overlap.
+    pub const NONE: Self = Self { ns: 0.0, of_latency: 0.0 };
+    /// No two transfers overlap.
+    pub const WHOLE: Self = Self { ns: 0.0, of_latency: 1.0 };
+}
+
+impl ExtraLine {
+    /// A fixed part, known to lie between two times.
+    pub fn between(ns: f64, low: f64, high: f64, source: Source) -> Self {
+        let gap = |ns: f64| Gap { ns: ns.max(0.0), of_latency: 0.0 };
+        Self { ns, of_latency: 0.0, range: [gap(low.min(ns)), gap(high.max(ns))], source }
+    }
 }
 
 /// What an atomic operation costs a CPU that owns the line already.
@@ -68,6 +95,7 @@ pub struct Machine {
     /// Where it differs from `message`.
     transfer: Option<Latency>,
     levels: Levels,
+    places: Places,
     /// Where the one-way times come from.
     pub latency_source: Source,
     /// Cost of one more line or reader.
@@ -130,13 +158,16 @@ impl Machine {
             machine.transfer =
                 Latency::from_matrix(&turn, &machine.cpus, &machine.levels).map(|found| found.0);
         }
+        if let Some(section) = &profile.topology {
+            machine.places.take(&section.topology, &machine.cpus);
+        }
         if !coherence.singles.is_empty() {
             let mut locked: Vec<f64> =
                 coherence.singles.iter().map(|single| single.locked_ns.median).collect();
             let source = Source::Measured("locked increments of single CPUs".into());
             machine.local = Local { ns: crate::stats::median(&mut locked).max(0.0), source };
         }
-        if let Some(extra_line) = machine.extra_line_from(profile) {
+        if let Some(extra_line) = machine.extra_line_from(profile, None) {
             machine.extra_line = extra_line;
         }
         Ok(machine)
@@ -177,23 +208,49 @@ impl Machine {
                  of the coarsest level being taken for the corners of a cube"
             )],
         };
+        let n = cpus.len();
         let overlap = "3 ns, as out-of-order CPUs with several misses under way need about that";
         Self {
             cpus,
             message,
             transfer: None,
+            places: Places::by_levels(n, &levels),
             levels,
             latency_source: source,
-            extra_line: ExtraLine { ns: 3.0, of_latency: 0.0, source: Source::Assumed(overlap.into()) },
+            extra_line: ExtraLine {
+                ns: 3.0,
+                of_latency: 0.0,
+                range: [Gap::NONE, Gap::WHOLE],
+                source: Source::Assumed(overlap.into()),
+            },
             local: Local { ns: 0.0, source: Source::Assumed("nothing beside transfers".into()) },
             notes,
         }
     }
 
-    /// The least squares of T(n) = L + (n - 2) g over the FBS times on separate lines, L being the longest message of
-    /// the n CPUs; without such times, the reads of several remote lines.
-    fn extra_line_from(&self, profile: &Profile) -> Option<ExtraLine> {
-        let (mut numerator, mut denominator, mut times) = (0.0, 0.0, 0);
+    /// The machine as it is when the FBS time of one team has no part in the extra line; `None` if it has none anyway, or
+    /// nothing else tells of the extra line.
+    pub(super) fn without_team(&self, profile: &Profile, threads: u32, mapping: Mapping) -> Option<Self> {
+        let extra_line = self.extra_line_from(profile, Some((threads, mapping)))?;
+        Some(Self { extra_line, ..self.clone() })
+    }
+
+    /// Machines that agree as well with what is known of this one: its extra line at either end of its range. None where it
+    /// is known.
+    pub fn variants(&self) -> Vec<Self> {
+        let [low, high] = self.extra_line.range;
+        let at = |gap: Gap| {
+            let extra_line = ExtraLine { ns: gap.ns, of_latency: gap.of_latency, ..self.extra_line.clone() };
+            Self { extra_line, ..self.clone() }
+        };
+        if low == high { Vec::new() } else { vec![at(low), at(high)] }
+    }
+
+    /// The least squares of T(n) = L + (n - 2) g over the FBS times on separate lines but for one team's, L being the
+    /// longest message of the n CPUs; without such times, the reads of several remote lines.
+    fn extra_line_from(&self, profile: &Profile, but_for: Option<(u32, Mapping)>) -> Option<ExtraLine> {
+        // By the times, and by the ends of their intervals.
+        let (mut numerators, mut denominator, mut times) = ([0.0; 3], 0.0, 0);
         let sync = profile.sync.as_ref()?;
         for time in &sync.barriers {
             let threads = time.threads as usize;
@@ -201,29 +258,26 @@ impl Machine {
             let (true, Some(ns), Ok(mapping)) = (fbs, &time.ns, time.mapping.parse::<Mapping>()) else {
                 continue;
             };
-            if !(3..=self.len()).contains(&threads) {
+            if !(3..=self.len()).contains(&threads) || but_for == Some((time.threads, mapping)) {
                 continue;
             }
-            let team = &mapping.order(self)[..threads];
-            let extra = (threads - 2) as f64;
-            numerator += extra * (ns.median - longest_message(self, team));
+            let team = &self.order(mapping)[..threads];
+            let (extra, longest) = ((threads - 2) as f64, longest_message(self, team));
+            for (numerator, ns) in numerators.iter_mut().zip([ns.median, ns.low, ns.high]) {
+                *numerator += extra * (ns - longest);
+            }
             denominator += extra * extra;
             times += 1;
         }
         if times > 0 {
-            return Some(ExtraLine {
-                ns: f64::max(numerator / denominator, 0.0),
-                of_latency: 0.0,
-                source: Source::Measured(format!("{times} FBS times of three and more threads")),
-            });
+            let [ns, low, high] = numerators.map(|numerator| f64::max(numerator / denominator, 0.0));
+            let source = Source::Fitted(format!("{times} FBS times of three and more threads"));
+            return Some(ExtraLine::between(ns, low, high, source));
         }
         let read =
             sync.extra_line_ns.as_ref().filter(|read| read.median.is_finite() && read.median >= 0.0)?;
-        Some(ExtraLine {
-            ns: read.median,
-            of_latency: 0.0,
-            source: Source::Measured("reads of 1 and of 32 lines that another CPU had just written".into()),
-        })
+        let source = Source::Measured("reads of 1 and of 32 lines that another CPU had just written".into());
+        Some(ExtraLine::between(read.median, read.low, read.high, source))
     }
 
     /// The operating system's numbers of the CPUs.
@@ -239,6 +293,29 @@ impl Machine {
     /// Whether there are no CPUs.
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty()
+    }
+
+    /// The CPUs by index in the order in which ranks take them: the library's own
+    /// ([`Mapping::order`]), by the profile's topology. Where there is none the levels found in the times stand in for it,
+    /// of which none is known to be a core's hardware threads.
+    ///
+    /// ```
+    /// use coho_model::barrier::{Machine, Mapping, Tier};
+    /// let machine = Machine::hierarchical(&[Tier { cpus: 2, ns: 10.0 }, Tier { cpus: 4, ns: 90.0 }])?;
+    /// assert_eq!(machine.order(Mapping::Sequential), [0, 1, 2, 3]);
+    /// assert_eq!(machine.order(Mapping::BinaryTree), [0, 2, 1, 3]);
+    /// # Ok::<(), coho_model::Error>(())
+    /// ```
+    pub fn order(&self, mapping: Mapping) -> &[usize] {
+        match mapping {
+            Mapping::Sequential => &self.places.sequential,
+            Mapping::BinaryTree => &self.places.binary_tree,
+        }
+    }
+
+    /// The CPUs by index so that those that are near lie side by side.
+    pub(super) fn by_nearness(&self) -> &[usize] {
+        &self.places.near
     }
 
     /// Groups of near CPUs, one partition a level, finest first.
@@ -268,6 +345,43 @@ impl Machine {
     /// What one more line, or one more reader of a line, costs in ns, where its message takes `message_ns`.
     pub fn gap_ns(&self, message_ns: f64) -> f64 {
         message_ns.min(self.extra_line.ns + self.extra_line.of_latency * message_ns).max(0.0)
+    }
+}
+
+/// Orders of the CPUs, by index.
+#[derive(Debug, Clone, PartialEq)]
+struct Places {
+    sequential: Vec<usize>,
+    binary_tree: Vec<usize>,
+    near: Vec<usize>,
+}
+
+impl Places {
+    /// Without a topology, by levels, finest first.
+    fn by_levels(cpus: usize, levels: &Levels) -> Self {
+        let objects = |groups: &Vec<Vec<usize>>| {
+            let mut objects = vec![None; cpus];
+            for (at, group) in groups.iter().enumerate() {
+                group.iter().for_each(|&cpu| objects[cpu] = Some(at));
+            }
+            objects
+        };
+        let inward: Vec<Objects> = levels.iter().rev().map(objects).collect();
+        let cores = vec![None; cpus];
+        let sequential = Mapping::Sequential.arrange(&cores, &inward);
+        let binary_tree = Mapping::BinaryTree.arrange(&cores, &inward);
+        Self { near: sequential.clone(), sequential, binary_tree }
+    }
+
+    /// As the library places ranks by a topology.
+    fn take(&mut self, topology: &Topology, cpus: &[u32]) {
+        let allowed: CpuSet = cpus.iter().copied().collect();
+        let index: std::collections::BTreeMap<u32, usize> =
+            cpus.iter().enumerate().map(|(at, &cpu)| (cpu, at)).collect();
+        let order = |mapping: Mapping| -> Vec<usize> {
+            mapping.order(topology, &allowed).iter().map(|cpu| index[cpu]).collect()
+        };
+        (self.sequential, self.binary_tree) = (order(Mapping::Sequential), order(Mapping::BinaryTree));
     }
 }
 

@@ -6,8 +6,8 @@
 //! What the model leaves out: instructions between transfers (but for atomic operations on lines already owned),
 //! limits of links and cache directories that many lines share, the home of a line beyond what the one-way times
 //! hold, false sharing and prefetching of neighbouring lines, SMT siblings that slow each other down while they spin,
-//! preemption, and threads that arrive at different times. All threads arrive at once, again and again; the time is
-//! that of one episode in such a series. A reader gets a line as it is when it asks, not as it is when the owner sends
+//! preemption, and threads that arrive at different times. At a barrier all threads arrive at once, again and again; a
+//! region begins when all but its caller wait ([`By`]). The time is that of one episode in such a series. A reader gets a line as it is when it asks, not as it is when the owner sends
 //! it.
 
 mod algorithm;
@@ -17,23 +17,25 @@ mod fit;
 mod latency;
 mod limit;
 mod machine;
-mod mapping;
 mod measured;
 mod predict;
 mod program;
 mod quickest;
+mod range;
 mod simulate;
 #[cfg(test)]
 mod tests;
 
-pub use algorithm::Algorithm;
-pub use check::{Check, Comparison, LeftOut, compare};
+pub use coho_sync::Mapping;
+
+pub use algorithm::{Algorithm, By};
+pub use check::{Basis, Check, Comparison, LeftOut, compare};
 pub use choose::{Choice, Cluster, choose, clusters, longest_message};
 pub use fit::{Figure, Fit, Published, fit};
 pub use latency::Tier;
 pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
-pub use machine::{ExtraLine, Local, Machine, Source};
-pub use mapping::Mapping;
+pub use machine::{ExtraLine, Gap, Local, Machine, Source};
 pub use measured::quickest_measured;
 pub use predict::{Prediction, predict, predict_fork_join, predict_quick};
 pub use quickest::{Quickest, quickest, team_sizes};
+pub use range::{MOST_VARIED, add_ranges, add_rivals};

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::algorithm::{Partition, shape};
 use super::program::Program;
-use super::{Algorithm, Machine, Mapping, barrier_limit, fork_join_limit, simulate};
+use super::{Algorithm, By, Machine, Mapping, barrier_limit, fork_join_limit, simulate};
 use crate::Error;
 
 /// A predicted time.
@@ -13,6 +13,8 @@ use crate::Error;
 pub struct Prediction {
     /// How the threads wait.
     pub algorithm: Algorithm,
+    /// How the region begins and ends, of a fork and join.
+    pub by: Option<By>,
     /// How many exchange flags in each round, of algorithms that gather in groups: `[16, 8]` for groups of 16 threads
     /// and then 8 groups. Empty for the others.
     pub shape: Vec<usize>,
@@ -24,6 +26,9 @@ pub struct Prediction {
     pub ns: f64,
     /// The same over the latency limit of that team; infinite where the limit is 0.
     pub times_limit: f64,
+    /// Between which the time lies over the range of what is assumed or fitted, in ns, where that was tried
+    /// ([`add_ranges`](super::add_ranges)).
+    pub range_ns: Option<(f64, f64)>,
 }
 
 /// The time of a barrier of the first `threads` CPUs of a mapping, for every algorithm, quickest first. Those that
@@ -81,8 +86,9 @@ fn sorted(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
     predictions
 }
 
-/// The time of a fork and join of an empty region by the mapping's first CPU, for every algorithm that can start
-/// threads, quickest first.
+/// The time of a fork and join of an empty region by the mapping's first CPU, beyond a serial part during which all others
+/// come to wait: for every algorithm that can start threads by a go flag, and for the paper's by a barrier at either end
+/// in teams of up to 1024 threads; quickest first.
 ///
 /// # Errors
 /// As [`predict`].
@@ -93,9 +99,23 @@ pub fn predict_fork_join(
 ) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
     let limit = fork_join_limit(machine, &team.cpus, 0);
-    let fork_join = |algorithm: Algorithm, levels: &[Partition]| algorithm.fork_join(threads, levels);
-    Ok(sorted(team.predict(&Algorithm::FORK_JOINS, limit, f64::INFINITY, fork_join)))
+    let serial_ns = team.serial_ns();
+    let by_go_flag = |algorithm: Algorithm, levels: &[Partition]| {
+        Some(algorithm.by_go_flag(threads, levels)?.with_serial_part(1, serial_ns))
+    };
+    let mut found = team.predict(&Algorithm::BY_GO_FLAG, limit, f64::INFINITY, by_go_flag);
+    found.iter_mut().for_each(|prediction| prediction.by = Some(By::GoFlag));
+    if threads <= MOST_BY_BARRIER {
+        let by_barrier = |algorithm: Algorithm, _: &[Partition]| Some(team.region_by_barrier(algorithm));
+        let mut more = team.predict(&Algorithm::BY_BARRIER, limit, f64::INFINITY, by_barrier);
+        more.iter_mut().for_each(|prediction| prediction.by = Some(By::Barrier));
+        found.append(&mut more);
+    }
+    Ok(sorted(found))
 }
+
+/// Threads beyond which two barriers a region take long to simulate.
+const MOST_BY_BARRIER: usize = 1024;
 
 /// Threads on CPUs of a machine.
 pub(super) struct Team<'a> {
@@ -109,7 +129,7 @@ pub(super) fn team(machine: &Machine, threads: usize, mapping: Mapping) -> Resul
     if threads < 2 {
         return Err(Error::new(format!("a barrier of {threads} threads waits for nobody; give 2 or more")));
     }
-    let mut cpus = mapping.order(machine);
+    let mut cpus = machine.order(mapping).to_vec();
     if threads > cpus.len() {
         return Err(Error::new(format!("{threads} threads; the machine has {} CPUs", cpus.len())));
     }
@@ -141,11 +161,13 @@ impl Team<'_> {
             let (ns, shape) = choices.iter().filter_map(time).min_by(|a, b| a.0.total_cmp(&b.0))?;
             Some(Prediction {
                 algorithm,
+                by: None,
                 shape,
                 threads: n,
                 mapping: self.mapping,
                 ns,
                 times_limit: if limit > 0.0 { ns / limit } else { f64::INFINITY },
+                range_ns: None,
             })
         };
         if n < MANY {
@@ -171,12 +193,29 @@ impl Team<'_> {
     }
 
     /// The mean time of an episode, in ns, from the first arrival to the last departure of a series; `None` if it is
-    /// longer than `at_most_ns`.
+    /// longer than `at_most_ns`. Of a region, what it takes its caller beyond the serial part.
     pub(super) fn time(&self, program: &Program, at_most_ns: f64) -> Option<f64> {
         let episodes = episodes(self.cpus.len());
-        let until_ns = at_most_ns * f64::from(episodes);
+        let regions = episodes / program.episodes_per_region.max(1);
+        let until_ns = (at_most_ns + program.serial_ns) * f64::from(episodes);
         let outcome = simulate::run(self.machine, &self.cpus, program, episodes, until_ns)?;
-        Some(outcome.finished.into_iter().fold(0.0, f64::max) / f64::from(episodes))
+        Some(match program.episodes_per_region {
+            0 => outcome.finished.into_iter().fold(0.0, f64::max) / f64::from(episodes),
+            _ => outcome.finished[0] / f64::from(regions) - program.serial_ns,
+        })
+    }
+
+    /// A region that begins and ends with a barrier that needs no groups.
+    pub(super) fn region_by_barrier(&self, algorithm: Algorithm) -> Program {
+        algorithm.barrier(self.cpus.len(), &[]).with_serial_part(2, self.serial_ns())
+    }
+
+    /// A serial part that is longer than the slowest barrier takes.
+    fn serial_ns(&self) -> f64 {
+        let pairs = self.cpus.iter().flat_map(|&a| self.cpus.iter().map(move |&b| (a, b)));
+        let step = |(a, b)| self.machine.message_ns(a, b).max(self.machine.transfer_ns(a, b));
+        let longest = pairs.map(step).fold(self.machine.local.ns.max(1.0), f64::max);
+        16.0 * self.cpus.len() as f64 * longest
     }
 
     /// The machine's levels, as far as they part the team; by rank.
@@ -201,7 +240,7 @@ impl Team<'_> {
     fn partings(&self) -> Vec<Vec<Partition>> {
         let n = self.cpus.len();
         let mut place = vec![0; self.machine.len()];
-        Mapping::Sequential.order(self.machine).into_iter().enumerate().for_each(|(at, cpu)| place[cpu] = at);
+        self.machine.by_nearness().iter().enumerate().for_each(|(at, &cpu)| place[cpu] = at);
         let mut near: Vec<usize> = (0..n).collect();
         near.sort_unstable_by_key(|&rank| place[self.cpus[rank]]);
         let root = n.isqrt();

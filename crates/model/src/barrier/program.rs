@@ -34,6 +34,8 @@ pub(super) enum Step {
     Lock(Word),
     /// Gives it back.
     Unlock(Word),
+    /// Computes, before the first barrier of a region.
+    Serial,
 }
 
 /// An episode of each thread, and where its words lie.
@@ -44,6 +46,10 @@ pub(super) struct Program {
     pub line_of: Vec<Line>,
     /// Who owns each line at first, by rank.
     pub owners: Vec<u32>,
+    /// What a [`Step::Serial`] takes, in ns.
+    pub serial_ns: f64,
+    /// Episodes of a region: two barriers, or one run of a program that begins and ends it; 0 is taken for 1.
+    pub episodes_per_region: u32,
 }
 
 impl Program {
@@ -90,6 +96,14 @@ impl Program {
 
     pub(super) fn then(&mut self, thread: usize, step: Step) {
         self.steps[thread].push(step);
+    }
+
+    /// The program as that of regions of so many episodes, each with a serial part of rank 0 before it that lasts until all
+    /// others wait.
+    pub(super) fn with_serial_part(mut self, episodes_per_region: u32, serial_ns: f64) -> Self {
+        self.steps[0].insert(0, Step::Serial);
+        (self.episodes_per_region, self.serial_ns) = (episodes_per_region, serial_ns);
+        self
     }
 
     pub(super) fn store(&mut self, thread: usize, word: Word) {

@@ -7,6 +7,9 @@ use super::{Algorithm, Choice, Machine, Mapping, Prediction, choose, clusters, l
 pub struct Quickest {
     /// By simulation.
     pub quickest: Prediction,
+    /// Others that are quickest somewhere in the range of what is assumed or fitted, where that was tried
+    /// ([`add_rivals`](super::add_rivals)).
+    pub rivals: Vec<Algorithm>,
     /// By the rule in closed form.
     pub choice: Choice,
     /// The simulated time of the rule's choice, in ns; `None` where that algorithm was not predicted.
@@ -17,7 +20,7 @@ pub struct Quickest {
 /// there are none.
 pub fn quickest(machine: &Machine, mapping: Mapping, predictions: &[Prediction]) -> Option<Quickest> {
     let quickest = predictions.first()?.clone();
-    let team = &mapping.order(machine)[..quickest.threads];
+    let team = &machine.order(mapping)[..quickest.threads];
     let across_ns = longest_message(machine, team);
     let clusters = clusters(machine, team);
     let choice = choose(quickest.threads, &clusters, across_ns, machine.gap_ns(across_ns));
@@ -30,7 +33,7 @@ pub fn quickest(machine: &Machine, mapping: Mapping, predictions: &[Prediction])
     };
     let choice_ns =
         predictions.iter().find(|prediction| prediction.algorithm == algorithm).map(|found| found.ns);
-    Some(Quickest { quickest, choice, choice_ns })
+    Some(Quickest { quickest, rivals: Vec::new(), choice, choice_ns })
 }
 
 /// Sizes of teams worth looking at: powers of two, and all threads.

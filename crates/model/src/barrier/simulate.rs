@@ -164,6 +164,10 @@ impl<'a> Simulation<'a> {
             Step::StoreIfLast(_) => self.next(thread, now, now),
             &Step::Lock(word) => self.lock(thread, now, word),
             &Step::Unlock(word) => self.store(thread, now, word, 0),
+            Step::Serial => {
+                let begins = (episode - 1) % u64::from(program.episodes_per_region.max(1)) == 0;
+                self.next(thread, now, if begins { now + program.serial_ns } else { now });
+            }
         }
     }
 

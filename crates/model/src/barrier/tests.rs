@@ -93,10 +93,15 @@ proptest! {
     #[test]
     fn nothing_beats_the_limit(matrix in prop_oneof![metric(), any_times()], gap in 0.0..40.0f64, share in 0.0..1.0f64) {
         let mut machine = Machine::from_matrix(&matrix).unwrap();
-        machine.extra_line = ExtraLine { ns: gap, of_latency: share, source: Source::Assumed("drawn".into()) };
+        machine.extra_line = ExtraLine {
+            ns: gap,
+            of_latency: share,
+            range: [Gap::NONE, Gap::WHOLE],
+            source: Source::Assumed("drawn".into()),
+        };
         let n = machine.len();
         for mapping in Mapping::ALL {
-            let root = eccentricity(&machine, &mapping.order(&machine), 0);
+            let root = eccentricity(&machine, machine.order(mapping), 0);
             for prediction in predict(&machine, n, mapping).unwrap() {
                 prop_assert!(prediction.times_limit > 1.0 - 1e-9, "{prediction:?}");
                 let rooted = prediction.algorithm.has_fixed_root();
@@ -164,10 +169,21 @@ fn the_rule_agrees_with_the_simulation() {
 fn the_papers_orders_hold_on_its_machine() {
     let fit = fit(&Published::sr11000()).unwrap();
     for figure in &fit.figures {
-        assert!(figure.residual().abs() < 0.2, "{figure:?}");
+        assert!(figure.residual().abs() < 0.25, "{:?}", fit.figures);
+        assert!(figure.left_out.is_some_and(|ns| ns != figure.fitted), "a fit is no prediction: {figure:?}");
     }
+    eprintln!(
+        "{:?} {:?} {} {:?} {}",
+        fit.figures,
+        fit.tiers_ns,
+        fit.share,
+        fit.shares,
+        fit.alternatives.len()
+    );
     let time = |threads, mapping, algorithm| {
-        ns(&predict_fork_join(&fit.machine, threads, mapping).unwrap(), algorithm)
+        let found = predict_fork_join(&fit.machine, threads, mapping).unwrap();
+        let by_barrier = |one: &&Prediction| (one.algorithm, one.by) == (algorithm, Some(By::Barrier));
+        found.iter().find(by_barrier).unwrap().ns
     };
     let mut before = 0.0;
     for threads in [4, 8, 16] {
@@ -186,7 +202,7 @@ fn the_papers_orders_hold_on_its_machine() {
 #[test]
 fn a_machine_is_found_again_from_its_figures() {
     let known = super::fit::judge(&[90.0, 200.0, 330.0, 0.4], &Published::sr11000()).unwrap();
-    let figure = |at: usize| known[at].predicted;
+    let figure = |at: usize| known[at].fitted;
     let again = fit(&Published {
         separate_8_ns: figure(0),
         separate_16_ns: figure(1),
@@ -258,7 +274,23 @@ fn a_profile_gives_messages_transfers_and_their_extras() {
     profile.sync = Some(Sync { barriers, extra_line_ns, ..Sync::default() });
     let machine = Machine::from_profile(&profile).unwrap();
     assert_near(machine.extra_line.ns, 5.0);
-    assert!(matches!(machine.extra_line.source, Source::Measured(_)));
+    assert!(matches!(machine.extra_line.source, Source::Fitted(_)));
+    // What the extra line is fitted to is predicted by the other teams' times, not by itself.
+    let found = compare(&machine, &profile).unwrap().checks;
+    let told: Vec<_> = found.iter().map(|check| (check.threads, check.basis, check.predicted_ns)).collect();
+    assert_eq!((told[0].1, told[1].1, told[2].1), (Basis::Predicted, Basis::LeftOut, Basis::LeftOut));
+    // Of four threads alone the extra line takes 5 ns, of three alone as well: 63 + (n - 2) g.
+    assert!((told[2].2 - 73.0).abs() < 1.0, "{told:?}");
+    let sync = profile.sync.as_mut().unwrap();
+    sync.barriers.truncate(2);
+    let machine = Machine::from_profile(&profile).unwrap();
+    let alone = &compare(&machine, &profile).unwrap().checks[1];
+    // Reads tell of the extra line without that team.
+    assert_eq!(alone.basis, Basis::LeftOut);
+    profile.sync.as_mut().unwrap().extra_line_ns = None;
+    let machine = Machine::from_profile(&profile).unwrap();
+    let alone = &compare(&machine, &profile).unwrap().checks[1];
+    assert_eq!(alone.basis, Basis::Fit, "nothing else tells of it");
 }
 
 #[test]
@@ -272,8 +304,9 @@ fn what_was_measured_stands_beside_its_prediction() {
         ns: Some(Estimate::exact(75.0)),
         times_limit: None,
     };
-    let team = ForkJoinTime {
-        algorithm: "team".into(),
+    let region = |algorithm: &str, by: &str| ForkJoinTime {
+        algorithm: algorithm.into(),
+        by: by.into(),
         threads: 2,
         mapping: "sequential".into(),
         total_ns: Some(Estimate::exact(100.0)),
@@ -287,7 +320,7 @@ fn what_was_measured_stands_beside_its_prediction() {
             // Threads that share CPUs.
             barrier("fbs", "separate-lines", 8),
         ],
-        fork_join: vec![team],
+        fork_join: vec![region("team", "go-flag"), region("fbs", "barrier"), region("fbs-one-line", "")],
         ..Sync::default()
     };
     let mut profile = Profile {
@@ -298,15 +331,18 @@ fn what_was_measured_stands_beside_its_prediction() {
     let machine = Machine::from_profile(&profile).unwrap();
     let Comparison { checks, left_out } = compare(&machine, &profile).unwrap();
     let told: Vec<_> = checks.iter().map(|check| (&*check.algorithm, check.operation)).collect();
-    assert_eq!(told, [("fbs", "barrier"), ("tournament-4", "barrier"), ("team", "fork-join")]);
+    let expected =
+        [("fbs", "barrier"), ("tournament-4", "barrier"), ("team", "fork-join"), ("fbs", "fork-join")];
+    assert_eq!(told, expected);
     assert_near(checks[0].predicted_ns, 60.0);
     assert_near(checks[0].error(), -0.2);
     // There and back on one line; the first time, both hold copies.
     assert!((100.0..103.0).contains(&checks[2].predicted_ns), "{}", checks[2].predicted_ns);
+    // A word there and one back: as little as the limit, where two barriers of those who arrive at once may take less.
+    assert_near(checks[3].predicted_ns, 120.0);
     let why: Vec<_> = left_out.iter().map(|row| (&*row.algorithm, row.why)).collect();
-    assert!(
-        matches!(why[..], [("lock", mutex), ("fbs", shared)] if mutex.contains("mutex") && shared.contains("share"))
-    );
+    assert!(matches!(why[..], [("lock", mutex), ("fbs", shared), ("fbs-one-line", earlier)]
+            if mutex.contains("mutex") && shared.contains("share") && earlier.contains("earlier version")));
     let cpus = serde_json::json!([0, 2]);
     profile.sync.as_mut().unwrap().method.parameters.insert("cpus".into(), cpus);
     assert!(compare(&machine, &profile).unwrap_err().to_string().contains("other CPUs"));
@@ -324,12 +360,68 @@ fn the_papers_xeon_is_completed_by_its_classes() {
     assert_eq!(machine.message_ns(24, 25), 40.92);
     assert!((215.0..220.0).contains(&machine.message_ns(3 * 8, 2 * 8)), "one hop");
     assert!((276.0..316.0).contains(&machine.message_ns(3 * 8, 5 * 8)), "two hops");
+    // The library's order: two threads run on two cores of a package, not on one core's two threads.
+    assert_eq!(
+        (machine.order(Mapping::Sequential)[..9].to_vec(), machine.order(Mapping::Sequential)[64]),
+        ((0..9).collect(), 64)
+    );
+    let of_two = predict(&machine, 2, Mapping::Sequential).unwrap()[0].ns;
+    assert_near(of_two, machine.message_ns(0, 1));
+    assert!(of_two > 2.0 * machine.message_ns(0, 64), "{of_two}");
+    let topology = &paper.machines[0].1.topology.as_ref().unwrap().topology;
+    for mapping in Mapping::ALL {
+        let library: Vec<usize> =
+            mapping.order(topology, &topology.cpus()).into_iter().map(|cpu| cpu as usize).collect();
+        assert_eq!(machine.order(mapping), library);
+    }
     let predictions = predict(&machine, 64, Mapping::BinaryTree).unwrap();
     assert!(
         matches!(predictions[0].algorithm, Algorithm::Grid | Algorithm::Hierarchical),
         "{:?}",
         predictions[0]
     );
+}
+
+/// The paper's node: CPUs 0 and 1 share a chip, 0 to 7 a module.
+#[test]
+fn the_papers_orders() {
+    let machine = tiers([(2, 1.0), (8, 2.0), (16, 3.0)]);
+    assert_eq!(machine.order(Mapping::Sequential), (0..16).collect::<Vec<_>>());
+    let spread = machine.order(Mapping::BinaryTree);
+    assert_eq!(spread[..2], [0, 8]);
+    assert!(spread[..8].iter().all(|cpu| cpu % 2 == 0), "{spread:?}");
+}
+
+/// Without a topology nothing tells that CPUs with distant numbers are hardware threads of a core: near ones come together.
+#[test]
+fn groups_of_a_bare_matrix_are_no_cores() {
+    let matrix = Matrix::parse_csv("\n90\n10,91\n92,11,93\n").unwrap();
+    let machine = Machine::from_matrix(&matrix).unwrap();
+    assert_eq!(machine.order(Mapping::Sequential), [0, 2, 1, 3]);
+    assert_eq!(machine.order(Mapping::BinaryTree), [0, 1, 2, 3]);
+}
+
+/// The extra line is assumed: what rests on it has a range, and what does not has none to speak of.
+#[test]
+fn a_prediction_tells_what_it_owes_to_an_assumption() {
+    let machine = tiers([(2, 10.0), (8, 100.0)]);
+    let variants = machine.variants();
+    assert_eq!(variants.len(), 2);
+    let mut of_two = predict(&machine, 2, Mapping::BinaryTree).unwrap();
+    add_ranges(&mut of_two, &variants);
+    assert_eq!(of_two[0].range_ns, Some((100.0, 100.0)), "two threads read one line each");
+    let mut of_eight = predict(&machine, 8, Mapping::Sequential).unwrap();
+    add_ranges(&mut of_eight, &variants);
+    let fbs = of_eight.iter().find(|one| one.algorithm == Algorithm::Fbs).unwrap();
+    let (low, high) = fbs.range_ns.unwrap();
+    assert!(low == 100.0 && low < fbs.ns && high > 4.0 * fbs.ns, "{fbs:?}");
+    let mut winner = quickest(&machine, Mapping::Sequential, &of_eight).unwrap();
+    add_rivals(&mut winner, &variants);
+    assert!(!winner.rivals.is_empty(), "where no transfers overlap, another is quickest: {winner:?}");
+    // Where the extra line is known, there is nothing to try.
+    let mut known = machine.clone();
+    known.extra_line = ExtraLine::between(3.0, 3.0, 3.0, Source::Assumed("as asked for".into()));
+    assert!(known.variants().is_empty());
 }
 
 /// Diameter in ns and, where it was noted, the rooted algorithms' least time over it, as computed independently.

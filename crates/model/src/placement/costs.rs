@@ -2,6 +2,7 @@
 
 use std::ops::Index;
 
+use coho_profile::{Estimate, Idle, Profile, Wakeup, Workloads};
 use fastrand::Rng;
 
 use crate::Error;
@@ -44,6 +45,33 @@ pub struct Costs([Assumed; 14]);
 
 const FX_8300: &str = "as measured on an FX-8300 (kcores), from its quickest to its slowest such pair";
 const ROUND: &str = "assumed, a round number";
+const GIVEN: &str = "given";
+
+/// What waking another task and switching to it take on one CPU, in ns: low, median and high; `None` where context switching
+/// or pipe calls were not measured there.
+fn handover(workloads: &Workloads) -> Option<[f64; 3]> {
+    let on_one = |test: &str| {
+        let row = workloads.results.iter().find(|row| {
+            row.test == test
+                && row.copies == 1
+                && row.pair_class.as_ref().map_or(row.placement == "compact", |class| class == "same CPU")
+        });
+        row?.value.as_ref().filter(|value| value.low > 0.0)
+    };
+    let (pair, pipe) = (on_one("pipe_context_switching")?, on_one("pipe_throughput")?);
+    // A round trip has four calls and two handovers; a loop of pipe throughput has two calls.
+    let both = |round_trips: f64, loops: f64| (1e9 / round_trips - 2.0 * 1e9 / loops) / 2.0;
+    Some([both(pair.high, pipe.low), both(pair.median, pipe.median), both(pair.low, pipe.high)])
+}
+
+/// How long one of two CPUs took to be woken by the other after its shortest sleep.
+fn shortest_wakeup(idle: &Idle, a: u32, b: u32) -> Option<&Estimate> {
+    let between = |wakeup: &&Wakeup| {
+        wakeup.under.is_none() && [(a, Some(b)), (b, Some(a))].contains(&(wakeup.cpu, wakeup.from))
+    };
+    let shortest = idle.wakeups.iter().filter(between).min_by_key(|wakeup| wakeup.slept_us)?;
+    shortest.ns.as_ref()
+}
 
 impl Default for Costs {
     /// For a machine of AMD's modules, as the article's.
@@ -104,8 +132,63 @@ impl Costs {
         if !(value > 0.0 && value <= most) {
             return Err(Error::new(format!("{name} must lie above 0 and be at most {most}")));
         }
-        *cost = Assumed { name: cost.name, value, range: (value, value), source: "given" };
+        *cost = Assumed { name: cost.name, value, range: (value, value), source: GIVEN };
         Ok(())
+    }
+
+    /// Takes what a profile has measured in place of what is assumed, for programs on two of its CPUs; what was given stays.
+    ///
+    /// - Waking and switching together from context switching of two processes on one CPU, less its calls, which pipe
+    ///   throughput tells; their proportion is still assumed.
+    /// - Leaving an idle state from how long a CPU took to be woken by another after its shortest sleep, less waking, switching
+    ///   and a line's way.
+    /// - Speeds beside a busy neighbour from kernels that were run alone and together.
+    ///
+    /// Times of lines are the machine's ([`Machine`](super::Machine)).
+    pub fn measured(mut self, profile: &Profile, a: u32, b: u32) -> Self {
+        let workloads = profile.workloads.as_ref();
+        if let Some([low, median, high]) = workloads.and_then(handover) {
+            let article = (self[Cost::Wake], self[Cost::Switch]);
+            let both = article.0 + article.1;
+            const SOURCE: &str =
+                "measured: context switching on one CPU less its pipe calls; its share assumed";
+            for (cost, own) in [(Cost::Wake, article.0), (Cost::Switch, article.1)] {
+                self.take(cost, [low, median, high].map(|ns| ns * own / both), SOURCE);
+            }
+        }
+        if let Some(wakeup) = profile.idle.as_ref().and_then(|idle| shortest_wakeup(idle, a, b)) {
+            let busy = self[Cost::Wake] + self[Cost::Switch];
+            let exit = [wakeup.low, wakeup.median, wakeup.high].map(|ns| ns - busy);
+            self.take(
+                Cost::IdleExit,
+                exit,
+                "measured: waking a CPU after its shortest sleep, less wake and switch",
+            );
+        }
+        for sharing in workloads.into_iter().flat_map(|workloads| &workloads.sharing) {
+            let cost = match (&*sharing.kernel, &*sharing.pair_class) {
+                ("integer", "core") => Cost::SmtSpeed,
+                ("integer", "module" | "L2") => Cost::ModuleSpeed,
+                ("floating-point", "module" | "L2") => Cost::ModuleFloatSpeed,
+                _ => continue,
+            };
+            if let Some(ratio) = &sharing.ratio {
+                let speed = [ratio.low, ratio.median, ratio.high].map(|ratio| ratio.min(1.0));
+                self.take(cost, speed, "measured: kernels alone and together on such a pair");
+            }
+        }
+        self
+    }
+
+    /// Takes a measured value and its interval, if the value is above 0 and the cost was not given. What is left of a time after
+    /// others were taken off may reach below 0: as little as a ns, then.
+    fn take(&mut self, cost: Cost, [low, median, high]: [f64; 3], source: &'static str) {
+        let assumed = &mut self.0[cost as usize];
+        if assumed.source != GIVEN && median > 0.0 && high.is_finite() {
+            let least = if assumed.name.ends_with("_ns") { 1.0 } else { 1e-3 };
+            let range = (low.clamp(f64::min(least, median), median), high.max(median));
+            *assumed = Assumed { name: assumed.name, value: median, range, source };
+        }
     }
 
     /// Every cost somewhere in its range, evenly in its logarithm.

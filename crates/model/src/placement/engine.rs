@@ -114,7 +114,8 @@ impl<'a> Engine<'a> {
             stats: Stats::default(),
         };
         for &program in &programs.begun {
-            let cpu = engine.rng.usize(..n);
+            let any = engine.rng.usize(..n);
+            let cpu = programs.programs[program].held.unwrap_or(any);
             let task = engine.new_task(program, cpu, None);
             engine.put(task, cpu, cpu);
         }
@@ -198,9 +199,11 @@ impl<'a> Engine<'a> {
 
     /// Makes a task ready; what that costs the CPU that does it, in ns.
     pub(super) fn wake(&mut self, task: usize, waker: usize) -> f64 {
-        let Task { cpu: last, ran_at, .. } = self.tasks[task];
+        let Task { cpu: last, ran_at, program, .. } = self.tasks[task];
         let ready = Ready { last, waker, rested_ns: self.now - ran_at };
-        let cpu = ule::pick_cpu(self.tree, &self.loads, ready, &mut self.rng);
+        let cpu = self.programs.programs[program]
+            .held
+            .unwrap_or_else(|| ule::pick_cpu(self.tree, &self.loads, ready, &mut self.rng));
         let nearness = match self.machine.distance(waker, cpu) {
             Distance::Same => 0,
             Distance::Core | Distance::L2 => 1,
@@ -249,10 +252,10 @@ impl<'a> Engine<'a> {
         if let Some(task) = self.cpus[cpu].waiting.pop_front() {
             return self.begin(cpu, task, 0.0);
         }
-        let cpus = &self.cpus;
-        let waiting = |other: usize| !cpus[other].waiting.is_empty();
+        let movable: Vec<bool> = (0..self.cpus.len()).map(|cpu| self.movable(cpu).is_some()).collect();
+        let waiting = |other: usize| movable[other];
         if let Some(victim) = ule::steal_from(self.tree, cpu, &self.loads, waiting, &mut self.rng)
-            && let Some(task) = self.cpus[victim].waiting.pop_front()
+            && let Some(task) = self.take_movable(victim)
         {
             self.loads[victim] -= 1;
             self.loads[cpu] += 1;
@@ -261,6 +264,16 @@ impl<'a> Engine<'a> {
         }
         self.cpus[cpu].idle_since = self.now;
         self.pace_siblings(cpu);
+    }
+
+    /// The place in a CPU's queue of the first task that another CPU may run.
+    fn movable(&self, cpu: usize) -> Option<usize> {
+        let held = |task: &usize| self.programs.programs[self.tasks[*task].program].held.is_some();
+        self.cpus[cpu].waiting.iter().position(|task| !held(task))
+    }
+
+    fn take_movable(&mut self, cpu: usize) -> Option<usize> {
+        self.movable(cpu).and_then(|at| self.cpus[cpu].waiting.remove(at))
     }
 
     fn begin(&mut self, cpu: usize, task: usize, extra_ns: f64) {
@@ -387,11 +400,11 @@ impl<'a> Engine<'a> {
 
     fn balance(&mut self) {
         let mut moves = Vec::new();
-        let cpus = &self.cpus;
-        let waiting = |cpu: usize| !cpus[cpu].waiting.is_empty();
+        let movable: Vec<bool> = (0..self.cpus.len()).map(|cpu| self.movable(cpu).is_some()).collect();
+        let waiting = |cpu: usize| movable[cpu];
         ule::balance(self.tree, &mut self.loads, waiting, &mut self.rng, |from, to| moves.push((from, to)));
         for (from, to) in moves {
-            if let Some(task) = self.cpus[from].waiting.pop_front() {
+            if let Some(task) = self.take_movable(from) {
                 self.tasks[task].cpu = to;
                 self.cpus[to].waiting.push_back(task);
                 // The balancer runs on the first CPU.

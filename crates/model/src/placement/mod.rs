@@ -11,9 +11,12 @@
 //! ([`Costs`]) and replaced; each seed draws all of them from their ranges, so that a prediction's interval covers what
 //! is not known of them.
 //!
+//! [`check()`] holds the simulator against a machine's own figures: programs held to one CPU and to two.
+//!
 //! Left out: priorities (all tasks of a workload have one), interrupts, the capacity of caches, contention for locks
 //! and memory, clocks that depend on load, and whatever a disk does.
 
+mod check;
 mod costs;
 mod engine;
 mod machine;
@@ -30,6 +33,7 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
+pub use check::{Check, Checked, check};
 pub use costs::{Assumed, Costs};
 pub use machine::Machine;
 pub use predict::{Prediction, Range, Sign, predict};

@@ -34,6 +34,8 @@ pub(super) struct Program {
     pub(super) ops: Vec<Op>,
     /// Lines that it must fetch again from where it ran last when it runs elsewhere.
     pub(super) lines: f64,
+    /// The only CPU that it may run on.
+    pub(super) held: Option<usize>,
 }
 
 /// The programs of a workload.

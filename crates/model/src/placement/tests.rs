@@ -78,7 +78,11 @@ fn equal_seeds_give_equal_runs() {
 fn a_lone_loop_takes_what_it_computes_and_a_neighbour_slows_it() {
     let (machine, views) = article();
     let begun = |tasks: usize| Programs {
-        programs: vec![Program { ops: vec![Op::Run(1000.0), Op::Count, Op::Jump(0)], lines: 0.0 }],
+        programs: vec![Program {
+            ops: vec![Op::Run(1000.0), Op::Count, Op::Jump(0)],
+            lines: 0.0,
+            held: None,
+        }],
         channels: vec![],
         begun: vec![0; tasks],
     };
@@ -158,7 +162,7 @@ proptest! {
         // Each task counts once in a second of its own, then sleeps for good.
         let ops = vec![Op::RunAbout(2e8), Op::Count, Op::Receive(0)];
         let programs = Programs {
-            programs: vec![Program { ops, lines: 10.0 }],
+            programs: vec![Program { ops, lines: 10.0, held: None }],
             channels: vec![0],
             begun: vec![0; tasks],
         };
@@ -213,6 +217,18 @@ fn verdicts_follow_from_signs() {
         beyond_noise,
     };
     let verdict = |measured: Contrast, tree, flag, both| Finding { measured, tree, flag, both }.verdict();
+    let finding =
+        |change, both| Finding { measured: contrast(change, true), tree: range(1.0, 1.0), flag: both, both };
+    let told = |finding: &Finding| finding.size().unwrap();
+    // Of the right sign, but four times as large: said, not hidden behind the sign.
+    assert!(
+        told(&finding(-0.1, range(0.5, 0.7)))
+            .contains("−40 % predicted, −9.5 % and −9.5 % published: the sign agrees, the size does not")
+    );
+    let mut between = finding(-0.1, range(0.8, 0.85));
+    between.measured.changes = [-0.1, -0.3];
+    assert!(told(&between).ends_with("sign and size agree."));
+    assert_eq!(finding(0.1, range(0.5, 0.7)).size(), None, "a wrong sign has no size");
     let (up, down, none, unsure) = (range(1.1, 1.2), range(0.7, 0.9), range(1.0, 1.0), range(0.8, 1.2));
     assert_eq!(verdict(contrast(-0.1, true), up, down, down), Verdict::Flag);
     assert_eq!(verdict(contrast(0.1, true), up, none, up), Verdict::Tree);

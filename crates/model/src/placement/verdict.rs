@@ -122,9 +122,9 @@ impl Verdict {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Tree => "explained by the tree",
-            Self::Flag => "explained by the flag",
-            Self::TreeAndFlag => "explained by tree and flag",
+            Self::Tree => "sign as by the tree",
+            Self::Flag => "sign as by the flag",
+            Self::TreeAndFlag => "sign as by tree and flag",
             Self::NoChange => "no change, as predicted",
             Self::Undecided => "within noise; undecided",
             Self::WithinNoise => "predicted; within noise",
@@ -180,6 +180,31 @@ impl Finding {
             () if self.measured.mean() > 0.0 => Sign::Up,
             () => Sign::Down,
         }
+    }
+
+    /// Whether the predicted change, its median over all runs, lies between the measured ones of the two pairs; `None` where
+    /// nothing beyond noise was measured.
+    pub fn size_holds(&self) -> Option<bool> {
+        let [a, b] = self.measured.percent();
+        let predicted = 100.0 * (self.both.median - 1.0);
+        self.measured.beyond_noise.then_some((a.min(b)..=a.max(b)).contains(&predicted))
+    }
+
+    /// How the predicted size compares with the measured one, where the sign is the measured one's; in a sentence.
+    pub fn size(&self) -> Option<String> {
+        if !matches!(self.verdict(), Verdict::Tree | Verdict::Flag | Verdict::TreeAndFlag) {
+            return None;
+        }
+        let percent = |percent: f64| format!("{percent:+.1} %").replace('-', "−");
+        let [on, off] = self.measured.percent().map(percent);
+        let predicted = 100.0 * (self.both.median - 1.0);
+        let holds =
+            if self.size_holds()? { "sign and size agree" } else { "the sign agrees, the size does not" };
+        Some(format!(
+            "{}: {} predicted, {on} and {off} published: {holds}.",
+            self.measured.test,
+            format!("{predicted:+.0} %").replace('-', "−")
+        ))
     }
 
     /// What the prediction makes of it.

@@ -29,13 +29,27 @@ pub enum Workload {
 const US: f64 = 1e3;
 const MS: f64 = 1e6;
 
-/// A write or a read of a pipe: half of a loop of Pipe Throughput, 1.298 million a second.
-const PIPE_CALL: f64 = 385.0;
-/// Fork, exit and wait: 6344 a second.
-const FORK: f64 = 70.0 * US;
-const EXIT: f64 = 60.0 * US;
-/// A program of a shell script, so that a script takes some 8 ms.
-const TOOL: f64 = 1.2 * MS;
+/// How long programs compute between what the simulator makes them wait for, in ns on a core of their own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Lengths {
+    /// A write or a read of a pipe.
+    pub(super) pipe_call: f64,
+    pub(super) fork: f64,
+    pub(super) exit: f64,
+    /// A program that becomes itself again.
+    pub(super) exec: f64,
+    /// A program of a shell script.
+    pub(super) tool: f64,
+}
+
+impl Default for Lengths {
+    /// The article's: half of a loop of Pipe Throughput, 1.298 million a second; fork, exit and wait 6344 a second; execl
+    /// 1937 a second; a script some 8 ms.
+    fn default() -> Self {
+        Self { pipe_call: 385.0, fork: 70.0 * US, exit: 60.0 * US, exec: 516.0 * US, tool: 1.2 * MS }
+    }
+}
+
 /// 64 KiB of File Copy 1024, 182 MB a second.
 const BLOCKS: f64 = 360.0 * US;
 /// A compiler; the article's are longer, in the same proportion to what else they do.
@@ -112,19 +126,24 @@ impl Workload {
 
     /// Its programs, beside those of an idle system.
     pub(super) fn programs(self) -> Programs {
-        let program = |lines, ops: Vec<Op>| Program { ops, lines };
-        let (mut programs, channels) = match self {
+        self.of_lengths(&Lengths::default())
+    }
+
+    fn of_lengths(self, lengths: &Lengths) -> Programs {
+        let Lengths { pipe_call, fork, exit, .. } = *lengths;
+        let program = |lines, ops: Vec<Op>| Program { ops, lines, held: None };
+        let (programs, channels) = match self {
             Self::PipePair => {
-                let call = Op::Run(PIPE_CALL);
+                let call = Op::Run(pipe_call);
                 let ping = vec![Op::Fork(1), call, Op::Send(0), Op::Receive(1), call, Op::Count, Op::Jump(1)];
                 let pong = vec![Op::Receive(0), call, call, Op::Send(1), Op::Jump(0)];
                 (vec![program(FEW, ping), program(FEW, pong)], vec![0, 0])
             }
             Self::ProcessCreation => {
-                let parent = vec![Op::Run(FORK), Op::Fork(1), Op::AwaitChild, Op::Count, Op::Jump(0)];
-                (vec![program(FORKED, parent), program(FORKED, vec![Op::Run(EXIT)])], vec![])
+                let parent = vec![Op::Run(fork), Op::Fork(1), Op::AwaitChild, Op::Count, Op::Jump(0)];
+                (vec![program(FORKED, parent), program(FORKED, vec![Op::Run(exit)])], vec![])
             }
-            Self::Shell(scripts) => (shell(scripts), vec![]),
+            Self::Shell(scripts) => (shell(scripts, lengths), vec![]),
             Self::FileCopy => {
                 let copy = vec![Op::Fork(1), Op::Run(BLOCKS), Op::Send(0), Op::Count, Op::Jump(1)];
                 let write = vec![Op::Receive(0), Op::Run(20.0 * US), Op::Jump(0)];
@@ -133,40 +152,96 @@ impl Workload {
             Self::KernelBuild => {
                 // A job takes a token before it begins.
                 let make = vec![Op::Receive(0), Op::Run(MS), Op::Fork(1), Op::Jump(0)];
-                let job = vec![Op::Run(FORK), Op::Fork(2), Op::AwaitChild, Op::Send(0), Op::Count];
-                let compiler = vec![Op::RunAbout(COMPILER), Op::Run(EXIT)];
+                let job = vec![Op::Run(fork), Op::Fork(2), Op::AwaitChild, Op::Send(0), Op::Count];
+                let compiler = vec![Op::RunAbout(COMPILER), Op::Run(exit)];
                 (vec![program(MANY, make), program(FORKED, job), program(MANY, compiler)], vec![6])
             }
-            Self::Compute(tasks) => (computing(tasks, Op::Run(MS)), vec![]),
-            Self::Float(tasks) => (computing(tasks, Op::Float(MS)), vec![]),
+            Self::Compute(tasks) => (computing(tasks, Op::Run(MS), fork), vec![]),
+            Self::Float(tasks) => (computing(tasks, Op::Float(MS), fork), vec![]),
         };
-        let (pause, run) = BACKGROUND;
-        programs.push(program(FEW, vec![Op::Sleep(pause), Op::Run(run), Op::Jump(0)]));
-        let background = programs.len() - 1;
-        Programs { programs, channels, begun: vec![0, background] }
+        beside_daemons(programs, channels)
     }
 }
 
+/// A program that was run held to one CPU and to two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forced {
+    PipePair,
+    PipeThroughput,
+    Execl,
+    ProcessCreation,
+    Shell8,
+}
+
+impl Forced {
+    pub(super) const ALL: [Self; 5] =
+        [Self::PipePair, Self::PipeThroughput, Self::Execl, Self::ProcessCreation, Self::Shell8];
+
+    /// As in profiles.
+    pub(super) fn test(self) -> &'static str {
+        match self {
+            Self::PipePair => "pipe_context_switching",
+            Self::PipeThroughput => "pipe_throughput",
+            Self::Execl => "execl",
+            Self::ProcessCreation => "process_creation",
+            Self::Shell8 => "shell_8",
+        }
+    }
+
+    /// Seconds of the unit of its rate.
+    pub(super) fn unit_s(self) -> f64 {
+        if self == Self::Shell8 { 60.0 } else { 1.0 }
+    }
+
+    /// Its programs on so many CPUs, a pair's held to one each.
+    pub(super) fn programs(self, lengths: &Lengths, cpus: usize) -> Programs {
+        let loops = |op| vec![Program { ops: vec![op, Op::Count, Op::Jump(0)], lines: MANY, held: None }];
+        match self {
+            Self::PipePair => {
+                let mut programs = Workload::PipePair.of_lengths(lengths);
+                for (cpu, program) in programs.programs.iter_mut().take(2).enumerate() {
+                    program.held = Some(cpu % cpus);
+                }
+                programs
+            }
+            Self::PipeThroughput => beside_daemons(loops(Op::Run(2.0 * lengths.pipe_call)), vec![]),
+            Self::Execl => beside_daemons(loops(Op::Run(lengths.exec)), vec![]),
+            Self::ProcessCreation => Workload::ProcessCreation.of_lengths(lengths),
+            Self::Shell8 => Workload::Shell(8).of_lengths(lengths),
+        }
+    }
+}
+
+/// A workload beside what an idle system does.
+fn beside_daemons(mut programs: Vec<Program>, channels: Vec<u32>) -> Programs {
+    let (pause, run) = BACKGROUND;
+    let ops = vec![Op::Sleep(pause), Op::Run(run), Op::Jump(0)];
+    programs.push(Program { ops, lines: FEW, held: None });
+    let background = programs.len() - 1;
+    Programs { programs, channels, begun: vec![0, background] }
+}
+
 /// A process that runs scripts at once, again and again; a script runs a program, and two pipelines of two.
-fn shell(scripts: u32) -> Vec<Program> {
+fn shell(scripts: u32, lengths: &Lengths) -> Vec<Program> {
+    let Lengths { fork, exit, tool, .. } = *lengths;
     let scripts = scripts as usize;
-    let begin = std::iter::repeat_n([Op::Run(FORK), Op::Fork(1)], scripts).flatten();
+    let begin = std::iter::repeat_n([Op::Run(fork), Op::Fork(1)], scripts).flatten();
     let end = std::iter::repeat_n(Op::AwaitChild, scripts);
     let shell = begin.chain(end).chain([Op::Count, Op::Jump(0)]).collect();
-    let one = [Op::Run(FORK), Op::Fork(2)];
+    let one = [Op::Run(fork), Op::Fork(2)];
     let pipeline = [&one[..], &one, &[Op::AwaitChild; 2]].concat();
-    let script = [&[Op::Run(TOOL)], &one[..], &[Op::AwaitChild], &pipeline, &pipeline].concat();
+    let script = [&[Op::Run(tool)], &one[..], &[Op::AwaitChild], &pipeline, &pipeline].concat();
     vec![
-        Program { ops: shell, lines: FORKED },
-        Program { ops: script, lines: FORKED },
-        Program { ops: vec![Op::Run(TOOL), Op::Run(EXIT)], lines: FORKED },
+        Program { ops: shell, lines: FORKED, held: None },
+        Program { ops: script, lines: FORKED, held: None },
+        Program { ops: vec![Op::Run(tool), Op::Run(exit)], lines: FORKED, held: None },
     ]
 }
 
 /// A process that makes tasks and waits; they compute for ever.
-fn computing(tasks: u32, op: Op) -> Vec<Program> {
-    let begin = std::iter::repeat_n([Op::Run(FORK), Op::Fork(1)], tasks as usize).flatten();
+fn computing(tasks: u32, op: Op, fork: f64) -> Vec<Program> {
+    let begin = std::iter::repeat_n([Op::Run(fork), Op::Fork(1)], tasks as usize).flatten();
     let parent = begin.chain([Op::AwaitChild]).collect();
     let task = vec![op, Op::Count, Op::Jump(0)];
-    vec![Program { ops: parent, lines: FEW }, Program { ops: task, lines: MANY }]
+    vec![Program { ops: parent, lines: FEW, held: None }, Program { ops: task, lines: MANY, held: None }]
 }

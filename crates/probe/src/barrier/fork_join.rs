@@ -1,4 +1,5 @@
-//! Fork and join of an empty parallel region: by the team's own way, or by two barriers.
+//! Fork and join of an empty parallel region, as Nakamura et al. time it: the region's caller comes from a serial part, and
+//! all others wait. By the team's own way, or by a barrier at either end.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
@@ -6,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use coho_sync::{Algorithm, Barrier, Team};
 
 use super::burst::{Bursts, on_each};
+use super::serial::Serial;
 use crate::clock::{Clock, Ticks};
 use crate::workers::{Job, Workers};
 use crate::{Error, statistics};
@@ -14,6 +16,8 @@ use crate::{Error, statistics};
 const REGIONS: u64 = 64;
 /// Regions before a burst, which wake threads that sleep or wait by now with longer breaks between their looks.
 const WARM_UP: u64 = 16;
+/// Readings in a row, whose mean is the time of one.
+const READINGS: usize = 64;
 
 /// How a region begins and ends.
 pub(super) enum ForkJoin {
@@ -26,11 +30,12 @@ pub(super) enum ForkJoin {
 /// What bursts of regions took, in ns a region.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Taken {
-    /// From the leader's start to its going on: regions timed together.
+    /// From the leader's start to its going on: regions timed together, each behind a serial part, less as many serial
+    /// parts alone.
     pub(super) total: Vec<f64>,
-    /// To the last member's begin: regions timed one by one, which adds a reading of the clock to each part.
+    /// To the last member's begin: regions timed one by one, without the clock's readings.
     pub(super) fork: Vec<f64>,
-    /// From the last member's begin, as the region is empty, to the leader's going on.
+    /// From the last member's begin, as the region is empty, to the leader's going on; likewise.
     pub(super) join: Vec<f64>,
 }
 
@@ -51,7 +56,7 @@ impl ForkJoin {
         let stamps = bursts.count * REGIONS as usize;
         let (led, begun) = match self {
             Self::Team(team) => {
-                let begun: Vec<_> = cpus.iter().map(|_| Mutex::new(Vec::new())).collect();
+                let begun: Vec<_> = cpus.iter().map(|_| Mutex::new(Begins::default())).collect();
                 let job: Job<'_, Led> = Box::new(|| {
                     let mut team = team.lock().unwrap_or_else(PoisonError::into_inner);
                     team.run(|_| make_room(stamps));
@@ -60,11 +65,12 @@ impl ForkJoin {
                         false => team.run(|_| ()),
                         true => team.run(|_| stamp()),
                     };
-                    let regions = bursts.fill(|regions| together(&mut region, regions));
-                    let led = lead(&mut region, bursts.count, regions);
+                    let serial = Serial::before(back_to_back(&mut region));
+                    let regions = bursts.fill(|regions| together(&mut region, serial, regions));
+                    let led = lead(&mut region, serial, bursts.count, regions);
                     team.run(|member| {
                         let mut place = begun[member.rank()].lock().unwrap_or_else(PoisonError::into_inner);
-                        *place = BEGUN.take();
+                        *place = begins();
                     });
                     led
                 });
@@ -84,7 +90,10 @@ impl ForkJoin {
                         }
                         barrier.wait(rank);
                     };
-                    (lead(&mut region, bursts.count, REGIONS), BEGUN.take())
+                    let region_ns = back_to_back(&mut region);
+                    // The others run no serial part: they are to wait.
+                    let serial = if rank == 0 { Serial::before(region_ns) } else { Serial::of_turns(0) };
+                    (lead(&mut region, serial, bursts.count, REGIONS), begins())
                 };
                 let (mut led, begun): (Vec<_>, Vec<_>) = on_each(workers, cpus, &rank)?.into_iter().unzip();
                 (led.swap_remove(0), begun)
@@ -104,7 +113,7 @@ thread_local! {
 fn make_room(stamps: usize) {
     BEGUN.with_borrow_mut(|begun| {
         begun.clear();
-        begun.resize(stamps, 0);
+        begun.resize(stamps.max(READINGS), 0);
         begun.clear();
     });
 }
@@ -115,6 +124,47 @@ fn stamp() {
     BEGUN.with_borrow_mut(|begun| begun.push(now));
 }
 
+/// When a thread began each region.
+#[derive(Debug, Default)]
+struct Begins {
+    at: Vec<Ticks>,
+    /// What a stamp takes it.
+    stamp_ticks: f64,
+}
+
+/// This thread's stamps, and what one takes.
+fn begins() -> Begins {
+    let at = BEGUN.take();
+    make_room(READINGS);
+    let series = || {
+        BEGUN.with_borrow_mut(Vec::clear);
+        (0..READINGS).for_each(|_| stamp());
+        BEGUN.with_borrow(|stamps| apart(stamps[0], stamps[READINGS - 1]) / (READINGS - 1) as f64)
+    };
+    Begins { at, stamp_ticks: quickest(series) }
+}
+
+/// What a reading of the clock takes this thread, in ticks.
+fn reading_ticks() -> f64 {
+    let clock = Clock::get();
+    quickest(|| {
+        let first = clock.now();
+        let last = (1..READINGS).fold(first, |_, _| clock.now());
+        apart(first, last) / (READINGS - 1) as f64
+    })
+}
+
+/// Of a few series the one that nothing has interrupted.
+fn quickest(series: impl FnMut() -> f64) -> f64 {
+    const SERIES: usize = 8;
+    std::iter::repeat_with(series).take(SERIES).fold(f64::INFINITY, f64::min)
+}
+
+/// Ticks from one reading to another; below 0 where the second is of a CPU whose clock is behind.
+fn apart(from: Ticks, to: Ticks) -> f64 {
+    to.wrapping_sub(from).cast_signed() as f64
+}
+
 /// What the leader has seen.
 #[derive(Default)]
 struct Led {
@@ -122,15 +172,23 @@ struct Led {
     total: Vec<f64>,
     /// From where to where each region took that was timed by itself.
     regions: Vec<(Ticks, Ticks)>,
+    /// What a reading of the clock takes.
+    reading_ticks: f64,
 }
 
-/// Runs bursts of regions, by turns timed together and one by one.
-fn lead(region: &mut dyn FnMut(bool), bursts: usize, regions: u64) -> Led {
+/// Runs bursts of regions, each behind a serial part, by turns timed together and one by one.
+fn lead(region: &mut dyn FnMut(bool), serial: Serial, bursts: usize, regions: u64) -> Led {
     let clock = Clock::get();
-    let mut led = Led { total: Vec::new(), regions: Vec::with_capacity(bursts * REGIONS as usize) };
+    let mut led = Led {
+        total: Vec::new(),
+        regions: Vec::with_capacity(bursts * REGIONS as usize),
+        reading_ticks: reading_ticks(),
+    };
     for _ in 0..bursts {
-        led.total.push(together(region, regions) / regions as f64);
+        let both = together(region, serial, regions);
+        led.total.push((both - serial.alone_ns(regions)) / regions as f64);
         for _ in 0..REGIONS {
+            serial.run();
             let start = clock.now();
             region(true);
             led.regions.push((start, clock.now()));
@@ -140,33 +198,51 @@ fn lead(region: &mut dyn FnMut(bool), bursts: usize, regions: u64) -> Led {
 }
 
 impl Led {
-    /// Tells fork from join by when each member has begun each region: the median of every burst.
-    fn apart(self, begun: &[Vec<Ticks>]) -> Taken {
+    /// Tells fork from join by when each member has begun each region, by the middle of every burst. From one reading to
+    /// the next lies one reading; from the last member's begin to the end lies its stamp.
+    fn apart(self, begun: &[Begins]) -> Taken {
         let clock = Clock::get();
         let mut taken = Taken { total: self.total, ..Taken::default() };
-        let last = |at: usize| begun.iter().filter_map(|member| member.get(at)).max().copied();
+        let last = |at: usize| {
+            let begins = begun.iter().filter_map(|member| Some((*member.at.get(at)?, member.stamp_ticks)));
+            begins.max_by_key(|(begin, _)| *begin)
+        };
+        let ns = |ticks: f64| ticks * clock.ns(1 << 32) / (1u64 << 32) as f64;
         let parts = self.regions.iter().enumerate().map(|(at, &(start, end))| {
-            let last = last(at).unwrap_or(start);
-            // CPUs' clocks may be some ns apart.
-            [last.saturating_sub(start), end.saturating_sub(last)].map(|ticks| clock.ns(ticks))
+            let (last, stamp_ticks) = last(at).unwrap_or((start, self.reading_ticks));
+            [ns(apart(start, last) - self.reading_ticks), ns(apart(last, end) - stamp_ticks)]
         });
         for burst in parts.collect::<Vec<_>>().chunks(REGIONS as usize) {
             for (all, part) in [(&mut taken.fork, 0), (&mut taken.join, 1)] {
-                let mut ns: Vec<_> = burst.iter().map(|parts| parts[part]).collect();
-                ns.sort_by(f64::total_cmp);
-                all.push(statistics::median(&ns));
+                all.push(middle(burst.iter().map(|parts| parts[part]).collect()));
             }
         }
         taken
     }
 }
 
-/// Ns that so many regions took, one after the other.
-fn together(region: &mut dyn FnMut(bool), regions: u64) -> f64 {
+/// The mean of the middle half: the clock's step hides less in it than in the median.
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let quarter = values.len() / 4;
+    let half = &values[quarter..values.len() - quarter];
+    if half.is_empty() { statistics::median(&values) } else { half.iter().sum::<f64>() / half.len() as f64 }
+}
+
+/// Ns of a region without a serial part before.
+fn back_to_back(region: &mut dyn FnMut(bool)) -> f64 {
+    together(region, Serial::of_turns(0), REGIONS) / REGIONS as f64
+}
+
+/// Ns that so many regions took, one after the other, each behind a serial part.
+fn together(region: &mut dyn FnMut(bool), serial: Serial, regions: u64) -> f64 {
     let clock = Clock::get();
     (0..WARM_UP).for_each(|_| region(false));
     let start = clock.now();
-    (0..regions).for_each(|_| region(false));
+    for _ in 0..regions {
+        serial.run();
+        region(false);
+    }
     clock.ns(clock.now() - start)
 }
 
@@ -179,14 +255,26 @@ mod tests {
     use super::*;
     use crate::pin;
 
+    /// Both parts hold a reading each, which their sum must not hold.
     #[test]
-    fn parts_are_told_apart_by_the_last_to_begin() {
+    fn parts_are_told_apart_by_the_last_to_begin_without_the_readings() {
         let regions = vec![(1000, 1100), (2000, 2100)];
-        let led = Led { total: vec![7.0], regions };
-        let taken = led.apart(&[vec![1010, 2020], vec![1040, 2040], vec![1030, 2030]]);
-        let clock = Clock::get();
-        assert_eq!((taken.total, taken.fork), (vec![7.0], vec![clock.ns(40)]));
-        assert_eq!(taken.join, [clock.ns(60)]);
+        let led = Led { total: vec![7.0], regions, reading_ticks: 12.0 };
+        let member = |at: [Ticks; 2], stamp_ticks| Begins { at: at.to_vec(), stamp_ticks };
+        let taken =
+            led.apart(&[member([1010, 2020], 1.0), member([1040, 2040], 15.0), member([1030, 2030], 1.0)]);
+        let near = |ns: f64, ticks: Ticks| (ns / Clock::get().ns(ticks) - 1.0).abs() < 1e-6;
+        assert_eq!(taken.total, [7.0]);
+        assert!(near(taken.fork[0], 40 - 12) && near(taken.join[0], 60 - 15), "{taken:?}");
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_moves_the_border_and_not_the_sum() {
+        let led = Led { total: vec![], regions: vec![(1000, 1100)], reading_ticks: 0.0 };
+        let taken = led.apart(&[Begins { at: vec![990], stamp_ticks: 0.0 }]);
+        let sum = taken.fork[0] + taken.join[0];
+        assert!(taken.fork[0] < 0.0 && (sum / Clock::get().ns(100) - 1.0).abs() < 1e-6, "{taken:?}");
+        assert_eq!(middle(vec![9e9, 1.0, 2.0, 3.0]), 2.5);
     }
 
     #[test]
@@ -199,11 +287,12 @@ mod tests {
             let way = ForkJoin::new(algorithm, &cpus).unwrap();
             let taken = way.bursts(&workers, &cpus, short).unwrap();
             assert_eq!((taken.total.len(), taken.fork.len(), taken.join.len()), (5, 5, 5));
-            assert!(taken.total.iter().all(|ns| ns.is_finite() && *ns > 0.0), "{algorithm}: {taken:?}");
-            // Where the CPUs' clocks are some ns apart, a part may come out as nothing.
-            let parts = [taken.fork.clone(), taken.join.clone()].concat();
-            assert!(parts.iter().all(|ns| ns.is_finite() && *ns >= 0.0), "{algorithm}: {taken:?}");
-            assert!(parts.iter().any(|ns| *ns > 0.0), "{algorithm}: {taken:?}");
+            // A burst whose serial part was interrupted alone may come out below nothing.
+            assert!(taken.total.iter().all(|ns| ns.is_finite()), "{algorithm}: {taken:?}");
+            assert!(taken.total.iter().any(|ns| *ns > 0.0), "{algorithm}: {taken:?}");
+            // Where the CPUs' clocks are some ns apart, so are the parts; their sum is not.
+            let sums: Vec<f64> = taken.fork.iter().zip(&taken.join).map(|(fork, join)| fork + join).collect();
+            assert!(sums.iter().any(|ns| *ns > 0.0), "{algorithm}: {taken:?}");
         }
     }
 }

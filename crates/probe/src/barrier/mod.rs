@@ -8,6 +8,7 @@ mod limit;
 mod names;
 mod own_lines;
 mod peers;
+mod serial;
 mod survey;
 pub mod waiting;
 
@@ -18,7 +19,7 @@ use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
 
 pub(crate) use names::same_places;
-pub use names::{barrier_name, layout_name, mapping_name};
+pub use names::{barrier_name, layout_name};
 
 use crate::{Error, Progress};
 

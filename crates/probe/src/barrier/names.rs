@@ -1,4 +1,4 @@
-//! The names that barriers and mappings have in a profile.
+//! The names that barriers have in a profile.
 
 use coho_sync::{Algorithm, Mapping};
 
@@ -19,19 +19,11 @@ pub fn layout_name(algorithm: Algorithm) -> &'static str {
     }
 }
 
-/// A mapping's name: `sequential` or `binary-tree`.
-pub fn mapping_name(mapping: Mapping) -> &'static str {
-    match mapping {
-        Mapping::Sequential => "sequential",
-        Mapping::BinaryTree => "binary-tree",
-    }
-}
-
 /// What is not measured because the ranks of a team would have the CPUs that they have in an earlier mapping: what,
 /// and why.
 pub(crate) fn same_places(mapping: Mapping, threads: usize, like: Mapping) -> (String, String) {
     (
-        format!("{} mapping, {threads} threads", mapping_name(mapping)),
-        format!("its ranks have the same CPUs as in {} mapping", mapping_name(like)),
+        format!("{mapping} mapping, {threads} threads"),
+        format!("its ranks have the same CPUs as in {like} mapping"),
     )
 }

@@ -15,7 +15,7 @@ use super::fork_join::{ForkJoin, Taken};
 use super::limit::{self, OneWay};
 use super::own_lines::{best_line, own_lines};
 use super::peers::{Local, OpenMp, Runtime};
-use super::{Options, barrier_name, extra_line, layout_name, mapping_name, same_places};
+use super::{Options, barrier_name, extra_line, layout_name, same_places};
 use crate::coherence::arena::Arena;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
@@ -261,7 +261,7 @@ fn cells(
 
 /// For which team [`Algorithm::Auto`] chose: `2 threads, sequential`.
 fn auto_key(threads: usize, mapping: Mapping) -> String {
-    format!("{threads} threads, {}", mapping_name(mapping))
+    format!("{threads} threads, {mapping}")
 }
 
 /// The numbers of threads to measure.
@@ -392,7 +392,7 @@ fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet
                 algorithm: barrier_name(*algorithm),
                 layout: layout_name(*algorithm).into(),
                 threads: cell.threads(),
-                mapping: mapping_name(cell.mapping).into(),
+                mapping: cell.mapping.to_string(),
                 ns: cell.estimate(|pass| &pass.times),
                 times_limit: cell.times_limit(|pass| {
                     let on_other_lines = || limit::of_barrier(one_ways.get(pass.number)?, &cell.cpus);
@@ -401,8 +401,9 @@ fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet
             }),
             Subject::ForkJoin(algorithm, _) => sync.fork_join.push(ForkJoinTime {
                 algorithm: fork_join_name(*algorithm),
+                by: if *algorithm == Algorithm::Auto { "go-flag" } else { "barrier" }.into(),
                 threads: cell.threads(),
-                mapping: mapping_name(cell.mapping).into(),
+                mapping: cell.mapping.to_string(),
                 fork_ns: cell.estimate(|pass| &pass.fork),
                 join_ns: cell.estimate(|pass| &pass.join),
                 total_ns: cell.estimate(|pass| &pass.times),
@@ -492,7 +493,7 @@ impl Cell {
             Subject::Local(local) => local.name().into(),
             Subject::OpenMp(runtime, _) => Runtime::ALL[*runtime].name.into(),
         };
-        format!("{what}, {} threads, {}", self.threads(), mapping_name(self.mapping))
+        format!("{what}, {} threads, {}", self.threads(), self.mapping)
     }
 }
 
@@ -507,8 +508,9 @@ fn fork_join_name(algorithm: Algorithm) -> String {
 fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize) {
     sync.method.description = "Bursts, every barrier, team and peer in turn in passes of random order; the \
         limit is measured in every pass; that of a barrier with flags also right before it, on its own lines. A barrier's \
-        time is that of one in a burst, by rank 0. Fork and join are timed together in bursts; apart by the clocks of the \
-        members, which add a reading to each part."
+        time is that of one in a burst, by rank 0. Fork and join are the time of a region's caller that comes from a serial \
+        part while all others wait: together in bursts, less as many serial parts alone; apart by the clocks of the \
+        members, less the readings."
         .into();
     sync.method.parameters.extend([
         ("cpus".into(), json!(allowed.iter().collect::<Vec<_>>())),

@@ -9,3 +9,4 @@ mod wakeup;
 
 pub use files::Root;
 pub use observe::{Options, observe, told};
+pub(crate) use states::{Residency, residency};

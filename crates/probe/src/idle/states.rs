@@ -1,5 +1,7 @@
 //! Idle states of each CPU, from Linux's cpuidle.
 
+use std::collections::BTreeMap;
+
 use coho_profile::IdleState;
 use coho_topology::CpuSet;
 
@@ -53,6 +55,15 @@ fn state(root: &Root, cpu: u32, folder: String) -> Result<State, String> {
         disabled: root.number(&file("disable")).unwrap_or(0) != 0,
         folder,
     })
+}
+
+/// Time for which each CPU was asked to be in each state since boot, in us, by the state's name.
+pub(crate) type Residency = BTreeMap<(u32, String), u64>;
+
+/// That of some CPUs, or why it is not known.
+pub(crate) fn residency(cpus: &CpuSet) -> Result<Residency, String> {
+    let states = read(&Root::default(), Some(cpus))?;
+    Ok(states.into_iter().map(|state| ((state.cpu, state.name), state.time_us)).collect())
 }
 
 /// States by name and latency, with the CPUs that have them; shallowest first.

@@ -14,6 +14,9 @@ pub const SERIAL: &str = "S_ns";
 pub const ELEMENT: &str = "P_ns_per_element";
 /// Name of the root of the mean squared relative residual.
 pub const RESIDUAL: &str = "relative_residual";
+/// Name of the root of the mean squared relative error of loops whose length the fit has not seen: of each length by a fit to
+/// all others.
+pub const LEFT_OUT: &str = "relative_error_of_lengths_left_out";
 /// Name of the longest loop among the points fitted.
 pub const LONGEST: &str = "longest_fitted_length";
 
@@ -54,21 +57,65 @@ pub fn fork_join(barrier: &str, mapping: &str, threads: u32) -> String {
 /// ```
 pub fn fit(points: &[KernelPoint], longest: u64) -> BTreeMap<String, f64> {
     let equations: Vec<Equation> = points.iter().filter_map(|point| Equation::of(point, longest)).collect();
-    let mut names = vec![SERIAL.to_owned(), ELEMENT.to_owned()];
-    for equation in &equations {
-        names.extend(
-            equation.barrier.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>(),
-        );
-    }
-    if equations.len() <= names.len() {
-        return BTreeMap::new();
-    }
-    let rows: Vec<Vec<f64>> = equations.iter().map(|equation| equation.row(&names)).collect();
-    let Some(constants) = least_squares(&rows) else { return BTreeMap::new() };
-    let miss = |row: &Vec<f64>| (row.iter().zip(&constants).map(|(a, x)| a * x).sum::<f64>() - 1.0).powi(2);
-    let residual = (rows.iter().map(miss).sum::<f64>() / rows.len() as f64).sqrt();
+    let all: Vec<&Equation> = equations.iter().collect();
+    let Some(found) = Constants::of(&all) else { return BTreeMap::new() };
     let reach = equations.iter().map(|equation| equation.length).fold(0.0, f64::max);
-    names.into_iter().zip(constants).chain([(RESIDUAL.into(), residual), (LONGEST.into(), reach)]).collect()
+    let told = [
+        Some((RESIDUAL, root_mean_square(all.iter().filter_map(|equation| found.miss(equation))))),
+        Some((LEFT_OUT, error_left_out(&all))).filter(|(_, error)| error.is_finite()),
+        Some((LONGEST, reach)),
+    ];
+    let told = told.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
+    found.names.into_iter().zip(found.values).chain(told).collect()
+}
+
+/// Constants by name.
+struct Constants {
+    names: Vec<String>,
+    values: Vec<f64>,
+}
+
+impl Constants {
+    /// `None` where there are not more equations than constants, or they do not determine them.
+    fn of(equations: &[&Equation]) -> Option<Self> {
+        let mut names = vec![SERIAL.to_owned(), ELEMENT.to_owned()];
+        for name in equations.iter().filter_map(|equation| equation.barrier.as_ref()) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        if equations.len() <= names.len() {
+            return None;
+        }
+        let rows: Vec<Vec<f64>> = equations.iter().map(|equation| equation.row(&names)).collect();
+        Some(Self { values: least_squares(&rows)?, names })
+    }
+
+    /// The relative error at a point; `None` where its team is not known.
+    fn miss(&self, equation: &Equation) -> Option<f64> {
+        let known = equation.barrier.as_ref().is_none_or(|name| self.names.contains(name));
+        let row = equation.row(&self.names);
+        known.then(|| row.iter().zip(&self.values).map(|(a, x)| a * x).sum::<f64>() - 1.0)
+    }
+}
+
+/// The error of each length by a fit to all others; NaN where nothing is left to fit.
+fn error_left_out(equations: &[&Equation]) -> f64 {
+    let mut lengths: Vec<u64> = equations.iter().map(|equation| equation.length as u64).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let errors = lengths.into_iter().flat_map(|length| {
+        let (out, others): (Vec<&Equation>, Vec<&Equation>) =
+            equations.iter().partition(|equation| equation.length as u64 == length);
+        let constants = Constants::of(&others);
+        out.into_iter().filter_map(move |equation| constants.as_ref()?.miss(equation)).collect::<Vec<_>>()
+    });
+    root_mean_square(errors)
+}
+
+fn root_mean_square(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value * value, n + 1.0));
+    (sum / n).sqrt()
 }
 
 /// The time of a loop by fitted constants, in s; `None` where none were fitted for that barrier, mapping and number of
@@ -187,6 +234,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// A machine that keeps to the model is predicted at lengths that were not fitted; one that does not is fitted better
+    /// than it is predicted.
+    #[test]
+    fn lengths_that_the_fit_has_not_seen_tell_what_it_is_worth() {
+        let waits = [("fbs", 2, 200.0)];
+        let exact = fit(&points(10.0, 0.5, &waits, |_| 1.0), 1 << 20);
+        assert!(exact[LEFT_OUT] < 1e-6 && exact[RESIDUAL] < 1e-6, "{exact:?}");
+        let noisy = fit(&points(10.0, 0.5, &waits, |at| 1.0 + 0.2 * (at % 3) as f64), 1 << 20);
+        assert!(noisy[LEFT_OUT] > noisy[RESIDUAL] && noisy[RESIDUAL] > 0.01, "{noisy:?}");
+        let few = fit(&points(10.0, 0.5, &[], |_| 1.0)[..3], 1 << 20);
+        assert!(few.contains_key(RESIDUAL) && !few.contains_key("no such"), "{few:?}");
+    }
 
     /// Points of a machine that keeps to the model, each time by a factor of its own.
     fn points(

@@ -13,7 +13,7 @@ use super::crew::Alone;
 use super::team;
 use super::visit::{BATCH, Effort, Program, Samples, visit};
 use super::{Options, vector};
-use crate::barrier::{mapping_name, same_places};
+use crate::barrier::same_places;
 use crate::clock::Clock;
 use crate::stop::End;
 use crate::workers::{Job, Workers};
@@ -36,7 +36,7 @@ impl Configuration {
     fn name(&self) -> String {
         match (self.barrier, self.mapping) {
             (Some(barrier), Some(mapping)) => {
-                let (barrier, mapping) = (barrier.name(), mapping_name(mapping));
+                let barrier = barrier.name();
                 format!("{barrier}, {mapping}, {} threads", self.cpus.len())
             }
             _ => "one thread".into(),
@@ -192,7 +192,7 @@ fn point<P: Program>(program: &P, configuration: &Configuration, size: usize) ->
         size: Some(program.sizes()[size].n),
         threads: configuration.cpus.len() as u32,
         barrier: configuration.barrier.map_or_else(|| "none".into(), Algorithm::name),
-        mapping: configuration.mapping.map_or("", mapping_name).into(),
+        mapping: configuration.mapping.map_or("", Mapping::name).into(),
         sync_seconds: scaled(&gather(|samples| &samples.waiting), &|share| share * seconds.median),
         gflops: scaled(&times, &|seconds| operations / seconds / 1e9),
         seconds: Some(seconds),

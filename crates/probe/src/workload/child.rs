@@ -61,8 +61,6 @@ pub(super) struct Outcome {
     pub(super) report: Report,
     /// From its start to the end of what it told, in seconds.
     pub(super) elapsed_s: f64,
-    /// CPU time of its process and of those that this one waited for, in seconds.
-    pub(super) cpu_s: f64,
     /// CPUs that its processes were seen on.
     pub(super) seen: CpuSet,
 }
@@ -190,11 +188,11 @@ impl Child {
 
     /// Waits for its end, which has come or is near.
     fn finish(self) -> Result<Outcome, Error> {
-        let (status, cpu_s) = wait(self.pid);
+        let status = wait(self.pid);
         let text = String::from_utf8_lossy(&self.told);
         let elapsed_s = self.elapsed.unwrap_or_else(|| self.started.elapsed()).as_secs_f64();
         match Report::parse(&text) {
-            Some(report) if status == 0 => Ok(Outcome { report, elapsed_s, cpu_s, seen: self.seen }),
+            Some(report) if status == 0 => Ok(Outcome { report, elapsed_s, seen: self.seen }),
             _ => {
                 let last = text.lines().rev().find(|line| !line.trim().is_empty());
                 Err(Error::other(match last {
@@ -308,21 +306,16 @@ fn leave(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Its exit status and the CPU time that it took, in seconds.
-fn wait(pid: libc::pid_t) -> (i32, f64) {
+/// Its exit status.
+fn wait(pid: libc::pid_t) -> i32 {
     let mut status = 0;
-    // SAFETY: a zeroed rusage is valid; it and `status` are valid for writes.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        while libc::wait4(pid, &mut status, 0, &mut usage) < 0 {
-            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                return (-1, 0.0);
-            }
+    // SAFETY: `status` is valid for writes.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return -1;
         }
-        usage
-    };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    (status, seconds(usage.ru_utime) + seconds(usage.ru_stime))
+    }
+    status
 }
 
 /// Takes leave of those that came to nobody else; only the keeper stays.
@@ -374,7 +367,6 @@ mod tests {
         assert_eq!((outcomes[0].report.count, outcomes[0].report.seconds), (3.0, None));
         assert!(outcomes[0].elapsed_s >= 0.2, "{}", outcomes[0].elapsed_s);
         assert_eq!(outcomes[0].seen, last);
-        assert!(outcomes.iter().all(|outcome| outcome.cpu_s > 0.0 && outcome.cpu_s < 20.0), "{outcomes:?}");
         assert_eq!(outcomes[1].report.count, f64::from(last.first().unwrap()) + 1.0);
     }
 

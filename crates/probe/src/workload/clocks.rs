@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use coho_counters::{Counter, Event, Mode};
@@ -9,10 +10,9 @@ use coho_profile::{ClockPoint, TemperaturePoint};
 use coho_topology::CpuSet;
 
 use crate::clock::{Clock, effective_ghz};
+use crate::meanwhile::{self, Seen};
 use crate::workers::{Job, Workers};
 
-/// CPUs whose clock is looked at at once.
-const AT_ONCE: usize = 16;
 /// Points that are kept of a run: more could not be told apart in a chart.
 const MOST: usize = 20_000;
 /// Sensors of CPUs, by the names of their drivers.
@@ -27,6 +27,8 @@ pub(super) struct Clocks {
     pub(super) temperatures: Vec<TemperaturePoint>,
     /// Why a look brought no clock.
     pub(super) refused: Option<String>,
+    /// Why idle states are not known.
+    pub(super) no_idle: Option<String>,
 }
 
 impl Clocks {
@@ -38,6 +40,7 @@ impl Clocks {
             points: Vec::new(),
             temperatures: Vec::new(),
             refused: None,
+            no_idle: None,
         }
     }
 
@@ -50,29 +53,33 @@ impl Clocks {
         self.sensors.is_empty().then_some("no sensor of a CPU in /sys/class/hwmon")
     }
 
-    /// The clocks of these CPUs now, in GHz: right after a sample, they are still those of the sample.
-    pub(super) fn look(&mut self, cpus: &CpuSet) -> Vec<f64> {
-        let at_s = self.started.elapsed().as_secs_f64();
-        let cpus: Vec<u32> = cpus.iter().take(AT_ONCE).collect();
-        let job = |&cpu: &u32| (cpu, Box::new(effective_ghz) as Job<'_, _>);
-        let results = self.workers.run(cpus.iter().map(job).collect());
-        let mut clocks = Vec::new();
-        for (cpu, result) in cpus.into_iter().zip(results) {
-            match result.map_err(|error| error.to_string()).and_then(|done| done.value) {
-                Ok(ghz) => {
-                    clocks.push(ghz);
-                    if self.points.len() < MOST {
-                        self.points.push(ClockPoint { at_s, cpu, ghz });
-                    }
-                }
-                Err(why) => self.refused = Some(why),
-            }
+    /// Does work and looks at these CPUs meanwhile: their clocks go to the points of the run.
+    pub(super) fn during<T>(&mut self, cpus: &CpuSet, work: impl FnOnce() -> T) -> (T, Seen) {
+        let (started, sensors) = (self.started, &self.sensors);
+        let temperatures = Mutex::new(Vec::new());
+        let also = || {
+            let hottest = sensors.iter().filter_map(|path| celsius(path)).reduce(f64::max);
+            let at_s = started.elapsed().as_secs_f64();
+            let mut temperatures = temperatures.lock().unwrap_or_else(PoisonError::into_inner);
+            temperatures.extend(hottest.map(|celsius| TemperaturePoint { at_s, celsius }));
+        };
+        let (value, seen) = meanwhile::during(cpus, &also, work);
+        let room = MOST.saturating_sub(self.points.len());
+        self.points.extend(seen.looks.iter().take(room).map(|look| ClockPoint {
+            at_s: look.at.saturating_duration_since(self.started).as_secs_f64(),
+            cpu: look.cpu,
+            ghz: look.ghz,
+        }));
+        if let Some(why) = &seen.no_clock {
+            self.refused = Some(why.clone());
         }
-        let hottest = self.sensors.iter().filter_map(|path| celsius(path)).reduce(f64::max);
-        if let Some(celsius) = hottest.filter(|_| self.temperatures.len() < MOST) {
-            self.temperatures.push(TemperaturePoint { at_s, celsius });
+        if let Err(why) = &seen.idle {
+            self.no_idle = Some(why.clone());
         }
-        clocks
+        let room = MOST.saturating_sub(self.temperatures.len());
+        let temperatures = temperatures.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.temperatures.extend(temperatures.into_iter().take(room));
+        (value, seen)
     }
 
     /// The first CPU's clock by the chains, and by a hardware counter of cycles during the same chains, in GHz.
@@ -119,13 +126,14 @@ mod tests {
     use crate::pin;
 
     #[test]
-    fn a_clock_or_a_reason_for_each_cpu() {
+    fn clocks_or_a_reason_while_work_goes_on() {
         let allowed = pin::allowed().unwrap();
         let cpus: Vec<u32> = allowed.iter().collect();
         let mut clocks = Clocks::new(Workers::start(&cpus).unwrap());
-        let ghz = clocks.look(&allowed);
-        assert!(ghz.len() == cpus.len().min(AT_ONCE) || clocks.refused.is_some());
-        assert_eq!(clocks.points.len(), ghz.len());
+        let ((), seen) =
+            clocks.during(&allowed, || std::thread::sleep(std::time::Duration::from_millis(300)));
+        assert!(seen.looks.len() >= cpus.len().min(16) || clocks.refused.is_some(), "{seen:?}");
+        assert_eq!(clocks.points.len(), seen.looks.len());
         if let Ok((by_chains, by_counter)) = clocks.proof(cpus[0]) {
             // Interruptions take counted cycles away, and only the fastest chains count.
             assert!(by_counter < by_chains * 1.2, "{by_counter} {by_chains}");

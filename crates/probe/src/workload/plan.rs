@@ -27,6 +27,11 @@ pub(super) struct Seat {
 }
 
 impl Seat {
+    /// All of them.
+    pub(super) fn cpus(&self) -> CpuSet {
+        self.second.iter().fold(self.first.clone(), |all, second| all.union(second))
+    }
+
     fn one(cpu: u32) -> Self {
         Self { first: CpuSet::from_iter([cpu]), second: None }
     }
@@ -52,8 +57,8 @@ pub(super) fn cells(
             for placement in placements {
                 let seats = match placement {
                     Placement::None => Vec::new(),
-                    _ => match order(placement, processes(test, copies), topology, allowed) {
-                        Ok(order) => seats(test, copies, &order),
+                    _ => match order(placement, processes(placement, test, copies), topology, allowed) {
+                        Ok(order) => seats(placement, test, copies, &order),
                         Err(error) => {
                             left_out.push((format!("placement {placement}"), error.to_string()));
                             continue;
@@ -81,8 +86,11 @@ pub(super) fn cells(
                 }
             }
         }
+        let pinned = placements.iter().any(|placement| *placement != Placement::None);
+        if pinned && SEVERAL.contains(&test) {
+            cells.extend(two_cpus(test, topology, allowed));
+        }
         if test.is_pair() {
-            let pinned = placements.iter().any(|placement| *placement != Placement::None);
             let other = classes.iter().filter(|class| pinned && !has(&cells, test, class));
             let other: Vec<Cell> = other.map(|class| of_class(test, class)).collect();
             cells.extend(other);
@@ -117,9 +125,21 @@ fn order(
     }
 }
 
-/// Processes that want a CPU of their own.
-fn processes(test: Test, copies: u32) -> usize {
-    copies as usize * if test.is_pair() { 2 } else { 1 }
+/// Processes that want a CPU of their own: a compact copy's two share one, as a command's processes do under
+/// `coho run --place compact`.
+fn processes(placement: &Placement, test: Test, copies: u32) -> usize {
+    copies as usize * if test.is_pair() && *placement != Placement::Compact { 2 } else { 1 }
+}
+
+/// Tests of one copy, which are also held to two CPUs as one mask: what a second CPU is worth to them is the scheduler's
+/// matter.
+const SEVERAL: [Test; 4] = [Test::Execl, Test::PipeThroughput, Test::ProcessCreation, Test::Shell8];
+
+/// A copy held to the two CPUs that a pair takes which is spread.
+fn two_cpus(test: Test, topology: &Topology, allowed: &CpuSet) -> Option<Cell> {
+    let two = order(&Placement::Spread, 2, topology, allowed).ok().filter(|order| order.len() == 2)?;
+    let seat = Seat { first: two.into_iter().collect(), second: None };
+    Some(Cell { test, placement: "two CPUs".into(), pair_class: None, copies: 1, choices: vec![vec![seat]] })
 }
 
 /// A row of its own for a class of pairs; a pass takes one of the pairs.
@@ -141,12 +161,15 @@ fn has(cells: &[Cell], test: Test, class: &Class) -> bool {
 
 /// A seat for each copy, from CPUs in the order in which they are taken, in turn where there are more copies. A build is
 /// one program, which takes as many CPUs as it runs commands at once.
-fn seats(test: Test, copies: u32, order: &[u32]) -> Vec<Seat> {
+fn seats(placement: &Placement, test: Test, copies: u32, order: &[u32]) -> Vec<Seat> {
     let cpu = |at: usize| order[at % order.len()];
     match test {
         Test::Build => {
             let cpus = order.iter().copied().take(copies as usize).collect();
             vec![Seat { first: cpus, second: None }]
+        }
+        _ if test.is_pair() && *placement == Placement::Compact => {
+            (0..copies as usize).map(|copy| Seat::pair([cpu(copy); 2])).collect()
         }
         _ if test.is_pair() => {
             (0..copies as usize).map(|copy| Seat::pair([cpu(2 * copy), cpu(2 * copy + 1)])).collect()
@@ -201,18 +224,35 @@ mod tests {
             rows,
             [
                 ("none", 1, None),
-                ("compact", 1, Some("core")),
+                ("compact", 1, Some("same CPU")),
                 ("spread", 1, Some("system")),
                 ("none", 4, None),
-                ("compact", 4, Some("core")),
+                ("compact", 4, Some("same CPU")),
                 ("spread", 4, Some("system")),
-                ("one CPU", 1, Some("same CPU")),
+                ("core", 1, Some("core")),
                 ("package", 1, Some("package")),
             ]
         );
-        assert_eq!(cells[1].choices, [vec![Seat::pair([0, 1])]]);
+        // As `coho run --place compact` has a command's processes: on one CPU.
+        assert_eq!(cells[1].choices, [vec![Seat::pair([0, 0])]]);
+        let of_four = [0, 1, 2, 3].map(|cpu| Seat::pair([cpu, cpu]));
+        assert_eq!(cells[4].choices, [of_four.to_vec()]);
         assert_eq!(cells[2].choices, [vec![Seat::pair([0, 4])]]);
         assert_eq!(cells[7].choices.len(), 8);
+    }
+
+    #[test]
+    fn programs_of_several_processes_are_held_to_two_cpus_too() {
+        let tests = [Test::ProcessCreation, Test::Dhrystone2];
+        let (found, _) = cells(&tests, &[Placement::Compact], &[1], &topology(), &CpuSet::up_to(8));
+        let rows: Vec<_> = found.iter().map(|cell| (cell.test, cell.placement.as_str())).collect();
+        let spawn = Test::ProcessCreation;
+        assert_eq!(rows, [(spawn, "compact"), (spawn, "two CPUs"), (Test::Dhrystone2, "compact")]);
+        assert_eq!(found[1].choices[0], [Seat { first: "0,4".parse().unwrap(), second: None }]);
+        let alone = cells(&tests, &[Placement::Compact], &[1], &topology(), &CpuSet::up_to(1)).0;
+        assert!(alone.iter().all(|cell| cell.placement == "compact"));
+        let free = cells(&tests, &[Placement::None], &[1], &topology(), &CpuSet::up_to(8)).0;
+        assert!(free.iter().all(|cell| cell.placement == "none"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Passes over all cells in random order, and what they come to.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use coho_platform::{cgroup, stolen};
@@ -14,9 +15,10 @@ use super::plan::{self, Cell, Seat};
 use super::stage::Stage;
 use super::witness::{Seen, Witness};
 use super::{Options, Test, building, pairs, programs, report, sharing};
+use crate::placement::Busy;
 use crate::stop::{self, End};
 use crate::workers::Workers;
-use crate::{Error, Progress, pin, statistics};
+use crate::{Error, Progress, meanwhile, pin, statistics};
 
 /// Runs of each sharing kernel on a pair, for each pass.
 const SHARING_RUNS: usize = 2;
@@ -28,6 +30,7 @@ struct Row {
     cell: Cell,
     values: Vec<f64>,
     clocks: Vec<Vec<f64>>,
+    idle: Vec<BTreeMap<u32, BTreeMap<String, f64>>>,
     cpus: CpuSet,
     seen: Vec<Seen>,
     failed: Option<String>,
@@ -59,6 +62,7 @@ pub(super) fn run(
         [] => pin::allowed()?,
         cpus => cpus.iter().copied().collect(),
     };
+    let busy = Busy::look().of(allowed.iter());
     let workers = Workers::start(&allowed.iter().collect::<Vec<_>>())?;
     let copies = match &options.copies[..] {
         [] => vec![1, allowed.len() as u32],
@@ -110,6 +114,7 @@ pub(super) fn run(
         workloads.method.steal_s = after - before;
     }
     bench.describe(&mut workloads.method, &clocks, left_out);
+    workloads.method.parameters.insert("busy_before".into(), json!(busy));
     workloads.results = rows.into_iter().map(Row::result).collect();
     workloads.peers = beside.into_iter().map(Pair::result).collect();
     workloads.clock = clocks.points;
@@ -142,19 +147,23 @@ impl Bench<'_> {
             choices => &choices[random.usize(..choices.len())],
         };
         let witness = Witness::begin(self.allowed);
-        match self.stage.run(cell.test, cell.copies, seats, self.options.sample) {
-            Ok(outcomes) => {
+        // Where the scheduler chooses, any may be used.
+        let held = seats.iter().fold(CpuSet::default(), |all, seat| all.union(&seat.cpus()));
+        let watched = if held.is_empty() { self.allowed.clone() } else { held.intersection(self.allowed) };
+        let run = || self.stage.run(cell.test, cell.copies, seats, self.options.sample);
+        match clocks.during(&watched, run) {
+            (Ok(outcomes), seen) => {
                 let cpus = used(&outcomes, seats);
-                // Where the scheduler chose, and nothing was seen of a sample that was short, any may have been used.
-                let clocked = if cpus.is_empty() { self.allowed } else { &cpus };
-                row.clocks.push(clocks.look(&clocked.intersection(self.allowed)));
+                let used = if cpus.is_empty() { &watched } else { &cpus };
+                row.clocks.push(seen.ghz(used).collect());
+                row.idle.extend(seen.idle.ok());
                 row.seen.push(witness.end());
                 row.values.extend(value(&outcomes));
                 row.cpus = row.cpus.union(&cpus);
             }
             // What a stop or the time limit cut short has not failed.
-            Err(_) if self.end.has_come() || stop::requested() => {}
-            Err(error) => row.failed = Some(error.to_string()),
+            (Err(_), _) if self.end.has_come() || stop::requested() => {}
+            (Err(error), _) => row.failed = Some(error.to_string()),
         }
     }
 
@@ -181,8 +190,12 @@ impl Bench<'_> {
         };
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) => {
-                pair.ours.extend(unhindered(pair.test, &ours));
-                pair.theirs.extend(unhindered(pair.test, &theirs));
+                // Both by the time that passed: a program that sleeps between, as UnixBench's fstime does, tells the rate
+                // of what it timed itself.
+                if let Some((ours, theirs)) = value(&ours).zip(value(&theirs)) {
+                    pair.ours.push(ours);
+                    pair.theirs.push(theirs);
+                }
             }
             _ if self.end.has_come() => {}
             (Err(error), _) => pair.failed = Some(format!("ours: {error}")),
@@ -192,8 +205,8 @@ impl Bench<'_> {
 
     fn describe(&self, method: &mut Method, clocks: &Clocks, left_out: Vec<(String, String)>) {
         method.description = "Passes over all tests, placements and numbers of copies in random order, a sample each. The \
-            clock is that of the CPUs that were used, right after the sample, by two kinds of dependent chains that must \
-            agree."
+            clock is that of the CPUs that were used, every tenth of a second during the sample, by two kinds of dependent \
+            chains that must agree and that hold up the work for a thousandth of its time."
             .into();
         let filesystem = self.stage.folder().filesystem();
         let parameters = [
@@ -223,6 +236,9 @@ impl Bench<'_> {
         if let (true, Some(why)) = (clocks.points.is_empty(), &clocks.refused) {
             missing.insert("clock".into(), why.clone());
         }
+        if let Some(why) = &clocks.no_idle {
+            missing.insert("time in idle states".into(), why.clone());
+        }
         if let Some(why) = clocks.no_temperature() {
             missing.insert("temperature".into(), why.into());
         }
@@ -238,25 +254,13 @@ fn used(outcomes: &[Outcome], seats: &[Seat]) -> CpuSet {
     if !seen.is_empty() {
         return seen;
     }
-    seats.iter().fold(CpuSet::default(), |all, seat| all.union(&seat.first))
+    seats.iter().fold(CpuSet::default(), |all, seat| all.union(&seat.cpus()))
 }
 
 /// A run's result in its test's unit.
 fn value(outcomes: &[Outcome]) -> Option<f64> {
     let copies: Vec<_> = outcomes.iter().map(|outcome| (outcome.report, outcome.elapsed_s)).collect();
     report::rate(&copies)
-}
-
-/// The result that a run on one CPU would have come to with all of that CPU's time: what else ran there hinders the two
-/// that are compared by chance.
-fn unhindered(test: Test, outcomes: &[Outcome]) -> Option<f64> {
-    let value = value(outcomes)?;
-    // Nobody waits for the second process of UnixBench's pair, so that its time is not told.
-    let share = |outcome: &Outcome| (outcome.cpu_s / outcome.elapsed_s).min(1.0);
-    match outcomes {
-        [only] if !test.is_pair() && share(only) > 0.0 => Some(value / share(only)),
-        _ => Some(value),
-    }
 }
 
 impl Row {
@@ -266,6 +270,7 @@ impl Row {
             cell,
             values: Vec::new(),
             clocks: Vec::new(),
+            idle: Vec::new(),
             cpus: CpuSet::default(),
             seen: Vec::new(),
             failed,
@@ -286,6 +291,7 @@ impl Row {
             unit: self.cell.test.unit().name().into(),
             cpus: self.cpus.iter().collect(),
             clock_ghz: statistics::estimate(&self.clocks),
+            idle_share: meanwhile::mean_shares(&self.idle, &self.cpus),
             steal_s: sum(|seen| seen.steal_s).filter(|_| !self.seen.is_empty()),
             psi_cpu_some: sum(|seen| seen.waiting).filter(|_| !self.seen.is_empty()).map(|sum| sum / samples),
             not_available: self
@@ -304,7 +310,9 @@ impl Pair {
     fn result(self) -> WorkloadPeer {
         let [value, ours] =
             [&self.theirs, &self.ours].map(|values| statistics::estimate(std::slice::from_ref(values)));
-        let ratio = value.as_ref().zip(ours.as_ref()).map(|(value, ours)| value.median / ours.median);
+        let ratios: Vec<f64> =
+            self.theirs.iter().zip(&self.ours).map(|(theirs, ours)| theirs / ours).collect();
+        let ratio = statistics::estimate(&[ratios]);
         let tolerance = value.as_ref().zip(ours.as_ref()).map(|(value, ours)| {
             let scatter =
                 [(&self.theirs, value), (&self.ours, ours)].map(|(values, all)| deviation(values, all));
@@ -312,13 +320,25 @@ impl Pair {
         });
         WorkloadPeer {
             test: self.test.name().into(),
-            agrees: ratio.zip(tolerance).map(|(ratio, tolerance)| (ratio - 1.0).abs() <= tolerance),
+            agrees: ratio.as_ref().zip(tolerance).and_then(|(ratio, tolerance)| agrees(ratio, tolerance)),
             value,
             ours,
-            ratio,
+            ratio: ratio.map(|ratio| ratio.median),
             tolerance,
             not_available: self.failed,
         }
+    }
+}
+
+/// Whether a ratio is 1 but for so much; `None` where it is not but may be, by its interval, or was seen too seldom to have
+/// one.
+fn agrees(ratio: &Estimate, tolerance: f64) -> Option<bool> {
+    /// The fewest values of which the outermost are an interval of 95 %.
+    const FEWEST: u64 = 6;
+    let apart = ratio.low > 1.0 + tolerance || ratio.high < 1.0 - tolerance;
+    match (ratio.median - 1.0).abs() <= tolerance {
+        true => Some(true),
+        false => (ratio.n >= FEWEST && apart).then_some(false),
     }
 }
 
@@ -327,4 +347,18 @@ fn deviation(values: &[f64], all: &Estimate) -> f64 {
     let mut deviations: Vec<f64> = values.iter().map(|value| (value / all.median - 1.0).abs()).collect();
     deviations.sort_by(f64::total_cmp);
     statistics::median(&deviations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_builds_differ_only_beyond_chance() {
+        let ratio = |median: f64, low, high, n| Estimate { median, low, high, n, ..Estimate::exact(median) };
+        assert_eq!(agrees(&ratio(1.02, 0.9, 1.2, 3), 0.03), Some(true));
+        assert_eq!(agrees(&ratio(0.88, 0.86, 0.9, 3), 0.06), None, "three passes have no interval");
+        assert_eq!(agrees(&ratio(0.88, 0.7, 1.1, 10), 0.06), None);
+        assert_eq!(agrees(&ratio(3.0, 2.8, 3.1, 10), 0.06), Some(false));
+    }
 }

@@ -215,6 +215,7 @@ impl Figures {
         let fbs = barrier.fork_plus_join_us.fbs_separate_lines;
         let fork_join = |algorithm: &str, threads, us: f64| ForkJoinTime {
             algorithm: algorithm.into(),
+            by: "barrier".into(),
             threads,
             total_ns: Some(Estimate::exact(1000.0 * us)),
             ..ForkJoinTime::default()

@@ -12,6 +12,7 @@ use coho_platform::pin;
 use coho_topology::CpuSet;
 
 use super::{Running, Signals};
+use crate::per_process::Turns;
 
 /// Where a command's standard output goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,6 +39,9 @@ pub struct Job {
     pub cpus: Option<CpuSet>,
     /// Set in its environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// The CPUs that its processes take in turn, each of a program that has [`Library::Pin`](crate::preload::Library::Pin)
+    /// preloaded one; none to leave them where they are put.
+    pub deal: Vec<u32>,
     /// Where its standard output goes.
     pub output: Output,
 }
@@ -68,12 +72,17 @@ impl Job {
     /// Starts the command on its CPUs, with the signals that the caller was given.
     ///
     /// # Errors
-    /// [`Failed`] if there is no such program, it may not be run, or the kernel refuses the CPUs.
+    /// [`Failed`] if there is no such program, it may not be run, the kernel refuses the CPUs, or its processes cannot be
+    /// dealt out.
     pub fn start(&self, signals: &Signals) -> Result<Running, Failed> {
         let program = self.command.first().cloned().unwrap_or_default();
         let failed = |error| Failed { program: program.to_string_lossy().into_owned(), error };
         let mut command = Command::new(&program);
         command.args(self.command.iter().skip(1)).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        let turns = (!self.deal.is_empty()).then(|| Turns::new(&self.deal)).transpose().map_err(failed)?;
+        if let Some(turns) = &turns {
+            command.envs(turns.environment().map_err(failed)?);
+        }
         match self.output {
             Output::Inherited => &mut command,
             Output::StandardError => command.stdout(io::stderr()),
@@ -95,6 +104,6 @@ impl Job {
         unsafe { command.pre_exec(ready) };
         let started = Instant::now();
         let child = command.spawn().map_err(failed)?;
-        Ok(Running::of(child, started))
+        Ok(Running::of(child, started, turns))
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::orphans::{self, Usage};
 use super::{Signal, Signals};
+use crate::per_process::Turns;
 
 /// How long a wait for signals lasts at most: an end that no signal told of is found then.
 const AT_MOST: Duration = Duration::from_secs(1);
@@ -22,6 +23,8 @@ pub struct Running {
     asked_to_end: bool,
     /// Of descendants that were waited for in their parents' stead.
     orphans: Usage,
+    /// Whose turn it is, where its processes are dealt out.
+    _turns: Option<Turns>,
 }
 
 /// How a command ended.
@@ -62,8 +65,9 @@ pub struct Ended {
 }
 
 impl Running {
-    pub(super) fn of(child: Child, started: Instant) -> Self {
-        Self { child, started, has_ended: false, asked_to_end: false, orphans: Usage::default() }
+    pub(super) fn of(child: Child, started: Instant, turns: Option<Turns>) -> Self {
+        let orphans = Usage::default();
+        Self { child, started, has_ended: false, asked_to_end: false, orphans, _turns: turns }
     }
 
     /// The command's process.

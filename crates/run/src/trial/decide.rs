@@ -15,6 +15,8 @@ pub struct Verdict {
     pub times_best: Vec<Option<Estimate>>,
     /// Whether every other series is longer beyond chance: the interval of its ratios lies above one.
     pub decided: bool,
+    /// The series that none is shorter than beyond chance. All where nothing was found.
+    pub winners: Vec<usize>,
 }
 
 /// Compares series of times; the same position in each is the same round. `None` if there is no whole round.
@@ -35,20 +37,28 @@ pub fn decide(series: &[Vec<f64>]) -> Option<Verdict> {
         .filter_map(|times| Some(statistics::estimate(&[times[..rounds].to_vec()])?.median))
         .collect();
     let best = (0..series.len()).min_by(|&one, &other| medians[one].total_cmp(&medians[other]))?;
-    let ratios = |times: &Vec<f64>| {
-        let ratios = times.iter().zip(&series[best]).map(|(time, best)| time / best).collect();
+    let ratios = |times: &Vec<f64>, than: &Vec<f64>| {
+        let ratios = times.iter().zip(than).map(|(time, than)| time / than).collect();
         statistics::estimate(&[ratios])
     };
     let times_best: Vec<Option<Estimate>> = series
         .iter()
         .enumerate()
-        .map(|(index, times)| (index != best).then(|| ratios(times)).flatten())
+        .map(|(index, times)| (index != best).then(|| ratios(times, &series[best])).flatten())
         .collect();
     let others = times_best.iter().enumerate().filter(|(index, _)| *index != best).map(|(_, ratio)| ratio);
     let longer =
         |ratio: &Option<Estimate>| ratio.as_ref().is_some_and(|r| r.n >= FEWEST_ROUNDS && r.low > 1.0);
     let decided = series.len() > 1 && others.into_iter().all(longer);
-    Some(Verdict { best, times_best, decided })
+    let loses = |one: usize| {
+        (0..series.len()).any(|other| other != one && longer(&ratios(&series[one], &series[other])))
+    };
+    let mut winners: Vec<usize> = (0..series.len()).filter(|&one| !loses(one)).collect();
+    if winners.is_empty() {
+        // Each loses to another: nothing is known.
+        winners = (0..series.len()).collect();
+    }
+    Some(Verdict { best, times_best, decided, winners })
 }
 
 #[cfg(test)]
@@ -79,6 +89,20 @@ mod tests {
             decided += usize::from(decide(&[one, other]).unwrap().decided);
         }
         assert!(decided < 30, "{decided} of 400");
+    }
+
+    /// Two equal ones keep no third in the race.
+    #[test]
+    fn what_is_far_worse_than_one_of_two_equals_is_no_winner() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let series = [1.0, 3.0, 1.0].map(|value| noisy(&mut random, value, 10));
+        let verdict = decide(&series).unwrap();
+        assert_eq!((verdict.decided, verdict.winners), (false, vec![0, 2]));
+        let equal = [1.0, 1.0, 1.0].map(|value| noisy(&mut random, value, 5));
+        assert_eq!(decide(&equal).unwrap().winners, [0, 1, 2], "five rounds carry no verdict");
+        let clear = [1.0, 3.0, 2.0].map(|value| noisy(&mut random, value, 10));
+        let verdict = decide(&clear).unwrap();
+        assert_eq!((verdict.decided, verdict.winners), (true, vec![0]));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Runs a command under several placements in turn and tells which is best.
 
+mod choose;
 mod counted;
 mod decide;
 mod difference;
@@ -8,13 +9,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use coho_platform::{pin, threads};
-use coho_probe::{Progress, clock, statistics};
+use coho_probe::{Progress, meanwhile, statistics};
 use coho_profile::{Estimate, Method, PlacementTime, Trial};
 use coho_topology::CpuSet;
 use serde_json::json;
 
 use crate::child::{Failed, Job, Signals, Status, orphans};
+pub use choose::choice;
 use counted::Counted;
 pub use decide::{Verdict, decide};
 pub use difference::{Difference, differences};
@@ -169,8 +170,8 @@ pub fn compare(
     Ok(Trial {
         method: Method {
             description: "The command runs under each placement in every round, in random order, after one run that \
-                          does not count. Counters are of the command and its descendants; the clock is measured on \
-                          the placement's first CPU right after a run."
+                          does not count. Counters are of the command and its descendants; the clock is looked at on \
+                          the placement's first CPU every tenth of a second of a run."
                 .into(),
             parameters: [("repeats".to_owned(), json!(options.repeats)), ("seed".to_owned(), json!(options.seed))]
                 .into(),
@@ -182,6 +183,7 @@ pub fn compare(
         },
         command: candidates[0].job.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         best: verdict.as_ref().map(|verdict| candidates[distinct[verdict.best]].name.clone()),
+        winners: verdict.iter().flat_map(|verdict| &verdict.winners).map(|&at| candidates[distinct[at]].name.clone()).collect(),
         decided: verdict.is_some_and(|verdict| verdict.decided),
         placements,
         ..Trial::default()
@@ -197,9 +199,9 @@ fn run(
 ) -> Result<Option<Sample>, Error> {
     let counters = counted.open(missing);
     let running = candidate.job.start(signals).map_err(Error::Start)?;
-    let ended = running
-        .wait(signals)
-        .map_err(|error| Error::Other(format!("cannot wait for the command: {error}")))?;
+    let first: CpuSet = candidate.order.iter().copied().take(1).collect();
+    let (ended, seen) = meanwhile::during(&first, &|| (), || running.wait(signals));
+    let ended = ended.map_err(|error| Error::Other(format!("cannot wait for the command: {error}")))?;
     if ended.asked_to_end {
         return Ok(None);
     }
@@ -211,21 +213,13 @@ fn run(
     counters.insert("cpu_seconds", usage.cpu.as_secs_f64());
     counters.insert("voluntary_switches", usage.voluntary_switches as f64);
     counters.insert("involuntary_switches", usage.involuntary_switches as f64);
-    match clock_ghz(candidate.order.first().copied()) {
-        Ok(ghz) => drop(counters.insert("clock_ghz", ghz)),
-        Err(why) => drop(missing.insert("clock_ghz".into(), why)),
+    let mut ghz: Vec<f64> = seen.ghz(&first).collect();
+    ghz.sort_by(f64::total_cmp);
+    match seen.no_clock {
+        None => drop(counters.insert("clock_ghz", statistics::median(&ghz))),
+        Some(why) => drop(missing.insert("clock_ghz".into(), why)),
     }
     Ok(Some(Sample { seconds: ended.wall.as_secs_f64(), counters }))
-}
-
-/// The clock of a CPU now, in GHz.
-fn clock_ghz(cpu: Option<u32>) -> Result<f64, String> {
-    let cpu = cpu.ok_or("the placement has no CPU")?;
-    let measure = move || {
-        pin::to(cpu).map_err(|error| error.to_string())?;
-        clock::effective_ghz()
-    };
-    threads::apart(measure).unwrap_or_else(|error| Err(format!("a thread to measure on: {error}")))
 }
 
 /// Estimates of what every run has counted.

@@ -2,13 +2,13 @@
 
 use coho_topology::{CpuSet, Level, Topology};
 
-use super::Mapping;
+use super::{Mapping, Objects};
 
 /// What the machine is divided by, from the outside inwards.
 const INWARD: [Level; 6] = [Level::Package, Level::Numa, Level::Die, Level::L3, Level::Module, Level::L2];
 
 impl Mapping {
-    /// The allowed CPUs in the order in which ranks take them.
+    /// The allowed CPUs in the order in which ranks take them: [`arrange`](Self::arrange) by what the topology tells.
     ///
     /// ```
     /// use coho_sync::Mapping;
@@ -20,70 +20,21 @@ impl Mapping {
     /// assert_eq!(order(Mapping::BinaryTree), [0, 4, 2, 6, 1, 5, 3, 7]);
     /// ```
     pub fn order(self, topology: &Topology, allowed: &CpuSet) -> Vec<u32> {
-        let mut rest = allowed.clone();
-        let mut order = Vec::new();
-        while !rest.is_empty() {
-            // One hardware thread of each core that has one left.
-            let mut turn = rest.clone();
-            for core in topology.partition(Level::Core) {
-                let mine = core.intersection(&turn);
-                mine.iter().skip(1).for_each(|sibling| {
-                    turn.remove(sibling);
-                });
+        let cpus: Vec<u32> = allowed.iter().collect();
+        let objects = |level: Level| -> Objects {
+            let mut objects = vec![None; cpus.len()];
+            for (at, set) in topology.partition(level).iter().enumerate() {
+                for cpu in set.iter() {
+                    if let Ok(index) = cpus.binary_search(&cpu) {
+                        objects[index].get_or_insert(at);
+                    }
+                }
             }
-            rest = rest.difference(&turn);
-            let compact = compact(topology, turn.iter().collect(), &INWARD);
-            order.extend(match self {
-                Self::Sequential => compact,
-                Self::BinaryTree => spread(&compact, |cpus| middle(topology, cpus)),
-            });
-        }
-        order
+            objects
+        };
+        let order = self.arrange(&objects(Level::Core), &INWARD.map(objects));
+        order.into_iter().map(|index| cpus[index]).collect()
     }
-}
-
-/// Sorts CPUs so that those that share something lie side by side.
-fn compact(topology: &Topology, cpus: Vec<u32>, levels: &[Level]) -> Vec<u32> {
-    let Some((&level, inner)) = levels.split_first() else { return cpus };
-    let mut parts: Vec<(Option<usize>, Vec<u32>)> = Vec::new();
-    let sets = topology.partition(level);
-    for cpu in cpus {
-        let object = sets.iter().position(|set| set.contains(cpu));
-        match parts.iter_mut().find(|(of, _)| *of == object) {
-            Some((_, cpus)) => cpus.push(cpu),
-            None => parts.push((object, vec![cpu])),
-        }
-    }
-    parts.into_iter().flat_map(|(_, cpus)| compact(topology, cpus, inner)).collect()
-}
-
-/// Takes CPUs from the two halves in turn, from each half in the same way.
-fn spread(cpus: &[u32], middle: impl Fn(&[u32]) -> usize + Copy) -> Vec<u32> {
-    if cpus.len() < 3 {
-        return cpus.to_vec();
-    }
-    let (left, right) = cpus.split_at(middle(cpus));
-    let (mut left, mut right) = (spread(left, middle).into_iter(), spread(right, middle).into_iter());
-    let mut order = Vec::with_capacity(cpus.len());
-    while left.len() + right.len() > 0 {
-        order.extend(left.next());
-        order.extend(right.next());
-    }
-    order
-}
-
-/// Where to halve CPUs that lie side by side: at the border of the outermost object that is nearest to the middle.
-fn middle(topology: &Topology, cpus: &[u32]) -> usize {
-    let half = cpus.len().div_ceil(2);
-    for level in INWARD {
-        let sets = topology.partition(level);
-        let object = |cpu: u32| sets.iter().position(|set| set.contains(cpu));
-        let borders = (1..cpus.len()).filter(|&at| object(cpus[at - 1]) != object(cpus[at]));
-        if let Some(border) = borders.min_by_key(|at| at.abs_diff(half)) {
-            return border;
-        }
-    }
-    half
 }
 
 #[cfg(test)]

@@ -35,8 +35,9 @@ impl Chosen {
         (self.placement != Placement::None).then(|| self.choice.cpus.clone())
     }
 
-    /// What was chosen and why; of `threads` that were asked for, also whether they fit.
-    pub fn line(&self, machine: &Machine, threads: Option<u32>) -> String {
+    /// What was chosen and why; of `threads` that were asked for, also whether they fit; of several CPUs, how they are
+    /// `dealt` out.
+    pub fn line(&self, machine: &Machine, threads: Option<u32>, dealt: &str) -> String {
         let room = &machine.room;
         let Choice { cpus, refused, .. } = &self.choice;
         let mut line = format!("{}: {} of {}", self.placement, named(cpus), room.cpus);
@@ -44,6 +45,9 @@ impl Chosen {
             Placement::None => format!(", left to the scheduler: {}", loaded(cpus)),
             _ => format!(", {}", self.why(machine)),
         };
+        if self.placement != Placement::None && cpus.len() > 1 {
+            line += &format!("; {dealt}");
+        }
         if let Some(threads) = threads.filter(|&threads| threads as usize > cpus.len()) {
             line += &format!("; {threads} threads share {}", text::count(cpus.len(), "CPU"));
         }

@@ -39,7 +39,7 @@ pub struct Args {
     /// Move the command among these placements while it runs, and keep it where it comes farthest [default: compact,
     /// spread, none and the levels that mean other numbers of CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,
-          conflicts_with_all = ["place", "per_thread", "omp_places", "openmp"])]
+          conflicts_with_all = ["place", "per_thread", "per_process", "omp_places", "openmp"])]
     live: Option<Vec<Placement>>,
     /// How far a live command comes: a rate in a line that it prints, which the expression finds, by its first group if it
     /// has one [default: instructions, where the CPU counts them]
@@ -62,6 +62,9 @@ pub struct Args {
     /// Pin each new thread to the next CPU of the placement, in dynamic programs
     #[arg(long)]
     per_thread: bool,
+    /// Deal the command's processes out: each new one of a dynamic program is held to the next CPU of the placement
+    #[arg(long, conflicts_with = "per_thread")]
+    per_process: bool,
     /// Export OMP_PLACES and OMP_PROC_BIND, so that OpenMP binds its threads in the placement's order
     #[arg(long)]
     omp_places: bool,
@@ -70,7 +73,7 @@ pub struct Args {
     #[arg(long)]
     openmp: bool,
     /// Say whether --openmp would take over, and what the program imports of OpenMP, without running it
-    #[arg(long, requires = "openmp", conflicts_with_all = ["comparison", "per_thread"])]
+    #[arg(long, requires = "openmp", conflicts_with_all = ["comparison", "per_thread", "per_process"])]
     check: bool,
     /// A profile of this machine, for what sharing costs; choices are remembered there [default:
     /// coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
@@ -79,8 +82,9 @@ pub struct Args {
     /// The name under which the choice is remembered [default: the program's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Print what --try, --live or --check found as JSON, and nothing else: 'best' took the least time, but is better beyond chance only if
-    /// 'decided' is true, and only then does --place auto use it. A live command's output then goes to standard error
+    /// Print what --try, --live or --check found as JSON, and nothing else: 'best' took the least time, but is better than all
+    /// others beyond chance only if 'decided' is true; than 'winners' none is quicker beyond chance, and --place auto leaves
+    /// the scheduler's choice for one of them where it is worse. A live command's output then goes to standard error
     #[arg(long)]
     json: bool,
     /// Say nothing
@@ -92,6 +96,16 @@ pub struct Args {
 }
 
 impl Args {
+    /// How threads and processes get their CPUs of the placement.
+    fn dealt(&self) -> &'static str {
+        match (self.per_thread, self.per_process, self.omp_places || self.openmp) {
+            (true, ..) => "each new thread on the next",
+            (_, true, _) => "each new process on the next",
+            (.., true) => "OpenMP's threads in this order",
+            _ => "one mask, within which the scheduler places",
+        }
+    }
+
     /// Whether placements are compared, and the outcome remembered.
     fn compares(&self) -> bool {
         self.trial.is_some() || self.live.is_some()
@@ -142,7 +156,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let room = Room::here(&topology)?;
     let machine = Machine { topology, room, profile: remembered::profile(args)? };
-    if args.per_thread {
+    if args.per_thread || args.per_process {
         let objection = args.command.first().and_then(per_thread::objection);
         objection.into_iter().for_each(|why| crate::say!("coho: {why}"));
     }
@@ -179,7 +193,7 @@ fn place(
 ) -> anyhow::Result<ExitCode> {
     let chosen = Chosen::now(placement, threads(args, machine), machine, Busy::look)?;
     if !args.quiet {
-        crate::say!("coho: {}", chosen.line(machine, args.threads));
+        crate::say!("coho: {}", chosen.line(machine, args.threads, args.dealt()));
     }
     match job(args, &chosen, machine.profile.as_ref())?.start(signals) {
         Ok(running) => Ok(ExitCode::from(running.wait(signals)?.status.exit_status())),
@@ -190,9 +204,10 @@ fn place(
     }
 }
 
-/// Threads to make room for: where each is pinned, a word alone means all CPUs that there are, in its order.
+/// Threads or processes to make room for: where each is pinned, a word alone means all CPUs that there are, in its order.
 fn threads(args: &Args, machine: &Machine) -> Option<u32> {
-    args.threads.or_else(|| args.per_thread.then(|| u32::try_from(machine.room.width()).unwrap_or(u32::MAX)))
+    let dealt = args.per_thread || args.per_process;
+    args.threads.or_else(|| dealt.then(|| u32::try_from(machine.room.width()).unwrap_or(u32::MAX)))
 }
 
 /// The command under a placement.
@@ -207,6 +222,9 @@ fn job(args: &Args, chosen: &Chosen, profile: Option<&Profile>) -> anyhow::Resul
         environment.push(per_thread::environment(order));
         libraries.push(Library::Pin);
     }
+    if args.per_process && chosen.mask().is_some() {
+        libraries.push(Library::Pin);
+    }
     if args.openmp {
         environment.extend(openmp::environment(chosen, profile));
         libraries.push(Library::OpenMp);
@@ -214,5 +232,6 @@ fn job(args: &Args, chosen: &Chosen, profile: Option<&Profile>) -> anyhow::Resul
     if !libraries.is_empty() {
         environment.push(preload::variable(&libraries).map_err(anyhow::Error::msg)?);
     }
-    Ok(Job { command: args.command.clone(), cpus: chosen.mask(), environment, ..Job::default() })
+    let deal = if args.per_process && chosen.mask().is_some() { order.clone() } else { Vec::new() };
+    Ok(Job { command: args.command.clone(), cpus: chosen.mask(), environment, deal, ..Job::default() })
 }

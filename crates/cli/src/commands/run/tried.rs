@@ -71,7 +71,7 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
         let date = trial.date.as_deref().unwrap_or("an unknown date");
         crate::say!("coho: auto, as tried {date}: {}", terminal::run::verdict(trial));
     }
-    match trial.best.as_deref().filter(|_| trial.decided) {
+    match trial::choice(trial) {
         Some(best) => {
             best.parse().map_err(|error| anyhow::anyhow!("the profile remembers '{best}': {error}"))
         }

@@ -9,6 +9,7 @@
 
 typedef uint64_t (*clock_reading)(void);
 typedef void (*barrier_wait)(void *barrier, int rank);
+typedef void (*serial_part)(uint64_t turns);
 
 /* Puts the runtime's thread of each rank on its CPU: 0, or the number of threads that could not be pinned. */
 int coho_openmp_pin(int threads, const int *cpus)
@@ -60,8 +61,11 @@ void coho_openmp_barriers(int threads, long bursts, long their_repeats, long our
     }
 }
 
-/* One burst of `repeats` empty parallel regions, after a few that wake the threads: the clock's readings it took. */
-uint64_t coho_openmp_regions(int threads, long repeats, clock_reading now)
+/*
+ * One burst of `repeats` empty parallel regions, each behind a serial part, after a few that wake the threads: the clock's
+ * readings it took.
+ */
+uint64_t coho_openmp_regions(int threads, long repeats, clock_reading now, serial_part serial, uint64_t turns)
 {
     for (int i = 0; i < 20; i++) {
 #pragma omp parallel num_threads(threads)
@@ -69,6 +73,7 @@ uint64_t coho_openmp_regions(int threads, long repeats, clock_reading now)
     }
     uint64_t start = now();
     for (long i = 0; i < repeats; i++) {
+        serial(turns);
 #pragma omp parallel num_threads(threads)
         __asm__ volatile("");
     }

@@ -9,9 +9,12 @@ use coho_sync::Barrier;
 
 use crate::Error;
 use crate::barrier::burst::Bursts;
+use crate::barrier::serial::Serial;
 use crate::clock::Clock;
 
 const SOURCE: &str = include_str!("openmp.c");
+/// Regions by which the length of the serial part is found.
+const REGIONS: u64 = 64;
 
 /// A runtime and the command that compiles for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +43,7 @@ type Barriers = unsafe extern "C" fn(
     *mut u64,
     *mut u64,
 );
-type Regions = unsafe extern "C" fn(c_int, c_long, extern "C" fn() -> u64) -> u64;
+type Regions = unsafe extern "C" fn(c_int, c_long, extern "C" fn() -> u64, extern "C" fn(u64), u64) -> u64;
 type End = unsafe extern "C" fn();
 
 /// A loaded runtime.
@@ -53,6 +56,10 @@ pub(in crate::barrier) struct OpenMp {
 
 extern "C" fn now() -> u64 {
     Clock::get().now()
+}
+
+extern "C" fn serial_part(turns: u64) {
+    Serial::of_turns(turns).run();
 }
 
 extern "C" fn wait(barrier: *const c_void, rank: c_int) {
@@ -143,13 +150,19 @@ impl OpenMp {
         [their_ticks, our_ticks]
     }
 
-    /// Times of one empty parallel region, in ns.
+    /// Times of one empty parallel region, in ns: as of a team's, beyond a serial part before it.
     pub(in crate::barrier) fn regions(&self, threads: usize, bursts: Bursts) -> Vec<f64> {
-        // SAFETY: plain numbers.
-        let burst = |repeats: u64| unsafe { (self.regions)(threads as c_int, repeats as c_long, now) };
-        let repeats = bursts.fill(|repeats| Clock::get().ns(burst(repeats)));
-        let ticks: Vec<_> = (0..bursts.count).map(|_| burst(repeats)).collect();
-        per_operation(&ticks, repeats)
+        let burst = |repeats: u64, serial: Serial| {
+            // SAFETY: plain numbers, and functions of these types.
+            let ticks = unsafe {
+                (self.regions)(threads as c_int, repeats as c_long, now, serial_part, serial.turns())
+            };
+            Clock::get().ns(ticks)
+        };
+        let serial = Serial::before(burst(REGIONS, Serial::of_turns(0)) / REGIONS as f64);
+        let repeats = bursts.fill(|repeats| burst(repeats, serial));
+        let region = |_| (burst(repeats, serial) - serial.alone_ns(repeats)) / repeats as f64;
+        (0..bursts.count).map(region).collect()
     }
 
     /// Ends the runtime's threads: whoever measures next on their CPUs would find them spinning.

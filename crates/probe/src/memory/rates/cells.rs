@@ -9,7 +9,6 @@ use super::super::Options;
 use super::super::loops::{Loop, Stores};
 use super::visit::Work;
 use super::{Extent, Typed};
-use crate::barrier::mapping_name;
 
 /// The paper's sizes.
 const PAPER: [u64; 3] = [512, 64 << 10, 1 << 20];
@@ -165,7 +164,7 @@ fn teams(cpus: &[u32], topology: &Topology, options: &Options) -> Vec<(Vec<u32>,
             let mut team: Vec<u32> = mapping.order(topology, &allowed).into_iter().take(n).collect();
             team.sort_unstable();
             if teams.iter().all(|(other, _)| *other != team) {
-                teams.push((team, if n == 1 { "" } else { mapping_name(mapping) }));
+                teams.push((team, if n == 1 { "" } else { mapping.name() }));
             }
         }
     }

@@ -1,0 +1,309 @@
+//! What the simulator says of forced placements on a machine, beside what was measured there: programs held to one CPU, and
+//! to two.
+//!
+//! How long a program computes is fitted to its own row on one CPU, so that this row is no prediction. What two CPUs do to
+//! it is: nothing that was measured of it there has a part in it. The simulator places by ULE's rules where it may choose, the
+//! machine by its own kernel's.
+
+use coho_profile::{Estimate, Profile, WorkloadResult, Workloads};
+use coho_topology::freebsd::{Flag, Group, Spec};
+use coho_topology::{Level, Topology};
+use fastrand::Rng;
+
+use super::costs::{Cost, Costs};
+use super::engine::simulate;
+use super::machine::Machine;
+use super::predict::Range;
+use super::program::Programs;
+use super::tree::Tree;
+use super::workload::{Forced, Lengths};
+use crate::Error;
+
+/// A program on one CPU and on two.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// The test, as in profiles.
+    pub test: &'static str,
+    /// Its rate held to one CPU, in its unit: what its lengths are fitted to.
+    pub one: Estimate,
+    /// Its rate held to two; a pair of processes is held to one each.
+    pub two: Estimate,
+    /// Two over one, as measured: medians, and what their intervals allow.
+    pub measured: Range,
+    /// Two over one, as predicted, over all runs.
+    pub predicted: Range,
+}
+
+impl Check {
+    /// The prediction's error, as a share of the measured ratio.
+    pub fn error(&self) -> f64 {
+        self.predicted.median / self.measured.median - 1.0
+    }
+
+    /// Whether the measured ratio may be one of those predicted.
+    pub fn agrees(&self) -> bool {
+        self.predicted.low <= self.measured.high && self.measured.low <= self.predicted.high
+    }
+}
+
+/// All programs that a profile has on one CPU and on two.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// In the order of the tests.
+    pub checks: Vec<Check>,
+    /// The two CPUs.
+    pub cpus: [u32; 2],
+    /// The costs of the simulation, measured ones among them.
+    pub costs: Costs,
+    /// The share of all CPUs that other work took when the programs began, 0 to 1, where that is known.
+    pub busy: Option<f64>,
+    /// Why others are missing, by test.
+    pub not_available: Vec<(&'static str, String)>,
+}
+
+/// Pieces of work that a run simulates at least, and its longest time in ns.
+const PIECES: f64 = 40.0;
+const LONGEST_NS: f64 = 4e9;
+
+/// Predicts what two CPUs do to the programs of a profile that were held to one CPU and to two, by so many runs, each with
+/// its own costs out of their ranges. `costs` are taken as they are, but those that the profile has measured
+/// ([`Costs::measured`]).
+///
+/// # Errors
+/// If the profile has no topology, or no program on two CPUs.
+pub fn check(profile: &Profile, costs: &Costs, runs: u32, seed: u64) -> Result<Checked, Error> {
+    let topology =
+        &profile.topology.as_ref().ok_or_else(|| Error::new("the profile has no topology"))?.topology;
+    let none = "it has no programs on forced placements; `coho bench` measures them";
+    let workloads = profile.workloads.as_ref().ok_or_else(|| Error::new(none))?;
+    let [a, b] = two_cpus(workloads).ok_or_else(|| Error::new(none))?;
+    let costs = costs.clone().measured(profile, a, b);
+    let machines = [vec![a], vec![a, b]]
+        .map(|cpus| (Machine::new(topology, &cpus, profile.coherence.as_ref()), tree(topology, &cpus)));
+    let (mut checks, mut not_available) = (Vec::new(), Vec::new());
+    for forced in Forced::ALL {
+        let test = forced.test();
+        match rows(workloads, forced) {
+            Ok((one, two)) => match predicted(forced, one, &machines, &costs, workloads, runs, seed) {
+                Ok(predicted) => {
+                    let measured = Range {
+                        median: two.median / one.median,
+                        low: two.low / one.high,
+                        high: two.high / one.low,
+                    };
+                    checks.push(Check { test, one: one.clone(), two: two.clone(), measured, predicted });
+                }
+                Err(why) => not_available.push((test, why.to_string())),
+            },
+            Err(why) => not_available.push((test, why)),
+        }
+    }
+    let busy = workloads.method.parameters.get("busy_before").and_then(|busy| busy.as_f64());
+    Ok(Checked { checks, cpus: [a, b], costs, busy, not_available })
+}
+
+fn is_one_cpu(row: &WorkloadResult) -> bool {
+    match &row.pair_class {
+        Some(class) => class == "same CPU",
+        None => row.placement == "compact" || row.placement == "one CPU",
+    }
+}
+
+/// Held to two CPUs: as one mask, or, of a pair, to the two CPUs that are spread.
+fn is_two_cpus(row: &WorkloadResult) -> bool {
+    match &row.pair_class {
+        Some(class) => class != "same CPU" && row.placement == "spread",
+        None => row.placement == "two CPUs",
+    }
+}
+
+/// The CPUs of the programs on two: a pair's, which are seen, else any that were.
+fn two_cpus(workloads: &Workloads) -> Option<[u32; 2]> {
+    let rows = || workloads.results.iter().filter(|row| row.copies == 1 && is_two_cpus(row));
+    let pairs = rows().filter(|row| row.pair_class.is_some()).chain(rows());
+    pairs.into_iter().find_map(|row| <[u32; 2]>::try_from(&row.cpus[..]).ok())
+}
+
+fn rows(workloads: &Workloads, forced: Forced) -> Result<(&Estimate, &Estimate), String> {
+    let find = |is: fn(&WorkloadResult) -> bool, what: &str| {
+        let mut rows = workloads.results.iter().filter(|row| row.copies == 1 && row.test == forced.test());
+        let row = rows.find(|row| is(row)).ok_or_else(|| format!("not measured on {what}"))?;
+        let value = row.value.as_ref().filter(|value| value.median > 0.0 && value.low > 0.0);
+        value.ok_or_else(|| row.not_available.clone().unwrap_or_else(|| format!("no figure on {what}")))
+    };
+    Ok((find(is_one_cpu, "one CPU")?, find(is_two_cpus, "two CPUs")?))
+}
+
+/// What a kernel that believes the topology makes of these CPUs.
+fn tree(topology: &Topology, cpus: &[u32]) -> Tree {
+    let shared = match cpus {
+        [a, b] => topology.closest_shared(*a, *b),
+        _ => None,
+    };
+    let cache_level = match shared {
+        Some(Level::Core | Level::L1) => 1,
+        Some(Level::L2 | Level::Module) => 2,
+        Some(Level::L3) => 3,
+        _ => 0,
+    };
+    let flags = if shared == Some(Level::Core) { vec![Flag::Thread, Flag::Smt] } else { vec![] };
+    Tree::new(&Spec {
+        root: Group { cache_level, cpus: cpus.iter().copied().collect(), flags, children: vec![] },
+    })
+}
+
+fn predicted(
+    forced: Forced,
+    one: &Estimate,
+    machines: &[(Machine, Tree); 2],
+    costs: &Costs,
+    workloads: &Workloads,
+    runs: u32,
+    seed: u64,
+) -> Result<Range, Error> {
+    let piece_ns = forced.unit_s() * 1e9 / one.median;
+    let call_ns = pipe_call_ns(workloads);
+    let mut ratios = Vec::new();
+    for run in 0..runs {
+        let mut rng = Rng::with_seed(seed.wrapping_add(u64::from(run) << 32));
+        let costs = costs.drawn(&mut rng);
+        let seed = rng.u64(..);
+        let lengths = lengths(forced, piece_ns, call_ns, &costs)?;
+        let rate = |(at, (machine, tree)): (usize, &(Machine, Tree))| {
+            let programs: Programs = forced.programs(&lengths, at + 1);
+            let counted = (PIECES * piece_ns).min(LONGEST_NS);
+            let course = super::engine::Course {
+                // An idle CPU begins to spin when it has switched a while.
+                warm_up_ns: (counted / 2.0).max(1e6) as u64,
+                counted_ns: counted.max(1e6) as u64,
+            };
+            let stats = simulate(machine, tree, &programs, &costs, course, seed);
+            (stats.work > 0).then(|| stats.work as f64 / stats.work_ns as f64)
+        };
+        let [one, two] = [0, 1].map(|at| rate((at, &machines[at])));
+        ratios.extend(one.zip(two).map(|(one, two)| two / one));
+    }
+    Range::of(ratios).ok_or_else(|| Error::new("no run of the simulator finished anything"))
+}
+
+/// Half of a loop of pipe throughput on one CPU, in ns.
+fn pipe_call_ns(workloads: &Workloads) -> Option<f64> {
+    rows(workloads, Forced::PipeThroughput).ok().map(|(one, _)| 1e9 / one.median / 2.0)
+}
+
+/// How long a program computes so that it takes its measured time on one CPU beside what its switches cost there.
+fn lengths(forced: Forced, piece_ns: f64, call_ns: Option<f64>, costs: &Costs) -> Result<Lengths, Error> {
+    // One task wakes another and leaves the CPU to it.
+    let handover = costs[Cost::Wake] + costs[Cost::Switch];
+    let article = Lengths::default();
+    let left = |ns: f64, what: &str| match ns > 0.0 {
+        true => Ok(ns),
+        false => Err(Error::new(format!("on one CPU it takes less than {what}"))),
+    };
+    Ok(match forced {
+        Forced::PipePair => match call_ns {
+            Some(call_ns) => Lengths { pipe_call: call_ns, ..article },
+            None => {
+                Lengths { pipe_call: left((piece_ns - 2.0 * handover) / 4.0, "its switches")?, ..article }
+            }
+        },
+        Forced::PipeThroughput => Lengths { pipe_call: piece_ns / 2.0, ..article },
+        Forced::Execl => Lengths { exec: piece_ns, ..article },
+        Forced::ProcessCreation => {
+            let both = left(piece_ns - 2.0 * handover, "its switches")?;
+            let fork = both * article.fork / (article.fork + article.exit);
+            Lengths { fork, exit: both - fork, ..article }
+        }
+        Forced::Shell8 => {
+            // Each of 8 scripts is forked, computes as one tool does and forks five, which end.
+            let (scripts, forks, ends, tools) = (8.0, 6.0, 5.0, 6.0);
+            let fixed = forks * (article.fork + 2.0 * handover) + ends * article.exit;
+            Lengths { tool: left((piece_ns / scripts - fixed) / tools, "its forks")?, ..article }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{TopologySection, published::kimoto_bulldozer};
+    use coho_topology::cpuid;
+
+    use super::*;
+
+    fn row(test: &str, placement: &str, class: Option<&str>, cpus: &[u32], value: f64) -> WorkloadResult {
+        WorkloadResult {
+            test: test.into(),
+            placement: placement.into(),
+            pair_class: class.map(Into::into),
+            copies: 1,
+            cpus: cpus.into(),
+            value: Some(Estimate { low: 0.98 * value, high: 1.02 * value, n: 9, ..Estimate::exact(value) }),
+            ..WorkloadResult::default()
+        }
+    }
+
+    fn profile(rows: Vec<WorkloadResult>) -> Profile {
+        let topology = cpuid::decode(&kimoto_bulldozer::dump()).unwrap();
+        Profile {
+            topology: Some(TopologySection::from(topology)),
+            workloads: Some(Workloads { results: rows, ..Workloads::default() }),
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn a_pair_is_slowed_by_far_lines_and_a_job_quickened_by_a_second_cpu() {
+        let pair = "pipe_context_switching";
+        let rows = vec![
+            row("pipe_throughput", "compact", None, &[0], 1e6),
+            row("pipe_throughput", "two CPUs", None, &[0], 1e6),
+            row(pair, "compact", Some("same CPU"), &[0], 2.5e5),
+            row(pair, "spread", Some("system"), &[0, 2], 1e5),
+            row("shell_8", "compact", None, &[0], 1000.0),
+            row("shell_8", "two CPUs", None, &[0, 2], 1800.0),
+        ];
+        let found = check(&profile(rows), &Costs::default(), 8, 1).unwrap();
+        assert_eq!(found.cpus, [0, 2]);
+        let of = |test: &str| found.checks.iter().find(|check| check.test == test).unwrap();
+        // One process is not placed by anybody.
+        let alone = of("pipe_throughput").predicted;
+        assert!(alone.low > 0.9 && alone.high < 1.1, "{alone:?}");
+        // 4 us a round on one CPU, of which 2 us are calls; lines of 291 ns and idle exits come on top.
+        let pair = of(pair);
+        assert!(pair.predicted.high < 1.3 && pair.predicted.low > 0.1, "{pair:?}");
+        let job = of("shell_8");
+        assert!((1.5..2.1).contains(&job.predicted.median), "{job:?}");
+        assert!(
+            found.not_available.iter().any(|(test, why)| *test == "execl" && why.contains("not measured"))
+        );
+        // What switches cost was measured on one CPU.
+        let cost = |name: &str| found.costs.all().iter().find(|cost| cost.name == name).unwrap().clone();
+        let (wake, switch) = (cost("wake_ns"), cost("switch_ns"));
+        assert!((wake.value + switch.value - 1000.0).abs() < 1e-6, "{wake:?} {switch:?}");
+        assert!(wake.source.starts_with("measured") && cost("l3_line_ns").source.starts_with("assumed"));
+    }
+
+    #[test]
+    fn rows_of_one_cpu_are_fitted_and_those_of_two_have_no_part_in_it() {
+        let rows = |two: f64| {
+            vec![
+                row("process_creation", "compact", None, &[0], 6000.0),
+                row("process_creation", "two CPUs", None, &[0, 1], two),
+            ]
+        };
+        let found = |two| check(&profile(rows(two)), &Costs::default(), 4, 1).unwrap().checks.remove(0);
+        let (one, other) = (found(3000.0), found(9000.0));
+        assert_eq!(one.predicted, other.predicted);
+        assert!(one.agrees() != other.agrees() || !one.agrees(), "{one:?} {other:?}");
+        assert!((one.error() - (one.predicted.median / 0.5 - 1.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_forced_placements_nothing_is_pretended() {
+        assert!(check(&Profile::default(), &Costs::default(), 4, 1).is_err());
+        let free = vec![row("execl", "none", None, &[0, 1], 1.0)];
+        assert!(
+            check(&profile(free), &Costs::default(), 4, 1).unwrap_err().to_string().contains("coho bench")
+        );
+    }
+}
