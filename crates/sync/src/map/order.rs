@@ -5,7 +5,11 @@ use coho_topology::{CpuSet, Level, Topology};
 use super::Mapping;
 
 /// What the machine is divided by, from the outside inwards.
-const INWARD: [Level; 6] = [Level::Package, Level::Numa, Level::Die, Level::L3, Level::Module, Level::L2];
+fn inward() -> [Level; Level::OUTWARD.len()] {
+    let mut levels = Level::OUTWARD;
+    levels.reverse();
+    levels
+}
 
 impl Mapping {
     /// The allowed CPUs in the order in which ranks take them.
@@ -32,7 +36,7 @@ impl Mapping {
                 });
             }
             rest = rest.difference(&turn);
-            let compact = compact(topology, turn.iter().collect(), &INWARD);
+            let compact = compact(topology, turn.iter().collect(), &inward());
             order.extend(match self {
                 Self::Sequential => compact,
                 Self::BinaryTree => spread(&compact, |cpus| middle(topology, cpus)),
@@ -75,7 +79,7 @@ fn spread(cpus: &[u32], middle: impl Fn(&[u32]) -> usize + Copy) -> Vec<u32> {
 /// Where to halve CPUs that lie side by side: at the border of the outermost object that is nearest to the middle.
 fn middle(topology: &Topology, cpus: &[u32]) -> usize {
     let half = cpus.len().div_ceil(2);
-    for level in INWARD {
+    for level in inward() {
         let sets = topology.partition(level);
         let object = |cpu: u32| sets.iter().position(|set| set.contains(cpu));
         let borders = (1..cpus.len()).filter(|&at| object(cpus[at - 1]) != object(cpus[at]));
