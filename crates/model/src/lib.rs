@@ -10,10 +10,12 @@ pub mod cpi;
 mod csv;
 pub mod delegation;
 mod error;
+pub mod history;
 mod imported;
 mod matrix;
 pub mod path;
 pub mod placement;
+pub mod stability;
 mod stats;
 pub mod unixbench;
 
