@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use coho_model::placement::{Costs, Finding, Machine, Prediction, View, Workload, freebsd_order, predict};
+use coho_model::stability;
 use coho_profile::{Coherence, Profile, published::kimoto_bulldozer};
 use coho_topology::cpuid::Dump;
 use coho_topology::{Loaded, Topology};
@@ -71,6 +72,8 @@ struct Question {
     coherence: Option<Coherence>,
     /// It is the article's: what was measured stands beside.
     published: bool,
+    /// It is a paper's, and its figures are.
+    of_paper: bool,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -94,9 +97,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         true => Finding::of(&kimoto_bulldozer::figures(), &predictions),
         false => Vec::new(),
     };
+    let measured =
+        question.coherence.as_ref().filter(|_| !question.of_paper && machine.measured_pairs().0 > 0);
+    let condition = measured.and_then(stability::condition);
     let placement = Placement {
         machine: question.label,
         measured_pairs: machine.measured_pairs(),
+        condition,
         views,
         predictions,
         findings,
@@ -120,7 +127,14 @@ impl Question {
             let dump = kimoto_bulldozer::dump();
             let topology = coho_topology::cpuid::decode(&dump)?;
             let label = paper.machine.cpu;
-            return Ok(Self { label, topology, dump: Some(dump), coherence: None, published: true });
+            return Ok(Self {
+                label,
+                topology,
+                dump: Some(dump),
+                coherence: None,
+                published: true,
+                of_paper: true,
+            });
         };
         if !name.starts_with("published:") {
             let profile = Profile::read(Path::new(name)).context("cannot read a profile")?;
@@ -137,13 +151,14 @@ impl Question {
             dump: published.then(kimoto_bulldozer::dump),
             coherence: subject.profile.coherence,
             published,
+            of_paper: subject.published,
         })
     }
 
     fn described(path: &Path, loaded: Loaded, coherence: Option<Coherence>) -> anyhow::Result<Self> {
         let Loaded { topology, dump, .. } = loaded;
         let label = path.display().to_string();
-        Ok(Self { label, topology, dump, coherence, published: false })
+        Ok(Self { label, topology, dump, coherence, published: false, of_paper: false })
     }
 
     /// The views asked for, or all that are known; and why others are not.

@@ -19,6 +19,8 @@ pub struct Placement {
     pub machine: String,
     /// Pairs of CPUs whose lines' time is measured, and all pairs.
     pub measured_pairs: (usize, usize),
+    /// The condition under which those times hold.
+    pub condition: Option<String>,
     pub views: Vec<View>,
     pub predictions: Vec<Prediction>,
     /// Beside what the article measured, on its machine.
@@ -128,6 +130,7 @@ impl Placement {
             "method": {
                 "runs": self.runs, "seed": self.seed,
                 "measured_pairs": self.measured_pairs.0, "pairs": self.measured_pairs.1,
+                "condition": self.condition,
                 "costs": self.costs.all().iter().map(cost).collect::<Vec<_>>(),
                 "not_available": missing,
             },
@@ -246,5 +249,9 @@ fn assumptions(out: &mut impl Write, placement: &Placement) -> io::Result<()> {
         writeln!(out, "{}", wrapped(&format!("  {:18} ", cost.name), &format!("{range}: {}", cost.source)))?;
     }
     let (measured, pairs) = placement.measured_pairs;
-    writeln!(out, "Lines' times are measured for {measured} of {pairs} pairs of CPUs.")
+    writeln!(out, "Lines' times are measured for {measured} of {pairs} pairs of CPUs.")?;
+    placement
+        .condition
+        .iter()
+        .try_for_each(|condition| writeln!(out, "{}", wrapped("", &text::tame(condition))))
 }
