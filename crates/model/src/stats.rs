@@ -2,7 +2,7 @@
 
 use coho_profile::{Estimate, Mode, order};
 
-pub(crate) use coho_profile::order::median_of as median;
+pub(crate) use coho_profile::order::{median_of as median, middle_of as middle};
 
 /// Which values stay when odd ones are left out.
 #[derive(Debug, Clone, Copy)]

@@ -27,6 +27,15 @@ pub fn median_of(values: &mut [f64]) -> f64 {
     }
 }
 
+/// The middle of values in any order, which it changes, and of two in the middle the lower: a value that there is. Between
+/// two groups of equal size there may be none near the median.
+pub fn middle_of(values: &mut [f64]) -> f64 {
+    match values.len().checked_sub(1) {
+        Some(last) => *values.select_nth_unstable_by(last / 2, f64::total_cmp).1,
+        None => f64::NAN,
+    }
+}
+
 /// The median's interval of at least 95 % confidence by order statistics (binomial with p = 1/2): it holds for every
 /// distribution of independent samples. Fewer than six samples give no such interval; it is then their whole range.
 pub fn interval(sorted: &[f64]) -> (f64, f64) {
@@ -72,7 +81,8 @@ mod tests {
 
     #[test]
     fn of_nothing_there_is_no_median() {
-        assert!(median(&[]).is_nan() && median_of(&mut []).is_nan());
+        assert!(median(&[]).is_nan() && median_of(&mut []).is_nan() && middle_of(&mut []).is_nan());
+        assert_eq!(middle_of(&mut [90.0, 25.0, 91.0, 26.0]), 26.0);
     }
 
     proptest! {
