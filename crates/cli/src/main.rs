@@ -4,6 +4,7 @@
 mod arguments;
 mod cli;
 mod commands;
+mod history;
 mod judge;
 mod report;
 mod results;

@@ -40,6 +40,18 @@ fn system_calls_under_the_names_that_scripts_ask_for() {
     if let (Some(getpid), Some(open)) = (warm("getpid"), warm("open")) {
         assert!(0.0 < getpid && getpid < open, "{getpid} ns, {open} ns");
     }
+    // Cold, the call right after, and the steady state are three things, and no time is negative or none.
+    for state in ["cold", "second", "warm"] {
+        assert!(
+            rows(&found, "write").iter().any(|row| row["state"] == state && row["ns"].is_object()),
+            "{state}"
+        );
+    }
+    for row in found["calls"].as_array().unwrap().iter().filter(|row| row["ns"].is_object()) {
+        assert!(row["ns"]["low"].as_f64() > Some(0.0) && row["ns"]["median"].as_f64() > Some(0.0), "{row}");
+    }
+    let walk = |name: &str| found["conditions"]["parameters"][name].as_u64().unwrap();
+    assert!(walk("clear_data_bytes") >= 2 * walk("last_level_cache_bytes"));
     let damage = &found["damage"].as_array().unwrap()[0];
     assert!(damage["set_bytes"].as_u64() > Some(0) && damage["name"].is_string(), "{damage}");
     let judged: Vec<_> = found["judgements"].as_array().unwrap().iter().map(|j| &j["name"]).collect();
@@ -68,7 +80,8 @@ fn time_alone_tells_the_same_calls_where_counters_are_turned_off() {
     let found = section(&succeeds(&arguments));
     assert_eq!(found["method"], "timing");
     for row in rows(&found, "sprintf") {
-        assert!(row["CYCLE"].is_null() && row["L2M"].is_null(), "only a counter tells these: {row}");
+        assert!(row["L2M"].is_null() && row["STALL"].is_null(), "only a counter tells these: {row}");
+        assert!(row["CYCLE"].is_null() || row["by_clock"] == true && row["side"] == "user", "{row}");
     }
     assert!(!rows(&found, "sprintf").is_empty() && rows(&found, "getpid").is_empty());
     assert!(found["conditions"]["not_available"]["CYCLE"].is_string(), "{}", found["conditions"]);

@@ -38,7 +38,7 @@ fn charts_of_calls_are_written_for_papers() {
     succeeds_in(folder.path(), &["report", "mine.json", "--svg", "charts"]);
     let svg = std::fs::read_to_string(folder.path().join("charts/calls-syscalls.svg")).unwrap();
     // Two calls, cold and warm, here and published; a legend of four; the ground.
-    assert!(svg.matches("<rect").count() >= 8 && svg.contains("warm, published"), "{svg}");
+    assert!(svg.matches("<rect").count() >= 8 && svg.contains("second, published"), "{svg}");
     succeeds_in(folder.path(), &["report", "published:shimosawa-hori-ishikawa", "--svg", "paper"]);
     assert!(folder.path().join("paper/calls-mpi.svg").exists());
 }
@@ -61,10 +61,12 @@ fn a_profile_is_compared_with_the_papers_tables() {
     assert_eq!(value(&counted, "calls.write.cold.kernel.L2M.lines"), Some(405.0));
     assert_eq!(value(&counted, "counters.user-level start and stop.user.INS.instructions"), Some(30.0));
     let timed = with("timed.json");
-    assert!(value(&timed, "calls.write.warm-over-cold.%").is_some_and(|percent| (percent - 6.4).abs() < 0.1));
+    assert!(
+        value(&timed, "calls.write.second-over-cold.%").is_some_and(|percent| (percent - 6.4).abs() < 0.1)
+    );
     // What evicts lines and what misses them are not the same quantity.
     assert_eq!(value(&timed, "calls.write.footprint.KiB"), None);
     let text = succeeds_in(folder.path(), &["compare", "timed.json", "published:shimosawa-hori-ishikawa"]);
-    assert!(text.contains("write, warm / cold"), "{text}");
+    assert!(text.contains("write, second / cold"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use support::{assert_shows, page, succeeds_in};
 
 /// What the paper printed: times, ratios, Table 4-1.
-const PUBLISHED: [&str; 7] = ["5.80", "2.80", "1.60", "0.75 (0.70–0.80)", "110.7", "121.0", "93.8"];
+const PUBLISHED: [&str; 7] = ["5.80", "2.80", "1.60", "0.70–0.80", "110.7", "121.0", "93.8"];
 
 #[test]
 fn figures_of_the_paper_stand_beside_those_of_the_machine() {

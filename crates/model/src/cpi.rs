@@ -29,6 +29,8 @@ pub struct Point {
 pub enum Unavailable {
     /// The profile has no coherence times.
     NoTimes,
+    /// It has none by the method asked for.
+    NotBy(PairMethod),
     /// It has no times in cycles, and no clock to convert those in ns.
     NoClock,
 }
@@ -37,6 +39,12 @@ impl std::fmt::Display for Unavailable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::NoTimes => "the profile has no coherence times; `coho coherence` measures them",
+            Self::NotBy(PairMethod::Turn) => "the profile has no coherence times by turn",
+            Self::NotBy(PairMethod::Flags) => "the profile has no coherence times by flags",
+            Self::NotBy(PairMethod::FreeRunning) => {
+                "the profile has no coherence times by free-running increments"
+            }
+            Self::NotBy(PairMethod::Unknown) => "the profile has no coherence times of an unknown method",
             Self::NoClock => {
                 "the profile does not tell the CPU's clock, so that ns cannot be given in cycles"
             }
@@ -58,15 +66,24 @@ pub fn cpi(base_cpi: f64, rate_percent: f64, cycles: f64) -> f64 {
 
 /// A line for each class of a profile's coherence times, nearest first, in the order of the profile.
 ///
-/// An event is one change of ownership: where times of several methods exist, those of strict alternation on one
-/// line are taken, since a free-running pair makes many increments in one ownership.
+/// Unless a method is named, free-running increments are taken where they were measured, as the paper's lines are made of
+/// them; else strict alternation. By `turn` an event is one change of ownership; a free-running pair may make many
+/// increments in one, so that its lines are the lower ones.
 ///
 /// # Errors
-/// If there are no coherence times, or they cannot be given in cycles.
-pub fn lines(profile: &Profile, base_cpi: f64, rates_percent: &[f64]) -> Result<Vec<Line>, Unavailable> {
+/// If there are no coherence times, none by the method named, or they cannot be given in cycles.
+pub fn lines(
+    profile: &Profile,
+    base_cpi: f64,
+    rates_percent: &[f64],
+    method: Option<PairMethod>,
+) -> Result<Vec<Line>, Unavailable> {
     let clock_ghz = profile.host.as_ref().and_then(|host| host.clock_ghz);
     let coherence = profile.coherence.as_ref().ok_or(Unavailable::NoTimes)?;
-    let times = chosen(coherence).ok_or(Unavailable::NoTimes)?;
+    if coherence.coherence_times.is_empty() {
+        return Err(Unavailable::NoTimes);
+    }
+    let times = chosen(coherence, method).ok_or(method.map_or(Unavailable::NoTimes, Unavailable::NotBy))?;
     let line = |time: &CoherenceTime| {
         let cycles = time.coherence_cycles.or_else(|| Some(time.coherence_ns * clock_ghz?))?;
         let point = |&rate_percent| Point { rate_percent, cpi: cpi(base_cpi, rate_percent, cycles) };
@@ -77,10 +94,11 @@ pub fn lines(profile: &Profile, base_cpi: f64, rates_percent: &[f64]) -> Result<
     lines.ok_or(Unavailable::NoClock)
 }
 
-/// The times of the method that counts one event most nearly.
-fn chosen(coherence: &Coherence) -> Option<Vec<&CoherenceTime>> {
-    [PairMethod::Turn, PairMethod::FreeRunning, PairMethod::Flags, PairMethod::Unknown]
+/// The times of a method: the one named, or the paper's where that was measured.
+fn chosen(coherence: &Coherence, method: Option<PairMethod>) -> Option<Vec<&CoherenceTime>> {
+    [PairMethod::FreeRunning, PairMethod::Turn, PairMethod::Flags, PairMethod::Unknown]
         .into_iter()
+        .filter(|known| method.is_none_or(|method| method == *known))
         .map(|method| coherence.coherence_times.iter().filter(|time| time.method == method).collect())
         .find(|times: &Vec<_>| !times.is_empty())
 }
@@ -99,6 +117,7 @@ mod tests {
             baseline_ns: 0.0,
             baseline: "smt pair".into(),
             coherence_ns,
+            interval_ns: None,
             coherence_cycles: None,
             pairs: 1,
         }
@@ -110,31 +129,36 @@ mod tests {
         let cycles: Vec<Vec<f64>> = paper
             .machines
             .iter()
-            .map(|(_, profile)| lines(profile, 2.0, &[0.0]).unwrap().iter().map(|line| line.cycles).collect())
+            .map(|(_, profile)| {
+                lines(profile, 2.0, &[0.0], None).unwrap().iter().map(|line| line.cycles).collect()
+            })
             .collect();
         assert_eq!(cycles, [vec![65.76, 272.90], vec![57.83, 463.37, 660.67]]);
-        let x7560 = lines(&paper.machines[1].1, 2.0, &[0.0, 2.0]).unwrap();
+        let x7560 = lines(&paper.machines[1].1, 2.0, &[0.0, 2.0], None).unwrap();
         let ends: Vec<f64> = x7560[2].points.iter().map(|point| point.cpi).collect();
         assert!((ends[0] - 2.0).abs() < 1e-9 && (ends[1] - 15.2134).abs() < 1e-9, "{ends:?}");
     }
 
     #[test]
-    fn cycles_come_from_the_clock_and_from_strict_alternation() {
+    fn cycles_come_from_the_clock_and_from_the_papers_method_unless_another_is_named() {
         let coherence = Coherence {
             coherence_times: vec![time(PairMethod::FreeRunning, 5.0), time(PairMethod::Turn, 40.0)],
             ..Coherence::default()
         };
         let mut profile = Profile { coherence: Some(coherence), ..Profile::default() };
-        assert_eq!(lines(&profile, 2.0, &[1.0]), Err(Unavailable::NoClock));
+        assert_eq!(lines(&profile, 2.0, &[1.0], None), Err(Unavailable::NoClock));
         profile.host = Some(Host { clock_ghz: Some(2.5), ..Host::default() });
-        let lines = lines(&profile, 2.0, &[1.0]).unwrap();
-        assert_eq!((lines.len(), lines[0].cycles, lines[0].points[0].cpi), (1, 100.0, 3.0));
+        let by = |method| lines(&profile, 2.0, &[1.0], method);
+        let (free, turn) = (by(None).unwrap(), by(Some(PairMethod::Turn)).unwrap());
+        assert_eq!((free.len(), free[0].method, free[0].cycles), (1, PairMethod::FreeRunning, 12.5));
+        assert_eq!((turn.len(), turn[0].cycles, turn[0].points[0].cpi), (1, 100.0, 3.0));
+        assert_eq!(by(Some(PairMethod::Flags)), Err(Unavailable::NotBy(PairMethod::Flags)));
     }
 
     #[test]
     fn nothing_is_made_up() {
-        assert_eq!(lines(&Profile::default(), 2.0, &[1.0]), Err(Unavailable::NoTimes));
+        assert_eq!(lines(&Profile::default(), 2.0, &[1.0], None), Err(Unavailable::NoTimes));
         let empty = Profile { coherence: Some(Coherence::default()), ..Profile::default() };
-        assert_eq!(lines(&empty, 2.0, &[1.0]), Err(Unavailable::NoTimes));
+        assert_eq!(lines(&empty, 2.0, &[1.0], None), Err(Unavailable::NoTimes));
     }
 }

@@ -3,6 +3,7 @@
 //! The figures alone decide nothing. A call made at home also costs the caller the lines that it evicts and finds
 //! evicted, and that depends on how much of its caches the caller has in use; here the call was timed warm.
 
+use crate::stability::condition;
 use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Estimate, Judgement, PairMethod, Side};
 
 /// Size of a line, in bytes: of all CPUs that are measured here.
@@ -29,13 +30,16 @@ const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 /// ```
 pub fn judge(calls: &mut Calls, coherence: Option<&Coherence>) {
     let channel = coherence.and_then(channel_ns);
+    let holds = channel.and(coherence).and_then(condition);
     let mut names: Vec<&str> = Vec::new();
     for call in &calls.calls {
         if !names.contains(&call.name.as_str()) {
             names.push(&call.name);
         }
     }
-    let judgements = names.into_iter().map(|name| Evidence::of(calls, name).judge(name, channel)).collect();
+    let judge =
+        |name| Judgement { channel_holds: holds.clone(), ..Evidence::of(calls, name).judge(name, channel) };
+    let judgements = names.into_iter().map(judge).collect();
     calls.judgements = judgements;
 }
 
@@ -68,12 +72,13 @@ fn is_time(ns: f64) -> bool {
 struct Evidence {
     footprint_kib: Option<f64>,
     warm_over_cold: Option<f64>,
+    steady_over_cold: Option<f64>,
     /// Warm time as programs issue the call, through the C library where that was measured, in ns.
     issued_ns: Option<f64>,
     /// Warm time in the quicker form, as a core would execute it that does nothing else, in ns.
     there_warm_ns: Option<f64>,
-    /// Extra time of the walk over `set_bytes`, in ns.
-    damage: Option<(u64, f64)>,
+    /// Extra time of the walk over `set_bytes`, in ns, and whether it is beyond what it is uncertain by.
+    damage: Option<(u64, f64, bool)>,
 }
 
 impl Evidence {
@@ -86,31 +91,41 @@ impl Evidence {
             .damage
             .iter()
             .filter(|damage| damage.name == name)
-            .filter_map(|damage| Some((damage.set_bytes, damage.ns.as_ref()?.median)))
-            .filter(|(_, ns)| ns.is_finite())
+            .filter_map(|damage| Some((damage.set_bytes, damage.ns.as_ref()?)))
+            .filter(|(_, ns)| ns.median.is_finite())
             .min_by_key(|(bytes, _)| bytes.abs_diff(WORKING_SET_BYTES));
+        // As the paper counts: of a system call what the kernel does, not the C library's way around it.
+        let is_system_call = rows.iter().any(|call| call.set == "syscalls");
+        let mut as_paper = forms.clone();
+        if is_system_call {
+            as_paper.reverse();
+        }
+        let over_cold = |state| as_paper.iter().find_map(|form| form.over_cold(state));
         Self {
             footprint_kib: match calls.method {
                 CallMethod::Pmu => forms.iter().find_map(Form::missed_kib),
                 CallMethod::Timing => timed_kib(&rows),
             },
-            warm_over_cold: forms.iter().find_map(Form::warm_over_cold),
+            warm_over_cold: over_cold(CacheState::Second).or_else(|| over_cold(CacheState::Warm)),
+            steady_over_cold: over_cold(CacheState::Warm),
             issued_ns: warm().next(),
             there_warm_ns: warm().min_by(f64::total_cmp),
             // Less than nothing is noise.
-            damage: nearest.map(|(bytes, ns)| (bytes, ns.max(0.0))),
+            damage: nearest.map(|(bytes, ns)| (bytes, ns.median.max(0.0), ns.low > 0.0 || ns.n <= 1)),
         }
     }
 
     fn judge(&self, name: &str, channel_ns: Option<f64>) -> Judgement {
-        let cost_ns = self.issued_ns.zip(self.damage).map(|(ns, (_, damage))| ns + damage);
+        let cost_ns = self.issued_ns.zip(self.damage).map(|(ns, (_, damage, _))| ns + damage);
         Judgement {
             name: name.to_owned(),
             footprint_kib: self.footprint_kib,
             warm_over_cold: self.warm_over_cold,
+            steady_over_cold: self.steady_over_cold,
             cost_ns,
-            set_bytes: self.damage.map(|(bytes, _)| bytes),
+            set_bytes: self.damage.map(|(bytes, ..)| bytes),
             channel_ns,
+            channel_holds: None,
             why: if OF_THE_THREAD.contains(&name) { OWN.to_owned() } else { self.words(channel_ns) },
         }
     }
@@ -119,7 +134,8 @@ impl Evidence {
     fn words(&self, channel_ns: Option<f64>) -> String {
         let ns = |ns: Option<f64>| ns.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.0} ns"));
         let damage = match self.damage {
-            Some((bytes, damage)) => format!("damage to {} KiB {damage:.0} ns", bytes.div_ceil(1024)),
+            Some((bytes, damage, true)) => format!("damage to {} KiB {damage:.0} ns", bytes.div_ceil(1024)),
+            Some((bytes, ..)) => format!("damage to {} KiB not beyond noise", bytes.div_ceil(1024)),
             None => "damage not measured".to_owned(),
         };
         format!(
@@ -168,9 +184,9 @@ impl<'a> Form<'a> {
         self.sum(state, |call| call.ns.as_ref()).filter(|ns| is_time(*ns))
     }
 
-    fn warm_over_cold(&self) -> Option<f64> {
+    fn over_cold(&self, state: CacheState) -> Option<f64> {
         let ratio = |of: &dyn Fn(CacheState) -> Option<f64>| {
-            Some(of(CacheState::Warm)? / of(CacheState::Cold).filter(|cold| *cold > 0.0)?)
+            Some(of(state)? / of(CacheState::Cold).filter(|cold| *cold > 0.0)?)
         };
         ratio(&|state| self.sum(state, |call| call.counts.CYCLE.as_ref()))
             .or_else(|| ratio(&|state| self.ns(state)))

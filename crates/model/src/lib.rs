@@ -11,11 +11,13 @@ pub mod cpi;
 mod csv;
 pub mod delegation;
 mod error;
+pub mod history;
 mod imported;
 mod matrix;
 pub mod measured;
 pub mod path;
 pub mod placement;
+pub mod stability;
 mod stats;
 pub mod unixbench;
 

@@ -1,6 +1,8 @@
 //! Order statistics.
 
-use coho_profile::{Estimate, Mode};
+use coho_profile::{Estimate, Mode, order};
+
+pub(crate) use coho_profile::order::{median_of as median, middle_of as middle};
 
 /// Which values stay when odd ones are left out.
 #[derive(Debug, Clone, Copy)]
@@ -24,34 +26,13 @@ pub(crate) fn without_odd(values: &mut [f64], keep: Keep) -> f64 {
     *values.select_nth_unstable_by(rank, f64::total_cmp).1
 }
 
-/// The middle element, the lower of two.
-///
-/// # Panics
-/// If there is no element.
-pub(crate) fn median(values: &mut [f64]) -> f64 {
-    let rank = (values.len() - 1) / 2;
-    *values.select_nth_unstable_by(rank, f64::total_cmp).1
-}
-
-/// The median of times with its distribution-free 95 % interval (order statistics, normal approximation of the
-/// binomial); `None` if there are none.
+/// The median of times with its distribution-free 95 % interval; `None` if there are none.
 pub(crate) fn estimate(mut values: Vec<f64>) -> Option<Estimate> {
     values.sort_unstable_by(f64::total_cmp);
-    let n = values.len();
-    let last = n.checked_sub(1)?;
-    let middle = median(&mut values);
-    let reach = 0.98 * (n as f64).sqrt();
-    let low = (n as f64 / 2.0 - reach).floor().max(0.0) as usize;
-    let high = ((n as f64 / 2.0 + reach).ceil() as usize).min(last);
-    Some(Estimate {
-        median: middle,
-        low: values[low],
-        high: values[high],
-        min: values[0],
-        n: n as u64,
-        modes: vec![Mode { value: middle, share: 1.0 }],
-        stable: None,
-    })
+    let min = *values.first()?;
+    let (median, (low, high)) = (order::median(&values), order::interval(&values));
+    let modes = vec![Mode { value: median, share: 1.0 }];
+    Some(Estimate { median, low, high, min, n: values.len() as u64, modes, stable: None })
 }
 
 #[cfg(test)]
@@ -63,14 +44,14 @@ mod tests {
         assert_eq!(without_odd(&mut [3.0, 1.0, 2.0], Keep::Low), 3.0);
         assert_eq!(without_odd(&mut [3.0, 1.0, 2.0, 9.0], Keep::Low), 3.0);
         assert_eq!(without_odd(&mut [3.0, 1.0, 2.0, 9.0], Keep::High), 2.0);
-        assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.5);
     }
 
     #[test]
     fn the_interval_of_a_median_narrows_with_the_number() {
         assert_eq!(estimate(Vec::new()), None);
         let few = estimate(vec![1.0, 2.0, 3.0, 4.0]).unwrap();
-        assert_eq!((few.min, few.low, few.median, few.high, few.n), (1.0, 1.0, 2.0, 4.0, 4));
+        assert_eq!((few.min, few.low, few.median, few.high, few.n), (1.0, 1.0, 2.5, 4.0, 4));
         let many = estimate((0..=1000).map(f64::from).collect()).unwrap();
         assert_eq!(many.median, 500.0);
         assert!(many.low > 460.0 && many.high < 540.0, "{many:?}");

@@ -12,6 +12,8 @@ mod cpuset;
 pub mod file_limit;
 #[cfg(target_os = "linux")]
 pub mod filesystem;
+pub mod identity;
+pub mod kept;
 #[cfg(target_os = "linux")]
 pub mod memory;
 pub mod pin;

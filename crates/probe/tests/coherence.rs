@@ -89,12 +89,18 @@ fn a_quick_survey_has_every_pair_method_and_home() {
     let told = coherence.method.parameters["pairs_by_line"].as_u64().unwrap();
     // One class of pairs; where others use the CPUs too, all rounds of a pair may have been broken off.
     assert!(by_line.len() as u64 <= told && told <= 4, "{by_line:?} of {told}");
-    for method in [PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning] {
-        let has_times =
+    for (method, name) in
+        [(PairMethod::Turn, "turn"), (PairMethod::Flags, "flags"), (PairMethod::FreeRunning, "free-running")]
+    {
+        let has_time =
             coherence.coherence_times.iter().any(|time| time.method == method && time.class == "on-die");
         let has_pairs = coherence.pairs.iter().any(|pair| pair.method == method);
-        assert_eq!(has_times, has_pairs, "{method:?}");
+        // A time, or the reason why there is none.
+        let why = format!("coherence time, on-die, {name}");
+        assert_eq!(has_time != coherence.method.not_available.contains_key(&why), has_pairs, "{method:?}");
+        assert!(!has_time || method != PairMethod::Flags, "one CPU alone is no baseline of plain stores");
     }
+    assert!(coherence.coherence_times.iter().all(|time| time.coherence_ns > 0.0));
     assert!(coherence.coherence_times.iter().all(|time| time.baseline == "locked single CPU"));
     for state in [LineState::Modified, LineState::Exclusive] {
         assert!(coherence.reads.iter().any(|read| read.state == state && read.reader == read.owner));

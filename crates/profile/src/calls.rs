@@ -50,9 +50,11 @@ pub enum CallMethod {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum CacheState {
-    /// Cleared: 64 KiB of nops executed, 64 MiB walked.
+    /// Cleared: 64 KiB of nops executed, at least 64 MiB walked and twice the last-level cache.
     Cold,
-    /// As the call before left them.
+    /// As a cold call just before left them: what Shimosawa, Hori & Ishikawa call warm.
+    Second,
+    /// As many calls before left them: the steady state of a loop.
     #[default]
     Warm,
 }
@@ -92,6 +94,9 @@ pub struct Call {
     pub counts: Counts,
     /// Cycles per instruction.
     pub CPI: Option<Estimate>,
+    /// Whether CYCLE and CPI are the time by the measured clock rather than counted: of a call that stays in user mode.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_clock: bool,
     /// Time, in ns; on one side alone only where a counter of that side's cycles gives it.
     pub ns: Option<Estimate>,
     /// Lines of code that user mode executed, by single steps: exact, without a counter.
@@ -139,14 +144,22 @@ pub struct Judgement {
     /// missed). By the timing method the data that it uses in the level-1 cache, with the code of user mode where
     /// `code_lines` tells that.
     pub footprint_kib: Option<f64>,
-    /// Warm over cold time or cycles, 0 to 1.
+    /// The time or cycles of the call right after a cold one, over those of the cold one, 0 to 1: the paper's warm over
+    /// cold. Of the instruction alone where there is one, as the paper counts the kernel's part of system calls. In older
+    /// profiles, which tell of no second call, that of the steady state.
     pub warm_over_cold: Option<f64>,
+    /// The same of the steady state, over the cold call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_over_cold: Option<f64>,
     /// What the call and its damage cost the caller, in ns, with the working set of `set_bytes`.
     pub cost_ns: Option<f64>,
     /// The working set of which the damage was taken, in bytes.
     pub set_bytes: Option<u64>,
     /// What a message to another core and back costs, in ns, from `coherence`; `null` where that was not measured.
     pub channel_ns: Option<f64>,
+    /// For how long `channel_ns` was seen to hold, and whether other surveys of the host differ; `null` without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_holds: Option<String>,
     /// The figures in words, and what is not known.
     pub why: String,
 }

@@ -44,6 +44,9 @@ pub struct Coherence {
     pub contradictions: Option<Vec<Contradiction>>,
     /// One pair watched over time.
     pub timeline: Option<Timeline>,
+    /// What earlier surveys of this host found; absent where none were looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history: Option<History>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -218,8 +221,11 @@ pub struct CoherenceTime {
     pub baseline_ns: f64,
     /// What that is: `smt pair`, or `locked single CPU` where no SMT sibling exists.
     pub baseline: String,
-    /// Mean less baseline, in ns; never below 0.
+    /// Mean less baseline, in ns. Where that is no more than their intervals leave open, there is no time.
     pub coherence_ns: f64,
+    /// The least and the most that it can be by the intervals of its pairs and of the baseline; absent where those tell none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<(f64, f64)>,
     /// The same in cycles, where the clock is known.
     pub coherence_cycles: Option<f64>,
     /// Number of pairs of CPUs, whatever the homes of their lines.
@@ -252,6 +258,19 @@ pub struct Timeline {
     pub change_points_s: Vec<f64>,
     /// The values between which it jumped.
     pub modes: Vec<crate::Mode>,
+}
+
+/// The present figures beside those of earlier surveys of the same CPUs since the same boot.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct History {
+    /// How many earlier surveys were compared.
+    pub surveys: u64,
+    /// The distinct values of a step between CPUs in them and now, in ns, ascending: of the claimed level at which most
+    /// surveys differ, else of the nearest.
+    pub modes_ns: Vec<f64>,
+    /// How many of the earlier surveys differ from the present one at any claimed level.
+    pub disagree: u64,
 }
 
 /// One sample of a timeline.

@@ -14,6 +14,7 @@ mod idle;
 mod line_spread;
 mod memory;
 mod method;
+pub mod order;
 mod profile;
 pub mod published;
 mod replacement;
@@ -25,8 +26,8 @@ mod workload;
 
 pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Judgement, Side};
 pub use coherence::{
-    Class, Coherence, CoherenceTime, Contradiction, Home, Level, LineState, Pair, PairMethod, Single,
-    StateRead, Timeline, TimelineSample, Verdict,
+    Class, Coherence, CoherenceTime, Contradiction, History, Home, Level, LineState, Pair, PairMethod,
+    Single, StateRead, Timeline, TimelineSample, Verdict,
 };
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};
 pub use estimate::{Estimate, Mode};
@@ -41,7 +42,7 @@ pub use memory::{
 pub use method::Method;
 pub use profile::{Profile, SCHEMA, TopologySection};
 pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial};
-pub use sync::{BarrierTime, ForkJoinTime, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
+pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
 pub use time_matrix::TimeMatrix;
 pub use workload::{
     ClockPoint, Score, SharedKernel, TemperaturePoint, WorkloadPeer, WorkloadResult, Workloads,

@@ -34,9 +34,24 @@ pub struct Sync {
     /// Ratios that a source tells without the figures behind them, by name; measured sections need none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ratios: BTreeMap<String, Estimate>,
+    /// How the source words those of them that it does not tell exactly.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inexact: BTreeMap<String, Inexact>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
+}
+
+/// A figure that a source tells without its digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Inexact {
+    /// "About" so much.
+    About,
+    /// Less than so much.
+    Below,
+    /// Between the ends of its interval, with no value told.
+    Between,
 }
 
 /// Latency limits from one-way times between the CPUs; contention can only add to them.

@@ -15,6 +15,7 @@ mod nest;
 mod plain;
 mod recognise;
 mod reconcile;
+mod size;
 pub mod sysfs;
 mod topology;
 pub mod tree;
@@ -26,6 +27,7 @@ pub use detect::{detect, detect_with_dump};
 pub use error::Error;
 pub use recognise::{Loaded, load, load_text};
 pub use reconcile::reconcile;
+pub use size::size;
 pub use topology::{
     Cache, CacheKind, Claim, CoreKind, Counts, CpuIdentity, Disagreement, Fact, Level, NumaNode, Pu, Source,
     Topology, Unit,

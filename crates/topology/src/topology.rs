@@ -189,6 +189,12 @@ pub enum Level {
     Kind,
 }
 
+impl Level {
+    /// The levels that bring CPUs nearer to each other, from the inside outwards: the one order of levels.
+    pub const OUTWARD: [Self; 7] =
+        [Self::Core, Self::Module, Self::L2, Self::L3, Self::Die, Self::Numa, Self::Package];
+}
+
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -308,10 +314,8 @@ impl Topology {
     /// The smallest level whose object holds both CPUs: core for SMT siblings, then module, L2, L3, die, NUMA node and
     /// package; `None` if no object holds both (different packages).
     pub fn closest_shared(&self, a: u32, b: u32) -> Option<Level> {
-        const INWARD: [Level; 7] =
-            [Level::Core, Level::Module, Level::L2, Level::L3, Level::Die, Level::Numa, Level::Package];
         let both = |set: &&CpuSet| set.contains(a) && set.contains(b);
-        INWARD.into_iter().find(|&level| self.partition(level).iter().any(both))
+        Level::OUTWARD.into_iter().find(|&level| self.partition(level).iter().any(both))
     }
 
     /// What the topology claims that both CPUs share: `core`, `L3`, `package`, …; `system` where no object holds both.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::nest::{Nest, nest};
-use crate::{Cache, CacheKind, CpuSet, Fact, Level, Source, Topology};
+use crate::{Cache, CacheKind, CpuSet, Fact, Level, Source, Topology, size};
 
 /// In trees of more rows than this, parts that are alike are drawn once.
 const UNFOLDED_ROWS: usize = 40;
@@ -68,7 +68,7 @@ fn parts(topology: &Topology) -> Vec<(Label, CpuSet)> {
     let assumed = |fact: &Fact| fact.level == Level::Numa && fact.source == Source::Assumed;
     let told = !topology.facts.iter().any(assumed);
     for node in topology.numa_nodes.iter().filter(|node| told && !node.cpus.is_empty()) {
-        let memory = node.memory_bytes.map(|memory| format!(" of {}", bytes(memory))).unwrap_or_default();
+        let memory = node.memory_bytes.map(|memory| format!(" of {}", size(memory))).unwrap_or_default();
         parts.push((Label::new("NUMA node").which(format!("{}{memory}", node.os)), node.cpus.clone()));
     }
     parts.extend(caches(topology, 4..=4).chain(caches(topology, 3..=3)));
@@ -101,7 +101,7 @@ fn caches(
             CacheKind::Instruction => "i",
             CacheKind::Unified => "",
         };
-        let size = if cache.size_bytes > 0 { format!(" {}", bytes(cache.size_bytes)) } else { String::new() };
+        let size = if cache.size_bytes > 0 { format!(" {}", size(cache.size_bytes)) } else { String::new() };
         (Label::new(format!("L{}{kind}{size}", cache.level)), cache.cpus.clone())
     })
 }
@@ -202,7 +202,7 @@ fn heading(topology: &Topology) -> String {
 /// What the tree cannot show.
 fn footnotes(topology: &Topology, width: usize, out: &mut String) {
     for node in topology.numa_nodes.iter().filter(|node| node.cpus.is_empty()) {
-        let memory = node.memory_bytes.map(|memory| format!(", {}", bytes(memory))).unwrap_or_default();
+        let memory = node.memory_bytes.map(|memory| format!(", {}", size(memory))).unwrap_or_default();
         let _ = writeln!(out, "NUMA node {} is memory alone{memory}", node.os);
     }
     if !topology.offline.is_empty() {
@@ -236,14 +236,6 @@ fn footnotes(topology: &Topology, width: usize, out: &mut String) {
             let _ = writeln!(out, "  {}: {}", claim.source, claim.says);
         }
     }
-}
-
-/// A size in the largest unit that it reaches, to two decimals.
-fn bytes(bytes: u64) -> String {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let (unit, shift) = units.into_iter().find(|(_, shift)| bytes >> shift > 0).unwrap_or(("B", 0));
-    let size = format!("{:.2}", bytes as f64 / (1u64 << shift) as f64);
-    format!("{} {unit}", size.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Writes a sentence in lines of at most `width` columns, where its words allow.

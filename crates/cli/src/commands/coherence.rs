@@ -12,6 +12,7 @@ use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, 
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
+use crate::history;
 use crate::judge::{self, judge};
 use crate::results::{Results, same_machine, same_machine_as_read};
 use crate::terminal::{self, Depth, progress};
@@ -65,6 +66,8 @@ pub struct Args {
     /// Also write the times as a matrix in core-to-core-latency's CSV: ns, a row a CPU, no labels
     #[arg(long, value_name = "FILE", value_parser = arguments::file_name(), conflicts_with = "watch_for")]
     matrix: Option<PathBuf>,
+    #[command(flatten)]
+    history: history::Choice,
     #[command(flatten)]
     results: Results,
 }
@@ -163,7 +166,8 @@ fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profi
         claim(&mut coherence, topology);
         if !coherence.coherence_times.is_empty() && !coherence.pairs.is_empty() {
             let clock_ghz = judge::clock_ghz(&coherence, clock_ghz);
-            coherence.coherence_times = coherence::coherence_times(&coherence, topology, clock_ghz);
+            coherence.method.not_available.retain(|what, _| !what.starts_with("coherence time,"));
+            coherence::put_coherence_times(&mut coherence, topology, clock_ghz);
         }
         judge(&mut coherence, topology, clock_ghz);
     }
@@ -199,6 +203,10 @@ fn measure(args: &Args) -> anyhow::Result<Profile> {
     };
     if measured.timeline.is_none() {
         judge(&mut measured, &topology, clock_ghz);
+        // Some of the figures of a run that was resumed are of another time.
+        if !args.history.no_history && args.resume.is_none() {
+            history::meet(&mut measured, &host);
+        }
     }
     Ok(Profile {
         host: Some(host),
@@ -244,7 +252,7 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
     };
     let started = Instant::now();
     let timeline = coherence::watch((a, b), method, time, &mut progress::on_stderr())?;
-    let stable = Some(timeline.modes.len() == 1 && timeline.change_points_s.is_empty());
+    let stable = coherence::kept_to_one_value(&timeline);
     let interrupted = stop::requested();
     let mut measured =
         Coherence { cpus: vec![a, b], stable, timeline: Some(timeline), ..Coherence::default() };
@@ -270,7 +278,8 @@ fn read_coherence(path: &Path, host: &Host) -> anyhow::Result<Coherence> {
     }
 }
 
-fn method(text: &str) -> Result<PairMethod, String> {
+/// A method by its name in profiles.
+pub fn method(text: &str) -> Result<PairMethod, String> {
     match text {
         "turn" => Ok(PairMethod::Turn),
         "flags" => Ok(PairMethod::Flags),

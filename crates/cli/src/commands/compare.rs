@@ -122,17 +122,17 @@ fn figures(profiles: &[String], rows: &[&Row]) -> Table {
                 cells.extend([Cell::new("–"), Cell::new("")]);
                 continue;
             };
-            cells.push(right(text::with_interval(value.value, value.interval)));
+            cells.push(right(text::worded(value.value, value.interval, value.inexact)));
             if index > 0 {
                 let sign = match value.beyond_noise {
                     Some(true) => "≠",
                     Some(false) => "=",
                     None => "?",
                 };
-                let ratio = value.ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
-                let interval = value
-                    .ratio_interval
-                    .map_or(String::new(), |(low, high)| format!(" ({low:.2}–{high:.2})"));
+                let ratio = value.ratio.map_or("–".to_owned(), text::times);
+                let interval = value.ratio_interval.map_or(String::new(), |(low, high)| {
+                    format!(" ({}–{})", text::times(low), text::times(high))
+                });
                 cells.push(right(format!("{ratio}{interval} {sign}")));
             }
         }

@@ -1,13 +1,13 @@
 //! `coho predict`: what measured costs mean for a program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Subcommand;
 use coho_model::cpi::{self, Line};
-use coho_profile::{check_writable, write_atomic};
+use coho_profile::{PairMethod, check_writable, write_atomic};
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 
@@ -51,6 +51,9 @@ struct CpiArgs {
         value_parser = percent
     )]
     rate: Vec<f64>,
+    /// Whose times: free-running as the papers', turn, flags [default: the first of these that was measured]
+    #[arg(long, value_name = "METHOD", value_parser = super::coherence::method)]
+    method: Option<PairMethod>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -118,7 +121,7 @@ impl Prediction {
     fn of(subjects: &[Subject], args: &CpiArgs) -> Self {
         let mut prediction = Self { lines: Vec::new(), not_available: BTreeMap::new() };
         for subject in subjects {
-            match cpi::lines(&subject.profile, args.base_cpi, &args.rate) {
+            match cpi::lines(&subject.profile, args.base_cpi, &args.rate, args.method) {
                 Ok(lines) => {
                     prediction.lines.extend(lines.into_iter().map(|line| (subject.label.clone(), line)));
                 }
@@ -172,6 +175,11 @@ impl Prediction {
             );
             written += &table.trim_fmt();
             written.push('\n');
+        }
+        let methods: BTreeSet<PairMethod> = self.lines.iter().map(|(_, line)| line.method).collect();
+        if methods.len() > 1 {
+            written +=
+                "Of different methods: a turn is a transfer, a free-running increment often less than one.\n";
         }
         for (source, reason) in self.not_available.iter().filter(|_| !self.lines.is_empty()) {
             written += &format!("{}: not available: {}\n", text::tame(source), text::tame(reason));

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use coho_model::Matrix;
 use coho_model::barrier::{
     Basis, By, Check, Comparison, ExtraLine, Fit, LeftOut, Machine, Mapping, Prediction, Published, Quickest,
     Source, Tier, add_ranges, add_rivals, barrier_limit, compare, fit, fork_join_limit, predict,
     predict_fork_join, predict_quick, quickest, team_sizes,
 };
+use coho_model::{Matrix, stability};
 use coho_profile::{Profile, read_text};
 use serde_json::{Value, json};
 
@@ -178,7 +178,9 @@ fn machine(source: &str) -> anyhow::Result<(Machine, Profile, Option<Fit>)> {
         let fit = fit(&Published::sr11000())?;
         return Ok((fit.machine.clone(), none(), Some(fit)));
     }
-    Ok((Machine::from_profile(&subject.profile)?, subject.profile, None))
+    let mut machine = Machine::from_profile(&subject.profile)?;
+    machine.notes.extend(subject.coherence().filter(|_| !subject.published).and_then(stability::condition));
+    Ok((machine, subject.profile, None))
 }
 
 /// `2=10,16=30`: CPUs in a unit and their one-way time in ns, innermost first.

@@ -6,6 +6,7 @@ use anyhow::{Context, bail, ensure};
 use coho_model::placement::{
     self, Costs, Finding, Machine, Prediction, View, Workload, freebsd_order, predict,
 };
+use coho_model::stability;
 use coho_profile::{Coherence, Profile, published::kimoto_bulldozer};
 use coho_topology::cpuid::Dump;
 use coho_topology::{Loaded, Topology};
@@ -78,6 +79,8 @@ struct Question {
     profile: Option<Profile>,
     /// It is the article's: what was measured stands beside.
     published: bool,
+    /// It is a paper's, and its figures are.
+    of_paper: bool,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -116,9 +119,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         true => Finding::of(&kimoto_bulldozer::figures(), &predictions),
         false => Vec::new(),
     };
+    let measured =
+        question.coherence.as_ref().filter(|_| !question.of_paper && machine.measured_pairs().0 > 0);
+    let condition = measured.and_then(stability::condition);
     let placement = Placement {
         machine: question.label,
         measured_pairs: machine.measured_pairs(),
+        condition,
         views,
         predictions,
         findings,
@@ -150,6 +157,7 @@ impl Question {
                 coherence: None,
                 profile: None,
                 published: true,
+                of_paper: true,
             });
         };
         if !name.starts_with("published:") {
@@ -170,13 +178,14 @@ impl Question {
             coherence: subject.profile.coherence,
             profile: None,
             published,
+            of_paper: subject.published,
         })
     }
 
     fn described(path: &Path, loaded: Loaded) -> anyhow::Result<Self> {
         let Loaded { topology, dump, .. } = loaded;
         let label = path.display().to_string();
-        Ok(Self { label, topology, dump, coherence: None, profile: None, published: false })
+        Ok(Self { label, topology, dump, coherence: None, profile: None, published: false, of_paper: false })
     }
 
     /// The views asked for, or all that are known; and why others are not.

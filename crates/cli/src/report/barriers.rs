@@ -445,7 +445,7 @@ fn ratios(subject: &Subject) -> Markup {
     let paper = nakamura_fbs::figures().publication().machines.remove(0).1.sync.unwrap_or_default();
     let value = |ratio: &sync_ratios::Ratio| {
         let unit = if ratio.unit == "%" { " %" } else { "" };
-        text::with_interval(ratio.value, ratio.interval) + unit
+        text::worded(ratio.value, ratio.interval, ratio.inexact) + unit
     };
     html! {
         h4 { "Ratios of Nakamura et al." }
@@ -489,8 +489,16 @@ mod tests {
         let paper = Subject::load("published:nakamura-fbs").unwrap().remove(0);
         let (page, charts) = page(&paper);
         assert_eq!(charts, ["s0-barriers-fork-join"]);
-        for figure in ["4800", "27840", "5.80", "1.60", "0.75 (0.70–0.80)", "hardware barrier of the SR8000"]
-        {
+        for figure in [
+            "4800",
+            "27840",
+            "5.80",
+            "1.60",
+            "0.70–0.80",
+            "≈ 0.50",
+            "&lt; 10.0 %",
+            "hardware barrier of the SR8000",
+        ] {
             assert!(page.contains(figure), "{figure}: {page}");
         }
     }

@@ -19,16 +19,7 @@ pub struct Node {
 
 /// The outermost boxes. More than `most` boxes of the finest level are not drawn; the level above is then the finest.
 pub fn of(topology: &Topology, most: usize) -> Vec<Node> {
-    let mut levels = vec![
-        Level::Package,
-        Level::Numa,
-        Level::Die,
-        Level::L3,
-        Level::Module,
-        Level::L2,
-        Level::Core,
-        Level::Pu,
-    ];
+    let mut levels: Vec<Level> = Level::OUTWARD.into_iter().rev().chain([Level::Pu]).collect();
     levels.retain(|&level| level == Level::Pu || !topology.partition(level).is_empty());
     // Wider levels hold narrower ones, whichever way round a machine has its NUMA nodes and dies.
     let widest = |level: &Level| topology.partition(*level).iter().map(|set| set.len()).max().unwrap_or(0);
@@ -184,7 +175,7 @@ mod tests {
         let nodes = of(&two_modules(), 1024);
         assert_eq!(nodes.len(), 1);
         let labels: Vec<_> = nodes[0].children.iter().map(|node| node.label.as_str()).collect();
-        assert_eq!(labels, ["module 0 · L2 2 MiB", "module 1 · L2 2 MiB"]);
+        assert_eq!(labels, ["L2 2 MiB · module 0", "L2 2 MiB · module 1"]);
         let pus: Vec<_> =
             nodes[0].children.iter().flat_map(|node| &node.children).map(|pu| &pu.label).collect();
         assert_eq!(pus, ["0", "1", "2", "3"]);

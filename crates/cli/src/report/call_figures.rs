@@ -1,6 +1,6 @@
 //! The figures of counters and calls that can be set beside another profile's.
 
-use coho_profile::{Call, CallMethod, Calls, Counters, Side};
+use coho_profile::{CacheState, Call, CallMethod, Calls, Counters, Side};
 
 use super::events;
 use super::figures::{Figure, Key};
@@ -90,11 +90,18 @@ fn of_calls(subject: &Subject, calls: &Calls) -> Vec<Figure> {
     let mut figures = Vec::new();
     let place = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
     let key = |name: &str, id: &str, label: &str, unit| {
-        Key::new(CALLS, place(name), format!("calls.{name}.{id}"), format!("{name}, {label}"), unit)
+        // The paper's MPI went through sockets.
+        let socket = if subject.published && name.starts_with("MPI_") { events::OVER_TCP } else { "" };
+        let row = place(events::over_tcp(name).unwrap_or(name));
+        Key::new(CALLS, row, format!("calls.{name}{socket}.{id}"), format!("{name}{socket}, {label}"), unit)
     };
     for call in &calls.calls {
-        let bare = !call.wrapped && calls.calls.iter().any(|other| is_other_form(call, other));
-        let words = [events::state(call.state), events::side(call.side), if bare { "bare" } else { "" }];
+        let form = match calls.calls.iter().any(|other| is_other_form(call, other)) {
+            true if call.wrapped => "libc",
+            true if call.set != "syscalls" => "bare",
+            _ => "",
+        };
+        let words = [events::state(call.state), events::side(call.side), form];
         let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let (id, label) = (words.join("."), words.join(", "));
         if let Some(ns) = &call.ns {
@@ -111,25 +118,37 @@ fn of_calls(subject: &Subject, calls: &Calls) -> Vec<Figure> {
         CallMethod::Pmu => ("footprint", "footprint"),
         CallMethod::Timing => ("footprint-by-time", "footprint by time"),
     };
+    // Where no second call was measured, the ratio is that of the steady state: another quantity.
+    let seconds = calls.calls.iter().any(|call| call.state == CacheState::Second);
     for judgement in &calls.judgements {
+        let second = judgement.warm_over_cold.filter(|_| seconds);
         let told = [
             (footprint.0, footprint.1, "KiB", judgement.footprint_kib),
-            ("warm-over-cold", "warm / cold", "%", judgement.warm_over_cold.map(|ratio| 100.0 * ratio)),
+            ("second-over-cold", "second / cold", "%", second.map(|ratio| 100.0 * ratio)),
+            ("steady-over-cold", "steady / cold", "%", judgement.steady_over_cold.map(|ratio| 100.0 * ratio)),
         ];
         for (id, label, unit, value) in told {
             let Some(value) = value else { continue };
-            figures.push(Figure { key: key(&judgement.name, id, label, unit), value, interval: None, n: 1 });
+            figures.push(Figure {
+                key: key(&judgement.name, id, label, unit),
+                value,
+                interval: None,
+                n: 1,
+                inexact: None,
+            });
         }
     }
     figures
 }
 
-/// The same figures through the C library's function: the usual form, as the paper's, bears no name.
+/// The same figures in the other form. The form that bears no name is the paper's: of its system calls the instruction,
+/// as it counts what the kernel does; else the C library's function, where the other one is `bare`.
 fn is_other_form(call: &Call, other: &Call) -> bool {
+    let unnamed_is_bare = call.set == "syscalls";
     let same = |call: &Call| -> (String, _, Side, bool) {
         (call.name.clone(), call.state, call.side, events::counted(call))
     };
-    other.wrapped && same(other) == same(call)
+    other.wrapped != call.wrapped && call.wrapped == unnamed_is_bare && same(other) == same(call)
 }
 
 #[cfg(test)]
@@ -147,7 +166,7 @@ mod tests {
         let all = of(&paper());
         let value = |id: &str| all.iter().find(|figure| figure.key.id == id).map(|figure| figure.value);
         assert_eq!(value("calls.write.cold.kernel.L2M.lines"), Some(405.0));
-        assert_eq!(value("calls.MPI_Irecv.warm.user.CPI.cycles/instruction"), Some(4.61));
+        assert_eq!(value("calls.MPI_Irecv over TCP.second.user.CPI.cycles/instruction"), Some(4.61));
         assert_eq!(value("counters.PAPI start and stop.kernel.INS.instructions"), Some(1463.0));
         assert_eq!(value("calls.getpid.footprint.KiB"), Some(0.75));
         assert_eq!(figures::of(&paper()).len(), all.len(), "no two figures have the same key");
@@ -157,12 +176,22 @@ mod tests {
     fn a_bare_call_is_told_apart_only_where_both_forms_were_measured() {
         let mut subject = paper();
         subject.profile.counters = None;
-        let call = Call { name: "write".into(), ns: Some(Estimate::exact(500.0)), ..Call::default() };
+        let call = Call {
+            name: "write".into(),
+            set: "syscalls".into(),
+            ns: Some(Estimate::exact(500.0)),
+            ..Call::default()
+        };
         let ids = |subject: &Subject| of(subject).into_iter().map(|figure| figure.key.id).collect::<Vec<_>>();
         subject.profile.calls = Some(Calls { calls: vec![call.clone()], ..Calls::default() });
-        assert_eq!(ids(&subject), ["calls.write.warm.ns"]);
+        assert_eq!(ids(&subject), ["calls.write.steady.ns"]);
         let wrapped = Call { wrapped: true, ..call.clone() };
         subject.profile.calls = Some(Calls { calls: vec![wrapped, call], ..Calls::default() });
-        assert_eq!(ids(&subject), ["calls.write.warm.ns", "calls.write.warm.bare.ns"]);
+        assert_eq!(ids(&subject), ["calls.write.steady.libc.ns", "calls.write.steady.ns"]);
+        // Of other calls the C library's is the usual form.
+        for call in &mut subject.profile.calls.as_mut().unwrap().calls {
+            call.set = "extra".into();
+        }
+        assert_eq!(ids(&subject), ["calls.write.steady.ns", "calls.write.steady.bare.ns"]);
     }
 }

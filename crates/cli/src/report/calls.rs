@@ -29,7 +29,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
             let bars = Bars::of_subject(subject, set);
             let caption = html! {
                 strong { (title) ". " }
-                "Time of a call with cleared and with warm caches, logarithmic; a cold call brings in again what it uses. "
+                "Time of a call by the state of the caches, logarithmic; a cold call brings in again what it uses. "
                 @if bars.converted { "Of the profile, cycles at its clock. " }
                 @if bars.series.iter().any(|series| series.published) {
                     "Grey: " (events::MACHINE) ", the paper's cycles at its 2.67 GHz"
@@ -53,7 +53,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
         @for bar in &bars { (bar) }
         (times(calls, &beside))
         @for (set, title) in events::SETS { (table(calls, &beside, set, title)) }
-        p.note { (events::MEANING) ". A dash: not counted, for the reasons below." }
+        p.note { (events::MEANING) ". A dash: not counted, for the reasons below. ~: the time by the measured clock, not counted." }
         (damage(calls))
         @if let Some(curve) = &curve { (curve) }
         (judgements(calls, &beside))
@@ -116,9 +116,13 @@ impl Bars {
         let mut converted = false;
         let mut series = Vec::new();
         for (of, published) in [(calls, false), (paper, true)] {
-            for state in [CacheState::Cold, CacheState::Warm] {
+            for state in events::STATES {
                 let ghz = if published { Some(PAPER_GHZ) } else { ghz };
-                let times: Vec<_> = names.iter().map(|name| time(of, name, state, ghz)).collect();
+                let name = |name: &String| {
+                    if published { events::over_tcp(name).unwrap_or(name).to_owned() } else { name.clone() }
+                };
+                let times: Vec<_> =
+                    names.iter().map(|known| time(of, set, &name(known), state, ghz)).collect();
                 converted |= !published && times.iter().flatten().any(|(_, converted)| *converted);
                 let ns: Vec<_> = times.into_iter().map(|time| time.map(|(ns, _)| ns)).collect();
                 if ns.iter().any(Option::is_some) {
@@ -133,8 +137,9 @@ impl Bars {
 /// The clock of the paper's machine, which does not change: Turbo Boost is off.
 const PAPER_GHZ: f64 = 2.67;
 
-/// A call's time in ns, as programs issue it where that was measured, and whether it had to be converted from cycles.
-fn time(calls: &Calls, name: &str, state: CacheState, ghz: Option<f64>) -> Option<(f64, bool)> {
+/// A call's time in ns, and whether it had to be converted from cycles: as programs issue it where that was measured, but of
+/// the paper's system calls the instruction, which the paper's stands beside.
+fn time(calls: &Calls, set: &str, name: &str, state: CacheState, ghz: Option<f64>) -> Option<(f64, bool)> {
     let rows = || calls.calls.iter().filter(|call| call.name == name && call.state == state);
     let in_form = |wrapped: bool| {
         let form = || rows().filter(move |call| call.wrapped == wrapped);
@@ -149,13 +154,18 @@ fn time(calls: &Calls, name: &str, state: CacheState, ghz: Option<f64>) -> Optio
         let ns = sum(|call| call.ns.as_ref()).map(|ns| (ns, false));
         ns.or_else(|| Some((sum(|call| call.counts.CYCLE.as_ref())? / ghz?, true)))
     };
-    in_form(true).or_else(|| in_form(false)).filter(|(ns, _)| ns.is_finite() && *ns > 0.0)
+    let first = set != "syscalls";
+    in_form(first).or_else(|| in_form(!first)).filter(|(ns, _)| ns.is_finite() && *ns > 0.0)
 }
 
 /// Cold and warm times of all calls, and the lines that they use.
 fn times(calls: &Calls, paper: &Calls) -> Markup {
     let rows = events::times(calls);
-    let published = |name: &str| paper.judgements.iter().find(|other| other.name == name)?.warm_over_cold;
+    let published = |call: &Call| {
+        let name = events::over_tcp(&call.name).unwrap_or(&call.name);
+        let alike = call.set != "syscalls" || !call.wrapped;
+        paper.judgements.iter().find(|other| alike && other.name == name)?.warm_over_cold
+    };
     let ns = |ns: Option<&Estimate>| ns.map_or("–".to_owned(), text::estimate);
     // Single steps see the user's side: a row of its own.
     let lines = |call: &Call, lines: fn(&Call) -> Option<u64>| {
@@ -168,7 +178,8 @@ fn times(calls: &Calls, paper: &Calls) -> Markup {
         div.scroll { table.figures.events {
             thead { tr {
                 th scope="col" { "Call" } th scope="col" { "Form" } th scope="col" { "Cold, ns (95 % interval)" }
-                th scope="col" { "Warm, ns (95 % interval)" } th scope="col" { "Warm / cold" } th scope="col" { "published" }
+                th scope="col" { "Second, ns (95 % interval)" } th scope="col" { "Steady, ns (95 % interval)" }
+                th scope="col" { "Second / cold" } th scope="col" { "published" }
                 th scope="col" { "Data lines" } th scope="col" { "Code, user" } th scope="col" { "Data, user" }
             } }
             tbody { @for times in rows.iter().take(MOST) {
@@ -176,16 +187,17 @@ fn times(calls: &Calls, paper: &Calls) -> Markup {
                     th scope="row" { (text::short(&times.call.name, 40)) }
                     td { (events::form(times.call)) " " (events::side(times.call.side)) }
                     td.number { (ns(times.cold)) }
+                    td.number { (ns(times.second)) }
                     td.number { (ns(times.warm)) }
                     td.number { (events::percent(times.ratio())) }
-                    td.number.published { (events::percent(published(&times.call.name))) }
+                    td.number.published { (events::percent(published(times.call))) }
                     td.number { (times.call.footprint_lines.as_ref().map_or("–".to_owned(), text::estimate)) }
                     td.number { (lines(times.call, |call| call.code_lines)) }
                     td.number { (lines(times.call, |call| call.data_lines)) }
                 }
             } }
         } }
-        p.note { "libc: through the C library's function; bare: the instruction in the loop. Published: " (events::MACHINE)
+        p.note { (events::STATES_MEANING) @if let Some(how) = events::cleared(calls) { " (" (how) ")" } ". libc: through the C library's function; bare: the instruction in the loop. Published: " (events::MACHINE)
             ", by cycles. Data lines: used in the level-1 cache, estimated; code and data of user mode: by single steps, exact." }
     } }
 }
@@ -195,6 +207,7 @@ fn table(calls: &Calls, paper: &Calls, set: &str, title: &str) -> Markup {
     let rows = events::beside(calls, paper, set);
     html! { @if !rows.is_empty() {
         h4 { (title) }
+        @if set == "mpi" { p.note { (events::TRANSPORTS) "." } }
         @if rows.iter().all(|(_, published)| *published) && !paper.calls.is_empty() {
             p.missing { "Here nothing was counted; published:" }
         }
@@ -207,16 +220,18 @@ fn table(calls: &Calls, paper: &Calls, set: &str, title: &str) -> Markup {
                 tr.published[*published] {
                     th scope="row" { (text::short(&call.name, 40)) @if *published { small { ", published" } } }
                     td { (events::form(call)) } td { (events::side(call.side)) } td { (events::state(call.state)) }
-                    @for figure in events::of_call(call) { (cell(figure)) }
+                    @for (column, figure) in events::of_call(call).into_iter().enumerate() {
+                        (cell(figure, call.by_clock && matches!(column, 6 | 8)))
+                    }
                 }
             } }
         } }
     } }
 }
 
-fn cell(figure: Option<&Estimate>) -> Markup {
+fn cell(figure: Option<&Estimate>, by_clock: bool) -> Markup {
     html! { @match figure {
-        Some(_) => td.number { (events::figure(figure)) },
+        Some(_) => td.number { @if by_clock { "~" } (events::figure(figure)) },
         None => td.number.missing { "–" },
     } }
 }
@@ -237,7 +252,7 @@ fn damage(calls: &Calls) -> Markup {
     };
     html! {
         h4 { "Damage to the caller's caches" }
-        p { "Extra time of walking a working set again after a call, and lines of it that were no longer where they were." }
+        p { "Extra time of walking a working set again after a call, and lines of it that were no longer where they were; <: not told from none, and no more than that by its interval." }
         div.scroll { table.figures {
             thead { tr { th scope="col" { "Call" } @for bytes in &sizes { th scope="col" { (text::bytes(*bytes)) } } } }
             tbody { @for name in &names { tr {
@@ -245,8 +260,8 @@ fn damage(calls: &Calls) -> Markup {
                 @for &bytes in &sizes {
                     @match of(name, bytes) {
                         Some(damage) => td.number {
-                            (damage.ns.as_ref().map_or("–".to_owned(), |ns| format!("{} ns", events::whole(ns.median))))
-                            @if let Some(lines) = &damage.lines { br; small { (events::whole(lines.median)) " lines" } }
+                            (damage.ns.as_ref().map_or("–".to_owned(), |ns| format!("{} ns", events::beyond_noise(ns))))
+                            @if let Some(lines) = &damage.lines { br; small { (events::beyond_noise(lines)) " lines" } }
                         },
                         None => td.number.missing { "–" },
                     }
@@ -260,17 +275,19 @@ fn judgements(calls: &Calls, paper: &Calls) -> Markup {
     if calls.judgements.is_empty() {
         return html! {};
     }
-    let published =
-        |judgement: &Judgement| paper.judgements.iter().find(|other| other.name == judgement.name);
+    let published = |judgement: &Judgement| {
+        let name = events::over_tcp(&judgement.name).unwrap_or(&judgement.name);
+        paper.judgements.iter().find(move |other| other.name == name)
+    };
     let kib = |kib: Option<f64>| kib.map_or("–".to_owned(), |kib| format!("{kib:.1}"));
     let ns = |ns: Option<f64>| ns.map_or("–".to_owned(), |ns| format!("{ns:.0}"));
     html! {
         h4 { "What a call costs its caller, and a message to another core" }
-        p { "Cost: the warm call, as programs issue it, and its damage to the caller's caches. Channel: a message to another core "
+        p { "Cost: the call in a loop, as programs issue it, and its damage to the caller's caches. Channel: a message to another core "
             "and back. Whether another core should execute the call is not decided by these figures." }
         div.scroll { table.figures {
             thead { tr {
-                th scope="col" { "Call" } th scope="col" { "Footprint, KiB" } th scope="col" { "Warm / cold" }
+                th scope="col" { "Call" } th scope="col" { "Footprint, KiB" } th scope="col" { "Second / cold" }
                 th scope="col" { "Cost, ns" } th scope="col" { "Channel, ns" } th scope="col" { "Figures" }
             } }
             tbody { @for judgement in calls.judgements.iter().take(MOST) {
@@ -286,6 +303,9 @@ fn judgements(calls: &Calls, paper: &Calls) -> Markup {
                 }
             } }
         } }
+        @if let Some(holds) = calls.judgements.iter().find_map(|judgement| judgement.channel_holds.as_ref()) {
+            p.note { "Channel: " (text::short(holds, 400)) "." }
+        }
         p.note {
             @match calls.method {
                 CallMethod::Pmu => "Footprint: lines that a cold call missed in the level-2 cache.",

@@ -39,9 +39,10 @@ pub fn bars(title: &str, bars: &Bars) -> anyhow::Result<Option<String>> {
         for (index, series) in bars.series.iter().enumerate() {
             let fill = match (series.state, series.published) {
                 (CacheState::Cold, false) => colour(classes::colour_at(0)),
-                (CacheState::Warm, false) => colour(classes::colour_at(1)),
+                (CacheState::Second, false) => colour(classes::colour_at(1)),
+                (CacheState::Warm, false) => colour(classes::colour_at(2)),
                 (CacheState::Cold, true) => RGBColor(140, 140, 140),
-                (CacheState::Warm, true) => RGBColor(196, 196, 196),
+                (CacheState::Second | CacheState::Warm, true) => RGBColor(196, 196, 196),
             };
             let drawn = series.ns.iter().enumerate().filter_map(|(group, ns)| {
                 let left = group as f64 + 0.1 + index as f64 * width;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use coho_profile::{Host, Profile};
+use coho_profile::{Host, Inexact, Profile};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -65,6 +65,9 @@ pub struct Cell {
     pub interval: Option<(f64, f64)>,
     /// Of how many CPUs or pairs.
     pub n: u64,
+    /// How the source words it, where that does not tell it exactly: `about`, `below`, `between` the interval's ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inexact: Option<Inexact>,
     /// The value over the first profile's.
     pub ratio: Option<f64>,
     /// Within which the ratio lies if both values lie in their intervals.
@@ -111,17 +114,30 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
 
 fn cell(figure: &Figure, reference: Option<&Figure>) -> Cell {
     let ratio = |over: f64, under: f64| (under > 0.0).then(|| over / under);
-    let ends = reference.and_then(|reference| Some((figure.interval?, reference.interval?)));
-    let ratio_interval = ends.and_then(|((low, high), (base_low, base_high))| {
-        Some((ratio(low, base_high)?, ratio(high, base_low)?))
-    });
+    let ends = reference.and_then(|reference| Some((ends(figure)?, ends(reference)?)));
+    // What is only bounded has no ratio.
+    let is_bound = |figure: &Figure| figure.inexact == Some(Inexact::Below);
+    let reference = reference.filter(|reference| !is_bound(figure) && !is_bound(reference));
+    let ratio_interval =
+        ends.filter(|_| reference.is_some()).and_then(|((low, high), (base_low, base_high))| {
+            Some((ratio(low, base_high)?, ratio(high, base_low)?))
+        });
     Cell {
         value: figure.value,
         interval: figure.interval,
         n: figure.n,
+        inexact: figure.inexact,
         ratio: reference.and_then(|reference| ratio(figure.value, reference.value)),
         ratio_interval,
         beyond_noise: ends.map(|(mine, base)| mine.0 > base.1 || mine.1 < base.0),
+    }
+}
+
+/// Within which a figure lies; of a bound, all below it.
+fn ends(figure: &Figure) -> Option<(f64, f64)> {
+    match figure.inexact {
+        Some(Inexact::Below) => Some((f64::NEG_INFINITY, figure.value)),
+        _ => figure.interval,
     }
 }
 
@@ -235,6 +251,23 @@ mod tests {
             let (low, high) = cell.ratio_interval.unwrap();
             assert!(low < shift && shift < high);
         }
+    }
+
+    #[test]
+    fn a_bound_is_kept_or_broken_but_has_no_ratio() {
+        let figure = |value: f64, inexact: Option<Inexact>| Figure {
+            key: figures::Key::new(0, 0, "share".into(), "share".into(), "%"),
+            value,
+            interval: inexact.is_none().then_some((value - 1.0, value + 1.0)),
+            n: 9,
+            inexact,
+        };
+        for (mine, beyond) in [(25.0, true), (4.0, false)] {
+            let cell = cell(&figure(10.0, Some(Inexact::Below)), Some(&figure(mine, None)));
+            assert_eq!((cell.ratio, cell.ratio_interval, cell.beyond_noise), (None, None, Some(beyond)));
+        }
+        let about = cell(&figure(4.0, Some(Inexact::About)), Some(&figure(2.0, None)));
+        assert_eq!((about.ratio, about.beyond_noise), (Some(2.0), None));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub fn base() -> f64 {
 /// If the profile has no coherence times or they cannot be given in cycles.
 pub fn models(subject: &Subject) -> Result<Vec<Model>, Unavailable> {
     let paper = kawabe_furuya::figures().method;
-    let lines = lines(&subject.profile, paper.base_cpi, &paper.cpi_rates_percent)?;
+    let lines = lines(&subject.profile, paper.base_cpi, &paper.cpi_rates_percent, None)?;
     let model = |line: Line| Model {
         subject: subject.label.clone(),
         class: classes::named(&line.class, subject),

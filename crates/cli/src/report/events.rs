@@ -59,12 +59,39 @@ pub fn figure(estimate: Option<&Estimate>) -> String {
     }
 }
 
-/// `cold` or `warm`.
+/// What the bytes of MPI's functions go through.
+pub const TRANSPORTS: &str =
+    "over TCP: through sockets on the loopback; else through shared memory; the paper's: over a network";
+
+/// The states of the caches in the order of tables, and what they are.
+pub const STATES: [CacheState; 3] = [CacheState::Cold, CacheState::Second, CacheState::Warm];
+/// What their names mean.
+pub const STATES_MEANING: &str = "cold: after the caches were cleared; second: the call right after a cold one, which the \
+                                  paper calls warm; steady: one of many in a row";
+
+/// `cold`, `second` or `steady`.
 pub fn state(state: CacheState) -> &'static str {
     match state {
         CacheState::Cold => "cold",
-        CacheState::Warm => "warm",
+        CacheState::Second => "second",
+        CacheState::Warm => "steady",
     }
+}
+
+/// How the caches were cleared before a cold call: `64 KiB of nops and a walk over 64 MiB, 2.0 times the last-level
+/// cache`; `None` where that was not told.
+pub fn cleared(calls: &Calls) -> Option<String> {
+    let bytes = |name: &str| calls.conditions.parameters.get(name)?.as_u64().filter(|bytes| *bytes > 0);
+    let walk = bytes("clear_data_bytes")?;
+    let code = bytes("clear_code_bytes")
+        .map_or_else(String::new, |code| format!("{} of nops and ", text::bytes(code)));
+    let last = bytes("last_level_cache_bytes").map_or_else(
+        || ", beside a last-level cache of unknown size".to_owned(),
+        |last| {
+            format!(", {:.1} times the last-level cache of {}", walk as f64 / last as f64, text::bytes(last))
+        },
+    );
+    Some(format!("{code}a walk over {}{last}", text::bytes(walk)))
 }
 
 /// Where the events happened; nothing where that is not told apart.
@@ -94,7 +121,9 @@ pub fn published() -> (Counters, Calls) {
 }
 
 /// A set's counted rows, call by call and state by state, the paper's (`true`) behind those measured. Of two forms that
-/// count alike the C library's stands for both.
+/// count alike the C library's stands for both, but of the paper's system calls the instruction: the paper counts what the
+/// kernel does, which the library's function may pass by (vDSO). The paper's MPI went through sockets: its rows stand
+/// beside those over TCP, where these were measured.
 pub fn beside<'a>(calls: &'a Calls, paper: &'a Calls, set: &str) -> Vec<(&'a Call, bool)> {
     let mut names: Vec<&str> = Vec::new();
     for call in calls.calls.iter().filter(|call| call.set == set) {
@@ -103,15 +132,20 @@ pub fn beside<'a>(calls: &'a Calls, paper: &'a Calls, set: &str) -> Vec<(&'a Cal
         }
     }
     let mut rows = Vec::new();
-    for name in names {
-        for state in [CacheState::Cold, CacheState::Warm] {
+    for &name in &names {
+        let socket =
+            names.iter().any(|other| over_tcp(name).is_none() && *other == format!("{name}{OVER_TCP}"));
+        for state in STATES {
             for (calls, published) in [(calls, false), (paper, true)] {
                 let mine = |call: &&Call| {
-                    call.set == set && call.name == name && call.state == state && counted(call)
+                    let name = if published { over_tcp(name).unwrap_or(name) } else { name };
+                    let there = !published || !socket;
+                    there && call.set == set && call.name == name && call.state == state && counted(call)
                 };
                 let all = || calls.calls.iter().filter(mine);
                 let doubled = |call: &Call| {
-                    !call.wrapped && all().any(|other| other.wrapped && other.side == call.side)
+                    let is_lesser = call.wrapped == (set == "syscalls");
+                    is_lesser && all().any(|other| other.wrapped != call.wrapped && other.side == call.side)
                 };
                 rows.extend(all().filter(|call| !doubled(call)).map(|call| (call, published)));
             }
@@ -120,19 +154,29 @@ pub fn beside<'a>(calls: &'a Calls, paper: &'a Calls, set: &str) -> Vec<(&'a Cal
     rows
 }
 
+/// Follows the names of MPI's functions whose bytes went over TCP.
+pub const OVER_TCP: &str = " over TCP";
+
+/// The function's own name, where its bytes went over TCP.
+pub fn over_tcp(name: &str) -> Option<&str> {
+    name.strip_suffix(OVER_TCP)
+}
+
 /// Times of a call in one form and on one side.
 pub struct Times<'a> {
     /// The row that they were first met in.
     pub call: &'a Call,
     pub cold: Option<&'a Estimate>,
+    pub second: Option<&'a Estimate>,
+    /// Steady.
     pub warm: Option<&'a Estimate>,
 }
 
 impl Times<'_> {
-    /// Warm over cold time.
+    /// Second over cold time, as the paper's warm over cold.
     pub fn ratio(&self) -> Option<f64> {
-        let (warm, cold) = (self.warm?.median, self.cold?.median);
-        (cold > 0.0).then(|| warm / cold)
+        let (second, cold) = (self.second?.median, self.cold?.median);
+        (cold > 0.0).then(|| second / cold)
     }
 }
 
@@ -142,11 +186,12 @@ pub fn times(calls: &Calls) -> Vec<Times<'_>> {
     for call in calls.calls.iter().filter(|call| call.ns.is_some()) {
         let form = |call: &Call| (call.name.clone(), call.side, call.wrapped);
         let index = all.iter().position(|times| form(times.call) == form(call)).unwrap_or_else(|| {
-            all.push(Times { call, cold: None, warm: None });
+            all.push(Times { call, cold: None, second: None, warm: None });
             all.len() - 1
         });
         match call.state {
             CacheState::Cold => all[index].cold = call.ns.as_ref(),
+            CacheState::Second => all[index].second = call.ns.as_ref(),
             CacheState::Warm => all[index].warm = call.ns.as_ref(),
         }
     }
@@ -156,6 +201,14 @@ pub fn times(calls: &Calls) -> Vec<Times<'_>> {
 /// A ratio in per cent.
 pub fn percent(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio))
+}
+
+/// A difference, whole: `42`; or `<8` where it is not told from none and is no more than that by its interval.
+pub fn beyond_noise(estimate: &Estimate) -> String {
+    match estimate.low > 0.0 || estimate.n <= 1 && estimate.median > 0.0 {
+        true => whole(estimate.median),
+        false => format!("<{}", whole(estimate.high.max(1.0).ceil())),
+    }
 }
 
 /// A whole number, of which there is no negative zero.

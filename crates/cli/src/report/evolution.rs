@@ -29,6 +29,19 @@ pub fn of(subjects: &[Subject], paper: &Figures) -> Vec<Bar> {
     bars
 }
 
+/// What one transfer of a line takes on the die of each measured profile that has a bar: strict alternation.
+pub fn transfers(subjects: &[Subject]) -> Vec<(String, f64)> {
+    let mean = |subject: &Subject| {
+        let times = &subject.coherence()?.coherence_times;
+        let turn = times.iter().find(|time| {
+            time.method == PairMethod::Turn && classes::named(&time.class, subject) == "on-die"
+        })?;
+        measured(subject)?;
+        Some((subject.label.clone(), turn.mean_ns)).filter(|(_, ns)| ns.is_finite())
+    };
+    subjects.iter().filter(|subject| !subject.published).filter_map(mean).collect()
+}
+
 fn measured(subject: &Subject) -> Option<Bar> {
     let times = &subject.coherence()?.coherence_times;
     let time = times.iter().find(|time| {

@@ -168,15 +168,13 @@ struct Grouping {
 
 impl Grouping {
     fn claimed(topology: &Topology, cpus: &[u32]) -> Self {
-        const OUTWARD: [Level; 7] =
-            [Level::Package, Level::Numa, Level::Die, Level::L3, Level::Module, Level::L2, Level::Core];
         let groups = |level: Level| {
             let sets = topology.partition(level);
             let members =
                 sets.iter().enumerate().flat_map(|(group, set)| set.iter().map(move |cpu| (cpu, group)));
             (level.to_string(), members.collect::<HashMap<_, _>>())
         };
-        Self::sorted(OUTWARD.into_iter().map(groups).collect(), cpus)
+        Self::sorted(Level::OUTWARD.into_iter().rev().map(groups).collect(), cpus)
     }
 
     fn measured(coherence: &Coherence, cpus: &[u32]) -> Option<Self> {

@@ -18,6 +18,7 @@ mod evolution;
 pub mod figures;
 mod histogram;
 mod idle;
+mod idle_figures;
 mod mappings;
 mod matrix;
 mod memory;

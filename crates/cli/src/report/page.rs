@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use coho_profile::PairMethod;
 use coho_profile::published::{self, kawabe_furuya};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plotly::Plot;
@@ -344,7 +345,11 @@ impl Page {
             @if let Some(method) = method {
                 "Solid: this profile, by " em { (classes::method_name(method)) } " (" (classes::method_meaning(method)) "). "
             }
-            "Dotted: published, by free-running increments."
+            "Dotted: published, by free-running increments"
+            @if method.is_some_and(|method| method != PairMethod::FreeRunning) {
+                ", which is another quantity: these lines are not to be compared"
+            }
+            ". `coho predict cpi --method turn` counts a change of ownership each."
         };
         self.figure(charts::cpi(id, &models), &caption)
     }
@@ -364,7 +369,11 @@ impl Page {
             @if measured == 0 {
                 "None of these profiles has this figure: it takes free-running pairs that are claimed to share a die."
             } @else {
-                "Free-running increments of today's CPUs happen many to an ownership, so shorter bars need not mean quicker transfers."
+                "Free-running increments of today's CPUs happen many to an ownership, so shorter bars need not mean quicker transfers"
+                @for (label, ns) in evolution::transfers(subjects) {
+                    ": on " (text::short(&label, 40)) " a transfer (turn) takes " (text::number(ns)) " ns"
+                }
+                "."
             }
         };
         let chart = charts::evolution("evolution".to_owned(), &bars);

@@ -1,5 +1,7 @@
 //! The sections that every profile has in the page, and the one that is made of several charts.
 
+use coho_model::stability as stability_of;
+use coho_probe::coherence::kept_to_one_value;
 use coho_profile::{Pair, Verdict};
 use maud::{Markup, PreEscaped, html};
 
@@ -45,11 +47,13 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
     }
     let timeline = coherence.timeline.as_ref().map(|timeline| {
         let samples = stability::samples(timeline);
+        let kept = kept_to_one_value(timeline);
         let caption = html! {
             strong { "CPUs " (timeline.a) " and " (timeline.b) " watched, " (classes::method_name(timeline.method)) ". " }
             "A point is the median of a sample's batches; n = " (timeline.samples.len()) " samples"
             @if samples.len() < timeline.samples.len() { ", drawn by medians of runs" } ". "
-            @if timeline.change_points_s.is_empty() { "The figure did not change for good. " }
+            @if kept.is_none() { "Too few samples to tell whether the figure changes. " }
+            @else if timeline.change_points_s.is_empty() { "The figure did not change for good. " }
             @else { "Dashed: when the figure changed for good (" (text::count(timeline.change_points_s.len(), "time")) "). " }
             @if timeline.modes.len() > 1 {
                 "Dotted: the values between which it jumped: "
@@ -57,7 +61,9 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
                     @if i > 0 { ", " } (text::number(mode.value)) " ns (" (text::number(mode.share * 100.0)) " % of samples)"
                 }
                 ". On a virtual machine the host moves CPUs."
-            } @else { "It kept to one value." }
+            } @else if kept == Some(true) {
+                "It kept to one value for " (text::number(timeline.samples.last().map_or(0.0, |last| last.at_s))) " s."
+            }
         };
         figure(charts::timeline(id.clone(), timeline, &samples), &caption)
     });
@@ -78,7 +84,10 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
         @else if coherence.stable.is_none() && !subject.published {
             p.missing { "Each pair has a single figure: whether it keeps to one value is not known." }
         }
-        @else { p { "No pair jumped between values: each kept to one in all passes." } }
+        @else if coherence.stable == Some(false) {
+            p { "Passes disagree, but no pair had values that could be told apart." }
+        }
+        @else { p { "No pair jumped between values" @if let Some(watched) = stability_of::watched(coherence) { ", " (watched) } "." } }
     }
 }
 
@@ -107,10 +116,11 @@ pub fn summary(subject: &Subject) -> Markup {
         }
         None => "No verdict on the pairs stands in this profile.".to_owned(),
     };
+    let watched = stability_of::watched(coherence).unwrap_or_default();
     let stable = match (subject.published, coherence.stable) {
-        (true, _) | (_, None) => "",
-        (false, Some(true)) => " Each kept to one value during the run.",
-        (false, Some(false)) => " Not all kept to one value: see stability.",
+        (true, _) | (_, None) => String::new(),
+        (false, Some(true)) => format!(" Each kept to one value {watched}."),
+        (false, Some(false)) => format!(" Not all kept to one value ({watched}): see stability."),
     };
     let contradictions = match coherence.contradictions.as_ref().map_or(0, Vec::len) {
         0 => String::new(),

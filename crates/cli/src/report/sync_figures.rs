@@ -43,6 +43,7 @@ fn ratios(sync: &Sync) -> Vec<Figure> {
         value: ratio.value,
         interval: ratio.interval,
         n: 1,
+        inexact: ratio.inexact,
     };
     sync_ratios::of(sync).into_iter().enumerate().map(figure).collect()
 }
@@ -113,6 +114,8 @@ fn points(subject: &Subject, name: &str, kernel: &Kernel) -> Vec<Figure> {
 
 #[cfg(test)]
 mod tests {
+    use coho_profile::Inexact;
+
     use super::*;
     use crate::report::figures;
 
@@ -124,6 +127,10 @@ mod tests {
         assert_eq!(value("sync.fork-join.fbs.16.total.ns"), Some(4800.0));
         assert_eq!(value("sync.daxpy.fbs-speed-up.short-loops.ratio"), Some(4.0));
         assert_eq!(value("sync.peer.hardware barrier of the SR8000.barrier.8.ns"), Some(3500.0));
+        let inexact = |id: &str| all.iter().find(|figure| figure.key.id == id).unwrap().inexact;
+        assert_eq!(inexact("sync.weather.sync-share.all.%"), Some(Inexact::Below));
+        assert_eq!(inexact("sync.peer.hardware barrier of the SR8000.barrier.8.ns"), Some(Inexact::Between));
+        assert_eq!(inexact("sync.fork-join.fbs.16.total.ns"), None);
         assert_eq!(figures::of(&paper).len(), all.len(), "no two figures have the same key");
     }
 }

@@ -1,7 +1,7 @@
 //! The ratios of Nakamura et al., of a measured section as of the published one.
 
 use coho_profile::published::nakamura_fbs::ratio;
-use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};
+use coho_profile::{Estimate, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync};
 
 /// A ratio or share.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Ratio {
     pub value: f64,
     /// Within which it lies if all its figures lie in their intervals.
     pub interval: Option<(f64, f64)>,
+    /// How a source words it that does not tell it exactly.
+    pub inexact: Option<Inexact>,
 }
 
 /// In the paper's order.
@@ -35,16 +37,18 @@ const ALL: [(&str, &str); 9] = [
 pub fn of(sync: &Sync) -> Vec<Ratio> {
     let told = |name: &str| {
         let estimate = sync.ratios.get(name)?;
-        Some((estimate.median, (estimate.low < estimate.high).then_some((estimate.low, estimate.high))))
+        let interval = (estimate.low < estimate.high).then_some((estimate.low, estimate.high));
+        Some((estimate.median, interval, sync.inexact.get(name).copied()))
     };
     let one = |&(name, label): &(&'static str, &'static str)| {
-        let (value, interval) = measured(sync, name).or_else(|| told(name))?;
+        let measured = measured(sync, name).map(|(value, interval)| (value, interval, None));
+        let (value, interval, inexact) = measured.or_else(|| told(name))?;
         let (unit, scale) = match name {
             ratio::WAITING_HALF | ratio::WAITING_ALL => ("%", 100.0),
             _ => ("ratio", 1.0),
         };
         let interval = interval.map(|(low, high)| (scale * low, scale * high));
-        value.is_finite().then_some(Ratio { name, label, unit, value: scale * value, interval })
+        value.is_finite().then_some(Ratio { name, label, unit, value: scale * value, interval, inexact })
     };
     ALL.iter().filter_map(one).collect()
 }

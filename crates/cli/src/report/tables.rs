@@ -115,8 +115,9 @@ pub fn side_by_side(subjects: &[&Subject], keep: impl Fn(&Key) -> bool, most: us
 fn cell(figure: Option<&Figure>) -> Markup {
     html! { @match figure {
         Some(figure) => td.number {
-            (text::number(figure.value))
-            @if let Some((low, high)) = figure.interval {
+            @if figure.inexact.is_some() { (text::worded(figure.value, figure.interval, figure.inexact)) }
+            @else { (text::number(figure.value)) }
+            @if let Some((low, high)) = figure.interval.filter(|_| figure.inexact.is_none()) {
                 " " small { "(" (text::number(low)) "–" (text::number(high)) ")" }
             }
             @if figure.n > 1 { " " small { "n = " (figure.n) } }
@@ -240,7 +241,9 @@ pub fn contradictions(coherence: &Coherence) -> Markup {
     const MOST: usize = 50;
     html! {
         @let contradictions = coherence.contradictions.as_deref().unwrap_or_default();
-        @if coherence.contradictions.is_none() {
+        @if coherence.times().next().is_none() {
+            p.missing { "No pair was measured, so that no claim was checked." }
+        } @else if coherence.contradictions.is_none() {
             p.missing { "No topology was held against these figures." }
         } @else if contradictions.is_empty() && coherence.is_one_pair() {
             p { "Not checked: one pair alone cannot tell near from far." }

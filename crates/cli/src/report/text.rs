@@ -1,6 +1,6 @@
 //! How figures are written for people.
 
-use coho_profile::{Estimate, LineSpread};
+use coho_profile::{Estimate, Inexact, LineSpread};
 
 use crate::visible::on_one_line;
 
@@ -25,6 +25,18 @@ pub fn printed(value: f64) -> String {
 /// Median and interval: `113 (112–115)`.
 pub fn estimate(estimate: &Estimate) -> String {
     with_interval(estimate.median, own_interval(estimate))
+}
+
+/// Median and half the interval's width in whole per cent, rounded up: `113 ±2 %`; of one sample that it is one.
+pub fn within(estimate: &Estimate) -> String {
+    match estimate.n {
+        0 | 1 => format!("{} (one sample)", number(estimate.median)),
+        _ => format!(
+            "{} ±{:.0} %",
+            number(estimate.median),
+            (100.0 * estimate.relative_half_width()).ceil().max(1.0)
+        ),
+    }
 }
 
 /// A ratio with its interval, never by powers of ten: `1.10 (0.003–111)`.
@@ -63,6 +75,28 @@ pub fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
     told(value, interval, number)
 }
 
+/// A figure in the words of a source that does not tell it exactly: `≈ 4.00`, `< 10.0`, `0.70–0.80`.
+pub fn worded(value: f64, interval: Option<(f64, f64)>, inexact: Option<Inexact>) -> String {
+    match (inexact, interval) {
+        (Some(Inexact::About), _) => format!("≈ {}", number(value)),
+        (Some(Inexact::Below), _) => format!("< {}", number(value)),
+        (Some(Inexact::Between), Some((low, high))) => format!("{}–{}", number(low), number(high)),
+        _ => with_interval(value, interval),
+    }
+}
+
+/// A ratio of two figures, which may be small but is never 0: `1.25`, `0.0031`.
+pub fn times(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return "–".to_owned();
+    }
+    match ratio.abs() {
+        size if size >= 0.0995 || size == 0.0 => number(ratio),
+        size if size < 1e-6 => format!("{ratio:.1e}"),
+        size => format!("{ratio:.*}", (1.0 - size.log10().floor()) as usize),
+    }
+}
+
 /// The interval of an estimate from more than one sample.
 fn own_interval(estimate: &Estimate) -> Option<(f64, f64)> {
     (estimate.n > 1).then_some((estimate.low, estimate.high))
@@ -75,20 +109,8 @@ fn told(value: f64, interval: Option<(f64, f64)>, digits: impl Fn(f64) -> String
     }
 }
 
-/// A size in the largest binary unit that leaves no fraction; of five digits and more also in one that leaves quarters
-/// (157.5 MiB).
-pub fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let (mut size, mut unit) = (bytes, 0);
-    while size >= 1024 && size % 1024 == 0 && unit + 1 < UNITS.len() {
-        size /= 1024;
-        unit += 1;
-    }
-    if size >= 10_240 && size % 256 == 0 && unit + 1 < UNITS.len() {
-        return format!("{} {}", size as f64 / 1024.0, UNITS[unit + 1]);
-    }
-    format!("{size} {}", UNITS[unit])
-}
+/// A size, as the topology's tree tells it.
+pub use coho_topology::size as bytes;
 
 /// The least and the greatest of some sizes in bytes: `8 B`, or `220 B to 512 B`.
 pub fn span(sizes: impl Iterator<Item = f64> + Clone) -> String {
@@ -137,6 +159,14 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_alone_says_how_sure_it_is() {
+        let figure = Estimate { low: 110.0, high: 113.4, n: 40, ..Estimate::exact(112.0) };
+        assert_eq!(within(&figure), "112 ±2 %");
+        assert_eq!(within(&Estimate { low: 112.0, high: 112.0, n: 40, ..figure }), "112 ±1 %");
+        assert_eq!(within(&Estimate::exact(112.0)), "112 (one sample)");
+    }
+
+    #[test]
     fn ratios_are_read_without_powers_of_ten() {
         let wide = Estimate { median: 1.1, low: 0.0029, high: 111.0, n: 3, ..Estimate::exact(1.1) };
         assert_eq!(ratio(&wide), "1.10 (0.003–111)");
@@ -144,12 +174,21 @@ mod tests {
     }
 
     #[test]
-    fn sizes_take_the_unit_that_leaves_no_fraction() {
-        assert_eq!(bytes(16 << 10), "16 KiB");
-        assert_eq!(bytes(1536), "1536 B");
-        assert_eq!(bytes(161_280 << 10), "157.5 MiB");
-        assert_eq!(bytes(100_001), "100001 B", "exact, or in full");
-        assert_eq!(bytes(0), "0 B");
+    fn a_small_ratio_is_not_shown_as_none() {
+        assert_eq!(
+            [1.25, 0.5, 0.0994, 0.00312, 0.000_04].map(times),
+            ["1.25", "0.50", "0.099", "0.0031", "0.000040"]
+        );
+        assert_eq!((times(2e-9), times(f64::INFINITY)), ("2.0e-9".to_owned(), "–".to_owned()));
+    }
+
+    #[test]
+    fn what_a_source_words_is_not_shown_as_exact() {
+        let range = Some((0.7, 0.8));
+        assert_eq!(worded(4.0, None, Some(Inexact::About)), "≈ 4.00");
+        assert_eq!(worded(10.0, None, Some(Inexact::Below)), "< 10.0");
+        assert_eq!(worded(0.75, range, Some(Inexact::Between)), "0.70–0.80");
+        assert_eq!(worded(0.75, range, None), "0.75 (0.70–0.80)");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub fn of(subject: &Subject) -> Vec<Figure> {
         let id = format!("workloads.score.{}.{}.{}-tests", score.placement, score.copies, score.tests);
         let label = format!("score of {} tests{}", score.tests, course(&score.placement, score.copies));
         let key = Key::new(WORKLOADS, usize::MAX, id, label, "index");
-        Figure { key, value: score.index, interval: None, n: 1 }
+        Figure { key, value: score.index, interval: None, n: 1, inexact: None }
     });
     results.chain(scores).collect()
 }

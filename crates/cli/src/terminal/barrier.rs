@@ -99,12 +99,22 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
 pub fn findings(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     let all = sync.barriers.iter().map(|row| row.threads).max();
     let of_all = sync.barriers.iter().filter(|row| Some(row.threads) == all);
-    let told = of_all.filter_map(|row| Some((row, row.ns.as_ref()?)));
-    if let Some((row, ns)) = told.min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
+    let told: Vec<_> = of_all.filter_map(|row| Some((row, row.ns.as_ref()?))).collect();
+    if let Some((row, ns)) = told.iter().min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
+        // Its interval and another's overlap: the next run may find the other quicker.
+        let alike = told.iter().filter(|(_, other)| other.low <= ns.high).count() - 1;
+        let which = match alike {
+            0 => "the quickest by",
+            _ => "by",
+        };
+        let others = match alike {
+            0 => String::new(),
+            n => format!(", not told from {}", text::count(n, "other")),
+        };
         let limit = row.times_limit.map_or_else(String::new, |times| format!(", {times:.2} times the limit"));
         let name = row.algorithm.clone() + if row.layout.is_empty() { "" } else { ", " } + &row.layout;
         let told = format!(
-            "of {} threads: {} ns{limit}, the quickest by {}",
+            "of {} threads: {} ns{limit}, {which} {}{others}",
             row.threads,
             text::estimate(ns),
             text::tame(&name)
@@ -139,4 +149,37 @@ fn median(estimate: &Option<Estimate>) -> String {
 
 fn times(times: Option<f64>) -> String {
     times.map_or_else(|| "–".to_owned(), |times| format!("{times:.2}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::BarrierTime;
+
+    use super::*;
+
+    #[test]
+    fn a_barrier_is_the_quickest_only_beyond_what_chance_explains() {
+        let told = |other: f64| {
+            let row = |algorithm: &str, ns: f64| BarrierTime {
+                algorithm: algorithm.into(),
+                threads: 2,
+                ns: Some(Estimate { low: 0.9 * ns, high: 1.1 * ns, n: 40, ..Estimate::exact(ns) }),
+                ..BarrierTime::default()
+            };
+            let sync = Sync { barriers: vec![row("fbs", 50.0), row("central", other)], ..Sync::default() };
+            let mut out = Vec::new();
+            findings(&mut out, &sync).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert!(
+            told(90.0).contains("the quickest by fbs") && !told(90.0).contains("not told"),
+            "{}",
+            told(90.0)
+        );
+        assert!(
+            !told(55.0).contains("quickest") && told(55.0).contains("not told from 1 other"),
+            "{}",
+            told(55.0)
+        );
+    }
 }

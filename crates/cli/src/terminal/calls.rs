@@ -49,24 +49,30 @@ fn times(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<()> {
     let ns = |ns: Option<&Estimate>| ns.map_or_else(|| "–".to_owned(), text::estimate);
     let row = |times: &events::Times<'_>| {
         let how = [events::form(times.call), events::side(times.call.side)];
-        let published = judged(paper, &times.call.name).and_then(|judged| judged.warm_over_cold);
+        let name = events::over_tcp(&times.call.name).unwrap_or(&times.call.name);
+        let alike = times.call.set != "syscalls" || !times.call.wrapped;
+        let published = judged(paper, name).filter(|_| alike).and_then(|judged| judged.warm_over_cold);
         vec![
             text::tame(&times.call.name),
             how.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "),
             ns(times.cold),
+            ns(times.second),
             ns(times.warm),
             events::percent(times.ratio()),
             events::percent(published),
         ]
     };
-    writeln!(out, "Time of a call with cold and warm caches, ns (95 %)")?;
-    let header = ["call", "form", "cold", "warm", "warm/cold", "published"];
+    writeln!(out, "Time of a call by the state of the caches, ns (95 %)")?;
+    let header = ["call", "form", "cold", "second", "steady", "2nd/cold", "publ."];
     writeln!(out, "{}", dense(&header, 2, rows.iter().map(row).collect()))?;
+    let cleared = events::cleared(calls).map_or_else(String::new, |how| format!(" ({how})"));
     let note = format!(
-        "libc: through the C library's function; bare: the instruction in the loop; published: {}, by cycles",
+        "{}{cleared}; libc: through the C library's function; bare: the instruction in the loop; publ.: {}, by cycles, \
+         system calls in the kernel alone",
+        events::STATES_MEANING,
         events::MACHINE
     );
-    writeln!(out, "{}\n", wrapped("", &note))
+    writeln!(out, "{}\n", wrapped("", &text::tame(&note)))
 }
 
 fn judged<'a>(calls: &'a Calls, name: &str) -> Option<&'a Judgement> {
@@ -88,12 +94,20 @@ fn counted(out: &mut impl Write, calls: &Calls, paper: &Calls, set: &str, title:
             true => format!("  publ. {}", events::side(call.side)),
             false => named(call),
         };
-        let figures = events::of_call(call).map(events::figure);
+        let mut figures = events::of_call(call).map(events::figure);
+        if call.by_clock {
+            [6, 8].into_iter().for_each(|column: usize| figures[column].insert(0, '~'));
+        }
         [name, events::state(call.state).to_owned()].into_iter().chain(figures).collect()
     };
     let header = [&["call", "state"], &events::COLUMNS[..]].concat();
     writeln!(out, "{}", dense(&header, 2, rows.iter().map(row).collect()))?;
-    writeln!(out, "publ.: {}; –: not counted, for the reasons below\n", events::MACHINE)
+    let by_clock = rows.iter().any(|(call, _)| call.by_clock);
+    let by_clock = if by_clock { "; ~: the time by the measured clock, not counted" } else { "" };
+    let transports = if set == "mpi" { format!("; {}", events::TRANSPORTS) } else { String::new() };
+    let note =
+        format!("publ.: {}; –: not counted, for the reasons below{by_clock}{transports}", events::MACHINE);
+    writeln!(out, "{}\n", wrapped("", &note))
 }
 
 /// `write bare kernel`; the C library's form of a system call is the usual one and not named.
@@ -118,11 +132,10 @@ fn damage(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
     if names.is_empty() {
         return Ok(());
     }
-    let median = |estimate: &Option<Estimate>| {
-        estimate.as_ref().map_or_else(|| "–".to_owned(), |estimate| events::whole(estimate.median))
-    };
+    let beyond =
+        |estimate: &Option<Estimate>| estimate.as_ref().map_or_else(|| "–".to_owned(), events::beyond_noise);
     let cell = |name: &str, bytes: u64| match of.get(&(name, bytes)) {
-        Some(damage) => format!("{}/{}", median(&damage.ns), median(&damage.lines)),
+        Some(damage) => format!("{}/{}", beyond(&damage.ns), beyond(&damage.lines)),
         None => "–".to_owned(),
     };
     let row = |name: &&str| {
@@ -133,7 +146,8 @@ fn damage(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
         std::iter::once("call".to_owned()).chain(sizes.iter().map(|&bytes| text::bytes(bytes))).collect();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     writeln!(out, "Damage: walking a working set again after a call, extra ns/lines evicted")?;
-    writeln!(out, "{}\n", dense(&header, 1, names.iter().map(row).collect()))
+    writeln!(out, "{}", dense(&header, 1, names.iter().map(row).collect()))?;
+    writeln!(out, "<: not told from none, and by its interval no more than this\n")
 }
 
 fn calibration(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
@@ -157,7 +171,7 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
     let kib = |kib: Option<f64>| kib.map_or_else(|| "–".to_owned(), |kib| format!("{kib:.1}"));
     let ns = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), |ns| format!("{ns:.0}"));
     let row = |judgement: &Judgement| {
-        let published = judged(paper, &judgement.name);
+        let published = judged(paper, events::over_tcp(&judgement.name).unwrap_or(&judgement.name));
         vec![
             text::tame(&judgement.name),
             kib(judgement.footprint_kib),
@@ -169,7 +183,7 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
         ]
     };
     writeln!(out, "What a call costs its caller, and a message to another core")?;
-    let header = ["call", "KiB", "publ.", "warm/cold", "publ.", "cost ns", "channel ns"];
+    let header = ["call", "KiB", "publ.", "2nd/cold", "publ.", "cost ns", "channel ns"];
     writeln!(out, "{}", dense(&header, 1, calls.judgements.iter().map(row).collect()))?;
     let footprint = match calls.method {
         CallMethod::Pmu => "lines that a cold call missed in the level-2 cache",
@@ -180,10 +194,14 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
     let set = calls.judgements.iter().find_map(|judgement| judgement.set_bytes);
     let set = set.map_or_else(String::new, |bytes| format!(" to {}", text::bytes(bytes)));
     let note = format!(
-        "KiB: {footprint} (published: level-2 misses); cost: warm call and its damage{set}; channel: a message there \
-         and back"
+        "KiB: {footprint} (published: level-2 misses); cost: call in a loop and its damage{set}; channel: a message \
+         there and back"
     );
-    writeln!(out, "{}\n", wrapped("", &note))?;
+    writeln!(out, "{}", wrapped("", &note))?;
+    if let Some(holds) = calls.judgements.iter().find_map(|judgement| judgement.channel_holds.as_ref()) {
+        writeln!(out, "{}", wrapped("", &text::tame(&format!("channel: {holds}"))))?;
+    }
+    writeln!(out)?;
     let width = calls.judgements.iter().map(|judgement| judgement.name.chars().count()).max().unwrap_or(0);
     for judgement in &calls.judgements {
         let label = format!("{:<1$} ", text::short(&judgement.name, 20), width.min(20));
@@ -201,11 +219,11 @@ pub fn findings(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
     for call in calls.calls.iter().filter(|call| (call.state, call.side) == (CacheState::Warm, Side::Both)) {
         let twin = calls.calls.iter().any(|other| other.name == call.name && other.wrapped);
         if let Some(ns) = call.ns.as_ref().filter(|_| call.wrapped || !twin) {
-            warm.push(format!("{} {}", text::short(&call.name, 20), text::number(ns.median)));
+            warm.push(format!("{} {}", text::short(&call.name, 20), text::within(ns)));
         }
     }
     if !warm.is_empty() {
-        writeln!(out, "{}", wrapped("calls      ", &format!("warm, ns: {}", warm.join(", "))))?;
+        writeln!(out, "{}", wrapped("calls      ", &format!("in a loop, ns: {}", warm.join(", "))))?;
     }
     if calls.method == CallMethod::Timing {
         writeln!(out, "           by time alone; the report says what that cannot tell")?;
@@ -238,7 +256,9 @@ mod tests {
 
     fn timed() -> Calls {
         let rows = [
-            (CacheState::Cold, true, 5800.0),
+            (CacheState::Cold, true, 5900.0),
+            (CacheState::Cold, false, 5800.0),
+            (CacheState::Second, false, 900.0),
             (CacheState::Warm, true, 800.0),
             (CacheState::Warm, false, 530.0),
         ];
@@ -262,12 +282,19 @@ mod tests {
     #[test]
     fn without_counters_times_stand_beside_the_papers_tables() {
         let text = told(&timed());
-        for figure in
-            ["5800 (5800–5916)", "13.8 %", "6.4 %", "36018", "90/30", "64→180", "the hypervisor shows none"]
-        {
+        for figure in [
+            "5800 (5800–5916)",
+            "900 (900–918)",
+            "15.5 %",
+            "6.4 %",
+            "36018",
+            "90/30",
+            "64→180",
+            "the hypervisor shows none",
+        ] {
             assert!(text.contains(figure), "{figure}: {text}");
         }
-        assert!(text.contains("calls      warm, ns: write 800"), "{text}");
+        assert!(text.contains("calls      in a loop, ns: write 800 ±1 %"), "{text}");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use coho_model::stability;
 use coho_profile::{
     Coherence, CoherenceTime, Estimate, Home, LineSpread, LineState, Mode, Pair, PairMethod, Verdict,
     published,
 };
 
-use super::table::table;
+use super::table::{table, wrapped};
 use super::{Depth, heat_map};
 use crate::report::text;
 use crate::visible::Paint;
@@ -139,7 +140,7 @@ fn times(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
             method(time.method).to_owned(),
             text::number(time.mean_ns),
             text::number(time.baseline_ns),
-            text::number(time.coherence_ns),
+            text::with_interval(time.coherence_ns, time.interval_ns),
             time.coherence_cycles.map_or_else(|| "–".to_owned(), text::number),
             paper.cloned().unwrap_or_default(),
         ]
@@ -149,7 +150,7 @@ fn times(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
         coherence.coherence_times.iter().map(|time| text::tame(&time.baseline)).collect();
     let baselines: Vec<_> = baselines.into_iter().collect();
     writeln!(out, "Coherence time by claimed class (Kawabe & Furuya, tables 1 and 2)")?;
-    let header = ["class", "method", "mean ns", "less", "ns", "cycles", "published ns"];
+    let header = ["class", "method", "mean ns", "less", "ns (95 %)", "cycles", "published ns"];
     writeln!(out, "{}", table(header, 2, rows))?;
     writeln!(
         out,
@@ -273,6 +274,9 @@ pub fn findings(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
         };
         writeln!(out, "verdict    {words}")?;
     }
+    if let Some((words, watched)) = kept(coherence) {
+        writeln!(out, "{}", wrapped(words, &watched))?;
+    }
     if coherence.contradictions.as_ref().is_some_and(Vec::is_empty) {
         let words = match coherence.is_one_pair() {
             true => "not checked: one pair alone cannot tell near from far",
@@ -285,15 +289,27 @@ pub fn findings(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
         writeln!(out, "claimed: {claim}; measured: {figures}")?;
     }
     for note in &coherence.notes {
-        writeln!(out, "note: {}", text::tame(note))?;
+        writeln!(out, "{}", wrapped("note: ", &text::tame(note)))?;
     }
     for (what, why) in &coherence.method.not_available {
-        writeln!(out, "not available: {}: {}", text::tame(what), text::tame(why))?;
+        let told = format!("{}: {}", text::tame(what), text::reason(why));
+        writeln!(out, "{}", wrapped("not available: ", &told))?;
     }
     if coherence.method.interrupted {
         writeln!(out, "Stopped before its end; what was measured is above.")?;
     }
     Ok(())
+}
+
+/// Whether the figures kept to their values, and how long that was looked at.
+fn kept(coherence: &Coherence) -> Option<(&'static str, String)> {
+    let watched = stability::watched(coherence)?;
+    let stable = match coherence.stable {
+        Some(true) => "kept to one value each ",
+        Some(false) => "not all kept to one value ",
+        None => "too few samples to tell whether they keep to one value: ",
+    };
+    Some(("stable     ", format!("{stable}{watched}")))
 }
 
 #[cfg(test)]

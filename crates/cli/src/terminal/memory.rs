@@ -245,10 +245,13 @@ pub fn findings(out: &mut impl Write, memory: &Memory) -> io::Result<()> {
     let mut told = Vec::new();
     for op in coho_profile::Operation::ALL {
         let of = |rate: &&MemoryRate| rate.op == op && Some(rate.bytes) == largest && rate.threads == 1;
-        let median = |rate: &MemoryRate| rate.bytes_per_s.as_ref().map_or(0.0, |rate| rate.median);
-        if let Some(best) = memory.rates.iter().filter(of).max_by(|a, b| median(a).total_cmp(&median(b))) {
-            let rate = text::number(median(best) / 1e9);
-            told.push(format!("{op} {rate} GB/s ({})", text::tame(&best.instruction)));
+        let timed = || {
+            let rates = memory.rates.iter().filter(of);
+            rates.filter_map(|rate| Some((rate.bytes_per_s.as_ref()?.median, rate)))
+        };
+        if let Some((_, best)) = timed().max_by(|a, b| a.0.total_cmp(&b.0)) {
+            let (rate, by) = (interval(&best.bytes_per_s), text::tame(&best.instruction));
+            told.push(format!("{op} {rate} GB/s (the best of {}: {by})", timed().count()));
         }
     }
     if told.is_empty() {

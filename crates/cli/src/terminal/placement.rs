@@ -21,6 +21,8 @@ pub struct Placement {
     pub machine: String,
     /// Pairs of CPUs whose lines' time is measured, and all pairs.
     pub measured_pairs: (usize, usize),
+    /// The condition under which those times hold.
+    pub condition: Option<String>,
     pub views: Vec<View>,
     pub predictions: Vec<Prediction>,
     /// Beside what the article measured, on its machine.
@@ -132,6 +134,7 @@ impl Placement {
             "method": {
                 "runs": self.runs, "seed": self.seed,
                 "measured_pairs": self.measured_pairs.0, "pairs": self.measured_pairs.1,
+                "condition": self.condition,
                 "costs": costs_json(&self.costs),
                 "not_available": missing,
             },
@@ -346,5 +349,9 @@ fn costs(out: &mut impl Write, costs: &Costs) -> io::Result<()> {
 fn assumptions(out: &mut impl Write, placement: &Placement) -> io::Result<()> {
     costs(out, &placement.costs)?;
     let (measured, pairs) = placement.measured_pairs;
-    writeln!(out, "Lines' times are measured for {measured} of {pairs} pairs of CPUs.")
+    writeln!(out, "Lines' times are measured for {measured} of {pairs} pairs of CPUs.")?;
+    placement
+        .condition
+        .iter()
+        .try_for_each(|condition| writeln!(out, "{}", wrapped("", &text::tame(condition))))
 }

@@ -17,7 +17,11 @@ const NAMES: [(&str, &str, f64); 4] = [
 ];
 
 fn call(name: &str, set: &str, state: CacheState, wrapped: bool, ns: f64) -> Call {
-    let cold = if state == CacheState::Cold { 9.0 } else { 1.0 };
+    let cold = match state {
+        CacheState::Cold => 9.0,
+        CacheState::Second => 1.6,
+        CacheState::Warm => 1.0,
+    };
     let ns = Some(estimate(ns * cold * if wrapped { 1.0 } else { 0.7 }));
     Call { name: name.into(), set: set.into(), state, wrapped, ns, ..Call::default() }
 }
@@ -25,7 +29,7 @@ fn call(name: &str, set: &str, state: CacheState, wrapped: bool, ns: f64) -> Cal
 fn rows() -> Vec<Call> {
     let mut rows = Vec::new();
     for (name, set, ns) in NAMES {
-        for state in [CacheState::Cold, CacheState::Warm] {
+        for state in [CacheState::Cold, CacheState::Second, CacheState::Warm] {
             let forms: &[bool] = if set == "libc" { &[true] } else { &[false, true] };
             rows.extend(forms.iter().map(|&wrapped| call(name, set, state, wrapped, ns)));
         }

@@ -258,6 +258,7 @@ fn coherence_times(shape: &Shape, pairs: &[Pair], kinds: &[(PairMethod, Home)]) 
                 baseline_ns: baseline,
                 baseline: if shape.threads > 1 { "smt pair" } else { "locked single CPU" }.to_owned(),
                 coherence_ns,
+                interval_ns: None,
                 coherence_cycles: Some(coherence_ns * 3.0),
                 pairs,
             });

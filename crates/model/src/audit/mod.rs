@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use coho_profile::{Coherence, Contradiction, Verdict};
 use coho_topology::{CpuSet, Level, Topology};
 
-use crate::stats::median;
+use crate::stats;
 use claims::{BEYOND, Claims, Rank, a, name};
 use figures::{Figure, Figures};
 
@@ -301,5 +301,5 @@ fn list(pairs: &[&Figure]) -> String {
 
 fn middle<'a>(figures: impl Iterator<Item = &'a Figure>) -> Option<f64> {
     let mut times: Vec<f64> = figures.map(|figure| figure.ns).collect();
-    (!times.is_empty()).then(|| median(&mut times))
+    (!times.is_empty()).then(|| stats::middle(&mut times))
 }

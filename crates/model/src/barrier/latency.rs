@@ -70,7 +70,7 @@ impl Latency {
             }
         }
         let medians: BTreeMap<usize, f64> =
-            by_relation.iter_mut().map(|(&key, times)| (key, crate::stats::median(times))).collect();
+            by_relation.iter_mut().map(|(&key, times)| (key, crate::stats::middle(times))).collect();
         let largest = medians.values().copied().fold(f64::NAN, f64::max);
         for &(a, b) in &missing {
             let time = medians.get(&relation.of(a, b)).copied().unwrap_or(largest);

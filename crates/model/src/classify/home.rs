@@ -8,7 +8,7 @@
 
 use super::linkage::Partition;
 use super::times::Times;
-use crate::stats::median;
+use crate::stats::middle;
 
 /// What a coarser partition does with a finer one.
 pub(super) enum Step {
@@ -52,8 +52,8 @@ pub(super) fn judge(times: &Times, finer: &Partition, coarser: &Partition) -> St
     if among.is_empty() || to_home.is_empty() || at_home.is_empty() {
         return Step::Lopsided;
     }
-    let way = median(&mut to_home);
-    if median(&mut among) < 0.95 * way || way < 1.2 * median(&mut at_home) {
+    let way = middle(&mut to_home);
+    if middle(&mut among) < 0.95 * way || way < 1.2 * middle(&mut at_home) {
         Step::Lopsided
     } else {
         Step::Home(home)

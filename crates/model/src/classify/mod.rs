@@ -43,7 +43,7 @@ pub struct Classification {
 /// let matrix = coho_model::Matrix::parse_csv("\n25\n90,92\n91,93,26\n")?;
 /// let found = coho_model::classify(&matrix);
 /// assert_eq!(found.levels[0].groups, [[0, 1], [2, 3]]);
-/// assert_eq!(found.classes[1].ns.median, 91.0);
+/// assert_eq!(found.classes[1].ns.median, 91.5);
 /// # Ok::<(), coho_model::Error>(())
 /// ```
 pub fn classify(matrix: &Matrix) -> Classification {

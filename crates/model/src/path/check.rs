@@ -122,7 +122,7 @@ pub fn check(parts: &[Transfer], transfers: &[Transfer]) -> Result<Vec<Check>, E
 /// The median of the errors' sizes; `None` without checks.
 pub fn median_error<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Option<f64> {
     let mut errors: Vec<f64> = checks.into_iter().map(|check| check.error().abs()).collect();
-    (!errors.is_empty()).then(|| stats::median(&mut errors))
+    (!errors.is_empty()).then(|| stats::middle(&mut errors))
 }
 
 fn is_checked(transfer: &Transfer) -> bool {

@@ -15,6 +15,8 @@ pub(super) struct Caches {
     pub(super) l1d_ways: usize,
     pub(super) l1i: usize,
     pub(super) l2: usize,
+    /// The largest cache that the CPU is said to share with others or to have, whatever its level.
+    pub(super) last: usize,
 }
 
 impl Caches {
@@ -44,6 +46,13 @@ impl Caches {
                 .map_or(8, |ways| ways as usize),
             l1i: size(1, CacheKind::Instruction)?,
             l2: size(2, CacheKind::Data)?,
+            last: topology
+                .caches
+                .iter()
+                .filter(|cache| cache.cpus.contains(cpu) && cache.kind != CacheKind::Instruction)
+                .map(|cache| cache.size_bytes as usize)
+                .max()
+                .unwrap_or(0),
         };
         // Whole pages, and less than the next level: what is primed and swept is computed from them.
         if caches.l1d < 4096 || caches.l2 < 2 * caches.l1d || caches.l2 > 256 << 20 {
@@ -80,7 +89,8 @@ mod tests {
         ];
         let mut topology = Topology { caches, ..Topology::default() };
         let caches = Caches::of(&topology, 1).unwrap();
-        assert_eq!(caches, Caches { l1d: 48 << 10, l1d_ways: 12, l1i: 64 << 10, l2: 1 << 20 });
+        let last = 1 << 20;
+        assert_eq!(caches, Caches { l1d: 48 << 10, l1d_ways: 12, l1i: 64 << 10, l2: 1 << 20, last });
         assert_eq!(Caches::of(&topology, 0).unwrap().l1d_ways, 8);
         assert!(Caches::of(&topology, 2).unwrap_err().to_string().contains("CPU 2's level-1"));
         topology.caches[3].size_bytes = 32 << 10;

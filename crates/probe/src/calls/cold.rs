@@ -1,13 +1,17 @@
-//! Clearing the caches (Shimosawa, Hori & Ishikawa): 64 KiB of nops executed, 64 MiB walked.
+//! Clearing the caches (Shimosawa, Hori & Ishikawa): 64 KiB of nops executed, 64 MiB walked, or more where the last-level
+//! cache has more than half of that.
 
+use super::caches::Caches;
 use super::code::Code;
 use super::walk::Sweep;
 use crate::Error;
 
 /// Instructions that are executed, in bytes.
 pub(super) const CODE: usize = 64 << 10;
-/// Memory that is walked, in bytes.
-pub(super) const DATA: usize = 64 << 20;
+/// The paper's walk, in bytes; its machine's last-level cache had an eighth of it.
+const PAPER: usize = 64 << 20;
+/// A walk over so many times the cache: replacement keeps some lines that a walk of its own size would push out.
+const TIMES: usize = 2;
 
 /// What clears the caches.
 pub(super) struct Clear {
@@ -15,25 +19,44 @@ pub(super) struct Clear {
     code: Code,
 }
 
+/// Memory that is walked to clear these caches, in bytes.
+pub(super) fn data_bytes(caches: Caches) -> usize {
+    PAPER.max(TIMES * caches.last)
+}
+
 impl Clear {
     /// Maps and touches it.
     ///
     /// # Errors
     /// If memory is short, or the system forbids generated code.
-    pub(super) fn new() -> Result<Self, Error> {
-        let left = coho_platform::memory::room();
-        if left < 2 * DATA as u64 {
-            let left = left >> 20;
+    pub(super) fn new(caches: Caches) -> Result<Self, Error> {
+        let (left, bytes) = (coho_platform::memory::room(), data_bytes(caches));
+        if left < 2 * bytes as u64 {
+            let (left, needed) = (left >> 20, bytes >> 20);
             return Err(Error::other(format!(
-                "clearing the caches takes 64 MiB of memory, and only {left} MiB are left"
+                "clearing the caches takes {needed} MiB of memory, and only {left} MiB are left"
             )));
         }
-        Ok(Self { data: Sweep::new(DATA)?, code: Code::nops(CODE)? })
+        Ok(Self { data: Sweep::new(bytes)?, code: Code::nops(CODE)? })
     }
 
     /// Clears them.
     pub(super) fn run(&self) {
         self.data.walk();
         self.code.run();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_walk_is_twice_the_last_cache_and_never_less_than_the_papers() {
+        let caches = |last| Caches { l1d: 32 << 10, l1d_ways: 8, l1i: 32 << 10, l2: 1 << 20, last };
+        assert_eq!(data_bytes(caches(8 << 20)), 64 << 20);
+        assert_eq!(data_bytes(caches(105 << 20)), 210 << 20);
+        // Where no size is told.
+        assert_eq!(data_bytes(caches(0)), 64 << 20);
     }
 }

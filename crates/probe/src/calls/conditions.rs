@@ -9,7 +9,6 @@ use serde_json::json;
 use super::floor::{self, Comparison};
 use super::record::Scale;
 use super::survey::Survey;
-use super::visit::{COLD_COUNTED_SHARE, COLD_SHARE};
 use super::{caches, cold};
 use crate::clock::Clock;
 
@@ -36,8 +35,12 @@ impl Survey<'_> {
                 for (name, floor) in [("L1IM", &self.floors[0]), ("L2M", &self.floors[1])] {
                     not_available.insert(name.into(), self.floor(floor));
                 }
-                for name in ["L1DR", "L3M", "CYCLE", "STALL", "CPI"] {
+                for name in ["L1DR", "L3M", "STALL"] {
                     not_available.insert(name.into(), "not available: time alone does not tell it".into());
+                }
+                for name in ["CYCLE", "CPI"] {
+                    let why = "not available: time alone tells it only of calls that stay in user mode";
+                    not_available.insert(name.into(), why.into());
                 }
             }
             Some(source) => {
@@ -58,30 +61,36 @@ impl Survey<'_> {
             ("cpu", json!(self.cpu)),
             ("sets", json!(options.sets.iter().map(|set| set.name()).collect::<Vec<_>>())),
             ("repeats_warm", json!(options.repeats)),
-            ("repeats_cold", json!(options.repeats.div_ceil(COLD_SHARE))),
-            ("repeats_cold_counted", json!(options.repeats.div_ceil(COLD_COUNTED_SHARE))),
+            ("repeats_cold", json!(self.doses().timed)),
+            ("repeats_cold_counted", json!(self.doses().counted)),
             ("events", json!(self.events)),
             ("reading_disturbs", json!(self.source.as_ref().map(|source| source.disturbs()))),
             ("filesystem", json!(self.scratch.filesystem())),
             ("clear_code_bytes", json!(cold::CODE)),
-            ("clear_data_bytes", json!(cold::DATA)),
+            ("clear_data_bytes", json!(cold::data_bytes(self.caches))),
+            ("clear_ms", json!(self.lab.clear_time.as_secs_f64() * 1e3)),
+            ("last_level_cache_bytes", json!(self.caches.last)),
             ("l1d_bytes", json!(self.caches.l1d)),
             ("footprint_set_bytes", json!(self.lab.footprint.lines() * caches::LINE)),
             ("footprint_disturbed_share", json!(self.lab.footprint.disturbed_share())),
             ("footprint_line_ns", json!(scale.footprint_ns)),
-            ("cold_clock_ns", json!(scale.cold_ns)),
+            ("cold_clock_ns", json!(scale.cold_ns.as_ref().map(|ns| ns.median))),
+            ("second_clock_ns", json!(scale.second_ns.as_ref().map(|ns| ns.median))),
+            ("clock_ghz", json!(scale.clock_ghz)),
             ("timer_step_ns", json!(Clock::get().step_ns())),
         ];
         Method {
             description: "Batches of calls timed on a pinned thread, in rounds of random order, each call as an \
-                          instruction in the loop and through the C library; cold after 64 KiB of nops and a walk of \
-                          64 MiB. Damage: walks of a set with and without the call before, in turn; lines are the \
+                          instruction in the loop and through the C library; cold after 64 KiB of nops and a walk over \
+                          `clear_data_bytes`, second right after such a cold call, warm in the steady state of a loop. \
+                          What the clock itself takes is taken off; calls that cannot be told from it have no time. Damage: walks of a set with and without the call before, in turn; lines are the \
                           extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
                           a call evicts of a set that fills all ways but one of the level-1 data cache, read from the curve of \
                           victims that touch a known number of lines at random places. Instructions and lines of \
                           the user's side by single steps. With counters: one event at a time, over batches of warm \
                           calls and around single cold ones, less what reading counts; footprint and damage by \
-                          misses, where reading does not disturb the caches."
+                          misses, where reading does not disturb the caches. CYCLE and CPI of a call that stays in user \
+                          mode: its time by the measured clock, where nothing was counted."
                 .into(),
             parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             passes: self.rounds,

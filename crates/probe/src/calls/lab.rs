@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::caches::{Caches, LINE};
 use super::cold::Clear;
@@ -19,11 +19,22 @@ const BATCH: Duration = Duration::from_micros(20);
 const VICTIMS: [f64; 15] =
     [0.0, 0.006, 0.0125, 0.025, 0.04, 0.0625, 0.09, 0.125, 0.18, 0.25, 0.35, 0.5, 0.67, 0.85, 1.0];
 
+/// Times of calls after the caches were cleared, in ns.
+#[derive(Debug, Default)]
+pub(super) struct Cold {
+    /// Of the first call.
+    pub(super) first: Vec<f64>,
+    /// Of the one right after it.
+    pub(super) second: Vec<f64>,
+}
+
 /// Caches cleared, sets linked.
 pub(super) struct Lab {
     tools: Tools,
     /// What clears the caches.
     pub(super) clear: Clear,
+    /// Time that this takes.
+    pub(super) clear_time: Duration,
     /// The set by which footprints are found.
     pub(super) footprint: Stage,
     /// The sets whose damage is of interest, by their bytes.
@@ -54,9 +65,15 @@ impl Lab {
             .into_iter()
             .map(|bytes| Ok((bytes, Stage::damage(bytes, caches, &mut random)?)))
             .collect::<Result<_, Error>>()?;
+        let clear = Clear::new(caches)?;
+        clear.run();
+        let start = Instant::now();
+        clear.run();
+        let clear_time = start.elapsed();
         Ok(Self {
             tools: Tools::new(caches, &mut random)?,
-            clear: Clear::new()?,
+            clear,
+            clear_time,
             footprint: Stage::footprint(caches, &mut random)?,
             damage,
             victims: victims.into(),
@@ -90,22 +107,37 @@ impl Lab {
         })
     }
 
-    /// Time of single calls after the caches were cleared, in ns; what the clock takes is among it.
-    pub(super) fn cold(&self, body: &mut dyn Body, calls: usize) -> io::Result<Vec<f64>> {
-        let one = |_| {
-            body.within(1, |call| {
-                self.clear.run();
-                let start = self.tools.clock.now();
+    /// Time of single calls after the caches were cleared and, where the body makes two in a row, of a second one right
+    /// after, in ns; what the clock takes is among it.
+    pub(super) fn cold(&self, body: &mut dyn Body, most: usize, times: usize) -> io::Result<Cold> {
+        let clock = &self.tools.clock;
+        let mut cold = Cold::default();
+        for _ in 0..times {
+            let timed = |call: &mut dyn FnMut()| {
+                let start = clock.now();
                 call();
-                self.tools.clock.ns(self.tools.clock.now() - start)
-            })
-        };
-        (0..calls).map(one).collect()
+                clock.ns(clock.now() - start)
+            };
+            if most < 2 {
+                cold.first.push(body.within(1, |call| {
+                    self.clear.run();
+                    timed(call)
+                })?);
+                continue;
+            }
+            let (first, second) = body.one_by_one(2, |call| {
+                self.clear.run();
+                (timed(call), timed(call))
+            })?;
+            cold.first.push(first);
+            cold.second.push(second);
+        }
+        Ok(cold)
     }
 
     /// The same without a call.
-    pub(super) fn cold_nothing(&self, times: usize) -> Vec<f64> {
-        self.cold(&mut *nothing(), times).unwrap_or_default()
+    pub(super) fn cold_nothing(&self, times: usize) -> Cold {
+        self.cold(&mut *nothing(), 2, times).unwrap_or_default()
     }
 
     /// What a call evicts of the footprint's set, in ns of its walk.

@@ -40,8 +40,8 @@ pub struct Options {
     pub extra: Vec<Request>,
     /// Whether performance counters may be used; where there are none, time alone is used anyway.
     pub pmu: bool,
-    /// Repetitions of each warm figure; a cold one takes an eighth of them, as clearing the caches takes
-    /// milliseconds.
+    /// Repetitions of each warm figure. Clearing the caches takes milliseconds: a cold one takes a quarter of them or,
+    /// where a time is set, as many as fit.
     pub repeats: u32,
     /// The CPU to measure on, by operating-system number; the first that the process may use if `None`.
     pub cpu: Option<u32>,

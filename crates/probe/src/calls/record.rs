@@ -1,8 +1,11 @@
 //! What the visits to a call gave, and the rows that it makes.
 
 use coho_counters::Mode;
-use coho_profile::{CacheState, Calibration, Call, CallMethod, Counts, Damage, Estimate, Side};
+use coho_profile::{
+    CacheState, Calibration, Call, CallMethod, Counts, Damage, Estimate, Mode as Value, Side,
+};
 
+use super::Set;
 use super::curve::Curve;
 use super::pmu::Counted;
 use super::stage::trimmed_mean;
@@ -20,6 +23,8 @@ pub(super) struct Record {
     pub(super) warm: Vec<Vec<f64>>,
     /// Time of a cold call with the clock's own, in ns, by round.
     pub(super) cold: Vec<Vec<f64>>,
+    /// Time of the call right after a cold one with the clock's own, in ns, by round.
+    pub(super) second: Vec<Vec<f64>>,
     /// Extra time of the footprint's set, in ns; one a round.
     pub(super) evicted: Vec<f64>,
     /// Extra time of each damaged set, in ns; one a round.
@@ -38,7 +43,11 @@ pub(super) struct Record {
 #[derive(Debug, Default)]
 pub(super) struct Scale {
     /// Time that the clock takes when the caches are cold, in ns.
-    pub(super) cold_ns: f64,
+    pub(super) cold_ns: Option<Estimate>,
+    /// The same right after.
+    pub(super) second_ns: Option<Estimate>,
+    /// How fast the CPU ran, in GHz.
+    pub(super) clock_ghz: Option<f64>,
     /// What a line costs that was pushed out of the footprint's set, in ns.
     pub(super) footprint_ns: Option<f64>,
     /// The same for each damaged set.
@@ -101,10 +110,44 @@ pub(super) fn middle(samples: &[f64]) -> Option<f64> {
     (!finite.is_empty()).then(|| trimmed_mean(&mut finite))
 }
 
+/// A figure in another unit.
+fn times(estimate: &Estimate, by: f64) -> Estimate {
+    let modes = estimate.modes.iter().map(|mode| Value { value: mode.value * by, ..*mode }).collect();
+    let Estimate { median, low, high, min, .. } = *estimate;
+    Estimate { median: median * by, low: low * by, high: high * by, min: min * by, modes, ..estimate.clone() }
+}
+
 /// An estimate from one figure a round: the run's parts take the place of passes.
 pub(super) fn figure(rounds: &[f64]) -> Option<Estimate> {
     let part = rounds.len().div_ceil(PARTS).max(1);
     statistics::estimate(&rounds.chunks(part).map(<[f64]>::to_vec).collect::<Vec<_>>())
+}
+
+/// The time of a call out of samples in which the clock's own is, in ns.
+///
+/// # Errors
+/// If it is not beyond what either is uncertain by: there is no time of nothing, and none below it.
+fn less(samples: &[Vec<f64>], clock: Option<&Estimate>) -> Option<Result<Estimate, String>> {
+    let (with, clock) = (statistics::estimate(samples)?, clock?);
+    let off = |ns: f64, clock: f64| ns - clock;
+    let (low, high) = (off(with.low, clock.high), off(with.high, clock.low));
+    if low <= 0.0 {
+        return Some(Err(format!(
+            "not available: within {:.0} ns of what reading the clock takes",
+            high.max(0.0)
+        )));
+    }
+    let modes =
+        with.modes.iter().map(|mode| Value { value: off(mode.value, clock.median), ..*mode }).collect();
+    let median = off(with.median, clock.median);
+    Some(Ok(Estimate {
+        median,
+        low,
+        high,
+        min: off(with.min, clock.median).clamp(0.0, median),
+        modes,
+        ..with
+    }))
 }
 
 fn scaled(ns: &[f64], penalty: f64) -> Option<Estimate> {
@@ -117,10 +160,15 @@ impl Record {
         Self { damage: vec![Vec::new(); sets], missed: vec![Vec::new(); sets], ..Self::default() }
     }
 
-    /// The rows of both states, as far as there are figures.
+    /// The rows of all states, as far as there are figures, and why a time is missing.
     ///
     /// By counters, what is counted belongs to its side; by time, `L1DM` of a cold call is its footprint.
-    pub(super) fn rows(&self, subject: &Subject, scale: &Scale, method: CallMethod) -> Vec<Call> {
+    pub(super) fn rows(
+        &self,
+        subject: &Subject,
+        scale: &Scale,
+        method: CallMethod,
+    ) -> (Vec<Call>, Vec<(String, String)>) {
         let row = |state, side| Call {
             name: subject.name.clone(),
             set: subject.set_name().to_owned(),
@@ -130,20 +178,29 @@ impl Record {
             ..Call::default()
         };
         let footprint = figure(&self.fetched).or_else(|| scale.footprint(&self.evicted));
-        let mut rows = Vec::new();
-        for state in [CacheState::Cold, CacheState::Warm] {
+        let (mut rows, mut hidden) = (Vec::new(), Vec::new());
+        for (state, name) in
+            [(CacheState::Cold, "cold"), (CacheState::Second, "second"), (CacheState::Warm, "warm")]
+        {
             let ns = match state {
-                CacheState::Warm => statistics::estimate(&self.warm),
-                CacheState::Cold => {
-                    let less = |round: &Vec<f64>| round.iter().map(|ns| ns - scale.cold_ns).collect();
-                    statistics::estimate(&self.cold.iter().map(less).collect::<Vec<_>>())
-                }
+                CacheState::Cold => less(&self.cold, scale.cold_ns.as_ref()),
+                CacheState::Second => less(&self.second, scale.second_ns.as_ref()),
+                // The loop without a call is taken off already.
+                CacheState::Warm => less(&self.warm, Some(&Estimate::exact(0.0))),
             };
-            if ns.is_some() || footprint.is_some() {
+            let ns = match ns {
+                Some(Err(why)) => {
+                    let form = if subject.wrapped { "" } else { " bare" };
+                    hidden.push((format!("{}{form}, {name}", subject.name), why));
+                    None
+                }
+                ns => ns.and_then(Result::ok),
+            };
+            if ns.is_some() || footprint.is_some() && state != CacheState::Second {
                 let cold =
                     footprint.clone().filter(|_| state == CacheState::Cold && method == CallMethod::Timing);
                 rows.push(Call {
-                    ns,
+                    ns: ns.clone(),
                     footprint_lines: footprint.clone(),
                     counts: Counts { L1DM: cold, ..Counts::default() },
                     ..row(state, Side::Both)
@@ -151,15 +208,25 @@ impl Record {
             }
             rows.extend(self.counted.row(state, Mode::Kernel, &scale.empty, row(state, Side::Kernel)));
             let user = self.counted.row(state, Mode::User, &scale.empty, row(state, Side::User));
-            let Some(steps) = &self.steps else {
+            let Some(steps) = self.steps.as_ref().filter(|_| state != CacheState::Second || ns.is_some())
+            else {
                 rows.extend(user);
                 continue;
             };
             let mut user = user.unwrap_or_else(|| row(state, Side::User));
             user.counts.INS.get_or_insert(Estimate::exact(steps.instructions as f64));
+            // What a function of MPI's does depends on what has arrived: one call that was followed does not stand for all.
+            let clock_ghz = scale.clock_ghz.filter(|_| subject.set != Some(Set::Mpi));
+            if let (0, None, Some(ns), Some(ghz)) = (steps.kernel_entries, &user.counts.CYCLE, &ns, clock_ghz)
+            {
+                let instructions = steps.instructions.max(1) as f64;
+                user.counts.CYCLE = Some(times(ns, ghz));
+                user.CPI = Some(times(ns, ghz / instructions));
+                user.by_clock = true;
+            }
             rows.push(Call { code_lines: Some(steps.code_lines), data_lines: steps.data_lines, ..user });
         }
-        rows
+        (rows, hidden)
     }
 
     /// The damage to each set.
@@ -183,7 +250,6 @@ mod tests {
     use coho_counters::Column;
 
     use super::*;
-    use crate::calls::Set;
     use crate::calls::pmu::Key;
     use crate::calls::subject::nothing;
 
@@ -191,9 +257,15 @@ mod tests {
         Subject { name: "stat".into(), set: Some(Set::Syscalls), wrapped: true, most: 1, body: nothing() }
     }
 
+    fn known(ns: f64) -> Estimate {
+        statistics::estimate(&[vec![ns; 30]]).unwrap()
+    }
+
     fn scale() -> Scale {
         let mut scale = Scale {
-            cold_ns: 50.0,
+            cold_ns: Some(known(50.0)),
+            second_ns: Some(known(20.0)),
+            clock_ghz: Some(2.0),
             footprint_ns: Some(4.0),
             damage_ns: vec![Some(4.0), None],
             ..Scale::default()
@@ -209,14 +281,19 @@ mod tests {
         let record = Record {
             warm: vec![vec![200.0; 10]; 3],
             cold: vec![vec![1050.0; 4]; 3],
+            second: vec![vec![320.0; 4]; 3],
             evicted: vec![160.0; 12],
             damage: vec![vec![400.0; 12], vec![-3.0; 12]],
             ..Record::new(2)
         };
-        let rows = record.rows(&subject(), &scale(), CallMethod::Timing);
-        assert_eq!(rows.len(), 2);
-        let (cold, warm) = (&rows[0], &rows[1]);
-        assert_eq!((cold.state, warm.state), (CacheState::Cold, CacheState::Warm));
+        let (rows, hidden) = record.rows(&subject(), &scale(), CallMethod::Timing);
+        assert_eq!((rows.len(), hidden.len()), (3, 0));
+        let (cold, second, warm) = (&rows[0], &rows[1], &rows[2]);
+        assert_eq!(
+            rows.iter().map(|row| row.state).collect::<Vec<_>>(),
+            [CacheState::Cold, CacheState::Second, CacheState::Warm]
+        );
+        assert_eq!(second.ns.as_ref().unwrap().median, 300.0);
         assert_eq!(cold.ns.as_ref().unwrap().median, 1000.0);
         assert_eq!(warm.ns.as_ref().unwrap().median, 200.0);
         // 160 ns are 40 lines evicted, which 20 lines touched.
@@ -274,7 +351,7 @@ mod tests {
             ..Record::new(1)
         };
         record.counted.add(key, vec![273.0; 25]);
-        let rows = record.rows(&subject(), &scale(), CallMethod::Pmu);
+        let rows = record.rows(&subject(), &scale(), CallMethod::Pmu).0;
         assert!(rows.iter().filter_map(|row| row.footprint_lines.as_ref()).all(|lines| lines.median == 22.0));
         let kernel = rows.iter().find(|row| row.side == Side::Kernel).unwrap();
         assert_eq!((kernel.state, kernel.counts.INS.as_ref().unwrap().median), (CacheState::Warm, 273.0));
@@ -285,7 +362,7 @@ mod tests {
     #[test]
     fn what_was_not_visited_has_no_row() {
         let record = Record::new(2);
-        assert!(record.rows(&subject(), &scale(), CallMethod::Timing).is_empty());
+        assert!(record.rows(&subject(), &scale(), CallMethod::Timing).0.is_empty());
         assert!(record.damages("stat", &[1, 2], &scale()).is_empty());
         assert_eq!(middle(&[f64::NAN]), None);
         assert_eq!(Scale::default().footprint(&[1.0; 20]), None);
@@ -301,8 +378,53 @@ mod tests {
     fn steps_stand_on_the_user_s_side_in_both_states() {
         let steps = Steps { instructions: 300, code_lines: 20, data_lines: Some(9), ..Steps::default() };
         let record = Record { steps: Some(steps), ..Record::new(0) };
-        let rows = record.rows(&subject(), &scale(), CallMethod::Timing);
+        let (rows, _) = record.rows(&subject(), &scale(), CallMethod::Timing);
         assert!(rows.iter().all(|row| row.side == Side::User && row.code_lines == Some(20)));
         assert_eq!(rows.len(), 2);
+    }
+
+    #[test]
+    fn a_call_that_stays_in_user_mode_has_cycles_by_the_clock() {
+        let steps = |kernel_entries| Some(Steps { instructions: 100, kernel_entries, ..Steps::default() });
+        let row = |kernel_entries, clock_ghz| {
+            let record =
+                Record { warm: vec![vec![200.0; 10]; 3], steps: steps(kernel_entries), ..Record::new(0) };
+            let rows = record.rows(&subject(), &Scale { clock_ghz, ..scale() }, CallMethod::Timing).0;
+            rows.into_iter().find(|row| (row.side, row.state) == (Side::User, CacheState::Warm)).unwrap()
+        };
+        let user = row(0, Some(2.0));
+        assert_eq!(
+            (user.counts.CYCLE.unwrap().median, user.CPI.unwrap().median, user.by_clock),
+            (400.0, 4.0, true)
+        );
+        // A part of the time is the kernel's, or the clock is not known.
+        for (entries, ghz) in [(1, Some(2.0)), (0, None)] {
+            let user = row(entries, ghz);
+            assert_eq!((user.counts.CYCLE, user.CPI, user.by_clock), (None, None, false));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_from_the_clock_has_no_time() {
+        // Below what the clock takes, at it, and beyond it by less than either is known to.
+        for ns in [4.4, 50.0, 50.5] {
+            let samples: Vec<f64> = (0..30).map(|i| ns + f64::from(i % 3) - 1.0).collect();
+            let record = Record { cold: vec![samples], ..Record::new(0) };
+            let (rows, hidden) = record.rows(
+                &subject(),
+                &Scale { cold_ns: Some(known(50.0)), ..Scale::default() },
+                CallMethod::Timing,
+            );
+            assert!(rows.is_empty(), "{rows:?}");
+            assert_eq!(hidden[0].0, "stat, cold");
+            assert!(hidden[0].1.contains("what reading the clock takes"), "{hidden:?}");
+        }
+        let record = Record { cold: vec![vec![58.0; 30]], ..Record::new(0) };
+        let (rows, hidden) = record.rows(
+            &subject(),
+            &Scale { cold_ns: Some(known(50.0)), ..Scale::default() },
+            CallMethod::Timing,
+        );
+        assert_eq!((rows[0].ns.as_ref().unwrap().median, hidden.len()), (8.0, 0));
     }
 }

@@ -31,6 +31,8 @@ pub(super) trait Body: Send {
     fn ready(&mut self, calls: usize) -> io::Result<()>;
     /// Makes the calls and nothing else; the least of their results.
     fn run(&mut self, calls: usize) -> isize;
+    /// Makes one of the calls, by its number.
+    fn one(&mut self, index: usize) -> isize;
     /// Undoes what the calls did.
     fn clean(&mut self) -> io::Result<()>;
 }
@@ -45,12 +47,36 @@ impl dyn Body + '_ {
         calls: usize,
         around: impl FnOnce(&mut dyn FnMut()) -> T,
     ) -> io::Result<T> {
+        self.surrounded(calls, around, |body, _| body.run(calls))
+    }
+
+    /// The same with each of the calls by itself: `around` makes all of them, one at a time.
+    ///
+    /// # Errors
+    /// As [`within`](Self::within).
+    pub(super) fn one_by_one<T>(
+        &mut self,
+        calls: usize,
+        around: impl FnOnce(&mut dyn FnMut()) -> T,
+    ) -> io::Result<T> {
+        self.surrounded(calls, around, |body, index| body.one(index))
+    }
+
+    fn surrounded<T>(
+        &mut self,
+        calls: usize,
+        around: impl FnOnce(&mut dyn FnMut()) -> T,
+        mut call: impl FnMut(&mut Self, usize) -> isize,
+    ) -> io::Result<T> {
         self.ready(calls)?;
-        let mut least = 0;
+        let (mut least, mut made) = (0, 0);
         // The kernel's own -1 is EPERM; a function of the C library that returns -1 writes its reason over this.
         // SAFETY: the address of the thread's own error number.
         unsafe { *libc::__errno_location() = libc::EPERM };
-        let result = around(&mut || least = self.run(calls));
+        let result = around(&mut || {
+            least = least.min(call(self, made));
+            made += 1;
+        });
         // Before anything else can change the C library's error number.
         let error = (least < 0).then(|| failure(least));
         self.clean()?;
@@ -82,6 +108,10 @@ impl<S: Send, C: Fn(&mut S, usize) -> isize + Send> Body for With<S, C> {
             least = least.min((self.call)(&mut self.state, index));
         }
         least
+    }
+
+    fn one(&mut self, index: usize) -> isize {
+        (self.call)(&mut self.state, index)
     }
 
     fn clean(&mut self) -> io::Result<()> {
@@ -124,6 +154,27 @@ mod tests {
         };
         let mut good: Box<dyn Body> = Box::new(counted(7));
         assert_eq!(good.within(3, |run| run()).unwrap(), ());
+        let mut results = Vec::new();
+        let mut each: Box<dyn Body> = Box::new(With {
+            state: Vec::new(),
+            ready: |_, _| Ok(()),
+            call: |seen: &mut Vec<usize>, index| {
+                seen.push(index);
+                index as isize
+            },
+            clean: |seen| {
+                assert_eq!(std::mem::take(seen), [0, 1]);
+                Ok(())
+            },
+        });
+        each.one_by_one(2, |call| {
+            (0..2).for_each(|at| {
+                call();
+                results.push(at)
+            })
+        })
+        .unwrap();
+        assert_eq!(results, [0, 1]);
         let mut bad: Box<dyn Body> = Box::new(counted(-(libc::ENOSPC as isize)));
         assert_eq!(bad.within(3, |run| run()).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
         let mut unready: Box<dyn Body> = Box::new(With {

@@ -20,8 +20,9 @@ use super::visit::{Doses, VISIT};
 use super::{Options, Set, catalogue, mpi};
 use crate::step::Steps;
 use crate::stop::End;
+use crate::tries::Tries;
 use crate::workers::{Done, Job, Workers};
-use crate::{Error, Progress, pin, step};
+use crate::{Error, Progress, clock, pin, statistics, step};
 
 /// Measures what calls cost and evict, as `options` say.
 ///
@@ -60,7 +61,9 @@ fn counted_by(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Calls, Error> {
     let mut survey = Survey::start(options, find, make)?;
+    survey.measure_clock();
     survey.rounds(progress);
+    survey.measure_clock();
     survey.step();
     Ok(survey.finish())
 }
@@ -78,7 +81,11 @@ pub(super) struct Survey<'a> {
     pub(super) batches: Vec<Option<usize>>,
     pub(super) failed: Vec<bool>,
     pub(super) victims: Vec<Vec<f64>>,
-    pub(super) cold_nothing: Vec<f64>,
+    /// Times of the clock alone, cold and right after, by round.
+    pub(super) cold_nothing: Vec<Vec<f64>>,
+    pub(super) second_nothing: Vec<Vec<f64>>,
+    /// How fast the CPU ran.
+    pub(super) clock: Tries,
     pub(super) penalties: BTreeMap<Option<usize>, Vec<f64>>,
     pub(super) floors: [Vec<Comparison>; 2],
     /// Counters, where there are any and they may be used.
@@ -142,6 +149,8 @@ impl<'a> Survey<'a> {
             failed: vec![false; subjects.len()],
             victims: vec![Vec::new(); lab.victims.len()],
             cold_nothing: Vec::new(),
+            second_nothing: Vec::new(),
+            clock: Tries::default(),
             penalties: BTreeMap::new(),
             floors: [Vec::new(), Vec::new()],
             events: source.as_ref().map(|source| source.names()).unwrap_or_default(),
@@ -160,6 +169,14 @@ impl<'a> Survey<'a> {
         })
     }
 
+    /// Tries once more how fast the CPU runs; about 1 ms.
+    fn measure_clock(&mut self) {
+        let results = self.workers.run(vec![(self.cpu, Box::new(clock::effective_ghz) as Job<'_, _>)]);
+        if let Some(result) = self.value(results) {
+            self.clock.add(result);
+        }
+    }
+
     fn must_end(&mut self) -> bool {
         self.interrupted |= End::after(self.started, self.options.time_limit).has_come();
         self.interrupted
@@ -170,6 +187,7 @@ impl<'a> Survey<'a> {
         let mut random = fastrand::Rng::with_seed(self.options.seed);
         let rounds = u64::from(self.options.repeats).div_ceil(VISIT as u64).max(1);
         let mut visits = self.visits();
+        let doses = self.doses();
         let (mut done, total) = (0, rounds * visits.len() as u64);
         let began = Instant::now();
         for round in 0..rounds {
@@ -178,13 +196,19 @@ impl<'a> Survey<'a> {
                 if self.must_end() {
                     return;
                 }
-                self.visit(visit, Doses::of(self.options.repeats, round, rounds));
+                self.visit(visit, doses.of_round(round, rounds));
                 done += 1;
                 let left = began.elapsed().mul_f64((total - done) as f64 / done as f64);
                 progress(Progress { phase: "calls", done, total, left: Some(left) });
             }
             self.rounds = round + 1;
         }
+    }
+
+    /// Cold calls of all rounds: every call clears the caches for itself, and once more no call at all.
+    pub(super) fn doses(&self) -> Doses {
+        let Options { repeats, time_limit, .. } = *self.options;
+        Doses::of(repeats, self.subjects.len() + 1, self.lab.clear_time, time_limit)
     }
 
     /// The value of a job that ran on the measuring CPU.
@@ -261,9 +285,16 @@ impl<'a> Survey<'a> {
             let all = self.subjects.iter().zip(&self.records).zip(&self.failed);
             all.filter(|(_, failed)| !**failed).map(|(pair, _)| pair)
         };
-        let calls = measured().flat_map(|(subject, record)| record.rows(subject, &scale, method)).collect();
+        let mut hidden = Vec::new();
+        let rows = measured().flat_map(|(subject, record)| {
+            let (rows, why) = record.rows(subject, &scale, method);
+            hidden.extend(why);
+            rows
+        });
+        let calls = rows.collect();
         let damage =
             measured().flat_map(|(subject, record)| record.damages(&subject.name, &sets, &scale)).collect();
+        self.not_available.extend(hidden);
         let conditions = self.conditions(&scale);
         Calls { method, conditions, calls, damage, calibration, ..Calls::default() }
     }
@@ -277,7 +308,9 @@ impl<'a> Survey<'a> {
             penalty(Some(set)).or_else(|| penalty(None).filter(|_| stage.is_small()))
         };
         Scale {
-            cold_ns: middle(&self.cold_nothing).unwrap_or(0.0),
+            cold_ns: statistics::estimate(&self.cold_nothing),
+            second_ns: statistics::estimate(&self.second_nothing),
+            clock_ghz: self.clock.median(),
             footprint_ns: penalty(None),
             damage_ns: self.lab.damage.iter().enumerate().map(of_set).collect(),
             empty: std::mem::take(&mut self.empty),
@@ -415,7 +448,9 @@ mod tests {
         let measured = counted_by(&options(), none, |_| subject(&calls), &mut |_| ()).unwrap();
         assert_eq!(measured.method, CallMethod::Timing);
         assert!(measured.conditions.not_available["pmu"].contains("no event passed"));
-        assert!(measured.calls.iter().all(|row| row.counts.CYCLE.is_none() && row.CPI.is_none()));
+        // What the clock gives of a call in user mode says that it was not counted.
+        let counted = |row: &Call| (row.counts.CYCLE.is_some() || row.CPI.is_some()) && !row.by_clock;
+        assert!(!measured.calls.iter().any(counted), "{:?}", measured.calls);
         let forbidden = Options { pmu: false, ..options() };
         let find = || unreachable!("counters were not to be used");
         let measured = counted_by(&forbidden, find, |_| subject(&calls), &mut |_| ()).unwrap();

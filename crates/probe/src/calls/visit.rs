@@ -1,6 +1,7 @@
 //! What a round visits, in random order.
 
 use std::io;
+use std::time::Duration;
 
 use coho_counters::{Column, Mode};
 use coho_profile::CacheState;
@@ -14,10 +15,16 @@ use crate::workers::Job;
 
 /// Samples of a visit, but for cold calls.
 pub(super) const VISIT: usize = 25;
-/// Warm repetitions to one cold one.
-pub(super) const COLD_SHARE: u32 = 8;
+/// Warm repetitions to one cold one, where no time is set.
+const COLD_SHARE: u32 = 4;
 /// Warm repetitions to one cold one that is counted: each column and side clears the caches for itself.
-pub(super) const COLD_COUNTED_SHARE: u32 = 50;
+const COLD_COUNTED_SHARE: u32 = 25;
+/// Cold repetitions at least, whatever time is left: fewer than six have no interval.
+const COLD_FEWEST: u32 = 8;
+/// With so many, more than the share are not worth their time.
+const COLD_ENOUGH: u32 = 100;
+/// The part of the time that clearing the caches may take, where one is set.
+const COLD_PART: f64 = 0.4;
 /// Walks each way that tell what a miss costs, in a visit.
 const PENALTY: usize = 8;
 
@@ -48,21 +55,31 @@ pub(super) enum Visit {
     Fetched(usize),
 }
 
-/// Cold calls of a visit in one round.
+/// Cold calls of all rounds, and of a visit in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Doses {
-    timed: usize,
-    counted: usize,
+    pub(super) timed: u32,
+    pub(super) counted: u32,
 }
 
 impl Doses {
-    /// All rounds together make the shares of the repetitions.
-    pub(super) fn of(repeats: u32, round: u64, rounds: u64) -> Self {
-        let of = |share: u32| {
-            let all = u64::from(repeats.div_ceil(share));
-            ((round + 1) * all / rounds - round * all / rounds) as usize
+    /// For so many warm repetitions; where there is a limit, as many as `calls` may clear the caches for in their part of
+    /// it.
+    pub(super) fn of(repeats: u32, calls: usize, clear: Duration, limit: Option<Duration>) -> Self {
+        let counted = repeats.div_ceil(COLD_COUNTED_SHARE);
+        let Some(limit) = limit else {
+            return Self { timed: repeats.div_ceil(COLD_SHARE), counted };
         };
-        Self { timed: of(COLD_SHARE), counted: of(COLD_COUNTED_SHARE) }
+        let fit = COLD_PART * limit.as_secs_f64() / (clear.as_secs_f64() * calls.max(1) as f64).max(1e-9);
+        let most = repeats.div_ceil(COLD_SHARE).max(repeats.min(COLD_ENOUGH));
+        Self { timed: (fit as u32).clamp(COLD_FEWEST.min(repeats), most), counted }
+    }
+
+    /// Those of one round.
+    pub(super) fn of_round(self, round: u64, rounds: u64) -> Self {
+        let part =
+            |all: u32| ((round + 1) * u64::from(all) / rounds - round * u64::from(all) / rounds) as u32;
+        Self { timed: part(self.timed), counted: part(self.counted) }
     }
 }
 
@@ -92,7 +109,8 @@ impl Survey<'_> {
         for &mode in source.modes() {
             for &column in &columns {
                 visits.push(Visit::Empty(Key { state: CacheState::Cold, mode, column }));
-                for state in [CacheState::Cold, CacheState::Warm] {
+                visits.push(Visit::Empty(Key { state: CacheState::Second, mode, column }));
+                for state in [CacheState::Cold, CacheState::Second, CacheState::Warm] {
                     let seen = |subject: &Subject| subject.wrapped || mode == Mode::Kernel;
                     let subjects = (0..self.subjects.len()).filter(|&index| seen(&self.subjects[index]));
                     let key = Key { state, mode, column };
@@ -118,8 +136,13 @@ impl Survey<'_> {
         match visit {
             Visit::Warm(index) => self.warm(index),
             Visit::Cold(index) => {
-                let times = self.with(index, |lab, subject, _| lab.cold(&mut *subject.body, doses.timed));
-                self.records[index].cold.extend(times);
+                let times = self.with(index, |lab, subject, _| {
+                    lab.cold(&mut *subject.body, subject.most, doses.timed as usize)
+                });
+                if let Some(times) = times {
+                    self.records[index].cold.push(times.first);
+                    self.records[index].second.push(times.second);
+                }
             }
             Visit::Evicted(index) => {
                 let excess = self.with(index, |lab, subject, _| lab.evicted(&mut *subject.body, VISIT));
@@ -127,8 +150,9 @@ impl Survey<'_> {
             }
             Visit::Damage { subject, set } => self.damage(subject, set),
             Visit::ColdNothing => {
-                let times = self.alone(|lab, _| lab.cold_nothing(doses.timed));
-                self.cold_nothing.extend(times.unwrap_or_default());
+                let times = self.alone(|lab, _| lab.cold_nothing(doses.timed as usize)).unwrap_or_default();
+                self.cold_nothing.push(times.first);
+                self.second_nothing.push(times.second);
             }
             Visit::Victim(index) => {
                 let excess = self.alone(|lab, _| lab.calibrate(index, VISIT));
@@ -148,12 +172,19 @@ impl Survey<'_> {
                     self.alone(|lab, _| Some(lab.floors.as_ref().ok()?.l2(PENALTY, &Clock::get()))).flatten();
                 self.floors[1].extend(found);
             }
-            Visit::Counted { subject, key } => self.count(subject, key, doses.counted),
+            Visit::Counted { subject, key } => self.count(subject, key, doses.counted as usize),
             Visit::Empty(key) => {
                 let counted = self.alone(|lab, source| {
                     let mut count = source?.open(key.column, key.mode).ok()?;
                     let clear = || lab.clear.run();
-                    pmu::cold(&mut *count, &mut *nothing(), &clear, doses.counted).ok()?.ok()
+                    let mut none = nothing();
+                    let counted = match key.state {
+                        CacheState::Second => {
+                            pmu::second(&mut *count, &mut *none, &clear, doses.counted as usize)
+                        }
+                        _ => pmu::cold(&mut *count, &mut *none, &clear, doses.counted as usize),
+                    };
+                    counted.ok()?.ok()
                 });
                 if let Some(samples) = counted.flatten() {
                     self.empty.add(key, samples);
@@ -209,6 +240,8 @@ impl Survey<'_> {
             counting(source, key.column, key.mode, |count| match key.state {
                 CacheState::Warm => pmu::warm(count, body, calls, VISIT),
                 CacheState::Cold => pmu::cold(count, body, &|| lab.clear.run(), cold),
+                CacheState::Second if most < 2 => Ok(Ok(Vec::new())),
+                CacheState::Second => pmu::second(count, body, &|| lab.clear.run(), cold),
             })
         });
         if let Some(samples) = self.counted(key.column, counted) {
@@ -279,12 +312,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rounds_doses_make_the_share() {
+    fn the_rounds_doses_make_the_whole() {
         for (repeats, rounds) in [(1000, 40), (200, 8), (7, 1), (30, 2)] {
-            let doses: Vec<_> = (0..rounds).map(|round| Doses::of(repeats, round, rounds)).collect();
-            let sum = |of: fn(&Doses) -> usize| doses.iter().map(of).sum::<usize>() as u32;
-            assert_eq!(sum(|dose| dose.timed), repeats.div_ceil(COLD_SHARE));
-            assert_eq!(sum(|dose| dose.counted), repeats.div_ceil(COLD_COUNTED_SHARE));
+            let all = Doses::of(repeats, 15, Duration::from_millis(8), None);
+            assert_eq!((all.timed, all.counted), (repeats.div_ceil(4), repeats.div_ceil(25)));
+            let doses: Vec<_> = (0..rounds).map(|round| all.of_round(round, rounds)).collect();
+            let sum = |of: fn(&Doses) -> u32| doses.iter().map(of).sum::<u32>();
+            assert_eq!((sum(|dose| dose.timed), sum(|dose| dose.counted)), (all.timed, all.counted));
         }
+    }
+
+    #[test]
+    fn a_time_limit_bounds_what_clearing_takes() {
+        let ms = Duration::from_millis;
+        let timed = |clear, limit| Doses::of(50, 15, clear, Some(limit)).timed;
+        assert_eq!(timed(ms(8), ms(10_000)), 33);
+        assert_eq!(timed(ms(1), ms(10_000)), 50, "no more than warm ones");
+        assert_eq!(timed(ms(100), ms(10_000)), 8, "and never too few for an interval");
+        assert_eq!(Doses::of(1000, 5, ms(8), Some(ms(600_000))).timed, 250);
+        assert_eq!(Doses::of(5, 15, ms(100), Some(ms(10))).timed, 5);
     }
 }

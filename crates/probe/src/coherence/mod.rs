@@ -36,9 +36,9 @@ use std::time::Duration;
 use coho_profile::{Coherence, Home, PairMethod};
 
 pub use survey::measure;
-pub use times::coherence_times;
 pub(crate) use times::nearness;
-pub use watch::watch;
+pub use times::put_coherence_times;
+pub use watch::{kept_to_one_value, watch};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq)]

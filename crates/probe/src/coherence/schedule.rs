@@ -69,15 +69,9 @@ pub(crate) fn width(pairs: usize, most: f64, mut disturbance: impl FnMut(usize) 
 /// Two measurements a CPU instead of all pairs: one partner within the closest claimed level that has one, and one
 /// outside the widest that excludes one. What the claims say is then tested where they say most.
 pub(crate) fn audit(cpus: &[u32], topology: &Topology) -> Vec<Pair> {
-    let rank = |level: Option<Level>| match level {
-        Some(Level::Core) => 0,
-        Some(Level::Module) => 1,
-        Some(Level::L1 | Level::L2) => 2,
-        Some(Level::L3) => 3,
-        Some(Level::L4 | Level::Die) => 4,
-        Some(Level::Numa) => 5,
-        Some(_) => 6,
-        None => 7,
+    let rank = |shared: Option<Level>| {
+        let known = shared.and_then(|shared| Level::OUTWARD.into_iter().position(|level| level == shared));
+        known.unwrap_or(Level::OUTWARD.len())
     };
     let mut pairs = Vec::new();
     for (index, &cpu) in cpus.iter().enumerate() {

@@ -13,7 +13,7 @@ use super::cells::{Cell, kept};
 use super::run::BATCH;
 use super::schedule::{self, Pair};
 use super::singles::Alone;
-use super::times::coherence_times;
+use super::times::put_coherence_times;
 use super::{Options, Pairs, patience, reads};
 use crate::stop::End;
 use crate::tries::Tries;
@@ -260,7 +260,7 @@ impl<'a> Survey<'a> {
             let (a, b) = (self.cpus[shared.pair.0], self.cpus[shared.pair.1]);
             coherence.pairs.extend(shared.cells.iter().filter_map(|cell| cell.pair(a, b, &shared.claimed)));
         }
-        coherence.coherence_times = coherence_times(&coherence, self.topology, self.clock.median());
+        put_coherence_times(&mut coherence, self.topology, self.clock.median());
         coherence.stable = is_stable(&coherence.pairs);
         coherence.notes = self.notes(&coherence);
         coherence
@@ -402,13 +402,15 @@ impl<'a> Survey<'a> {
 }
 
 /// Whether all but a few figures of strict alternation kept to one value. How many increments a free-running CPU gets
-/// done in one ownership is chance: those figures count only where there are no others. Of no figures nothing is known.
+/// done in one ownership is chance: those figures count only where there are no others. Of figures that were not repeated
+/// nothing is known.
 fn is_stable(pairs: &[coho_profile::Pair]) -> Option<bool> {
     let strict = |pair: &&coho_profile::Pair| matches!(pair.method, PairMethod::Turn | PairMethod::Flags);
     let mut counted: Vec<_> = pairs.iter().filter(strict).collect();
     if counted.is_empty() {
         counted = pairs.iter().collect();
     }
+    counted.retain(|pair| pair.ns.stable.is_some());
     let jumped = counted.iter().filter(|pair| pair.ns.stable == Some(false)).count();
     (!counted.is_empty()).then_some(jumped as f64 <= UNSTABLE * counted.len() as f64)
 }
@@ -440,12 +442,12 @@ mod tests {
 
     #[test]
     fn only_figures_that_keep_to_one_value_make_a_stable_run() {
-        let pair = |method, stable| Pair {
+        let pair = |method, stable: Option<bool>| Pair {
             a: 0,
             b: 1,
             method,
             home: Home::A,
-            ns: Estimate { stable: Some(stable), ..Estimate::exact(50.0) },
+            ns: Estimate { stable, ..Estimate::exact(50.0) },
             ownership_changes_per_op: None,
             lines: None,
             preempted_batches: 0,
@@ -453,8 +455,12 @@ mod tests {
         };
         let (turn, free) = (PairMethod::Turn, PairMethod::FreeRunning);
         assert_eq!(is_stable(&[]), None);
-        assert_eq!(is_stable(&[pair(turn, true), pair(free, false)]), Some(true));
-        assert_eq!(is_stable(&[pair(turn, false), pair(free, true)]), Some(false));
-        assert_eq!(is_stable(&[pair(free, true)]), Some(true));
+        let (yes, no) = (Some(true), Some(false));
+        assert_eq!(is_stable(&[pair(turn, yes), pair(free, no)]), yes);
+        assert_eq!(is_stable(&[pair(turn, no), pair(free, yes)]), no);
+        assert_eq!(is_stable(&[pair(free, yes)]), yes);
+        // A figure of a sample or two does not make the run stable.
+        assert_eq!(is_stable(&[pair(turn, None), pair(free, yes)]), None);
+        assert_eq!(is_stable(&[pair(turn, None), pair(turn, yes)]), yes);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_profile::{Coherence, CoherenceTime, PairMethod};
+use coho_profile::{Coherence, CoherenceTime, Estimate, PairMethod};
 use coho_topology::{CpuSet, Level, Topology};
 
 /// Class of pairs that share a core.
@@ -16,23 +16,32 @@ pub(crate) fn nearness(topology: &Topology, a: u32, b: u32) -> usize {
     })
 }
 
-/// Coherence times by class and method (Kawabe & Furuya, section 2.6 and tables 1 and 2).
+/// Puts the coherence times by class and method beside the figures that they follow from (Kawabe & Furuya, section 2.6
+/// and tables 1 and 2).
 ///
 /// The classes are those that the topology claims: `smt`; `on-die` where the CPUs of a package share only one more
 /// level, else each level's own name; between packages `1-hop` and `2-hop` by the firmware's distances of memory nodes.
-/// The baseline is the mean of the SMT pairs; where there are none, that of one CPU's locked increments.
-/// `clock_ghz` turns ns into cycles. Pairs of all homes count alike.
-pub fn coherence_times(
+/// The baseline is the mean of the SMT pairs; where there are none, that of one CPU's locked increments, but not for
+/// `flags`, which has no locked operation. The class that is the baseline has no time, nor has one whose pairs take no
+/// longer than the baseline within their intervals: `not_available` tells why. `clock_ghz` turns ns into cycles. Pairs
+/// of all homes count alike.
+pub fn put_coherence_times(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
+    let (times, not_available) = coherence_times(coherence, topology, clock_ghz);
+    coherence.coherence_times = times;
+    coherence.method.not_available.extend(not_available);
+}
+
+fn coherence_times(
     coherence: &Coherence,
     topology: &Topology,
     clock_ghz: Option<f64>,
-) -> Vec<CoherenceTime> {
-    let mut groups: BTreeMap<(PairMethod, Class), Vec<f64>> = BTreeMap::new();
+) -> (Vec<CoherenceTime>, BTreeMap<String, String>) {
+    let mut groups: BTreeMap<(PairMethod, Class), Vec<&Estimate>> = BTreeMap::new();
     let mut counted: BTreeMap<(PairMethod, Class), BTreeSet<(u32, u32)>> = BTreeMap::new();
     let distances = far_distances(coherence, topology);
     for pair in &coherence.pairs {
         let class = class(topology, pair.a, pair.b, &distances);
-        groups.entry((pair.method, class)).or_default().push(pair.ns.median);
+        groups.entry((pair.method, class)).or_default().push(&pair.ns);
         counted.entry((pair.method, class)).or_default().insert((pair.a, pair.b));
     }
     let within: Vec<_> = {
@@ -41,29 +50,73 @@ pub fn coherence_times(
         levels.dedup();
         levels
     };
-    let singles: Vec<_> = coherence.singles.iter().map(|single| single.locked_ns.median).collect();
-    groups
-        .iter()
-        .filter_map(|(&(method, class), times)| {
-            let smt = groups.get(&(method, Class::Smt));
-            let (baseline_ns, baseline) = match smt {
-                Some(smt) => (mean(smt)?, "smt pair"),
-                None => (mean(&singles)?, "locked single CPU"),
-            };
-            let mean_ns = mean(times)?;
-            let coherence_ns = (mean_ns - baseline_ns).max(0.0);
-            Some(CoherenceTime {
-                class: class.name(within.len() == 1),
+    let singles: Vec<&Estimate> = coherence.singles.iter().map(|single| &single.locked_ns).collect();
+    let mut times = Vec::new();
+    let mut not_available = BTreeMap::new();
+    for (&(method, class), pairs) in &groups {
+        if class == Class::Smt {
+            continue;
+        }
+        let name = class.name(within.len() == 1);
+        let mean = Mean::of(pairs);
+        let smt = groups.get(&(method, Class::Smt)).map(|smt| (Mean::of(smt), "smt pair"));
+        let baseline = match smt {
+            None if method == PairMethod::Flags => {
+                Err("no two CPUs share a core, and one CPU alone does nothing like it")
+            }
+            None if singles.is_empty() => continue,
+            None => Ok((Mean::of(&singles), "locked single CPU")),
+            Some(smt) => Ok(smt),
+        };
+        let time = baseline.map_err(str::to_owned).and_then(|(less, baseline)| {
+            let (low, high) = (mean.low - less.high, mean.high - less.low);
+            if low <= 0.0 {
+                return Err(format!(
+                    "{:.1} ns are no more than the {:.1} ns of a {baseline}, within their intervals",
+                    mean.ns, less.ns
+                ));
+            }
+            let coherence_ns = mean.ns - less.ns;
+            Ok(CoherenceTime {
+                class: name.clone(),
                 method,
-                mean_ns,
-                baseline_ns,
+                mean_ns: mean.ns,
+                baseline_ns: less.ns,
                 baseline: baseline.into(),
                 coherence_ns,
+                interval_ns: (mean.is_interval && less.is_interval).then_some((low, high)),
                 coherence_cycles: clock_ghz.map(|ghz| coherence_ns * ghz),
                 pairs: counted[&(method, class)].len() as u64,
             })
-        })
-        .collect()
+        });
+        match time {
+            Ok(time) => times.push(time),
+            Err(why) => {
+                not_available
+                    .insert(format!("coherence time, {name}, {}", super::survey::name(&method)), why);
+            }
+        }
+    }
+    (times, not_available)
+}
+
+/// The mean of some figures, between those of their intervals' ends.
+#[derive(Debug, Clone, Copy)]
+struct Mean {
+    ns: f64,
+    low: f64,
+    high: f64,
+    is_interval: bool,
+}
+
+impl Mean {
+    fn of(figures: &[&Estimate]) -> Self {
+        let mean = |pick: fn(&Estimate) -> f64| {
+            figures.iter().map(|ns| pick(ns)).sum::<f64>() / figures.len() as f64
+        };
+        let is_interval = figures.iter().all(|ns| ns.n > 1);
+        Self { ns: mean(|ns| ns.median), low: mean(|ns| ns.low), high: mean(|ns| ns.high), is_interval }
+    }
 }
 
 /// A claimed class, nearest first.
@@ -128,10 +181,6 @@ fn distance(topology: &Topology, a: u32, b: u32) -> Option<u32> {
     topology.numa_nodes[node(a)?].distances.get(node(b)?).copied()
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use coho_profile::{Estimate, Home, Pair, Single};
@@ -177,15 +226,16 @@ mod tests {
         // X7560, table 2: SMT 13.29, on die 38.88, one hop 218.32, two hops 305.62.
         let pairs = vec![pair(0, 1, 13.29), pair(0, 2, 38.88), pair(0, 4, 218.32), pair(0, 8, 305.62)];
         let coherence = Coherence { pairs, ..Coherence::default() };
-        let times = coherence_times(&coherence, &line_of_packages(), Some(2.26));
+        let (times, _) = coherence_times(&coherence, &line_of_packages(), Some(2.26));
         let found: Vec<_> = times.iter().map(|time| (time.class.as_str(), time.coherence_ns)).collect();
-        let expected = [("smt", 0.0), ("on-die", 25.59), ("1-hop", 205.03), ("2-hop", 292.33)];
+        assert_eq!(found.len(), 3, "the pair that is the baseline has no time of its own: {found:?}");
+        let expected = [("on-die", 25.59), ("1-hop", 205.03), ("2-hop", 292.33)];
         for ((class, ns), (name, published)) in found.iter().zip(expected) {
             assert_eq!(*class, name);
             assert!((ns - published).abs() < 0.005, "{class}: {ns}");
         }
         // The published 57.83 cycles are 25.59 ns at 2.26 GHz.
-        assert!((times[1].coherence_cycles.unwrap() - 57.83).abs() < 0.01);
+        assert!((times[0].coherence_cycles.unwrap() - 57.83).abs() < 0.01);
     }
 
     #[test]
@@ -198,14 +248,57 @@ mod tests {
         };
         let coherence =
             Coherence { singles: vec![single], pairs: vec![pair(0, 4, 50.0)], ..Coherence::default() };
-        let times = coherence_times(&coherence, &line_of_packages(), None);
+        let (times, _) = coherence_times(&coherence, &line_of_packages(), None);
         assert_eq!((times[0].coherence_ns, times[0].baseline.as_str()), (42.0, "locked single CPU"));
-        assert_eq!(times[0].coherence_cycles, None);
+        assert_eq!((times[0].coherence_cycles, times[0].interval_ns), (None, None));
+        let mut coherence = coherence;
+        for ns in [&mut coherence.pairs[0].ns, &mut coherence.singles[0].locked_ns] {
+            (ns.low, ns.high, ns.n) = (ns.median - 1.0, ns.median + 2.0, 40);
+        }
+        let (times, _) = coherence_times(&coherence, &line_of_packages(), None);
+        assert_eq!(times[0].interval_ns, Some((39.0, 45.0)));
+    }
+
+    #[test]
+    fn what_takes_no_longer_than_its_baseline_has_no_time() {
+        let single = |ns: f64| Single {
+            cpu: 0,
+            name: "C0".into(),
+            locked_ns: Estimate { low: ns - 1.0, high: ns + 1.0, n: 40, ..Estimate::exact(ns) },
+            unlocked_ns: Estimate::exact(1.0),
+        };
+        // A free-running pair may take less than one CPU alone, or more by less than either is known.
+        for ns in [3.0, 8.0, 8.5] {
+            let (singles, pairs) = (vec![single(8.0)], vec![pair(0, 4, ns)]);
+            let mut coherence = Coherence { singles, pairs, ..Coherence::default() };
+            put_coherence_times(&mut coherence, &line_of_packages(), None);
+            assert_eq!(coherence.coherence_times, []);
+            let why = &coherence.method.not_available["coherence time, 1-hop, free-running"];
+            assert!(why.contains("no more than the 8.0 ns"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_locked_increment_is_not_taken_off_plain_stores() {
+        let flags = |a, b, ns| Pair { method: PairMethod::Flags, ..pair(a, b, ns) };
+        let single = Single {
+            cpu: 0,
+            name: "C0".into(),
+            locked_ns: Estimate::exact(8.0),
+            unlocked_ns: Estimate::exact(1.0),
+        };
+        let mut coherence =
+            Coherence { singles: vec![single], pairs: vec![flags(0, 4, 63.0)], ..Coherence::default() };
+        let (times, why) = coherence_times(&coherence, &line_of_packages(), None);
+        assert!(times.is_empty() && why["coherence time, 1-hop, flags"].contains("no two CPUs share a core"));
+        coherence.pairs.push(flags(0, 1, 13.0));
+        let (times, why) = coherence_times(&coherence, &line_of_packages(), None);
+        assert_eq!((times[0].coherence_ns, &*times[0].baseline, why.len()), (50.0, "smt pair", 0));
     }
 
     #[test]
     fn nothing_to_subtract_gives_nothing() {
         let coherence = Coherence { pairs: vec![pair(0, 4, 50.0)], ..Coherence::default() };
-        assert_eq!(coherence_times(&coherence, &line_of_packages(), None), []);
+        assert_eq!(coherence_times(&coherence, &line_of_packages(), None).0, []);
     }
 }

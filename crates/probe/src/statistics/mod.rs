@@ -6,7 +6,8 @@ mod modes;
 use coho_profile::Estimate;
 
 pub use change::change_points;
-pub use modes::modes;
+pub use coho_profile::order::{interval, median};
+pub use modes::{FEWEST_TOLD, modes};
 
 /// Relative difference below which passes never count as disagreeing: caches, turbo and the address of a line move
 /// figures by as much.
@@ -18,50 +19,11 @@ const FEWEST: usize = 6;
 /// One in so many passes may be odd without making a figure unstable: among many passes, some meet a disturbance.
 const ODD_PASSES: usize = 8;
 
-/// Median of sorted samples; `NaN` of none.
-pub fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[middle],
-        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
-    }
-}
-
-/// The median's interval of at least 95 % confidence by order statistics (binomial with p = 1/2): it holds for every
-/// distribution of independent samples. Fewer than six samples give no such interval; it is then their whole range.
-pub fn interval(sorted: &[f64]) -> (f64, f64) {
-    let n = sorted.len();
-    if n == 0 {
-        return (f64::NAN, f64::NAN);
-    }
-    let rank = lower_rank(n as u64) as usize;
-    (sorted[rank], sorted[n - 1 - rank])
-}
-
-/// The largest r such that P(fewer than r + 1 of n coins show heads) is at most 2.5 %, counted from 0.
-fn lower_rank(n: u64) -> u64 {
-    if n > 200 {
-        // Normal approximation of the binomial, rounded outwards.
-        return ((n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as u64).saturating_sub(1);
-    }
-    let mut term = 0.5f64.powi(n as i32);
-    let mut below = 0.0;
-    for rank in 0..n / 2 {
-        below += term;
-        if below > 0.025 {
-            return rank.saturating_sub(1);
-        }
-        term *= (n - rank) as f64 / (rank + 1) as f64;
-    }
-    (n / 2).saturating_sub(1)
-}
-
 /// An estimate from the samples of several passes; `None` without a finite sample.
 ///
 /// The interval covers that of all samples together and that of the passes' medians, since samples of one pass are
 /// not independent. It is stable if the samples show one mode and the passes' own intervals, widened by
-/// [`PASS_FLOOR`], hold the median of all, but for one in eight. Fewer than six samples are never stable: they have no
+/// [`PASS_FLOOR`], hold the median of all, but for one in eight. Of fewer than six samples neither is known: they have no
 /// 95 % interval, and [`low`](Estimate::low) to [`high`](Estimate::high) is then their whole range.
 ///
 /// ```
@@ -88,7 +50,7 @@ pub fn estimate(passes: &[Vec<f64>]) -> Option<Estimate> {
         median < low - floor || median > high + floor
     };
     let agree = passes.iter().filter(apart).count() <= passes.len() / ODD_PASSES;
-    let stable = Some(all.len() >= FEWEST && agree && modes.len() == 1);
+    let stable = (all.len() >= FEWEST).then_some(agree && modes.len() == 1);
     Some(Estimate { median, low, high, min, n: all.len() as u64, stable, modes })
 }
 
@@ -103,14 +65,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn ranks_are_those_of_the_tables() {
-        // Conover, Practical Nonparametric Statistics, table A3 (p = 0.5, two-sided 95 %), counted from 0.
-        for (n, rank) in [(5, 0), (6, 0), (8, 0), (9, 1), (11, 1), (15, 3), (20, 5), (100, 39)] {
-            assert_eq!(lower_rank(n), rank, "n = {n}");
-        }
-    }
 
     #[test]
     fn the_interval_covers_the_median_as_often_as_it_says() {
@@ -142,9 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn too_few_samples_for_an_interval_are_not_stable() {
-        assert_eq!(estimate(&[vec![25.0; 5]]).unwrap().stable, Some(false));
-        assert_eq!(estimate(&vec![vec![25.0]; 3]).unwrap().stable, Some(false));
+    fn too_few_samples_for_an_interval_are_neither_stable_nor_not() {
+        assert_eq!(estimate(&[vec![25.0; 5]]).unwrap().stable, None);
+        assert_eq!(estimate(&vec![vec![25.0]; 3]).unwrap().stable, None);
+        assert_eq!(estimate(&[vec![25.0]]).unwrap().stable, None);
         assert_eq!(estimate(&vec![vec![25.0]; FEWEST]).unwrap().stable, Some(true));
     }
 

@@ -205,6 +205,7 @@ impl Machine {
             baseline_ns: self.smt_pair,
             baseline: "smt pair".to_owned(),
             coherence_ns,
+            interval_ns: None,
             coherence_cycles,
             pairs: pairs as u64,
         };

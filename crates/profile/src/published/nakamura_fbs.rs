@@ -6,7 +6,7 @@ use coho_topology::{Cache, CacheKind, CpuSet, Pu, Topology, Unit};
 use serde::Deserialize;
 
 use super::Publication;
-use crate::{Estimate, ForkJoinTime, Host, Method, Profile, Sync, SyncPeer, TopologySection};
+use crate::{Estimate, ForkJoinTime, Host, Inexact, Method, Profile, Sync, SyncPeer, TopologySection};
 
 /// What the paper printed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -23,6 +23,8 @@ pub struct Figures {
     pub applications: Applications,
     /// The model of a loop's time (Fig. 3-3).
     pub model: Model,
+    /// How those ratios are worded that the paper does not tell exactly, by the names of [`ratio`].
+    pub inexact: BTreeMap<String, Inexact>,
 }
 
 /// The paper's node.
@@ -247,6 +249,7 @@ impl Figures {
                 ..SyncPeer::default()
             }],
             ratios: self.ratios(),
+            inexact: self.inexact.iter().map(|(name, wording)| (name.clone(), *wording)).collect(),
             ..Sync::default()
         }
     }
@@ -304,6 +307,9 @@ mod tests {
         assert!((ns("lock", 16) / ns("fbs", 16) - 5.8).abs() < 1e-9);
         assert!((ns("fbs-one-line", 16) / ns("fbs", 16) - 2.8).abs() < 1e-9);
         assert_eq!(sync.ratios[ratio::SHORT_LOOPS].median, 4.0);
+        assert!(sync.inexact.keys().all(|name| sync.ratios.contains_key(name)));
+        assert_eq!(sync.inexact[ratio::WAITING_ALL], Inexact::Below);
+        assert_eq!(sync.inexact.get(ratio::PEAK), None);
         let tuned = &sync.ratios[ratio::TUNED];
         assert!((tuned.low - 0.7).abs() < 1e-9 && (tuned.high - 0.8).abs() < 1e-9, "{tuned:?}");
         assert_eq!(sync.peers[0].ns.as_ref().unwrap().median, 3500.0);

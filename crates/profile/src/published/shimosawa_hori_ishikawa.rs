@@ -19,7 +19,7 @@ pub struct Figures {
     pub method: PaperMethod,
     /// Table 4: start and stop of the counters with nothing between, by tool.
     pub counter_overhead: Overhead,
-    /// Table 5: system calls, events in the kernel.
+    /// Table 5: system calls, events in the kernel. Warm is everywhere the call right after a cold one.
     pub syscalls: Table,
     /// Table 6: functions of the C library, by name and side.
     pub libc: Table,
@@ -206,7 +206,7 @@ impl Figures {
         let sets = [("syscalls", &self.syscalls), ("libc", &self.libc), ("mpi", &self.mpi)];
         let mut calls: Vec<Call> = Vec::new();
         for (set, table) in sets {
-            for (state, rows) in [(CacheState::Cold, &table.cold), (CacheState::Warm, &table.warm)] {
+            for (state, rows) in [(CacheState::Cold, &table.cold), (CacheState::Second, &table.warm)] {
                 calls.extend(rows.iter().map(|(row, events)| events.call(set, state, row)));
             }
         }
@@ -283,7 +283,7 @@ mod tests {
         };
         let write = of("write", CacheState::Cold, Side::Kernel);
         assert_eq!((median(&write.counts.L2M), median(&write.CPI)), (Some(405.0), Some(17.02)));
-        let send = of("MPI_Send", CacheState::Warm, Side::User);
+        let send = of("MPI_Send", CacheState::Second, Side::User);
         assert_eq!((median(&send.counts.L1IM), median(&send.counts.STALL)), (Some(299.0), Some(0.66)));
     }
 

@@ -4,10 +4,6 @@ use coho_topology::{CpuSet, Level, Topology};
 
 use super::groups::{Groups, Layout, Tier, USUAL_NS};
 
-/// The levels at which CPUs share something, from the nearest outwards.
-const OUTWARD: [Level; 7] =
-    [Level::Core, Level::Module, Level::L2, Level::L3, Level::Die, Level::Numa, Level::Package];
-
 /// One-way time between CPUs that share no less than this, in ns, where nobody has measured it. Only their ratios
 /// matter, and those roughly.
 fn usual_ns(level: Level) -> f64 {
@@ -23,13 +19,14 @@ fn usual_ns(level: Level) -> f64 {
 
 /// How the CPUs of the ranks lie to each other.
 pub(super) fn layout(topology: &Topology, cpus: &[u32]) -> Layout {
-    let common = OUTWARD.into_iter().find(|&level| partition(&topology.partition(level), cpus).len() == 1);
+    let common =
+        Level::OUTWARD.into_iter().find(|&level| partition(&topology.partition(level), cpus).len() == 1);
     Layout { tiers: tiers(topology, cpus), usual_ns: common.map_or(USUAL_NS, usual_ns) }
 }
 
 fn tiers(topology: &Topology, cpus: &[u32]) -> Vec<Tier> {
     let mut tiers: Vec<Tier> = Vec::new();
-    for level in OUTWARD {
+    for level in Level::OUTWARD {
         let groups = partition(&topology.partition(level), cpus);
         let coarser = match tiers.last().map(|tier| &tier.groups) {
             None => groups.len() < cpus.len(),

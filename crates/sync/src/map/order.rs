@@ -5,7 +5,11 @@ use coho_topology::{CpuSet, Level, Topology};
 use super::{Mapping, Objects};
 
 /// What the machine is divided by, from the outside inwards.
-const INWARD: [Level; 6] = [Level::Package, Level::Numa, Level::Die, Level::L3, Level::Module, Level::L2];
+fn inward() -> [Level; Level::OUTWARD.len()] {
+    let mut levels = Level::OUTWARD;
+    levels.reverse();
+    levels
+}
 
 impl Mapping {
     /// The allowed CPUs in the order in which ranks take them: [`arrange`](Self::arrange) by what the topology tells.
@@ -32,7 +36,7 @@ impl Mapping {
             }
             objects
         };
-        let order = self.arrange(&objects(Level::Core), &INWARD.map(objects));
+        let order = self.arrange(&objects(Level::Core), &inward().map(objects));
         order.into_iter().map(|index| cpus[index]).collect()
     }
 }

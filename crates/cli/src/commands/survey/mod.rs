@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use coho_model::delegation;
+use coho_model::{delegation, stability};
 use coho_probe::{barrier, calls, coherence, counters, host, idle, kernels, memory, stop};
 use coho_profile::{
     Calls, Coherence, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection, Verdict,
@@ -17,6 +17,7 @@ use coho_profile::{
 use coho_topology::{Counts, CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs};
+use crate::history;
 use crate::judge::judge;
 use crate::report::subject::Subject;
 use crate::results::{enough_memory, same_machine};
@@ -40,6 +41,8 @@ pub struct Args {
     quick: bool,
     #[command(flatten)]
     course: Course,
+    #[command(flatten)]
+    history: history::Choice,
     /// Print the profile on standard output, and nothing else
     #[arg(long)]
     json: bool,
@@ -91,19 +94,23 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         || args.course.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let clock_ghz = host.clock_ghz;
-    let mut sections = Sections::begin(&output, host, TopologySection::from(topology.clone()))?;
+    let mut sections = Sections::begin(&output, host.clone(), TopologySection::from(topology.clone()))?;
     match share(args, &options, &topology, clock_ghz)? {
         Some(Ok(measured)) => {
             let time = left().min(if args.quick { BRIEFLY } else { A_WHILE });
+            let finished = |measured: Coherence| {
+                let mut section = watch(measured.clone(), time).unwrap_or(measured);
+                if !args.history.no_history {
+                    history::meet(&mut section, &host);
+                }
+                section
+            };
             if sections.profile().coherence.is_some() {
                 // An earlier survey's stay until these have been watched to the end.
-                let section = watch(measured.clone(), time).unwrap_or(measured);
-                sections.put("coherence", |profile| &mut profile.coherence, Some(Ok(section)))?;
+                sections.put("coherence", |profile| &mut profile.coherence, Some(Ok(finished(measured))))?;
             } else {
                 sections.put("coherence", |profile| &mut profile.coherence, Some(Ok(measured.clone())))?;
-                if let Some(watched) = watch(measured, time) {
-                    sections.add("coherence", |profile| &mut profile.coherence, watched)?;
-                }
+                sections.add("coherence", |profile| &mut profile.coherence, finished(measured))?;
             }
         }
         other => sections.put("coherence", |profile| &mut profile.coherence, other)?,
@@ -327,7 +334,7 @@ fn watch(mut measured: Coherence, time: Duration) -> Option<Coherence> {
     if !stop::requested() {
         match coherence::watch((a, b), PairMethod::Turn, time, &mut terminal::progress::on_stderr()) {
             Ok(timeline) => {
-                if timeline.modes.len() > 1 || !timeline.change_points_s.is_empty() {
+                if coherence::kept_to_one_value(&timeline) == Some(false) {
                     measured.stable = Some(false);
                     measured.verdict = Some(Verdict::Unstable);
                     let note = format!("CPUs {a} and {b} changed their distance while they were watched");
@@ -369,7 +376,12 @@ fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
     profile.counters.iter().try_for_each(|counters| terminal::counters::findings(out, counters))?;
     profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))?;
     profile.memory.iter().try_for_each(|memory| terminal::memory::findings(out, memory))?;
-    profile.sync.iter().try_for_each(|sync| terminal::barrier::findings(out, sync))
+    profile.sync.iter().try_for_each(|sync| terminal::barrier::findings(out, sync))?;
+    let condition = profile.coherence.as_ref().and_then(stability::condition);
+    match condition.filter(|_| profile.calls.is_some() || profile.sync.is_some()) {
+        Some(condition) => writeln!(out, "{}", terminal::table::wrapped("condition  ", &condition)),
+        None => Ok(()),
+    }
 }
 
 fn counted(counts: Counts) -> String {

@@ -15,9 +15,10 @@ pub fn calls(id: String, title: &str, bars: &Bars) -> Chart {
     for series in &bars.series {
         let (colour, whose) = match (series.state, series.published) {
             (CacheState::Cold, false) => (classes::colour_at(0), "here"),
-            (CacheState::Warm, false) => (classes::colour_at(1), "here"),
+            (CacheState::Second, false) => (classes::colour_at(1), "here"),
+            (CacheState::Warm, false) => (classes::colour_at(2), "here"),
             (CacheState::Cold, true) => ("#8c8c8c", "published"),
-            (CacheState::Warm, true) => ("#c4c4c4", "published"),
+            (CacheState::Second | CacheState::Warm, true) => ("#c4c4c4", "published"),
         };
         let state = events::state(series.state);
         let there = || bars.names.iter().zip(&series.ns).filter_map(|(name, ns)| Some((name, (*ns)?)));
@@ -33,7 +34,7 @@ pub fn calls(id: String, title: &str, bars: &Bars) -> Chart {
     }
     let y = Axis::new().title("ns (logarithmic)").type_(AxisType::Log).dtick(1.0);
     plot.set_layout(layout(Axis::new(), y).bar_mode(BarMode::Group).show_legend(true));
-    Chart::new(id, &format!("{title}: time with cold and warm caches"), 340, &plot)
+    Chart::new(id, &format!("{title}: time by the state of the caches"), 340, &plot)
 }
 
 /// Lines evicted against lines that a victim of known size used.

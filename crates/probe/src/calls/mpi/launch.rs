@@ -25,10 +25,9 @@ const LOG: &str = "log";
 
 /// What keeps the ranks on this machine and lets two of them run on whatever it has: for MPICH and its kin, UCX,
 /// libfabric and Open MPI 4 and 5. A variable that is set already is left alone.
-const ENVIRONMENT: [(&str, &str); 12] = [
+const ENVIRONMENT: [(&str, &str); 11] = [
     ("HYDRA_IFACE", "lo"),
     ("HYDRA_LAUNCHER", "fork"),
-    ("UCX_TLS", "posix,self"),
     ("FI_TCP_IFACE", "lo"),
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -39,6 +38,46 @@ const ENVIRONMENT: [(&str, &str); 12] = [
     ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
     ("PRTE_MCA_hwloc_default_binding_policy", "none"),
 ];
+
+/// What the bytes go through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    /// Memory that both ranks share, or what the user's own variables say.
+    Memory,
+    /// A socket over the loopback: the paper's messages went through one, over a network.
+    Tcp,
+}
+
+impl Transport {
+    /// What sets it, for each of the libraries.
+    const fn environment(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Memory => &[("UCX_TLS", "posix,self")],
+            Self::Tcp => &[
+                // Else MPICH takes memory within a machine whatever the network is.
+                ("MPIR_CVAR_NOLOCAL", "1"),
+                ("UCX_TLS", "tcp,self"),
+                ("UCX_NET_DEVICES", "lo"),
+                ("FI_PROVIDER", "tcp"),
+                ("OMPI_MCA_pml", "ob1"),
+                ("OMPI_MCA_btl", "tcp,self"),
+            ],
+        }
+    }
+}
+
+/// Segments of TCP that this network namespace has sent.
+pub(super) fn tcp_segments() -> Option<u64> {
+    sent(&fs::read_to_string("/proc/self/net/snmp").ok()?)
+}
+
+/// `OutSegs` of a line of names and a line of values.
+fn sent(snmp: &str) -> Option<u64> {
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let at = names.split(' ').position(|name| name == "OutSegs")?;
+    values.split(' ').nth(at)?.parse().ok()
+}
 
 /// The machine's MPI: its compiler and its launcher.
 #[derive(Debug)]
@@ -68,13 +107,23 @@ impl Tools {
         bounded("mpicc", command, folder, Instant::now() + COMPILING)
     }
 
-    /// Runs two ranks to their end.
-    pub(super) fn run(&self, rank: &RankCommand, folder: &Path, end: Instant) -> Result<(), String> {
+    /// Runs two ranks to their end. A transport that was asked for by name goes before the user's own variables.
+    pub(super) fn run(
+        &self,
+        rank: &RankCommand,
+        transport: Transport,
+        folder: &Path,
+        end: Instant,
+    ) -> Result<(), String> {
         let mut command = Command::new(&self.mpiexec);
-        for (name, value) in ENVIRONMENT {
+        let usual = if transport == Transport::Memory { transport.environment() } else { &[] };
+        for (name, value) in ENVIRONMENT.iter().chain(usual) {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);
             }
+        }
+        if transport != Transport::Memory {
+            command.envs(transport.environment().iter().copied());
         }
         command.args(["-n", "2"]).arg(&rank.program).args(&rank.arguments).arg(folder);
         bounded("mpiexec", command, folder, end)
@@ -161,6 +210,12 @@ mod tests {
     fn run(script: &str, limit: Duration) -> Result<(), String> {
         let folder = tempfile::tempdir().unwrap();
         bounded("sh", shell(script), folder.path(), Instant::now() + limit)
+    }
+
+    #[test]
+    fn segments_are_read_by_name() {
+        let snmp = "Ip: Forwarding OutSegs\nIp: 1 7\nTcp: RtoMin InSegs OutSegs\nTcp: 200 5 42\n";
+        assert_eq!((sent(snmp), sent("Tcp: InSegs\nTcp: 5\n"), sent("")), (Some(42), None, None));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //!
 //! MPI's types differ between libraries, so a few plain C functions over it are compiled here and now by the machine's
 //! `mpicc`. Two ranks of the running program, started by `mpiexec`, load them; one measures as for any other call, and
-//! tells what came of it in a file. The bytes go through memory that both share, not over a network as in the paper.
+//! tells what came of it in a file. The bytes go through memory that both share and, in rows of their own, over TCP on
+//! the loopback: as in the paper through sockets, though not over a network.
 
 mod launch;
 mod library;
@@ -16,14 +17,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use coho_platform::scratch::{self, Wish};
-use coho_profile::Calls;
+use coho_profile::{Call, Calls, Damage};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use rank::rank_main;
 
 use super::Options;
 use crate::{Error, Progress, pin, stop};
-use launch::Tools;
+use launch::{Tools, Transport, tcp_segments};
 use rank::{BEYOND, Outcome, Task};
 
 /// Files of the private folder: what the ranks are to do, what came of it, and the wish to stop.
@@ -56,14 +57,47 @@ impl RankCommand {
 
 /// Measures MPI's functions and adds what came of it: rows, or why there are none.
 pub(super) fn add(calls: &mut Calls, options: &Options, progress: &mut dyn FnMut(Progress)) {
-    progress(Progress { phase: "MPI calls", done: 0, total: 1, left: None });
+    progress(Progress { phase: "MPI calls", done: 0, total: 2, left: None });
     let start = Instant::now();
-    match measure(options, Duration::from_secs_f64(calls.conditions.duration_s)) {
+    let spent = Duration::from_secs_f64(calls.conditions.duration_s);
+    match Ranks::prepare(options) {
+        Err(why) => {
+            calls.conditions.not_available.insert("mpi".into(), why.clone());
+            calls.conditions.not_available.insert(format!("mpi{OVER_TCP}"), why);
+            calls.conditions.interrupted |= stop::requested();
+        }
+        Ok(ranks) => {
+            for (done, transport) in [(1, Transport::Memory), (2, Transport::Tcp)] {
+                let limit = options.time_limit.unwrap_or(LONGEST).saturating_sub(spent + start.elapsed());
+                let outcome = ranks.measure(transport, limit);
+                take(calls, transport, outcome);
+                progress(Progress { phase: "MPI calls", done, total: 2, left: None });
+            }
+        }
+    }
+    calls.conditions.duration_s += start.elapsed().as_secs_f64();
+}
+
+/// Follows the names of calls whose bytes went over TCP.
+const OVER_TCP: &str = " over TCP";
+
+/// Adds the rows of one transport, or why there are none.
+fn take(calls: &mut Calls, transport: Transport, outcome: Result<Outcome, String>) {
+    let (of, words) = match transport {
+        Transport::Memory => ("", "shared memory, unless variables of the MPI's own say otherwise"),
+        Transport::Tcp => (OVER_TCP, "TCP on the loopback"),
+    };
+    let conditions = &mut calls.conditions;
+    match outcome {
         Ok(Outcome { calls: found, library }) => {
-            calls.calls.extend(found.calls);
-            calls.damage.extend(found.damage);
-            let conditions = &mut calls.conditions;
+            let call = |call: Call| Call { name: call.name + of, ..call };
+            calls.calls.extend(found.calls.into_iter().map(call));
+            let damage = |damage: Damage| Damage { name: damage.name + of, ..damage };
+            calls.damage.extend(found.damage.into_iter().map(damage));
             conditions.parameters.insert("mpi".into(), library.into());
+            conditions
+                .parameters
+                .insert(format!("mpi_transport{}", of.replace(' ', "_").to_lowercase()), words.into());
             if let Some(peer) = found.conditions.parameters.get("mpi_peer_cpu") {
                 conditions.parameters.insert("mpi_peer_cpu".into(), peer.clone());
             }
@@ -75,46 +109,83 @@ pub(super) fn add(calls: &mut Calls, options: &Options, progress: &mut dyn FnMut
             }
         }
         Err(why) => {
-            calls.conditions.not_available.insert("mpi".into(), why);
-            calls.conditions.interrupted |= stop::requested();
+            conditions.not_available.insert(format!("mpi{of}"), why);
+            conditions.interrupted |= stop::requested();
         }
     }
-    calls.conditions.duration_s += start.elapsed().as_secs_f64();
-    progress(Progress { phase: "MPI calls", done: 1, total: 1, left: None });
 }
 
-fn measure(options: &Options, spent: Duration) -> Result<Outcome, String> {
-    let Some(command) = &options.mpi_rank else {
-        return Err("this program does not start itself as MPI ranks".into());
-    };
-    let limit = options.time_limit.unwrap_or(LONGEST).saturating_sub(spent);
-    if stop::requested() || limit.is_zero() {
-        return Err("the run was stopped before".into());
+/// The functions, compiled, and what starts them.
+struct Ranks<'a> {
+    options: &'a Options,
+    command: &'a RankCommand,
+    tools: Tools,
+    /// The CPU that measures, and its peer's.
+    cpus: (u32, u32),
+    folder: scratch::Folder,
+}
+
+impl<'a> Ranks<'a> {
+    fn prepare(options: &'a Options) -> Result<Self, String> {
+        let command = options.mpi_rank.as_ref().ok_or("this program does not start itself as MPI ranks")?;
+        if stop::requested() {
+            return Err("the run was stopped before".into());
+        }
+        let tools = Tools::find(&std::env::var_os("PATH").unwrap_or_default())?;
+        let cpus = cpus(options)?;
+        let folder = scratch::Folder::create(Wish { name: "mpi", runs_programs: true, ..Wish::default() })
+            .map_err(|error| error.to_string())?;
+        tools.compile(folder.path())?;
+        Ok(Self { options, command, tools, cpus, folder })
     }
-    let tools = Tools::find(&std::env::var_os("PATH").unwrap_or_default())?;
-    let (measured_cpu, peer_cpu) = cpus(options)?;
-    let task = Task {
-        measured_cpu,
-        peer_cpu,
-        pmu: options.pmu,
-        repeats: options.repeats,
-        damage_bytes: options.damage_bytes.clone(),
-        quick: options.quick,
-        time_limit: limit,
-        seed: options.seed,
-    };
-    let folder = scratch::Folder::create(Wish { name: "mpi", runs_programs: true, ..Wish::default() })
-        .map_err(|error| error.to_string())?;
-    write(&folder.path().join(TASK), &task).map_err(|error| error.to_string())?;
-    tools.compile(folder.path())?;
-    let ran = tools.run(command, folder.path(), Instant::now() + limit + BEYOND);
-    let result = folder.path().join(RESULT);
-    if !result.exists() {
-        return Err(ran.err().unwrap_or_else(|| "the ranks ended without a result".into()));
+
+    fn measure(&self, transport: Transport, limit: Duration) -> Result<Outcome, String> {
+        if stop::requested() || limit.is_zero() {
+            return Err("the run was stopped before".into());
+        }
+        let (options, (measured_cpu, peer_cpu)) = (self.options, self.cpus);
+        let task = Task {
+            measured_cpu,
+            peer_cpu,
+            pmu: options.pmu,
+            repeats: options.repeats,
+            damage_bytes: options.damage_bytes.clone(),
+            quick: options.quick,
+            time_limit: limit,
+            seed: options.seed,
+        };
+        let folder = self.folder.path();
+        write(&folder.join(TASK), &task).map_err(|error| error.to_string())?;
+        let result = folder.join(RESULT);
+        // That of the transport before.
+        let _ = fs::remove_file(&result);
+        let before = tcp_segments();
+        let ran = self.tools.run(self.command, transport, folder, Instant::now() + limit + BEYOND);
+        if !result.exists() {
+            return Err(ran.err().unwrap_or_else(|| "the ranks ended without a result".into()));
+        }
+        let mut outcome: Outcome = read(&result).map_err(|error| error.to_string())?;
+        if transport == Transport::Tcp {
+            verify(
+                tcp_segments().zip(before).map(|(now, before)| now.saturating_sub(before)),
+                options.repeats,
+            )?;
+        }
+        outcome.calls.conditions.parameters.insert("mpi_peer_cpu".into(), peer_cpu.into());
+        Ok(outcome)
     }
-    let mut outcome: Outcome = read(&result).map_err(|error| error.to_string())?;
-    outcome.calls.conditions.parameters.insert("mpi_peer_cpu".into(), peer_cpu.into());
-    Ok(outcome)
+}
+
+/// Whether the bytes went over TCP: a library may pass over what it was asked for.
+fn verify(segments: Option<u64>, repeats: u32) -> Result<(), String> {
+    match segments {
+        None => Err("/proc/net/snmp does not tell whether the library used TCP as it was asked to".into()),
+        // Each function moves a message a call; those of some calls may share a segment.
+        Some(sent) if sent < u64::from(repeats) => Err(format!(
+            "the library was asked for TCP, but {sent} segments were sent for {repeats} repetitions"
+        )),
+        Some(_) => Ok(()),
+    }
 }
 
 /// The CPU that measures and another for its peer: one that waits for the other's time slice measures nothing.
@@ -136,4 +207,29 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::other(format!("{}: {error}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
     serde_json::from_str(&text).map_err(|error| failed(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_over_tcp_are_named_so_and_never_pretended() {
+        let found = || {
+            let row = Call { name: "MPI_Send".into(), set: "mpi".into(), ..Call::default() };
+            Ok(Outcome { calls: Calls { calls: vec![row], ..Calls::default() }, library: "L".into() })
+        };
+        let mut calls = Calls::default();
+        take(&mut calls, Transport::Memory, found());
+        take(&mut calls, Transport::Tcp, found());
+        let names: Vec<_> = calls.calls.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, ["MPI_Send", "MPI_Send over TCP"]);
+        let parameters = &calls.conditions.parameters;
+        assert!(parameters["mpi_transport"].as_str().unwrap().starts_with("shared memory"));
+        assert_eq!(parameters["mpi_transport_over_tcp"], "TCP on the loopback");
+        assert_eq!(verify(Some(2000), 1000), Ok(()));
+        take(&mut calls, Transport::Tcp, verify(Some(40), 1000).and_then(|()| found()));
+        assert!(calls.conditions.not_available["mpi over TCP"].contains("40 segments"));
+        assert!(verify(None, 10).unwrap_err().contains("does not tell"));
+    }
 }

@@ -27,8 +27,8 @@ impl Counted {
         self.samples.entry(key).or_default().push(samples);
     }
 
-    /// The row of a state and side: `base` with its figures; `None` where nothing was counted. Cold counts are less
-    /// what reading counted when nothing was called.
+    /// The row of a state and side: `base` with its figures; `None` where nothing was counted. Counts of single calls are
+    /// less what reading counted when nothing was called.
     pub(in crate::calls) fn row(
         &self,
         state: CacheState,
@@ -41,7 +41,7 @@ impl Counted {
             let samples = self.samples.get(&key)?;
             match state {
                 CacheState::Warm => statistics::estimate(samples),
-                CacheState::Cold => {
+                CacheState::Cold | CacheState::Second => {
                     let bias = middle(&empty.samples.get(&key)?.concat())?;
                     figure(&samples.concat().iter().map(|events| events - bias).collect::<Vec<_>>())
                 }

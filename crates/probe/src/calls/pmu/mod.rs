@@ -114,6 +114,24 @@ pub(super) fn cold(
         .collect::<io::Result<Result<Vec<_>, _>>>()
 }
 
+/// Events of the call right after such a call.
+pub(super) fn second(
+    count: &mut dyn Count,
+    body: &mut dyn Body,
+    clear: &dyn Fn(),
+    calls: usize,
+) -> Tried<Vec<f64>> {
+    (0..calls)
+        .map(|_| {
+            body.one_by_one(2, |call| {
+                clear();
+                call();
+                difference(count, call)
+            })
+        })
+        .collect::<io::Result<Result<Vec<_>, _>>>()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -179,7 +197,10 @@ mod tests {
         let with = cold(&mut count, &mut *body, &clear, 15).unwrap().unwrap();
         let without = cold(&mut count, &mut *nothing(), &clear, 15).unwrap().unwrap();
         assert_eq!(median(with) - median(without), 4600.0);
-        assert_eq!(cleared.into_inner(), 30);
+        let with = second(&mut count, &mut *body, &clear, 15).unwrap().unwrap();
+        let without = second(&mut count, &mut *nothing(), &clear, 15).unwrap().unwrap();
+        assert_eq!(median(with) - median(without), 4600.0, "of the second call alone");
+        assert_eq!(cleared.into_inner(), 60);
     }
 
     #[test]

@@ -1,0 +1,70 @@
+//! The headline figures of this host's surveys, kept so that the next one knows whether the host moves its CPUs.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use coho_model::history::{self, Log, Survey, recall};
+use coho_platform::identity::Identity;
+use coho_platform::kept;
+use coho_profile::{Coherence, Host};
+
+/// In the folder where coho keeps its state.
+const NAME: &str = "history.json";
+/// A log of the most surveys has a tenth of it.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Whether earlier surveys are looked at.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Choice {
+    /// Neither compare with earlier surveys of this host nor keep this one's headline figures
+    #[arg(long)]
+    pub no_history: bool,
+}
+
+/// Puts beside figures that were just measured here what earlier surveys found, and keeps them for the next one if they
+/// were measured to the end. A history that cannot be used is left alone and named; it is never the reason for a failure.
+pub fn meet(coherence: &mut Coherence, host: &Host) {
+    if let Err(why) = compared(coherence, host) {
+        coherence.method.not_available.insert("history".into(), why);
+    }
+}
+
+fn compared(coherence: &mut Coherence, host: &Host) -> Result<(), String> {
+    let at_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let Some(now) = Survey::of(coherence, of_host(host)?, at_s) else { return Ok(()) };
+    let mut earlier = Vec::new();
+    let read = |text: Option<&str>| text.map_or_else(|| Ok(Log::default()), parse);
+    let outcome = if coherence.method.interrupted {
+        let text = kept::read(NAME, MOST_BYTES).map_err(|error| error.to_string());
+        text.and_then(|text| read(text.as_deref())).map(|log| earlier = log.surveys().to_vec())
+    } else {
+        let add = |text: Option<&str>| {
+            let mut log = read(text)?;
+            earlier = log.surveys().to_vec();
+            log.add(now.clone());
+            serde_json::to_string(&log).map_err(|error| error.to_string())
+        };
+        kept::update(NAME, MOST_BYTES, add).map_err(|error| error.to_string())
+    };
+    // What could be read counts, also where this survey cannot be added.
+    let recalled = recall(&now, &earlier, host.hypervisor.is_some());
+    coherence.history = Some(recalled.history);
+    coherence.notes.extend(recalled.words);
+    outcome
+}
+
+fn parse(text: &str) -> Result<Log, String> {
+    let log: Log = serde_json::from_str(text)
+        .map_err(|error| format!("no history ({error}); delete it to begin anew"))?;
+    log.check()
+}
+
+fn of_host(host: &Host) -> Result<history::Host, String> {
+    let Identity { machine, boot } = Identity::of_this_machine();
+    let boot =
+        boot.ok_or("the kernel does not number its boots, so that surveys of this one cannot be told")?;
+    Ok(history::Host {
+        machine: machine.unwrap_or_default(),
+        boot,
+        cpu: host.cpu.clone().unwrap_or_default(),
+    })
+}

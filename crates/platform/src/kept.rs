@@ -1,0 +1,253 @@
+//! A small file in the state folder that several runs of coho change, one after the other.
+//!
+//! What another user could have put there is not believed: a symbolic link, a file of somebody else's, one that others
+//! may write, one that is no regular file or too long. Such a file stays as it is, and so does one that `change` refuses.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::{state, trust};
+
+/// How long others are waited for: a change takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two attempts to take the lock.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Why a file is neither read nor written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no folder for it.
+    State(state::Error),
+    /// It is a symbolic link, a folder, a device or a pipe.
+    NoFile(PathBuf),
+    /// Others may have written it.
+    Unsafe(trust::Distrust),
+    /// It is longer than so many bytes.
+    TooLong(PathBuf, u64),
+    /// It cannot be read or written.
+    Io(PathBuf, io::Error),
+    /// Other runs have held it all the time.
+    Busy(PathBuf),
+    /// It does not hold what it should, in the words of whoever looked.
+    Unfit(PathBuf, String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::State(why) => why.fmt(f),
+            Self::NoFile(path) => {
+                write!(f, "{} is a link, a folder or a device, no regular file", path.display())
+            }
+            Self::Unsafe(why) => why.fmt(f),
+            Self::TooLong(path, most) => write!(f, "{} is longer than {} KiB", path.display(), most >> 10),
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Busy(path) => {
+                write!(f, "{}: other runs have held it for {} s", path.display(), PATIENCE.as_secs())
+            }
+            Self::Unfit(path, why) => write!(f, "{}: {why}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<state::Error> for Error {
+    fn from(error: state::Error) -> Self {
+        Self::State(error)
+    }
+}
+
+/// The text of the file of this name, at most `most` bytes of it; `None` if there is none.
+///
+/// # Errors
+/// [`Error`]; the file is left alone.
+pub fn read(name: &str, most: u64) -> Result<Option<String>, Error> {
+    read_in(&state::folder()?, name, most)
+}
+
+/// Replaces the text by what `change` makes of the present one, under a lock: of changes at the same time none is lost.
+/// The folder is made if need be.
+///
+/// # Errors
+/// [`Error`], [`Error::Unfit`] with what `change` says; the file is then as it was.
+pub fn update(
+    name: &str,
+    most: u64,
+    change: impl FnOnce(Option<&str>) -> Result<String, String>,
+) -> Result<(), Error> {
+    update_in(&state::create()?, name, most, change)
+}
+
+fn read_in(folder: &Path, name: &str, most: u64) -> Result<Option<String>, Error> {
+    let path = folder.join(name);
+    let failed = |error| Error::Io(path.clone(), error);
+    // A pipe must not be waited for.
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = match options.open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return Err(Error::NoFile(path)),
+        other => other.map_err(failed)?,
+    };
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
+        return Err(Error::NoFile(path));
+    }
+    trust::check_one(&path, &found).map_err(Error::Unsafe)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(Error::TooLong(path, most));
+    }
+    let text = String::from_utf8(bytes);
+    text.map(Some).map_err(|_| Error::Unfit(path, "it is not UTF-8".into()))
+}
+
+fn update_in(
+    folder: &Path,
+    name: &str,
+    most: u64,
+    change: impl FnOnce(Option<&str>) -> Result<String, String>,
+) -> Result<(), Error> {
+    let path = folder.join(name);
+    let _held = lock(&folder.join(format!(".{name}.lock")))?;
+    let earlier = read_in(folder, name, most)?;
+    let text = change(earlier.as_deref()).map_err(|why| Error::Unfit(path.clone(), why))?;
+    if text.len() as u64 > most {
+        return Err(Error::TooLong(path, most));
+    }
+    // Under the lock, so that a draft can only be what a killed run has left.
+    let draft = folder.join(format!(".{name}.draft"));
+    let failed = |error| Error::Io(draft.clone(), error);
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    fs::rename(&draft, &path).map_err(|error| Error::Io(path, error))
+}
+
+/// Takes the lock, which lasts as long as the file is open.
+fn lock(path: &Path) -> Result<File, Error> {
+    let failed = |error| Error::Io(path.to_owned(), error);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
+        return Err(Error::NoFile(path.to_owned()));
+    }
+    trust::check_one(path, &found).map_err(Error::Unsafe)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        // SAFETY: no pointers, and the descriptor is open.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+            return Ok(file);
+        }
+        match io::Error::last_os_error() {
+            error if !matches!(error.raw_os_error(), Some(libc::EWOULDBLOCK | libc::EINTR)) => {
+                return Err(failed(error));
+            }
+            _ if Instant::now() >= end => return Err(Error::Busy(path.to_owned())),
+            _ => sleep(LOOK),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use coho_testing::{Capability, needs};
+
+    use super::*;
+
+    const NAME: &str = "kept";
+
+    fn add(folder: &Path, line: &str) -> Result<(), Error> {
+        update_in(folder, NAME, 1000, |text| Ok(text.unwrap_or_default().to_owned() + line))
+    }
+
+    #[test]
+    fn a_text_is_changed_as_a_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = || read_in(folder.path(), NAME, 1000).unwrap();
+        assert_eq!(read(), None);
+        add(folder.path(), "one\n").unwrap();
+        add(folder.path(), "two\n").unwrap();
+        assert_eq!(read().as_deref(), Some("one\ntwo\n"));
+        let refused = update_in(folder.path(), NAME, 1000, |_| Err("no such thing".into()));
+        assert!(matches!(refused, Err(Error::Unfit(_, why)) if why == "no such thing"));
+        let long = update_in(folder.path(), NAME, 1000, |_| Ok("x".repeat(1001)));
+        assert!(matches!(long, Err(Error::TooLong(_, 1000))));
+        assert_eq!(read().as_deref(), Some("one\ntwo\n"));
+        let mode = fs::metadata(folder.path().join(NAME)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        // What a killed run has left is in nobody's way.
+        fs::write(folder.path().join(".kept.draft"), "half").unwrap();
+        add(folder.path(), "three\n").unwrap();
+        assert_eq!(read().as_deref(), Some("one\ntwo\nthree\n"));
+    }
+
+    #[test]
+    fn of_changes_at_once_none_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let folder = folder.path();
+                scope.spawn(move || (0..5).for_each(|i| add(folder, &format!("{writer}.{i}\n")).unwrap()));
+            }
+        });
+        let text = read_in(folder.path(), NAME, 1000).unwrap().unwrap();
+        let lines: std::collections::BTreeSet<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 40);
+    }
+
+    #[test]
+    fn what_another_could_have_put_there_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(NAME);
+        let elsewhere = folder.path().join("elsewhere");
+        fs::write(&elsewhere, "not mine to change").unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        assert!(matches!(read_in(folder.path(), NAME, 1000), Err(Error::NoFile(_))));
+        assert!(matches!(add(folder.path(), "x"), Err(Error::NoFile(_))));
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "not mine to change");
+        assert!(path.is_symlink());
+        fs::remove_file(&path).unwrap();
+
+        fs::write(&path, "x".repeat(1001)).unwrap();
+        assert!(matches!(add(folder.path(), "x"), Err(Error::TooLong(..))));
+        fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(matches!(add(folder.path(), "x"), Err(Error::Unfit(..))));
+        fs::write(&path, "fit").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(matches!(add(folder.path(), "x"), Err(Error::Unsafe(_))));
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(matches!(add(folder.path(), "x"), Err(Error::NoFile(_))));
+    }
+
+    #[test]
+    fn another_users_file_is_not_read() {
+        needs!(Capability::Root);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(NAME);
+        fs::write(&path, "theirs").unwrap();
+        std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
+        assert!(matches!(read_in(folder.path(), NAME, 1000), Err(Error::Unsafe(_))));
+        assert!(matches!(add(folder.path(), "x"), Err(Error::Unsafe(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+    }
+}

@@ -1,0 +1,98 @@
+//! Order statistics, the same for all that measure, read or show: the median and its interval.
+
+/// Median of sorted values: the middle one, or the mean of the two in the middle; `NaN` of none.
+///
+/// ```
+/// assert_eq!(coho_profile::order::median(&[1.0, 2.0, 9.0, 40.0]), 5.5);
+/// ```
+pub fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[middle],
+        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+    }
+}
+
+/// The same of values in any order, which it changes: without sorting them all.
+pub fn median_of(values: &mut [f64]) -> f64 {
+    let (n, middle) = (values.len(), values.len() / 2);
+    if n == 0 {
+        return f64::NAN;
+    }
+    let (less, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    match n % 2 {
+        1 => upper,
+        _ => f64::midpoint(less.iter().copied().fold(f64::NEG_INFINITY, f64::max), upper),
+    }
+}
+
+/// The middle of values in any order, which it changes, and of two in the middle the lower: a value that there is. Between
+/// two groups of equal size there may be none near the median.
+pub fn middle_of(values: &mut [f64]) -> f64 {
+    match values.len().checked_sub(1) {
+        Some(last) => *values.select_nth_unstable_by(last / 2, f64::total_cmp).1,
+        None => f64::NAN,
+    }
+}
+
+/// The median's interval of at least 95 % confidence by order statistics (binomial with p = 1/2): it holds for every
+/// distribution of independent samples. Fewer than six samples give no such interval; it is then their whole range.
+pub fn interval(sorted: &[f64]) -> (f64, f64) {
+    let n = sorted.len();
+    if n == 0 {
+        return (f64::NAN, f64::NAN);
+    }
+    let rank = lower_rank(n as u64) as usize;
+    (sorted[rank], sorted[n - 1 - rank])
+}
+
+/// The largest r such that P(fewer than r + 1 of n coins show heads) is at most 2.5 %, counted from 0.
+fn lower_rank(n: u64) -> u64 {
+    if n > 200 {
+        // Normal approximation of the binomial, rounded outwards.
+        return ((n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as u64).saturating_sub(1);
+    }
+    let mut term = 0.5f64.powi(n as i32);
+    let mut below = 0.0;
+    for rank in 0..n / 2 {
+        below += term;
+        if below > 0.025 {
+            return rank.saturating_sub(1);
+        }
+        term *= (n - rank) as f64 / (rank + 1) as f64;
+    }
+    (n / 2).saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ranks_are_those_of_the_tables() {
+        // Conover, Practical Nonparametric Statistics, table A3 (p = 0.5, two-sided 95 %), counted from 0.
+        for (n, rank) in [(5, 0), (6, 0), (8, 0), (9, 1), (11, 1), (15, 3), (20, 5), (100, 39)] {
+            assert_eq!(lower_rank(n), rank, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn of_nothing_there_is_no_median() {
+        assert!(median(&[]).is_nan() && median_of(&mut []).is_nan() && middle_of(&mut []).is_nan());
+        assert_eq!(middle_of(&mut [90.0, 25.0, 91.0, 26.0]), 26.0);
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_agree(mut values in prop::collection::vec(-1e9f64..1e9, 1..80)) {
+            let quick = median_of(&mut values.clone());
+            values.sort_by(f64::total_cmp);
+            prop_assert_eq!(median(&values), quick);
+            let (low, high) = interval(&values);
+            prop_assert!(low <= quick && quick <= high);
+        }
+    }
+}
