@@ -90,6 +90,16 @@ pub fn take(size: usize, has_tasks: bool) -> Option<Taken> {
     Some(Taken(pool))
 }
 
+/// Ends the calling thread's teams, if none is at work; returns whether that was so.
+pub fn release() -> bool {
+    let own = own();
+    let idle = own.open.load(Relaxed) == 0;
+    if idle {
+        own.pools.clear();
+    }
+    idle
+}
+
 fn fewer(error: &Error) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| coho_preload::line("openmp", format_args!("fewer threads than asked: {error}")));

@@ -9,6 +9,7 @@ pub use lock::*;
 pub use place::*;
 
 use crate::here::here;
+use crate::pool;
 use crate::settings::{MOST_LEVELS, schedule, settings};
 
 pub extern "C" fn get_thread_num() -> c_int {
@@ -113,13 +114,17 @@ pub extern "C" fn get_team_num() -> c_int {
     0
 }
 
-/// Nothing is given back: 1 says that it was not done.
-pub extern "C" fn pause_resource(_kind: c_int, _device: c_int) -> c_int {
-    1
+/// OpenMP's numbers of ways to pause, and libgomp's of the devices that are this process.
+const PAUSES: std::ops::RangeInclusive<c_int> = 1..=2;
+const HOST: [c_int; 2] = [-1, 0];
+
+/// Ends the calling thread's teams; 0 if that was done, which it is not within a region.
+pub extern "C" fn pause_resource_all(kind: c_int) -> c_int {
+    if PAUSES.contains(&kind) && here().region().level == 0 && pool::release() { 0 } else { -1 }
 }
 
-pub extern "C" fn pause_resource_all(_kind: c_int) -> c_int {
-    1
+pub extern "C" fn pause_resource(kind: c_int, device: c_int) -> c_int {
+    if HOST.contains(&device) { pause_resource_all(kind) } else { -1 }
 }
 
 pub extern "C" fn set_schedule(number: c_int, chunk: c_int) {
