@@ -1,4 +1,5 @@
-//! Shimosawa, Hori & Ishikawa: what calls bring into the caches, and what they cost cold and warm.
+//! Shimosawa, Hori & Ishikawa: what calls bring into the caches, and what they cost cold and
+//! the second time, which the paper calls warm.
 
 use coho_profile::{CacheState, Call, CallMethod, Calls, CounterTool, Counts, Estimate, Side};
 
@@ -28,12 +29,12 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: |context| footprints(context, &["open", "write"]),
     },
     Claim {
-        claim: "Repeated, getpid and gettimeofday miss no line of the level-2 cache",
+        claim: "The second time, getpid and gettimeofday miss no line of the level-2 cache",
         source: "Section 5.1, Table 5",
         bound: Bound::AtMost(0.5),
         unit: Unit::Lines,
         measure: MEASURE,
-        evidence: warm_misses,
+        evidence: second_misses,
     },
     Claim {
         claim: "In each cold system call, instructions miss the level-1 cache more often than data",
@@ -44,12 +45,12 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: instruction_misses,
     },
     Claim {
-        claim: "Warm, each system call takes less than a tenth of its cold time",
+        claim: "The second time, each system call takes less than a tenth of its cold time",
         source: "Section 5.1, Table 5",
         bound: Bound::AtMost(0.1),
         unit: Unit::Share,
         measure: MEASURE,
-        evidence: |context| warm_over_cold(context, &SYSTEM_CALLS),
+        evidence: |context| second_over_cold(context, &SYSTEM_CALLS),
     },
     Claim {
         claim: "sprintf brings in about 23 kB: 11 to 44 KiB",
@@ -68,20 +69,20 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: |context| footprints(context, &["fprintf"]),
     },
     Claim {
-        claim: "Warm, fprintf and sprintf take about 16 % of their cold time: no more than a fifth",
+        claim: "The second time, fprintf and sprintf take about 16 % of their cold time: up to a fifth",
         source: "Section 5.2, Table 6",
         bound: Bound::AtMost(0.2),
         unit: Unit::Share,
         measure: MEASURE,
-        evidence: |context| warm_over_cold(context, &["fprintf", "sprintf"]),
+        evidence: |context| second_over_cold(context, &["fprintf", "sprintf"]),
     },
     Claim {
-        claim: "Warm, MPI's functions take 11 to 42 % of their cold time",
+        claim: "The second time, MPI's functions take 11 to 42 % of their cold time",
         source: "Section 5.3, Table 7",
         bound: Bound::Within(0.11, 0.42),
         unit: Unit::Share,
         measure: MEASURE,
-        evidence: |context| warm_over_cold(context, &["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"]),
+        evidence: |context| second_over_cold(context, &["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"]),
     },
     Claim {
         claim: "Counters read in user mode cost less than a tenth of perf_event and of PAPI",
@@ -173,13 +174,13 @@ fn counted(calls: &Calls) -> Result<(), String> {
     }
 }
 
-fn warm_misses(context: &Context<'_>) -> Result<Evidence, String> {
+fn second_misses(context: &Context<'_>) -> Result<Evidence, String> {
     let calls = section(context)?;
     counted(calls)?;
     let part = |name: &&str| {
-        let warm = rows(calls, name, CacheState::Warm);
-        let what = format!("lines that a warm {name} misses in the level-2 cache");
-        Ok(Part::new(*name, both(context, &what, &warm, |call| call.counts.L2M.as_ref())?))
+        let second = rows(calls, name, CacheState::Second);
+        let what = format!("lines that a second {name} misses in the level-2 cache");
+        Ok(Part::new(*name, both(context, &what, &second, |call| call.counts.L2M.as_ref())?))
     };
     let parts: Result<Vec<Part>, String> = SYSTEM_CALLS[..2].iter().map(part).collect();
     Ok(Evidence::of(parts?, method(calls)))
@@ -206,24 +207,24 @@ fn instruction_misses(context: &Context<'_>) -> Result<Evidence, String> {
 }
 
 /// By cycles where they were counted, else by time.
-fn warm_over_cold(context: &Context<'_>, names: &[&str]) -> Result<Evidence, String> {
+fn second_over_cold(context: &Context<'_>, names: &[&str]) -> Result<Evidence, String> {
     let calls = section(context)?;
     let mut parts = Vec::new();
     for name in names {
-        let [warm, cold] = [CacheState::Warm, CacheState::Cold].map(|state| rows(calls, name, state));
-        if warm.is_empty() || cold.is_empty() {
+        let [second, cold] = [CacheState::Second, CacheState::Cold].map(|state| rows(calls, name, state));
+        if second.is_empty() || cold.is_empty() {
             continue;
         }
         let ratio = |figure: fn(&Call) -> Option<&Estimate>| {
-            let warm = both(context, &format!("a warm {name}"), &warm, figure)?;
+            let second = both(context, &format!("a second {name}"), &second, figure)?;
             let cold = both(context, &format!("a cold {name}"), &cold, figure)?;
-            warm.over(cold).ok_or_else(|| format!("the time of a cold {name} may be 0"))
+            second.over(cold).ok_or_else(|| format!("the time of a cold {name} may be 0"))
         };
         let cycles = ratio(|call| call.counts.CYCLE.as_ref());
         parts.push(Part::new(*name, cycles.or_else(|_| ratio(|call| call.ns.as_ref()))?));
     }
     if parts.is_empty() {
-        return Err(format!("none of {} was measured both cold and warm", names.join(", ")));
+        return Err(format!("none of {} was measured both cold and a second time", names.join(", ")));
     }
     Ok(Evidence::of(parts, method(calls)))
 }

@@ -201,16 +201,16 @@ fn calls(set: impl Fn(&mut Call)) -> Profile {
         ("close", 87.0),
     ] {
         rows.push(row(name, "syscalls", CacheState::Cold, lines, 10_000.0));
-        rows.push(row(name, "syscalls", CacheState::Warm, 0.0, 600.0));
+        rows.push(row(name, "syscalls", CacheState::Second, 0.0, 600.0));
     }
-    for (name, set_name, lines, warm) in [
+    for (name, set_name, lines, second) in [
         ("sprintf", "libc", 355.0, 1_600.0),
         ("fprintf", "libc", 739.0, 1_200.0),
         ("MPI_Send", "mpi", 400.0, 3_000.0),
         ("MPI_Recv", "mpi", 400.0, 2_200.0),
     ] {
         rows.push(row(name, set_name, CacheState::Cold, lines, 10_000.0));
-        rows.push(row(name, set_name, CacheState::Warm, 10.0, warm));
+        rows.push(row(name, set_name, CacheState::Second, 10.0, second));
     }
     rows.iter_mut().for_each(set);
     let calls = Calls { method: CallMethod::Pmu, calls: rows, ..Calls::default() };
@@ -246,20 +246,20 @@ fn counters(user_level: f64, known_to: f64) -> Profile {
 }
 
 fn shimosawa_hori_ishikawa() -> Vec<String> {
-    use CacheState::{Cold, Warm};
+    use CacheState::{Cold, Second};
     let l2m: fn(&mut Counts) -> &mut Option<Estimate> = |counts| &mut counts.L2M;
     let cycles: fn(&mut Counts) -> &mut Option<Estimate> = |counts| &mut counts.CYCLE;
     let code: fn(&mut Counts) -> &mut Option<Estimate> = |counts| &mut counts.L1IM;
     vec![
         three("Entering and leaving", changed("getpid", Cold, l2m), 12.0, 30.0),
         three("open and write", changed("open", Cold, l2m), 336.0, 900.0),
-        three("Repeated, getpid", changed("getpid", Warm, l2m), 0.1, 0.9),
+        three("The second time, getpid", changed("getpid", Second, l2m), 0.1, 0.9),
         three("In each cold system call", changed("stat", Cold, code), 183.0, 20.0),
-        three("Warm, each system call", changed("close", Warm, cycles), 900.0, 2000.0),
+        three("The second time, each system call", changed("close", Second, cycles), 900.0, 2000.0),
         three("sprintf brings", changed("sprintf", Cold, l2m), 355.0, 1500.0),
         three("fprintf brings", changed("fprintf", Cold, l2m), 739.0, 3000.0),
-        three("Warm, fprintf", changed("fprintf", Warm, cycles), 1200.0, 3500.0),
-        three("Warm, MPI's", changed("MPI_Send", Warm, cycles), 3000.0, 7000.0),
+        three("The second time, fprintf", changed("fprintf", Second, cycles), 1200.0, 3500.0),
+        three("The second time, MPI's", changed("MPI_Send", Second, cycles), 3000.0, 7000.0),
         three("Counters read in user mode", counters, 100.0, 900.0),
     ]
 }
