@@ -11,7 +11,7 @@
 //!
 //! let paper = coho_profile::published::read("hamada-dimmnet")?;
 //! let judged = judge_published(&paper.machines[0].1);
-//! let reads = judged.iter().find(|one| one.claim.contains("a quarter")).unwrap();
+//! let reads = judged.iter().find(|one| one.claim.starts_with("Plain reads of WC")).unwrap();
 //! assert_eq!(reads.verdict, Verdict::Holds);
 //! # Ok::<(), coho_profile::Error>(())
 //! ```
