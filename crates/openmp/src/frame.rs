@@ -1,12 +1,12 @@
 //! A task as its queries and its children see it: explicit ones, and the implicit one that each member of a region runs.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use crate::settings::Variables;
-use crate::task::{Explicit, Group};
+use crate::task::{Explicit, Group, Latest};
 
 /// What every task has.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct Frame {
     pub group: Cell<*const Group>,
     /// Children that are not finished.
     pub children: AtomicUsize,
+    /// Those that others may depend on. Used by the thread that runs the task.
+    pub latest: RefCell<Option<Box<Latest>>>,
 }
 
 /// What has made an explicit task.
@@ -40,6 +42,7 @@ impl Frame {
             variables: Cell::new(variables),
             group: Cell::new(ptr::null()),
             children: AtomicUsize::new(0),
+            latest: RefCell::new(None),
         }
     }
 

@@ -3,9 +3,11 @@
 use std::alloc::Layout;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
+use super::order::{self, Dependence, Order};
 use super::run::{begin_group, end_group, wait_for_children};
 use super::{Explicit, Tasks, Work};
 use crate::here::{Membership, here};
@@ -46,8 +48,15 @@ impl Data {
         }
     }
 
-    fn task(&self, membership: &Membership, work: Work, size: usize, is_final: bool) -> Arc<Explicit> {
-        let task = Explicit::new(membership, work, self.layout, is_final);
+    fn task(
+        &self,
+        membership: &Membership,
+        work: Work,
+        size: usize,
+        is_final: bool,
+        order: Option<Box<Order>>,
+    ) -> Arc<Explicit> {
+        let task = Explicit::new(membership, work, self.layout, is_final, order);
         // SAFETY: the argument has the layout's size.
         unsafe { self.copy_to(task.argument.pointer(), size) };
         task
@@ -60,13 +69,34 @@ fn leaves(membership: &Membership) -> Option<&Tasks> {
     (!membership.task().is_final && tasks.has_room(membership.rank)).then_some(tasks)
 }
 
-/// Does a task at once, as a child of the present one.
-fn now(membership: &Membership, task: &Explicit) {
-    task.run(membership);
-    task.frame.finish();
+/// Children of a task that may wait for others in order, for each member; then they are done where they are made.
+const MOST_IN_ORDER: usize = 64;
+
+/// Makes a task that depends on others, and does it after them.
+fn in_order(
+    membership: &Membership,
+    tasks: &Tasks,
+    dependences: &[Dependence],
+    may_wait: bool,
+    make: impl FnOnce(Box<Order>) -> Arc<Explicit>,
+) {
+    let parent = membership.task();
+    let mut latest = parent.latest.take().unwrap_or_default();
+    let before = latest.before(dependences);
+    // Others do not look at the data of a task until it is one of the latest.
+    let task = make(Box::new(Order::new()));
+    latest.add(&task, dependences);
+    parent.latest.replace(Some(latest));
+    let most = MOST_IN_ORDER * membership.region().size as usize;
+    if may_wait && !parent.is_final && parent.children.load(Relaxed) <= most {
+        tasks.leave_after(membership, task, &before);
+    } else {
+        tasks.do_until(membership, || before.iter().all(|earlier| order::is_done(earlier)));
+        task.complete(membership);
+    }
 }
 
-/// A task. One that depends on others is done at once: those that it may wait for were, too.
+/// A task. In a team of one it is done at once, and so were those that it may depend on.
 pub unsafe extern "C-unwind" fn task(
     work: Work,
     data: *mut c_void,
@@ -75,14 +105,20 @@ pub unsafe extern "C-unwind" fn task(
     align: c_long,
     may_wait: bool,
     flags: c_uint,
+    depends: *const *const c_void,
 ) {
     let membership = here();
-    let is_final = flags & FINAL != 0;
     let data = Data::new(data, copy, size, align);
-    let bytes = size.max(0) as usize;
-    match leaves(membership).filter(|_| may_wait && flags & DEPENDS == 0) {
-        Some(tasks) => tasks.leave(membership, data.task(membership, work, bytes, is_final)),
-        None => now(membership, &data.task(membership, work, bytes, is_final)),
+    let make = |order| data.task(membership, work, size.max(0) as usize, flags & FINAL != 0, order);
+    if let (true, Some(tasks)) = (flags & DEPENDS != 0, membership.region().tasks) {
+        // SAFETY: the compiler's.
+        let dependences = unsafe { order::dependences(depends) };
+        in_order(membership, tasks, &dependences, may_wait, |order| make(Some(order)));
+        return;
+    }
+    match leaves(membership).filter(|_| may_wait) {
+        Some(tasks) => tasks.leave(membership, make(None)),
+        None => make(None).complete(membership),
     }
 }
 
@@ -90,8 +126,16 @@ pub extern "C-unwind" fn taskwait() {
     wait_for_children(here());
 }
 
-/// Tasks that depend on others are done when they are made.
-pub extern "C" fn taskwait_depend(_: *mut *mut c_void) {}
+/// Waits for the children that a task with these dependences would wait for.
+pub unsafe extern "C-unwind" fn taskwait_depend(depends: *const *const c_void) {
+    let membership = here();
+    let Some(tasks) = membership.region().tasks else { return };
+    let Some(latest) = membership.task().latest.take() else { return };
+    // SAFETY: the compiler's.
+    let before = latest.before(&unsafe { order::dependences(depends) });
+    membership.task().latest.replace(Some(latest));
+    tasks.do_until(membership, || before.iter().all(|earlier| order::is_done(earlier)));
+}
 
 pub extern "C-unwind" fn taskyield() {
     let membership = here();
@@ -152,12 +196,12 @@ impl Loop {
                     self.start.wrapping_add(iteration.wrapping_mul(self.step))
                 }
             };
-            let task = data.task(membership, work, size, flags & FINAL != 0);
+            let task = data.task(membership, work, size, flags & FINAL != 0, None);
             // SAFETY: a loop's data begins with the bounds of the task.
             unsafe { task.argument.pointer().cast::<[u64; 2]>().write_unaligned([at(from), at(to)]) };
             match leaves(membership).filter(|_| flags & IF != 0) {
                 Some(tasks) => tasks.leave(membership, task),
-                None => now(membership, &task),
+                None => task.complete(membership),
             }
             from = to;
         }

@@ -2,6 +2,7 @@
 
 mod ffi;
 mod group;
+mod order;
 mod run;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -18,6 +19,8 @@ use libc::c_void;
 
 pub use ffi::*;
 pub use group::Group;
+pub use order::Latest;
+use order::Order;
 
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
@@ -57,6 +60,8 @@ pub struct Explicit {
     frame: Frame,
     work: Work,
     argument: Argument,
+    /// Where it depends on others, or others may depend on it.
+    order: Option<Box<Order>>,
 }
 
 // SAFETY: the frame's cells are used by the thread that makes the task, and then by the one that runs it; a queue lies
@@ -105,7 +110,13 @@ impl Drop for Argument {
 
 impl Explicit {
     /// A child of the membership's present task.
-    fn new(membership: &Membership, work: Work, layout: Layout, is_final: bool) -> Arc<Self> {
+    fn new(
+        membership: &Membership,
+        work: Work,
+        layout: Layout,
+        is_final: bool,
+        order: Option<Box<Order>>,
+    ) -> Arc<Self> {
         let parent = membership.task();
         let link = if parent.depth == 0 {
             Parent::Implicit(parent)
@@ -118,7 +129,12 @@ impl Explicit {
                 Parent::Explicit(Arc::from_raw(explicit))
             }
         };
-        Arc::new(Self { frame: Frame::child(parent, link, is_final), work, argument: Argument::new(layout) })
+        Arc::new(Self {
+            frame: Frame::child(parent, link, is_final),
+            work,
+            argument: Argument::new(layout),
+            order,
+        })
     }
 
     pub fn frame(&self) -> &Frame {
@@ -147,11 +163,15 @@ impl Tasks {
         self.queues[rank as usize].waiting.len() < MOST_WAITING
     }
 
+    /// A task is made, which all wait for.
+    fn has_made(&self, rank: u32) {
+        let made = &self.queues[rank as usize].made;
+        made.store(made.load(Relaxed) + 1, Relaxed);
+    }
+
     /// Has somebody do a task.
     fn add(&self, rank: u32, task: Arc<Explicit>) {
-        let queue = &self.queues[rank as usize];
-        queue.made.store(queue.made.load(Relaxed) + 1, Relaxed);
-        queue.waiting.push(task);
+        self.queues[rank as usize].waiting.push(task);
     }
 
     fn has_finished(&self, rank: u32) {

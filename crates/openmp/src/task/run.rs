@@ -1,13 +1,13 @@
 //! Doing tasks: at once, at a barrier, and where a task waits for others.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use coho_sync::{IdleWork, Member};
 
-use super::{Explicit, Group, Tasks};
+use super::{Explicit, Group, Tasks, order};
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
 
@@ -41,8 +41,21 @@ impl Tasks {
         member.barrier_with(&Meanwhile { tasks: self, membership });
     }
 
-    /// Leaves a task to whoever comes first.
+    /// Leaves a new task to whoever comes first.
     pub fn leave(&self, membership: &Membership, task: Arc<Explicit>) {
+        self.has_made(membership.rank);
+        self.hand_over(membership, task);
+    }
+
+    /// Leaves a new task to whoever comes first once those are done that it depends on.
+    pub fn leave_after(&self, membership: &Membership, task: Arc<Explicit>, before: &[Arc<Explicit>]) {
+        self.has_made(membership.rank);
+        if order::follow(&task, before) {
+            self.hand_over(membership, task);
+        }
+    }
+
+    fn hand_over(&self, membership: &Membership, task: Arc<Explicit>) {
         self.add(membership.rank, task);
         if let Some(member) = membership.member() {
             member.offer_work();
@@ -52,8 +65,7 @@ impl Tasks {
     /// Does a task, if there is one that may be done here; returns whether there was.
     pub fn do_one(&self, membership: &Membership, waiting: Option<&Frame>) -> bool {
         let Some(task) = self.take(membership.rank, waiting) else { return false };
-        task.run(membership);
-        task.frame.finish();
+        task.complete(membership);
         self.has_finished(membership.rank);
         true
     }
@@ -80,8 +92,20 @@ impl Tasks {
 }
 
 impl Explicit {
-    /// Runs it here and now.
-    pub fn run(&self, membership: &Membership) {
+    /// Does it here and now. Those that wait for it may be done then.
+    pub fn complete(&self, membership: &Membership) {
+        self.run(membership);
+        // Its children know it, and it knows them.
+        self.frame.latest.take();
+        for follower in order::finish(self) {
+            if let Some(tasks) = membership.region().tasks {
+                tasks.hand_over(membership, follower);
+            }
+        }
+        self.frame.finish();
+    }
+
+    fn run(&self, membership: &Membership) {
         let before = membership.task.replace(&raw const self.frame);
         // SAFETY: the argument is as the compiler wants it, and it is run once.
         unsafe { (self.work)(self.argument.pointer()) };
@@ -105,6 +129,7 @@ impl Frame {
             variables: Cell::new(parent.variables.get()),
             group: Cell::new(group),
             children: 0.into(),
+            latest: RefCell::new(None),
         }
     }
 
@@ -130,6 +155,7 @@ pub fn wait_for_children(membership: &Membership) {
     let task = membership.task();
     if let Some(tasks) = membership.region().tasks {
         tasks.do_until(membership, || task.children.load(Acquire) == 0);
+        task.latest.take();
     }
 }
 
