@@ -60,7 +60,8 @@ fn library_of(library: Library, command: &Path) -> Result<PathBuf, String> {
     let folder = command.parent().unwrap_or(Path::new("/"));
     let prefix = folder.parent().filter(|_| folder.ends_with("bin"));
     let installed = prefix.map(|prefix| (prefix, prefix.join("lib/coho")));
-    let beside = [(folder, folder.to_owned()), (folder, folder.join("deps"))];
+    // Cargo's tests renew the library in `deps` alone.
+    let beside = [(folder, folder.join("deps")), (folder, folder.to_owned())];
     let places: Vec<_> = installed.into_iter().chain(beside).collect();
     let mut refused = Vec::new();
     for (top, place) in &places {
@@ -175,7 +176,11 @@ mod tests {
             ("p/bin/coho", &["p/bin"], Some("p/bin")),
             ("x/coho", &["lib/coho", "x"], Some("x")),
             ("x/coho", &["lib/coho"], None),
-            ("target/debug/coho", &["target/lib/coho", "target/debug/deps"], Some("target/debug/deps")),
+            (
+                "target/debug/coho",
+                &["target/lib/coho", "target/debug/deps", "target/debug"],
+                Some("target/debug/deps"),
+            ),
         ] {
             let (_root, real) = tree(command, libraries);
             let path = library_of(Library::Pin, &real.join(command));
