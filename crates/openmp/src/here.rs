@@ -9,7 +9,9 @@ use coho_sync::Member;
 use libc::c_void;
 
 use crate::binding::{Places, Share};
+use crate::count::Watch;
 use crate::frame::Frame;
+use crate::group::Group;
 use crate::pool::own;
 use crate::settings::{Variables, settings};
 use crate::sharing::Sharing;
@@ -25,6 +27,8 @@ pub struct Region<'a> {
     pub active_level: u32,
     /// Who opened it; null for what runs outside all regions.
     pub opener: *const Membership,
+    /// Null outside all regions.
+    pub group: *const Group,
     /// What the member of a `single` has left for the others to copy.
     pub copied: AtomicPtr<c_void>,
     /// Where a program has tasks.
@@ -82,6 +86,7 @@ fn outside<'a>() -> &'a Membership {
         level: 0,
         active_level: 0,
         opener: ptr::null(),
+        group: ptr::null(),
         copied: AtomicPtr::new(ptr::null_mut()),
         tasks: None,
         variables: settings().variables,
@@ -175,9 +180,11 @@ impl Membership {
     #[inline(always)]
     pub fn barrier(&self) {
         let Some(member) = self.member() else { return };
+        let watch = Watch::start(self.region().size, self.rank);
         match self.region().tasks {
             None => member.barrier(),
             Some(tasks) => tasks.barrier(self, member),
         }
+        watch.end_barrier();
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use coho_sync::{Error, Member, Team};
 use libc::c_void;
 
+use crate::group::Group;
 use crate::here::Membership;
 use crate::openings;
 use crate::settings::settings;
@@ -21,6 +22,8 @@ pub struct Own {
     pools: Vec<Box<Pool>>,
     /// How many of them are at work.
     open: AtomicUsize,
+    /// The threads of its regions, and of theirs.
+    pub group: Group,
     /// As what it runs outside all regions.
     pub outside: Option<Box<Membership>>,
 }

@@ -1,12 +1,14 @@
 //! Opening a region: how many members it has, and what each of them begins with.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicPtr;
 
 use coho_sync::{MAX_THREADS, Member};
 use libc::{c_uint, c_void};
 
 use crate::binding::{Places, bind};
+use crate::count::Watch;
+use crate::group::Group;
 use crate::here::{Membership, Region, here};
 use crate::openings;
 use crate::pool;
@@ -14,9 +16,6 @@ use crate::settings::{Bind, Settings, settings};
 
 /// What the compiler has made of a region's body.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
-
-/// Threads at work, counted only where they are limited.
-static AT_WORK: AtomicU32 = AtomicU32::new(1);
 
 /// Hands an outermost region over to libgomp's function of this name if what the program has opened has it stand aside.
 macro_rules! unless_libgomp {
@@ -53,7 +52,11 @@ pub unsafe fn open(
 ) {
     let opener = here();
     let settings = settings();
-    let size = count(opener, threads, settings);
+    let group = Group::of(opener);
+    let mut size = count(opener, threads, settings);
+    if settings.thread_limit != u32::MAX {
+        size = 1 + group.reserve(size - 1, settings.thread_limit - 1);
+    }
     let data = Data(data);
     let serve = |member: Option<&Member<'_>>, region: &Region<'_>| {
         let rank = member.map_or(0, Member::rank) as u32;
@@ -66,8 +69,10 @@ pub unsafe fn open(
         }
         membership.serve(|membership| {
             prepare(membership);
+            let watch = Watch::start(region.size, rank);
             // SAFETY: as the caller promises.
             unsafe { body(data.pointer()) };
+            watch.end_work();
             if region.tasks.is_some() {
                 membership.barrier();
             }
@@ -83,6 +88,7 @@ pub unsafe fn open(
         level,
         active_level: opener.region().active_level,
         opener: ptr::from_ref(opener),
+        group: ptr::from_ref(group),
         copied: AtomicPtr::new(ptr::null_mut()),
         tasks: None,
         variables,
@@ -91,23 +97,22 @@ pub unsafe fn open(
     };
     let team = if size > 1 { pool::take(size as usize, openings::has_tasks()) } else { None };
     let Some(team) = team else {
+        group.give_back(size - 1);
         region.size = 1;
         serve(None, &region);
         return;
     };
     region.size = team.size() as u32;
+    group.give_back(size - region.size);
     region.active_level += 1;
     region.tasks = team.tasks();
     if settings.places.is_some() {
         region.places = Places::of(policy(settings, opener, flags), opener.share, region.size);
     }
-    if settings.thread_limit != u32::MAX {
-        AT_WORK.fetch_add(region.size - 1, Relaxed);
-    }
+    let watch = Watch::start(region.size, 0);
     team.run(|member| serve(Some(member), &region));
-    if settings.thread_limit != u32::MAX {
-        AT_WORK.fetch_sub(region.size - 1, Relaxed);
-    }
+    watch.end_region(level);
+    group.give_back(region.size - 1);
 }
 
 /// As the compiler hands it over: for every member.
@@ -131,9 +136,6 @@ fn count(opener: &Membership, asked: u32, settings: &Settings) -> u32 {
     let mut size = if asked == 0 { variables.threads } else { asked };
     if variables.is_dynamic {
         size = size.min(settings.processors);
-    }
-    if settings.thread_limit != u32::MAX {
-        size = size.min(settings.thread_limit.saturating_sub(AT_WORK.load(Relaxed)) + 1);
     }
     size.clamp(1, MAX_THREADS as u32)
 }

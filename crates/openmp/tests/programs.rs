@@ -59,6 +59,12 @@ fn tasks() {
 }
 
 #[test]
+fn tasks_that_depend_on_others() {
+    needs!(Capability::Gcc);
+    same("depend.c", &THREADS, &[]);
+}
+
+#[test]
 fn locks() {
     needs!(Capability::Gcc);
     same("locks.c", &THREADS, &[]);
@@ -68,6 +74,12 @@ fn locks() {
 fn threads_copies_and_exits() {
     needs!(Capability::Gcc);
     same("processes.c", &[2, 8], &[]);
+}
+
+#[test]
+fn a_limit_holds_for_regions_within_regions() {
+    needs!(Capability::Gcc);
+    same("limit.c", &[4], &[("OMP_THREAD_LIMIT", "6")]);
 }
 
 /// libgomp's teams hang in a copy of the process; these do not.

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use coho_preload::{is_privileged, line, setting};
 
+use crate::count;
 use crate::exports::{self, Target};
 use crate::openings;
 use crate::settings::settings;
@@ -87,6 +88,7 @@ pub fn decide() {
         Ok(()) => {
             openings::looked_through();
             exports::aim(Target::Ours);
+            count::begin();
             say(format_args!("taken over"));
         }
         Err(why) => stand_aside(&why),
@@ -106,6 +108,7 @@ pub fn decide_early() {
 /// Has every function be libgomp's from now on.
 pub fn stand_aside(why: &str) {
     exports::aim(Target::Libgomp);
+    count::becomes_incomplete();
     say(format_args!("stands aside: {why}"));
 }
 

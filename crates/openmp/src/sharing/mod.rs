@@ -17,6 +17,7 @@ pub use ffi::*;
 pub use parallel::*;
 pub use sections::*;
 
+use crate::count;
 use crate::here::Membership;
 use crate::settings::{Kind, Schedule};
 
@@ -84,6 +85,7 @@ impl Membership {
     #[inline]
     pub fn is_first(&self) -> bool {
         let Some(member) = self.member() else { return true };
+        count::count_single(self.region().size, self.rank);
         let share = member.enter();
         let first = share.is_first();
         member.leave(share);
@@ -93,6 +95,7 @@ impl Membership {
     /// Begins a loop.
     #[inline]
     pub fn begin_loop(&self, bounds: Bounds, schedule: Schedule, is_ordered: bool) {
+        count::count_loop(self.region().size, self.rank);
         let sharing = &self.sharing;
         sharing.bounds.set(bounds);
         sharing.schedule.set(schedule);

@@ -5,10 +5,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use libc::c_uint;
 
 use super::Bounds;
+use crate::count;
 use crate::here::{Membership, here};
 
 impl Membership {
     pub fn begin_sections(&self, count: c_uint) {
+        count::count_loop(self.region().size, self.rank);
         self.sharing.bounds.set(Bounds::signed(0, i64::from(count), 1));
         self.enter_share();
     }
