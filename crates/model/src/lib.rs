@@ -15,6 +15,7 @@ pub mod history;
 mod imported;
 mod matrix;
 pub mod measured;
+pub mod openmp;
 pub mod path;
 pub mod placement;
 pub mod stability;

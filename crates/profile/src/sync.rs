@@ -83,6 +83,16 @@ pub struct BarrierTime {
     pub times_limit: Option<f64>,
 }
 
+impl BarrierTime {
+    /// Algorithm and layout in one name, as `coho_sync::Algorithm` reads it.
+    pub fn name(&self) -> String {
+        match self.layout.as_str() {
+            "one-line" => format!("{}-one-line", self.algorithm),
+            _ => self.algorithm.clone(),
+        }
+    }
+}
+
 /// Fork and join of an empty region.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

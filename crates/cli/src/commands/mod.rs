@@ -15,6 +15,7 @@ pub mod mpi_rank;
 pub mod path;
 pub mod predict;
 pub mod predict_barrier;
+pub mod predict_openmp;
 pub mod predict_placement;
 pub mod report;
 pub mod run;

@@ -32,6 +32,8 @@ enum What {
     Barrier(super::predict_barrier::Args),
     /// What FreeBSD's ULE does to programs by the topology that it believes in, and why
     Placement(super::predict_placement::Args),
+    /// What regions and barriers cost an OpenMP program, here and with libgomp, by its counts: `coho run --openmp --count`
+    Openmp(super::predict_openmp::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -80,6 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         What::Cpi(args) => run_cpi(args),
         What::Barrier(args) => super::predict_barrier::run(args),
         What::Placement(args) => super::predict_placement::run(args),
+        What::Openmp(args) => super::predict_openmp::run(args),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod path;
 pub mod path_check;
 pub mod placement;
 pub mod predict_barrier;
+pub mod predict_openmp;
 pub mod progress;
 pub mod run;
 pub mod table;

@@ -16,11 +16,7 @@ pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     let slower = measured.iter().skip(1).all(|(other, other_ns)| {
         other_ns.low > ns.high || (&other.algorithm, &other.layout) == (&best.algorithm, &best.layout)
     });
-    let name = match best.layout.as_str() {
-        "one-line" => format!("{}-one-line", best.algorithm),
-        _ => best.algorithm.clone(),
-    };
-    (slower && measured.len() > 1).then_some(name)
+    (slower && measured.len() > 1).then(|| best.name())
 }
 
 #[cfg(test)]

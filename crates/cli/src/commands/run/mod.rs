@@ -1,6 +1,7 @@
 //! `coho run`: runs a command where its placement says, or finds the best placement by trying.
 
 mod chosen;
+mod counted;
 mod live;
 mod omp_places;
 mod openmp;
@@ -24,6 +25,7 @@ use coho_topology::Topology;
 
 use crate::arguments::{self, Course, WrongUsage};
 use chosen::Chosen;
+use counted::Counted;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
@@ -75,6 +77,11 @@ pub struct Args {
     /// Say whether --openmp would take over, and what the program imports of OpenMP, without running it
     #[arg(long, requires = "openmp", conflicts_with_all = ["comparison", "per_thread", "per_process"])]
     check: bool,
+    /// Count the regions, barriers and waiting of each process on coho's teams, and write them to a file, for `coho predict
+    /// openmp`. Counting costs a barrier two readings of the clock
+    #[arg(long, value_name = "FILE", requires = "openmp", conflicts_with_all = ["comparison", "check"],
+          value_parser = arguments::file_name())]
+    count: Option<PathBuf>,
     /// A profile of this machine, for what sharing costs; choices are remembered there [default:
     /// coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
     #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
@@ -195,8 +202,19 @@ fn place(
     if !args.quiet {
         crate::say!("coho: {}", chosen.line(machine, args.threads, args.dealt()));
     }
-    match job(args, &chosen, machine.profile.as_ref())?.start(signals) {
-        Ok(running) => Ok(ExitCode::from(running.wait(signals)?.status.exit_status())),
+    let counted = Counted::new(args)?;
+    let mut job = job(args, &chosen, machine.profile.as_ref())?;
+    if let Some(counted) = &counted {
+        job.environment.push(counted.environment()?);
+    }
+    match job.start(signals) {
+        Ok(running) => {
+            let status = running.wait(signals)?.status.exit_status();
+            if let Some(Err(why)) = counted.map(|counted| counted.save(args)) {
+                crate::say!("coho: the counts are lost: {why:#}");
+            }
+            Ok(ExitCode::from(status))
+        }
         Err(failed) => {
             crate::say!("coho: {failed}");
             Ok(ExitCode::from(failed.exit_status()))

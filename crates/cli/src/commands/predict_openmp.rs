@@ -1,0 +1,53 @@
+//! `coho predict openmp`: what synchronising costs an OpenMP program, by its counts and a profile.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail, ensure};
+use coho_model::openmp::{Counts, Prediction, predict};
+use coho_profile::{Profile, read_text};
+use serde_json::{Value, json};
+
+use crate::terminal;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What `coho run --openmp --count FILE` has written
+    #[arg(value_name = "FILE")]
+    counts: PathBuf,
+    /// A profile of the same machine, with barriers: `coho barrier --peers -o PROFILE` measures also libgomp's
+    #[arg(short, long, value_name = "PROFILE")]
+    profile: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The processes of a command, each with its prediction, or why there is none.
+pub type Predicted = Vec<(u32, Result<Prediction, String>)>;
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let name = args.counts.display();
+    let text = read_text(&args.counts)?;
+    let counts: Counts =
+        serde_json::from_str(&text).with_context(|| format!("{name} is not of `coho run --count`"))?;
+    ensure!(counts.openmp_counts == 1, "{name}: counts of version {} are not known", counts.openmp_counts);
+    let profile = Profile::read(&args.profile)?;
+    let Some(sync) = &profile.sync else {
+        bail!("{0} has no barriers; `coho barrier --peers -o {0}` measures them", args.profile.display());
+    };
+    let predicted: Predicted =
+        counts.processes.iter().map(|process| (process.pid, predict(process, sync))).collect();
+    terminal::print(args.json, &json(&predicted), |out, _| terminal::predict_openmp::write(out, &predicted))?;
+    ensure!(predicted.iter().any(|(_, of)| of.is_ok()), "not available: no process can be predicted");
+    Ok(())
+}
+
+fn json(predicted: &Predicted) -> Value {
+    let process = |(pid, of): &(u32, Result<Prediction, String>)| match of {
+        Ok(prediction) => json!(prediction),
+        Err(why) => json!({ "pid": pid, "not_available": why }),
+    };
+    let findings: Vec<_> =
+        predicted.iter().filter_map(|(_, of)| terminal::predict_openmp::finding(of.as_ref().ok()?)).collect();
+    json!({ "processes": predicted.iter().map(process).collect::<Vec<_>>(), "findings": findings })
+}

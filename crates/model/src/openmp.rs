@@ -1,0 +1,359 @@
+//! What synchronising costs an OpenMP program whose regions and barriers were counted: on coho's teams and, where the profile
+//! has it, on libgomp's.
+//!
+//! A program's time is that of its work, which is what thread 0 did when it did not wait, and of so many forks, joins and
+//! barriers at the profile's prices. The prices are of members that come at once: what a program waits longer, it waits for
+//! members that have more to do, or are not run.
+
+use coho_profile::{Estimate, Sync};
+use serde::{Deserialize, Serialize};
+
+use crate::barrier::quickest_measured;
+
+/// What was counted in the processes of a command.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Version of this form: 1.
+    pub openmp_counts: u32,
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// Those that ran on coho's teams and exited by themselves.
+    pub processes: Vec<Process>,
+}
+
+/// One process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// From the time when coho's teams took over until it exited.
+    pub seconds: f64,
+    /// The barrier of its teams: a name of [`coho_sync::Algorithm`].
+    pub barrier: String,
+    /// Whether it can make tasks; members do them while they wait.
+    pub has_tasks: bool,
+    /// Whether none of it ran on libgomp's teams.
+    pub is_complete: bool,
+    /// What its teams did, by size.
+    pub teams: Vec<Team>,
+}
+
+/// The teams of one size. The first member counts, for all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Team {
+    /// Members.
+    pub threads: u32,
+    /// Parallel regions.
+    pub regions: u64,
+    /// Those of them within others.
+    pub nested: u64,
+    /// Barriers, also those at the end of loops, sections and singles, but not the end of a region without tasks.
+    pub barriers: u64,
+    /// Loops and sections that members share out by the library; static loops, the compiler mostly deals out by itself.
+    pub loops: u64,
+    /// Encounters of `single`.
+    pub singles: u64,
+    /// Time within outermost regions.
+    pub inside_s: f64,
+    /// Time in which the first member waited: in barriers, and before and after its part of a region.
+    pub waiting_s: f64,
+}
+
+/// A time with its interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Span {
+    /// By the medians.
+    pub median: f64,
+    /// By the lower ends of the intervals.
+    pub low: f64,
+    /// By the upper ends.
+    pub high: f64,
+}
+
+/// What a process's teams of one size pay.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Price {
+    /// Members.
+    pub threads: u32,
+    /// Regions, and what each costs.
+    pub regions: u64,
+    /// Fork and join.
+    pub fork_join_ns: Span,
+    /// Barriers, and what each costs.
+    pub barriers: u64,
+    /// One of them; zero where there is none.
+    pub barrier_ns: Span,
+    /// The first member's waiting as it was measured.
+    pub waiting_s: f64,
+}
+
+/// A process's time by its counts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Its number.
+    pub pid: u32,
+    /// What it took.
+    pub measured_s: f64,
+    /// What it took without thread 0's waiting.
+    pub work_s: f64,
+    /// Work and synchronising at the profile's prices.
+    pub predicted_s: Span,
+    /// How far the prediction lies from what was measured, as a share of the latter.
+    pub error: f64,
+    /// The same with libgomp's prices, where the profile has them.
+    pub libgomp_s: Option<Span>,
+    /// Why there is no such figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_libgomp: Option<String>,
+    /// The prices of coho's teams.
+    pub teams: Vec<Price>,
+}
+
+impl Span {
+    fn of(ns: &Estimate) -> Self {
+        Self { median: ns.median, low: ns.low, high: ns.high }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self { median: self.median * factor, low: self.low * factor, high: self.high * factor }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { median: self.median + other.median, low: self.low + other.low, high: self.high + other.high }
+    }
+}
+
+const NS: f64 = 1e-9;
+
+/// Predicts a process's time by the barriers, forks and joins of a profile.
+///
+/// # Errors
+/// Why the counts do not tell: regions within regions or at once, whose times overlap; tasks, which are done while waiting;
+/// a part of the process on libgomp's teams. Or what the profile lacks.
+pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, String> {
+    countable(process)?;
+    let mut teams = Vec::new();
+    for team in process.teams.iter().filter(|team| team.threads > 1) {
+        let threads = team.threads;
+        let barrier_ns = match team.barriers {
+            0 => Span::default(),
+            _ => barrier(sync, &process.barrier, threads).ok_or_else(|| lacks("barrier", threads))?,
+        };
+        teams.push(Price {
+            threads,
+            regions: team.regions,
+            fork_join_ns: fork_join(sync, threads)
+                .ok_or_else(|| lacks("fork and join by the team", threads))?,
+            barriers: team.barriers,
+            barrier_ns,
+            waiting_s: team.waiting_s,
+        });
+    }
+    let work_s = process.seconds - process.teams.iter().map(|team| team.waiting_s).sum::<f64>();
+    let total = |prices: Vec<Span>| {
+        prices.into_iter().fold(Span { median: work_s, low: work_s, high: work_s }, Span::plus)
+    };
+    let own = teams.iter().map(|team| paid(team, team.fork_join_ns, team.barrier_ns)).collect();
+    let predicted_s = total(own);
+    let libgomp: Result<Vec<Span>, String> = teams.iter().map(|team| libgomp(sync, team)).collect();
+    let (libgomp_s, no_libgomp) = match libgomp {
+        Ok(prices) => (Some(total(prices)), None),
+        Err(why) => (None, Some(why)),
+    };
+    Ok(Prediction {
+        pid: process.pid,
+        measured_s: process.seconds,
+        work_s,
+        predicted_s,
+        error: predicted_s.median / process.seconds - 1.0,
+        libgomp_s,
+        no_libgomp,
+        teams,
+    })
+}
+
+fn countable(process: &Process) -> Result<(), String> {
+    let inside: f64 = process.teams.iter().map(|team| team.inside_s).sum();
+    let why = if process.seconds.is_nan() || process.seconds <= 0.0 {
+        "its time is not above 0"
+    } else if !process.is_complete {
+        "a part of it ran on libgomp's teams, which were not counted"
+    } else if process.teams.iter().any(|team| team.nested > 0) {
+        "it opens regions within regions, whose times overlap"
+    } else if inside > process.seconds * 1.001 {
+        "several of its threads open regions at once, and their times overlap"
+    } else if process.has_tasks {
+        "it can make tasks, which members do while they wait, so that waiting is not told from work"
+    } else {
+        return Ok(());
+    };
+    Err(why.into())
+}
+
+fn lacks(what: &str, threads: u32) -> String {
+    format!(
+        "the profile has no {what} of {threads} threads; `coho barrier --threads {threads} -o PROFILE` would tell"
+    )
+}
+
+fn paid(team: &Price, fork_join: Span, barrier: Span) -> Span {
+    fork_join.times(team.regions as f64 * NS).plus(barrier.times(team.barriers as f64 * NS))
+}
+
+/// The named barrier's time, nearest first; what `auto` stands for is what it chose when it was measured, or else the
+/// quickest.
+fn barrier(sync: &Sync, name: &str, threads: u32) -> Option<Span> {
+    let auto = || sync.method.parameters.get("auto")?.get(format!("{threads} threads, sequential"))?.as_str();
+    let name = match name {
+        "auto" => auto().map(str::to_owned).or_else(|| quickest_measured(sync, threads)),
+        name => Some(name.to_owned()),
+    };
+    let rows = || sync.barriers.iter().filter(|row| row.threads == threads && row.ns.is_some());
+    let named = rows().filter(|row| name.as_ref().is_some_and(|name| *name == row.name()));
+    let row = match name {
+        Some(_) => named.min_by_key(|row| row.mapping != "sequential"),
+        // None is slower than another beyond chance.
+        None => rows().min_by(|one, other| median(one.ns.as_ref()).total_cmp(&median(other.ns.as_ref()))),
+    };
+    row?.ns.as_ref().map(Span::of)
+}
+
+fn median(ns: Option<&Estimate>) -> f64 {
+    ns.map_or(f64::INFINITY, |ns| ns.median)
+}
+
+fn fork_join(sync: &Sync, threads: u32) -> Option<Span> {
+    let team = |row: &&coho_profile::ForkJoinTime| row.threads == threads && row.algorithm == "team";
+    let rows = sync.fork_join.iter().filter(team);
+    rows.min_by_key(|row| row.mapping != "sequential")?.total_ns.as_ref().map(Span::of)
+}
+
+fn libgomp(sync: &Sync, team: &Price) -> Result<Span, String> {
+    let price = |operation: &str| {
+        let mine = |row: &&coho_profile::SyncPeer| {
+            row.name == "libgomp" && row.operation == operation && row.threads == team.threads
+        };
+        let ns = sync.peers.iter().find(mine).and_then(|row| row.ns.as_ref()).map(Span::of);
+        ns.ok_or_else(|| {
+            let threads = team.threads;
+            format!("the profile has no {operation} of libgomp's with {threads} threads; `coho barrier --peers --threads {threads} -o PROFILE` would tell")
+        })
+    };
+    let barrier = if team.barriers > 0 { price("barrier")? } else { Span::default() };
+    Ok(paid(team, price("fork-join")?, barrier))
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{BarrierTime, ForkJoinTime, SyncPeer};
+
+    use super::*;
+
+    fn ns(median: f64) -> Option<Estimate> {
+        Some(Estimate { low: median * 0.9, high: median * 1.2, ..Estimate::exact(median) })
+    }
+
+    /// Barriers of 40 ns, fork and join of 80; libgomp's take ten times as long.
+    fn sync() -> Sync {
+        let barrier = |layout: &str, mapping: &str, time| BarrierTime {
+            algorithm: "fbs".into(),
+            layout: layout.into(),
+            threads: 2,
+            mapping: mapping.into(),
+            ns: ns(time),
+            ..BarrierTime::default()
+        };
+        let peer = |operation: &str, time| SyncPeer {
+            name: "libgomp".into(),
+            operation: operation.into(),
+            threads: 2,
+            ns: ns(time),
+            ..SyncPeer::default()
+        };
+        let team = ForkJoinTime {
+            algorithm: "team".into(),
+            threads: 2,
+            mapping: "sequential".into(),
+            total_ns: ns(80.0),
+            ..ForkJoinTime::default()
+        };
+        let mut sync = Sync {
+            barriers: vec![
+                barrier("separate-lines", "sequential", 60.0),
+                barrier("one-line", "binary-tree", 50.0),
+                barrier("one-line", "sequential", 40.0),
+            ],
+            fork_join: vec![team],
+            peers: vec![peer("barrier", 400.0), peer("fork-join", 800.0)],
+            ..Sync::default()
+        };
+        sync.method
+            .parameters
+            .insert("auto".into(), serde_json::json!({ "2 threads, sequential": "fbs-one-line" }));
+        sync
+    }
+
+    fn process() -> Process {
+        let team = Team {
+            threads: 2,
+            regions: 1000,
+            barriers: 1_000_000,
+            inside_s: 0.9,
+            waiting_s: 0.05,
+            ..Team::default()
+        };
+        Process {
+            pid: 7,
+            seconds: 1.0,
+            barrier: "auto".into(),
+            is_complete: true,
+            teams: vec![Team { threads: 1, regions: 5, ..Team::default() }, team],
+            ..Process::default()
+        }
+    }
+
+    fn near(one: f64, other: f64) {
+        assert!((one - other).abs() < 1e-9, "{one} {other}");
+    }
+
+    #[test]
+    fn work_and_so_many_barriers_make_the_time() {
+        let told = predict(&process(), &sync()).unwrap();
+        near(told.work_s, 0.95);
+        near(told.predicted_s.median, 0.95 + 0.04 + 0.000_08);
+        near(told.predicted_s.low, 0.95 + 0.9 * 0.040_08);
+        near(told.error, -0.009_92);
+        near(told.libgomp_s.unwrap().median, 0.95 + 0.4008);
+        assert_eq!((told.teams.len(), told.teams[0].barrier_ns.median), (1, 40.0));
+        let named = Process { barrier: "fbs".into(), ..process() };
+        near(predict(&named, &sync()).unwrap().predicted_s.median, 0.95 + 0.060_08);
+    }
+
+    #[test]
+    fn what_the_profile_lacks_is_named() {
+        let mut without = sync();
+        without.peers.pop();
+        let told = predict(&process(), &without).unwrap();
+        assert!(told.libgomp_s.is_none());
+        assert!(told.no_libgomp.unwrap().contains("no fork-join of libgomp's with 2 threads"));
+        let mut other = process();
+        other.teams[1].threads = 3;
+        assert!(predict(&other, &sync()).unwrap_err().contains("--threads 3"));
+        assert!(predict(&process(), &Sync::default()).unwrap_err().contains("no barrier of 2 threads"));
+    }
+
+    #[test]
+    fn counts_that_do_not_tell_are_refused() {
+        let refused = |change: fn(&mut Process), word: &str| {
+            let mut process = process();
+            change(&mut process);
+            let why = predict(&process, &sync()).unwrap_err();
+            assert!(why.contains(word), "{why}");
+        };
+        refused(|process| process.is_complete = false, "libgomp's teams");
+        refused(|process| process.teams[1].nested = 1, "within regions");
+        refused(|process| process.teams[1].inside_s = 1.1, "at once");
+        refused(|process| process.has_tasks = true, "tasks");
+        refused(|process| process.seconds = 0.0, "above 0");
+    }
+}
