@@ -1,0 +1,84 @@
+//! Programs that the library must leave to libgomp, from the beginning or from the moment when it turns out.
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use coho_testing::{Capability, needs};
+use support::{Finished, compile, finish, preloaded};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn library(source: &str) -> String {
+    compile(source, &["-shared", "-fPIC"]).to_str().unwrap().to_owned()
+}
+
+/// What the program prints with libgomp, which it must print with the library, too.
+fn beside(program: &Path, words: &[&str]) -> Finished {
+    let plain = finish(Command::new(program).args(words).env("OMP_WAIT_POLICY", "passive"), LIMIT);
+    let ours = finish(preloaded(program).args(words), LIMIT);
+    assert_eq!(plain.status, Some(0), "{}", plain.errors);
+    assert_eq!((ours.status, &ours.output), (plain.status, &plain.output), "{}", ours.errors);
+    ours
+}
+
+#[test]
+fn what_clang_compiles_runs_as_it_would() {
+    needs!(Capability::Gcc);
+    let program = compile("llvm.c", &[&library("llvm_runtime.c")]);
+    let ours = beside(&program, &[]);
+    assert_eq!(ours.errors, "coho openmp: stands aside: imports __kmpc_barrier\n");
+}
+
+#[test]
+fn a_library_that_is_opened_later_is_taken_over_too() {
+    needs!(Capability::Gcc);
+    let plug = library("plug_plain.c");
+    let ours = beside(&compile("opener.c", &["-ldl"]), &[&plug]);
+    assert_eq!(ours.errors, "coho openmp: taken over\n");
+    // A program of which only what it opens uses OpenMP.
+    let ours = beside(&compile("opener.c", &["-fno-openmp", "-ldl"]), &[&plug]);
+    assert_eq!(ours.errors, "coho openmp: taken over\n");
+}
+
+#[test]
+fn a_library_that_is_opened_later_may_have_all_stand_aside() {
+    needs!(Capability::Gcc);
+    let (plain, other) = (library("plug_plain.c"), library("plug_doacross.c"));
+    let ours = beside(&compile("opener.c", &["-ldl"]), &[&plain, &other, &plain]);
+    let lines: Vec<_> = ours.errors.lines().collect();
+    assert_eq!(lines[0], "coho openmp: taken over");
+    assert!(lines[1].starts_with("coho openmp: stands aside: imports GOMP_doacross"), "{lines:?}");
+    assert_eq!(lines.len(), 2, "{lines:?}");
+}
+
+#[test]
+fn what_the_user_has_set_is_left_to_libgomp() {
+    needs!(Capability::Gcc);
+    let program = compile("parallel.c", &[]);
+    for (name, value) in [("OMP_CANCELLATION", "true"), ("COHO_OPENMP", "off")] {
+        let run = finish(preloaded(&program).env(name, value), LIMIT);
+        assert_eq!(run.status, Some(0), "{name}: {}", run.errors);
+        let said = run.errors.contains(&format!("stands aside: {name}"));
+        // Told to be off, it has not been told to say so.
+        assert_eq!(said, name != "COHO_OPENMP", "{name}: {}", run.errors);
+    }
+}
+
+#[test]
+fn programs_with_more_rights_than_their_user_are_let_be() {
+    needs!(Capability::SetUserId, Capability::Gcc);
+    // Among temporary files, where such programs are known to count.
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    std::fs::copy(compile("parallel.c", &[]), &program).unwrap();
+    std::os::unix::fs::chown(&program, Some(65_534), Some(65_534)).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    std::fs::set_permissions(&program, mode).unwrap();
+    let counts = tempfile::tempdir().unwrap();
+    let run = finish(preloaded(&program).env("COHO_OPENMP_COUNT", counts.path()), LIMIT);
+    assert_eq!((run.status, run.errors.as_str()), (Some(0), ""), "{}", run.output);
+    assert_eq!(std::fs::read_dir(counts.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,17 @@
+/* Imports what clang's programs do; the function itself is in a library of its own. */
+#include <stdio.h>
+
+void __kmpc_barrier(void *, int);
+
+int main(void)
+{
+    int n = 0;
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp atomic
+        n++;
+    }
+    __kmpc_barrier(0, 0);
+    printf("%d\n", n);
+    return 0;
+}
