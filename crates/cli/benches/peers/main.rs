@@ -6,6 +6,7 @@ mod counters;
 mod detection;
 mod memory;
 mod openmp;
+mod openmp_overhead;
 mod pairs;
 mod quota;
 mod section;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::openmp_overhead;
 use crate::quota::Quota;
 use crate::turns::{Busy, allowed_cpus, median};
 
@@ -17,6 +18,7 @@ type Times = BTreeMap<String, Vec<f64>>;
 
 /// Prints the tables.
 pub fn run(quick: bool) {
+    openmp_overhead::run(quick);
     println!("Unmodified OpenMP programs, {THREADS} threads: times coho's");
     let built =
         compile("constructs_timed.c").and_then(|constructs| Ok((constructs, compile("tasks_timed.c")?)));

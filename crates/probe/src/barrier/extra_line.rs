@@ -4,6 +4,7 @@
 use std::hint::spin_loop;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
+use std::thread::yield_now;
 
 use crate::clock::Clock;
 use crate::workers::{Job, Workers};
@@ -14,6 +15,9 @@ const LINES: usize = 32;
 /// Readings of one line and of all, by turns.
 const ROUNDS: u64 = 400;
 
+/// Looks at a line before a reader gives way, far more than a line takes.
+const LOOKS: u32 = 10_000;
+
 /// A word on a line of its own; 128 bytes, as barriers pad their flags.
 #[derive(Default)]
 #[repr(align(128))]
@@ -21,8 +25,11 @@ struct Line(AtomicU64);
 
 impl Line {
     fn wait_for(&self, round: u64) {
+        let mut looks = 0u32;
         while self.0.load(Acquire) < round {
-            spin_loop();
+            looks = looks.saturating_add(1);
+            // Whoever does not run just now may need this CPU.
+            if looks > LOOKS { yield_now() } else { spin_loop() }
         }
     }
 }
