@@ -180,8 +180,8 @@ fn advice_carries_the_condition_that_it_rests_on() {
 }
 
 #[test]
-fn the_host_is_said_to_move_cpus_only_where_surveys_differ() {
-    let moves = "the host moves these CPUs";
+fn the_host_is_named_only_where_figures_differ() {
+    let moves = "the host may have moved";
     for coherence in [measured(40, Some(true)), measured(40, Some(false)), measured(1, None)] {
         assert!(told(&coherence).iter().all(|text| !text.contains(moves)));
     }

@@ -105,7 +105,9 @@ fn exists(path: &Path) -> Result<Option<Metadata>, Error> {
     match fs::metadata(path) {
         Ok(found) => Ok(Some(found)),
         // A link that leads nowhere is there, and is not to be made anew.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
+            Ok(None)
+        }
         Err(error) => Err(Error::Io(path.to_owned(), error)),
     }
 }

@@ -260,11 +260,12 @@ pub struct Timeline {
     pub modes: Vec<crate::Mode>,
 }
 
-/// The present figures beside those of earlier surveys of the same CPUs since the same boot.
+/// The present figures beside those of earlier surveys of the same pairs of CPUs since the same boot, by the same method
+/// and with the lines at the same home. Two values differ if they are 1.5 times apart.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct History {
-    /// How many earlier surveys were compared.
+    /// How many earlier surveys were compared: those that have a claimed level of the present one.
     pub surveys: u64,
     /// The distinct values of a step between CPUs in them and now, in ns, ascending: of the claimed level at which most
     /// surveys differ, else of the nearest.

@@ -60,7 +60,7 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
                 @for (i, mode) in timeline.modes.iter().take(8).enumerate() {
                     @if i > 0 { ", " } (text::number(mode.value)) " ns (" (text::number(mode.share * 100.0)) " % of samples)"
                 }
-                ". On a virtual machine the host moves CPUs."
+                ". On a virtual machine, the host may have moved the CPUs."
             } @else if kept == Some(true) {
                 "It kept to one value for " (text::number(timeline.samples.last().map_or(0.0, |last| last.at_s))) " s."
             }
