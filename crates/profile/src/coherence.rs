@@ -32,8 +32,8 @@ pub struct Coherence {
     pub levels: Vec<Level>,
     /// What the figures say as a whole; `null` where no pair was measured.
     pub verdict: Option<Verdict>,
-    /// Whether all but a few of the figures of strict alternation kept to one value each during the run; `null` where
-    /// none was measured repeatedly.
+    /// Whether all but a few of the figures of strict alternation kept to one value each during the run, and so did the
+    /// pair of [`timeline`](Self::timeline); `null` where none was measured repeatedly.
     pub stable: Option<bool>,
     /// Why the verdict is what it is, or what makes the run unstable, in words.
     pub notes: Vec<String>,
@@ -57,6 +57,13 @@ impl Coherence {
     pub fn is_one_pair(&self) -> bool {
         let mut pairs = self.times().map(|(a, b, ..)| (a.min(b), a.max(b)));
         pairs.next().is_some_and(|first| pairs.all(|pair| pair == first))
+    }
+
+    /// The figures by which a run is judged stable: those of strict alternation. How many increments a free-running CPU
+    /// gets done in one ownership is chance, so those count only where there are no others.
+    pub fn judged(&self) -> Vec<&Pair> {
+        let strict: Vec<&Pair> = self.pairs.iter().filter(|pair| pair.method.is_strict()).collect();
+        if strict.is_empty() { self.pairs.iter().collect() } else { strict }
     }
 
     /// The time of every pair with a figure, listed or in columns: two CPUs, how and where it was measured, ns.
@@ -97,6 +104,13 @@ pub enum PairMethod {
     FreeRunning,
     /// Read from a file that does not say.
     Unknown,
+}
+
+impl PairMethod {
+    /// Whether the two CPUs alternate strictly.
+    pub fn is_strict(self) -> bool {
+        matches!(self, Self::Turn | Self::Flags)
+    }
 }
 
 /// Whose first touch placed the line.

@@ -144,6 +144,7 @@ pub(crate) fn ns(ns: f64) -> String {
 /// A time in the unit that people would take: `26 hours`.
 pub(crate) fn window(seconds: f64) -> String {
     match seconds {
+        s if s > 0.0 && s < 0.9995 => format!("{:.0} ms", s * 1e3),
         s if s < 10.0 => format!("{s:.1} s"),
         s if s < 120.0 => format!("{s:.0} s"),
         s if s < 120.0 * 60.0 => format!("{:.0} minutes", s / 60.0),
