@@ -178,6 +178,8 @@ fn times_that_other_surveys_contradict_correct_nothing() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("nothing corrected: 2 of 4 other surveys since boot differ"), "{errors}");
     assert_eq!(l3s(&json(&String::from_utf8(output.stdout).unwrap())), ["0-7"]);
+    let options = succeeds(&["topology", "--measured", "-p", &file, "--suggest", "qemu"]);
+    assert!(options.contains("# nothing corrected: 2 of 4 other surveys"), "{options}");
 }
 
 /// The lab boots a guest with what is suggested here, and finds there what was measured.

@@ -33,10 +33,10 @@ pub struct Measured {
     pub topology: Topology,
     /// What was corrected, finest level first.
     pub corrections: Vec<Correction>,
-    /// Why nothing is corrected, or claims that the figures bear out; then the reservations.
+    /// Claims that the figures bear out, or that there is nothing to correct; then the reservations.
     pub notes: Vec<String>,
-    /// What stays of the claims though the figures do not show it or contradict it, and the condition under which the
-    /// figures hold.
+    /// Why nothing could be corrected, what stays of the claims though the figures do not show it or contradict it, and
+    /// the condition under which the figures hold.
     pub reservations: Vec<String>,
 }
 
@@ -65,9 +65,12 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
     let levels = match certain_levels(claimed, coherence, &cpus) {
         Ok(levels) => levels,
         Err(Uncertain { why, is_flat }) => {
-            let mut reservations = if is_flat { place::not_shown(claimed, &[]) } else { Vec::new() };
+            let mut reservations = vec![format!("nothing corrected: {why}")];
+            if is_flat {
+                reservations.extend(place::not_shown(claimed, &[]));
+            }
             reservations.extend(contradicted(claimed, coherence));
-            return Ok(unchanged(claimed, vec![format!("nothing corrected: {why}")], reservations));
+            return Ok(unchanged(claimed, Vec::new(), reservations));
         }
     };
     let Placed { mut topology, corrections, mut notes, mut reservations } = place::all(claimed, &levels);
