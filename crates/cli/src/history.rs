@@ -32,7 +32,10 @@ fn compared(coherence: &mut Coherence, host: &Host) -> Result<(), String> {
     let at_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let Some(now) = Survey::of(coherence, of_host(host)?, at_s) else { return Ok(()) };
     let mut earlier = Vec::new();
-    let read = |text: Option<&str>| text.map_or_else(|| Ok(Log::default()), parse);
+    let read = |text: Option<&str>| match text {
+        Some(text) => Log::parse(text).map_err(|why| why.to_string()),
+        None => Ok(Log::default()),
+    };
     let outcome = if coherence.method.interrupted {
         let text = kept::read(NAME, MOST_BYTES).map_err(|error| error.to_string());
         text.and_then(|text| read(text.as_deref())).map(|log| earlier = log.surveys().to_vec())
@@ -50,12 +53,6 @@ fn compared(coherence: &mut Coherence, host: &Host) -> Result<(), String> {
     coherence.history = Some(recalled.history);
     coherence.notes.extend(recalled.words);
     outcome
-}
-
-fn parse(text: &str) -> Result<Log, String> {
-    let log: Log = serde_json::from_str(text)
-        .map_err(|error| format!("no history ({error}); delete it to begin anew"))?;
-    log.check()
 }
 
 fn of_host(host: &Host) -> Result<history::Host, String> {

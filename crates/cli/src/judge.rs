@@ -2,7 +2,8 @@
 //! coherence; what calls and messages cost.
 
 use coho_model::{Matrix, audit, classify, delegation, unixbench};
-use coho_profile::{Coherence, Profile, Score, Verdict, Workloads};
+use coho_probe::coherence::{is_stable, kept_to_one_value};
+use coho_profile::{Coherence, Profile, Score, Timeline, Verdict, Workloads};
 use coho_topology::Topology;
 use serde_json::Value;
 
@@ -27,9 +28,31 @@ pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f
         class.cycles = clock_ghz.map(|ghz| class.ns.median * ghz);
     }
     coherence.levels = found.levels;
-    coherence.verdict = Some(if coherence.stable == Some(false) { Verdict::Unstable } else { found.verdict });
+    coherence.verdict = Some(verdict(coherence, found.verdict));
     found.notes.retain(|note| !coherence.notes.contains(note));
     coherence.notes.extend(found.notes);
+}
+
+/// The verdict on figures in which this was found.
+fn verdict(coherence: &Coherence, found: Verdict) -> Verdict {
+    if coherence.stable == Some(false) { Verdict::Unstable } else { found }
+}
+
+/// What a note says of a pair that jumped while it was watched.
+const CHANGED: &str = "changed while they were watched";
+
+/// Puts a timeline beside the pairs, in place of an earlier one, and judges anew whether the figures keep to their values.
+pub fn watched(coherence: &mut Coherence, timeline: Timeline) {
+    coherence.notes.retain(|note| !note.ends_with(CHANGED));
+    if kept_to_one_value(&timeline) == Some(false) {
+        let (a, b) = (timeline.a, timeline.b);
+        coherence.notes.push(format!("the time between CPUs {a} and {b} {CHANGED}"));
+    }
+    coherence.timeline = Some(timeline);
+    coherence.stable = is_stable(coherence);
+    if let Some(matrix) = Matrix::of(coherence) {
+        coherence.verdict = Some(verdict(coherence, classify(&matrix).verdict));
+    }
 }
 
 /// What cycles are counted by: the clock while the section was measured, if that is known, else the host's.
@@ -65,4 +88,49 @@ pub fn workloads(workloads: &mut Workloads) {
             Some(Score { placement, copies, index: unixbench::score(indices)?, tests })
         })
         .collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{PairMethod, TimelineSample};
+
+    use super::*;
+
+    fn timeline(jumped: bool) -> Timeline {
+        let sample = |i: u32| TimelineSample { at_s: f64::from(i) * 0.05, ns: 26.0 };
+        Timeline {
+            a: 0,
+            b: 1,
+            method: PairMethod::Turn,
+            samples: (0..100).map(sample).collect(),
+            change_points_s: if jumped { vec![2.0] } else { Vec::new() },
+            modes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_pair_that_jumps_while_it_is_watched_changes_the_verdict() {
+        let matrix = Matrix::parse_csv("\n25\n90,92\n91,93,26\n").unwrap();
+        let mut coherence = coho_model::coherence_from_matrix(&matrix);
+        coherence.pairs.iter_mut().for_each(|pair| {
+            (pair.method, pair.ns.stable, pair.ns.n) = (PairMethod::Turn, Some(true), 40);
+        });
+        let mut watch = |jumped| {
+            watched(&mut coherence, timeline(jumped));
+            let notes = coherence.notes.iter().filter(|note| note.contains("CPUs 0 and 1 changed")).count();
+            (coherence.stable, coherence.verdict, notes)
+        };
+        for _ in 0..2 {
+            assert_eq!(watch(true), (Some(false), Some(Verdict::Unstable), 1));
+        }
+        assert_eq!(watch(false), (Some(true), Some(Verdict::Hops), 0), "by this timeline alone");
+    }
+
+    #[test]
+    fn one_pair_that_was_watched_says_nothing_of_pairs_that_were_not_repeated() {
+        let matrix = Matrix::parse_csv("\n25\n90,92\n91,93,26\n").unwrap();
+        let mut coherence = coho_model::coherence_from_matrix(&matrix);
+        watched(&mut coherence, timeline(false));
+        assert_eq!((coherence.stable, coherence.verdict), (None, Some(Verdict::Hops)));
+    }
 }

@@ -140,8 +140,8 @@ fn a_profile_from_elsewhere_never_meets_the_history() {
     assert!(section["method"]["not_available"].get("history").is_none(), "{section}");
 }
 
-/// The history that stands there is no history: named, left alone, and the survey goes on.
-fn is_ignored(state: &State) {
+/// The history that stands there is no history: named, left alone, and the survey goes on. Returns why.
+fn is_ignored(state: &State) -> String {
     let before = fs::read(state.history());
     let section = state.section(&[]);
     assert_eq!(section["history"]["surveys"], json!(0));
@@ -150,16 +150,22 @@ fn is_ignored(state: &State) {
     assert!(section["pairs"].as_array().is_some_and(|pairs| !pairs.is_empty()));
     assert_eq!(fs::read(state.history()).ok(), before.ok());
     assert!(String::from_utf8(state.measure(&[]).stdout).unwrap().contains("history"));
+    why.to_owned()
 }
 
 #[test]
 fn what_is_no_history_is_named_and_left_alone() {
     needs!(Capability::TwoCpus);
     let state = State::new();
-    for text in ["", "{\"schema\":", "[]", "{\"schema\": \"coho-history/9\", \"surveys\": []}", "\u{0}\u{0}"]
-    {
+    for text in ["", "{\"schema\":", "[]", "\u{0}\u{0}"] {
         fs::write(state.history(), text).unwrap();
-        is_ignored(&state);
+        assert!(is_ignored(&state).contains("delete it"));
+    }
+    // Of a later version, whatever it keeps.
+    for rest in ["\"surveys\": []", "\"hosts\": {}"] {
+        fs::write(state.history(), format!("{{\"schema\": \"coho-history/9\", {rest}}}")).unwrap();
+        let why = is_ignored(&state);
+        assert!(why.contains("coho-history/9") && !why.contains("delete"), "{why}");
     }
     let huge = fs::File::create(state.history()).unwrap();
     huge.set_len(1 << 36).unwrap();
@@ -203,4 +209,28 @@ fn surveys_at_the_same_time_lose_nothing() {
     let met = outputs.filter(|output| output.status.success()).map(met).filter(|met| *met).count();
     assert!(met > 0);
     assert_eq!(state.surveys().len(), met);
+}
+
+/// An audit has other pairs, and a line at another home other times.
+#[test]
+fn only_the_same_pairs_and_homes_are_compared() {
+    needs!(Capability::TwoCpus);
+    let state = State::new();
+    let surveys =
+        |home: &str| state.section(&["--method", "turn", "--home", home])["history"]["surveys"].clone();
+    assert_eq!((surveys("a"), surveys("b"), surveys("a")), (json!(0), json!(0), json!(1)));
+}
+
+/// As with sudo and the user's HOME: nothing of root's is left there, and the survey goes on.
+#[test]
+fn in_another_users_home_no_history_is_kept() {
+    needs!(Capability::TwoCpus, Capability::Root);
+    let state = State::new();
+    fs::remove_dir(state.0.path().join("coho")).unwrap();
+    std::os::unix::fs::chown(state.0.path(), Some(65_534), None).unwrap();
+    let section = state.section(&[]);
+    let why = section["method"]["not_available"]["history"].as_str().unwrap();
+    assert!(why.contains("belongs to another user"), "{why}");
+    assert!(section.get("history").is_none() || section["history"]["surveys"] == json!(0), "{section}");
+    assert_eq!(fs::read_dir(state.0.path()).unwrap().count(), 0);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use coho_model::{Matrix, coherence_from_matrix};
-use coho_profile::{Profile, TopologySection};
+use coho_profile::{History, Profile, TopologySection};
 use coho_topology::{Cache, CacheKind, CpuSet, Pu, Topology, Unit};
 use serde_json::Value;
 use support::{fails, json, run, succeeds};
@@ -116,7 +116,7 @@ fn the_claim_stays_where_nothing_is_certain() {
     let file = written(folder.path(), &profile(8, 8));
     let output = run(&["topology", "--measured", "-p", &file, "--format", "json"]);
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains("nothing to correct: the figures are flat"), "{errors}");
+    assert!(errors.contains("nothing corrected: the figures are flat"), "{errors}");
     let told = json(&String::from_utf8(output.stdout).unwrap());
     assert_eq!(l3s(&told), ["0-7"]);
     assert!(told["notes"][0].as_str().unwrap().starts_with("as claimed"), "{told}");
@@ -137,6 +137,49 @@ fn what_was_corrected_is_told_with_its_evidence() {
     let options = succeeds(&["topology", "--measured", "-p", &file, "--suggest", "qemu"]);
     assert!(options.starts_with("-smp 8,sockets=1,dies=2,cores=4,threads=1\n"), "{options}");
     assert!(options.lines().skip(2).all(|line| line.starts_with("# ") && line.len() <= 82), "{options}");
+}
+
+/// Cores of two threads that the times do not show, in packages that they do.
+#[test]
+fn what_the_times_do_not_bear_out_goes_with_the_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut profile = profile(16, 8);
+    let topology = &mut profile.topology.as_mut().unwrap().topology;
+    let blocks = |size: u32| (0..16 / size).map(move |at| CpuSet::from_iter(at * size..(at + 1) * size));
+    let units = |size| blocks(size).zip(0..).map(|(cpus, id)| Unit { id: Some(id), cpus }).collect();
+    (topology.cores, topology.packages) = (units(2), units(8));
+    topology.caches =
+        blocks(2).map(|cpus| cache(2, cpus)).chain(blocks(8).map(|cpus| cache(3, cpus))).collect();
+    topology.finish();
+    let file = written(folder.path(), &profile);
+    let output = run(&["topology", "--measured", "-p", &file]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("do not show the claimed core, L2: 0-1 | 2-3"), "{errors}");
+    assert!(!errors.contains("nothing to correct"), "{errors}");
+    let options = succeeds(&["topology", "--measured", "-p", &file, "--suggest", "qemu"]);
+    let options = options.replace("\n# ", " ");
+    assert!(
+        options.contains("threads=2") && options.contains("do not show the claimed core, L2"),
+        "{options}"
+    );
+    assert!(options.contains("rests on one sample a pair"), "{options}");
+    let xml = succeeds(&["topology", "--measured", "-p", &file, "--format", "hwloc-xml"]);
+    assert!(xml.contains("do not show the claimed core"), "{xml}");
+}
+
+#[test]
+fn times_that_other_surveys_contradict_correct_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut moved = profile(8, 4);
+    let history = History { surveys: 4, modes_ns: vec![25.0, 95.0], disagree: 2 };
+    moved.coherence.as_mut().unwrap().history = Some(history);
+    let file = written(folder.path(), &moved);
+    let output = run(&["topology", "--measured", "-p", &file, "--format", "json"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("nothing corrected: 2 of 4 other surveys since boot differ"), "{errors}");
+    assert_eq!(l3s(&json(&String::from_utf8(output.stdout).unwrap())), ["0-7"]);
+    let options = succeeds(&["topology", "--measured", "-p", &file, "--suggest", "qemu"]);
+    assert!(options.contains("# nothing corrected: 2 of 4 other surveys"), "{options}");
 }
 
 /// The lab boots a guest with what is suggested here, and finds there what was measured.

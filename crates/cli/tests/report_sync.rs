@@ -14,6 +14,10 @@ const PUBLISHED: [&str; 7] = ["5.80", "2.80", "1.60", "0.70–0.80", "110.7", "1
 #[test]
 fn figures_of_the_paper_stand_beside_those_of_the_machine() {
     let page = page(&sixteen());
+    assert!(
+        page.contains("the limit is estimated from hand-overs of a line")
+            && !page.contains("can be below it")
+    );
     assert_shows(&page, &PUBLISHED);
     for chart in ["fork-join", "parts", "barriers"] {
         assert!(page.contains(&format!("id=\"s0-barrier-chart-{chart}\"")), "{chart}");

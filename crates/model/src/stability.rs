@@ -1,61 +1,104 @@
 //! For how long figures between CPUs were seen to keep to their values, and so how far advice that rests on them reaches.
 
-use coho_profile::Coherence;
+use coho_profile::{Coherence, Method, PairMethod};
+use serde_json::Value;
 
-use crate::history::{ns, window};
+use crate::history::{SAME_MODE, ns, window};
 
-/// Over what the figures were watched: `in 3 passes over 1.2 s; CPUs 0 and 1 watched for 5.0 s`. `None` where nothing was
-/// measured repeatedly.
+/// Over what the figures were watched: `in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s`. `None` where
+/// nothing was measured repeatedly.
 pub fn watched(coherence: &Coherence) -> Option<String> {
     let method = &coherence.method;
     let repeated = coherence.pairs.iter().any(|pair| pair.ns.n > 1) && method.duration_s > 0.0;
-    let passes = match method.passes {
-        0 => format!("over {}", window(method.duration_s)),
-        1 => format!("in 1 pass over {}", window(method.duration_s)),
-        passes => format!("in {passes} passes over {}", window(method.duration_s)),
-    };
     let timeline = coherence.timeline.as_ref().and_then(|watched| {
         let last = watched.samples.last().filter(|_| watched.samples.len() > 1)?;
         Some(format!("CPUs {} and {} watched for {}", watched.a, watched.b, window(last.at_s)))
     });
-    let parts: Vec<String> = repeated.then_some(passes).into_iter().chain(timeline).collect();
+    let parts: Vec<String> = repeated.then(|| visits(method)).into_iter().chain(timeline).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// How often and how long each figure was looked at. A section of an earlier version tells only the number of passes, some
+/// of which have visited few pairs, and the time of all that it measured.
+fn visits(method: &Method) -> String {
+    let count = |passes: u64| if passes == 1 { "1 pass".into() } else { format!("{passes} passes") };
+    let told = |name: &str| method.parameters.get(name);
+    let number = |name: &str| told(name).and_then(Value::as_f64);
+    match (told("least_passes").and_then(Value::as_u64), number("least_span_s")) {
+        (Some(passes), Some(span_s)) => {
+            let least = if passes < method.passes { "at least " } else { "" };
+            format!("in {least}{} over at least {}", count(passes), window(span_s))
+        }
+        _ if told("least_passes").is_some() => "in this run and an earlier one".into(),
+        _ if method.passes == 0 => format!("within {}", window(method.duration_s)),
+        _ if method.passes == 1 => format!("in 1 pass within {}", window(method.duration_s)),
+        _ => format!("in up to {} passes within {}", method.passes, window(method.duration_s)),
+    }
+}
+
+/// How many of the figures by which a run is judged kept to one value, of a run that did: `all but 1 of 66 times between
+/// CPUs by turn and flags kept to one value`.
+pub fn kept(coherence: &Coherence) -> Option<String> {
+    if coherence.stable != Some(true) {
+        return None;
+    }
+    let judged = coherence.judged();
+    let told: Vec<bool> = judged.iter().filter_map(|pair| pair.ns.stable).collect();
+    let (all, jumped) = (told.len(), told.iter().filter(|stable| !**stable).count());
+    let methods =
+        [(PairMethod::Turn, "turn"), (PairMethod::Flags, "flags"), (PairMethod::FreeRunning, "free-running")];
+    let by = methods.into_iter().filter(|(method, _)| judged.iter().any(|pair| pair.method == *method));
+    let by: Vec<&str> = by.map(|(_, name)| name).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(" and ")) };
+    let which = match (all, jumped) {
+        // Only the pair that was watched, or a section that does not tell of each.
+        (0, _) => return Some("the time between CPUs kept to one value".into()),
+        (1, 0) => format!("the one time between CPUs{by}"),
+        (_, 0) => format!("all {all} times between CPUs{by}"),
+        _ => format!("all but {jumped} of {all} times between CPUs{by}"),
+    };
+    let few = match judged.len() - all {
+        0 => String::new(),
+        few => format!(" ({few} had too few samples to tell)"),
+    };
+    Some(format!("{which} kept to one value{few}"))
 }
 
 /// The condition under which what is advised from these figures holds; `None` without a figure.
 pub fn condition(coherence: &Coherence) -> Option<String> {
     coherence.times().next()?;
+    let watched = watched(coherence);
     let history = coherence.history.as_ref().filter(|history| history.surveys > 0);
     if let Some(history) = history.filter(|history| history.disagree > 0) {
         let modes: Vec<String> = history.modes_ns.iter().map(|mode| ns(*mode)).collect();
+        let jumped = match (coherence.stable, watched) {
+            (Some(false), Some(watched)) => {
+                format!("; times between CPUs jumped within this run, too ({watched})")
+            }
+            (Some(false), None) => "; times between CPUs jumped within this run, too".into(),
+            _ => String::new(),
+        };
         return Some(format!(
-            "holds while the CPUs stay as far apart: {} of {} other surveys since boot differ ({} ns were seen)",
+            "holds while the CPUs stay as far apart: {} of {} other surveys since boot differ ({} ns were seen){jumped}",
             history.disagree,
             history.surveys,
             modes.join(", ")
         ));
     }
-    let Some(watched) = watched(coherence) else {
+    let Some(watched) = watched else {
         return Some("rests on one sample a pair: whether it stays so is not known".into());
     };
-    Some(match (coherence.stable, history) {
+    let surveys = match history.map(|history| history.surveys) {
+        None => "; no other survey to compare".to_owned(),
+        Some(1) => format!("; within {SAME_MODE} times of 1 other survey since boot"),
+        Some(n) => format!("; within {SAME_MODE} times of {n} other surveys since boot"),
+    };
+    Some(match (coherence.stable, kept(coherence)) {
         (Some(false), _) => format!("holds only for a while: times between CPUs jumped ({watched})"),
-        (None, _) => format!(
+        (_, Some(kept)) => format!("{kept}, {watched}{surveys}"),
+        (_, None) => format!(
             "rests on times between CPUs that were not repeated enough to tell whether they stay ({watched})"
         ),
-        (Some(true), None) => {
-            format!("times between CPUs kept to one value each {watched}; no other survey to compare")
-        }
-        (Some(true), Some(history)) => {
-            let surveys = if history.surveys == 1 {
-                "1 other survey".into()
-            } else {
-                format!("{} other surveys", history.surveys)
-            };
-            format!(
-                "times between CPUs kept to one value each {watched}, and do not differ from {surveys} since boot"
-            )
-        }
     })
 }
 
@@ -79,25 +122,36 @@ mod tests {
         };
         let mut coherence = Coherence { cpus: vec![0, 1], pairs: vec![pair], stable, ..Coherence::default() };
         (coherence.method.passes, coherence.method.duration_s) = (3, 1.25);
+        coherence.pairs[0].ns.stable = stable;
         coherence
+    }
+
+    fn set_window(coherence: &mut Coherence, passes: impl Into<Value>, span_s: impl Into<Value>) {
+        let told = [("least_passes", passes.into()), ("least_span_s", span_s.into())];
+        coherence.method.parameters = told.map(|(name, value)| (name.to_owned(), value)).into();
     }
 
     #[test]
     fn the_window_is_named() {
         let mut coherence = measured(Some(true));
-        assert_eq!(watched(&coherence).as_deref(), Some("in 3 passes over 1.2 s"));
+        assert_eq!(watched(&coherence).as_deref(), Some("in up to 3 passes within 1.2 s"));
+        set_window(&mut coherence, 2, 0.0312);
+        assert_eq!(watched(&coherence).as_deref(), Some("in at least 2 passes over at least 31 ms"));
+        set_window(&mut coherence, Value::Null, Value::Null);
+        assert_eq!(watched(&coherence).as_deref(), Some("in this run and an earlier one"));
+        set_window(&mut coherence, 3, 0.81);
         let samples = [0.05, 5.0].map(|at_s| TimelineSample { at_s, ns: 27.0 }).to_vec();
         let (a, b, method) = (0, 1, PairMethod::Turn);
         let timeline = Timeline { a, b, method, samples, change_points_s: Vec::new(), modes: Vec::new() };
         coherence.timeline = Some(timeline);
         assert_eq!(
             watched(&coherence).as_deref(),
-            Some("in 3 passes over 1.2 s; CPUs 0 and 1 watched for 5.0 s")
+            Some("in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s")
         );
         coherence.timeline.as_mut().unwrap().samples.truncate(1);
         assert_eq!(
             watched(&coherence).as_deref(),
-            Some("in 3 passes over 1.2 s"),
+            Some("in 3 passes over at least 810 ms"),
             "one sample watches nothing"
         );
     }
@@ -107,7 +161,11 @@ mod tests {
         let told = |coherence: &Coherence| condition(coherence).unwrap();
         assert_eq!(condition(&Coherence::default()), None);
         let alone = told(&measured(Some(true)));
-        assert!(alone.contains("kept to one value") && alone.contains("no other survey"), "{alone}");
+        assert_eq!(
+            alone,
+            "the one time between CPUs by turn kept to one value, in up to 3 passes within 1.2 s; no other survey to \
+             compare"
+        );
         assert!(told(&measured(Some(false))).starts_with("holds only for a while"));
         assert!(!told(&measured(None)).contains("kept to one value"));
         let mut coherence = measured(Some(true));
@@ -117,8 +175,37 @@ mod tests {
             moved.contains("2 of 4") && moved.contains("27.0, 128 ns") && !moved.contains("kept to"),
             "{moved}"
         );
+        assert!(!moved.contains("jumped"), "{moved}");
+        coherence.stable = Some(false);
+        assert!(told(&coherence).contains("jumped within this run, too (in up to 3 passes"));
+        coherence.stable = Some(true);
         coherence.history = Some(History { surveys: 1, modes_ns: vec![27.0], disagree: 0 });
-        assert!(told(&coherence).contains("do not differ from 1 other survey since boot"));
+        assert!(told(&coherence).ends_with("; within 1.5 times of 1 other survey since boot"));
+    }
+
+    #[test]
+    fn all_is_said_of_what_all_did() {
+        let with = |more: &[(PairMethod, Option<bool>)]| {
+            let mut coherence = measured(Some(true));
+            for &(method, stable) in more {
+                let mut pair = coherence.pairs[0].clone();
+                (pair.method, pair.ns.stable) = (method, stable);
+                coherence.pairs.push(pair);
+            }
+            kept(&coherence).unwrap()
+        };
+        let (yes, no) = (Some(true), Some(false));
+        let (turn, flags, free) = (PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning);
+        assert_eq!(
+            with(&[(flags, yes), (free, no)]),
+            "all 2 times between CPUs by turn and flags kept to one value"
+        );
+        assert_eq!(with(&[(turn, no)]), "all but 1 of 2 times between CPUs by turn kept to one value");
+        assert_eq!(
+            with(&[(turn, None)]),
+            "the one time between CPUs by turn kept to one value (1 had too few samples to tell)"
+        );
+        assert_eq!(kept(&measured(Some(false))), None);
     }
 
     #[test]

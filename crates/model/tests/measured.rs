@@ -2,7 +2,7 @@
 
 use coho_model::measured::{Measured, Tool, measured, suggest};
 use coho_model::{Matrix, coherence_from_matrix};
-use coho_profile::Coherence;
+use coho_profile::{Coherence, History};
 use coho_topology::{Cache, CacheKind, CpuSet, Level, Pu, Source, Topology, Unit, hwloc};
 
 fn unit(cpus: CpuSet) -> Unit {
@@ -191,6 +191,8 @@ fn flat_unstable_and_incomplete_figures_correct_nothing() {
     let near = |a: u32, b: u32| if a / 4 == b / 4 { 25.0 } else { 95.0 };
     let mut unstable = times(16, near);
     unstable.stable = Some(false);
+    let mut moved = times(16, near);
+    moved.history = Some(History { surveys: 4, modes_ns: vec![25.0, 95.0], disagree: 2 });
     let fewer = times(12, near);
     let mut sparse = times(16, near);
     sparse.pairs.retain(|pair| pair.a == 0 || (pair.a + pair.b) % 3 == 0);
@@ -198,6 +200,7 @@ fn flat_unstable_and_incomplete_figures_correct_nothing() {
         (times(16, |_, _| 95.0), "flat"),
         (published("nviennot_AWS_Graviton3.csv"), "flat"),
         (unstable, "jumped"),
+        (moved, "2 of 4 other surveys since boot differ"),
         (fewer, "no times of CPUs 12-15"),
         (sparse, "of 120 pairs have a time"),
     ] {
@@ -206,7 +209,7 @@ fn flat_unstable_and_incomplete_figures_correct_nothing() {
         let found = measured(&claimed, &figures).unwrap();
         assert_eq!(found.corrections, [], "{why}");
         assert!(
-            found.notes[0].starts_with("nothing to correct") && found.notes[0].contains(why),
+            found.notes[0].starts_with("nothing corrected") && found.notes[0].contains(why),
             "{:?}",
             found.notes
         );
@@ -216,6 +219,60 @@ fn flat_unstable_and_incomplete_figures_correct_nothing() {
         assert_eq!(topology, claimed, "{why}");
     }
     assert!(measured(&claims(8, &[]), &times(16, near)).is_err(), "figures of CPUs that nobody claims");
+}
+
+/// Cores of two threads, each with an L2, in packages of 12 CPUs with an L3.
+fn packages_of_threads() -> Topology {
+    let mut claimed = claims(24, &blocks(24, 12));
+    claimed.packages = blocks(24, 12).into_iter().map(unit).collect();
+    claimed.cores = blocks(24, 2).into_iter().map(unit).collect();
+    claimed.caches.retain(|one| one.level == 3);
+    claimed.caches.extend(blocks(24, 2).into_iter().map(|cpus| cache(2, cpus)));
+    claimed.finish();
+    claimed
+}
+
+#[test]
+fn a_claim_that_the_figures_do_not_show_is_named() {
+    let claimed = packages_of_threads();
+    let found = measured(&claimed, &times(24, |a, b| if a / 12 == b / 12 { 30.0 } else { 120.0 })).unwrap();
+    assert_eq!(found.corrections, []);
+    let told = found.notes.join("\n");
+    assert!(!told.contains("as the figures have it"), "{told}");
+    assert!(told.contains("is borne out: at most 30."), "{told}");
+    assert!(told.contains("do not show the claimed core, L2: 0-1 | 2-3 | 4-5 | 6-7 and 8 more"), "{told}");
+    assert!(told.contains("not borne out: ") && told.contains("sharing one makes no difference"), "{told}");
+    assert!(found.reservations.iter().all(|one| found.topology.notes.contains(one)), "{found:?}");
+    // With cores that are near, there is nothing to say.
+    let ns = |a: u32, b: u32| match () {
+        () if a / 2 == b / 2 => 8.0,
+        () if a / 12 == b / 12 => 30.0,
+        () => 120.0,
+    };
+    let found = measured(&claimed, &times(24, ns)).unwrap();
+    assert!(found.notes[0].contains("as the figures have it"), "{:?}", found.notes);
+    assert!(found.reservations.iter().all(|one| one.starts_with("condition: ")), "{:?}", found.reservations);
+}
+
+#[test]
+fn flat_figures_are_not_said_to_contradict_nothing() {
+    let found = measured(&packages_of_threads(), &times(24, |_, _| 30.0)).unwrap();
+    let told = found.notes.join("\n");
+    assert!(found.notes[0].starts_with("nothing corrected: the figures are flat"), "{told}");
+    assert!(told.contains("do not show the claimed core, L2") && !told.contains("nor contradicts"), "{told}");
+}
+
+#[test]
+fn what_a_correction_leaves_uncertain_is_named() {
+    let mut claimed = packages_of_threads();
+    claimed.caches.retain(|one| one.level != 3);
+    claimed.caches.push(cache(3, CpuSet::up_to(24)));
+    claimed.packages = vec![unit(CpuSet::up_to(24))];
+    claimed.finish();
+    let found = measured(&claimed, &times(24, |a, b| if a / 12 == b / 12 { 30.0 } else { 120.0 })).unwrap();
+    assert_eq!(levels(&found), [Level::L3]);
+    assert!(found.reservations[0].contains("do not show the claimed core, L2"), "{found:?}");
+    assert!(found.reservations.iter().any(|one| one.starts_with("condition: ")), "{found:?}");
 }
 
 /// Two of a kind within an L2 may be threads or cores: nothing is said that times do not tell.

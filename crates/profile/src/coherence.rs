@@ -32,8 +32,8 @@ pub struct Coherence {
     pub levels: Vec<Level>,
     /// What the figures say as a whole; `null` where no pair was measured.
     pub verdict: Option<Verdict>,
-    /// Whether all but a few of the figures of strict alternation kept to one value each during the run; `null` where
-    /// none was measured repeatedly.
+    /// Whether all but a few of the figures of strict alternation kept to one value each during the run, and so did the
+    /// pair of [`timeline`](Self::timeline); `null` where none was measured repeatedly.
     pub stable: Option<bool>,
     /// Why the verdict is what it is, or what makes the run unstable, in words.
     pub notes: Vec<String>,
@@ -57,6 +57,13 @@ impl Coherence {
     pub fn is_one_pair(&self) -> bool {
         let mut pairs = self.times().map(|(a, b, ..)| (a.min(b), a.max(b)));
         pairs.next().is_some_and(|first| pairs.all(|pair| pair == first))
+    }
+
+    /// The figures by which a run is judged stable: those of strict alternation. How many increments a free-running CPU
+    /// gets done in one ownership is chance, so those count only where there are no others.
+    pub fn judged(&self) -> Vec<&Pair> {
+        let strict: Vec<&Pair> = self.pairs.iter().filter(|pair| pair.method.is_strict()).collect();
+        if strict.is_empty() { self.pairs.iter().collect() } else { strict }
     }
 
     /// The time of every pair with a figure, listed or in columns: two CPUs, how and where it was measured, ns.
@@ -97,6 +104,13 @@ pub enum PairMethod {
     FreeRunning,
     /// Read from a file that does not say.
     Unknown,
+}
+
+impl PairMethod {
+    /// Whether the two CPUs alternate strictly.
+    pub fn is_strict(self) -> bool {
+        matches!(self, Self::Turn | Self::Flags)
+    }
 }
 
 /// Whose first touch placed the line.
@@ -260,11 +274,12 @@ pub struct Timeline {
     pub modes: Vec<crate::Mode>,
 }
 
-/// The present figures beside those of earlier surveys of the same CPUs since the same boot.
+/// The present figures beside those of earlier surveys of the same pairs of CPUs since the same boot, by the same method
+/// and with the lines at the same home. Two values differ if they are 1.5 times apart.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct History {
-    /// How many earlier surveys were compared.
+    /// How many earlier surveys were compared: those that have a claimed level of the present one.
     pub surveys: u64,
     /// The distinct values of a step between CPUs in them and now, in ns, ascending: of the claimed level at which most
     /// surveys differ, else of the nearest.

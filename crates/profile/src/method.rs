@@ -14,7 +14,7 @@ pub struct Method {
     pub description: String,
     /// Parameters by name, units in the names.
     pub parameters: BTreeMap<String, Value>,
-    /// Passes over everything that was compared.
+    /// Passes over what was compared; later ones may visit only the figures that need it.
     pub passes: u64,
     /// Wall time of the section, in seconds.
     pub duration_s: f64,

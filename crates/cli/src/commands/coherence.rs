@@ -98,10 +98,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             match (&mut file.coherence, &profile.coherence) {
                 // Watching one pair says nothing of the others.
                 (Some(earlier), Some(watched)) if watched.pairs.is_empty() && watched.timeline.is_some() => {
-                    earlier.timeline = watched.timeline.clone();
-                    if watched.stable == Some(false) {
-                        earlier.stable = Some(false);
-                    }
+                    watched.timeline.iter().for_each(|timeline| judge::watched(earlier, timeline.clone()));
                 }
                 (section, measured) => *section = measured.clone(),
             }
@@ -252,10 +249,9 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
     };
     let started = Instant::now();
     let timeline = coherence::watch((a, b), method, time, &mut progress::on_stderr())?;
-    let stable = coherence::kept_to_one_value(&timeline);
     let interrupted = stop::requested();
-    let mut measured =
-        Coherence { cpus: vec![a, b], stable, timeline: Some(timeline), ..Coherence::default() };
+    let mut measured = Coherence { cpus: vec![a, b], ..Coherence::default() };
+    judge::watched(&mut measured, timeline);
     measured.method.description = "One pair, about twenty times a second.".into();
     measured.method.duration_s = started.elapsed().as_secs_f64();
     measured.method.interrupted = interrupted;

@@ -139,7 +139,7 @@ fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
         },
     };
     let measured = measured::measured(&claimed, coherence)?;
-    let Measured { topology, corrections, notes } = &measured;
+    let Measured { topology, corrections, notes, reservations } = &measured;
     for note in notes {
         crate::say!("coho: {note}");
     }
@@ -147,7 +147,12 @@ fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
         crate::say!("coho: {} {} in place of {}: {}", one.level, one.measured, one.claimed, one.why);
     }
     Ok(match args.suggest {
-        Some(whose) => suggested(&measured::suggest(whose.tool(), topology)),
+        Some(whose) => {
+            let mut suggestion = measured::suggest(whose.tool(), topology);
+            // Who takes the options elsewhere takes along what they rest on.
+            suggestion.lacks.extend(reservations.iter().cloned());
+            suggested(&suggestion)
+        }
         None => print_topology(args, topology)?,
     })
 }

@@ -13,6 +13,7 @@ use super::charts::Chart;
 use super::charts::sync::{Series, Sizes, Stack, Style, by_size, stacked};
 use super::subject::Subject;
 use super::{calls, mappings, scale, sync_ratios, tables, text};
+use crate::terminal::barrier::LIMIT;
 use crate::terminal::predict_barrier::{choice_name, name as predicted_name};
 
 /// Rows of one table, at most: a profile may bring any number.
@@ -57,7 +58,8 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     let by_algorithm = (!barriers.is_empty()).then(|| {
         let caption = html! {
             strong { "One barrier, by algorithm and threads. " }
-            "Grey line: the latency limit of each team, measured in the same passes; no barrier can be below it but for noise."
+            "Grey line: the latency limit of each team, measured in the same passes; " (LIMIT)
+            ": a barrier that takes less than one lies below it."
         };
         let title = "Barriers by number of threads";
         figure(by_size(format!("{id}-barriers"), title, &threads, "ns (logarithmic)", &barriers), &caption)

@@ -1,6 +1,7 @@
 //! The page's section on commands that were run under several placements, and what was chosen for each.
 
 use coho_profile::{Examination, Live, PlacementRate, PlacementTime, Trial};
+use coho_run::trial;
 use maud::{Markup, html};
 
 use super::subject::Subject;
@@ -37,7 +38,7 @@ fn command(words: &[String], date: Option<&str>) -> Markup {
     }
 }
 
-/// A placement's name, in bold if it was chosen.
+/// A placement's name, in bold if it is taken.
 fn name(name: &str, chosen: bool) -> Markup {
     let name = text::short(name, 40);
     html! { th scope="row" { @if chosen { strong { (name) } } @else { (name) } } }
@@ -56,6 +57,8 @@ fn tried(trial: &Trial) -> Markup {
     let counter = |one: &PlacementTime, name: &str| {
         one.counters.get(name).map_or("–".to_owned(), |count| text::number(count.median))
     };
+    // As `coho run --place auto` has it: where nothing is better beyond chance, the scheduler places.
+    let taken = trial::choice(trial).unwrap_or("none");
     html! {
         (command(&trial.command, trial.date.as_deref()))
         div.scroll { table.figures {
@@ -66,7 +69,7 @@ fn tried(trial: &Trial) -> Markup {
             } }
             tbody { @for one in trial.placements.iter().take(MOST) {
                 tr {
-                    (name(&one.name, trial.best.as_ref() == Some(&one.name)))
+                    (name(&one.name, one.name == taken))
                     td { (tables::cpu_list(&one.cpus)) }
                     td.number { (time(one)) }
                     td.number { (one.times_best.as_ref().map_or("–".to_owned(), text::ratio)) }
@@ -141,7 +144,8 @@ mod tests {
         let trial = Trial {
             command: vec!["<pair>".into(), "20000".into()],
             best: Some("compact".into()),
-            placements: vec![placement("compact", 1.5), placement("spread", 9.25)],
+            winners: vec!["compact".into()],
+            placements: vec![placement("compact", 1.5), placement("spread", 9.25), placement("none", 4.5)],
             ..Trial::default()
         };
         let rate = |name: &str, rate| PlacementRate {
@@ -170,6 +174,26 @@ mod tests {
             assert!(page.contains(text), "{text}: {page}");
         }
         assert!(!page.contains("<pair>"));
+    }
+
+    #[test]
+    fn what_is_taken_is_bold_and_not_what_was_quickest_by_chance() {
+        let bold = |winners: &[&str]| {
+            let placement = |name: &str| PlacementTime { name: name.into(), ..PlacementTime::default() };
+            let trial = Trial {
+                best: Some("compact".into()),
+                winners: winners.iter().map(|name| (*name).to_owned()).collect(),
+                placements: ["compact", "spread", "none"].map(placement).to_vec(),
+                ..Trial::default()
+            };
+            let mut runs = Runs::default();
+            runs.commands.insert("pair".into(), trial);
+            let page = page(runs);
+            ["compact", "spread", "none"].map(|name| page.contains(&format!("<strong>{name}</strong>")))
+        };
+        assert_eq!(bold(&["compact"]), [true, false, false]);
+        assert_eq!(bold(&["compact", "none"]), [false, false, true], "the scheduler does as well");
+        assert_eq!(bold(&["compact", "spread", "none"]), [false, false, true]);
     }
 
     #[test]

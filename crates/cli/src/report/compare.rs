@@ -201,7 +201,7 @@ fn verdict(profile: &Profile) -> BTreeMap<String, String> {
     let facts = [
         ("verdict", name.unwrap_or_default()),
         (
-            "one value each",
+            "one value, but for a few",
             match coherence.stable {
                 Some(true) => "yes",
                 Some(false) => "no",

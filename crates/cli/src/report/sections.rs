@@ -60,7 +60,7 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
                 @for (i, mode) in timeline.modes.iter().take(8).enumerate() {
                     @if i > 0 { ", " } (text::number(mode.value)) " ns (" (text::number(mode.share * 100.0)) " % of samples)"
                 }
-                ". On a virtual machine the host moves CPUs."
+                ". On a virtual machine, the host may have moved the CPUs."
             } @else if kept == Some(true) {
                 "It kept to one value for " (text::number(timeline.samples.last().map_or(0.0, |last| last.at_s))) " s."
             }
@@ -87,7 +87,8 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
         @else if coherence.stable == Some(false) {
             p { "Passes disagree, but no pair had values that could be told apart." }
         }
-        @else { p { "No pair jumped between values" @if let Some(watched) = stability_of::watched(coherence) { ", " (watched) } "." } }
+        @else { p { "No pair had several values that could be told apart"
+            @if let (Some(kept), Some(watched)) = (stability_of::kept(coherence), stability_of::watched(coherence)) { "; " (kept) ", " (watched) } "." } }
     }
 }
 
@@ -119,7 +120,8 @@ pub fn summary(subject: &Subject) -> Markup {
     let watched = stability_of::watched(coherence).unwrap_or_default();
     let stable = match (subject.published, coherence.stable) {
         (true, _) | (_, None) => String::new(),
-        (false, Some(true)) => format!(" Each kept to one value {watched}."),
+        (false, Some(true)) => stability_of::kept(coherence)
+            .map_or_else(String::new, |kept| format!(" Stable: {kept}, {watched}.")),
         (false, Some(false)) => format!(" Not all kept to one value ({watched}): see stability."),
     };
     let contradictions = match coherence.contradictions.as_ref().map_or(0, Vec::len) {

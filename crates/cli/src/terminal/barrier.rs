@@ -8,6 +8,9 @@ use super::table::{dense, table, wrapped};
 use crate::report::barriers::{ours, parts_and_whole};
 use crate::report::text;
 
+/// Why a barrier may take less than its limit.
+pub const LIMIT: &str = "the limit is estimated from hand-overs of a line, the quicker of turn and flags";
+
 /// Writes the tables.
 pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     if let Some(limit) = &sync.limit_ns {
@@ -40,10 +43,9 @@ pub fn write(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     let below = sync.barriers.iter().any(|row| times_limit(row.times_limit))
         || sync.fork_join.iter().any(|row| times_limit(row.times_limit));
     let own = "x limit: by the one-way time on the lines of the barrier's own flags, where it has flags";
-    let note = "the limit is estimated from hand-overs of a line, the quicker of turn and flags: a barrier that \
-                takes less than one comes out below 1";
+    let note = format!("{LIMIT}: a barrier that takes less than one comes out below 1");
     let limited = sync.barriers.iter().any(|row| row.times_limit.is_some());
-    let notes = [limited.then(|| own.to_owned()), below.then(|| note.to_owned())];
+    let notes = [limited.then(|| own.to_owned()), below.then_some(note)];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     section(out, &table(header, 1, rows.collect()).to_string(), &notes, sync.barriers.is_empty())?;
     let rows = sync.fork_join.iter().map(|row| {

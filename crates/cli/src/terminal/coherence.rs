@@ -304,12 +304,12 @@ pub fn findings(out: &mut impl Write, coherence: &Coherence) -> io::Result<()> {
 /// Whether the figures kept to their values, and how long that was looked at.
 fn kept(coherence: &Coherence) -> Option<(&'static str, String)> {
     let watched = stability::watched(coherence)?;
-    let stable = match coherence.stable {
-        Some(true) => "kept to one value each ",
-        Some(false) => "not all kept to one value ",
-        None => "too few samples to tell whether they keep to one value: ",
+    let told = match (coherence.stable, stability::kept(coherence)) {
+        (Some(false), _) => format!("not all kept to one value {watched}"),
+        (_, Some(kept)) => format!("{kept}, {watched}"),
+        (_, None) => format!("too few samples to tell whether they keep to one value: {watched}"),
     };
-    Some(("stable     ", format!("{stable}{watched}")))
+    Some(("stable     ", told))
 }
 
 #[cfg(test)]

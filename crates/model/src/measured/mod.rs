@@ -2,8 +2,9 @@
 //!
 //! Times between CPUs tell which CPUs are near to each other, and nothing of what they share. A level that coincides
 //! with a claim confirms it. One that no claim has takes the place of the claim that it contradicts, or stands as what
-//! CPUs of that nearness usually share; the reason says which. Where the figures are flat, unstable or incomplete nothing
-//! is corrected.
+//! CPUs of that nearness usually share; the reason says which. Where the figures are flat, unstable or incomplete, or
+//! other surveys differ, nothing is corrected. What stays of the claims though the figures do not show it, or contradict
+//! it, is named.
 
 mod place;
 mod suggest;
@@ -13,12 +14,17 @@ use coho_topology::{CpuSet, Fact, Level, Source, Topology};
 
 pub use suggest::{Suggestion, Tool, suggest};
 
-use crate::{Matrix, check_known, classify};
+use crate::stability::condition;
+use crate::{Matrix, audit, check_known, classify};
+use place::Placed;
 
 /// The fewest CPUs among which a group can stand out.
 const LEAST_CPUS: usize = 4;
 /// Nine of ten pairs must have a figure.
 const LEAST_SHARE: (usize, usize) = (9, 10);
+
+/// Contradictions that are named.
+const MOST_TOLD: usize = 4;
 
 /// A claimed topology with what times between its CPUs make of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +33,11 @@ pub struct Measured {
     pub topology: Topology,
     /// What was corrected, finest level first.
     pub corrections: Vec<Correction>,
-    /// Claims that the figures bear out, or that they say nothing about.
+    /// Claims that the figures bear out, or that there is nothing to correct; then the reservations.
     pub notes: Vec<String>,
+    /// Why nothing could be corrected, what stays of the claims though the figures do not show it or contradict it, and
+    /// the condition under which the figures hold.
+    pub reservations: Vec<String>,
 }
 
 /// A level that replaces a claim.
@@ -55,13 +64,28 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
     check_known(&cpus, claimed)?;
     let levels = match certain_levels(claimed, coherence, &cpus) {
         Ok(levels) => levels,
-        Err(why) => return Ok(unchanged(claimed, vec![format!("nothing to correct: {why}")])),
+        Err(Uncertain { why, is_flat }) => {
+            let mut reservations = vec![format!("nothing corrected: {why}")];
+            if is_flat {
+                reservations.extend(place::not_shown(claimed, &[]));
+            }
+            reservations.extend(contradicted(claimed, coherence));
+            return Ok(unchanged(claimed, Vec::new(), reservations));
+        }
     };
-    let (mut topology, corrections, mut notes) = place::all(claimed, &levels);
+    let Placed { mut topology, corrections, mut notes, mut reservations } = place::all(claimed, &levels);
+    reservations.extend(contradicted(&topology, coherence));
+    let is_borne_out = reservations.is_empty();
+    reservations.extend(condition(coherence).map(|condition| format!("condition: {condition}")));
     if corrections.is_empty() {
-        notes.insert(0, "nothing to correct: the claims are as the figures have it".to_owned());
-        return Ok(unchanged(claimed, notes));
+        let what = match is_borne_out {
+            true => "nothing to correct: the claims are as the figures have it",
+            false => "nothing corrected: the figures do not tell what should stand in place of the claims",
+        };
+        notes.insert(0, what.to_owned());
+        return Ok(unchanged(claimed, notes, reservations));
     }
+    notes.extend(reservations.iter().cloned());
     for correction in &corrections {
         topology.facts.retain(|fact| fact.level != correction.level);
         topology.facts.push(Fact {
@@ -76,18 +100,57 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
     }
     topology.notes.extend(notes.iter().cloned());
     topology.finish();
-    Ok(Measured { topology, corrections, notes })
+    Ok(Measured { topology, corrections, notes, reservations })
 }
 
-fn unchanged(claimed: &Topology, notes: Vec<String>) -> Measured {
+fn unchanged(claimed: &Topology, mut notes: Vec<String>, reservations: Vec<String>) -> Measured {
+    notes.extend(reservations.iter().cloned());
     let mut topology = claimed.clone();
     topology.notes.push("as claimed, not corrected by measurement".to_owned());
     topology.notes.extend(notes.iter().cloned());
-    Measured { topology, corrections: Vec::new(), notes }
+    Measured { topology, corrections: Vec::new(), notes, reservations }
+}
+
+/// What the figures contradict in a topology, as it is claimed or after its correction.
+fn contradicted(topology: &Topology, coherence: &Coherence) -> Vec<String> {
+    let found = audit(topology, coherence);
+    let told = found.iter().take(MOST_TOLD);
+    let mut told: Vec<String> =
+        told.map(|one| format!("not borne out: {}; measured: {}", one.claim, one.figures)).collect();
+    if found.len() > MOST_TOLD {
+        told.push(format!("and {} more contradictions", found.len() - MOST_TOLD));
+    }
+    told
+}
+
+/// Why nothing is corrected.
+struct Uncertain {
+    why: String,
+    /// All pairs were measured and are alike.
+    is_flat: bool,
+}
+
+impl From<String> for Uncertain {
+    fn from(why: String) -> Self {
+        Self { why, is_flat: false }
+    }
+}
+
+impl From<&str> for Uncertain {
+    fn from(why: &str) -> Self {
+        why.to_owned().into()
+    }
 }
 
 /// The levels that the figures show, if they may be believed; else why not.
-fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Result<Vec<Found>, String> {
+fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Result<Vec<Found>, Uncertain> {
+    if let Some(history) = coherence.history.as_ref().filter(|history| history.disagree > 0) {
+        return Err(format!(
+            "{} of {} other surveys since boot differ, and no fixed topology is true of all",
+            history.disagree, history.surveys
+        )
+        .into());
+    }
     if coherence.stable == Some(false) || coherence.verdict == Some(Verdict::Unstable) {
         return Err(
             "the figures jumped while they were measured, and no fixed topology is true of them".into()
@@ -97,23 +160,22 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
     let measured: CpuSet = cpus.iter().copied().collect();
     if measured != all {
         let missing = all.difference(&measured);
-        return Err(format!("there are no times of CPUs {missing}"));
+        return Err(format!("there are no times of CPUs {missing}").into());
     }
     let n = cpus.len();
     if n < LEAST_CPUS {
-        return Err(format!("among {n} CPUs no group can stand out; it takes {LEAST_CPUS}"));
+        return Err(format!("among {n} CPUs no group can stand out; it takes {LEAST_CPUS}").into());
     }
     let matrix = Matrix::of(coherence).ok_or("there are no times between CPUs")?;
     let (figures, pairs) = (matrix.pairs().count(), n * (n - 1) / 2);
     if figures * LEAST_SHARE.1 < pairs * LEAST_SHARE.0 {
-        return Err(format!("{figures} of {pairs} pairs have a time, which may leave a level out"));
+        return Err(format!("{figures} of {pairs} pairs have a time, which may leave a level out").into());
     }
     let found = classify(&matrix);
     match found.verdict {
         Verdict::Flat => {
-            Err("the figures are flat: no group of CPUs stands out, which neither bears out nor \
-                              contradicts a claim"
-                .into())
+            let why = "the figures are flat: no group of CPUs stands out".to_owned();
+            Err(Uncertain { why, is_flat: true })
         }
         Verdict::HomeBiased if found.levels.is_empty() => {
             Err("the times tell the way to the line's home, not the hops between CPUs".into())

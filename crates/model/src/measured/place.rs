@@ -8,16 +8,30 @@ use super::{Correction, listed};
 /// What a group of CPUs may share, innermost first. Memory nodes are the operating system's and are not measured here.
 const INWARD: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Level::Die, Level::Package];
 
+/// Groups of one level that a sentence names.
+const MOST_LISTED: usize = 4;
+
 /// A level as sets of CPUs.
 struct Groups<'a> {
     found: &'a Found,
     sets: Vec<CpuSet>,
 }
 
-/// The topology with every measured level in its place, what that corrected, and what there is to say.
-pub(super) fn all(claimed: &Topology, levels: &[Found]) -> (Topology, Vec<Correction>, Vec<String>) {
+/// The topology with every measured level in its place.
+pub(super) struct Placed {
+    pub(super) topology: Topology,
+    pub(super) corrections: Vec<Correction>,
+    /// Claims that are borne out.
+    pub(super) notes: Vec<String>,
+    /// Measured levels that have no place, and claims that no level bears out.
+    pub(super) reservations: Vec<String>,
+}
+
+/// Puts every measured level in its place.
+pub(super) fn all(claimed: &Topology, levels: &[Found]) -> Placed {
     let mut topology = claimed.clone();
     let (mut corrections, mut notes): (Vec<Correction>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut reservations = Vec::new();
     let mut placed: Vec<Level> = Vec::new();
     let levels: Vec<Groups<'_>> = levels
         .iter()
@@ -35,7 +49,12 @@ pub(super) fn all(claimed: &Topology, levels: &[Found]) -> (Topology, Vec<Correc
             placed.extend(same);
         }
         let is_claimed = has_claim(&placed, &topology, groups);
-        for (level, why) in places(claimed, &topology, groups, &placed, is_claimed) {
+        let places = places(claimed, &topology, groups, &placed, is_claimed);
+        if places.is_empty() && !is_claimed {
+            let sets = some_of(groups.sets.iter());
+            reservations.push(format!("no claim has these groups: {sets}; {}", gap(groups.found)));
+        }
+        for (level, why) in places {
             let before = topology.partition(level);
             let before = if before.is_empty() { "not claimed".to_owned() } else { listed(before) };
             replace(&mut topology, level, &groups.sets);
@@ -52,7 +71,34 @@ pub(super) fn all(claimed: &Topology, levels: &[Found]) -> (Topology, Vec<Correc
     for groups in &levels {
         leave_out_crossing(&mut topology, groups, &placed, &mut corrections);
     }
-    (topology, corrections, notes)
+    reservations.extend(not_shown(&topology, &placed));
+    Placed { topology, corrections, notes, reservations }
+}
+
+/// The claims that no measured level bears out, of those that times could: some CPUs share the object, others do not.
+pub(super) fn not_shown(topology: &Topology, placed: &[Level]) -> Vec<String> {
+    let all = topology.cpus().len();
+    let told = |sets: &[&CpuSet]| sets.iter().any(|set| (2..all).contains(&set.len()));
+    let mut claims: Vec<(Vec<&CpuSet>, Vec<String>)> = Vec::new();
+    for level in INWARD.into_iter().filter(|level| !placed.contains(level)) {
+        let sets = topology.partition(level);
+        match claims.iter_mut().find(|(known, _)| *known == sets) {
+            Some((_, names)) => names.push(level.to_string()),
+            None if told(&sets) => claims.push((sets, vec![level.to_string()])),
+            None => {}
+        }
+    }
+    let told = claims.into_iter().map(|(sets, names)| {
+        format!("the figures do not show the claimed {}: {}", names.join(", "), some_of(sets.into_iter()))
+    });
+    told.collect()
+}
+
+/// `0-1 | 2-3 | 4-5 | 6-7 and 8 more`.
+fn some_of<'a>(mut sets: impl ExactSizeIterator<Item = &'a CpuSet>) -> String {
+    let more = sets.len().saturating_sub(MOST_LISTED);
+    let first = listed(sets.by_ref().take(MOST_LISTED));
+    if more == 0 { first } else { format!("{first} and {more} more") }
 }
 
 /// Whether a claim already has these groups.

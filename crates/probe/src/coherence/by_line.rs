@@ -72,11 +72,12 @@ impl Survey<'_> {
             tasks.push(Task { kind, lines: self.arenas[&place].lines(), rounds });
         }
         let visit = Visit::new(tasks, effort);
+        let begun = Instant::now();
         let results = self.workers.run(cpus.into_iter().zip(visit.jobs()).collect());
         drop(visit);
         let parts = self.take_note(&cpus, results);
         for ((cell, kind, _), outcome) in plan.into_iter().zip(settle(&parts)) {
-            self.shared[at].cells[cell].add(kind, &outcome);
+            self.shared[at].cells[cell].add(kind, &outcome, begun);
         }
     }
 

@@ -1,5 +1,7 @@
 //! The figures of a pair while they are being gathered.
 
+use std::time::{Duration, Instant};
+
 use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod};
 
 use super::line_spread;
@@ -17,6 +19,8 @@ pub(crate) struct Cell {
     /// Rounds over all lines.
     lines: Vec<Vec<Sample>>,
     preempted: u64,
+    /// When its first visit began, and its last one ended.
+    visited: Option<(Instant, Instant)>,
     /// A stable figure of an earlier run, which is then not measured.
     kept: Option<Box<Pair>>,
 }
@@ -45,7 +49,7 @@ impl Cell {
     pub(crate) fn new(method: PairMethod, home: Home, kept: Option<Pair>) -> Self {
         let changes = (method == PairMethod::FreeRunning).then(Figure::default);
         let (time, lines, kept) = (Figure::default(), Vec::new(), kept.map(Box::new));
-        Self { method, home, time, changes, lines, preempted: 0, kept }
+        Self { method, home, time, changes, lines, preempted: 0, visited: None, kept }
     }
 
     /// The measurements that a visit makes for it, each with the guess of its batch.
@@ -55,13 +59,18 @@ impl Cell {
         std::iter::once(time).chain(changes)
     }
 
-    pub(crate) fn add(&mut self, kind: Kind, outcome: &Outcome) {
+    /// Adds what a visit that began at `begun` has found.
+    pub(crate) fn add(&mut self, kind: Kind, outcome: &Outcome, begun: Instant) {
         match (kind, &mut self.changes) {
             (Kind::OwnershipChanges, Some(changes)) => changes.add(outcome),
             (Kind::EachLine(_), _) => self.lines.push(outcome.samples.clone()),
             _ => {
                 self.time.add(outcome);
                 self.preempted += outcome.preempted;
+                if !outcome.samples.is_empty() {
+                    let first = self.visited.map_or(begun, |(first, _)| first);
+                    self.visited = Some((first, Instant::now()));
+                }
             }
         }
     }
@@ -74,6 +83,12 @@ impl Cell {
     /// Rounds over all lines so far.
     pub(crate) fn line_rounds(&self) -> usize {
         self.lines.len()
+    }
+
+    /// In how many passes it was measured, and the time from the first to the last; `None` of what is not of this run.
+    pub(crate) fn window(&self) -> Option<(u64, Duration)> {
+        let (first, last) = self.visited?;
+        Some((self.time.passes.len() as u64, last - first))
     }
 
     /// Whether it was taken over from an earlier run.
@@ -145,6 +160,7 @@ mod tests {
         pair.add(
             Kind::Time(PairMethod::Turn),
             &Outcome { samples: vec![Sample { line: 0, value: 40.0 }; 9], preempted: 2, rounds: 5 },
+            Instant::now(),
         );
         let measured = pair.pair(0, 1, "L3").unwrap();
         assert_eq!((measured.ns.median, measured.preempted_batches), (40.0, 2));

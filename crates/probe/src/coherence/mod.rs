@@ -24,6 +24,7 @@ mod reads;
 pub(crate) mod run;
 mod schedule;
 mod singles;
+mod steady;
 mod survey;
 mod sync;
 mod times;
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 use coho_profile::{Coherence, Home, PairMethod};
 
+pub use steady::is_stable;
 pub use survey::measure;
 pub(crate) use times::nearness;
 pub use times::put_coherence_times;

@@ -144,13 +144,14 @@ impl Survey<'_> {
             visits.push((shared.pair, Visit::new(tasks, *effort)));
         }
         let cpus: Vec<u32> = visits.iter().flat_map(|((a, b), _)| [self.cpus[*a], self.cpus[*b]]).collect();
+        let begun = Instant::now();
         let jobs = cpus.iter().copied().zip(visits.iter().flat_map(|(_, visit)| visit.jobs())).collect();
         let results = self.workers.run(jobs);
         drop(visits);
         let parts = self.take_note(&cpus, results);
         for ((at, plan), parts) in planned.into_iter().zip(parts.chunks(2)) {
             for ((cell, kind), outcome) in plan.into_iter().zip(settle(parts)) {
-                self.shared[at].cells[cell].add(kind, &outcome);
+                self.shared[at].cells[cell].add(kind, &outcome, begun);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use coho_platform::{cgroup, stolen};
-use coho_profile::{Coherence, Home, Method, PairMethod, Single, StateRead};
+use coho_profile::{Coherence, Home, Method, Single, StateRead};
 use coho_topology::{CpuSet, Topology};
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use super::cells::{Cell, kept};
 use super::run::BATCH;
 use super::schedule::{self, Pair};
 use super::singles::Alone;
+use super::steady::{self, is_stable};
 use super::times::put_coherence_times;
 use super::{Options, Pairs, patience, reads};
 use crate::stop::End;
@@ -39,9 +40,6 @@ pub fn measure(
     }
     Ok(survey.finish())
 }
-
-/// Share of a machine's figures that may jump before the run as a whole counts as unstable.
-const UNSTABLE: f64 = 0.02;
 
 /// Where a CPU's lines live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -261,7 +259,7 @@ impl<'a> Survey<'a> {
             coherence.pairs.extend(shared.cells.iter().filter_map(|cell| cell.pair(a, b, &shared.claimed)));
         }
         put_coherence_times(&mut coherence, self.topology, self.clock.median());
-        coherence.stable = is_stable(&coherence.pairs);
+        coherence.stable = is_stable(&coherence);
         coherence.notes = self.notes(&coherence);
         coherence
     }
@@ -364,6 +362,8 @@ impl<'a> Survey<'a> {
             }
         }
         let names = |values: Vec<String>| json!(values);
+        let window =
+            steady::window(self.shared.iter().flat_map(|shared| &shared.cells), options.resume.as_ref());
         let parameters = [
             ("seed", json!(options.seed)),
             ("methods", names(options.methods.iter().map(name).collect())),
@@ -378,6 +378,8 @@ impl<'a> Survey<'a> {
             ("timer_step_ns", json!(clock::Clock::get().step_ns())),
             ("pairs_at_once", json!(self.widths)),
             ("ms_per_pair", json!(self.ms_per_pair())),
+            ("least_passes", json!(window.map(|window| window.passes))),
+            ("least_span_s", json!(window.map(|window| window.span_s))),
             ("read_buffers", json!(self.options.reads.then(|| reads::layout(self.options.quick)))),
         ];
         let cpus: CpuSet = self.cpus.iter().copied().collect();
@@ -401,20 +403,6 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Whether all but a few figures of strict alternation kept to one value. How many increments a free-running CPU gets
-/// done in one ownership is chance: those figures count only where there are no others. Of figures that were not repeated
-/// nothing is known.
-fn is_stable(pairs: &[coho_profile::Pair]) -> Option<bool> {
-    let strict = |pair: &&coho_profile::Pair| matches!(pair.method, PairMethod::Turn | PairMethod::Flags);
-    let mut counted: Vec<_> = pairs.iter().filter(strict).collect();
-    if counted.is_empty() {
-        counted = pairs.iter().collect();
-    }
-    counted.retain(|pair| pair.ns.stable.is_some());
-    let jumped = counted.iter().filter(|pair| pair.ns.stable == Some(false)).count();
-    (!counted.is_empty()).then_some(jumped as f64 <= UNSTABLE * counted.len() as f64)
-}
-
 /// The name that a value has in the profile.
 pub(super) fn name(value: &impl serde::Serialize) -> String {
     match serde_json::to_value(value) {
@@ -432,35 +420,4 @@ fn chosen(options: &Options) -> Result<Vec<u32>, Error> {
         return Err(Error::other("there is no method or no home to measure"));
     }
     Ok(cpus)
-}
-
-#[cfg(test)]
-mod tests {
-    use coho_profile::{Estimate, Pair};
-
-    use super::*;
-
-    #[test]
-    fn only_figures_that_keep_to_one_value_make_a_stable_run() {
-        let pair = |method, stable: Option<bool>| Pair {
-            a: 0,
-            b: 1,
-            method,
-            home: Home::A,
-            ns: Estimate { stable, ..Estimate::exact(50.0) },
-            ownership_changes_per_op: None,
-            lines: None,
-            preempted_batches: 0,
-            claimed: None,
-        };
-        let (turn, free) = (PairMethod::Turn, PairMethod::FreeRunning);
-        assert_eq!(is_stable(&[]), None);
-        let (yes, no) = (Some(true), Some(false));
-        assert_eq!(is_stable(&[pair(turn, yes), pair(free, no)]), yes);
-        assert_eq!(is_stable(&[pair(turn, no), pair(free, yes)]), no);
-        assert_eq!(is_stable(&[pair(free, yes)]), yes);
-        // A figure of a sample or two does not make the run stable.
-        assert_eq!(is_stable(&[pair(turn, None), pair(free, yes)]), None);
-        assert_eq!(is_stable(&[pair(turn, None), pair(turn, yes)]), yes);
-    }
 }

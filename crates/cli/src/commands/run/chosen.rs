@@ -1,7 +1,8 @@
 //! What a placement came to on this machine, and why, in one line.
 
+use coho_model::stability;
 use coho_probe::placement::{self, Busy, Choice, Placement};
-use coho_profile::{Pair, PairMethod};
+use coho_profile::{Coherence, Pair, PairMethod, Profile};
 use coho_topology::CpuSet;
 
 use super::Machine;
@@ -68,13 +69,31 @@ impl Chosen {
         let farthest = |cpus: &CpuSet| farthest(machine, cpus);
         if let (Some(within), Some(all)) = (farthest(cpus), farthest(&machine.room.cpus)) {
             let [within, all] = [within, all].map(text::number);
-            return format!("a line's longest way: {within} ns here, {all} ns across all");
+            let measured = machine.profile.as_ref().map(measured).unwrap_or_default();
+            return format!("a line's longest way: {within} ns here, {all} ns across all{measured}");
         }
         let percent = |cpus: &CpuSet| text::number(100.0 * self.busy.of(cpus.iter()));
         match others.is_empty() {
             true => format!("{} CPUs, {} % busy", cpus.len(), percent(cpus)),
             false => format!("{} % busy, the others {} %", percent(cpus), percent(&others)),
         }
+    }
+}
+
+/// When a profile's times between CPUs were measured and, where they are not known to stay, the condition.
+fn measured(profile: &Profile) -> String {
+    let date = profile.host.as_ref().and_then(|host| host.date.as_deref());
+    let date = date.map_or_else(
+        || ", as once measured".to_owned(),
+        |date| format!(", as measured {}", text::tame(date)),
+    );
+    let moves = |coherence: &&Coherence| {
+        let disagree = coherence.history.as_ref().is_some_and(|history| history.disagree > 0);
+        disagree || coherence.stable != Some(true)
+    };
+    match profile.coherence.as_ref().filter(moves).and_then(stability::condition) {
+        Some(condition) => format!("{date}; {condition}"),
+        None => date,
     }
 }
 
@@ -104,4 +123,46 @@ fn farthest(machine: &Machine, cpus: &CpuSet) -> Option<f64> {
         pairs.iter().map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b))).collect();
     let all = cpus.len() * cpus.len().saturating_sub(1) / 2;
     (all > 0 && seen.len() == all).then(|| pairs.iter().map(|pair| pair.ns.median).fold(0.0, f64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Estimate, History, Home, Host};
+
+    use super::*;
+
+    #[test]
+    fn a_stored_distance_comes_with_its_date_and_condition() {
+        let pair = Pair {
+            a: 0,
+            b: 1,
+            method: PairMethod::Turn,
+            home: Home::A,
+            ns: Estimate { n: 40, stable: Some(true), ..Estimate::exact(27.0) },
+            ownership_changes_per_op: None,
+            lines: None,
+            preempted_batches: 0,
+            claimed: None,
+        };
+        let mut coherence =
+            Coherence { cpus: vec![0, 1], pairs: vec![pair], stable: Some(true), ..Coherence::default() };
+        coherence.method.duration_s = 1.0;
+        let with = |coherence: &Coherence, date: Option<&str>| {
+            measured(&Profile {
+                host: Some(Host { date: date.map(str::to_owned), ..Host::default() }),
+                coherence: Some(coherence.clone()),
+                ..Profile::default()
+            })
+        };
+        let date = Some("2026-11-21T21:30:00Z");
+        assert_eq!(with(&coherence, date), ", as measured 2026-11-21T21:30:00Z");
+        assert_eq!(with(&coherence, None), ", as once measured");
+        coherence.history = Some(History { surveys: 4, modes_ns: vec![27.0, 128.0], disagree: 2 });
+        assert!(with(&coherence, date).contains("; holds while the CPUs stay as far apart: 2 of 4"));
+        coherence.history = None;
+        coherence.stable = Some(false);
+        assert!(with(&coherence, date).contains("; holds only for a while"));
+        (coherence.stable, coherence.pairs[0].ns.n) = (None, 1);
+        assert!(with(&coherence, date).contains("; rests on one sample a pair"));
+    }
 }

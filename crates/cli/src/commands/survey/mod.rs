@@ -11,14 +11,14 @@ use anyhow::{Context, bail};
 use coho_model::{delegation, stability};
 use coho_probe::{barrier, calls, coherence, counters, host, idle, kernels, memory, stop};
 use coho_profile::{
-    Calls, Coherence, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection, Verdict,
-    check_writable, write_atomic,
+    Calls, Coherence, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection, check_writable,
+    write_atomic,
 };
 use coho_topology::{Counts, CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs};
 use crate::history;
-use crate::judge::judge;
+use crate::judge::{self, judge};
 use crate::report::subject::Subject;
 use crate::results::{enough_memory, same_machine};
 use crate::visible::on_one_line;
@@ -334,13 +334,7 @@ fn watch(mut measured: Coherence, time: Duration) -> Option<Coherence> {
     if !stop::requested() {
         match coherence::watch((a, b), PairMethod::Turn, time, &mut terminal::progress::on_stderr()) {
             Ok(timeline) => {
-                if coherence::kept_to_one_value(&timeline) == Some(false) {
-                    measured.stable = Some(false);
-                    measured.verdict = Some(Verdict::Unstable);
-                    let note = format!("CPUs {a} and {b} changed their distance while they were watched");
-                    measured.notes.push(note);
-                }
-                measured.timeline = Some(timeline);
+                judge::watched(&mut measured, timeline);
             }
             Err(error) => drop(measured.method.not_available.insert("timeline".into(), error.to_string())),
         }

@@ -1,0 +1,197 @@
+//! What earlier surveys of a host found, beside the present one: whether its CPUs stay as far apart as they are.
+//!
+//! Two figures differ if they are [`SAME_MODE`] times apart: the line's place in a cache, the clock and another run's
+//! noise move a step between CPUs by up to a third, a host that moves the CPUs by a factor of two and more.
+
+mod log;
+mod recall;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coho_profile::{Coherence, Estimate, Home, Mode, Pair, PairMethod};
+use coho_topology::CpuSet;
+use serde::{Deserialize, Serialize};
+
+pub use log::{Log, MOST, MOST_OF_HOST};
+pub use recall::{Recalled, recall};
+
+use crate::Matrix;
+use crate::stats::estimate;
+
+/// Values closer than this ratio belong to one mode.
+pub const SAME_MODE: f64 = 1.5;
+/// Nine of ten pairs stand for all.
+const MOST_PAIRS: (usize, usize) = (9, 10);
+
+/// Which host a survey is of. Its figures are compared with those of the same host only.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// `/etc/machine-id`; empty where there is none.
+    pub machine: String,
+    /// The kernel's number of this boot.
+    pub boot: String,
+    /// The CPU's brand string.
+    pub cpu: String,
+}
+
+/// The headline figures of one survey.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Survey {
+    /// Where it was made.
+    pub host: Host,
+    /// When, in seconds since 1970.
+    pub at_s: u64,
+    /// The CPUs measured, as `0-3,8`.
+    pub cpus: String,
+    /// How.
+    pub method: PairMethod,
+    /// Where the lines lived. Surveys of earlier versions do not tell.
+    #[serde(default = "unknown")]
+    pub home: Home,
+    /// Which pairs of these CPUs: `all`, or a checksum of their numbers. Surveys of earlier versions do not tell.
+    #[serde(default)]
+    pub pairs: String,
+    /// A step between CPUs, in ns, by the level that they are claimed to share: the median over the pairs of the value
+    /// that each mostly had, and the values that a tenth of any's batches had.
+    pub steps_ns: BTreeMap<String, Estimate>,
+}
+
+impl Survey {
+    /// The headlines of what was measured; `None` where no pair took turns, or none was measured repeatedly.
+    pub fn of(coherence: &Coherence, host: Host, at_s: u64) -> Option<Self> {
+        let (method, home) = Matrix::best_method(&coherence.pairs)?;
+        if !matches!(method, PairMethod::Turn | PairMethod::Flags) {
+            return None;
+        }
+        let mut by_level: BTreeMap<String, Vec<&Pair>> = BTreeMap::new();
+        let headlines = coherence.pairs.iter().filter(|pair| is_headline(pair, method, home));
+        let pairs = which(&coherence.cpus, headlines.clone().map(|pair| (pair.a, pair.b)));
+        for pair in headlines {
+            by_level.entry(pair.claimed.clone().unwrap_or_default()).or_default().push(pair);
+        }
+        let watched = coherence.timeline.iter().filter(|watched| watched.method == method);
+        let seen = |pairs: &[&Pair]| -> Vec<Mode> {
+            let of_these = |a, b| pairs.iter().any(|pair| (pair.a, pair.b) == (a, b));
+            let watched = watched
+                .clone()
+                .filter(|watched| of_these(watched.a.min(watched.b), watched.a.max(watched.b)));
+            let modes = pairs.iter().flat_map(|pair| &pair.ns.modes);
+            modes.chain(watched.flat_map(|watched| &watched.modes)).copied().collect()
+        };
+        let steps = by_level.into_iter().filter_map(|(level, pairs)| {
+            let step = estimate(pairs.iter().map(|pair| usual(&pair.ns)).collect())?;
+            let step = if let [pair] = pairs[..] {
+                Estimate { median: step.median, ..pair.ns.clone() }
+            } else {
+                step
+            };
+            Some((level, Estimate { modes: values::gather(seen(&pairs)), ..step }))
+        });
+        let steps_ns: BTreeMap<_, _> = steps.collect();
+        let cpus = coherence.cpus.iter().copied().collect::<CpuSet>().to_string();
+        (!steps_ns.is_empty()).then_some(Self { host, at_s, cpus, method, home, pairs, steps_ns })
+    }
+
+    /// Whether figures of two surveys are of the same quantity on the same host.
+    fn is_comparable(&self, other: &Self) -> bool {
+        let key = |survey: &Self| (survey.method, survey.home);
+        (&self.host, &self.cpus, &self.pairs) == (&other.host, &other.cpus, &other.pairs)
+            && key(self) == key(other)
+            && self.home != Home::Unknown
+    }
+}
+
+fn unknown() -> Home {
+    Home::Unknown
+}
+
+/// Which pairs of these CPUs there are, so that a median over them is compared with one over the same.
+fn which(cpus: &[u32], pairs: impl Iterator<Item = (u32, u32)>) -> String {
+    let pairs: BTreeSet<(u32, u32)> = pairs.map(|(a, b)| (a.min(b), a.max(b))).collect();
+    let all = cpus.len() * cpus.len().saturating_sub(1) / 2;
+    if pairs.len() * MOST_PAIRS.1 >= all * MOST_PAIRS.0 {
+        return "all".into();
+    }
+    // FNV-1a: the same in every version.
+    let numbers = pairs.iter().flat_map(|(a, b)| [*a, *b]).flat_map(u32::to_le_bytes);
+    let sum = numbers
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{} pairs, {sum:016x}", pairs.len())
+}
+
+fn is_headline(pair: &Pair, method: PairMethod, home: Home) -> bool {
+    (pair.method, pair.home) == (method, home) && pair.ns.n > 1 && is_time(usual(&pair.ns))
+}
+
+fn is_time(ns: f64) -> bool {
+    ns.is_finite() && ns > 0.0
+}
+
+/// The value that a figure mostly had.
+fn usual(ns: &Estimate) -> f64 {
+    ns.modes.first().map_or(ns.median, |mode| mode.value)
+}
+
+/// Three digits.
+pub(crate) fn ns(ns: f64) -> String {
+    match ns {
+        ns if ns < 99.95 => format!("{ns:.1}"),
+        ns => format!("{ns:.0}"),
+    }
+}
+
+/// A time in the unit that people would take: `26 hours`.
+pub(crate) fn window(seconds: f64) -> String {
+    match seconds {
+        s if s > 0.0 && s < 0.9995 => format!("{:.0} ms", s * 1e3),
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 120.0 * 60.0 => format!("{:.0} minutes", s / 60.0),
+        s if s < 48.0 * 3600.0 => format!("{:.0} hours", s / 3600.0),
+        s => format!("{:.0} days", s / 86400.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn host() -> Host {
+        Host { machine: "m".into(), boot: "b".into(), cpu: "c".into() }
+    }
+
+    pub(super) fn pair(a: u32, b: u32, modes: &[(f64, f64)], claimed: &str) -> Pair {
+        let modes: Vec<Mode> = modes.iter().map(|&(value, share)| Mode { value, share }).collect();
+        Pair {
+            a,
+            b,
+            method: PairMethod::Turn,
+            home: Home::A,
+            ns: Estimate { n: 40, modes: modes.clone(), ..Estimate::exact(modes[0].value) },
+            ownership_changes_per_op: None,
+            lines: None,
+            preempted_batches: 0,
+            claimed: Some(claimed.into()),
+        }
+    }
+
+    pub(super) fn survey(ns: f64, at_s: u64) -> Survey {
+        let coherence = Coherence {
+            cpus: vec![0, 1],
+            pairs: vec![pair(0, 1, &[(ns, 1.0)], "L3")],
+            ..Coherence::default()
+        };
+        Survey::of(&coherence, host(), at_s).unwrap()
+    }
+
+    #[test]
+    fn what_was_not_measured_repeatedly_by_turns_is_no_headline() {
+        let mut coherence = Coherence { cpus: vec![0, 1], ..Coherence::default() };
+        assert_eq!(Survey::of(&coherence, host(), 0), None);
+        coherence.pairs = vec![Pair { method: PairMethod::FreeRunning, ..pair(0, 1, &[(5.0, 1.0)], "L3") }];
+        assert_eq!(Survey::of(&coherence, host(), 0), None);
+        coherence.pairs = vec![Pair { ns: Estimate::exact(25.0), ..pair(0, 1, &[(5.0, 1.0)], "L3") }];
+        assert_eq!(Survey::of(&coherence, host(), 0), None);
+    }
+}
