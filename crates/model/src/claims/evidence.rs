@@ -5,8 +5,6 @@ use coho_profile::{Estimate, Inexact, Method, Profile};
 use super::Verdict;
 use crate::stats::median;
 
-/// The fewest samples whose range holds their median with 95 % (1 - 2 / 2^n).
-const LEAST_SAMPLES: u64 = 6;
 /// An unstable figure's value counts if so much of the samples had it.
 const SEEN: f64 = 0.05;
 
@@ -107,9 +105,11 @@ impl Context<'_> {
         if self.published {
             return Ok(Range { value, low, high });
         }
-        if n < LEAST_SAMPLES {
+        if !estimate.has_interval() {
             let samples = if n == 1 { "one sample".to_owned() } else { format!("{n} samples") };
-            return Err(format!("{what} has {samples}, and an interval of 95 % takes {LEAST_SAMPLES}").into());
+            return Err(
+                format!("{what} has {samples}, and an interval of 95 % takes {}", Estimate::FEWEST).into()
+            );
         }
         if estimate.stable == Some(false) {
             for mode in estimate.modes.iter().filter(|mode| mode.share >= SEEN) {
