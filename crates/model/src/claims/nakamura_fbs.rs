@@ -182,8 +182,7 @@ fn largest(context: &Context<'_>) -> Result<u32, Lack> {
     let sync = section(context)?;
     let all = by_barrier(sync).map(|row| row.threads).max();
     all.filter(|threads| *threads > 1).ok_or_else(|| {
-        let is_earlier = sync.fork_join.iter().any(|row| row.by.is_empty());
-        let why = match is_earlier {
+        let why = match sync.is_back_to_back() {
             true => "fork and join were timed without a serial part between, by an earlier version",
             false => "no fork and join of two threads or more was measured",
         };
@@ -267,8 +266,7 @@ fn unmapped(method: &Method, what: &str, threads: u32, mapping: &str, command: S
 
 fn over_openmp(context: &Context<'_>) -> Result<Evidence, Lack> {
     let sync = section(context)?;
-    let is_earlier = sync.fork_join.iter().any(|row| row.by.is_empty());
-    let is_comparable = |peer: &&SyncPeer| peer.operation != "fork-join" || !is_earlier;
+    let is_comparable = |peer: &&SyncPeer| peer.operation != "fork-join" || !sync.is_back_to_back();
     let mine = sync.peers.iter().filter(|peer| peer.name.contains("omp")).filter(is_comparable);
     let most = mine.clone().filter(|peer| peer.ratio.is_some()).map(|peer| peer.threads).max();
     if most.is_none() {
