@@ -32,6 +32,9 @@ fn the_table_keeps_to_the_page_and_names_what_would_tell() {
     let shown = succeeds(&["compare", "--claims", file]);
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     assert!(shown.contains("  0 holds") && shown.contains("coho coherence -o PROFILE"), "{shown}");
+    assert!(shown.contains("No command is known to settle 2 of them"), "{shown}");
+    let paper = succeeds(&["compare", "--claims", "published:hamada-dimmnet"]);
+    assert!(!paper.contains("What would tell"), "nothing measures the paper's machine: {paper}");
     let judged = json(&succeeds(&["compare", "--claims", file, "--json"]));
     assert!(judged.as_array().unwrap().iter().all(|one| one["verdict"] == "cannot be told"));
 }
@@ -63,10 +66,12 @@ fn a_single_sample_is_no_verdict() {
     let host = measured.host.as_mut().unwrap();
     (host.date, host.coho_version) = (Some("2026-11-23T08:00:00Z".into()), Some("0.1.0".into()));
     measured.write(&file).unwrap();
-    let goes = "as far as the run that its section is of (2026-11-23T08:00:00Z)";
+    let goes = "as far as the run that measured its figures";
     let told = |of: &str| succeeds(&["compare", "--claims", of]).replace('\n', " ");
-    assert!(told(file.to_str().unwrap()).contains(goes));
-    assert!(!told("published:kawabe-furuya/x7560").contains("the run that its section"));
+    let shown = told(file.to_str().unwrap());
+    assert!(shown.contains(goes), "{shown}");
+    assert!(!shown.contains("2026"), "the profile's date is that of its last section: {shown}");
+    assert!(!told("published:kawabe-furuya/x7560").contains(goes));
 }
 
 #[test]

@@ -77,8 +77,9 @@ struct Evidence {
     issued_ns: Option<f64>,
     /// Warm time in the quicker form, as a core would execute it that does nothing else, in ns.
     there_warm_ns: Option<f64>,
-    /// Extra time of the walk over `set_bytes`, in ns, and whether it is beyond what it is uncertain by.
-    damage: Option<(u64, f64, bool)>,
+    /// Extra time of the walk over `set_bytes`, in ns, and whether it is beyond what it is uncertain by; `None` where its
+    /// samples are too few to tell.
+    damage: Option<(u64, f64, Option<bool>)>,
 }
 
 impl Evidence {
@@ -106,12 +107,16 @@ impl Evidence {
                 CallMethod::Pmu => forms.iter().find_map(Form::missed_kib),
                 CallMethod::Timing => timed_kib(&rows),
             },
-            warm_over_cold: over_cold(CacheState::Second).or_else(|| over_cold(CacheState::Warm)),
+            warm_over_cold: over_cold(if calls.has_second() { CacheState::Second } else { CacheState::Warm }),
             steady_over_cold: over_cold(CacheState::Warm),
             issued_ns: warm().next(),
             there_warm_ns: warm().min_by(f64::total_cmp),
             // Less than nothing is noise.
-            damage: nearest.map(|(bytes, ns)| (bytes, ns.median.max(0.0), ns.low > 0.0 || ns.n <= 1)),
+            damage: nearest.map(|(bytes, ns)| {
+                let is_few = ns.n > 1 && !ns.has_interval();
+                let is_told = (!is_few).then_some(ns.low > 0.0 || ns.n <= 1);
+                (bytes, ns.median.max(0.0), is_told)
+            }),
         }
     }
 
@@ -134,8 +139,13 @@ impl Evidence {
     fn words(&self, channel_ns: Option<f64>) -> String {
         let ns = |ns: Option<f64>| ns.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.0} ns"));
         let damage = match self.damage {
-            Some((bytes, damage, true)) => format!("damage to {} KiB {damage:.0} ns", bytes.div_ceil(1024)),
-            Some((bytes, ..)) => format!("damage to {} KiB not beyond noise", bytes.div_ceil(1024)),
+            Some((bytes, _, Some(false))) => {
+                format!("damage to {} KiB not beyond noise", bytes.div_ceil(1024))
+            }
+            Some((bytes, damage, told)) => {
+                let few = if told.is_none() { " by too few samples for an interval" } else { "" };
+                format!("damage to {} KiB {damage:.0} ns{few}", bytes.div_ceil(1024))
+            }
             None => "damage not measured".to_owned(),
         };
         format!(

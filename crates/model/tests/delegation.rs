@@ -70,6 +70,31 @@ fn the_figures_stand_side_by_side_and_decide_nothing() {
 }
 
 #[test]
+fn damage_by_few_samples_is_said_to_be_that() {
+    let why = |n| {
+        let mut calls = calls("write", 800.0, 530.0, &[(24 << 10, 90.0)]);
+        let ns = calls.damage[0].ns.as_mut().unwrap();
+        (ns.low, ns.high, ns.n) = (80.0, 99.0, n);
+        judged(calls, None).why
+    };
+    assert!(why(2).contains("damage to 24 KiB 90 ns by too few samples for an interval;"), "{}", why(2));
+    assert!(why(6).contains("damage to 24 KiB 90 ns;"), "{}", why(6));
+}
+
+/// A section that has second calls has no ratio of a call that lacks one; older sections have that of the steady state.
+#[test]
+fn the_steady_state_never_stands_for_a_second_call() {
+    let mut section = calls("write", 800.0, 530.0, &[]);
+    assert_eq!(judged(section.clone(), None).warm_over_cold, Some(0.1));
+    let second = row("read", true, CacheState::Second, 100.0);
+    section.calls.extend([row("read", true, CacheState::Cold, 1000.0), second]);
+    judge(&mut section, None);
+    let told: Vec<_> =
+        section.judgements.iter().map(|one| (one.warm_over_cold, one.steady_over_cold)).collect();
+    assert_eq!(told, [(None, Some(0.1)), (Some(0.1), None)]);
+}
+
+#[test]
 fn what_only_the_thread_itself_can_call_stays() {
     let channel = coherence(&[(PairMethod::Flags, 1.0)]);
     let yielding = judged(calls("sched_yield", 800.0, 100.0, &[(24 << 10, 90.0)]), Some(&channel));

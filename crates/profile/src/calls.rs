@@ -31,6 +31,13 @@ pub struct Calls {
     pub unknown: BTreeMap<String, Value>,
 }
 
+impl Calls {
+    /// Whether any call was measured a second time, right after a cold one: older profiles know of none.
+    pub fn has_second(&self) -> bool {
+        self.calls.iter().any(|call| call.state == CacheState::Second)
+    }
+}
+
 /// What the figures rest on.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -145,8 +152,9 @@ pub struct Judgement {
     /// `code_lines` tells that.
     pub footprint_kib: Option<f64>,
     /// The time or cycles of the call right after a cold one, over those of the cold one, 0 to 1: the paper's warm over
-    /// cold. Of the instruction alone where there is one, as the paper counts the kernel's part of system calls. In older
-    /// profiles, which tell of no second call, that of the steady state.
+    /// cold. Of the instruction alone where there is one, as the paper counts the kernel's part of system calls. `null` where
+    /// that call was not measured a second time. In older profiles, which tell of no second call at all, that of the steady
+    /// state.
     pub warm_over_cold: Option<f64>,
     /// The same of the steady state, over the cold call.
     #[serde(default, skip_serializing_if = "Option::is_none")]

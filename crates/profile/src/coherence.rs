@@ -33,7 +33,7 @@ pub struct Coherence {
     /// What the figures say as a whole; `null` where no pair was measured.
     pub verdict: Option<Verdict>,
     /// Whether all but a few of the figures of strict alternation kept to one value each during the run, and so did the
-    /// pair of [`timeline`](Self::timeline); `null` where none was measured repeatedly.
+    /// pair of [`timeline`](Self::timeline); `null` where each has fewer than six samples.
     pub stable: Option<bool>,
     /// Why the verdict is what it is, or what makes the run unstable, in words.
     pub notes: Vec<String>,

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A measured figure: the median of `n` samples with its 95 % interval. The unit stands in the name of the field
-/// that holds it.
+/// A measured figure: the median of `n` samples with its 95 % interval, which takes six samples: of fewer it is their range.
+/// The unit stands in the name of the field that holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Median of the samples.
     pub median: f64,
-    /// Lower end of the median's 95 % interval.
+    /// Lower end of the median's 95 % interval; of fewer than six samples the least.
     pub low: f64,
-    /// Upper end of the median's 95 % interval.
+    /// Upper end of the median's 95 % interval; of fewer than six samples the greatest.
     pub high: f64,
     /// Smallest sample.
     pub min: f64,
@@ -20,7 +20,8 @@ pub struct Estimate {
     /// The values between which the figure jumps, most frequent first; a single one where it does not jump.
     #[serde(default)]
     pub modes: Vec<Mode>,
-    /// Whether the samples of all passes agree on one value; `null` where nothing was repeated.
+    /// Whether the samples of all passes agree on one value; `null` of fewer than six samples, which do
+    /// not tell.
     #[serde(default)]
     pub stable: Option<bool>,
 }
@@ -35,6 +36,20 @@ pub struct Mode {
 }
 
 impl Estimate {
+    /// The fewest samples whose range is a 95 % interval of their median: that of n misses it in 2 of 2^n cases.
+    pub const FEWEST: u64 = 6;
+
+    /// Whether [`low`](Self::low) to [`high`](Self::high) is a 95 % interval: by it alone are two figures told apart.
+    ///
+    /// ```
+    /// use coho_profile::Estimate;
+    /// let of = |n| Estimate { low: 23.1, high: 25.2, n, ..Estimate::exact(24.0) };
+    /// assert!(of(6).has_interval() && !of(5).has_interval());
+    /// ```
+    pub fn has_interval(&self) -> bool {
+        self.n >= Self::FEWEST
+    }
+
     /// A figure read from somewhere that tells neither interval nor repetitions.
     ///
     /// ```

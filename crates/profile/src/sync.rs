@@ -42,6 +42,14 @@ pub struct Sync {
     pub unknown: BTreeMap<String, Value>,
 }
 
+impl Sync {
+    /// Whether fork and join are those of an earlier version, which timed regions back to back: another quantity than that
+    /// of Nakamura et al.
+    pub fn is_back_to_back(&self) -> bool {
+        self.fork_join.iter().any(|row| row.by.is_empty())
+    }
+}
+
 /// A figure that a source tells without its digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

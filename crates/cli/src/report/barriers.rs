@@ -36,11 +36,15 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
     let threads = Sizes { title: "threads (logarithmic)", all: true, tick: |n| n.to_string() };
     let by_threads = (!fork_join.is_empty()).then(|| {
         let caption = html! {
-            strong { "Fork and join of an empty parallel region, by threads " } "(Nakamura et al., Figs. 4-1 and 4-3). "
-            "The caller comes from a serial part while all others wait. "
+            strong { "Fork and join of an empty parallel region, by threads" }
+            @if sync.is_back_to_back() {
+                ". Regions were timed back to back, by an earlier version, which is not what Nakamura et al. timed. "
+            } @else {
+                " (Nakamura et al., Figs. 4-1 and 4-3). The caller comes from a serial part while all others wait. "
+            }
             "team: one word starts the threads and one of each ends the region; the others: a barrier at each end, as in the paper. "
             "Solid: sequential mapping; dashed: binary tree, where the machine is large enough for the two to differ. "
-            @if !subject.published { "Dotted: published, " (MACHINE) "." }
+            @if !subject.published && !sync.is_back_to_back() { "Dotted: published, " (MACHINE) "." }
         };
         let title = "Fork and join by number of threads";
         figure(by_size(format!("{id}-fork-join"), title, &threads, "ns (logarithmic)", &fork_join), &caption)
@@ -88,7 +92,7 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
 
 /// What fork and join are the time of, and why they do not quite add up.
 pub fn parts_and_whole(sync: &Sync) -> &'static str {
-    match sync.fork_join.iter().all(|row| row.by.is_empty()) {
+    match sync.is_back_to_back() {
         true => {
             "regions were timed back to back, without a serial part between, and the parts contain a reading of the clock each"
         }
@@ -167,9 +171,10 @@ fn lines<'a>(rows: impl Iterator<Item = (String, &'a str, u32, &'a Option<Estima
     series
 }
 
-/// Fork and join by threads, beside the paper's.
+/// Fork and join by threads, beside the paper's where they are the same quantity.
 pub fn fork_joins(subject: &Subject, sync: &Sync) -> Vec<Series> {
-    let published = if subject.published { Vec::new() } else { paper_series() };
+    let is_alike = !subject.published && !sync.is_back_to_back();
+    let published = if is_alike { paper_series() } else { Vec::new() };
     fork_join_series(sync).into_iter().chain(published).collect()
 }
 
@@ -525,6 +530,15 @@ mod tests {
         let told = |by: &str| parts_and_whole(&Sync { fork_join: vec![row(by)], ..Sync::default() });
         assert!(told("").contains("back to back") && !told("").contains("serial part while"));
         assert!(told("go-flag").contains("serial part while") && !told("go-flag").contains("back to back"));
+        let mut subject = Subject::load("published:nakamura-fbs").unwrap().remove(0);
+        subject.published = false;
+        let dotted = |subject: &Subject| {
+            let series = fork_joins(subject, subject.profile.sync.as_ref().unwrap());
+            series.iter().filter(|one| one.name.ends_with(MACHINE)).count()
+        };
+        assert!(dotted(&subject) > 0);
+        subject.profile.sync.as_mut().unwrap().fork_join.iter_mut().for_each(|row| row.by.clear());
+        assert_eq!(dotted(&subject), 0, "the paper's is another quantity");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The figures of counters and calls that can be set beside another profile's.
 
-use coho_profile::{CacheState, Call, CallMethod, Calls, Counters, Side};
+use coho_profile::{Call, CallMethod, Calls, Counters, Side};
 
 use super::events;
 use super::figures::{Figure, Key};
@@ -118,10 +118,8 @@ fn of_calls(subject: &Subject, calls: &Calls) -> Vec<Figure> {
         CallMethod::Pmu => ("footprint", "footprint"),
         CallMethod::Timing => ("footprint-by-time", "footprint by time"),
     };
-    // Where no second call was measured, the ratio is that of the steady state: another quantity.
-    let seconds = calls.calls.iter().any(|call| call.state == CacheState::Second);
     for judgement in &calls.judgements {
-        let second = judgement.warm_over_cold.filter(|_| seconds);
+        let second = events::second_over_cold(calls, judgement);
         let told = [
             (footprint.0, footprint.1, "KiB", judgement.footprint_kib),
             ("second-over-cold", "second / cold", "%", second.map(|ratio| 100.0 * ratio)),
@@ -155,7 +153,7 @@ fn is_other_form(call: &Call, other: &Call) -> bool {
 mod tests {
     use super::*;
     use crate::report::figures;
-    use coho_profile::Estimate;
+    use coho_profile::{CacheState, Estimate};
 
     fn paper() -> Subject {
         Subject::load("published:shimosawa-hori-ishikawa").unwrap().remove(0)
@@ -170,6 +168,22 @@ mod tests {
         assert_eq!(value("counters.PAPI start and stop.kernel.INS.instructions"), Some(1463.0));
         assert_eq!(value("calls.getpid.footprint.KiB"), Some(0.75));
         assert_eq!(figures::of(&paper()).len(), all.len(), "no two figures have the same key");
+    }
+
+    /// Also where an earlier version put the steady state in its place.
+    #[test]
+    fn a_call_without_a_second_one_has_no_ratio_of_it() {
+        let mut subject = paper();
+        subject.profile.counters = None;
+        let calls = subject.profile.calls.as_mut().unwrap();
+        calls.calls.retain(|call| call.name != "write" || call.state != CacheState::Second);
+        for judgement in &mut calls.judgements {
+            judgement.warm_over_cold = Some(0.5);
+        }
+        let all = of(&subject);
+        let has =
+            |name: &str| all.iter().any(|figure| figure.key.id == format!("calls.{name}.second-over-cold.%"));
+        assert!(has("getpid") && !has("write"));
     }
 
     #[test]

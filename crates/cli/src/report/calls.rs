@@ -252,7 +252,7 @@ fn damage(calls: &Calls) -> Markup {
     };
     html! {
         h4 { "Damage to the caller's caches" }
-        p { "Extra time of walking a working set again after a call, and lines of it that were no longer where they were; <: not told from none, and no more than that by its interval." }
+        p { "Extra time of walking a working set again after a call, and lines of it that were no longer where they were; " (events::SIGNS_MEANING) "." }
         div.scroll { table.figures {
             thead { tr { th scope="col" { "Call" } @for bytes in &sizes { th scope="col" { (text::bytes(*bytes)) } } } }
             tbody { @for name in &names { tr {
@@ -281,13 +281,15 @@ fn judgements(calls: &Calls, paper: &Calls) -> Markup {
     };
     let kib = |kib: Option<f64>| kib.map_or("–".to_owned(), |kib| format!("{kib:.1}"));
     let ns = |ns: Option<f64>| ns.map_or("–".to_owned(), |ns| format!("{ns:.0}"));
+    let (state, over_cold) = events::over_cold(calls);
+    let is_second = state == "second";
     html! {
         h4 { "What a call costs its caller, and a message to another core" }
         p { "Cost: the call in a loop, as programs issue it, and its damage to the caller's caches. Channel: a message to another core "
             "and back. Whether another core should execute the call is not decided by these figures." }
         div.scroll { table.figures {
             thead { tr {
-                th scope="col" { "Call" } th scope="col" { "Footprint, KiB" } th scope="col" { "Second / cold" }
+                th scope="col" { "Call" } th scope="col" { "Footprint, KiB" } th scope="col" { (if is_second { "Second / cold" } else { "Steady / cold" }) }
                 th scope="col" { "Cost, ns" } th scope="col" { "Channel, ns" } th scope="col" { "Figures" }
             } }
             tbody { @for judgement in calls.judgements.iter().take(MOST) {
@@ -295,8 +297,8 @@ fn judgements(calls: &Calls, paper: &Calls) -> Markup {
                     th scope="row" { (text::short(&judgement.name, 40)) }
                     td.number { (kib(judgement.footprint_kib))
                         @if let Some(paper) = published(judgement) { br; small { "published " (kib(paper.footprint_kib)) } } }
-                    td.number { (events::percent(judgement.warm_over_cold))
-                        @if let Some(paper) = published(judgement) { br; small { "published " (events::percent(paper.warm_over_cold)) } } }
+                    td.number { (events::percent(over_cold(judgement)))
+                        @if let Some(paper) = published(judgement).filter(|_| is_second) { br; small { "published " (events::percent(paper.warm_over_cold)) } } }
                     td.number { (ns(judgement.cost_ns)) }
                     td.number { (ns(judgement.channel_ns)) }
                     td { (text::short(&judgement.why, 600)) }

@@ -61,7 +61,7 @@ impl Row {
 pub struct Cell {
     /// The value.
     pub value: f64,
-    /// Its interval, where the source tells one.
+    /// Its interval, where the source tells one and has the six samples that a 95 % interval takes.
     pub interval: Option<(f64, f64)>,
     /// Of how many CPUs or pairs.
     pub n: u64,
@@ -72,7 +72,8 @@ pub struct Cell {
     pub ratio: Option<f64>,
     /// Within which the ratio lies if both values lie in their intervals.
     pub ratio_interval: Option<(f64, f64)>,
-    /// Whether the difference exceeds the noise: the intervals do not overlap. `None` where one is not told.
+    /// Whether the difference exceeds the noise: the intervals do not overlap. `None` where one has no
+    /// interval.
     pub beyond_noise: Option<bool>,
 }
 
@@ -250,6 +251,22 @@ mod tests {
             assert!((cell.ratio.unwrap() - shift).abs() < 1e-9);
             let (low, high) = cell.ratio_interval.unwrap();
             assert!(low < shift && shift < high);
+        }
+    }
+
+    #[test]
+    fn the_ranges_of_few_samples_tell_no_difference() {
+        let few = |shift: f64| {
+            let mut subject = subject("few", shift);
+            subject.profile.coherence.as_mut().unwrap().pairs.iter_mut().for_each(|pair| pair.ns.n = 5);
+            subject
+        };
+        for subjects in [[subject("a", 1.0), few(1.5)], [few(1.0), subject("b", 1.5)], [few(1.0), few(1.5)]] {
+            let comparison = compare(&subjects);
+            let row = comparison.figures.iter().find(|row| row.id == "pair.free-running.1-hop.ns").unwrap();
+            let cell = row.values[1].as_ref().unwrap();
+            assert_eq!((cell.beyond_noise, cell.ratio_interval), (None, None));
+            assert!((cell.ratio.unwrap() - 1.5).abs() < 1e-9);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Events of a call by the paper's columns, for tables on pages and terminals.
 
 use coho_profile::published::shimosawa_hori_ishikawa;
-use coho_profile::{CacheState, Call, Calls, Counters, Counts, Estimate, Side};
+use coho_profile::{CacheState, Call, Calls, Counters, Counts, Estimate, Judgement, Side};
 
 use super::text;
 use crate::judge;
@@ -198,18 +198,43 @@ pub fn times(calls: &Calls) -> Vec<Times<'_>> {
     all
 }
 
+/// What a second call takes of a cold one. Where it was not measured, an earlier version's ratio is that of the steady state:
+/// another quantity.
+pub fn second_over_cold(calls: &Calls, judgement: &Judgement) -> Option<f64> {
+    let is_second = |call: &Call| call.name == judgement.name && call.state == CacheState::Second;
+    judgement.warm_over_cold.filter(|_| calls.calls.iter().any(is_second))
+}
+
+/// A section's ratios of judgements by the name of their column: of second calls or, in older profiles that have none, of
+/// the steady state.
+pub fn over_cold<'a>(calls: &'a Calls) -> (&'static str, impl Fn(&Judgement) -> Option<f64> + 'a) {
+    let has_second = calls.has_second();
+    let name = if has_second { "second" } else { "steady" };
+    (name, move |judgement| match has_second {
+        true => second_over_cold(calls, judgement),
+        false => judgement.steady_over_cold.or(judgement.warm_over_cold),
+    })
+}
+
 /// A ratio in per cent.
 pub fn percent(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio))
 }
 
-/// A difference, whole: `42`; or `<8` where it is not told from none and is no more than that by its interval.
+/// A difference, whole: `42`; or `<8` where it is not told from none and is no more than that by its interval; `~42` where
+/// its samples are too few for one.
 pub fn beyond_noise(estimate: &Estimate) -> String {
-    match estimate.low > 0.0 || estimate.n <= 1 && estimate.median > 0.0 {
-        true => whole(estimate.median),
-        false => format!("<{}", whole(estimate.high.max(1.0).ceil())),
+    match estimate.n {
+        0 | 1 if estimate.median > 0.0 => whole(estimate.median),
+        2.. if !estimate.has_interval() => format!("~{}", whole(estimate.median)),
+        _ if estimate.low > 0.0 => whole(estimate.median),
+        _ => format!("<{}", whole(estimate.high.max(1.0).ceil())),
     }
 }
+
+/// What the signs before a difference mean.
+pub const SIGNS_MEANING: &str = "<: not told from none, and by its interval no more than this; ~: of fewer than six samples, \
+                                 which have no interval";
 
 /// A whole number, of which there is no negative zero.
 pub fn whole(value: f64) -> String {

@@ -15,7 +15,7 @@ pub struct Figure {
     pub key: Key,
     /// The value, in the unit of the key.
     pub value: f64,
-    /// Within which the value lies by the profile's own intervals; `None` where the source tells none.
+    /// Within which the value lies by the profile's own intervals; `None` where the source tells none, or has too few samples.
     pub interval: Option<(f64, f64)>,
     /// How many CPUs, pairs, chains or samples it is the median or mean of.
     pub n: u64,
@@ -27,7 +27,7 @@ impl Figure {
     /// An estimate of a profile, times `scale`; what was published has an interval where the paper tells a range.
     pub fn of(subject: &Subject, key: Key, estimate: &Estimate, scale: f64) -> Self {
         let is_range = estimate.low < estimate.high;
-        let told = if subject.published { is_range } else { estimate.n > 1 };
+        let told = if subject.published { is_range } else { estimate.has_interval() };
         Self {
             inexact: (subject.published && is_range).then_some(Inexact::Between),
             key,
@@ -194,7 +194,7 @@ fn mean(subject: &Subject, key: Key, estimates: &[&Estimate]) -> Option<Figure> 
     let n = estimates.len() as f64;
     let mean = |end: fn(&Estimate) -> f64| estimates.iter().map(|estimate| end(estimate)).sum::<f64>() / n;
     let value = mean(|estimate| estimate.median);
-    let told = !subject.published && estimates.iter().all(|estimate| estimate.n > 1);
+    let told = !subject.published && estimates.iter().all(|estimate| estimate.has_interval());
     let interval = told.then(|| (mean(|estimate| estimate.low), mean(|estimate| estimate.high)));
     value.is_finite().then_some(Figure { key, value, interval, n: estimates.len() as u64, inexact: None })
 }
@@ -206,7 +206,7 @@ pub fn middle(subject: &Subject, key: Key, estimates: &[&Estimate]) -> Option<Fi
         let low = median(estimates.iter().map(|estimate| estimate.low))?;
         Some((low, median(estimates.iter().map(|estimate| estimate.high))?))
     };
-    let told = !subject.published && estimates.iter().any(|estimate| estimate.n > 1);
+    let told = !subject.published && estimates.iter().all(|estimate| estimate.has_interval());
     let interval = told.then(ends).flatten();
     Some(Figure { key, value, interval, n: estimates.len() as u64, inexact: None })
 }

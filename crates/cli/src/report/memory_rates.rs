@@ -106,13 +106,7 @@ fn name(rate: &MemoryRate) -> String {
 }
 
 fn gigabytes(rate: Option<&Estimate>) -> String {
-    rate.map_or_else(
-        || "–".to_owned(),
-        |rate| {
-            let interval = (rate.n > 1).then_some((rate.low / 1e9, rate.high / 1e9));
-            text::with_interval(rate.median / 1e9, interval)
-        },
-    )
+    rate.map_or_else(|| "–".to_owned(), |rate| text::scaled(rate, 1e-9))
 }
 
 #[cfg(test)]

@@ -149,9 +149,7 @@ fn of(table: &Table, memory: &Memory, paper: &Memory) -> Markup {
 
 fn cell(rate: Option<&MemoryRate>) -> Markup {
     html! { @match rate.and_then(|rate| rate.bytes_per_s.as_ref()) {
-        Some(rate) => td.number {
-            (text::with_interval(rate.median / 1e9, (rate.n > 1).then_some((rate.low / 1e9, rate.high / 1e9))))
-        },
+        Some(rate) => td.number { (text::scaled(rate, 1e-9)) },
         None => td.number.missing { "–" },
     } }
 }

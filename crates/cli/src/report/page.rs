@@ -58,7 +58,7 @@ pub fn render(subjects: &[Subject]) -> String {
             @for section in &sections { (section) }
             (beside)
         }
-        footer { p { "Made by coho " (env!("CARGO_PKG_VERSION")) ". Times are medians; an interval in parentheses is the median's 95 % interval." } }
+        footer { p { "Made by coho " (env!("CARGO_PKG_VERSION")) ". Times are medians; an interval in parentheses is the median's 95 % interval, one in brackets the range of n samples, which are too few for that." } }
     };
     let title = visible(&title, Style::Plain);
     document(&title, &PreEscaped(visible(&body.into_string(), Style::Plain).into_owned()), &page.charts)

@@ -274,10 +274,7 @@ fn application(
 
 fn points(kernel: &Kernel) -> Markup {
     let us = |estimate: &Option<Estimate>| {
-        estimate.as_ref().map_or("–".to_owned(), |seconds| {
-            let told = (seconds.n > 1).then_some((1e6 * seconds.low, 1e6 * seconds.high));
-            text::with_interval(1e6 * seconds.median, told)
-        })
+        estimate.as_ref().map_or("–".to_owned(), |seconds| text::scaled(seconds, 1e6))
     };
     let share = |point: &KernelPoint| {
         let share = 100.0 * median(&point.sync_seconds)? / median(&point.seconds)?;

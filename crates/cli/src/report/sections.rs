@@ -82,7 +82,7 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
         @if let Some(jumps) = &jumps { (jumps) }
         @else if coherence.times().next().is_none() { p.missing { "No pairs were measured." } }
         @else if coherence.stable.is_none() && !subject.published {
-            p.missing { "Each pair has a single figure: whether it keeps to one value is not known." }
+            p.missing { "Each pair has fewer than six samples: whether it keeps to one value is not known." }
         }
         @else if coherence.stable == Some(false) {
             p { "Passes disagree, but no pair had values that could be told apart." }

@@ -78,7 +78,10 @@ fn times(subject: &Subject, sync: &Sync) -> Vec<Figure> {
         }
     }
     for row in &sync.peers {
-        let (id, label) = team(&row.name, &row.operation, row.threads, "");
+        // Timed as ours were, and over them.
+        let back_to_back = row.operation == "fork-join" && sync.is_back_to_back();
+        let mark = if back_to_back { "back-to-back" } else { "" };
+        let (id, label) = team(&row.name, &row.operation, row.threads, mark);
         push(PEERS, format!("peer.{id}"), label.clone(), "ns", &row.ns);
         push(PEERS, format!("peer.{id}.over-ours"), format!("{label}, over ours"), "ratio", &row.ratio);
     }
@@ -114,7 +117,7 @@ fn points(subject: &Subject, name: &str, kernel: &Kernel) -> Vec<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::Inexact;
+    use coho_profile::{ForkJoinTime, Inexact, SyncPeer};
 
     use super::*;
     use crate::report::figures;
@@ -132,5 +135,41 @@ mod tests {
         assert_eq!(inexact("sync.peer.hardware barrier of the SR8000.barrier.8.ns"), Some(Inexact::Between));
         assert_eq!(inexact("sync.fork-join.fbs.16.total.ns"), None);
         assert_eq!(figures::of(&paper).len(), all.len(), "no two figures have the same key");
+    }
+
+    #[test]
+    fn regions_of_earlier_versions_share_no_key_with_ours() {
+        let of_version = |by: &str| {
+            let ns = Some(Estimate::exact(100.0));
+            let peer = |operation: &str| SyncPeer {
+                name: "libgomp".into(),
+                operation: operation.into(),
+                threads: 2,
+                ns: ns.clone(),
+                ratio: ns.clone(),
+                ..SyncPeer::default()
+            };
+            let mut subject = Subject::load("published:nakamura-fbs").unwrap().remove(0);
+            subject.published = false;
+            subject.profile.sync = Some(Sync {
+                fork_join: vec![ForkJoinTime {
+                    algorithm: "fbs".into(),
+                    by: by.into(),
+                    threads: 2,
+                    total_ns: ns.clone(),
+                    ..ForkJoinTime::default()
+                }],
+                peers: vec![peer("barrier"), peer("fork-join")],
+                ..Sync::default()
+            });
+            of(&subject).into_iter().map(|figure| figure.key.id).collect::<Vec<_>>()
+        };
+        let (earlier, ours) = (of_version(""), of_version("barrier"));
+        let common: Vec<_> = earlier.iter().filter(|id| ours.contains(id)).collect();
+        assert_eq!(common, ["sync.peer.libgomp.barrier.2.ns", "sync.peer.libgomp.barrier.2.over-ours.ratio"]);
+        assert!(
+            earlier.iter().any(|id| id == "sync.peer.libgomp.fork-join.2.back-to-back.ns"),
+            "{earlier:?}"
+        );
     }
 }

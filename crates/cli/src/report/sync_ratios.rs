@@ -126,7 +126,7 @@ fn waiting(kernel: &Kernel, part: u32) -> Option<Value> {
 }
 
 fn over(a: &Estimate, b: &Estimate) -> Option<Value> {
-    let told = a.n > 1 && b.n > 1 && b.low > 0.0;
+    let told = a.has_interval() && b.has_interval() && b.low > 0.0;
     (b.median > 0.0).then(|| (a.median / b.median, told.then(|| (a.low / b.high, a.high / b.low))))
 }
 

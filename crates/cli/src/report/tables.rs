@@ -274,7 +274,7 @@ pub fn method(method: &Method) -> Markup {
         div.scroll { table.facts {
             @if method.passes > 0 { tr { th scope="row" { "passes" } td { (method.passes) } } }
             @if method.duration_s > 0.0 { tr { th scope="row" { "duration" } td { (text::number(method.duration_s)) " s" } } }
-            tr { th scope="row" { "interval" } td { "95 % of the median, where a figure shows one" } }
+            tr { th scope="row" { "interval" } td { "95 % of the median, in parentheses, where a figure has six samples or more; in brackets the range of fewer" } }
             @if method.passes > 0 {
                 tr { th scope="row" { "involuntary context switches" } td { (method.involuntary_switches) } }
                 tr { th scope="row" { "time stolen by the hypervisor" } td { (text::number(method.steal_s)) " s" } }

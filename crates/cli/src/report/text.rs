@@ -22,20 +22,25 @@ pub fn printed(value: f64) -> String {
     if value.is_finite() { format!("{value:.2}") } else { "–".to_owned() }
 }
 
-/// Median and interval: `113 (112–115)`.
+/// Median and interval: `113 (112–115)`; of too few samples for one their range: `113 [112–115, n=3]`.
 pub fn estimate(estimate: &Estimate) -> String {
-    with_interval(estimate.median, own_interval(estimate))
+    own(estimate, number)
 }
 
-/// Median and half the interval's width in whole per cent, rounded up: `113 ±2 %`; of one sample that it is one.
+/// The same times `scale`, as in another unit.
+pub fn scaled(estimate: &Estimate, scale: f64) -> String {
+    own(estimate, |value| number(scale * value))
+}
+
+/// Median and half the interval's width in whole per cent, rounded up: `113 ±2 %`; of too few samples for an interval that
+/// they are so few.
 pub fn within(estimate: &Estimate) -> String {
+    let median = number(estimate.median);
+    let half = (100.0 * estimate.relative_half_width()).ceil().max(1.0);
     match estimate.n {
-        0 | 1 => format!("{} (one sample)", number(estimate.median)),
-        _ => format!(
-            "{} ±{:.0} %",
-            number(estimate.median),
-            (100.0 * estimate.relative_half_width()).ceil().max(1.0)
-        ),
+        0 | 1 => format!("{median} (one sample)"),
+        _ if estimate.has_interval() => format!("{median} ±{half:.0} %"),
+        n => format!("{median} ({n} samples, ±{half:.0} %)"),
     }
 }
 
@@ -46,7 +51,7 @@ pub fn ratio(ratio: &Estimate) -> String {
         _ if value.abs() < 0.0995 => format!("{value:.3}"),
         _ => number(value),
     };
-    told(ratio.median, own_interval(ratio), plain)
+    own(ratio, plain)
 }
 
 /// A number of lines with its interval, which nobody counts finer than by tenths.
@@ -54,7 +59,7 @@ pub fn lines(estimate: &Estimate) -> String {
     let tenths =
         |value: f64| if value.is_finite() { format!("{:.1}", value.max(0.0)) } else { "–".to_owned() };
     let digits = |value: f64| if value.abs() >= 9.995 { number(value) } else { tenths(value) };
-    told(estimate.median, own_interval(estimate), digits)
+    own(estimate, digits)
 }
 
 /// The spread of a pair's time over cache lines, and whether it is the lines': `24.4–30.3 ns, r 0.97: lines differ`.
@@ -97,9 +102,14 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-/// The interval of an estimate from more than one sample.
-fn own_interval(estimate: &Estimate) -> Option<(f64, f64)> {
-    (estimate.n > 1).then_some((estimate.low, estimate.high))
+/// An estimate with its interval, or with its range where its samples are too few for one.
+fn own(estimate: &Estimate, digits: impl Fn(f64) -> String) -> String {
+    let Estimate { median, low, high, n, .. } = *estimate;
+    match n {
+        0 | 1 => digits(median),
+        _ if estimate.has_interval() => told(median, Some((low, high)), digits),
+        _ => format!("{} [{}–{}, n={n}]", digits(median), digits(low), digits(high)),
+    }
 }
 
 fn told(value: f64, interval: Option<(f64, f64)>, digits: impl Fn(f64) -> String) -> String {
@@ -162,14 +172,28 @@ mod tests {
     fn a_figure_alone_says_how_sure_it_is() {
         let figure = Estimate { low: 110.0, high: 113.4, n: 40, ..Estimate::exact(112.0) };
         assert_eq!(within(&figure), "112 ±2 %");
-        assert_eq!(within(&Estimate { low: 112.0, high: 112.0, n: 40, ..figure }), "112 ±1 %");
+        assert_eq!(within(&Estimate { low: 112.0, high: 112.0, n: 40, ..figure.clone() }), "112 ±1 %");
         assert_eq!(within(&Estimate::exact(112.0)), "112 (one sample)");
+        assert_eq!(within(&Estimate { n: 5, ..figure.clone() }), "112 (5 samples, ±2 %)");
+    }
+
+    /// An interval of 95 % takes six samples.
+    #[test]
+    fn the_range_of_few_samples_is_not_shown_as_an_interval() {
+        let of = |n| Estimate { low: 23.1, high: 25.2, n, ..Estimate::exact(24.0) };
+        assert_eq!(estimate(&of(6)), "24.0 (23.1–25.2)");
+        for n in [2, 5] {
+            assert_eq!(estimate(&of(n)), format!("24.0 [23.1–25.2, n={n}]"));
+        }
+        assert_eq!(estimate(&of(1)), "24.0");
+        assert_eq!(scaled(&of(3), 1e3), "24000 [23100–25200, n=3]");
     }
 
     #[test]
     fn ratios_are_read_without_powers_of_ten() {
         let wide = Estimate { median: 1.1, low: 0.0029, high: 111.0, n: 3, ..Estimate::exact(1.1) };
-        assert_eq!(ratio(&wide), "1.10 (0.003–111)");
+        assert_eq!(ratio(&wide), "1.10 [0.003–111, n=3]");
+        assert_eq!(ratio(&Estimate { n: 6, ..wide }), "1.10 (0.003–111)");
         assert_eq!(ratio(&Estimate::exact(0.5)), "0.50");
     }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use coho_model::barrier::is_slower;
 use coho_profile::{Estimate, Sync};
 
 use super::table::{dense, table, wrapped};
@@ -103,10 +104,10 @@ pub fn findings(out: &mut impl Write, sync: &Sync) -> io::Result<()> {
     let of_all = sync.barriers.iter().filter(|row| Some(row.threads) == all);
     let told: Vec<_> = of_all.filter_map(|row| Some((row, row.ns.as_ref()?))).collect();
     if let Some((row, ns)) = told.iter().min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
-        // Its interval and another's overlap: the next run may find the other quicker.
-        let alike = told.iter().filter(|(_, other)| other.low <= ns.high).count() - 1;
+        // Its interval and another's overlap, or one has none: the next run may find the other quicker.
+        let alike = told.iter().filter(|(_, other)| !is_slower(ns, other)).count() - 1;
         let which = match alike {
-            0 => "the quickest by",
+            0 if told.len() > 1 => "the quickest by",
             _ => "by",
         };
         let others = match alike {
@@ -161,18 +162,26 @@ mod tests {
 
     #[test]
     fn a_barrier_is_the_quickest_only_beyond_what_chance_explains() {
-        let told = |other: f64| {
+        let of = |n, others: &[f64]| {
             let row = |algorithm: &str, ns: f64| BarrierTime {
                 algorithm: algorithm.into(),
                 threads: 2,
-                ns: Some(Estimate { low: 0.9 * ns, high: 1.1 * ns, n: 40, ..Estimate::exact(ns) }),
+                ns: Some(Estimate { low: 0.9 * ns, high: 1.1 * ns, n, ..Estimate::exact(ns) }),
                 ..BarrierTime::default()
             };
-            let sync = Sync { barriers: vec![row("fbs", 50.0), row("central", other)], ..Sync::default() };
+            let others = others.iter().map(|&ns| row("central", ns));
+            let barriers = std::iter::once(row("fbs", 50.0)).chain(others).collect();
+            let sync = Sync { barriers, ..Sync::default() };
             let mut out = Vec::new();
             findings(&mut out, &sync).unwrap();
             String::from_utf8(out).unwrap()
         };
+        let told = |other: f64| of(40, &[other]);
+        for few in [1, 3, 5] {
+            let told = of(few, &[90.0]);
+            assert!(!told.contains("quickest") && told.contains("not told from 1 other"), "{told}");
+        }
+        assert!(!of(40, &[]).contains("quickest"), "it is the only one: {}", of(40, &[]));
         assert!(
             told(90.0).contains("the quickest by fbs") && !told(90.0).contains("not told"),
             "{}",

@@ -128,13 +128,12 @@ fn disturbed(out: &mut impl Write, workloads: &Workloads) -> io::Result<()> {
 /// Thousands and millions, as the figures run from one to a hundred million.
 fn value(value: &Option<Estimate>) -> String {
     let Some(estimate) = value else { return dash() };
-    let (divisor, suffix) = match estimate.median {
-        median if median >= 1e6 => (1e6, " M"),
-        median if median >= 1e4 => (1e3, " k"),
+    let (scale, suffix) = match estimate.median {
+        median if median >= 1e6 => (1e-6, " M"),
+        median if median >= 1e4 => (1e-3, " k"),
         _ => (1.0, ""),
     };
-    let [median, low, high] = [estimate.median, estimate.low, estimate.high].map(|value| value / divisor);
-    text::with_interval(median, (estimate.n > 1).then_some((low, high))) + suffix
+    text::scaled(estimate, scale) + suffix
 }
 
 fn sharing(out: &mut impl Write, sharing: &[SharedKernel]) -> io::Result<()> {

@@ -147,7 +147,7 @@ fn damage(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     writeln!(out, "Damage: walking a working set again after a call, extra ns/lines evicted")?;
     writeln!(out, "{}", dense(&header, 1, names.iter().map(row).collect()))?;
-    writeln!(out, "<: not told from none, and by its interval no more than this\n")
+    writeln!(out, "{}\n", wrapped("", events::SIGNS_MEANING))
 }
 
 fn calibration(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
@@ -170,20 +170,23 @@ fn judgements(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<
     }
     let kib = |kib: Option<f64>| kib.map_or_else(|| "–".to_owned(), |kib| format!("{kib:.1}"));
     let ns = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), |ns| format!("{ns:.0}"));
+    let (state, over_cold) = events::over_cold(calls);
+    let is_second = state == "second";
     let row = |judgement: &Judgement| {
         let published = judged(paper, events::over_tcp(&judgement.name).unwrap_or(&judgement.name));
         vec![
             text::tame(&judgement.name),
             kib(judgement.footprint_kib),
             kib(published.and_then(|published| published.footprint_kib)),
-            events::percent(judgement.warm_over_cold),
-            events::percent(published.and_then(|published| published.warm_over_cold)),
+            events::percent(over_cold(judgement)),
+            events::percent(published.filter(|_| is_second).and_then(|published| published.warm_over_cold)),
             ns(judgement.cost_ns),
             ns(judgement.channel_ns),
         ]
     };
     writeln!(out, "What a call costs its caller, and a message to another core")?;
-    let header = ["call", "KiB", "publ.", "2nd/cold", "publ.", "cost ns", "channel ns"];
+    let ratio = if is_second { "2nd/cold" } else { "steady/cold" };
+    let header = ["call", "KiB", "publ.", ratio, "publ.", "cost ns", "channel ns"];
     writeln!(out, "{}", dense(&header, 1, calls.judgements.iter().map(row).collect()))?;
     let footprint = match calls.method {
         CallMethod::Pmu => "lines that a cold call missed in the level-2 cache",
@@ -307,6 +310,18 @@ mod tests {
             at(&text, "write bare kernel") < at(&text, "  publ. kernel") && text.contains("17.02"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_steady_state_of_older_profiles_is_called_that() {
+        let mut calls = timed();
+        assert!(told(&calls).contains("2nd/cold") && !told(&calls).contains("steady/cold"));
+        calls.calls.retain(|call| call.state != CacheState::Second);
+        coho_model::delegation::judge(&mut calls, None);
+        let text = told(&calls);
+        assert_eq!(text.matches("steady/cold").count(), 1, "{text}");
+        let row = text.lines().rfind(|line| line.starts_with("write ")).unwrap();
+        assert!(!row.contains("6.4 %"), "the paper's is of a second call: {text}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The papers' conclusions and what a profile says of them, for people.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use coho_model::claims::{Judgement, Verdict};
@@ -23,25 +24,43 @@ pub fn write(out: &mut impl Write, judged: &[Judgement], profile: &Profile) -> i
         let n = judged.iter().filter(|one| one.verdict == verdict).count();
         writeln!(out, "{n:3} {}", verdict.words())?;
     }
-    let measured = profile.host.as_ref().filter(|host| host.coho_version.is_some());
-    if let Some(date) = measured.and_then(|host| host.date.as_deref()) {
-        let told = format!(
-            "Each verdict goes as far as the run that its section is of ({}); a host that moves CPUs may give others in \
-             the next.",
-            text::tame(date)
-        );
-        writeln!(out, "\n{}", wrapped("", &told))?;
+    if profile.host.as_ref().is_some_and(|host| host.coho_version.is_some()) {
+        let told = "Each verdict goes as far as the run that measured its figures; a host that moves CPUs may give others in \
+                    the next.";
+        writeln!(out, "\n{}", wrapped("", told))?;
     }
-    let mut commands: Vec<&str> = Vec::new();
-    commands.extend(judged.iter().filter_map(|one| one.measure));
-    commands.sort_unstable();
-    commands.dedup();
+    let mut commands: BTreeMap<&str, usize> = BTreeMap::new();
+    for command in judged.iter().filter_map(|one| one.measure.as_deref()) {
+        *commands.entry(command).or_default() += 1;
+    }
     if !commands.is_empty() {
         writeln!(out, "\nWhat would tell of those that cannot be told; --json says why of each:")?;
     }
-    for command in commands {
-        let n = judged.iter().filter(|one| one.measure == Some(command)).count();
+    for (command, n) in &commands {
         writeln!(out, "{}", wrapped(&format!("{n:3} "), command))?;
     }
-    Ok(())
+    let is_open = |one: &&Judgement| one.verdict == Verdict::CannotBeTold && one.measure.is_none();
+    match judged.iter().filter(is_open).count() {
+        0 => Ok(()),
+        n => writeln!(out, "\nNo command is known to settle {n} of them; --json says why."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use coho_model::claims::judge;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn every_command_that_is_named_is_one() {
+        let judged = judge(&Profile::default());
+        let all = judged.iter().filter_map(|one| one.measure.as_deref());
+        for command in all.flat_map(|commands| commands.split("; ")) {
+            let parsed = Cli::try_parse_from(command.split_whitespace());
+            assert!(parsed.is_ok(), "{command}: {}", parsed.err().unwrap());
+        }
+    }
 }

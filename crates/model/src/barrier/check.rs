@@ -123,9 +123,12 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
                     let others = machine.without_team(profile, row.threads, mapping);
                     let left_out = others.and_then(|others| {
                         let mut teams = Teams { machine: &others, known: Vec::new() };
-                        row.predict(&mut teams).ok()
+                        let (_, ns) = row.predict(&mut teams).ok()?;
+                        // Without the only time of its kind the extra line comes from reads.
+                        let is_refitted = matches!(others.extra_line.source, Source::Fitted(_));
+                        Some((ns, if is_refitted { Basis::LeftOut } else { Basis::Predicted }))
                     });
-                    left_out.map_or((predicted_ns, Basis::Fit), |(_, ns)| (ns, Basis::LeftOut))
+                    left_out.unwrap_or((predicted_ns, Basis::Fit))
                 } else {
                     (predicted_ns, Basis::Predicted)
                 };

@@ -1,6 +1,6 @@
 //! What a profile's measurements say of a team.
 
-use coho_profile::Sync;
+use coho_profile::{Estimate, Sync};
 
 /// The name of the barrier that was the quickest for so many threads, as [`coho_sync::Algorithm`] reads it; `None` where no
 /// other was slower beyond chance, or there are no figures.
@@ -14,19 +14,24 @@ pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     measured.sort_by(|(_, one), (_, other)| one.median.total_cmp(&other.median));
     let (best, ns) = *measured.first()?;
     let slower = measured.iter().skip(1).all(|(other, other_ns)| {
-        other_ns.low > ns.high || (&other.algorithm, &other.layout) == (&best.algorithm, &best.layout)
+        is_slower(ns, other_ns) || (&other.algorithm, &other.layout) == (&best.algorithm, &best.layout)
     });
     (slower && measured.len() > 1).then(|| best.name())
 }
 
+/// Whether a time is more than another beyond chance, which takes an interval of each.
+pub fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
+    quick.has_interval() && other.has_interval() && other.low > quick.high
+}
+
 #[cfg(test)]
 mod tests {
-    use coho_profile::{BarrierTime, Estimate};
+    use coho_profile::BarrierTime;
 
     use super::*;
 
     fn barrier(algorithm: &str, layout: &str, low: f64, high: f64) -> BarrierTime {
-        let ns = Estimate { low, high, ..Estimate::exact(f64::midpoint(low, high)) };
+        let ns = Estimate { low, high, n: 40, ..Estimate::exact(f64::midpoint(low, high)) };
         BarrierTime {
             algorithm: algorithm.into(),
             layout: layout.into(),
@@ -46,7 +51,16 @@ mod tests {
         assert_eq!(name.as_deref(), Some("fbs-one-line"));
         assert!(name.unwrap().parse::<coho_sync::Algorithm>().is_ok());
         assert_eq!(of(&[barrier("central", "", 31.0, 70.0), quick.clone()]), None);
-        assert_eq!(of(&[quick]), None);
+        assert_eq!(of(std::slice::from_ref(&quick)), None);
+        let few = |mut row: BarrierTime, n| {
+            row.ns.as_mut().unwrap().n = n;
+            row
+        };
+        for n in [1, 3, 5] {
+            let slow = barrier("central", "", 60.0, 70.0);
+            assert_eq!(of(&[slow.clone(), few(quick.clone(), n)]), None, "{n} samples are no interval");
+            assert_eq!(of(&[few(slow, n), quick.clone()]), None, "{n} samples are no interval");
+        }
         assert_eq!(of(&[]), None);
     }
 }

@@ -35,7 +35,7 @@ pub use fit::{Figure, Fit, Published, fit};
 pub use latency::Tier;
 pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Gap, Local, Machine, Source};
-pub use measured::quickest_measured;
+pub use measured::{is_slower, quickest_measured};
 pub use predict::{Prediction, predict, predict_fork_join, predict_quick};
 pub use quickest::{Quickest, quickest, team_sizes};
 pub use range::{MOST_VARIED, add_ranges, add_rivals};

@@ -1,12 +1,10 @@
 //! Figures with the interval in which they lie, and the bounds that claims set them.
 
-use coho_profile::{Estimate, Method, Profile};
+use coho_profile::{Estimate, Inexact, Method, Profile};
 
 use super::Verdict;
 use crate::stats::median;
 
-/// The fewest samples whose range holds their median with 95 % (1 - 2 / 2^n).
-const LEAST_SAMPLES: u64 = 6;
 /// An unstable figure's value counts if so much of the samples had it.
 const SEEN: f64 = 0.05;
 
@@ -20,7 +18,9 @@ pub(super) struct Context<'a> {
 /// What a claim is judged by.
 pub(super) struct Evidence {
     pub(super) parts: Vec<Part>,
-    /// How and when it was measured.
+    /// Parts of the claim that have no figure: without them it cannot hold.
+    pub(super) lacks: Vec<Lack>,
+    /// How it was measured.
     pub(super) how: String,
 }
 
@@ -29,6 +29,39 @@ pub(super) struct Part {
     /// What it is of; empty if it is the only one.
     pub(super) what: String,
     pub(super) range: Range,
+    /// How a paper words it that does not tell it exactly.
+    pub(super) inexact: Option<Inexact>,
+}
+
+/// Why there is no figure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// It was not measured, or too seldom: the claim's command does it.
+    Unmeasured(String),
+    /// The same, but this command does it.
+    MeasuredBy(String, String),
+    /// The machine, as the run found it, does not have what it takes, or no profile holds it: no command would tell.
+    Unmeasurable(String),
+}
+
+impl Lack {
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Unmeasured(why) | Self::MeasuredBy(why, _) | Self::Unmeasurable(why) => why,
+        }
+    }
+}
+
+impl From<String> for Lack {
+    fn from(why: String) -> Self {
+        Self::Unmeasured(why)
+    }
+}
+
+impl From<&str> for Lack {
+    fn from(why: &str) -> Self {
+        Self::Unmeasured(why.to_owned())
+    }
 }
 
 /// A figure and within which it lies.
@@ -64,17 +97,19 @@ impl Context<'_> {
     ///
     /// # Errors
     /// Why it tells nothing.
-    pub(super) fn range(&self, what: &str, estimate: Option<&Estimate>) -> Result<Range, String> {
+    pub(super) fn range(&self, what: &str, estimate: Option<&Estimate>) -> Result<Range, Lack> {
         let Some(estimate) = estimate.filter(|estimate| estimate.median.is_finite()) else {
-            return Err(format!("{what} was not measured"));
+            return Err(format!("{what} was not measured").into());
         };
         let Estimate { median: value, mut low, mut high, n, .. } = *estimate;
         if self.published {
             return Ok(Range { value, low, high });
         }
-        if n < LEAST_SAMPLES {
+        if !estimate.has_interval() {
             let samples = if n == 1 { "one sample".to_owned() } else { format!("{n} samples") };
-            return Err(format!("{what} has {samples}, and an interval of 95 % takes {LEAST_SAMPLES}"));
+            return Err(
+                format!("{what} has {samples}, and an interval of 95 % takes {}", Estimate::FEWEST).into()
+            );
         }
         if estimate.stable == Some(false) {
             for mode in estimate.modes.iter().filter(|mode| mode.share >= SEEN) {
@@ -82,6 +117,47 @@ impl Context<'_> {
             }
         }
         Ok(Range { value, low, high })
+    }
+
+    /// How many CPUs the run could use, or the machine has; `None` where the profile tells neither.
+    pub(super) fn cpus(&self) -> Option<Vec<u32>> {
+        let allowed = self.profile.host.as_ref().map(|host| host.allowed_cpus.clone());
+        let known = || {
+            let topology = &self.profile.topology.as_ref()?.topology;
+            Some(topology.pus.iter().map(|pu| pu.os).collect())
+        };
+        allowed.filter(|cpus| !cpus.is_empty()).or_else(known).filter(|cpus: &Vec<u32>| !cpus.is_empty())
+    }
+
+    /// That a team of so many threads was not measured, which takes as many CPUs.
+    pub(super) fn no_team(&self, threads: u32, why: String) -> Lack {
+        match self.cpus() {
+            Some(cpus) if cpus.len() < threads as usize => Lack::Unmeasurable(format!(
+                "{threads} threads take a CPU each, and there {} {}",
+                if cpus.len() == 1 { "is" } else { "are" },
+                cpus.len()
+            )),
+            _ => Lack::Unmeasured(why),
+        }
+    }
+
+    /// How and for how long a section was measured.
+    pub(super) fn how(&self, method: &Method) -> String {
+        if self.published {
+            return "as printed".to_owned();
+        }
+        let mut how = match (method.passes, method.duration_s) {
+            (0, 0.0) => return "how it was measured is not told".to_owned(),
+            (0, seconds) => format!("one run of {seconds:.1} s"),
+            (passes, seconds) => format!("one run of {passes} passes in {seconds:.1} s"),
+        };
+        if method.interrupted {
+            how += ", stopped before its end";
+        }
+        if method.steal_s > 0.05 * method.duration_s {
+            how += &format!(", {:.1} s of it taken by the hypervisor", method.steal_s);
+        }
+        how
     }
 
     /// The first of several names that something has.
@@ -93,36 +169,29 @@ impl Context<'_> {
     }
 }
 
-/// How and for how long a section was measured.
-pub(super) fn how(method: &Method) -> String {
-    let mut how = match (method.passes, method.duration_s) {
-        (0, 0.0) => return "as printed".to_owned(),
-        (0, seconds) => format!("one run of {seconds:.1} s"),
-        (passes, seconds) => format!("one run of {passes} passes in {seconds:.1} s"),
-    };
-    if method.interrupted {
-        how += ", stopped before its end";
-    }
-    if method.steal_s > 0.05 * method.duration_s {
-        how += &format!(", {:.1} s of it taken by the hypervisor", method.steal_s);
-    }
-    how
-}
-
 impl Evidence {
-    pub(super) fn of(parts: Vec<Part>, how: impl Into<String>) -> Self {
-        Self { parts, how: how.into() }
+    /// All parts of a claim, with those that have no figure.
+    pub(super) fn of(all: impl IntoIterator<Item = Result<Part, Lack>>, how: impl Into<String>) -> Self {
+        let (mut parts, mut lacks) = (Vec::new(), Vec::new());
+        for part in all {
+            match part {
+                Ok(part) => parts.push(part),
+                Err(lack) if !lacks.contains(&lack) => lacks.push(lack),
+                Err(_) => {}
+            }
+        }
+        Self { parts, lacks, how: how.into() }
     }
 
     /// A single figure.
     pub(super) fn one(range: Range, how: impl Into<String>) -> Self {
-        Self::of(vec![Part { what: String::new(), range }], how)
+        Self::of([Ok(Part::new("", range))], how)
     }
 }
 
 impl Part {
     pub(super) fn new(what: impl Into<String>, range: Range) -> Self {
-        Self { what: what.into(), range }
+        Self { what: what.into(), range, inexact: None }
     }
 }
 
@@ -227,8 +296,8 @@ impl Bound {
 impl Unit {
     fn number(self, value: f64) -> String {
         let digits = |value: f64| match value.abs() {
-            value if value >= 100.0 => format!("{value:.0}"),
-            value if value >= 10.0 => format!("{value:.1}"),
+            size if size >= 100.0 => format!("{value:.0}"),
+            size if size >= 10.0 => format!("{value:.1}"),
             _ => format!("{value:.2}"),
         };
         match self {
@@ -241,11 +310,14 @@ impl Unit {
         }
     }
 
-    /// The figure with its interval, where it has one.
-    pub(super) fn show(self, range: Range) -> String {
+    /// The figure with its interval, where it has one, or as a paper words it.
+    pub(super) fn show(self, range: Range, inexact: Option<Inexact>) -> String {
         let Range { value, low, high } = range;
-        if high.is_infinite() {
-            return format!("at least {}", self.number(low));
+        match inexact {
+            Some(Inexact::About) => return format!("≈ {}", self.number(value)),
+            Some(Inexact::Below) => return format!("< {}", self.number(value)),
+            _ if high.is_infinite() => return format!("at least {}", self.number(low)),
+            _ => {}
         }
         if low == high {
             return self.number(value);
@@ -259,6 +331,9 @@ impl Unit {
                 .trim_end_matches('x')
                 .to_owned()
         };
-        format!("{} ({}–{})", self.number(value), bare(low), bare(high))
+        match inexact {
+            Some(Inexact::Between) => format!("{}–{}", bare(low), self.number(high)),
+            _ => format!("{} ({}–{})", self.number(value), bare(low), bare(high)),
+        }
     }
 }

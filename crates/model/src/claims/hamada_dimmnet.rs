@@ -1,9 +1,11 @@
 //! Hamada et al.: rates by memory type and instruction, and what it costs to keep caches coherent by hand.
 
-use coho_profile::{BlockState, CacheType, CoherenceCost, LinesLeft, Memory, MemoryRate, Operation};
+use coho_profile::{
+    BlockState, CacheType, CoherenceCost, DmaRate, LinesLeft, Memory, MemoryRate, Method, Operation,
+};
 
 use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Part, Range, Unit, how};
+use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
 
 const RATES: &str = "coho memory --parts rates -o PROFILE";
 const TYPED: &str = "coho memory --parts rates --type WB,WC,UC -o PROFILE";
@@ -248,8 +250,23 @@ impl<'a> Wish<'a> {
     }
 }
 
-fn section<'a>(context: &Context<'a>) -> Result<&'a Memory, String> {
-    context.profile.memory.as_ref().ok_or_else(|| "the profile has no section memory".to_owned())
+fn section<'a>(context: &Context<'a>) -> Result<&'a Memory, Lack> {
+    context.profile.memory.as_ref().ok_or_else(|| "the profile has no section memory".into())
+}
+
+/// How a part of the section was measured, which may have been by an earlier run than its other parts.
+fn method<'m>(memory: &'m Memory, part: &str) -> &'m Method {
+    let earlier = memory.earlier.iter().find(|earlier| earlier.parts.iter().any(|one| one == part));
+    earlier.map_or(&memory.method, |earlier| &earlier.method)
+}
+
+/// That something of a part was not measured, which no other run changes where this one says why.
+fn lack(memory: &Memory, part: &str, what: &str, reasons: &[&str]) -> Lack {
+    let method = method(memory, part);
+    match reasons.iter().find_map(|reason| method.not_available.get(*reason)) {
+        Some(why) => Lack::Unmeasurable(format!("{what}: {}", why.split(" (").next().unwrap_or(why))),
+        None => Lack::Unmeasured(what.to_owned()),
+    }
 }
 
 /// The size of the largest cache, in bytes; of the paper's machine that of its text.
@@ -260,17 +277,16 @@ pub(super) fn largest_cache(context: &Context<'_>) -> Option<u64> {
     told.filter(|bytes| *bytes > 0).or(context.published.then_some(256 << 10))
 }
 
-fn divided(a: Range, b: Range) -> Result<Range, String> {
-    a.over(b).ok_or_else(|| "the interval of the lesser rate reaches 0".to_owned())
+fn divided(a: Range, b: Range) -> Result<Range, Lack> {
+    a.over(b).ok_or_else(|| "the interval of the lesser rate reaches 0".into())
 }
 
 /// A rate's range, and why there is none, as the profile tells it.
-fn rate(context: &Context<'_>, wish: &Wish<'_>, bytes: u64) -> Result<(Range, String), String> {
+fn rate(context: &Context<'_>, wish: &Wish<'_>, bytes: u64) -> Result<(Range, String), Lack> {
     let memory = section(context)?;
     let Some(found) = wish.find(memory, bytes) else {
-        let why = memory.method.not_available.get(&format!("rates of {}", wish.cache_type));
-        let why = why.map_or(String::new(), |why| format!(": {}", why.split(" (").next().unwrap_or(why)));
-        return Err(format!("the {} was not measured{why}", wish.words(bytes).trim_end_matches(',')));
+        let what = format!("the {} was not measured", wish.words(bytes).trim_end_matches(','));
+        return Err(lack(memory, "rates", &what, &[&format!("rates of {}", wish.cache_type)]));
     };
     let state = found.state.map_or(String::new(), |state| format!(", {state}"));
     let range = context.range(&format!("the {}", wish.words(bytes)), found.bytes_per_s.as_ref())?;
@@ -286,52 +302,51 @@ fn size(bytes: u64) -> String {
 }
 
 /// One rate over another at each of the sizes that both have.
-fn by_size(context: &Context<'_>, sizes: &[u64], a: &Wish<'_>, b: &Wish<'_>) -> Result<Evidence, String> {
-    let (mut parts, mut lack, mut by) = (Vec::new(), None, String::new());
-    for &bytes in sizes {
-        match (rate(context, a, bytes), rate(context, b, bytes)) {
-            (Ok((over, how_a)), Ok((under, how_b))) => {
-                by = format!("{how_a} over {how_b}");
-                parts.push(Part::new(size(bytes), divided(over, under)?));
-            }
-            (Err(why), _) | (_, Err(why)) => lack = lack.or(Some(why)),
-        }
-    }
-    match lack {
-        Some(why) if parts.is_empty() => Err(why),
-        _ => Ok(Evidence::of(parts, format!("{by}; {}", how(&section(context)?.method)))),
-    }
+fn by_size(context: &Context<'_>, sizes: &[u64], a: &Wish<'_>, b: &Wish<'_>) -> Result<Evidence, Lack> {
+    let mut by = String::new();
+    let mut part = |bytes: u64| {
+        let ((over, how_a), (under, how_b)) = (rate(context, a, bytes)?, rate(context, b, bytes)?);
+        by = format!("{how_a} over {how_b}");
+        Ok(Part::new(size(bytes), divided(over, under)?))
+    };
+    let parts: Vec<_> = sizes.iter().map(|&bytes| part(bytes)).collect();
+    Ok(Evidence::of(parts, format!("{by}; {}", how(context, "rates")?)))
 }
 
-fn reads(context: &Context<'_>, by: &[&'static str]) -> Result<Evidence, String> {
+/// How a part of the section was measured, in words.
+fn how(context: &Context<'_>, part: &str) -> Result<String, Lack> {
+    Ok(context.how(method(section(context)?, part)))
+}
+
+fn reads(context: &Context<'_>, by: &[&'static str]) -> Result<Evidence, Lack> {
     let [wc, wb] = [CacheType::WriteCombining, CacheType::WriteBack].map(|one| Wish::read(by, one));
     by_size(context, &SIZES, &wc, &wb)
 }
 
 /// The largest block of WB memory that was written again and again, if it exceeds the caches.
-fn beyond(context: &Context<'_>, wish: &Wish<'_>) -> Result<(Range, String, u64), String> {
+fn beyond(context: &Context<'_>, wish: &Wish<'_>) -> Result<(Range, String, u64), Lack> {
     let memory = section(context)?;
     let cache = largest_cache(context).ok_or("the profile tells no caches")?;
     let bytes = memory.rates.iter().map(|rate| rate.bytes).max().unwrap_or(0);
     if bytes <= cache {
-        return Err(format!("the largest block has {bytes} bytes, and the largest cache {cache}"));
+        return Err(format!("the largest block has {bytes} bytes, and the largest cache {cache}").into());
     }
     let (range, by) = rate(context, wish, bytes)?;
     Ok((range, by, bytes))
 }
 
-fn beyond_caches(context: &Context<'_>) -> Result<Evidence, String> {
+fn beyond_caches(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (wb, wb_by, bytes) = beyond(context, &Wish::write(&SIMD, CacheType::WriteBack))?;
     let (wc, wc_by) = rate(context, &Wish::write(&SIMD, CacheType::WriteCombining), 1 << 20)?;
-    let how = format!("{wb_by}, {} over {wc_by}, 1 MiB; {}", size(bytes), how(&section(context)?.method));
+    let how = format!("{wb_by}, {} over {wc_by}, 1 MiB; {}", size(bytes), how(context, "rates")?);
     Ok(Evidence::one(divided(wb, wc)?, how))
 }
 
-fn past_caches(context: &Context<'_>) -> Result<Evidence, String> {
+fn past_caches(context: &Context<'_>) -> Result<Evidence, Lack> {
     let usual = Wish::write(&SIMD, CacheType::WriteBack);
     let (past, past_by, bytes) = beyond(context, &Wish { suffix: "-nt", ..usual })?;
     let (usual, usual_by, _) = beyond(context, &usual)?;
-    let how = format!("{past_by} over {usual_by}, {}; {}", size(bytes), how(&section(context)?.method));
+    let how = format!("{past_by} over {usual_by}, {}; {}", size(bytes), how(context, "rates")?);
     Ok(Evidence::one(divided(past, usual)?, how))
 }
 
@@ -341,34 +356,27 @@ fn counted(
     op: Operation,
     of: fn(&MemoryRate) -> Option<&coho_profile::Estimate>,
     what: &str,
-) -> Result<Evidence, String> {
+) -> Result<Evidence, Lack> {
     let memory = section(context)?;
     let line = if context.published { 32.0 } else { LINE };
     let mine = |rate: &&MemoryRate| {
         rate.op == op && rate.cache_type == CacheType::WriteCombining && of(rate).is_some()
     };
-    let parts: Result<Vec<Part>, String> = memory
-        .rates
-        .iter()
-        .filter(mine)
-        .map(|rate| {
-            let share = context.range(what, of(rate))?.times(line / rate.bytes as f64);
-            Ok(Part::new(format!("{}, {}", rate.instruction, size(rate.bytes)), share))
-        })
-        .collect();
-    let parts = parts?;
+    let share = |rate: &MemoryRate| {
+        let what = format!("{}, {}", rate.instruction, size(rate.bytes));
+        let range = context.range(&format!("{op} of WC memory by {what}"), of(rate))?;
+        Ok(Part::new(what, range.times(line / rate.bytes as f64)))
+    };
+    let parts: Vec<_> = memory.rates.iter().filter(mine).map(share).collect();
     if parts.is_empty() {
-        let why = ["bursts and partials", "rates of WC"]
-            .iter()
-            .find_map(|name| memory.method.not_available.get(*name));
-        let why = why.map_or(String::new(), |why| format!(": {}", why.split(" (").next().unwrap_or(why)));
-        return Err(format!("no {what} of WC memory were counted{why}"));
+        let what = format!("no {what} of WC memory were counted");
+        return Err(lack(memory, "rates", &what, &["bursts and partials", "rates of WC"]));
     }
-    Ok(Evidence::of(parts, how(&memory.method)))
+    Ok(Evidence::of(parts, how(context, "rates")?))
 }
 
 /// The share of a block's lines that the second read does not find in the caches, at the paper's sizes.
-fn gone(context: &Context<'_>, first: &str) -> Result<Evidence, String> {
+fn gone(context: &Context<'_>, first: &str) -> Result<Evidence, Lack> {
     let memory = section(context)?;
     let of = |method: &str| -> Vec<&LinesLeft> {
         let mine = |row: &&LinesLeft| {
@@ -381,66 +389,67 @@ fn gone(context: &Context<'_>, first: &str) -> Result<Evidence, String> {
         true => (of("timing"), "by timing, where the paper counts bursts"),
         false => (counted, "by counter, as in the paper"),
     };
-    let parts: Result<Vec<Part>, String> = rows
-        .iter()
-        .map(|row| {
-            let what = format!("what a read of {} leaves", size(row.bytes));
-            let share = context.range(&what, row.gone.as_ref())?.times(1.0 / row.lines.max(1) as f64);
-            Ok(Part::new(size(row.bytes), share))
-        })
-        .collect();
-    Ok(Evidence::of(parts?, format!("{by}; {}", how(&memory.method))))
+    let part = |bytes: u64| {
+        let row = rows.iter().find(|row| row.bytes == bytes);
+        let what = format!("what a read of {} leaves", size(bytes));
+        let gone = context.range(&what, row.and_then(|row| row.gone.as_ref()))?;
+        Ok(Part::new(size(bytes), gone.times(1.0 / row.map_or(1, |row| row.lines.max(1)) as f64)))
+    };
+    Ok(Evidence::of(CACHED.map(part), format!("{by}; {}", how(context, "prefetchnta")?)))
 }
 
 fn costs<'a>(memory: &'a Memory, operation: &'a str) -> impl Iterator<Item = &'a CoherenceCost> {
     memory.coherence_cost.iter().filter(move |cost| cost.operation == operation && cost.ns.is_some())
 }
 
-fn wbinvd(memory: &Memory) -> String {
-    let why = memory.method.not_available.get("WBINVD");
-    why.map_or_else(|| "WBINVD was not measured".to_owned(), |why| format!("WBINVD is not available: {why}"))
+fn wbinvd(memory: &Memory) -> Lack {
+    lack(memory, "coherence_cost", "WBINVD was not measured", &["WBINVD"])
 }
 
-fn write_backs(context: &Context<'_>) -> Result<Evidence, String> {
+fn write_backs(context: &Context<'_>) -> Result<Evidence, Lack> {
     let memory = section(context)?;
     let by = |cost: &&CoherenceCost| cost.dirty;
     let (least, most) = (costs(memory, "WBINVD").min_by_key(by), costs(memory, "WBINVD").max_by_key(by));
     let (Some(least), Some(most)) = (least, most) else { return Err(wbinvd(memory)) };
     if least.dirty == most.dirty {
-        return Err("WBINVD was measured with one number of modified lines".to_owned());
+        return Err("WBINVD was measured with one number of modified lines".into());
     }
     let of = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
-    let told = format!("{} modified lines over {}; {}", most.dirty, least.dirty, how(&memory.method));
+    let how = how(context, "coherence_cost")?;
+    let told = format!("{} modified lines over {}; {how}", most.dirty, least.dirty);
     Ok(Evidence::one(divided(of(most)?, of(least)?)?, told))
 }
 
 /// A block of the paper's least size, all of it modified.
-fn line_by_line(context: &Context<'_>) -> Result<Evidence, String> {
+fn line_by_line(context: &Context<'_>) -> Result<Evidence, Lack> {
     let memory = section(context)?;
     let all = costs(memory, "WBINVD").min_by_key(|cost| cost.dirty).ok_or_else(|| wbinvd(memory))?;
     let small = costs(memory, "CLFLUSH").find(|cost| cost.lines == 8 && cost.dirty == 8);
     let small = context.range("CLFLUSH of 8 lines", small.and_then(|cost| cost.ns.as_ref()))?;
     let all = context.range("WBINVD", all.ns.as_ref())?;
-    Ok(Evidence::one(divided(small, all)?, format!("CLFLUSH of 8 modified lines; {}", how(&memory.method))))
+    let how = how(context, "coherence_cost")?;
+    Ok(Evidence::one(divided(small, all)?, format!("CLFLUSH of 8 modified lines; {how}")))
 }
 
-fn dirty_dma(context: &Context<'_>) -> Result<Evidence, String> {
+fn dirty_dma(context: &Context<'_>) -> Result<Evidence, Lack> {
     let memory = section(context)?;
-    let mut parts = Vec::new();
-    for dirty in memory.dma.iter().filter(|row| row.source == "dirty") {
-        let clean = memory.dma.iter().find(|row| {
-            (&row.engine, &row.direction, row.bytes) == (&dirty.engine, &dirty.direction, dirty.bytes)
-                && row.source == "clean"
-        });
-        let Some(clean) = clean else { continue };
-        let of = |rate: &Option<_>| context.range(&format!("DMA by {}", dirty.engine), rate.as_ref());
-        let ratio = divided(of(&dirty.bytes_per_s)?, of(&clean.bytes_per_s)?)?;
-        parts.push(Part::new(format!("{}, {}", dirty.engine, size(dirty.bytes)), ratio));
-    }
+    let is_clean_of = |dirty: &DmaRate, row: &DmaRate| {
+        (&row.engine, &row.direction, row.bytes) == (&dirty.engine, &dirty.direction, dirty.bytes)
+            && row.source == "clean"
+    };
+    let part = |dirty: &DmaRate| {
+        let clean = memory.dma.iter().find(|row| is_clean_of(dirty, row))?;
+        let what = format!("{}, {}", dirty.engine, size(dirty.bytes));
+        let of = |row: &DmaRate| context.range(&format!("DMA by {what}"), row.bytes_per_s.as_ref());
+        let ratio = of(dirty).and_then(|dirty| divided(dirty, of(clean)?));
+        Some(ratio.map(|ratio| Part::new(what.clone(), ratio)))
+    };
+    let parts: Vec<_> = memory.dma.iter().filter(|row| row.source == "dirty").filter_map(part).collect();
     if parts.is_empty() {
-        return Err(
-            "no engine but the CPU was found that moves data out of clean and of modified lines".to_owned()
-        );
+        // Some engine is looked for by every run of this part.
+        let looked = method(memory, "dma").not_available.keys().any(|what| what.starts_with("DMA by "));
+        let why = "no engine but the CPU was found that moves data out of clean and of modified lines";
+        return Err(if looked { Lack::Unmeasurable(why.into()) } else { "DMA was not measured".into() });
     }
-    Ok(Evidence::of(parts, how(&memory.method)))
+    Ok(Evidence::of(parts, how(context, "dma")?))
 }

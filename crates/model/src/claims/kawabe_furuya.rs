@@ -1,12 +1,12 @@
 //! Kawabe & Furuya: what sharing a line costs by distance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coho_profile::{Coherence, LineState, Pair, PairMethod};
 use coho_topology::{Level, Topology};
 
 use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Part, Range, Unit, how};
+use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
 use crate::cpi::cpi;
 
 const MEASURE: &str = "coho coherence -o PROFILE";
@@ -153,8 +153,8 @@ fn hops(a: u32, b: u32, topology: &Topology) -> Option<usize> {
     far.iter().position(|known| *known == own).map(|at| at + 1)
 }
 
-fn section<'a>(context: &Context<'a>) -> Result<&'a Coherence, String> {
-    context.profile.coherence.as_ref().ok_or_else(|| "the profile has no section coherence".to_owned())
+fn section<'a>(context: &Context<'a>) -> Result<&'a Coherence, Lack> {
+    context.profile.coherence.as_ref().ok_or_else(|| "the profile has no section coherence".into())
 }
 
 fn topology<'a>(context: &Context<'a>) -> Option<&'a Topology> {
@@ -162,7 +162,7 @@ fn topology<'a>(context: &Context<'a>) -> Option<&'a Topology> {
 }
 
 /// The mean of each class's pairs, of one method.
-fn classes(context: &Context<'_>, method: PairMethod) -> Result<BTreeMap<Near, Range>, String> {
+fn classes(context: &Context<'_>, method: PairMethod) -> Result<BTreeMap<Near, Range>, Lack> {
     let coherence = section(context)?;
     let mut all: BTreeMap<Near, Vec<Range>> = BTreeMap::new();
     let mine = |pair: &&Pair| pair.method == method;
@@ -175,13 +175,26 @@ fn classes(context: &Context<'_>, method: PairMethod) -> Result<BTreeMap<Near, R
     Ok(all.into_iter().filter_map(|(class, ranges)| Some((class, Range::mean(&ranges)?))).collect())
 }
 
-fn class(classes: &BTreeMap<Near, Range>, near: Near) -> Result<Range, String> {
-    classes.get(&near).copied().ok_or_else(|| {
-        format!("no pair that was measured by increments is claimed to be of this class: {}", near.words())
+fn class(context: &Context<'_>, classes: &BTreeMap<Near, Range>, class: Near) -> Result<Range, Lack> {
+    classes.get(&class).copied().ok_or_else(|| {
+        let words = class.words();
+        match possible(context) {
+            Some(all) if !all.contains(&class) => {
+                Lack::Unmeasurable(format!("no two of the CPUs are claimed to be of this class: {words}"))
+            }
+            _ => format!("no pair that was measured is claimed to be of this class: {words}").into(),
+        }
     })
 }
 
-fn free(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, String> {
+/// The classes that pairs of the CPUs have which the run could use; `None` where the topology is not known.
+fn possible(context: &Context<'_>) -> Option<BTreeSet<Near>> {
+    let (topology, cpus) = (topology(context)?, context.cpus()?);
+    let pairs = cpus.iter().enumerate().flat_map(|(at, &a)| cpus[at + 1..].iter().map(move |&b| (a, b)));
+    Some(pairs.filter_map(|(a, b)| near(&topology.claimed(a, b), a, b, Some(topology))).collect())
+}
+
+fn free(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, Lack> {
     classes(context, PairMethod::FreeRunning)
 }
 
@@ -190,9 +203,9 @@ const EACH: f64 = 0.9;
 
 /// Times in which the line changes hands at each step, as the paper takes increments to do. Those of today's CPUs happen many
 /// to an ownership: where strict alternation was measured, that counts.
-fn changing_hands(context: &Context<'_>) -> Result<(BTreeMap<Near, Range>, String), String> {
+fn changing_hands(context: &Context<'_>) -> Result<(BTreeMap<Near, Range>, String), Lack> {
     let coherence = section(context)?;
-    let how = how(&coherence.method);
+    let how = context.how(&coherence.method);
     let alternating = classes(context, PairMethod::Turn)?;
     if !alternating.is_empty() {
         return Ok((alternating, format!("strict alternation, a change of hands each step; {how}")));
@@ -203,50 +216,52 @@ fn changing_hands(context: &Context<'_>) -> Result<(BTreeMap<Near, Range>, Strin
     match least.filter(|changes| *changes < EACH) {
         Some(changes) => Err(format!(
             "the line changed hands {changes:.2} times an increment, so that the time of one is not that of a change"
-        )),
+        )
+        .into()),
         None => Ok((free(context)?, format!("free-running increments, as in the paper; {how}"))),
     }
 }
 
 fn by_increments(context: &Context<'_>) -> String {
-    let how = context.profile.coherence.as_ref().map(|coherence| how(&coherence.method)).unwrap_or_default();
+    let coherence = context.profile.coherence.as_ref();
+    let how = coherence.map(|coherence| context.how(&coherence.method)).unwrap_or_default();
     format!("free-running increments, as in the paper; {how}")
 }
 
-fn singles(context: &Context<'_>) -> Result<(Range, Range), String> {
+fn singles(context: &Context<'_>) -> Result<(Range, Range), Lack> {
     let coherence = section(context)?;
     let (mut locked, mut plain) = (Vec::new(), Vec::new());
     for single in &coherence.singles {
         locked.push(context.range("the locked increment", Some(&single.locked_ns))?);
         plain.push(context.range("the plain increment", Some(&single.unlocked_ns))?);
     }
-    let none = || "no CPU alone was measured".to_owned();
+    let none = || Lack::from("no CPU alone was measured");
     Ok((Range::middle(&locked).ok_or_else(none)?, Range::middle(&plain).ok_or_else(none)?))
 }
 
-fn ratio(a: Range, b: Range) -> Result<Range, String> {
-    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".to_owned())
+fn ratio(a: Range, b: Range) -> Result<Range, Lack> {
+    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
 }
 
-fn locked_over_plain(context: &Context<'_>) -> Result<Evidence, String> {
+fn locked_over_plain(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (locked, plain) = singles(context)?;
-    let how = how(&section(context)?.method);
+    let how = context.how(&section(context)?.method);
     Ok(Evidence::one(ratio(locked, plain)?, format!("the middle of all CPUs; {how}")))
 }
 
-fn siblings_over_single(context: &Context<'_>) -> Result<Evidence, String> {
-    let siblings = class(&free(context)?, Near::Siblings)?;
+fn siblings_over_single(context: &Context<'_>) -> Result<Evidence, Lack> {
+    let siblings = class(context, &free(context)?, Near::Siblings)?;
     Ok(Evidence::one(ratio(siblings, singles(context)?.0)?, by_increments(context)))
 }
 
-fn die_over_siblings(context: &Context<'_>) -> Result<Evidence, String> {
+fn die_over_siblings(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (classes, how) = changing_hands(context)?;
-    let (die, siblings) = (class(&classes, Near::Die)?, class(&classes, Near::Siblings)?);
+    let (die, siblings) = (class(context, &classes, Near::Die)?, class(context, &classes, Near::Siblings)?);
     Ok(Evidence::one(ratio(die, siblings)?, how))
 }
 
 /// By strict alternation, where the line moves at each step; by increments where that alone was measured.
-fn each_step(context: &Context<'_>) -> Result<Evidence, String> {
+fn each_step(context: &Context<'_>) -> Result<Evidence, Lack> {
     let alternating = classes(context, PairMethod::Turn)?;
     let (classes, by) = match alternating.len() {
         0 | 1 => (free(context)?, "free-running increments, as in the paper"),
@@ -255,46 +270,49 @@ fn each_step(context: &Context<'_>) -> Result<Evidence, String> {
     let steps: Vec<(&Near, &Range)> = classes.iter().collect();
     if steps.len() < 2 {
         let only = steps.first().map_or("none".to_owned(), |(near, _)| near.words());
-        return Err(format!("the pairs that were measured are of one of these classes ({only})"));
+        let why = format!("the pairs that were measured are of one of these classes ({only})");
+        let is_all = possible(context).is_some_and(|all| all.len() < 2);
+        return Err(if is_all { Lack::Unmeasurable(why) } else { why.into() });
     }
-    let parts: Result<Vec<Part>, String> = steps
-        .windows(2)
-        .map(|pair| {
-            let what = format!("{} over {}", pair[1].0.words(), pair[0].0.words());
-            Ok(Part::new(what, ratio(*pair[1].1, *pair[0].1)?))
-        })
-        .collect();
-    Ok(Evidence::of(parts?, format!("{by}; {}", how(&section(context)?.method))))
+    let parts = steps.windows(2).map(|pair| {
+        let what = format!("{} over {}", pair[1].0.words(), pair[0].0.words());
+        Ok(Part::new(what, ratio(*pair[1].1, *pair[0].1)?))
+    });
+    // A step that the machine does not have is none.
+    let missing = possible(context).into_iter().flatten().filter(|near| !classes.contains_key(near));
+    let missing = missing.map(|near| Err(format!("{} were not measured", near.words()).into()));
+    let how = format!("{by}; {}", context.how(&section(context)?.method));
+    Ok(Evidence::of(parts.chain(missing), how))
 }
 
 /// The paper's coherence time: the class's mean less that of two threads of a core, or of one CPU where no core has two.
-fn coherence_time(context: &Context<'_>, near: Near) -> Result<(Range, String), String> {
+fn coherence_time(context: &Context<'_>, near: Near) -> Result<(Range, String), Lack> {
     let (classes, how) = changing_hands(context)?;
     let baseline = match classes.get(&Near::Siblings) {
         Some(siblings) => *siblings,
         None => singles(context)?.0,
     };
-    Ok((class(&classes, near)?.less(baseline), how))
+    Ok((class(context, &classes, near)?.less(baseline), how))
 }
 
-fn on_die(context: &Context<'_>) -> Result<Evidence, String> {
+fn on_die(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (die, how) = coherence_time(context, Near::Die)?;
     Ok(Evidence::one(die, how))
 }
 
-fn hop_over_die(context: &Context<'_>) -> Result<Evidence, String> {
+fn hop_over_die(context: &Context<'_>) -> Result<Evidence, Lack> {
     let ((hop, how), (die, _)) =
         (coherence_time(context, Near::Hops(1))?, coherence_time(context, Near::Die)?);
     Ok(Evidence::one(ratio(hop, die)?, how))
 }
 
-fn two_hops_over_one(context: &Context<'_>) -> Result<Evidence, String> {
+fn two_hops_over_one(context: &Context<'_>) -> Result<Evidence, Lack> {
     let ((two, how), (one, _)) =
         (coherence_time(context, Near::Hops(2))?, coherence_time(context, Near::Hops(1))?);
     Ok(Evidence::one(ratio(two, one)?, how))
 }
 
-fn cpi_of(context: &Context<'_>, near: Near) -> Result<Evidence, String> {
+fn cpi_of(context: &Context<'_>, near: Near) -> Result<Evidence, Lack> {
     let (ns, how) = coherence_time(context, near)?;
     let clock = context.profile.host.as_ref().and_then(|host| host.clock_ghz);
     let ghz = clock.filter(|ghz| ghz.is_finite() && *ghz > 0.0).ok_or("the profile tells no clock")?;
@@ -304,7 +322,7 @@ fn cpi_of(context: &Context<'_>, near: Near) -> Result<Evidence, String> {
 }
 
 /// On a die, of the smallest buffer whose lines another CPU has made Exclusive.
-fn increments_over_loads(context: &Context<'_>) -> Result<Evidence, String> {
+fn increments_over_loads(context: &Context<'_>) -> Result<Evidence, Lack> {
     let coherence = section(context)?;
     let claims = topology(context).ok_or("the profile has no topology, which would say who shares a die")?;
     let exclusive = coherence.reads.iter().filter(|read| {
@@ -314,12 +332,12 @@ fn increments_over_loads(context: &Context<'_>) -> Result<Evidence, String> {
                 == Some(Near::Die)
     });
     let least = exclusive.clone().map(|read| read.bytes).min();
-    let loads: Result<Vec<Range>, String> = exclusive
+    let loads: Result<Vec<Range>, Lack> = exclusive
         .filter(|read| Some(read.bytes) == least)
         .map(|read| context.range("the load of an Exclusive line", Some(&read.ns)))
         .collect();
+    let (die, how) = coherence_time(context, Near::Die)?;
     let load =
         Range::mean(&loads?).ok_or("no load of an Exclusive line of another core of the die was measured")?;
-    let (die, how) = coherence_time(context, Near::Die)?;
     Ok(Evidence::one(ratio(die, load)?, how))
 }

@@ -6,7 +6,7 @@
 use coho_profile::{WorkloadResult, Workloads};
 
 use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Range, Unit, how};
+use super::evidence::{Bound, Context, Evidence, Lack, Range, Unit};
 
 const MEASURE: &str = "coho bench -o PROFILE";
 
@@ -51,7 +51,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         measure: MEASURE,
         evidence: |context| {
             let (range, class, workloads) = sharing(context, "integer")?;
-            Ok(Evidence::one(range, format!("two CPUs of a {class}; {}", how(&workloads.method))))
+            Ok(Evidence::one(range, format!("two CPUs of a {class}; {}", context.how(&workloads.method))))
         },
     },
     Claim {
@@ -63,7 +63,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: |context| {
             let (doubles, class, workloads) = sharing(context, "floating-point")?;
             let ratio = divided(doubles, sharing(context, "integer")?.0)?;
-            Ok(Evidence::one(ratio, format!("two CPUs of a {class}; {}", how(&workloads.method))))
+            Ok(Evidence::one(ratio, format!("two CPUs of a {class}; {}", context.how(&workloads.method))))
         },
     },
     Claim {
@@ -71,25 +71,52 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "System Benchmarks, C6 enabled and disabled",
         bound: Bound::AtLeast(1.0),
         unit: Unit::Times,
-        measure: "coho idle --disable C6 -- coho bench dhry2reg",
-        evidence: |_| Err("it takes two runs, with the state and without, and a profile holds one".to_owned()),
+        measure: MEASURE,
+        evidence: |_| {
+            let why = "it takes two runs, with the state and without, and a profile holds one; `coho idle --disable C6 -- \
+                       coho bench dhry2reg` makes the second";
+            Err(Lack::Unmeasurable(why.into()))
+        },
     },
     Claim {
         claim: "FreeBSD's listing of CPU groups shows no L3 of any processor",
         source: "Detection of the topology",
         bound: Bound::AtMost(0.0),
         unit: Unit::Lines,
-        measure: "coho topology --freebsd stock",
-        evidence: |_| Err("a kernel's rules work from CPUID's raw answers, which no profile holds".to_owned()),
+        measure: MEASURE,
+        evidence: |_| {
+            let why = "a kernel's rules work from CPUID's raw answers, which no profile holds; `coho topology --freebsd \
+                       stock` applies them to this machine's";
+            Err(Lack::Unmeasurable(why.into()))
+        },
     },
 ];
 
-fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, String> {
-    context.profile.workloads.as_ref().ok_or_else(|| "the profile has no section workloads".to_owned())
+fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, Lack> {
+    context.profile.workloads.as_ref().ok_or_else(|| "the profile has no section workloads".into())
 }
 
-fn divided(a: Range, b: Range) -> Result<Range, String> {
-    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".to_owned())
+fn divided(a: Range, b: Range) -> Result<Range, Lack> {
+    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
+}
+
+/// What two CPUs share that compete for more than a last cache, as the section names it.
+const SHARED: [&str; 2] = ["module", "L2"];
+
+/// The classes of the pairs of CPUs that the run could use, by the topology's claims; `None` where it is not known.
+fn classes(context: &Context<'_>) -> Option<Vec<String>> {
+    let topology = &context.profile.topology.as_ref()?.topology;
+    let cpus = context.cpus()?;
+    let mut classes: Vec<String> = Vec::new();
+    for (at, &a) in cpus.iter().enumerate() {
+        for &b in &cpus[at + 1..] {
+            let class = topology.claimed(a, b);
+            if !classes.contains(&class) {
+                classes.push(class);
+            }
+        }
+    }
+    Some(classes)
 }
 
 fn result<'a>(
@@ -105,7 +132,7 @@ fn result<'a>(
 }
 
 /// Spread over compact, with the most copies that were placed both ways.
-fn over(context: &Context<'_>, test: &str) -> Result<(Range, u32), String> {
+fn over(context: &Context<'_>, test: &str) -> Result<(Range, u32), Lack> {
     let workloads = section(context)?;
     let both = |copies: &u32| {
         ["compact", "spread"].iter().all(|placement| result(workloads, test, placement, *copies).is_some())
@@ -113,9 +140,9 @@ fn over(context: &Context<'_>, test: &str) -> Result<(Range, u32), String> {
     let mut numbers: Vec<u32> = workloads.results.iter().map(|row| row.copies).collect();
     numbers.sort_unstable();
     let Some(copies) = numbers.into_iter().rev().find(both) else {
-        return Err(format!(
-            "{test} was not measured on CPUs that compact and spread placement take differently"
-        ));
+        let why =
+            format!("{test} was not measured on CPUs that compact and spread placement take differently");
+        return Err(unplaced(workloads, why));
     };
     let of = |placement| {
         let row = result(workloads, test, placement, copies);
@@ -124,32 +151,44 @@ fn over(context: &Context<'_>, test: &str) -> Result<(Range, u32), String> {
     Ok((divided(of("spread")?, of("compact")?)?, copies))
 }
 
-fn placed(context: &Context<'_>, test: &str) -> Result<Evidence, String> {
+/// That nothing was placed both ways: where spread takes the CPUs of compact, nothing can be.
+fn unplaced(workloads: &Workloads, why: String) -> Lack {
+    let mut reasons = workloads.method.not_available.iter();
+    match reasons.find(|(what, why)| what.starts_with("placement spread") && why.contains("the same CPUs as"))
+    {
+        Some((what, same)) => Lack::Unmeasurable(format!("{why} ({what}: {same})")),
+        None => Lack::Unmeasured(why),
+    }
+}
+
+fn placed(context: &Context<'_>, test: &str) -> Result<Evidence, Lack> {
     let (ratio, copies) = over(context, test)?;
-    let told = format!("spread over compact, copies: {copies}; {}", how(&section(context)?.method));
+    let told = format!("spread over compact, copies: {copies}; {}", context.how(&section(context)?.method));
     Ok(Evidence::one(ratio, told))
 }
 
 /// The geometric mean over the tests that were placed both ways, as the score is one.
-fn score(context: &Context<'_>) -> Result<Evidence, String> {
+fn score(context: &Context<'_>) -> Result<Evidence, Lack> {
     const TESTS: usize = 6;
     let tests = crate::unixbench::TESTS.iter().filter_map(|test| over(context, test.name).ok());
     let ratios: Vec<Range> = tests.map(|(ratio, _)| ratio).collect();
-    section(context)?;
+    let workloads = section(context)?;
     if ratios.len() < TESTS {
-        return Err(format!(
+        let why = format!(
             "{} of UnixBench's tests were measured on CPUs that compact and spread placement take differently, and a \
              score takes {TESTS}",
             ratios.len()
-        ));
+        );
+        return Err(unplaced(workloads, why));
     }
-    let told = format!("spread over compact, {} tests; {}", ratios.len(), how(&section(context)?.method));
+    let told =
+        format!("spread over compact, {} tests; {}", ratios.len(), context.how(&section(context)?.method));
     let mean = Range::geometric(&ratios).ok_or("the interval of a figure reaches 0")?;
     Ok(Evidence::one(mean, told))
 }
 
 /// The farthest pair of CPUs over the nearest one of two different ones.
-fn switching(context: &Context<'_>) -> Result<Evidence, String> {
+fn switching(context: &Context<'_>) -> Result<Evidence, Lack> {
     const INWARD: [&str; 8] = ["core", "module", "L2", "L3", "die", "NUMA node", "package", "system"];
     let workloads = section(context)?;
     let rank = |row: &WorkloadResult| INWARD.iter().position(|name| Some(*name) == row.pair_class.as_deref());
@@ -159,19 +198,21 @@ fn switching(context: &Context<'_>) -> Result<Evidence, String> {
     let rows: Vec<&WorkloadResult> = workloads.results.iter().filter(mine).collect();
     let (near, far) = (rows.iter().min_by_key(|row| rank(row)), rows.iter().max_by_key(|row| rank(row)));
     let (Some(near), Some(far)) = (near, far) else {
-        return Err("two processes were not timed on two different CPUs".to_owned());
+        return Err("two processes were not timed on two different CPUs".into());
     };
     let names = [near, far].map(|row| row.pair_class.clone().unwrap_or_default());
     if names[0] == names[1] {
-        return Err(format!("all pairs of CPUs that were timed are of one class ({})", names[0]));
+        let why = format!("all pairs of CPUs that were timed are of one class ({})", names[0]);
+        let is_all = classes(context).is_some_and(|classes| classes.len() < 2);
+        return Err(if is_all { Lack::Unmeasurable(why) } else { why.into() });
     }
     let of = |row: &WorkloadResult| context.range("context switching", row.value.as_ref());
-    let told = format!("pairs of class {} over {}; {}", names[1], names[0], how(&workloads.method));
+    let told = format!("pairs of class {} over {}; {}", names[1], names[0], context.how(&workloads.method));
     Ok(Evidence::one(divided(of(far)?, of(near)?)?, told))
 }
 
 /// What a kernel keeps of its speed while the other CPU of a module, or of an L2, runs the same.
-fn sharing<'a>(context: &Context<'a>, kernel: &str) -> Result<(Range, &'static str, &'a Workloads), String> {
+fn sharing<'a>(context: &Context<'a>, kernel: &str) -> Result<(Range, &'static str, &'a Workloads), Lack> {
     let workloads = section(context)?;
     let find = |class: &str| {
         workloads
@@ -179,10 +220,12 @@ fn sharing<'a>(context: &Context<'a>, kernel: &str) -> Result<(Range, &'static s
             .iter()
             .find(|row| row.kernel == kernel && row.pair_class == class && row.ratio.is_some())
     };
-    let Some((class, row)) = Context::first(&["module", "L2"], find) else {
-        return Err(format!(
-            "no two CPUs that share a module, or an L2 but no core, were measured in {kernel} work"
-        ));
+    let Some((class, row)) = Context::first(&SHARED, find) else {
+        let why =
+            format!("no two CPUs that share a module, or an L2 but no core, were measured in {kernel} work");
+        let has = |classes: &[String]| SHARED.iter().any(|name| classes.iter().any(|class| class == name));
+        let is_possible = classes(context).is_none_or(|classes| has(&classes));
+        return Err(if is_possible { why.into() } else { Lack::Unmeasurable(why) });
     };
     Ok((context.range(&format!("{kernel} work"), row.ratio.as_ref())?, class, workloads))
 }

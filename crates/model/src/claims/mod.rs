@@ -4,7 +4,8 @@
 //! No verdict goes beyond its evidence. A claim is held against the whole interval in which a figure lies, widened to
 //! every value that an unstable figure jumped between: if the interval holds the claim's bound, the claim cannot be
 //! told. Neither can it from fewer samples than give an interval of 95 %, nor from a quantity that only resembles the
-//! paper's; the reason then names the command that would measure it.
+//! paper's. A claim on several figures holds by all of them, and does not hold by any one. The reason names the command
+//! that would measure what is missing, unless the machine does not have what that takes.
 //!
 //! ```
 //! use coho_model::claims::{Verdict, judge_published};
@@ -28,7 +29,7 @@ mod tests;
 use coho_profile::Profile;
 use serde::Serialize;
 
-use evidence::{Bound, Context, Evidence, Part, Unit};
+use evidence::{Bound, Context, Evidence, Lack, Part, Unit};
 
 /// A conclusion of a paper, and what this machine's figures say of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,11 +44,11 @@ pub struct Judgement {
     pub here: Option<String>,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// What the verdict rests on, or why there is none and which command would tell.
+    /// What the verdict rests on, or why there is none and which command would tell, if any would.
     pub why: String,
-    /// The command that measures what it takes; `None` where the claim could be told.
+    /// The command that measures what it takes; `None` where the claim could be told, or no command would tell.
     #[serde(skip)]
-    pub measure: Option<&'static str>,
+    pub measure: Option<String>,
 }
 
 /// What can be said of a claim.
@@ -83,7 +84,7 @@ struct Claim {
     unit: Unit,
     /// What measures the figure.
     measure: &'static str,
-    evidence: fn(&Context<'_>) -> Result<Evidence, String>,
+    evidence: fn(&Context<'_>) -> Result<Evidence, Lack>,
 }
 
 /// The papers with their claims, in the order of the publications.
@@ -115,52 +116,85 @@ const NAMED: usize = 3;
 
 impl Claim {
     fn judge(&self, paper: &'static str, context: &Context<'_>) -> Judgement {
-        let untold = |here, why: &str| Judgement {
+        let judgement = |here, verdict, why| Judgement {
             paper,
             claim: self.claim,
             source: self.source,
             here,
-            verdict: Verdict::CannotBeTold,
-            why: format!("{why}; `{}` would tell", self.measure),
-            measure: Some(self.measure),
+            verdict,
+            why,
+            measure: None,
         };
-        let Evidence { parts, how } = match (self.evidence)(context) {
-            Ok(evidence) if !evidence.parts.is_empty() => evidence,
-            Ok(_) => return untold(None, "nothing of it was measured"),
-            Err(why) => return untold(None, &why),
+        let Evidence { parts, lacks, how } = match (self.evidence)(context) {
+            Ok(evidence) => evidence,
+            Err(lack) => Evidence { parts: Vec::new(), lacks: vec![lack], how: String::new() },
         };
+        let untold = |here, why: String, command: Option<String>| {
+            let told = command.as_ref().map_or(String::new(), |command| format!("; `{command}` would tell"));
+            Judgement { measure: command, ..judgement(here, Verdict::CannotBeTold, why + &told) }
+        };
+        if parts.is_empty() {
+            let why =
+                if lacks.is_empty() { "nothing of it was measured".to_owned() } else { missing(&lacks) };
+            return untold(None, why, self.command(context, &lacks));
+        }
         let here = Some(self.here(&parts));
-        let verdicts: Vec<Verdict> = parts.iter().map(|part| self.bound.holds(part.range)).collect();
-        let of = |verdict| parts.iter().zip(&verdicts).filter(move |(_, own)| **own == verdict);
         let name = |part: &Part| match part.what.as_str() {
             "" => String::new(),
             what => format!(" of {what}"),
         };
-        if let Some((part, _)) = of(Verdict::DoesNotHold).next() {
-            let why =
-                format!("the figure{} is {}; {how}", name(part), self.bound.missed(part.range, self.unit));
-            let verdict = Verdict::DoesNotHold;
-            return Judgement { verdict, why, measure: None, ..untold(here, "") };
+        let first = |verdict| parts.iter().find(|part| self.bound.holds(part.range) == verdict);
+        if let Some(part) = first(Verdict::DoesNotHold) {
+            let missed = self.bound.missed(part.range, self.unit);
+            let without = if lacks.is_empty() { String::new() } else { format!("; {}", missing(&lacks)) };
+            let why = format!("the figure{} is {missed}; {how}{without}", name(part));
+            return judgement(here, Verdict::DoesNotHold, why);
         }
-        if let Some((part, _)) = of(Verdict::CannotBeTold).next() {
-            let figure = self.unit.show(part.range);
-            let why =
-                format!("{figure}{} lies on both sides of {}; {how}", name(part), self.bound.told(self.unit));
-            return untold(here, &why);
+        if !lacks.is_empty() {
+            let why = format!("{}, and the claim takes it; {how}", missing(&lacks));
+            return untold(here, why, self.command(context, &lacks));
         }
-        let why = format!("{}; {how}", self.bound.met(self.unit));
-        Judgement { verdict: Verdict::Holds, why, measure: None, ..untold(here, "") }
+        if let Some(part) = first(Verdict::CannotBeTold) {
+            let figure = self.unit.show(part.range, part.inexact);
+            let bound = self.bound.told(self.unit);
+            let why = format!("{figure}{} lies on both sides of {bound}; {how}", name(part));
+            return judgement(here, Verdict::CannotBeTold, why);
+        }
+        judgement(here, Verdict::Holds, format!("{}; {how}", self.bound.met(self.unit)))
+    }
+
+    /// What would measure all that is missing; nothing measures it of a paper's machine.
+    fn command(&self, context: &Context<'_>, lacks: &[Lack]) -> Option<String> {
+        if context.published || lacks.iter().any(|lack| matches!(lack, Lack::Unmeasurable(_))) {
+            return None;
+        }
+        let mut commands: Vec<&str> = Vec::new();
+        for lack in lacks {
+            let command = if let Lack::MeasuredBy(_, command) = lack { command } else { self.measure };
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+        Some(if commands.is_empty() { self.measure.to_owned() } else { commands.join("; ") })
     }
 
     /// The figures in words.
     fn here(&self, parts: &[Part]) -> String {
         let one = |part: &Part| {
-            let figure = self.unit.show(part.range);
+            let figure = self.unit.show(part.range, part.inexact);
             if part.what.is_empty() { figure } else { format!("{}: {figure}", part.what) }
         };
-        let named: Vec<String> = parts.iter().take(NAMED).map(one).collect();
-        let more = parts.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        named.join(", ") + &more
+        listed(parts.iter().map(one))
     }
+}
+
+fn missing(lacks: &[Lack]) -> String {
+    listed(lacks.iter().map(|lack| lack.why().to_owned()))
+}
+
+/// The first few of them, and how many more there are.
+fn listed(all: impl ExactSizeIterator<Item = String>) -> String {
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    all.take(NAMED).collect::<Vec<_>>().join(", ") + &more
 }

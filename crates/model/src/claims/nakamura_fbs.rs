@@ -1,13 +1,16 @@
 //! Nakamura et al.: Fast Barrier Synchronization against a lock, by layout, mapping and program.
 
 use coho_profile::published::nakamura_fbs::ratio;
-use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};
+use coho_profile::{Estimate, ForkJoinTime, Inexact, Kernel, KernelPoint, Method, Sync, SyncPeer};
 
 use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Part, Range, Unit, how};
+use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
 
 const BARRIERS: &str = "coho barrier -o PROFILE";
-const KERNELS: &str = "coho kernels -o PROFILE";
+const DAXPY: &str = "coho kernels daxpy -o PROFILE";
+const GALERKIN: &str = "coho kernels galerkin -o PROFILE";
+const WEATHER: &str = "coho kernels weather -o PROFILE";
+const BOTH: &str = "coho kernels galerkin -o PROFILE; coho kernels weather -o PROFILE";
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
@@ -79,15 +82,15 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Fig. 4-5 (4 times at 16 CPUs)",
         bound: Bound::AtLeast(1.0),
         unit: Unit::Times,
-        measure: KERNELS,
-        evidence: |context| Ok(Evidence::one(short_loops(context)?, loops(context))),
+        measure: DAXPY,
+        evidence: short_loops,
     },
     Claim {
         claim: "Short loops gain more by FBS than loops at their peak (4 times against 1.3)",
         source: "Fig. 4-5",
         bound: Bound::AtLeast(1.0),
         unit: Unit::Times,
-        measure: KERNELS,
+        measure: DAXPY,
         evidence: short_over_peak,
     },
     Claim {
@@ -95,7 +98,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Section 3.1, Fig. 3-3",
         bound: Bound::Within(0.95, 1.05),
         unit: Unit::Times,
-        measure: KERNELS,
+        measure: DAXPY,
         evidence: longest_loop,
     },
     Claim {
@@ -103,7 +106,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Fig. 4-6 (half, at 8 and 16 CPUs)",
         bound: Bound::AtMost(1.0),
         unit: Unit::Times,
-        measure: KERNELS,
+        measure: GALERKIN,
         evidence: |context| program(context, "galerkin"),
     },
     Claim {
@@ -111,7 +114,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Fig. 4-7 (20 to 30 % less)",
         bound: Bound::AtMost(1.0),
         unit: Unit::Times,
-        measure: KERNELS,
+        measure: WEATHER,
         evidence: |context| program(context, "weather"),
     },
     Claim {
@@ -119,7 +122,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Section 4.2, Fig. 4-7",
         bound: Bound::AtMost(0.1),
         unit: Unit::Share,
-        measure: KERNELS,
+        measure: WEATHER,
         evidence: waiting,
     },
     Claim {
@@ -127,7 +130,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Table 4-1",
         bound: Bound::AtLeast(1.0),
         unit: Unit::Times,
-        measure: KERNELS,
+        measure: BOTH,
         evidence: |context| mapped(context, computing),
     },
     Claim {
@@ -135,7 +138,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Table 4-1",
         bound: Bound::AtMost(1.0),
         unit: Unit::Times,
-        measure: KERNELS,
+        measure: BOTH,
         evidence: |context| {
             mapped(context, |context, point| context.range("waiting", point.sync_seconds.as_ref()))
         },
@@ -145,127 +148,147 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Table 4-1",
         bound: Bound::AtLeast(1.0),
         unit: Unit::Times,
-        measure: KERNELS,
+        measure: BOTH,
         evidence: |context| {
             mapped(context, |context, point| context.range("the time", point.seconds.as_ref()))
         },
     },
 ];
 
-fn section<'a>(context: &Context<'a>) -> Result<&'a Sync, String> {
-    context.profile.sync.as_ref().ok_or_else(|| "the profile has no section sync".to_owned())
+fn section<'a>(context: &Context<'a>) -> Result<&'a Sync, Lack> {
+    context.profile.sync.as_ref().ok_or_else(|| "the profile has no section sync".into())
 }
 
-fn divided(a: Range, b: Range) -> Result<Range, String> {
-    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".to_owned())
+fn divided(a: Range, b: Range) -> Result<Range, Lack> {
+    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
+}
+
+/// Regions that begin and end by a barrier, as the paper's do. Those of earlier versions were timed without a serial part
+/// between, which is another quantity.
+fn by_barrier(sync: &Sync) -> impl Iterator<Item = &ForkJoinTime> {
+    sync.fork_join.iter().filter(|row| row.by == "barrier")
 }
 
 /// A row of fork and join, in the first mapping that has it.
-fn fork_join<'a>(sync: &'a Sync, algorithm: &str, threads: u32) -> Result<&'a ForkJoinTime, String> {
-    sync.fork_join
-        .iter()
-        .find(|row| row.algorithm == algorithm && row.threads == threads)
-        .ok_or_else(|| format!("fork and join of {threads} threads by {algorithm} were not measured"))
+fn fork_join<'a>(context: &Context<'a>, algorithm: &str, threads: u32) -> Result<&'a ForkJoinTime, Lack> {
+    let mut rows = by_barrier(section(context)?);
+    rows.find(|row| row.algorithm == algorithm && row.threads == threads).ok_or_else(|| {
+        let why = format!("fork and join of {threads} threads by {algorithm} were not measured");
+        context.no_team(threads, why)
+    })
 }
 
-fn largest(sync: &Sync) -> Result<u32, String> {
-    let all = sync.fork_join.iter().map(|row| row.threads).max();
-    all.filter(|threads| *threads > 1)
-        .ok_or_else(|| "no fork and join of two threads or more was measured".to_owned())
+fn largest(context: &Context<'_>) -> Result<u32, Lack> {
+    let sync = section(context)?;
+    let all = by_barrier(sync).map(|row| row.threads).max();
+    all.filter(|threads| *threads > 1).ok_or_else(|| {
+        let why = match sync.is_back_to_back() {
+            true => "fork and join were timed without a serial part between, by an earlier version",
+            false => "no fork and join of two threads or more was measured",
+        };
+        context.no_team(2, why.to_owned())
+    })
 }
 
-fn total(context: &Context<'_>, row: &ForkJoinTime) -> Result<Range, String> {
+/// Half of so many threads, which must be two at least.
+fn half_of(context: &Context<'_>, all: u32) -> Result<u32, Lack> {
+    match all / 2 {
+        0 | 1 => Err(context.no_team(4, format!("half of the largest team of {all} waits for nobody"))),
+        half => Ok(half),
+    }
+}
+
+fn total(context: &Context<'_>, row: &ForkJoinTime) -> Result<Range, Lack> {
     context.range(&format!("fork and join by {}", row.algorithm), row.total_ns.as_ref())
 }
 
 /// `2 threads; one run …`.
-fn of_threads(sync: &Sync, threads: u32) -> String {
-    format!("{threads} threads; {}", how(&sync.method))
+fn of_threads(context: &Context<'_>, threads: u32) -> Result<String, Lack> {
+    Ok(format!("{threads} threads; {}", context.how(&section(context)?.method)))
 }
 
 /// Fork and join by an algorithm over those by FBS on separate lines, of the largest team or one of a certain size.
-fn of_team(context: &Context<'_>, algorithm: &str, threads: Option<u32>) -> Result<Evidence, String> {
-    let sync = section(context)?;
-    let all = largest(sync)?;
-    let threads = match threads {
-        Some(wanted) if sync.fork_join.iter().all(|row| row.threads != wanted) => {
-            return Err(format!("no team of {wanted} threads was measured; the largest has {all}"));
-        }
-        Some(wanted) => wanted,
-        None => all,
-    };
-    let (other, fbs) = (fork_join(sync, algorithm, threads)?, fork_join(sync, "fbs", threads)?);
-    Ok(Evidence::one(divided(total(context, other)?, total(context, fbs)?)?, of_threads(sync, threads)))
+fn of_team(context: &Context<'_>, algorithm: &str, threads: Option<u32>) -> Result<Evidence, Lack> {
+    let all = largest(context)?;
+    let threads = threads.unwrap_or(all);
+    let (other, fbs) = (fork_join(context, algorithm, threads)?, fork_join(context, "fbs", threads)?);
+    Ok(Evidence::one(divided(total(context, other)?, total(context, fbs)?)?, of_threads(context, threads)?))
 }
 
-fn lost_in_join(context: &Context<'_>) -> Result<Evidence, String> {
-    let sync = section(context)?;
-    let threads = largest(sync)?;
-    let (one_line, fbs) = (fork_join(sync, "fbs-one-line", threads)?, fork_join(sync, "fbs", threads)?);
+fn lost_in_join(context: &Context<'_>) -> Result<Evidence, Lack> {
+    let threads = largest(context)?;
+    let (one_line, fbs) = (fork_join(context, "fbs-one-line", threads)?, fork_join(context, "fbs", threads)?);
     let part = |row: &ForkJoinTime, what: &str, of: fn(&ForkJoinTime) -> Option<&Estimate>| {
         context.range(&format!("the {what} by {}", row.algorithm), of(row))
     };
-    let lost = |what: &str, of| Ok::<_, String>(part(one_line, what, of)?.less(part(fbs, what, of)?));
+    let lost = |what: &str, of| Ok::<_, Lack>(part(one_line, what, of)?.less(part(fbs, what, of)?));
     let (fork, join) = (lost("fork", |row| row.fork_ns.as_ref())?, lost("join", |row| row.join_ns.as_ref())?);
     if fork.plus(join).high <= 0.0 {
-        return Err(format!(
-            "one line loses nothing here: fork and join differ by {:.0} ns together",
-            fork.plus(join).value
-        ));
+        let value = fork.plus(join).value;
+        let why = format!("one line loses nothing here: fork and join differ by {value:.0} ns together");
+        return Err(Lack::Unmeasurable(why));
     }
-    let how = format!("loss of the join less that of the fork; {}", of_threads(sync, threads));
+    let how = format!("loss of the join less that of the fork; {}", of_threads(context, threads)?);
     Ok(Evidence::one(join.less(fork), how))
 }
 
-fn of_eight(context: &Context<'_>) -> Result<Evidence, String> {
-    let sync = section(context)?;
-    let row = fork_join(sync, "fbs", 8)?;
-    Ok(Evidence::one(total(context, row)?, of_threads(sync, 8)))
+fn of_eight(context: &Context<'_>) -> Result<Evidence, Lack> {
+    let row = fork_join(context, "fbs", 8)?;
+    Ok(Evidence::one(total(context, row)?, of_threads(context, 8)?))
 }
 
-fn by_mapping(context: &Context<'_>) -> Result<Evidence, String> {
-    let sync = section(context)?;
-    let half = largest(sync)? / 2;
-    if let Some(told) = sync.ratios.get(ratio::MAPPING) {
-        return Ok(Evidence::one(context.range("the ratio", Some(told))?, how(&sync.method)));
+fn by_mapping(context: &Context<'_>) -> Result<Evidence, Lack> {
+    if let Some(printed) = printed(context, ratio::MAPPING) {
+        return Ok(printed);
     }
-    if half < 2 {
-        return Err("half the CPUs are one, which waits for nobody".to_owned());
-    }
+    let (sync, all) = (section(context)?, largest(context)?);
+    let half = half_of(context, all)?;
     let of = |mapping: &str| {
         let mine =
             |row: &&ForkJoinTime| row.algorithm == "fbs" && row.threads == half && row.mapping == mapping;
-        let row = sync.fork_join.iter().find(mine);
-        total(context, row.ok_or_else(|| format!("{half} threads in {mapping} mapping were not measured"))?)
+        let row = by_barrier(sync).find(mine);
+        let command = format!("coho barrier --threads {half},{all} -o PROFILE");
+        total(context, row.ok_or_else(|| unmapped(&sync.method, "the barriers", half, mapping, command))?)
     };
-    Ok(Evidence::one(divided(of("binary-tree")?, of("sequential")?)?, of_threads(sync, half)))
+    Ok(Evidence::one(divided(of("binary-tree")?, of("sequential")?)?, of_threads(context, half)?))
 }
 
-fn over_openmp(context: &Context<'_>) -> Result<Evidence, String> {
+/// That a team was not run in a mapping, which on some machines has the CPUs of another.
+fn unmapped(method: &Method, what: &str, threads: u32, mapping: &str, command: String) -> Lack {
+    match method.not_available.get(&format!("{mapping} mapping, {threads} threads")) {
+        Some(why) => Lack::Unmeasurable(format!("{mapping} mapping of {threads} threads: {why}")),
+        None => {
+            let why = format!("{what} of {threads} threads in {mapping} mapping were not measured");
+            Lack::MeasuredBy(why, command)
+        }
+    }
+}
+
+fn over_openmp(context: &Context<'_>) -> Result<Evidence, Lack> {
     let sync = section(context)?;
-    let mine = sync.peers.iter().filter(|peer| peer.name.contains("omp"));
+    let is_comparable = |peer: &&SyncPeer| peer.operation != "fork-join" || !sync.is_back_to_back();
+    let mine = sync.peers.iter().filter(|peer| peer.name.contains("omp")).filter(is_comparable);
     let most = mine.clone().filter(|peer| peer.ratio.is_some()).map(|peer| peer.threads).max();
     if most.is_none() {
         let why = mine.clone().find_map(|peer| peer.not_available.as_deref());
-        return Err(
-            why.map_or_else(|| "no OpenMP was measured in turn".to_owned(), |why| format!("OpenMP: {why}"))
-        );
+        return Err(why.map_or_else(
+            || "no OpenMP was measured in turn".into(),
+            |why| Lack::Unmeasurable(format!("OpenMP: {why}")),
+        ));
     }
-    let parts: Result<Vec<Part>, String> = mine
-        .filter(|peer| Some(peer.threads) == most && peer.ratio.is_some())
-        .map(|peer| {
-            let what = format!("{} ({})", peer.operation, peer.name);
-            let range = context.range(&what, peer.ratio.as_ref())?;
-            Ok(Part::new(what, range))
-        })
-        .collect();
-    Ok(Evidence::of(parts?, of_threads(sync, most.unwrap_or_default())))
+    let parts = mine.filter(|peer| Some(peer.threads) == most && peer.ratio.is_some()).map(|peer| {
+        let what = format!("{} ({})", peer.operation, peer.name);
+        let range = context.range(&what, peer.ratio.as_ref())?;
+        Ok(Part::new(what, range))
+    });
+    Ok(Evidence::of(parts, of_threads(context, most.unwrap_or_default())?))
 }
 
 /// A program's runs.
-fn kernel<'a>(context: &Context<'a>, name: &str) -> Result<&'a Kernel, String> {
+fn kernel<'a>(context: &Context<'a>, name: &str) -> Result<&'a Kernel, Lack> {
     let kernel = section(context)?.kernels.get(name);
-    kernel.filter(|kernel| !kernel.points.is_empty()).ok_or_else(|| format!("the program {name} was not run"))
+    let run = kernel.filter(|kernel| !kernel.points.is_empty());
+    run.ok_or_else(|| context.no_team(2, format!("the program {name} was not run")))
 }
 
 /// The points of the largest team under a barrier, in the first mapping that has them.
@@ -276,71 +299,83 @@ fn points<'a>(kernel: &'a Kernel, barrier: &'a str) -> impl Iterator<Item = &'a 
     kernel.points.iter().filter(mine).filter(move |point| Some(point.mapping.as_str()) == mapping)
 }
 
-/// A ratio that the paper prints without the figures behind it.
-fn printed(context: &Context<'_>, name: &str) -> Option<Range> {
-    let told = section(context).ok()?.ratios.get(name)?;
-    context.range(name, Some(told)).ok()
+/// A ratio that the paper prints without the figures behind it, in its words. Of what it only bounds, all below.
+fn printed(context: &Context<'_>, name: &str) -> Option<Evidence> {
+    let sync = section(context).ok().filter(|_| context.published)?;
+    let range = context.range(name, sync.ratios.get(name)).ok()?;
+    let inexact = sync.inexact.get(name).copied();
+    let low = if inexact == Some(Inexact::Below) { 0.0 } else { range.low };
+    let part = Part { inexact, ..Part::new("", Range { low, ..range }) };
+    Some(Evidence::of([Ok(part)], "as printed"))
 }
 
-fn loop_of(context: &Context<'_>, barrier: &str, length: u64) -> Result<Range, String> {
+fn loop_of(context: &Context<'_>, barrier: &str, length: u64) -> Result<Range, Lack> {
     let point = points(kernel(context, "daxpy")?, barrier).find(|point| point.length == Some(length));
     let what = format!("the loop of {length} under {barrier}");
     context.range(&what, point.and_then(|point| point.seconds.as_ref()))
 }
 
-fn lengths(context: &Context<'_>) -> Result<Vec<u64>, String> {
+fn lengths(context: &Context<'_>) -> Result<Vec<u64>, Lack> {
     Ok(points(kernel(context, "daxpy")?, "fbs").filter_map(|point| point.length).collect())
 }
 
 fn loops(context: &Context<'_>) -> String {
-    let Ok(daxpy) = kernel(context, "daxpy") else { return "as printed".to_owned() };
+    let Ok(daxpy) = kernel(context, "daxpy") else { return String::new() };
     let threads = daxpy.points.iter().map(|point| point.threads).max().unwrap_or(0);
-    format!("{threads} threads; {}", how(&daxpy.method))
+    format!("{threads} threads; {}", context.how(&daxpy.method))
+}
+
+fn no_loop(context: &Context<'_>) -> Lack {
+    context.no_team(2, "no loop was run under FBS by two threads or more".to_owned())
 }
 
 /// The shortest loop's speed-up by FBS over the lock.
-fn short_loops(context: &Context<'_>) -> Result<Range, String> {
+fn short_loops(context: &Context<'_>) -> Result<Evidence, Lack> {
     if let Some(printed) = printed(context, ratio::SHORT_LOOPS) {
         return Ok(printed);
     }
-    let shortest =
-        lengths(context)?.into_iter().min().ok_or("no loop was run under FBS by two threads or more")?;
-    divided(loop_of(context, "lock", shortest)?, loop_of(context, "fbs", shortest)?)
+    let shortest = lengths(context)?.into_iter().min().ok_or_else(|| no_loop(context))?;
+    let ratio = divided(loop_of(context, "lock", shortest)?, loop_of(context, "fbs", shortest)?)?;
+    Ok(Evidence::one(ratio, loops(context)))
 }
 
-fn short_over_peak(context: &Context<'_>) -> Result<Evidence, String> {
-    let peak = match printed(context, ratio::PEAK) {
-        Some(printed) => printed,
-        None => {
-            let peak = |barrier| {
-                let rates =
-                    points(kernel(context, "daxpy")?, barrier).filter_map(|point| point.gflops.as_ref());
-                context.range("the peak", rates.max_by(|a, b| a.median.total_cmp(&b.median)))
-            };
-            divided(peak("fbs")?, peak("lock")?)?
-        }
+/// The speed-up of the quickest loop.
+fn peak(context: &Context<'_>) -> Result<Evidence, Lack> {
+    if let Some(printed) = printed(context, ratio::PEAK) {
+        return Ok(printed);
+    }
+    let of = |barrier| {
+        let rates = points(kernel(context, "daxpy")?, barrier).filter_map(|point| point.gflops.as_ref());
+        context.range("the peak", rates.max_by(|a, b| a.median.total_cmp(&b.median)))
     };
-    Ok(Evidence::one(divided(short_loops(context)?, peak)?, loops(context)))
+    Ok(Evidence::one(divided(of("fbs")?, of("lock")?)?, loops(context)))
+}
+
+fn short_over_peak(context: &Context<'_>) -> Result<Evidence, Lack> {
+    let (short, peak) = (short_loops(context)?, peak(context)?);
+    let [over, under] = [&short.parts[0], &peak.parts[0]];
+    let part =
+        Part { inexact: over.inexact.or(under.inexact), ..Part::new("", divided(over.range, under.range)?) };
+    Ok(Evidence::of([Ok(part)], short.how))
 }
 
 /// The longest loop's time by the lock over that by FBS, if its three arrays exceed the last cache.
-fn longest_loop(context: &Context<'_>) -> Result<Evidence, String> {
-    let longest =
-        lengths(context)?.into_iter().max().ok_or("no loop was run under FBS by two threads or more")?;
+fn longest_loop(context: &Context<'_>) -> Result<Evidence, Lack> {
+    let longest = lengths(context)?.into_iter().max().ok_or_else(|| no_loop(context))?;
     let cache = super::hamada_dimmnet::largest_cache(context).ok_or("the profile tells no caches")?;
     let bytes = 3 * 8 * longest;
     if bytes <= cache {
-        return Err(format!("the longest loop has {bytes} bytes, and the largest cache {cache}"));
+        return Err(format!("the longest loop has {bytes} bytes, and the largest cache {cache}").into());
     }
     let ratio = divided(loop_of(context, "lock", longest)?, loop_of(context, "fbs", longest)?)?;
     Ok(Evidence::one(ratio, format!("lock over FBS, {longest} elements, {}", loops(context))))
 }
 
 /// The largest problem's time by FBS over that by the lock.
-fn program(context: &Context<'_>, name: &str) -> Result<Evidence, String> {
+fn program(context: &Context<'_>, name: &str) -> Result<Evidence, Lack> {
     let printed = printed(context, if name == "weather" { ratio::TUNED } else { ratio::UNTUNED });
-    if let Some(range) = printed {
-        return Ok(Evidence::one(range, "as printed"));
+    if let Some(printed) = printed {
+        return Ok(printed);
     }
     let kernel = kernel(context, name)?;
     let time = |barrier| {
@@ -348,24 +383,28 @@ fn program(context: &Context<'_>, name: &str) -> Result<Evidence, String> {
         context.range(&format!("{name} under {barrier}"), point.and_then(|point| point.seconds.as_ref()))
     };
     let threads = kernel.points.iter().map(|point| point.threads).max().unwrap_or(0);
-    let how = format!("{name}, {threads} threads; {}", how(&kernel.method));
+    let how = format!("{name}, {threads} threads; {}", context.how(&kernel.method));
     Ok(Evidence::one(divided(time("fbs")?, time("lock")?)?, how))
 }
 
-fn waiting(context: &Context<'_>) -> Result<Evidence, String> {
+fn no_run(context: &Context<'_>, name: &str) -> Lack {
+    context.no_team(2, format!("{name} was not run under FBS by two threads or more"))
+}
+
+fn waiting(context: &Context<'_>) -> Result<Evidence, Lack> {
     if let Some(printed) = printed(context, ratio::WAITING_ALL) {
-        return Ok(Evidence::one(printed, "as printed"));
+        return Ok(printed);
     }
     let kernel = kernel(context, "weather")?;
     let point =
-        points(kernel, "fbs").max_by_key(|point| point.size).ok_or("weather was not run under FBS")?;
+        points(kernel, "fbs").max_by_key(|point| point.size).ok_or_else(|| no_run(context, "weather"))?;
     let waiting = context.range("the waiting of weather", point.sync_seconds.as_ref())?;
     let all = context.range("the time of weather", point.seconds.as_ref())?;
-    let how = format!("weather, {} threads; {}", point.threads, how(&kernel.method));
+    let how = format!("weather, {} threads; {}", point.threads, context.how(&kernel.method));
     Ok(Evidence::one(divided(waiting, all)?, how))
 }
 
-fn computing(context: &Context<'_>, point: &KernelPoint) -> Result<Range, String> {
+fn computing(context: &Context<'_>, point: &KernelPoint) -> Result<Range, Lack> {
     let all = context.range("the time", point.seconds.as_ref())?;
     Ok(all.less(context.range("waiting", point.sync_seconds.as_ref())?))
 }
@@ -373,29 +412,25 @@ fn computing(context: &Context<'_>, point: &KernelPoint) -> Result<Range, String
 /// Sequential over binary-tree mapping of half the CPUs under FBS, of the largest problems.
 fn mapped(
     context: &Context<'_>,
-    of: fn(&Context<'_>, &KernelPoint) -> Result<Range, String>,
-) -> Result<Evidence, String> {
-    let mut parts = Vec::new();
+    of: fn(&Context<'_>, &KernelPoint) -> Result<Range, Lack>,
+) -> Result<Evidence, Lack> {
+    section(context)?;
     let mut told = String::new();
-    for name in ["galerkin", "weather"] {
+    let part = |name: &str| {
         let kernel = kernel(context, name)?;
         let all = kernel.points.iter().map(|point| point.threads).max().unwrap_or(0);
-        let half = all / 2;
-        if half < 2 {
-            return Err("half the CPUs are one, which waits for nobody".to_owned());
-        }
+        let half = half_of(context, all)?;
         let point = |mapping: &str| {
             let mine = |point: &&KernelPoint| {
                 point.barrier == "fbs" && point.threads == half && point.mapping == mapping
             };
             let found = kernel.points.iter().filter(mine).max_by_key(|point| point.size);
-            of(
-                context,
-                found.ok_or_else(|| format!("{name} of {half} threads was not run in {mapping} mapping"))?,
-            )
+            let command = format!("coho kernels {name} --threads {half},{all} -o PROFILE");
+            of(context, found.ok_or_else(|| unmapped(&kernel.method, name, half, mapping, command))?)
         };
-        parts.push(Part::new(name, divided(point("sequential")?, point("binary-tree")?)?));
-        told = format!("nearest first over spread, {half} threads; {}", how(&kernel.method));
-    }
+        told = format!("nearest first over spread, {half} threads; {}", context.how(&kernel.method));
+        Ok(Part::new(name, divided(point("sequential")?, point("binary-tree")?)?))
+    };
+    let parts = ["galerkin", "weather"].map(part);
     Ok(Evidence::of(parts, told))
 }

@@ -4,10 +4,13 @@
 use coho_profile::{CacheState, Call, CallMethod, Calls, CounterTool, Counts, Estimate, Side};
 
 use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Part, Range, Unit, how};
+use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
 
 const SYSTEM_CALLS: [&str; 6] = ["getpid", "gettimeofday", "stat", "open", "write", "close"];
+const MPI: [&str; 4] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"];
 const MEASURE: &str = "coho calls -o PROFILE";
+/// What sections name where the kernel's side of calls was not counted.
+const KERNEL: &str = "kernel side";
 /// Bytes of a line of all CPUs that calls are measured on.
 const LINE: f64 = 64.0;
 
@@ -82,7 +85,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         bound: Bound::Within(0.11, 0.42),
         unit: Unit::Share,
         measure: MEASURE,
-        evidence: |context| second_over_cold(context, &["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"]),
+        evidence: mpi_second_over_cold,
     },
     Claim {
         claim: "Counters read in user mode cost less than a tenth of perf_event and of PAPI",
@@ -94,18 +97,20 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-fn section<'a>(context: &Context<'a>) -> Result<&'a Calls, String> {
-    context.profile.calls.as_ref().ok_or_else(|| "the profile has no section calls".to_owned())
+fn section<'a>(context: &Context<'a>) -> Result<&'a Calls, Lack> {
+    context.profile.calls.as_ref().ok_or_else(|| "the profile has no section calls".into())
+}
+
+/// The rows of a call in one state and form.
+fn in_form<'a>(calls: &'a Calls, name: &str, state: CacheState, wrapped: bool) -> Vec<&'a Call> {
+    let mine = |call: &&Call| call.name == name && call.state == state && call.wrapped == wrapped;
+    calls.calls.iter().filter(mine).collect()
 }
 
 /// The rows of a call in one state, bare if there are such: the paper makes them without the C library.
 fn rows<'a>(calls: &'a Calls, name: &str, state: CacheState) -> Vec<&'a Call> {
-    let all = |wrapped| {
-        let mine = move |call: &&Call| call.name == name && call.state == state && call.wrapped == wrapped;
-        calls.calls.iter().filter(mine).collect::<Vec<_>>()
-    };
-    let bare = all(false);
-    if bare.is_empty() { all(true) } else { bare }
+    let bare = in_form(calls, name, state, false);
+    if bare.is_empty() { in_form(calls, name, state, true) } else { bare }
 }
 
 /// A figure of a call on both sides: of the row that does not part them, or their sum; of system calls the kernel's alone
@@ -115,7 +120,7 @@ fn both(
     what: &str,
     rows: &[&Call],
     figure: impl Fn(&Call) -> Option<&Estimate>,
-) -> Result<Range, String> {
+) -> Result<Range, Lack> {
     let of = |side| rows.iter().find(|call| call.side == side && figure(call).is_some());
     if let Some(row) = of(Side::Both) {
         return context.range(what, figure(row));
@@ -125,120 +130,160 @@ fn both(
         (Some(user), Some(kernel)) if rows[0].set != "syscalls" => Ok(range(&user)?.plus(range(&kernel)?)),
         (_, Some(kernel)) => range(&kernel),
         (Some(user), None) if rows[0].set != "syscalls" => range(&user),
-        _ => Err(format!("{what} was not measured")),
+        _ => Err(format!("{what} was not measured").into()),
     }
 }
 
-fn method(calls: &Calls) -> String {
+/// What is lacking cannot be measured if the section says why one of these was not.
+fn unless_told(calls: &Calls, what: &[&str], lack: Lack) -> Lack {
+    let reasons = &calls.conditions.not_available;
+    match what.iter().find_map(|what| reasons.get(*what)) {
+        Some(why) => Lack::Unmeasurable(format!("{}: {}", lack.why(), bare(why))),
+        None => lack,
+    }
+}
+
+fn bare(why: &str) -> &str {
+    why.strip_prefix("not available: ").unwrap_or(why)
+}
+
+fn method(context: &Context<'_>, calls: &Calls) -> String {
     let by = match calls.method {
         CallMethod::Pmu => "by counter",
         CallMethod::Timing => "by timing",
     };
-    format!("{by}; {}", how(&calls.conditions))
+    format!("{by}; {}", context.how(&calls.conditions))
 }
 
 /// What cold calls bring into the level-2 cache. Timing sees data in the level-1 cache alone: at least that much.
-fn footprints(context: &Context<'_>, names: &[&str]) -> Result<Evidence, String> {
+fn footprints(context: &Context<'_>, names: &[&str]) -> Result<Evidence, Lack> {
     let calls = section(context)?;
-    let mut parts = Vec::new();
-    for name in names {
+    let part = |name: &&str| {
         let cold = rows(calls, name, CacheState::Cold);
         let range = match calls.method {
             CallMethod::Pmu => {
                 let what = format!("lines that a cold {name} misses in the level-2 cache");
-                both(context, &what, &cold, |call| call.counts.L2M.as_ref())?.times(LINE / 1024.0)
+                let lines = both(context, &what, &cold, |call| call.counts.L2M.as_ref());
+                lines.map_err(|lack| unless_told(calls, &["L2M", KERNEL], lack))?.times(LINE / 1024.0)
             }
             CallMethod::Timing => {
                 let row = cold.iter().find_map(|call| call.footprint_lines.as_ref());
-                let lines = context.range(&format!("the data of {name}, by timing,"), row)?;
+                let lines = context.range(&format!("the data of {name}, by timing,"), row);
+                let lines = lines.map_err(|lack| unless_told(calls, &["footprint_lines"], lack))?;
                 Range { high: f64::INFINITY, ..lines.times(LINE / 1024.0) }
             }
         };
-        parts.push(Part::new(if names.len() > 1 { *name } else { "" }, range));
-    }
+        Ok(Part::new(if names.len() > 1 { *name } else { "" }, range))
+    };
     let caveat = match calls.method {
         CallMethod::Pmu => "",
         CallMethod::Timing => {
             "timing sees the data of a call and not its code, for which this takes counters; "
         }
     };
-    Ok(Evidence::of(parts, format!("{caveat}{}", method(calls))))
+    Ok(Evidence::of(names.iter().map(part), format!("{caveat}{}", method(context, calls))))
 }
 
-fn counted(calls: &Calls) -> Result<(), String> {
-    match calls.method {
-        CallMethod::Pmu => Ok(()),
-        CallMethod::Timing => {
-            Err("calls were measured without counters, which alone tell where a call misses".into())
-        }
+/// Why the section has no counters, unless they were not to be used.
+fn no_counters(calls: &Calls) -> Option<&str> {
+    let why = calls.conditions.not_available.get("pmu").filter(|why| !why.contains("were not to be used"))?;
+    Some(bare(why))
+}
+
+fn counted(calls: &Calls) -> Result<(), Lack> {
+    const WHAT: &str = "calls were measured without counters, which alone tell where a call misses";
+    match (calls.method, no_counters(calls)) {
+        (CallMethod::Pmu, _) => Ok(()),
+        (CallMethod::Timing, Some(why)) => Err(Lack::Unmeasurable(format!("{WHAT}: {why}"))),
+        (CallMethod::Timing, None) => Err(WHAT.into()),
     }
 }
 
-fn second_misses(context: &Context<'_>) -> Result<Evidence, String> {
+fn second_misses(context: &Context<'_>) -> Result<Evidence, Lack> {
     let calls = section(context)?;
     counted(calls)?;
     let part = |name: &&str| {
         let second = rows(calls, name, CacheState::Second);
         let what = format!("lines that a second {name} misses in the level-2 cache");
-        Ok(Part::new(*name, both(context, &what, &second, |call| call.counts.L2M.as_ref())?))
+        let lines = both(context, &what, &second, |call| call.counts.L2M.as_ref());
+        Ok(Part::new(*name, lines.map_err(|lack| unless_told(calls, &["L2M", KERNEL], lack))?))
     };
-    let parts: Result<Vec<Part>, String> = SYSTEM_CALLS[..2].iter().map(part).collect();
-    Ok(Evidence::of(parts?, method(calls)))
+    Ok(Evidence::of(SYSTEM_CALLS[..2].iter().map(part), method(context, calls)))
 }
 
-fn instruction_misses(context: &Context<'_>) -> Result<Evidence, String> {
+fn instruction_misses(context: &Context<'_>) -> Result<Evidence, Lack> {
     let calls = section(context)?;
     counted(calls)?;
-    let mut parts = Vec::new();
-    for name in SYSTEM_CALLS {
+    let part = |name: &str| {
         let cold = rows(calls, name, CacheState::Cold);
-        if cold.is_empty() {
-            continue;
-        }
         let misses = |what: &str, of: fn(&Counts) -> Option<&Estimate>| {
-            both(context, &format!("{what} of a cold {name}"), &cold, move |call| of(&call.counts))
+            let figure = both(context, &format!("{what} of a cold {name}"), &cold, |call| of(&call.counts));
+            figure.map_err(|lack| unless_told(calls, &[what, KERNEL], lack))
         };
         let code = misses("L1IM", |counts| counts.L1IM.as_ref())?;
         let data = misses("L1DM", |counts| counts.L1DM.as_ref())?;
         let ratio = code.over(data).ok_or_else(|| format!("L1DM of a cold {name} may be 0"))?;
-        parts.push(Part::new(name, ratio));
-    }
-    Ok(Evidence::of(parts, method(calls)))
+        Ok(Part::new(name, ratio))
+    };
+    Ok(Evidence::of(SYSTEM_CALLS.map(part), method(context, calls)))
 }
 
-/// By cycles where they were counted, else by time.
-fn second_over_cold(context: &Context<'_>, names: &[&str]) -> Result<Evidence, String> {
+fn second_over_cold(context: &Context<'_>, names: &[&str]) -> Result<Evidence, Lack> {
     let calls = section(context)?;
-    let mut parts = Vec::new();
-    for name in names {
-        let [second, cold] = [CacheState::Second, CacheState::Cold].map(|state| rows(calls, name, state));
-        if second.is_empty() || cold.is_empty() {
-            continue;
-        }
-        let ratio = |figure: fn(&Call) -> Option<&Estimate>| {
-            let second = both(context, &format!("a second {name}"), &second, figure)?;
-            let cold = both(context, &format!("a cold {name}"), &cold, figure)?;
-            second.over(cold).ok_or_else(|| format!("the time of a cold {name} may be 0"))
-        };
-        let cycles = ratio(|call| call.counts.CYCLE.as_ref());
-        parts.push(Part::new(*name, cycles.or_else(|_| ratio(|call| call.ns.as_ref()))?));
-    }
-    if parts.is_empty() {
-        return Err(format!("none of {} was measured both cold and a second time", names.join(", ")));
-    }
-    Ok(Evidence::of(parts, method(calls)))
+    let part = |name: &&str| {
+        let bare = second_over_cold_in_form(context, calls, name, false);
+        let ratio = bare.or_else(|why| {
+            let is_wrapped = calls.calls.iter().any(|call| call.name == *name && call.wrapped);
+            if is_wrapped { second_over_cold_in_form(context, calls, name, true) } else { Err(why) }
+        });
+        Ok(Part::new(*name, ratio?))
+    };
+    Ok(Evidence::of(names.iter().map(part), method(context, calls)))
 }
 
-fn counter_tools(context: &Context<'_>) -> Result<Evidence, String> {
+/// By cycles where they were counted, else by time; both calls in the same form.
+fn second_over_cold_in_form(
+    context: &Context<'_>,
+    calls: &Calls,
+    name: &str,
+    wrapped: bool,
+) -> Result<Range, Lack> {
+    let [second, cold] =
+        [CacheState::Second, CacheState::Cold].map(|state| in_form(calls, name, state, wrapped));
+    if second.is_empty() || cold.is_empty() {
+        return Err(format!("{name} was not measured both cold and a second time in one form").into());
+    }
+    let ratio = |figure: fn(&Call) -> Option<&Estimate>| {
+        let second = both(context, &format!("a second {name}"), &second, figure)?;
+        let cold = both(context, &format!("a cold {name}"), &cold, figure)?;
+        second.over(cold).ok_or_else(|| Lack::from(format!("the time of a cold {name} may be 0")))
+    };
+    ratio(|call| call.counts.CYCLE.as_ref()).or_else(|_| ratio(|call| call.ns.as_ref()))
+}
+
+/// The paper's MPI went through sockets, so that of a measured profile the rows over TCP count.
+fn mpi_second_over_cold(context: &Context<'_>) -> Result<Evidence, Lack> {
+    let names = MPI.map(|name| if context.published { name.to_owned() } else { format!("{name} over TCP") });
+    let calls = section(context)?;
+    let is_there = calls.calls.iter().any(|call| names.contains(&call.name));
+    match calls.conditions.not_available.get("mpi over TCP") {
+        Some(why) if !is_there => {
+            Err(Lack::Unmeasurable(format!("MPI's functions were not measured over TCP: {}", bare(why))))
+        }
+        _ => second_over_cold(context, &names.each_ref().map(String::as_str)),
+    }
+}
+
+fn counter_tools(context: &Context<'_>) -> Result<Evidence, Lack> {
     let counters = context.profile.counters.as_ref().ok_or("the profile has no section counters")?;
     let tool = |names: [&'static str; 2]| {
         let found = Context::first(&names, |name| counters.tools.iter().find(|tool| tool.name == name));
-        found.map(|(_, tool)| tool).ok_or_else(|| format!("'{}' was not tried", names[0]))
+        found.map(|(_, tool)| tool).ok_or_else(|| Lack::from(format!("'{}' was not tried", names[0])))
     };
     let cost = |tool: &CounterTool| {
         let what = format!("'{}'", tool.name);
         if let Some(why) = &tool.not_available {
-            return Err(format!("{what} is not available: {why}"));
+            return Err(Lack::Unmeasurable(format!("{what} is not available: {why}")));
         }
         if tool.ns.is_some() {
             return context.range(&what, tool.ns.as_ref());
@@ -247,13 +292,14 @@ fn counter_tools(context: &Context<'_>) -> Result<Evidence, String> {
         Ok(user.plus(context.range(&what, tool.kernel.CYCLE.as_ref())?))
     };
     let own = cost(tool(["user-level start and stop", "user-level tool"])?)?;
-    let mut parts = Vec::new();
-    for (name, names) in [
+    let part = |(name, names)| {
+        let ratio = own.over(cost(tool(names)?)?);
+        let ratio = ratio.ok_or_else(|| format!("the cost of {name} may be 0"))?;
+        Ok(Part::new(format!("over {name}"), ratio))
+    };
+    let others = [
         ("perf_event", ["perf_event start and stop", "kernel-level tool (perf_event_open only)"]),
         ("PAPI", ["PAPI start and stop", "PAPI"]),
-    ] {
-        let ratio = own.over(cost(tool(names)?)?).ok_or_else(|| format!("the cost of {name} may be 0"))?;
-        parts.push(Part::new(format!("over {name}"), ratio));
-    }
-    Ok(Evidence::of(parts, how(&counters.method)))
+    ];
+    Ok(Evidence::of(others.map(part), context.how(&counters.method)))
 }

@@ -114,7 +114,7 @@ impl Mean {
         let mean = |pick: fn(&Estimate) -> f64| {
             figures.iter().map(|ns| pick(ns)).sum::<f64>() / figures.len() as f64
         };
-        let is_interval = figures.iter().all(|ns| ns.n > 1);
+        let is_interval = figures.iter().all(|ns| ns.has_interval());
         Self { ns: mean(|ns| ns.median), low: mean(|ns| ns.low), high: mean(|ns| ns.high), is_interval }
     }
 }

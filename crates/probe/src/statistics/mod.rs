@@ -13,8 +13,8 @@ pub use modes::{FEWEST_TOLD, modes};
 /// figures by as much.
 pub const PASS_FLOOR: f64 = 0.10;
 
-/// The fewest samples whose range is a 95 % interval of their median: the range of five misses it in 1 of 16 cases.
-const FEWEST: usize = 6;
+/// The fewest samples that have a 95 % interval.
+const FEWEST: usize = Estimate::FEWEST as usize;
 
 /// One in so many passes may be odd without making a figure unstable: among many passes, some meet a disturbance.
 const ODD_PASSES: usize = 8;
