@@ -129,6 +129,17 @@ impl Context<'_> {
         allowed.filter(|cpus| !cpus.is_empty()).or_else(known).filter(|cpus: &Vec<u32>| !cpus.is_empty())
     }
 
+    /// That the run could use as many CPUs as it takes.
+    ///
+    /// # Errors
+    /// If it could not.
+    pub(super) fn takes_cpus(&self, cpus: u32) -> Result<(), Lack> {
+        match self.no_team(cpus, String::new()) {
+            Lack::Unmeasured(_) => Ok(()),
+            lack => Err(lack),
+        }
+    }
+
     /// That a team of so many threads was not measured, which takes as many CPUs.
     pub(super) fn no_team(&self, threads: u32, why: String) -> Lack {
         match self.cpus() {

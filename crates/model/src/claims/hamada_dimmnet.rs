@@ -305,7 +305,11 @@ fn size(bytes: u64) -> String {
 fn by_size(context: &Context<'_>, sizes: &[u64], a: &Wish<'_>, b: &Wish<'_>) -> Result<Evidence, Lack> {
     let mut by = String::new();
     let mut part = |bytes: u64| {
-        let ((over, how_a), (under, how_b)) = (rate(context, a, bytes)?, rate(context, b, bytes)?);
+        let ((over, how_a), (under, how_b)) = match (rate(context, a, bytes), rate(context, b, bytes)) {
+            // What cannot be measured counts more than what was not.
+            (Err(_), Err(lack @ Lack::Unmeasurable(_))) => return Err(lack),
+            (a, b) => (a?, b?),
+        };
         by = format!("{how_a} over {how_b}");
         Ok(Part::new(size(bytes), divided(over, under)?))
     };
@@ -336,8 +340,8 @@ fn beyond(context: &Context<'_>, wish: &Wish<'_>) -> Result<(Range, String, u64)
 }
 
 fn beyond_caches(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let (wb, wb_by, bytes) = beyond(context, &Wish::write(&SIMD, CacheType::WriteBack))?;
     let (wc, wc_by) = rate(context, &Wish::write(&SIMD, CacheType::WriteCombining), 1 << 20)?;
+    let (wb, wb_by, bytes) = beyond(context, &Wish::write(&SIMD, CacheType::WriteBack))?;
     let how = format!("{wb_by}, {} over {wc_by}, 1 MiB; {}", size(bytes), how(context, "rates")?);
     Ok(Evidence::one(divided(wb, wc)?, how))
 }

@@ -93,7 +93,12 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 
 fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, Lack> {
-    context.profile.workloads.as_ref().ok_or_else(|| "the profile has no section workloads".into())
+    context.profile.workloads.as_ref().ok_or_else(|| match classes(context).as_deref() {
+        Some([] | [_]) => {
+            Lack::Unmeasurable("the CPUs are all alike, and this compares two kinds of pairs".into())
+        }
+        _ => "the profile has no section workloads".into(),
+    })
 }
 
 fn divided(a: Range, b: Range) -> Result<Range, Lack> {

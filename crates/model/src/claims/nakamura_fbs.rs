@@ -163,6 +163,8 @@ fn divided(a: Range, b: Range) -> Result<Range, Lack> {
     a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
 }
 
+const EARLIER: &str = "fork and join were timed without a serial part between, by an earlier version";
+
 /// Regions that begin and end by a barrier, as the paper's do. Those of earlier versions were timed without a serial part
 /// between, which is another quantity.
 fn by_barrier(sync: &Sync) -> impl Iterator<Item = &ForkJoinTime> {
@@ -171,11 +173,14 @@ fn by_barrier(sync: &Sync) -> impl Iterator<Item = &ForkJoinTime> {
 
 /// A row of fork and join, in the first mapping that has it.
 fn fork_join<'a>(context: &Context<'a>, algorithm: &str, threads: u32) -> Result<&'a ForkJoinTime, Lack> {
-    let mut rows = by_barrier(section(context)?);
-    rows.find(|row| row.algorithm == algorithm && row.threads == threads).ok_or_else(|| {
-        let why = format!("fork and join of {threads} threads by {algorithm} were not measured");
-        context.no_team(threads, why)
-    })
+    context.takes_cpus(threads)?;
+    let sync = section(context)?;
+    by_barrier(sync).find(|row| row.algorithm == algorithm && row.threads == threads).ok_or_else(
+        || match sync.is_back_to_back() {
+            true => EARLIER.into(),
+            false => format!("fork and join of {threads} threads by {algorithm} were not measured").into(),
+        },
+    )
 }
 
 fn largest(context: &Context<'_>) -> Result<u32, Lack> {
@@ -183,7 +188,7 @@ fn largest(context: &Context<'_>) -> Result<u32, Lack> {
     let all = by_barrier(sync).map(|row| row.threads).max();
     all.filter(|threads| *threads > 1).ok_or_else(|| {
         let why = match sync.is_back_to_back() {
-            true => "fork and join were timed without a serial part between, by an earlier version",
+            true => EARLIER,
             false => "no fork and join of two threads or more was measured",
         };
         context.no_team(2, why.to_owned())
@@ -209,8 +214,7 @@ fn of_threads(context: &Context<'_>, threads: u32) -> Result<String, Lack> {
 
 /// Fork and join by an algorithm over those by FBS on separate lines, of the largest team or one of a certain size.
 fn of_team(context: &Context<'_>, algorithm: &str, threads: Option<u32>) -> Result<Evidence, Lack> {
-    let all = largest(context)?;
-    let threads = threads.unwrap_or(all);
+    let threads = threads.map_or_else(|| largest(context), Ok)?;
     let (other, fbs) = (fork_join(context, algorithm, threads)?, fork_join(context, "fbs", threads)?);
     Ok(Evidence::one(divided(total(context, other)?, total(context, fbs)?)?, of_threads(context, threads)?))
 }
@@ -241,6 +245,7 @@ fn by_mapping(context: &Context<'_>) -> Result<Evidence, Lack> {
     if let Some(printed) = printed(context, ratio::MAPPING) {
         return Ok(printed);
     }
+    context.takes_cpus(4)?;
     let (sync, all) = (section(context)?, largest(context)?);
     let half = half_of(context, all)?;
     let of = |mapping: &str| {
@@ -414,6 +419,7 @@ fn mapped(
     context: &Context<'_>,
     of: fn(&Context<'_>, &KernelPoint) -> Result<Range, Lack>,
 ) -> Result<Evidence, Lack> {
+    context.takes_cpus(4)?;
     section(context)?;
     let mut told = String::new();
     let part = |name: &str| {

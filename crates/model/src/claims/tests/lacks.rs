@@ -40,6 +40,23 @@ fn a_command_is_named_only_where_it_would_tell() {
     }
 }
 
+/// Also where nothing was measured, or by an earlier version.
+#[test]
+fn two_cpus_are_no_team_of_sixteen_whatever_was_measured() {
+    let mut earlier = of_two();
+    earlier.sync.as_mut().unwrap().fork_join.iter_mut().for_each(|row| row.by.clear());
+    for profile in [with_cpus(earlier, 2), with_cpus(Profile::default(), 2)] {
+        let all = judge(&profile);
+        for claim in ["Of 16 CPUs, fork", "Of 8 CPUs", "Half the CPUs fork", "Half the CPUs wait"] {
+            assert_eq!(the(claim, &all).measure, None, "{claim}");
+        }
+        assert!(the("Fork and join by a lock", &all).measure.is_some());
+    }
+    let mut alike = with_cpus(Profile::default(), 2);
+    alike.topology = Some(packages());
+    assert_eq!(the("Spread over modules, a parallel", &judge(&alike)).measure, None);
+}
+
 #[test]
 fn a_team_of_an_odd_size_takes_a_command_of_its_own() {
     let profile = team(|sync| {
@@ -100,6 +117,14 @@ fn what_a_machine_does_not_have_no_command_measures() {
     };
     let wc = the("Plain reads of WC", &judge(&memory("no provider has any (vgem: no devices)")));
     assert!(wc.measure.is_none() && wc.why.contains("no provider has any,"), "{wc:?}");
+    let usual = the("While the caches hold", &judge(&memory("no provider has any")));
+    assert_eq!(usual.measure, None, "of WB and WC memory neither was measured, and WC cannot be");
+    let short = of_calls(|calls| {
+        calls.calls.retain(|call| call.name != "getpid");
+        calls.conditions.not_available.insert("getpid bare, cold".into(), "within 9 ns of the clock".into());
+    });
+    let short = the("The second time, each system call", &judge(&short));
+    assert!(short.measure.is_none() && short.why.contains("within 9 ns of the clock"), "{short:?}");
     let not_asked = the("Plain reads of WC", &judge(&with_memory(Memory::default())));
     assert!(not_asked.measure.is_some_and(|command| command.contains("--type WB,WC,UC")));
     let spread = workloads(|all| {
