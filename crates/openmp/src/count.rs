@@ -108,10 +108,10 @@ pub fn becomes_incomplete() {
 
 /// Where teams of this size count; none where nothing is counted.
 #[inline(always)]
-fn line(size: u32) -> Option<&'static Line> {
+fn line(size: impl FnOnce() -> u32) -> Option<&'static Line> {
     // SAFETY: never freed.
     let counts = unsafe { COUNTS.load(Relaxed).as_ref() }?;
-    counts.lines.get(size as usize)
+    counts.lines.get(size() as usize)
 }
 
 /// A stretch of time that the first member of a team spends.
@@ -121,7 +121,7 @@ pub struct Watch(Option<(&'static Line, u64)>);
 impl Watch {
     /// Does nothing unless a team's first member is counted.
     #[inline(always)]
-    pub fn start(size: u32, rank: u32) -> Self {
+    pub fn start(rank: u32, size: impl FnOnce() -> u32) -> Self {
         let line = if rank == 0 { line(size) } else { None };
         Self(line.map(|line| (line, ticks())))
     }
@@ -161,16 +161,16 @@ impl Watch {
 
 /// Counts a loop or sections that a member of a team begins.
 #[inline(always)]
-pub fn count_loop(size: u32, rank: u32) {
-    if let (0, Some(line)) = (rank, line(size)) {
+pub fn count_loop(rank: u32, size: impl FnOnce() -> u32) {
+    if let Some((line, _)) = Watch::start(rank, size).0 {
         line.loops.fetch_add(1, Relaxed);
     }
 }
 
 /// Counts a `single` that a member of a team comes to.
 #[inline(always)]
-pub fn count_single(size: u32, rank: u32) {
-    if let (0, Some(line)) = (rank, line(size)) {
+pub fn count_single(rank: u32, size: impl FnOnce() -> u32) {
+    if let Some((line, _)) = Watch::start(rank, size).0 {
         line.singles.fetch_add(1, Relaxed);
     }
 }

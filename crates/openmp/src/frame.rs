@@ -15,8 +15,8 @@ pub struct Frame {
     /// 0 for an implicit task.
     pub depth: u32,
     pub is_final: bool,
-    /// The task's own; written by nobody else.
-    pub variables: Cell<Variables>,
+    /// The task's own; none: as its region's. Written by nobody else.
+    pub variables: Cell<Option<Variables>>,
     /// The innermost task group that new tasks belong to. Written by the thread that runs the task.
     pub group: Cell<*const Group>,
     /// Children that are not finished.
@@ -34,12 +34,12 @@ pub enum Parent {
 }
 
 impl Frame {
-    pub fn implicit(variables: Variables) -> Self {
+    pub const fn implicit() -> Self {
         Self {
             parent: None,
             depth: 0,
             is_final: false,
-            variables: Cell::new(variables),
+            variables: Cell::new(None),
             group: Cell::new(ptr::null()),
             children: AtomicUsize::new(0),
             latest: RefCell::new(None),

@@ -8,11 +8,13 @@ use std::sync::atomic::AtomicPtr;
 use coho_sync::Member;
 use libc::c_void;
 
-use crate::binding::{Places, Share};
+use crate::binding::{Places, Share, bind};
 use crate::count::Watch;
 use crate::frame::Frame;
 use crate::group::Group;
+use crate::openings;
 use crate::pool::own;
+use crate::region::Begin;
 use crate::settings::{Variables, settings};
 use crate::sharing::Sharing;
 use crate::task::Tasks;
@@ -35,6 +37,7 @@ pub struct Region<'a> {
     pub tasks: Option<&'a Tasks>,
     /// What the members' tasks begin with.
     pub variables: Variables,
+    pub begin: Begin,
     /// The opener's part of the places.
     pub share: Option<Share>,
     /// Where threads are bound.
@@ -59,7 +62,7 @@ pub struct Membership {
     pub implicit: Frame,
     pub sharing: Sharing,
     /// Its part of the places, where threads are bound.
-    pub share: Option<Share>,
+    share: Cell<Option<Share>>,
 }
 
 thread_local! {
@@ -90,6 +93,7 @@ fn outside<'a>() -> &'a Membership {
         copied: AtomicPtr::new(ptr::null_mut()),
         tasks: None,
         variables: settings().variables,
+        begin: Begin::Nothing,
         share: None,
         places: None,
     });
@@ -108,15 +112,15 @@ impl Membership {
     /// # Safety
     /// Member and region outlive it.
     #[inline(always)]
-    pub unsafe fn new(member: Option<&Member<'_>>, region: &Region<'_>, rank: u32) -> Self {
+    pub unsafe fn new(member: Option<&Member<'_>>, region: *const Region<'_>, rank: u32) -> Self {
         Self {
             member: member.map_or(ptr::null(), |member| ptr::from_ref(member).cast()),
-            region: ptr::from_ref(region).cast(),
+            region: region.cast(),
             rank,
             task: Cell::new(ptr::null()),
-            implicit: Frame::implicit(region.variables),
+            implicit: Frame::implicit(),
             sharing: Sharing::new(),
-            share: region.share,
+            share: Cell::new(None),
         }
     }
 
@@ -147,6 +151,12 @@ impl Membership {
         unsafe { &*self.region }
     }
 
+    /// The team's tasks, where a program has any.
+    #[inline(always)]
+    pub fn tasks(&self) -> Option<&Tasks> {
+        if openings::has_tasks() { self.region().tasks } else { None }
+    }
+
     /// The task that runs.
     #[inline(always)]
     pub fn task(&self) -> &Frame {
@@ -154,11 +164,32 @@ impl Membership {
         unsafe { &*self.task.get() }
     }
 
+    /// The running task's variables. A member looks at its region's only when somebody asks: they lie in a line of the
+    /// opener's.
+    pub fn variables(&self) -> Variables {
+        self.task().variables.get().unwrap_or_else(|| self.region().variables)
+    }
+
     /// Changes the running task's variables.
     pub fn change(&self, change: impl FnOnce(&mut Variables)) {
-        let mut variables = self.task().variables.get();
+        let mut variables = self.variables();
         change(&mut variables);
-        self.task().variables.set(variables);
+        self.task().variables.set(Some(variables));
+    }
+
+    /// Its part of the places, where threads are bound.
+    pub fn part(&self) -> Option<Share> {
+        settings().places.as_ref()?;
+        self.share.get().or(self.region().share)
+    }
+
+    /// Binds the member's thread, where the region binds any.
+    pub fn bind(&self) {
+        if let Some(places) = self.region().places {
+            let share = places.share(self.rank);
+            bind(share.place);
+            self.share.set(Some(share));
+        }
     }
 
     /// Who opened the region; none outside all.
@@ -180,8 +211,8 @@ impl Membership {
     #[inline(always)]
     pub fn barrier(&self) {
         let Some(member) = self.member() else { return };
-        let watch = Watch::start(self.region().size, self.rank);
-        match self.region().tasks {
+        let watch = Watch::start(self.rank, || self.region().size);
+        match self.tasks() {
             None => member.barrier(),
             Some(tasks) => tasks.barrier(self, member),
         }

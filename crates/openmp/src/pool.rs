@@ -173,11 +173,14 @@ impl Taken {
         unsafe { (*self.0).tasks.as_ref() }
     }
 
-    /// Runs a body on every member.
+    /// Runs a function of three words on every member.
+    ///
+    /// # Safety
+    /// As [`Team::run_words`] says.
     #[inline(always)]
-    pub fn run(&self, body: impl Fn(&Member<'_>) + Sync) {
+    pub unsafe fn run(&self, body: unsafe fn(&Member<'_>, [*mut (); 3]), words: [*mut (); 3]) {
         // SAFETY: as above; there is one run at a time, by the thread that has taken the pool.
-        unsafe { (*self.0).team.run(body) };
+        unsafe { (*self.0).team.run_words(body, words) };
     }
 }
 

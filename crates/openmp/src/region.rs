@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicPtr;
 use coho_sync::{MAX_THREADS, Member};
 use libc::{c_uint, c_void};
 
-use crate::binding::{Places, bind};
+use crate::binding::Places;
 use crate::count::Watch;
 use crate::group::Group;
 use crate::here::{Membership, Region, here};
 use crate::openings;
 use crate::pool;
-use crate::settings::{Bind, Settings, settings};
+use crate::settings::{Bind, Schedule, Settings, settings};
+use crate::sharing::Bounds;
 
 /// What the compiler has made of a region's body.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
@@ -35,21 +36,73 @@ pub(crate) use unless_libgomp;
 pub unsafe extern "C-unwind" fn parallel(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint) {
     unless_libgomp!("GOMP_parallel", body: Body, data: *mut c_void, threads: c_uint, flags: c_uint);
     // SAFETY: the compiler's.
-    unsafe { open(body, data, threads, flags, |_| ()) };
+    unsafe { open(body, data, threads, flags, Begin::Nothing) };
 }
 
-/// Runs a body on a team; each member does what `prepare` says first. 0 threads means as many as usual.
+/// What each member of a region finds begun.
+#[derive(Debug, Clone, Copy)]
+pub enum Begin {
+    Nothing,
+    Loop(Bounds, Schedule),
+    /// So many.
+    Sections(c_uint),
+}
+
+/// What a member does of a region.
+///
+/// # Safety
+/// The region outlasts it, and any thread may call the body with the data.
+#[inline(always)]
+unsafe fn serve(
+    member: Option<&Member<'_>>,
+    region: *const Region<'_>,
+    body: Body,
+    data: *mut c_void,
+    begins: bool,
+) {
+    let rank = member.map_or(0, Member::rank) as u32;
+    // SAFETY: as the caller promises.
+    let membership = unsafe { Membership::new(member, region, rank) };
+    if settings().places.is_some() {
+        membership.bind();
+    }
+    membership.serve(|membership| {
+        // A region that begins nothing is not looked at: it lies in the opener's lines.
+        if begins {
+            match membership.region().begin {
+                Begin::Nothing => {}
+                Begin::Loop(bounds, schedule) => membership.begin_loop(bounds, schedule, false),
+                Begin::Sections(count) => membership.begin_sections(count),
+            }
+        }
+        let watch = Watch::start(rank, || membership.region().size);
+        // SAFETY: as the caller promises.
+        unsafe { body(data) };
+        watch.end_work();
+        if membership.tasks().is_some() {
+            membership.barrier();
+        }
+    });
+}
+
+/// [`serve`] for a team: the words are the region, the body and its data.
+///
+/// # Safety
+/// As there.
+unsafe fn serve_words<const BEGINS: bool>(member: &Member<'_>, [region, body, data]: [*mut (); 3]) {
+    // SAFETY: `open` has put the words together.
+    unsafe {
+        let body = std::mem::transmute::<*mut (), Body>(body);
+        serve(Some(member), region.cast_const().cast(), body, data.cast(), BEGINS);
+    }
+}
+
+/// Runs a body on a team. 0 threads means as many as usual.
 ///
 /// # Safety
 /// Any thread may call the body with the data.
 #[inline(always)]
-pub unsafe fn open(
-    body: Body,
-    data: *mut c_void,
-    threads: c_uint,
-    flags: c_uint,
-    prepare: impl Fn(&Membership) + Sync,
-) {
+pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint, begin: Begin) {
     let opener = here();
     let settings = settings();
     let group = Group::of(opener);
@@ -57,29 +110,8 @@ pub unsafe fn open(
     if settings.thread_limit != u32::MAX {
         size = 1 + group.reserve(size - 1, settings.thread_limit - 1);
     }
-    let data = Data(data);
-    let serve = |member: Option<&Member<'_>>, region: &Region<'_>| {
-        let rank = member.map_or(0, Member::rank) as u32;
-        // SAFETY: the run outlasts the membership.
-        let mut membership = unsafe { Membership::new(member, region, rank) };
-        if let Some(places) = region.places {
-            let share = places.share(rank);
-            bind(share.place);
-            membership.share = Some(share);
-        }
-        membership.serve(|membership| {
-            prepare(membership);
-            let watch = Watch::start(region.size, rank);
-            // SAFETY: as the caller promises.
-            unsafe { body(data.pointer()) };
-            watch.end_work();
-            if region.tasks.is_some() {
-                membership.barrier();
-            }
-        });
-    };
     let level = opener.region().level + 1;
-    let mut variables = opener.task().variables.get();
+    let mut variables = opener.variables();
     if let Some(threads) = settings.threads_within(level) {
         variables.threads = threads;
     }
@@ -92,14 +124,16 @@ pub unsafe fn open(
         copied: AtomicPtr::new(ptr::null_mut()),
         tasks: None,
         variables,
-        share: opener.share,
+        begin,
+        share: opener.part(),
         places: None,
     };
     let team = if size > 1 { pool::take(size as usize, openings::has_tasks()) } else { None };
     let Some(team) = team else {
         group.give_back(size - 1);
         region.size = 1;
-        serve(None, &region);
+        // SAFETY: the region lives until the end, and the body's caller promises the rest.
+        unsafe { serve(None, &raw const region, body, data, true) };
         return;
     };
     region.size = team.size() as u32;
@@ -107,29 +141,23 @@ pub unsafe fn open(
     region.active_level += 1;
     region.tasks = team.tasks();
     if settings.places.is_some() {
-        region.places = Places::of(policy(settings, opener, flags), opener.share, region.size);
+        region.places = Places::of(policy(settings, opener, flags), opener.part(), region.size);
     }
-    let watch = Watch::start(region.size, 0);
-    team.run(|member| serve(Some(member), &region));
+    let watch = Watch::start(0, || region.size);
+    let function = match begin {
+        Begin::Nothing => serve_words::<false>,
+        _ => serve_words::<true>,
+    };
+    let words = [ptr::from_ref(&region).cast_mut().cast(), body as *mut (), data.cast()];
+    // SAFETY: as above; the region may be shared.
+    unsafe { team.run(function, words) };
     watch.end_region(level);
     group.give_back(region.size - 1);
 }
 
-/// As the compiler hands it over: for every member.
-struct Data(*mut c_void);
-
-// SAFETY: whoever opens a region promises that any thread may use it.
-unsafe impl Sync for Data {}
-
-impl Data {
-    fn pointer(&self) -> *mut c_void {
-        self.0
-    }
-}
-
 /// How many members a region gets that asks for so many; 0: as many as its opener's task says.
 fn count(opener: &Membership, asked: u32, settings: &Settings) -> u32 {
-    let variables = opener.task().variables.get();
+    let variables = opener.variables();
     if asked == 1 || opener.region().active_level >= variables.max_active_levels {
         return 1;
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use coho_sync::{Algorithm, Error, IdleWork, Latencies, Schedule, Team, WaitPolicy};
+use coho_sync::{Algorithm, Error, IdleWork, Latencies, Member, Schedule, Team, WaitPolicy};
 
 const SCHEDULES: [Schedule; 4] =
     [Schedule::Static, Schedule::StaticChunked(3), Schedule::Dynamic(2), Schedule::Guided(1)];
@@ -516,4 +516,26 @@ fn a_child_of_fork_is_told_that_it_has_no_team() {
     unsafe { libc::waitpid(child, &mut status, 0) };
     assert_eq!(status, 0);
     team.run(|_| ());
+}
+
+#[test]
+fn words_go_along_with_what_starts_the_members() {
+    /// # Safety
+    /// The words lead to a counter, and tell two numbers.
+    unsafe fn count(member: &Member<'_>, [counter, one, other]: [*mut (); 3]) {
+        // SAFETY: as the caller promises.
+        let counter = unsafe { &*counter.cast::<AtomicUsize>() };
+        counter.fetch_add(one as usize * member.rank() + other as usize, Ordering::Relaxed);
+    }
+    let mut team = Team::builder(3).pinned(false).start().unwrap();
+    let counter = AtomicUsize::new(0);
+    let word = |number: usize| number as *mut ();
+    for turn in 1..=100 {
+        let words = [std::ptr::from_ref(&counter).cast_mut().cast(), word(turn), word(1000)];
+        // SAFETY: the words are as the function wants them.
+        unsafe { team.run_words(count, words) };
+        assert_eq!(counter.swap(0, Ordering::Relaxed), 3 * turn + 3000);
+        team.run(|_| drop(counter.fetch_add(1, Ordering::Relaxed)));
+        assert_eq!(counter.swap(0, Ordering::Relaxed), 3);
+    }
 }

@@ -21,7 +21,7 @@ pub extern "C" fn get_num_threads() -> c_int {
 }
 
 pub extern "C" fn get_max_threads() -> c_int {
-    here().task().variables.get().threads as c_int
+    here().variables().threads as c_int
 }
 
 pub extern "C" fn set_num_threads(threads: c_int) {
@@ -56,7 +56,7 @@ pub extern "C" fn get_team_size(level: c_int) -> c_int {
 }
 
 pub extern "C" fn get_dynamic() -> c_int {
-    here().task().variables.get().is_dynamic.into()
+    here().variables().is_dynamic.into()
 }
 
 pub extern "C" fn set_dynamic(dynamic: c_int) {
@@ -64,7 +64,7 @@ pub extern "C" fn set_dynamic(dynamic: c_int) {
 }
 
 pub extern "C" fn get_max_active_levels() -> c_int {
-    here().task().variables.get().max_active_levels as c_int
+    here().variables().max_active_levels as c_int
 }
 
 pub extern "C" fn set_max_active_levels(levels: c_int) {
@@ -78,7 +78,7 @@ pub extern "C" fn get_supported_active_levels() -> c_int {
 }
 
 pub extern "C" fn get_nested() -> c_int {
-    let levels = here().task().variables.get().max_active_levels;
+    let levels = here().variables().max_active_levels;
     (levels > 1 && levels > here().region().active_level).into()
 }
 
@@ -136,7 +136,7 @@ pub extern "C" fn set_schedule(number: c_int, chunk: c_int) {
 }
 
 pub unsafe extern "C" fn get_schedule(number: *mut c_int, chunk: *mut c_int) {
-    let variables = here().task().variables.get();
+    let variables = here().variables();
     // SAFETY: the program's places.
     unsafe {
         *number = variables.schedule_kind;

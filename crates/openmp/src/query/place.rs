@@ -31,7 +31,7 @@ pub extern "C" fn get_num_places() -> c_int {
 }
 
 pub extern "C" fn get_place_num() -> c_int {
-    if places().is_empty() { -1 } else { here().share.map_or(0, |share| share.place as c_int) }
+    if places().is_empty() { -1 } else { here().part().map_or(0, |share| share.place as c_int) }
 }
 
 pub extern "C" fn get_place_num_procs(place: c_int) -> c_int {
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn get_place_proc_ids(place: c_int, ids: *mut c_int) {
 
 /// The first place of the thread's part, and how many there are.
 fn part() -> (c_int, c_int) {
-    here().share.map_or((0, get_num_places()), |share| (share.first as c_int, share.count as c_int))
+    here().part().map_or((0, get_num_places()), |share| (share.first as c_int, share.count as c_int))
 }
 
 pub extern "C" fn get_partition_num_places() -> c_int {

@@ -20,7 +20,7 @@ unsafe fn hand_over(membership: &Membership, from: *mut u64, to: *mut u64) -> bo
 
 /// The schedule that a program's user chooses.
 pub fn chosen() -> Schedule {
-    here().task().variables.get().schedule
+    here().variables().schedule
 }
 
 macro_rules! schedules {

@@ -85,7 +85,7 @@ impl Membership {
     #[inline]
     pub fn is_first(&self) -> bool {
         let Some(member) = self.member() else { return true };
-        count::count_single(self.region().size, self.rank);
+        count::count_single(self.rank, || self.region().size);
         let share = member.enter();
         let first = share.is_first();
         member.leave(share);
@@ -95,7 +95,7 @@ impl Membership {
     /// Begins a loop.
     #[inline]
     pub fn begin_loop(&self, bounds: Bounds, schedule: Schedule, is_ordered: bool) {
-        count::count_loop(self.region().size, self.rank);
+        count::count_loop(self.rank, || self.region().size);
         let sharing = &self.sharing;
         sharing.bounds.set(bounds);
         sharing.schedule.set(schedule);

@@ -3,7 +3,7 @@
 use libc::{c_long, c_uint, c_void};
 
 use super::{Bounds, chosen};
-use crate::region::{Body, open, unless_libgomp};
+use crate::region::{Begin, Body, open, unless_libgomp};
 use crate::settings::{Kind, Schedule};
 
 macro_rules! parallel_loops {
@@ -19,7 +19,7 @@ macro_rules! parallel_loops {
             let $chunk = chunk.max(0) as u64;
             let (bounds, schedule) = (Bounds::signed(start, end, step), $schedule);
             // SAFETY: the compiler's.
-            unsafe { open(body, data, threads, flags, |member| member.begin_loop(bounds, schedule, false)) };
+            unsafe { open(body, data, threads, flags, Begin::Loop(bounds, schedule)) };
         }
     )* };
 }
@@ -45,7 +45,7 @@ pub unsafe extern "C-unwind" fn parallel_runtime(
     );
     let (bounds, schedule) = (Bounds::signed(start, end, step), chosen());
     // SAFETY: the compiler's.
-    unsafe { open(body, data, threads, flags, |member| member.begin_loop(bounds, schedule, false)) };
+    unsafe { open(body, data, threads, flags, Begin::Loop(bounds, schedule)) };
 }
 
 pub unsafe extern "C-unwind" fn parallel_sections(
@@ -59,5 +59,5 @@ pub unsafe extern "C-unwind" fn parallel_sections(
         "GOMP_parallel_sections", body: Body, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint
     );
     // SAFETY: the compiler's.
-    unsafe { open(body, data, threads, flags, |member| member.begin_sections(count)) };
+    unsafe { open(body, data, threads, flags, Begin::Sections(count)) };
 }

@@ -10,7 +10,7 @@ use crate::here::{Membership, here};
 
 impl Membership {
     pub fn begin_sections(&self, count: c_uint) {
-        count::count_loop(self.region().size, self.rank);
+        count::count_loop(self.rank, || self.region().size);
         self.sharing.bounds.set(Bounds::signed(0, i64::from(count), 1));
         self.enter_share();
     }

@@ -10,12 +10,35 @@ use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicPtr, AtomicUsize};
 use crate::wait::{Awaited, Bell, Crowding, Ended, Gap, Patience, Steps, Unless, Waiter};
 
+/// What goes along with the go flag for the body, as many words as its line has room for.
+pub(crate) type Words = [*mut (); 3];
+
 /// What the leader has the others do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Order {
     pub(crate) call: *mut (),
-    pub(crate) data: *mut (),
+    pub(crate) words: Words,
     pub(crate) state: *mut (),
+}
+
+/// What the leader has written last. It keeps a copy, as a waiting worker takes the go flag's line away: to look there would
+/// cost the leader a transfer before it goes to work itself.
+#[derive(Debug)]
+pub(crate) struct Lead {
+    number: u8,
+    order: Order,
+}
+
+// SAFETY: the pointers are only compared and handed on.
+unsafe impl Send for Lead {}
+// SAFETY: as above.
+unsafe impl Sync for Lead {}
+
+impl Lead {
+    pub(crate) fn new() -> Self {
+        let null = std::ptr::null_mut();
+        Self { number: 0, order: Order { call: null, words: [null; 3], state: null } }
+    }
 }
 
 /// The meeting places of a leader, rank 0, and its workers.
@@ -36,7 +59,7 @@ pub(crate) struct Fork {
 struct Go {
     flag: Flag,
     call: AtomicPtr<()>,
-    data: AtomicPtr<()>,
+    words: [AtomicPtr<()>; 3],
     state: AtomicPtr<()>,
     /// The only worker's.
     done: Done,
@@ -96,7 +119,13 @@ impl Fork {
     pub(crate) fn new(capacity: usize, crowding: Crowding) -> Self {
         let null = || AtomicPtr::new(std::ptr::null_mut());
         let done = || Done { flag: Flag::new(), told: AtomicUsize::new(0) };
-        let go = Go { flag: Flag::new(), call: null(), data: null(), state: null(), done: done() };
+        let go = Go {
+            flag: Flag::new(),
+            call: null(),
+            words: [null(), null(), null()],
+            state: null(),
+            done: done(),
+        };
         let bench =
             |_| Padded(Bench { flag: Flag::new(), bell: Bell::new(crowding), call: AtomicUsize::new(0) });
         Self {
@@ -111,23 +140,31 @@ impl Fork {
 
     /// Leader: starts those who are not on their benches.
     #[inline]
-    pub(crate) fn start(&self, order: Order) {
-        for (word, new) in
-            [(&self.go.call, order.call), (&self.go.data, order.data), (&self.go.state, order.state)]
-        {
-            // A write before the flag's may cost the line twice, as the others look at it all the time.
-            if word.load(Relaxed) != new {
+    pub(crate) fn start(&self, lead: &mut Lead, order: Order) {
+        // A write before the flag's may cost the line twice, as the others look at it all the time.
+        if lead.order != order {
+            self.go.call.store(order.call, Relaxed);
+            self.go.state.store(order.state, Relaxed);
+            for (word, new) in self.go.words.iter().zip(order.words) {
                 word.store(new, Relaxed);
             }
+            lead.order = order;
         }
-        self.go.flag.raise(next(self.go.flag.own()));
+        lead.number = next(lead.number);
+        self.go.flag.raise(lead.number);
         self.go_bell.ring();
     }
 
     /// Leader: waits until the ranks `1..size` are done; what they did is then visible. `each` hears what they told.
     #[inline]
-    pub(crate) fn join(&self, size: usize, patience: &Patience, mut each: impl FnMut(usize, usize)) {
-        let (number, steps) = (self.go.flag.own(), self.gap.steps());
+    pub(crate) fn join(
+        &self,
+        lead: &Lead,
+        size: usize,
+        patience: &Patience,
+        mut each: impl FnMut(usize, usize),
+    ) {
+        let (number, steps) = (lead.number, self.gap.steps());
         // Of three numbers, a worker's is this one or the one before.
         let previous = next(next(number));
         for rank in 1..size {
@@ -159,8 +196,8 @@ impl Fork {
     }
 
     /// Leader: calls the workers of a team of `size` from their benches; they take part from the next start on.
-    pub(crate) fn call(&self, size: usize) {
-        let number = self.go.flag.own();
+    pub(crate) fn call(&self, lead: &Lead, size: usize) {
+        let number = lead.number;
         for rank in 1..size {
             // The next join looks for this flag to change. The worker cannot see to that itself: it may leave its bench
             // only after that look, and would have been taken to be done for what the flag held from another run.
@@ -203,7 +240,7 @@ impl Fork {
         seat.number = next(seat.number);
         Order {
             call: self.go.call.load(Relaxed),
-            data: self.go.data.load(Relaxed),
+            words: self.go.words.each_ref().map(|word| word.load(Relaxed)),
             state: self.go.state.load(Relaxed),
         }
     }

@@ -23,7 +23,7 @@ use coho_platform::pin;
 
 pub use builder::TeamBuilder;
 use construct::Constructs;
-use fork::Fork;
+use fork::{Fork, Lead};
 pub use member::{Member, Share, Turn};
 use poison::Poison;
 use reduce::Values;
@@ -55,6 +55,7 @@ use crate::wait::{Courtesy, Crowding, Patience};
 /// ```
 pub struct Team {
     fork: Arc<Fork>,
+    lead: Lead,
     threads: Vec<JoinHandle<()>>,
     size: usize,
     /// How many members wait for the next run, the leader included; the others sit on their benches. A resize to one member
@@ -101,6 +102,7 @@ impl Team {
         let courtesy = Arc::new(Courtesy::default());
         let mut team = Self {
             fork: Arc::new(Fork::new(capacity, barrier::crowding(capacity, cpus.get(..capacity)))),
+            lead: Lead::new(),
             threads: Vec::new(),
             size: 1,
             seated: 1,
@@ -174,7 +176,7 @@ impl Team {
         };
         if size > 1 && size != self.seated {
             self.part();
-            self.fork.call(size);
+            self.fork.call(&self.lead, size);
             self.seated = size;
         }
         self.size = size;
@@ -188,8 +190,8 @@ impl Team {
     /// Sends all to their benches.
     fn part(&mut self) {
         if self.seated > 1 {
-            self.fork.start(worker::part());
-            self.fork.join(self.seated, &self.patience, |_, _| ());
+            self.fork.start(&mut self.lead, worker::part());
+            self.fork.join(&self.lead, self.seated, &self.patience, |_, _| ());
         }
     }
 
@@ -230,15 +232,32 @@ impl Team {
     /// not [lenient](TeamBuilder::lenient); in a child of `fork`.
     #[inline]
     pub fn run<F: Fn(&Member<'_>) + Sync>(&mut self, body: F) {
+        self.run_order(worker::order(&body, &self.state));
+    }
+
+    /// As [`Team::run`], for a function of three words. They go along with what starts the members, so that none has to
+    /// fetch a body from the caller first: that takes a one-way latency or two.
+    ///
+    /// # Safety
+    /// Each member's thread may call the function with these words, all at a time.
+    ///
+    /// # Panics
+    /// As [`Team::run`].
+    #[inline]
+    pub unsafe fn run_words(&mut self, body: unsafe fn(&Member<'_>, [*mut (); 3]), words: [*mut (); 3]) {
+        self.run_order(worker::order_of_words(body, words, &self.state));
+    }
+
+    #[inline]
+    fn run_order(&mut self, order: fork::Order) {
         assert!(!self.is_forked(), "{}", Error::Forked);
-        let order = worker::order(&body, &self.state);
         if self.size > 1 {
-            self.fork.start(order);
+            self.fork.start(&mut self.lead, order);
         }
         // The body is called behind a `catch_unwind`, so that nothing is left before all have ended.
         let met = worker::run(0, order);
         let mut stray = None;
-        self.fork.join(self.size, &self.patience, |rank, told| {
+        self.fork.join(&self.lead, self.size, &self.patience, |rank, told| {
             if told != met {
                 stray = Some((rank, told));
             }
