@@ -33,6 +33,8 @@ pub struct Own {
 pub struct Pool {
     team: Team,
     capacity: usize,
+    /// Members for which threads could be had.
+    most: usize,
     tasks: Option<Tasks>,
 }
 
@@ -80,10 +82,6 @@ pub struct Taken(*mut Pool);
 /// is no more than one.
 pub fn take(size: usize, has_tasks: bool) -> Option<Taken> {
     let own = own();
-    if own.pools.first().is_some_and(|pool| pool.team.is_forked()) {
-        // The parent's.
-        own.pools.clear();
-    }
     let pool = own.pool(size, has_tasks).inspect_err(fewer).ok()?;
     // SAFETY: it is in its box, and nobody else's.
     if unsafe { (*pool).team.size() } < 2 {
@@ -111,18 +109,21 @@ fn fewer(error: &Error) {
 impl Own {
     fn pool(&mut self, size: usize, has_tasks: bool) -> Result<*mut Pool, Error> {
         let at = self.open.load(Relaxed);
-        if self.pools.get(at).is_some_and(|pool| pool.capacity < size) {
+        // In a copy of the process the parent's teams have no threads. Those at work stay: the copy is within their regions.
+        if self.pools.get(at).is_some_and(|pool| pool.capacity < size || pool.team.is_forked()) {
             self.pools.remove(at);
         }
         if self.pools.len() <= at {
             self.pools.insert(at, Box::new(Pool::new(size)?));
         }
         let pool = &mut *self.pools[at];
-        if pool.team.size() != size {
-            pool.team.resize(size).or_else(|error| {
+        let mut size = size.min(pool.most);
+        while pool.team.size() != size {
+            if let Err(error) = pool.team.resize(size) {
                 fewer(&error);
-                pool.team.resize(1)
-            })?;
+                size = size.saturating_sub(1).max(1);
+                pool.most = size;
+            }
         }
         if has_tasks && pool.tasks.is_none() {
             pool.tasks = Some(Tasks::new(pool.capacity));
@@ -143,7 +144,7 @@ impl Pool {
             .policy(settings.policy)
             .algorithm(settings.algorithm);
         builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(default_stack_bytes));
-        Ok(Self { team: builder.start()?, capacity, tasks: None })
+        Ok(Self { team: builder.start()?, capacity, most: capacity, tasks: None })
     }
 }
 

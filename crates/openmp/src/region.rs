@@ -12,7 +12,7 @@ use crate::group::Group;
 use crate::here::{Membership, Region, here};
 use crate::openings;
 use crate::pool;
-use crate::settings::{Bind, Schedule, Settings, settings};
+use crate::settings::{Bind, Schedule, Settings, processors, settings};
 use crate::sharing::Bounds;
 
 /// What the compiler has made of a region's body.
@@ -106,7 +106,7 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
     let opener = here();
     let settings = settings();
     let group = Group::of(opener);
-    let mut size = count(opener, threads, settings);
+    let mut size = count(opener, threads);
     if settings.thread_limit != u32::MAX {
         size = 1 + group.reserve(size - 1, settings.thread_limit - 1);
     }
@@ -156,14 +156,14 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
 }
 
 /// How many members a region gets that asks for so many; 0: as many as its opener's task says.
-fn count(opener: &Membership, asked: u32, settings: &Settings) -> u32 {
+fn count(opener: &Membership, asked: u32) -> u32 {
     let variables = opener.variables();
     if asked == 1 || opener.region().active_level >= variables.max_active_levels {
         return 1;
     }
     let mut size = if asked == 0 { variables.threads } else { asked };
     if variables.is_dynamic {
-        size = size.min(settings.processors);
+        size = size.min(processors());
     }
     size.clamp(1, MAX_THREADS as u32)
 }

@@ -93,6 +93,32 @@ fn a_copy_of_the_process_opens_regions_of_its_own() {
 }
 
 #[test]
+fn a_copy_made_within_a_region_opens_regions_within_it() {
+    needs!(Capability::Gcc);
+    same("copy.c", &[2], &[]);
+}
+
+#[test]
+fn what_a_thread_may_use_is_asked_when_it_counts() {
+    needs!(Capability::Gcc, Capability::TwoCpus);
+    same("asked.c", &[4], &[("OMP_STACKSIZE", "8")]);
+}
+
+/// Where libgomp ends the program.
+#[test]
+fn as_many_threads_as_can_be_had_are_a_team() {
+    needs!(Capability::Gcc);
+    let run = finish(preloaded(&compile("few.c", &[])).env("OMP_STACKSIZE", "8M"), Duration::from_secs(120));
+    assert_eq!(
+        (run.status, run.output.as_str()),
+        (Some(0), "some of 64: yes, again: yes, one more: yes\n"),
+        "{}",
+        run.errors
+    );
+    assert_eq!(run.errors.matches("fewer threads than asked").count(), 1, "{}", run.errors);
+}
+
+#[test]
 fn cpp() {
     needs!(Capability::Gcc);
     same("exceptions.cpp", &THREADS, &[]);

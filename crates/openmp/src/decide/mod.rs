@@ -42,8 +42,6 @@ const LEFT: &[&str] = &[
     "omp_is_initial_device",
     "omp_realloc",
     "omp_set_affinity_format",
-    "omp_set_default_allocator",
-    "omp_set_default_device",
 ];
 
 /// What becomes of an imported function.

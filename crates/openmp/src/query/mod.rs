@@ -10,7 +10,7 @@ pub use place::*;
 
 use crate::here::here;
 use crate::pool;
-use crate::settings::{MOST_LEVELS, schedule, settings};
+use crate::settings::{MOST_LEVELS, processors, schedule, settings};
 
 pub extern "C" fn get_thread_num() -> c_int {
     here().rank as c_int
@@ -29,7 +29,7 @@ pub extern "C" fn set_num_threads(threads: c_int) {
 }
 
 pub extern "C" fn get_num_procs() -> c_int {
-    settings().processors as c_int
+    processors() as c_int
 }
 
 pub extern "C" fn in_parallel() -> c_int {

@@ -76,6 +76,13 @@ pub struct Settings {
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
+/// CPUs that the calling thread may use; where places are set, threads are bound, and what the process might use counts.
+pub fn processors() -> u32 {
+    let settings = settings();
+    let mask = if settings.places.is_none() { Mask::current() } else { None };
+    mask.map_or(settings.processors, |mask| mask.iter().count() as u32)
+}
+
 /// Read once.
 pub fn settings() -> &'static Settings {
     SETTINGS.get_or_init(|| {

@@ -42,7 +42,8 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         thread_limit: libgomp.thread_limit.filter(|&limit| limit < i32::MAX as u32).unwrap_or(u32::MAX),
         stack_bytes: variable("OMP_STACKSIZE")
             .or_else(|| variable("GOMP_STACKSIZE"))
-            .and_then(|text| bytes(&text)),
+            .and_then(|text| bytes(&text))
+            .filter(|&bytes| is_enough(bytes)),
         policy: policy(variable, variables.threads <= processors),
         algorithm: variable("COHO_OPENMP_BARRIER")
             .and_then(|text| text.parse().ok())
@@ -117,6 +118,20 @@ fn bytes(text: &str) -> Option<usize> {
         _ => (&*text, 10),
     };
     digits.trim().parse::<usize>().ok()?.checked_mul(1 << shift)
+}
+
+/// Whether the C library takes a stack of this size; libgomp goes on without one that it does not take.
+fn is_enough(bytes: usize) -> bool {
+    // SAFETY: the attributes are initialised by the call, changed and destroyed.
+    unsafe {
+        let mut attributes = std::mem::zeroed();
+        if libc::pthread_attr_init(&raw mut attributes) != 0 {
+            return true;
+        }
+        let taken = libc::pthread_attr_setstacksize(&raw mut attributes, bytes) == 0;
+        libc::pthread_attr_destroy(&raw mut attributes);
+        taken
+    }
 }
 
 /// Spinning without end only where each thread has a CPU.
