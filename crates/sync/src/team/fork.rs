@@ -41,6 +41,21 @@ impl Lead {
     }
 }
 
+impl Order {
+    fn all(&self) -> [*mut (); 5] {
+        let [first, second, third] = self.words;
+        [self.call, self.state, first, second, third]
+    }
+}
+
+impl Go {
+    /// The words of an [`Order`].
+    fn all(&self) -> [&AtomicPtr<()>; 5] {
+        let [first, second, third] = self.words.each_ref();
+        [&self.call, &self.state, first, second, third]
+    }
+}
+
 /// The meeting places of a leader, rank 0, and its workers.
 #[derive(Debug)]
 pub(crate) struct Fork {
@@ -143,10 +158,11 @@ impl Fork {
     pub(crate) fn start(&self, lead: &mut Lead, order: Order) {
         // A write before the flag's may cost the line twice, as the others look at it all the time.
         if lead.order != order {
-            self.go.call.store(order.call, Relaxed);
-            self.go.state.store(order.state, Relaxed);
-            for (word, new) in self.go.words.iter().zip(order.words) {
-                word.store(new, Relaxed);
+            let (new, old) = (order.all(), lead.order.all());
+            for ((word, new), old) in self.go.all().into_iter().zip(new).zip(old) {
+                if new != old {
+                    word.store(new, Relaxed);
+                }
             }
             lead.order = order;
         }

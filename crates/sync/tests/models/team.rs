@@ -9,7 +9,7 @@ use loom::thread;
 
 use crate::check;
 use crate::construct::Constructs;
-use crate::fork::{Fork, Order};
+use crate::fork::{Fork, Lead, Order};
 use crate::sync::{Mistake, fence_steps, look, make};
 use crate::wait::{Crowding, Patience, WaitPolicy};
 
@@ -25,7 +25,8 @@ unsafe impl Sync for Cells {}
 unsafe impl Send for Cells {}
 
 fn order(call: usize, data: usize) -> Order {
-    Order { call: without_provenance_mut(call), data: without_provenance_mut(data), state: null_mut() }
+    let words = [without_provenance_mut(data), null_mut(), null_mut()];
+    Order { call: without_provenance_mut(call), words, state: null_mut() }
 }
 
 fn worker(rank: usize, fork: &Fork, cells: &Cells, patience: &Patience) {
@@ -39,7 +40,7 @@ fn worker(rank: usize, fork: &Fork, cells: &Cells, patience: &Patience) {
             }
             // SAFETY: loom checks.
             let input = cells.input.with(|input| unsafe { *input });
-            assert_eq!(input, order.data.addr());
+            assert_eq!(input, order.words[0].addr());
             // SAFETY: loom checks.
             cells.outputs[rank].with_mut(|output| unsafe { *output = input });
             fork.finish(seat, 10 * input + rank);
@@ -59,18 +60,19 @@ fn runs(size: usize, policy: WaitPolicy, times: usize) {
         })
         .collect();
     let (fork, cells) = &*shared;
+    let mut lead = Lead::new();
     for _ in 0..2 {
-        fork.call(size);
+        fork.call(&lead, size);
         for run in 1..=times {
             // SAFETY: loom checks.
             cells.input.with_mut(|input| unsafe { *input = run });
-            fork.start(order(1, run));
-            fork.join(size, &patience(), |rank, told| assert_eq!(told, 10 * run + rank));
+            fork.start(&mut lead, order(1, run));
+            fork.join(&lead, size, &patience(), |rank, told| assert_eq!(told, 10 * run + rank));
             // SAFETY: loom checks.
             assert!(cells.outputs[1..].iter().all(|output| output.with(|output| unsafe { *output }) == run));
         }
-        fork.start(order(0, 0));
-        fork.join(size, &patience(), |_, told| assert_eq!(told, 0));
+        fork.start(&mut lead, order(0, 0));
+        fork.join(&lead, size, &patience(), |_, told| assert_eq!(told, 0));
     }
     (1..size).for_each(|rank| fork.dismiss(rank));
     workers.into_iter().for_each(|worker| worker.join().unwrap());
