@@ -2,11 +2,13 @@
 //! outermost region.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::decide::{self, loaded};
+use crate::here::here;
+use crate::pool;
 
 /// So long after its beginning an opening may still be adding objects.
 const OPENING: Duration = Duration::from_secs(2);
@@ -19,9 +21,12 @@ static SEEN: AtomicU64 = AtomicU64::new(0);
 static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 /// Objects that the loader had added in all when they were looked through.
 static ADDED: AtomicU64 = AtomicU64::new(0);
-/// Whether somebody is changing over to libgomp. Nobody opens a region then.
-static CHANGING: AtomicBool = AtomicBool::new(false);
-/// The threads' counts of open regions.
+/// Whether the process changes over to libgomp. Nobody opens a region meanwhile.
+static CHANGE: AtomicU8 = AtomicU8::new(NONE);
+const NONE: u8 = 0;
+const UNDER_WAY: u8 = 1;
+const DONE: u8 = 2;
+/// The threads' counts of what they have open.
 static THREADS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Whether the program makes tasks.
@@ -44,10 +49,58 @@ pub fn looked_through() {
     ADDED.store(loaded::added(), Relaxed);
 }
 
-/// Whether the process has stood aside by now. To be asked before an outermost region.
+/// An outermost region, or a loop or sections outside all regions, that is open until this goes; or nothing, within a
+/// region.
+#[derive(Debug)]
+pub struct Entered(Option<&'static AtomicUsize>);
+
+impl Drop for Entered {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(open) = self.0 {
+            open.store(open.load(Relaxed) - 1, Release);
+        }
+    }
+}
+
+/// Opens a region here, unless the process has stood aside by now: then it is libgomp's to open.
 #[inline(always)]
-pub fn stand_aside() -> bool {
-    BEGUN.load(Relaxed) != SEEN.load(Relaxed) && look()
+pub fn enter() -> Option<Entered> {
+    if here().region().level > 0 {
+        return Some(Entered(None));
+    }
+    if BEGUN.load(Relaxed) != SEEN.load(Relaxed) && look() {
+        return None;
+    }
+    enter_outermost()
+}
+
+#[inline(always)]
+fn enter_outermost() -> Option<Entered> {
+    let open = pool::outermost();
+    // Either whoever changes over sees this, or this thread sees the change: a fence lies between, in `order_all`.
+    open.store(open.load(Relaxed) + 1, Release);
+    let entered = Entered(Some(open));
+    if CHANGE.load(Acquire) != NONE && has_changed() {
+        return None;
+    }
+    Some(entered)
+}
+
+/// Begins a loop or sections outside all regions, whose end must not be left to libgomp.
+#[cold]
+pub fn enter_construct() -> Entered {
+    enter_outermost().unwrap_or(Entered(None))
+}
+
+/// Waits until a change is done or given up.
+#[cold]
+#[inline(never)]
+fn has_changed() -> bool {
+    while CHANGE.load(Acquire) == UNDER_WAY {
+        std::thread::yield_now();
+    }
+    CHANGE.load(Acquire) == DONE
 }
 
 #[cold]
@@ -68,10 +121,13 @@ fn look() -> bool {
     false
 }
 
-/// Stands aside, unless another thread is in a region: the next outermost region tries again.
+/// Stands aside, unless something is open: the next outermost region tries again.
 fn change_over(why: &str) -> bool {
     let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-    CHANGING.store(true, SeqCst);
+    if CHANGE.load(Relaxed) == DONE {
+        return true;
+    }
+    CHANGE.store(UNDER_WAY, SeqCst);
     let ordered = order_all();
     // SAFETY: the count of an entry lives until it is taken from the list.
     let open = threads.iter().any(|&count| unsafe { &*(count as *const AtomicUsize) }.load(SeqCst) > 0);
@@ -79,7 +135,7 @@ fn change_over(why: &str) -> bool {
     if changes {
         decide::stand_aside(why);
     }
-    CHANGING.store(false, Release);
+    CHANGE.store(if changes { DONE } else { NONE }, Release);
     changes
 }
 
@@ -92,26 +148,11 @@ fn order_all() -> bool {
     command(REGISTER_PRIVATE_EXPEDITED) && command(PRIVATE_EXPEDITED)
 }
 
-/// A thread has a count of open regions from now on.
+/// A thread has a count of what it has open from now on.
 pub fn add_thread(open: &AtomicUsize) {
     THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(open.as_ptr() as usize);
 }
 
 pub fn remove_thread(open: &AtomicUsize) {
     THREADS.lock().unwrap_or_else(PoisonError::into_inner).retain(|&count| count != open.as_ptr() as usize);
-}
-
-/// Counts a region of the calling thread as open.
-#[inline(always)]
-pub fn enter(open: &AtomicUsize) {
-    // Either whoever changes over sees this, or this thread sees the change: a fence lies between, in `order_all`.
-    open.store(open.load(Relaxed) + 1, Release);
-    while CHANGING.load(Acquire) {
-        std::thread::yield_now();
-    }
-}
-
-#[inline(always)]
-pub fn leave(open: &AtomicUsize) {
-    open.store(open.load(Relaxed) - 1, Release);
 }

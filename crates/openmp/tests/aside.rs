@@ -55,6 +55,15 @@ fn a_library_that_is_opened_later_may_have_all_stand_aside() {
 }
 
 #[test]
+fn what_is_open_outside_all_regions_ends_where_it_began() {
+    needs!(Capability::Gcc);
+    let ours = beside(&compile("opener_within.c", &["-ldl"]), &[&library("plug_doacross.c")]);
+    let lines: Vec<_> = ours.errors.lines().collect();
+    assert_eq!(lines[0], "coho openmp: taken over");
+    assert!(lines[1].starts_with("coho openmp: stands aside: imports GOMP_doacross"), "{lines:?}");
+}
+
+#[test]
 fn what_the_user_has_set_is_left_to_libgomp() {
     needs!(Capability::Gcc);
     let program = compile("parallel.c", &[]);
