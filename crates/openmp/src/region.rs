@@ -24,7 +24,7 @@ macro_rules! unless_libgomp {
             type Function = unsafe extern "C-unwind" fn($($kind),*);
             // SAFETY: libgomp's function of that name has that type.
             return unsafe {
-                std::mem::transmute::<*mut libc::c_void, Function>($crate::exports::aimed($name))($($argument),*)
+                std::mem::transmute::<*mut libc::c_void, Function>($crate::exports::chosen($name))($($argument),*)
             };
         };
     };

@@ -64,6 +64,35 @@ fn what_is_open_outside_all_regions_ends_where_it_began() {
 }
 
 #[test]
+fn a_library_with_a_runtime_of_its_own_keeps_it() {
+    needs!(Capability::Gcc);
+    let runtime = library("guest_runtime.c");
+    let guest = compile("plug_guest.c", &["-fno-openmp", "-shared", "-fPIC", &runtime]);
+    let guest = guest.to_str().unwrap();
+    let opener = compile("opener.c", &["-fno-openmp", "-ldl"]);
+    // No libgomp is there.
+    assert_eq!(beside(&opener, &[guest]).errors, "");
+    // One comes afterwards, or is there before.
+    let plain = library("plug_plain.c");
+    for plugs in [[guest, &plain, guest], [&plain, guest, &plain]] {
+        assert_eq!(beside(&opener, &plugs).errors, "coho openmp: taken over\n");
+    }
+    let ours = beside(&opener, &[&plain, guest, &library("plug_doacross.c"), guest]);
+    assert_eq!(ours.errors.lines().count(), 2, "{}", ours.errors);
+}
+
+#[test]
+fn a_program_that_only_asks_for_openmp_is_told_of_one_thread() {
+    needs!(Capability::Gcc);
+    let program = compile("asks_weakly.c", &["-fno-openmp"]);
+    assert_eq!(beside(&program, &[]).errors, "");
+    for (name, value) in [("COHO_OPENMP", "off"), ("OMP_CANCELLATION", "true")] {
+        let run = finish(preloaded(&program).env(name, value), LIMIT);
+        assert_eq!((run.status, run.output.as_str()), (Some(0), "1\n0\n"), "{name}: {}", run.errors);
+    }
+}
+
+#[test]
 fn what_the_user_has_set_is_left_to_libgomp() {
     needs!(Capability::Gcc);
     let program = compile("parallel.c", &[]);

@@ -17,6 +17,15 @@ macro_rules! exports {
             $(pub static $name: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());)*
         }
 
+        /// Their places in the table.
+        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the functions")]
+        enum Number { $($name),* }
+
+        #[expect(non_upper_case_globals, reason = "named as the functions")]
+        mod numbers {
+            $(pub const $name: usize = super::Number::$name as usize;)*
+        }
+
         $(
             /// As libgomp's.
             ///
@@ -25,13 +34,18 @@ macro_rules! exports {
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
-                jump!(aims::$name)
+                jump!(aims::$name, numbers::$name)
             }
         )*
 
         /// All of them.
         pub static TABLE: [Export; [$(stringify!($name)),*].len()] = [$(
-            Export { name: concat!(stringify!($name), "\0"), aim: &aims::$name, ours: $ours as *const c_void },
+            Export {
+                name: concat!(stringify!($name), "\0"),
+                aim: &aims::$name,
+                ours: $ours as *const c_void,
+                libgomps: AtomicPtr::new(std::ptr::null_mut()),
+            },
         )*];
     };
 }
