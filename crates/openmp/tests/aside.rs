@@ -33,6 +33,13 @@ fn what_clang_compiles_runs_as_it_would() {
 }
 
 #[test]
+fn names_that_only_begin_as_openmps_do_not_count() {
+    needs!(Capability::Gcc);
+    let program = compile("reporter.c", &[&library("reports.c")]);
+    assert_eq!(beside(&program, &[]).errors, "coho openmp: taken over\n");
+}
+
+#[test]
 fn a_library_that_is_opened_later_is_taken_over_too() {
     needs!(Capability::Gcc);
     let plug = library("plug_plain.c");

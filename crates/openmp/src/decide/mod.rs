@@ -47,6 +47,9 @@ const LEFT: &[&str] = &[
     "omp_set_default_device",
 ];
 
+/// Functions that are not served, known as OpenMP's where an import asks for no version.
+const UNSERVED: &[&str] = &["omp_capture_affinity", "omp_display_affinity", "omp_fulfill_event"];
+
 /// What becomes of an imported function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Service {
@@ -58,17 +61,29 @@ enum Service {
     Missing,
 }
 
-fn service(name: &str, _version: Option<&str>) -> Service {
+fn service(name: &str, version: Option<&str>) -> Service {
     let base = name.strip_suffix('_').map_or(name, |base| base.strip_suffix("_8").unwrap_or(base));
-    if !["GOMP_", "GOACC_", "omp_", "acc_", "__kmpc_"].iter().any(|prefix| name.starts_with(prefix)) {
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    // Programs have functions of their own with these.
+    let may_be_another = begins(&["omp_", "acc_"]);
+    if !may_be_another && !begins(&["GOMP_", "GOACC_", "__kmpc_"]) {
+        Service::None
+    } else if version.is_some_and(|version| !is_runtimes(version)) {
         Service::None
     } else if exports::find(name).is_some() {
         Service::Ours
     } else if LEFT.contains(&base) {
         Service::Left
+    } else if may_be_another && version.is_none() && !UNSERVED.contains(&base) {
+        Service::None
     } else {
         Service::Missing
     }
+}
+
+/// Whether a version is libgomp's or LLVM's runtime's.
+fn is_runtimes(version: &str) -> bool {
+    version == "VERSION" || ["GOMP_", "OMP_", "OACC_", "GOACC_"].iter().any(|prefix| version.starts_with(prefix))
 }
 
 /// Whether the program makes tasks if it imports this.
@@ -227,6 +242,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_of_others_are_let_be() {
+        assert_eq!(service("omp_report", None), Service::None);
+        assert_eq!(service("acc_report", None), Service::None);
+        assert_eq!(service("acc_init", Some("OACC_2.0")), Service::Missing);
+        assert_eq!(service("omp_get_thread_num", Some("REPORTS_1.0")), Service::None);
+        assert_eq!(service("omp_get_thread_num", Some("OMP_1.0")), Service::Ours);
+    }
+
+    #[test]
     fn what_is_not_known_is_missing() {
         assert_eq!(service("GOMP_parallel", None), Service::Ours);
         assert_eq!(service("omp_get_thread_num_", None), Service::Ours);
@@ -235,6 +259,8 @@ mod tests {
         assert_eq!(service("GOMP_teams4", None), Service::Missing);
         assert_eq!(service("__kmpc_fork_call", None), Service::Missing);
         assert_eq!(service("pthread_create", None), Service::None);
+        assert_eq!(service("omp_display_affinity", None), Service::Missing);
+        assert_eq!(service("omp_display_affinity", Some("OMP_5.0")), Service::Missing);
         assert_eq!(
             unserved("omp_init_nest_lock", Some("OMP_1.0")).as_deref(),
             Some("omp_init_nest_lock@OMP_1.0")
