@@ -36,7 +36,10 @@ const LEFT: &[&str] = &[
     "omp_get_default_device",
     "omp_get_device_num",
     "omp_get_initial_device",
+    "omp_get_mapped_ptr",
+    "omp_get_max_teams",
     "omp_get_num_devices",
+    "omp_get_teams_thread_limit",
     "omp_get_wtick",
     "omp_get_wtime",
     "omp_init_allocator",
@@ -45,6 +48,16 @@ const LEFT: &[&str] = &[
     "omp_set_affinity_format",
     "omp_set_default_allocator",
     "omp_set_default_device",
+    "omp_set_num_teams",
+    "omp_set_teams_thread_limit",
+    "omp_target_alloc",
+    "omp_target_associate_ptr",
+    "omp_target_disassociate_ptr",
+    "omp_target_free",
+    "omp_target_is_accessible",
+    "omp_target_is_present",
+    "omp_target_memcpy",
+    "omp_target_memcpy_rect",
 ];
 
 /// Functions that are not served, known as OpenMP's where an import asks for no version.
@@ -256,6 +269,7 @@ mod tests {
         assert_eq!(service("omp_get_thread_num_", None), Service::Ours);
         assert_eq!(service("omp_set_num_threads_8_", None), Service::Ours);
         assert_eq!(service("omp_get_wtime_", None), Service::Left);
+        assert_eq!(service("omp_set_num_teams_8_", Some("OMP_5.1")), Service::Left);
         assert_eq!(service("GOMP_teams4", None), Service::Missing);
         assert_eq!(service("__kmpc_fork_call", None), Service::Missing);
         assert_eq!(service("pthread_create", None), Service::None);

@@ -216,7 +216,9 @@ exports! {
     omp_get_partition_place_nums_ = query::get_partition_place_nums;
     omp_get_partition_place_nums_8_ = query::get_partition_place_nums_8_;
     omp_pause_resource = query::pause_resource;
+    omp_pause_resource_ = query::pause_resource_;
     omp_pause_resource_all = query::pause_resource_all;
+    omp_pause_resource_all_ = query::pause_resource_all_;
     omp_init_lock = query::init_lock;
     omp_init_lock_ = query::init_lock;
     omp_init_nest_lock = query::init_nest_lock;
