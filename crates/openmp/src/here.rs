@@ -80,6 +80,12 @@ pub fn here<'a>() -> &'a Membership {
     unsafe { &*here }
 }
 
+/// Whether the calling thread is in a region.
+pub fn is_within_region() -> bool {
+    // SAFETY: as in `here`.
+    unsafe { HERE.get().as_ref() }.is_some_and(|here| here.region().level > 0)
+}
+
 /// As what a thread runs outside all regions: the only member of a region of its own.
 #[cold]
 fn outside<'a>() -> &'a Membership {

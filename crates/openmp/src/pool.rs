@@ -22,6 +22,8 @@ pub struct Own {
     pools: Vec<Box<Pool>>,
     /// How many of them are at work.
     open: AtomicUsize,
+    /// How many regions, loops and sections it has open that are outside all other regions; 1 at most, mostly.
+    outermost: AtomicUsize,
     /// The threads of its regions, and of theirs.
     pub group: Group,
     /// As what it runs outside all regions.
@@ -50,10 +52,16 @@ pub fn own<'a>() -> &'a mut Own {
         OWN.set(own);
         drop_at_end(own);
         // SAFETY: it has just been made.
-        openings::add_thread(unsafe { &(*own).open });
+        openings::add_thread(unsafe { &(*own).outermost });
     }
     // SAFETY: only this thread uses it, and no borrow outlasts the call that made it.
     unsafe { &mut *OWN.get() }
+}
+
+/// The calling thread's count of what it has open outside all regions.
+#[inline(always)]
+pub fn outermost() -> &'static AtomicUsize {
+    &own().outermost
 }
 
 fn drop_at_end(own: *mut Own) {
@@ -64,7 +72,7 @@ fn drop_at_end(own: *mut Own) {
         Membership::forget_here();
         // SAFETY: it was made for this thread, which does not use it any more.
         let own = unsafe { Box::from_raw(own.cast::<Own>()) };
-        openings::remove_thread(&own.open);
+        openings::remove_thread(&own.outermost);
     }
     ONCE.call_once(|| {
         // SAFETY: written once, before it is read. Without a key, a thread's teams stay asleep when it ends.
@@ -87,7 +95,7 @@ pub fn take(size: usize, has_tasks: bool) -> Option<Taken> {
     if unsafe { (*pool).team.size() } < 2 {
         return None;
     }
-    openings::enter(&own.open);
+    own.open.store(own.open.load(Relaxed) + 1, Relaxed);
     Some(Taken(pool))
 }
 
@@ -187,6 +195,7 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        openings::leave(&own().open);
+        let open = &own().open;
+        open.store(open.load(Relaxed) - 1, Relaxed);
     }
 }

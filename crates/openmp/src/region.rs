@@ -18,16 +18,16 @@ use crate::sharing::Bounds;
 /// What the compiler has made of a region's body.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
 
-/// Hands an outermost region over to libgomp's function of this name if what the program has opened has it stand aside.
+/// Enters a region; hands it over to libgomp's function of this name if what the program has opened has it stand aside.
 macro_rules! unless_libgomp {
     ($name:literal, $($argument:ident: $kind:ty),*) => {
-        if $crate::here::here().region().level == 0 && $crate::openings::stand_aside() {
+        let Some(_entered) = $crate::openings::enter() else {
             type Function = unsafe extern "C-unwind" fn($($kind),*);
             // SAFETY: libgomp's function of that name has that type.
             return unsafe {
-                std::mem::transmute::<*mut libc::c_void, Function>($crate::exports::aimed($name))($($argument),*)
+                std::mem::transmute::<*mut libc::c_void, Function>($crate::exports::chosen($name))($($argument),*)
             };
-        }
+        };
     };
 }
 

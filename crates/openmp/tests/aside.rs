@@ -33,6 +33,13 @@ fn what_clang_compiles_runs_as_it_would() {
 }
 
 #[test]
+fn names_that_only_begin_as_openmps_do_not_count() {
+    needs!(Capability::Gcc);
+    let program = compile("reporter.c", &[&library("reports.c")]);
+    assert_eq!(beside(&program, &[]).errors, "coho openmp: taken over\n");
+}
+
+#[test]
 fn a_library_that_is_opened_later_is_taken_over_too() {
     needs!(Capability::Gcc);
     let plug = library("plug_plain.c");
@@ -52,6 +59,44 @@ fn a_library_that_is_opened_later_may_have_all_stand_aside() {
     assert_eq!(lines[0], "coho openmp: taken over");
     assert!(lines[1].starts_with("coho openmp: stands aside: imports GOMP_doacross"), "{lines:?}");
     assert_eq!(lines.len(), 2, "{lines:?}");
+}
+
+#[test]
+fn what_is_open_outside_all_regions_ends_where_it_began() {
+    needs!(Capability::Gcc);
+    let ours = beside(&compile("opener_within.c", &["-ldl"]), &[&library("plug_doacross.c")]);
+    let lines: Vec<_> = ours.errors.lines().collect();
+    assert_eq!(lines[0], "coho openmp: taken over");
+    assert!(lines[1].starts_with("coho openmp: stands aside: imports GOMP_doacross"), "{lines:?}");
+}
+
+#[test]
+fn a_library_with_a_runtime_of_its_own_keeps_it() {
+    needs!(Capability::Gcc);
+    let runtime = library("guest_runtime.c");
+    let guest = compile("plug_guest.c", &["-fno-openmp", "-shared", "-fPIC", &runtime]);
+    let guest = guest.to_str().unwrap();
+    let opener = compile("opener.c", &["-fno-openmp", "-ldl"]);
+    // No libgomp is there.
+    assert_eq!(beside(&opener, &[guest]).errors, "");
+    // One comes afterwards, or is there before.
+    let plain = library("plug_plain.c");
+    for plugs in [[guest, &plain, guest], [&plain, guest, &plain]] {
+        assert_eq!(beside(&opener, &plugs).errors, "coho openmp: taken over\n");
+    }
+    let ours = beside(&opener, &[&plain, guest, &library("plug_doacross.c"), guest]);
+    assert_eq!(ours.errors.lines().count(), 2, "{}", ours.errors);
+}
+
+#[test]
+fn a_program_that_only_asks_for_openmp_is_told_of_one_thread() {
+    needs!(Capability::Gcc);
+    let program = compile("asks_weakly.c", &["-fno-openmp"]);
+    assert_eq!(beside(&program, &[]).errors, "");
+    for (name, value) in [("COHO_OPENMP", "off"), ("OMP_CANCELLATION", "true")] {
+        let run = finish(preloaded(&program).env(name, value), LIMIT);
+        assert_eq!((run.status, run.output.as_str()), (Some(0), "1\n0\n"), "{name}: {}", run.errors);
+    }
 }
 
 #[test]

@@ -1,16 +1,20 @@
-//! What the loaded objects import: the names in their relocations, read where the loader has put them.
+//! What the loaded objects import and define: the names in their relocations and tables, read where the loader has put them.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::Range;
 
 use libc::{Elf64_Addr, Elf64_Rela, Elf64_Sym, dl_phdr_info};
 
+const DT_NEEDED: i64 = 1;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
 const DT_RELA: i64 = 7;
 const DT_RELASZ: i64 = 8;
+const DT_SONAME: i64 = 14;
 const DT_PLTRELSZ: i64 = 2;
 const DT_PLTREL: i64 = 20;
 const DT_JMPREL: i64 = 23;
+const DT_GNU_HASH: i64 = 0x6fff_fef5;
 const DT_VERSYM: i64 = 0x6fff_fff0;
 const DT_VERNEED: i64 = 0x6fff_fffe;
 
@@ -40,17 +44,26 @@ struct NeededVersion {
     next: u32,
 }
 
-/// Calls `found` with the name and the version of each function that a loaded object imports; libgomp itself is left out.
-pub fn each_import(found: &mut dyn FnMut(&str, Option<&str>)) {
+/// A loaded object. Valid as long as it is loaded.
+#[derive(Clone, Copy)]
+pub struct Object {
+    path: *const c_char,
+    base: u64,
+    end: u64,
+    tables: Tables,
+}
+
+/// Calls `found` with each loaded object, none of which goes meanwhile. `found` may have the objects gone through again.
+///
+/// The loader's lock for this is not held while a library begins: it may be taken where `dlsym` would wait for a thread that
+/// is in `dlopen`, and that for this one.
+pub fn each_object(found: &mut dyn FnMut(&Object)) {
     unsafe extern "C" fn object(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
-        // SAFETY: the loader's, and what `each_import` has handed over.
+        // SAFETY: the loader's, and what `each_object` has handed over.
         unsafe {
-            let found = &mut *data.cast::<&mut dyn FnMut(&str, Option<&str>)>();
-            let path = if (*info).dlpi_name.is_null() { c"" } else { CStr::from_ptr((*info).dlpi_name) };
-            let path = path.to_bytes();
-            let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-            if !file.starts_with(b"libgomp") {
-                imports(&*info, found);
+            let found = &mut *data.cast::<&mut dyn FnMut(&Object)>();
+            if let Some(object) = Object::new(&*info) {
+                found(&object);
             }
         }
         0
@@ -76,37 +89,43 @@ pub fn added() -> u64 {
 }
 
 /// What an object's dynamic section says of where things are.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Tables {
+    dynamic: u64,
     strings: u64,
     symbols: u64,
+    hash: u64,
     relocations: [(u64, u64); 2],
     plt_has_addends: bool,
     versions: u64,
     needed: u64,
 }
 
-/// # Safety
-/// `info` is a loaded object's.
-unsafe fn imports(info: &dl_phdr_info, found: &mut dyn FnMut(&str, Option<&str>)) {
-    if info.dlpi_phdr.is_null() {
-        return;
-    }
-    // SAFETY: the loader's table has so many entries.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };
-    let base: Elf64_Addr = info.dlpi_addr;
-    // The loader has made addresses of some objects' offsets (not of the vDSO's).
-    let address = |value: u64| if value < base { base.wrapping_add(value) } else { value };
-    let mut tables = Tables::default();
-    let mut entry = base.wrapping_add(dynamic.p_vaddr) as *const Dynamic;
-    // SAFETY: the section ends with an entry of tag 0.
-    unsafe {
-        while (*entry).tag != 0 {
-            let value = (*entry).value;
-            match (*entry).tag {
+impl Object {
+    /// # Safety
+    /// `info` is a loaded object's.
+    unsafe fn new(info: &dl_phdr_info) -> Option<Self> {
+        if info.dlpi_phdr.is_null() {
+            return None;
+        }
+        // SAFETY: the loader's table has so many entries.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
+        let base: Elf64_Addr = info.dlpi_addr;
+        let end = headers
+            .iter()
+            .filter(|header| header.p_type == libc::PT_LOAD)
+            .map(|header| header.p_vaddr + header.p_memsz)
+            .max()?;
+        // The loader has made addresses of some objects' offsets (not of the vDSO's).
+        let address = |value: u64| if value < base { base.wrapping_add(value) } else { value };
+        let mut tables = Tables { dynamic: base.wrapping_add(dynamic.p_vaddr), ..Tables::default() };
+        // SAFETY: the section is the object's.
+        unsafe {
+            each_entry(tables.dynamic, |tag, value| match tag {
                 DT_STRTAB => tables.strings = address(value),
                 DT_SYMTAB => tables.symbols = address(value),
+                DT_GNU_HASH => tables.hash = address(value),
                 DT_RELA => tables.relocations[0].0 = address(value),
                 DT_RELASZ => tables.relocations[0].1 = value,
                 DT_JMPREL => tables.relocations[1].0 = address(value),
@@ -115,49 +134,154 @@ unsafe fn imports(info: &dl_phdr_info, found: &mut dyn FnMut(&str, Option<&str>)
                 DT_VERSYM => tables.versions = address(value),
                 DT_VERNEED => tables.needed = address(value),
                 _ => {}
-            }
-            entry = entry.add(1);
+            });
         }
         if !tables.plt_has_addends {
             tables.relocations[1] = (0, 0);
         }
-        if tables.strings != 0 && tables.symbols != 0 {
-            each_relocation(&tables, found);
+        (tables.strings != 0 && tables.symbols != 0).then_some(Self {
+            path: info.dlpi_name,
+            base,
+            end: base.wrapping_add(end),
+            tables,
+        })
+    }
+
+    pub fn range(&self) -> Range<usize> {
+        self.base as usize..self.end as usize
+    }
+
+    fn file(&self) -> &[u8] {
+        // SAFETY: the object's.
+        let path = if self.path.is_null() { c"" } else { unsafe { CStr::from_ptr(self.path) } };
+        let path = path.to_bytes();
+        path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+    }
+
+    /// Also by another name such as wheels give it.
+    pub fn is_libgomp(&self) -> bool {
+        self.file().starts_with(b"libgomp")
+    }
+
+    fn string(&self, at: u64) -> &CStr {
+        // SAFETY: the object's own string.
+        unsafe { CStr::from_ptr((self.tables.strings + at) as *const _) }
+    }
+
+    /// The strings of the dynamic section that have this tag.
+    fn strings(&self, wanted: i64) -> Vec<&[u8]> {
+        let mut found = Vec::new();
+        let add = |tag, value| {
+            if tag == wanted {
+                found.push(self.string(value).to_bytes());
+            }
+        };
+        // SAFETY: the section is the object's.
+        unsafe { each_entry(self.tables.dynamic, add) };
+        found
+    }
+
+    /// This object and those that it needs, breadth first, as the loader looks through them.
+    pub fn scope<'a>(&self, objects: &'a [Self]) -> Vec<&'a Self> {
+        let mut scope: Vec<_> = objects.iter().filter(|object| object.base == self.base).collect();
+        let mut at = 0;
+        while let Some(object) = scope.get(at) {
+            for name in object.strings(DT_NEEDED) {
+                let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
+                let is_it = |other: &&Self| other.file() == file || other.strings(DT_SONAME).contains(&name);
+                if let Some(found) = objects.iter().find(is_it)
+                    && scope.iter().all(|other| other.base != found.base)
+                {
+                    scope.push(found);
+                }
+            }
+            at += 1;
+        }
+        scope
+    }
+
+    /// A function that the object has for others.
+    pub fn function(&self, name: &str) -> Option<*mut c_void> {
+        const FUNCTION: u8 = 2;
+        if self.tables.hash == 0 {
+            return None;
+        }
+        let hash = name.bytes().fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(byte.into()));
+        let word = |at: u64| (self.tables.hash + 4 * at) as *const u32;
+        // SAFETY: the object's own table: numbers of buckets, of the first symbol, and of 64-bit words of a filter; that; the
+        // buckets; and for each symbol its hash, which is odd at a bucket's end.
+        unsafe {
+            let (buckets, first, filter) = (*word(0), *word(1), *word(2));
+            let begin = 4 + 2 * u64::from(filter);
+            if buckets == 0 {
+                return None;
+            }
+            let mut symbol = *word(begin + u64::from(hash % buckets));
+            while symbol >= first && symbol != 0 {
+                let found = *word(begin + u64::from(buckets) + u64::from(symbol - first));
+                let entry = &*(self.tables.symbols as *const Elf64_Sym).add(symbol as usize);
+                if found | 1 == hash | 1
+                    && entry.st_shndx != 0
+                    && entry.st_info & 15 == FUNCTION
+                    && self.string(entry.st_name.into()).to_bytes() == name.as_bytes()
+                {
+                    return Some(self.base.wrapping_add(entry.st_value) as *mut c_void);
+                }
+                if found & 1 == 1 {
+                    return None;
+                }
+                symbol += 1;
+            }
+        }
+        None
+    }
+
+    /// Calls `found` with the name and the version of each function that it imports.
+    pub fn each_import(&self, found: &mut dyn FnMut(&str, Option<&str>)) {
+        for (begin, bytes) in self.tables.relocations {
+            let count = if begin == 0 { 0 } else { bytes as usize / size_of::<Elf64_Rela>() };
+            for index in 0..count {
+                // SAFETY: indices are within the object's own tables.
+                unsafe {
+                    let relocation = &*(begin as *const Elf64_Rela).add(index);
+                    let symbol = (relocation.r_info >> 32) as usize;
+                    if symbol == 0 {
+                        continue;
+                    }
+                    let entry = &*(self.tables.symbols as *const Elf64_Sym).add(symbol);
+                    if entry.st_shndx != 0 {
+                        continue;
+                    }
+                    let name = self.string(entry.st_name.into());
+                    // Most names have nothing to do with OpenMP.
+                    if matches!(name.to_bytes().first(), Some(b'G' | b'o' | b'a' | b'_'))
+                        && let Ok(name) = name.to_str()
+                    {
+                        found(name, version(&self.tables, symbol));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Calls `found` with the entries of a dynamic section.
+///
+/// # Safety
+/// It is one.
+unsafe fn each_entry(dynamic: u64, mut found: impl FnMut(i64, u64)) {
+    let mut entry = dynamic as *const Dynamic;
+    // SAFETY: the section ends with an entry of tag 0.
+    unsafe {
+        while (*entry).tag != 0 {
+            found((*entry).tag, (*entry).value);
+            entry = entry.add(1);
         }
     }
 }
 
 /// # Safety
 /// The tables are a loaded object's.
-unsafe fn each_relocation(tables: &Tables, found: &mut dyn FnMut(&str, Option<&str>)) {
-    for (begin, bytes) in tables.relocations {
-        let count = if begin == 0 { 0 } else { bytes as usize / size_of::<Elf64_Rela>() };
-        for index in 0..count {
-            // SAFETY: as the caller promises: indices are within the object's own tables.
-            unsafe {
-                let relocation = &*(begin as *const Elf64_Rela).add(index);
-                let symbol = (relocation.r_info >> 32) as usize;
-                if symbol == 0 {
-                    continue;
-                }
-                let entry = &*(tables.symbols as *const Elf64_Sym).add(symbol);
-                if entry.st_shndx != 0 {
-                    continue;
-                }
-                let name = CStr::from_ptr((tables.strings + u64::from(entry.st_name)) as *const _);
-                // Most names have nothing to do with OpenMP.
-                if matches!(name.to_bytes().first(), Some(b'G' | b'o' | b'a' | b'_'))
-                    && let Ok(name) = name.to_str()
-                {
-                    found(name, version(tables, symbol));
-                }
-            }
-        }
-    }
-}
-
-/// # Safety
-/// As [`each_relocation`].
 unsafe fn version(tables: &Tables, symbol: usize) -> Option<&str> {
     if tables.versions == 0 || tables.needed == 0 {
         return None;
@@ -191,12 +315,27 @@ mod tests {
     #[test]
     fn finds_what_this_program_imports() {
         let mut found = Vec::new();
-        each_import(&mut |name, version| found.push((name.to_owned(), version.map(str::to_owned))));
+        each_object(&mut |object| {
+            object
+                .each_import(&mut |name, version| found.push((name.to_owned(), version.map(str::to_owned))));
+        });
         let object = found.iter().find(|(name, _)| name == "__cxa_finalize" || name == "__errno_location");
         assert!(
             object.is_some_and(|(_, version)| version.as_deref().is_some_and(|of| of.starts_with("GLIBC_"))),
             "{found:?}"
         );
         assert!(added() > 0);
+    }
+
+    #[test]
+    fn finds_what_this_program_needs_and_where_it_is() {
+        let mut objects = Vec::new();
+        each_object(&mut |object| objects.push(*object));
+        let scope = objects[0].scope(&objects);
+        let libc = scope.iter().find(|object| object.file().starts_with(b"libc.so")).unwrap();
+        assert_eq!(libc.function("getpid"), Some(libc::getpid as *mut c_void));
+        assert_eq!(libc.function("omp_get_thread_num"), None);
+        assert!(libc.range().contains(&(libc::getpid as *const () as usize)));
+        assert!(!libc.is_libgomp());
     }
 }

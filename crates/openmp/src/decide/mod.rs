@@ -3,6 +3,7 @@
 //! libgomp keeps a team in variables of its own and calls itself by hidden names, so that one part of a program cannot run on
 //! its teams and another on coho's.
 
+pub mod guests;
 pub mod loaded;
 
 use std::ffi::{CStr, c_char, c_int};
@@ -35,13 +36,36 @@ const LEFT: &[&str] = &[
     "omp_get_default_device",
     "omp_get_device_num",
     "omp_get_initial_device",
+    "omp_get_mapped_ptr",
+    "omp_get_max_teams",
     "omp_get_num_devices",
+    "omp_get_teams_thread_limit",
     "omp_get_wtick",
     "omp_get_wtime",
     "omp_init_allocator",
     "omp_is_initial_device",
     "omp_realloc",
     "omp_set_affinity_format",
+    "omp_set_num_teams",
+    "omp_set_teams_thread_limit",
+    "omp_target_alloc",
+    "omp_target_associate_ptr",
+    "omp_target_disassociate_ptr",
+    "omp_target_free",
+    "omp_target_is_accessible",
+    "omp_target_is_present",
+    "omp_target_memcpy",
+    "omp_target_memcpy_rect",
+];
+
+/// Functions that are not served, known as OpenMP's where an import asks for no version.
+const UNSERVED: &[&str] = &[
+    "omp_capture_affinity",
+    "omp_display_affinity",
+    "omp_fulfill_event",
+    // libgomp keeps these for each thread, and its own teams alone hand them on.
+    "omp_set_default_allocator",
+    "omp_set_default_device",
 ];
 
 /// What becomes of an imported function.
@@ -55,17 +79,30 @@ enum Service {
     Missing,
 }
 
-fn service(name: &str) -> Service {
+fn service(name: &str, version: Option<&str>) -> Service {
     let base = name.strip_suffix('_').map_or(name, |base| base.strip_suffix("_8").unwrap_or(base));
-    if !["GOMP_", "GOACC_", "omp_", "acc_", "__kmpc_"].iter().any(|prefix| name.starts_with(prefix)) {
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    // Programs have functions of their own with these.
+    let may_be_another = begins(&["omp_", "acc_"]);
+    if !may_be_another && !begins(&["GOMP_", "GOACC_", "__kmpc_"]) {
+        Service::None
+    } else if version.is_some_and(|version| !is_runtimes(version)) {
         Service::None
     } else if exports::find(name).is_some() {
         Service::Ours
     } else if LEFT.contains(&base) {
         Service::Left
+    } else if may_be_another && version.is_none() && !UNSERVED.contains(&base) {
+        Service::None
     } else {
         Service::Missing
     }
+}
+
+/// Whether a version is libgomp's or LLVM's runtime's.
+fn is_runtimes(version: &str) -> bool {
+    version == "VERSION"
+        || ["GOMP_", "OMP_", "OACC_", "GOACC_"].iter().any(|prefix| version.starts_with(prefix))
 }
 
 /// Whether the program makes tasks if it imports this.
@@ -76,15 +113,25 @@ fn makes_tasks(name: &str) -> bool {
 /// The state of the decision.
 static DECIDED: Mutex<bool> = Mutex::new(false);
 
-/// Decides, if it has not been done.
+/// Decides, if it has not been done, and if there is a libgomp: what the program may open later need not be known before.
 pub fn decide() {
+    if exports::is_decided() {
+        return;
+    }
+    let added = loaded::added();
+    let judged = judge_loaded();
+    if !exports::resolve() {
+        exports::aim_again();
+        return;
+    }
+    // Here all that waits for the loader is done: one who is in it, as a library begins, may wait for this lock.
     let mut decided = DECIDED.lock().unwrap_or_else(PoisonError::into_inner);
     if *decided {
         return;
     }
-    match objection().map_or_else(judge_loaded, Err) {
+    match objection().map_or(judged, Err) {
         Ok(()) => {
-            openings::looked_through();
+            openings::looked_through(added);
             exports::aim(Target::Ours);
             count::begin();
             say(format_args!("taken over"));
@@ -97,7 +144,7 @@ pub fn decide() {
 /// Decides when the library is loaded if the program uses OpenMP, and else when it first does.
 pub fn decide_early() {
     let mut uses = false;
-    loaded::each_import(&mut |name, _| uses |= service(name) != Service::None);
+    each_import(&mut |name, version| uses |= service(name, version) != Service::None);
     if uses {
         decide();
     }
@@ -127,10 +174,21 @@ fn objection() -> Option<String> {
     settings().objection.clone()
 }
 
+/// Calls `found` with the name and the version of each function that a loaded object imports; libgomp itself is left out, and
+/// so is what has another runtime for itself.
+fn each_import(found: &mut dyn FnMut(&str, Option<&str>)) {
+    loaded::each_object(&mut |object| {
+        if !object.is_libgomp() && !guests::contain(object) {
+            object.each_import(found);
+        }
+    });
+}
+
 /// Whether all that the loaded objects import can be served.
 pub fn judge_loaded() -> Result<(), String> {
+    guests::look();
     let mut missing = Vec::new();
-    loaded::each_import(&mut |name, version| {
+    each_import(&mut |name, version| {
         if makes_tasks(name) {
             openings::set_has_tasks();
         }
@@ -158,7 +216,7 @@ fn unserved(name: &str, version: Option<&str>) -> Option<String> {
         OLD_NEST_LOCKS.store(true, Relaxed);
         return Some(format!("{name}@OMP_1.0"));
     }
-    (service(name) == Service::Missing).then(|| name.to_owned())
+    (service(name, version) == Service::Missing).then(|| name.to_owned())
 }
 
 /// What this library does with an imported function: 0 if it is none of OpenMP's, 1 if it is served, 2 if it stays libgomp's
@@ -173,11 +231,11 @@ pub unsafe extern "C" fn coho_openmp_serves(name: *const c_char, version: *const
         let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
         text.and_then(|text| text.to_str().ok())
     };
-    let Some(name) = text(name) else { return 0 };
-    if unserved(name, text(version)).is_some() {
+    let (Some(name), version) = (text(name), text(version)) else { return 0 };
+    if unserved(name, version).is_some() {
         return 3;
     }
-    match service(name) {
+    match service(name, version) {
         Service::None => 0,
         Service::Ours => 1,
         Service::Left => 2,
@@ -203,14 +261,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_of_others_are_let_be() {
+        assert_eq!(service("omp_report", None), Service::None);
+        assert_eq!(service("acc_report", None), Service::None);
+        assert_eq!(service("acc_init", Some("OACC_2.0")), Service::Missing);
+        assert_eq!(service("omp_get_thread_num", Some("REPORTS_1.0")), Service::None);
+        assert_eq!(service("omp_get_thread_num", Some("OMP_1.0")), Service::Ours);
+    }
+
+    #[test]
     fn what_is_not_known_is_missing() {
-        assert_eq!(service("GOMP_parallel"), Service::Ours);
-        assert_eq!(service("omp_get_thread_num_"), Service::Ours);
-        assert_eq!(service("omp_set_num_threads_8_"), Service::Ours);
-        assert_eq!(service("omp_get_wtime_"), Service::Left);
-        assert_eq!(service("GOMP_teams4"), Service::Missing);
-        assert_eq!(service("__kmpc_fork_call"), Service::Missing);
-        assert_eq!(service("pthread_create"), Service::None);
+        assert_eq!(service("GOMP_parallel", None), Service::Ours);
+        assert_eq!(service("omp_get_thread_num_", None), Service::Ours);
+        assert_eq!(service("omp_set_num_threads_8_", None), Service::Ours);
+        assert_eq!(service("omp_get_wtime_", None), Service::Left);
+        assert_eq!(service("omp_set_num_teams_8_", Some("OMP_5.1")), Service::Left);
+        assert_eq!(service("GOMP_teams4", None), Service::Missing);
+        assert_eq!(service("__kmpc_fork_call", None), Service::Missing);
+        assert_eq!(service("pthread_create", None), Service::None);
+        assert_eq!(service("omp_display_affinity", None), Service::Missing);
+        assert_eq!(service("omp_display_affinity", Some("OMP_5.0")), Service::Missing);
         assert_eq!(
             unserved("omp_init_nest_lock", Some("OMP_1.0")).as_deref(),
             Some("omp_init_nest_lock@OMP_1.0")

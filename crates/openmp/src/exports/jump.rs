@@ -1,9 +1,9 @@
 //! Jumps that leave the caller's arguments and return address as they are.
 
-/// What an exported function does: it jumps to where it is aimed at, after the decision if there has been none.
+/// What an exported function does: it jumps to where it is aimed at, or asks whom this call is for.
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
-    ($aim:path) => {
+    ($aim:path, $number:path) => {
         core::arch::naked_asm!(
             "endbr64",
             "mov r11, qword ptr [rip + {aim}]",
@@ -18,7 +18,10 @@ macro_rules! jump {
             "push r8",
             "push r9",
             "push rax",
-            "call {decide}",
+            "mov edi, {number}",
+            "mov rsi, qword ptr [rsp + 56]",
+            "call {meant}",
+            "mov r11, rax",
             "pop rax",
             "pop r9",
             "pop r8",
@@ -26,16 +29,17 @@ macro_rules! jump {
             "pop rdx",
             "pop rsi",
             "pop rdi",
-            "jmp qword ptr [rip + {aim}]",
+            "jmp r11",
             aim = sym $aim,
-            decide = sym $crate::exports::jump::decide,
+            number = const $number,
+            meant = sym $crate::exports::jump::meant,
         )
     };
 }
 
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
-    ($aim:path) => {
+    ($aim:path, $number:path) => {
         core::arch::naked_asm!(
             "adrp x16, {aim}",
             "ldr x16, [x16, #:lo12:{aim}]",
@@ -47,26 +51,28 @@ macro_rules! jump {
             "stp x2, x3, [sp, #32]",
             "stp x4, x5, [sp, #48]",
             "stp x6, x7, [sp, #64]",
-            "bl {decide}",
+            "mov x0, #{number}",
+            "mov x1, x30",
+            "bl {meant}",
+            "mov x16, x0",
             "ldp x0, x1, [sp, #16]",
             "ldp x2, x3, [sp, #32]",
             "ldp x4, x5, [sp, #48]",
             "ldp x6, x7, [sp, #64]",
             "ldp x29, x30, [sp], #80",
-            "adrp x16, {aim}",
-            "ldr x16, [x16, #:lo12:{aim}]",
             "br x16",
             aim = sym $aim,
-            decide = sym $crate::exports::jump::decide,
+            number = const $number,
+            meant = sym $crate::exports::jump::meant,
         )
     };
 }
 
 pub(super) use jump;
 
-/// Called with the arguments of an exported function put by.
-pub(super) extern "C" fn decide() {
-    crate::decide::decide();
+/// Called with the arguments of an exported function put by: its place in the table, and where it was called.
+pub(super) extern "C" fn meant(at: usize, caller: usize) -> *mut std::ffi::c_void {
+    super::meant(at, caller)
 }
 
 /// The C library's `dlopen`, once what it opens is to be looked through. It is jumped to, so that it sees who calls: it

@@ -5,11 +5,15 @@ mod real;
 mod table;
 
 use std::ffi::c_void;
-use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::ptr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8};
 
-pub use real::libgomps;
+use real::libgomps;
 use table::TABLE;
+
+use crate::decide::guests;
+use crate::{here, openings};
 
 /// Whose functions answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +26,11 @@ pub enum Target {
 struct Export {
     /// Ends with a zero.
     name: &'static str,
-    /// Null until the decision.
+    /// Null where it is to be asked for each call whose it is.
     aim: &'static AtomicPtr<c_void>,
     ours: *const c_void,
+    /// Null until it is resolved, and where there is none.
+    libgomps: AtomicPtr<c_void>,
 }
 
 // SAFETY: the pointer is a function's.
@@ -34,6 +40,25 @@ impl Export {
     fn name(&self) -> &'static str {
         &self.name[..self.name.len() - 1]
     }
+
+    /// The function that the decision has chosen.
+    fn chosen(&self) -> *mut c_void {
+        match TARGET.load(Acquire) {
+            OURS => self.ours.cast_mut(),
+            LIBGOMP if !self.libgomps.load(Relaxed).is_null() => self.libgomps.load(Relaxed),
+            _ => real::absent(self.name()),
+        }
+    }
+}
+
+/// What has been decided.
+static TARGET: AtomicU8 = AtomicU8::new(UNDECIDED);
+const UNDECIDED: u8 = 0;
+const OURS: u8 = 1;
+const LIBGOMP: u8 = 2;
+
+pub fn is_decided() -> bool {
+    TARGET.load(Acquire) != UNDECIDED
 }
 
 /// Whether a function of this name is exported; its place in the table.
@@ -41,21 +66,78 @@ pub fn find(name: &str) -> Option<usize> {
     TABLE.iter().position(|export| export.name() == name)
 }
 
+/// Finds libgomp's functions; whether there is one. It waits for the loader, which may wait for a library that begins.
+pub fn resolve() -> bool {
+    if libgomps("omp_get_max_threads\0").is_none() {
+        return false;
+    }
+    for export in &TABLE {
+        export.libgomps.store(libgomps(export.name).unwrap_or_default(), Relaxed);
+    }
+    true
+}
+
+/// libgomp's function, once they are resolved. `name` ends with a zero.
+pub fn resolved(name: &str) -> Option<*mut c_void> {
+    let export = TABLE.iter().find(|export| export.name == name)?;
+    let function = export.libgomps.load(Relaxed);
+    (!function.is_null()).then_some(function)
+}
+
 /// Has all functions jump there.
 pub fn aim(target: Target) {
-    for export in &TABLE {
-        let function = match target {
-            Target::Ours => export.ours.cast_mut(),
-            Target::Libgomp => real::function(export.name),
-        };
-        export.aim.store(function, Release);
+    TARGET.store(if target == Target::Ours { OURS } else { LIBGOMP }, Release);
+    aim_again();
+}
+
+/// Has all functions jump to where the decision has aimed them, if what was opened has been looked through; those that some
+/// library has of its own are asked for.
+pub fn aim_again() {
+    let begun = openings::begun();
+    for (at, export) in TABLE.iter().enumerate() {
+        // While there is no libgomp, its functions other than queries are not called; whoever does call one has it.
+        let waits = !is_decided() && !export.name.starts_with("omp_");
+        let asks = waits || !openings::are_seen() || guests::import(at);
+        export.aim.store(if asks { ptr::null_mut() } else { export.chosen() }, SeqCst);
+    }
+    if openings::begun() != begun {
+        ask();
     }
 }
 
-/// Where a function jumps to now.
-pub fn aimed(name: &str) -> *mut c_void {
-    find(name).map_or(std::ptr::null_mut(), |at| TABLE[at].aim.load(Acquire))
+/// Has every call ask whose function it means.
+pub fn ask() {
+    for export in &TABLE {
+        export.aim.store(ptr::null_mut(), SeqCst);
+    }
 }
+
+/// The function that a call from this address means.
+fn meant(at: usize, caller: usize) -> *mut c_void {
+    // A team's members do not wait for the loader: what opens the team may be a library that begins.
+    let is_free = !here::is_within_region();
+    if is_free {
+        openings::see();
+    }
+    guests::function(at, caller).unwrap_or_else(|| {
+        if is_free {
+            crate::decide::decide();
+        }
+        TABLE[at].chosen()
+    })
+}
+
+/// The function that the decision has chosen.
+pub fn chosen(name: &str) -> *mut c_void {
+    find(name).map_or(ptr::null_mut(), |at| TABLE[at].chosen())
+}
+
+/// Whether the program began with a runtime, libgomp or another, which all that it opens uses.
+pub fn begins_with_runtime() -> bool {
+    BEGINS_WITH_RUNTIME.load(Relaxed)
+}
+
+static BEGINS_WITH_RUNTIME: AtomicBool = AtomicBool::new(false);
 
 /// Run when the library is loaded.
 #[used]
@@ -63,5 +145,7 @@ pub fn aimed(name: &str) -> *mut c_void {
 static BEGIN: extern "C" fn() = begin;
 
 extern "C" fn begin() {
+    let found = coho_preload::real(c"omp_get_max_threads");
+    BEGINS_WITH_RUNTIME.store(!found.is_null(), Relaxed);
     crate::decide::decide_early();
 }

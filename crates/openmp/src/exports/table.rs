@@ -17,6 +17,15 @@ macro_rules! exports {
             $(pub static $name: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());)*
         }
 
+        /// Their places in the table.
+        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the functions")]
+        enum Number { $($name),* }
+
+        #[expect(non_upper_case_globals, reason = "named as the functions")]
+        mod numbers {
+            $(pub const $name: usize = super::Number::$name as usize;)*
+        }
+
         $(
             /// As libgomp's.
             ///
@@ -25,13 +34,18 @@ macro_rules! exports {
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
-                jump!(aims::$name)
+                jump!(aims::$name, numbers::$name)
             }
         )*
 
         /// All of them.
         pub static TABLE: [Export; [$(stringify!($name)),*].len()] = [$(
-            Export { name: concat!(stringify!($name), "\0"), aim: &aims::$name, ours: $ours as *const c_void },
+            Export {
+                name: concat!(stringify!($name), "\0"),
+                aim: &aims::$name,
+                ours: $ours as *const c_void,
+                libgomps: AtomicPtr::new(std::ptr::null_mut()),
+            },
         )*];
     };
 }
@@ -202,7 +216,9 @@ exports! {
     omp_get_partition_place_nums_ = query::get_partition_place_nums;
     omp_get_partition_place_nums_8_ = query::get_partition_place_nums_8_;
     omp_pause_resource = query::pause_resource;
+    omp_pause_resource_ = query::pause_resource_;
     omp_pause_resource_all = query::pause_resource_all;
+    omp_pause_resource_all_ = query::pause_resource_all_;
     omp_init_lock = query::init_lock;
     omp_init_lock_ = query::init_lock;
     omp_init_nest_lock = query::init_nest_lock;

@@ -127,6 +127,16 @@ pub extern "C" fn pause_resource(kind: c_int, device: c_int) -> c_int {
     if HOST.contains(&device) { pause_resource_all(kind) } else { -1 }
 }
 
+pub unsafe extern "C" fn pause_resource_all_(kind: *const i32) -> c_int {
+    // SAFETY: the program's variable.
+    pause_resource_all(unsafe { *kind })
+}
+
+pub unsafe extern "C" fn pause_resource_(kind: *const i32, device: *const i32) -> c_int {
+    // SAFETY: the program's variables.
+    unsafe { pause_resource(*kind, *device) }
+}
+
 pub extern "C" fn set_schedule(number: c_int, chunk: c_int) {
     let Some(schedule) = schedule(number, chunk) else { return };
     here().change(|variables| {

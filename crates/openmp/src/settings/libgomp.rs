@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use coho_preload::Mask;
 use libc::c_int;
 
-use crate::exports::libgomps;
+use crate::exports::resolved;
 
 /// Its answers; `None` for what it is too old to know, or if there is none.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -28,7 +28,7 @@ type Number = unsafe extern "C" fn() -> c_int;
 /// A function of libgomp's, of this type.
 macro_rules! function {
     ($name:literal: $kind:ty) => {
-        libgomps(concat!($name, "\0"))
+        resolved(concat!($name, "\0"))
             // SAFETY: libgomp's function of that name has that type.
             .map(|found| unsafe { std::mem::transmute::<*mut c_void, $kind>(found) })
     };

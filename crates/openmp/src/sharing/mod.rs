@@ -19,6 +19,7 @@ pub use sections::*;
 
 use crate::count;
 use crate::here::Membership;
+use crate::openings::{self, Entered};
 use crate::settings::{Kind, Schedule};
 
 /// A member's part of the construct that it is in.
@@ -35,6 +36,8 @@ pub struct Sharing {
     /// The chunk that it works on, in iterations.
     chunk: Cell<(u64, u64)>,
     is_ordered: Cell<bool>,
+    /// Set outside all regions.
+    entered: UnsafeCell<Option<Entered>>,
 }
 
 impl Sharing {
@@ -48,11 +51,27 @@ impl Sharing {
             had: Cell::new(0),
             chunk: Cell::new((0, 0)),
             is_ordered: Cell::new(false),
+            entered: UnsafeCell::new(None),
         }
     }
 }
 
 impl Membership {
+    /// Keeps the process from changing over to libgomp before the construct that begins here has ended.
+    #[inline]
+    fn enter_construct(&self) {
+        if self.region().level == 0 {
+            // SAFETY: only this thread looks there, and nothing of it is borrowed.
+            unsafe { *self.sharing.entered.get() = Some(openings::enter_construct()) };
+        }
+    }
+
+    #[inline]
+    fn leave_construct(&self) {
+        // SAFETY: as above.
+        unsafe { *self.sharing.entered.get() = None };
+    }
+
     /// Enters a construct.
     #[inline]
     fn enter_share(&self) {
@@ -96,6 +115,7 @@ impl Membership {
     #[inline]
     pub fn begin_loop(&self, bounds: Bounds, schedule: Schedule, is_ordered: bool) {
         count::count_loop(self.rank, || self.region().size);
+        self.enter_construct();
         let sharing = &self.sharing;
         sharing.bounds.set(bounds);
         sharing.schedule.set(schedule);
@@ -132,6 +152,7 @@ impl Membership {
     /// Ends a loop.
     pub fn end_loop(&self) {
         self.leave_share();
+        self.leave_construct();
         self.sharing.is_ordered.set(false);
     }
 

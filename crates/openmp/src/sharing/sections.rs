@@ -12,7 +12,13 @@ impl Membership {
     pub fn begin_sections(&self, count: c_uint) {
         count::count_loop(self.rank, || self.region().size);
         self.sharing.bounds.set(Bounds::signed(0, i64::from(count), 1));
+        self.enter_construct();
         self.enter_share();
+    }
+
+    fn end_sections(&self) {
+        self.leave_share();
+        self.leave_construct();
     }
 
     /// 0 if none is left.
@@ -32,12 +38,12 @@ pub extern "C" fn sections_next() -> c_uint {
 }
 
 pub extern "C" fn sections_end() {
-    here().leave_share();
+    here().end_sections();
     here().barrier();
 }
 
 pub extern "C" fn sections_end_nowait() {
-    here().leave_share();
+    here().end_sections();
 }
 
 /// Whether the region is cancelled: it never is.

@@ -46,4 +46,13 @@ program queries
   total = sum((/ (int(i, 8), i = 1, 100) /))
   !$omp end parallel workshare
   print *, 'workshare', total
+  call omp_set_num_teams(3)
+  call omp_set_teams_thread_limit(5)
+  print *, 'teams', omp_get_max_teams(), omp_get_teams_thread_limit(), omp_get_num_teams(), omp_get_team_num()
+  print *, 'pause', omp_pause_resource(omp_pause_soft, omp_get_initial_device()), &
+    omp_pause_resource_all(omp_pause_hard)
+  !$omp parallel reduction(+ : total)
+  total = total + omp_get_num_threads()
+  !$omp end parallel
+  print *, 'again', total
 end program queries

@@ -21,13 +21,21 @@ pub struct Import {
     pub version: Option<String>,
 }
 
-/// The imports of a program and of the libraries that the loader finds for it; libgomp's own are left out.
+#[derive(Debug, Default)]
+struct Imports {
+    strong: BTreeSet<Import>,
+    /// They may be nowhere.
+    weak: BTreeSet<Import>,
+}
+
+/// The imports of a program and of the libraries that the loader finds for it; libgomp's own are left out, and, where there is
+/// no libgomp, those by weak names.
 ///
 /// # Errors
 /// If it is no dynamic 64-bit ELF program of this machine's byte order, or cannot be read.
 pub fn of(program: &Path) -> Result<Vec<Import>, String> {
     let bytes = read(program)?;
-    let mut imports = BTreeSet::new();
+    let mut imports = Imports::default();
     let asked = add(program, &bytes, &mut imports)?
         .ok_or_else(|| format!("{}: it asks for no loader", program.display()))?;
     // A program may name anything as its loader, and what it names would be run.
@@ -40,20 +48,25 @@ pub fn of(program: &Path) -> Result<Vec<Import>, String> {
             own.display()
         ));
     }
+    let mut has_libgomp = false;
     for library in libraries(&own, program)? {
         let is_libgomp =
             library.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libgomp"));
+        has_libgomp |= is_libgomp;
         if !is_libgomp {
             add(&library, &read(&library)?, &mut imports)?;
         }
     }
-    Ok(imports.into_iter().collect())
+    if has_libgomp {
+        imports.strong.append(&mut imports.weak);
+    }
+    Ok(imports.strong.into_iter().collect())
 }
 
 /// The loader of the command that runs.
 fn own_loader() -> Result<PathBuf, String> {
     let command = Path::new("/proc/self/exe");
-    add(command, &read(command)?, &mut BTreeSet::new())?.ok_or_else(|| "coho is linked statically".into())
+    add(command, &read(command)?, &mut Imports::default())?.ok_or_else(|| "coho is linked statically".into())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
@@ -65,7 +78,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Adds an object's imports; returns the loader that it asks for.
-fn add(path: &Path, bytes: &[u8], imports: &mut BTreeSet<Import>) -> Result<Option<PathBuf>, String> {
+fn add(path: &Path, bytes: &[u8], imports: &mut Imports) -> Result<Option<PathBuf>, String> {
     if bytes.starts_with(b"#!") {
         return Err(format!("{}: a script; name the program that runs it", path.display()));
     }
@@ -82,7 +95,9 @@ fn add(path: &Path, bytes: &[u8], imports: &mut BTreeSet<Import>) -> Result<Opti
                 let version = versions.version(versions.version_index(endian, index)).ok()??;
                 Some(String::from_utf8_lossy(version.name()).into_owned())
             });
-            imports.insert(Import { name: String::from_utf8_lossy(name).into_owned(), version });
+            let kind =
+                if symbol.st_bind() == elf::STB_WEAK { &mut imports.weak } else { &mut imports.strong };
+            kind.insert(Import { name: String::from_utf8_lossy(name).into_owned(), version });
         }
     }
     let interpreter =
@@ -102,10 +117,10 @@ fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(listed(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// The paths of lines like `libm.so.6 => /lib/libm.so.6 (0x7f00)`.
+/// The paths of lines like `libm.so.6 => /lib/libm.so.6 (0x7f00)`, or `/opt/libx.so (0x7f00)` for what is needed by its path.
 fn listed(list: &str) -> Vec<PathBuf> {
     let path = |line: &str| {
-        let (_, path) = line.split_once("=> ")?;
+        let path = line.split_once("=> ").map_or(line.trim_start(), |(_, path)| path);
         let (path, _) = path.rsplit_once(" (")?;
         path.starts_with('/').then(|| path.into())
     };
@@ -118,9 +133,9 @@ mod tests {
 
     #[test]
     fn lists_of_the_loader_are_read() {
-        let list =
-            "\tlinux-vdso.so.1 (0x7f)\n\tlibm.so.6 => /lib/x y/libm.so.6 (0x7f00)\n\tlibx.so => not found\n";
-        assert_eq!(listed(list), [PathBuf::from("/lib/x y/libm.so.6")]);
+        let list = "\tlinux-vdso.so.1 (0x7f)\n\tlibm.so.6 => /lib/x y/libm.so.6 (0x7f00)\n\tlibx.so => not found\n\
+                    \t/opt/lib/liby.so (0x7f01)\n";
+        assert_eq!(listed(list), ["/lib/x y/libm.so.6", "/opt/lib/liby.so"].map(PathBuf::from));
     }
 
     #[test]

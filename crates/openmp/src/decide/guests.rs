@@ -1,0 +1,111 @@
+//! Libraries that bring an OpenMP runtime for themselves (`libomp`, `libiomp5`), as plug-ins do where nothing that the program
+//! began with has one.
+//!
+//! The loader gives them this library's functions all the same, for what is preloaded comes before what a library needs. Their
+//! calls are told by where they come from, and go on to that runtime.
+
+use std::ffi::c_void;
+use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+
+use super::{Service, loaded, service};
+use crate::exports;
+
+/// A library with its runtime.
+#[derive(Debug)]
+struct Guest {
+    library: Range<usize>,
+    runtime: Range<usize>,
+    /// The runtime's functions that the library imports, by their places in the table.
+    functions: Vec<(usize, *mut c_void)>,
+}
+
+#[derive(Debug, Default)]
+struct Guests {
+    list: Vec<Guest>,
+    /// The functions that other libraries import.
+    others: Vec<usize>,
+}
+
+/// Null where there are none. What it has been is not freed: somebody may look there.
+static GUESTS: AtomicPtr<Guests> = AtomicPtr::new(ptr::null_mut());
+
+fn guests() -> Option<&'static Guests> {
+    // SAFETY: never freed.
+    unsafe { GUESTS.load(Acquire).as_ref() }
+}
+
+/// Looks through the loaded objects.
+pub fn look() {
+    // Without this library, all would get that one's functions.
+    if exports::begins_with_runtime() {
+        return;
+    }
+    let (mut found, mut begun) = (Guests::default(), false);
+    loaded::each_object(&mut |_| {
+        // Within, so that nothing goes that is looked at.
+        if !std::mem::replace(&mut begun, true) {
+            found = find();
+        }
+    });
+    if !found.list.is_empty() || guests().is_some() {
+        GUESTS.swap(Box::into_raw(Box::new(found)), AcqRel);
+    }
+}
+
+fn find() -> Guests {
+    let (mut objects, mut found) = (Vec::new(), Guests::default());
+    loaded::each_object(&mut |object| objects.push(*object));
+    for object in objects.iter().filter(|object| !object.is_libgomp()) {
+        let mut imports = Vec::new();
+        object.each_import(&mut |name, version| {
+            if service(name, version) != Service::None {
+                imports.push(name.to_owned());
+            }
+        });
+        if imports.is_empty() {
+            continue;
+        }
+        let has_some = |other: &&loaded::Object| imports.iter().any(|name| other.function(name).is_some());
+        let places = imports.iter().filter_map(|name| Some((exports::find(name)?, name)));
+        match object.scope(&objects).into_iter().find(has_some).filter(|runtime| !runtime.is_libgomp()) {
+            Some(runtime) => found.list.push(Guest {
+                library: object.range(),
+                runtime: runtime.range(),
+                functions: places.filter_map(|(at, name)| Some((at, runtime.function(name)?))).collect(),
+            }),
+            None => found.others.extend(places.map(|(at, _)| at)),
+        }
+    }
+    found
+}
+
+/// Whether what an object imports goes to a runtime of its own.
+pub fn contain(object: &loaded::Object) -> bool {
+    guests().is_some_and(|guests| guests.list.iter().any(|guest| guest.library == object.range()))
+}
+
+/// Whether the function of this place is some guest's.
+pub fn import(at: usize) -> bool {
+    guests().is_some_and(|guests| guests.list.iter().any(|guest| guest.function(at).is_some()))
+}
+
+/// The function that a caller at this address means, if it is a guest or called by one.
+pub fn function(at: usize, caller: usize) -> Option<*mut c_void> {
+    let guests = guests()?;
+    let is_it = |guest: &&Guest| guest.library.contains(&caller) || guest.runtime.contains(&caller);
+    let own = guests.list.iter().filter(is_it).find_map(|guest| guest.function(at));
+    // Who calls at its own end leaves its caller's address.
+    own.or_else(|| {
+        let only_guests = !guests.others.contains(&at);
+        guests.list.iter().filter(|_| only_guests).find_map(|guest| guest.function(at))
+    })
+}
+
+impl Guest {
+    fn function(&self, at: usize) -> Option<*mut c_void> {
+        self.functions.iter().find(|&&(place, _)| place == at).map(|&(_, function)| function)
+    }
+}
