@@ -65,6 +65,12 @@ fn tasks_that_depend_on_others() {
 }
 
 #[test]
+fn memory_does_not_grow_with_the_tasks_that_have_been() {
+    needs!(Capability::Gcc);
+    same("task_memory.c", &[2, 3, 8], &[]);
+}
+
+#[test]
 fn locks() {
     needs!(Capability::Gcc);
     same("locks.c", &THREADS, &[]);

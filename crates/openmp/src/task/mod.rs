@@ -75,7 +75,8 @@ unsafe impl Sync for Explicit {}
 enum Argument {
     /// Up to 64 bytes need no allocation of their own.
     Small(Cell<[MaybeUninit<u128>; 4]>),
-    Large(*mut u8, Layout),
+    /// Null once it is freed.
+    Large(Cell<*mut u8>, Layout),
 }
 
 impl Argument {
@@ -88,23 +89,31 @@ impl Argument {
         if memory.is_null() {
             handle_alloc_error(layout);
         }
-        Self::Large(memory, layout)
+        Self::Large(Cell::new(memory), layout)
     }
 
     fn pointer(&self) -> *mut c_void {
         match self {
             Self::Small(bytes) => bytes.as_ptr().cast(),
-            Self::Large(memory, _) => memory.cast(),
+            Self::Large(memory, _) => memory.get().cast(),
+        }
+    }
+
+    /// The task has run, or never will.
+    fn free(&self) {
+        if let Self::Large(memory, layout) = self {
+            let memory = memory.replace(ptr::null_mut());
+            if !memory.is_null() {
+                // SAFETY: allocated with this layout.
+                unsafe { dealloc(memory, *layout) };
+            }
         }
     }
 }
 
 impl Drop for Argument {
     fn drop(&mut self) {
-        if let Self::Large(memory, layout) = *self {
-            // SAFETY: allocated with this layout.
-            unsafe { dealloc(memory, layout) };
-        }
+        self.free();
     }
 }
 

@@ -1,6 +1,5 @@
 //! Doing tasks: at once, at a barrier, and where a task waits for others.
 
-use std::cell::{Cell, RefCell};
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -106,9 +105,12 @@ impl Explicit {
     }
 
     fn run(&self, membership: &Membership) {
+        self.frame.leave_out_finished();
         let before = membership.task.replace(&raw const self.frame);
         // SAFETY: the argument is as the compiler wants it, and it is run once.
         unsafe { (self.work)(self.argument.pointer()) };
+        // Its descendants may know the task for long.
+        self.argument.free();
         membership.task.set(before);
     }
 }
@@ -122,31 +124,22 @@ impl Frame {
             // SAFETY: the group is alive until its tasks are finished, and one of them makes this one.
             unsafe { (*group).unfinished.fetch_add(1, Relaxed) };
         }
-        Self {
-            parent: Some(link),
-            depth: parent.depth + 1,
-            is_final: is_final || parent.is_final,
-            variables: Cell::new(parent.variables.get()),
-            group: Cell::new(group),
-            children: 0.into(),
-            latest: RefCell::new(None),
-        }
+        Self::below(parent, link, is_final)
     }
 
     /// Tells parent and group that the task is done.
     pub fn finish(&self) {
         // Groups that the task began, it has ended.
         let group = self.group.get();
-        match &self.parent {
-            // SAFETY: it outlives its children.
-            Some(Parent::Implicit(parent)) => unsafe { (**parent).children.fetch_sub(1, Release) },
-            Some(Parent::Explicit(parent)) => parent.frame().children.fetch_sub(1, Release),
-            None => 0,
-        };
+        // Nobody waits for the children of a finished task.
+        if let Some(parent) = self.parent() {
+            parent.children.fetch_sub(1, Release);
+        }
         if !group.is_null() {
             // SAFETY: whoever ends the group waits for this.
             unsafe { (*group).unfinished.fetch_sub(1, AcqRel) };
         }
+        self.is_over();
     }
 }
 
