@@ -49,6 +49,7 @@ struct Line {
 }
 
 impl Parent {
+    #[inline(always)]
     fn frame(&self) -> &Frame {
         match self {
             // SAFETY: an implicit task outlives the explicit ones of its region.
@@ -73,6 +74,7 @@ impl Frame {
     }
 
     /// A task that another makes, which is given by a link.
+    #[inline(always)]
     pub fn below(parent: &Self, link: Parent, is_final: bool) -> Self {
         Self {
             parent: Line { nearest: UnsafeCell::new(Some(link)), lock: Lock::new() },
@@ -114,27 +116,35 @@ impl Frame {
 
     /// Leaves out those above that are finished. Called by the thread that runs the task, before it begins and when it has
     /// ended.
+    #[inline(always)]
     pub fn leave_out_finished(&self) {
         // SAFETY: only this thread writes it.
-        let nearest = unsafe { &*self.parent.nearest.get() };
-        // That one is finished orders nothing: what is left out is found in it under its lock.
-        let is_finished = |parent: &Parent| parent.frame().is_finished.load(Relaxed);
-        let Some(mut parent) = nearest.as_ref().filter(|parent| is_finished(parent)).cloned() else {
-            return;
-        };
-        while is_finished(&parent) {
-            let Some(above) = parent.frame().above() else { return };
-            parent = above;
+        if let Some(Parent::Explicit(parent)) = unsafe { &*self.parent.nearest.get() }
+            && parent.frame().is_finished.load(Relaxed)
+        {
+            self.leave_out(parent.clone());
+        }
+    }
+
+    /// What is left out of a finished task's line is found in the task under its lock, so that the mark orders nothing.
+    #[cold]
+    fn leave_out(&self, finished: Arc<Explicit>) {
+        let mut nearest = finished.frame().above();
+        while let Some(Parent::Explicit(parent)) = &nearest
+            && parent.frame().is_finished.load(Relaxed)
+        {
+            nearest = parent.frame().above();
         }
         self.parent.lock.lock();
         // SAFETY: others look at it under the lock.
-        let before = unsafe { (*self.parent.nearest.get()).replace(parent) };
+        let before = unsafe { std::mem::replace(&mut *self.parent.nearest.get(), nearest) };
         self.parent.lock.unlock();
-        // Outside the lock: it may be the last that knows the finished ones.
+        // Outside the lock: this may be the last that knows the finished ones.
         drop(before);
     }
 
     /// What has made it, unless that is finished. Called by the thread that runs the task.
+    #[inline(always)]
     pub fn parent(&self) -> Option<&Self> {
         // SAFETY: only this thread writes it.
         let nearest = unsafe { (*self.parent.nearest.get()).as_ref()?.frame() };
@@ -142,6 +152,7 @@ impl Frame {
     }
 
     /// It has ended. Those below need not know it any more.
+    #[inline(always)]
     pub fn is_over(&self) {
         self.is_finished.store(true, Relaxed);
         self.leave_out_finished();

@@ -100,6 +100,7 @@ impl Argument {
     }
 
     /// The task has run, or never will.
+    #[inline(always)]
     fn free(&self) {
         if let Self::Large(memory, layout) = self {
             let memory = memory.replace(ptr::null_mut());
