@@ -124,6 +124,9 @@ impl Latest {
 
     /// A task with these dependences comes after all so far.
     pub fn add(&mut self, task: &Arc<Explicit>, dependences: &[Dependence]) {
+        if self.0.len() + dependences.len() > self.0.capacity() {
+            self.forget_done();
+        }
         for dependence in dependences {
             let place = self.0.entry(dependence.place).or_default();
             if !dependence.reads {
@@ -136,9 +139,21 @@ impl Latest {
             }
             if place.readers.len() == place.readers.capacity() {
                 place.readers.retain(|reader| !is_done(reader));
+                // So that the next look at all of them is as many tasks away.
+                place.readers.reserve(place.readers.len());
             }
             place.readers.push(task.clone());
         }
+    }
+
+    /// Forgets the places of which nobody has to wait for a task any more, so that there are not many more than tasks that
+    /// are not done.
+    fn forget_done(&mut self) {
+        self.0.retain(|_, place| {
+            !place.writer.iter().chain(&place.readers).all(|task| is_done(task))
+        });
+        // So that the next look at all of them is as many places away.
+        self.0.reserve(self.0.len());
     }
 }
 

@@ -38,6 +38,8 @@ impl Tasks {
             self.look(membership, None, &mut looks);
         }
         member.barrier_with(&Meanwhile { tasks: self, membership });
+        // All that this task has made are done.
+        membership.task().latest.take();
     }
 
     /// Leaves a new task to whoever comes first.

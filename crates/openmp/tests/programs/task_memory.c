@@ -4,16 +4,17 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#define MOST_MIB 96
+#define MOST_MIB 48
+#define PLACES 200000
 
 struct data {
     char bytes[1024];
 };
 
 static const struct data data;
-static int steps, places[100000];
+static int steps, places[PLACES];
 
-/* Which task makes the next before it waits or ends: `kind` tells where it lingers. */
+/* Makes the next; the kind tells how long it lasts then. */
 static void step(int left, int kind)
 {
 #pragma omp atomic
@@ -55,5 +56,30 @@ int main(void)
         step(200000, kind);
         report(names[kind]);
     }
+
+#pragma omp parallel
+#pragma omp single
+    for (int i = 0; i < PLACES; i++) {
+        struct data own = data;
+#pragma omp task depend(out : places[i]) firstprivate(own, i)
+        {
+            places[i] = own.bytes[i % 1024];
+#pragma omp atomic
+            steps++;
+        }
+    }
+    report("places");
+
+#pragma omp parallel
+#pragma omp single
+    for (int i = 0; i < PLACES; i++) {
+        struct data own = data;
+#pragma omp task depend(in : places[0]) firstprivate(own, i)
+        {
+            #pragma omp atomic
+            steps += 1 + own.bytes[i % 1024];
+        }
+    }
+    report("readers");
     return 0;
 }
