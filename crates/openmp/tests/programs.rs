@@ -64,6 +64,17 @@ fn tasks_that_depend_on_others() {
     same("depend.c", &THREADS, &[]);
 }
 
+/// libgomp before GCC 13 takes all memory for a place.
+#[test]
+fn tasks_that_depend_on_all_memory() {
+    needs!(Capability::Gcc);
+    let program = compile("depend_all.c", &[]);
+    for threads in ["2", "3", "8"] {
+        let run = finish(preloaded(&program).env("OMP_NUM_THREADS", threads), Duration::from_secs(120));
+        assert_eq!((run.status, run.output.as_str()), (Some(0), "0 wrong\n"), "{threads}: {}", run.errors);
+    }
+}
+
 #[test]
 fn memory_does_not_grow_with_the_tasks_that_have_been() {
     needs!(Capability::Gcc);
