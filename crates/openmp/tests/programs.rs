@@ -76,6 +76,12 @@ fn tasks_that_depend_on_all_memory() {
 }
 
 #[test]
+fn who_waits_leaves_others_queues_as_they_are() {
+    needs!(Capability::Gcc);
+    same("task_queue.c", &[3], &[]);
+}
+
+#[test]
 fn memory_does_not_grow_with_the_tasks_that_have_been() {
     needs!(Capability::Gcc);
     same("task_memory.c", &[2, 3, 8], &[]);
