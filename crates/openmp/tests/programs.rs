@@ -82,6 +82,17 @@ fn who_waits_leaves_others_queues_as_they_are() {
 }
 
 #[test]
+fn who_waits_long_for_tasks_sleeps() {
+    needs!(Capability::Gcc);
+    let program = compile("task_naps.c", &[]);
+    for policy in [&[("OMP_WAIT_POLICY", "passive")][..], &[]] {
+        let run = finish(preloaded(&program).envs(policy.iter().copied()), Duration::from_secs(120));
+        let part: f64 = run.output.trim().parse().unwrap();
+        assert!(part < 0.3, "{policy:?}: {part} of a CPU: {}", run.errors);
+    }
+}
+
+#[test]
 fn memory_does_not_grow_with_the_tasks_that_have_been() {
     needs!(Capability::Gcc);
     same("task_memory.c", &[2, 3, 8], &[]);

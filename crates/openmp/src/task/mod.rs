@@ -2,6 +2,7 @@
 
 mod ffi;
 mod group;
+mod nap;
 mod order;
 mod run;
 
@@ -19,6 +20,7 @@ use libc::c_void;
 
 pub use ffi::*;
 pub use group::Group;
+use nap::Bell;
 pub use order::Latest;
 use order::Order;
 
@@ -43,6 +45,10 @@ pub struct Tasks {
     shelves: Box<[Mutex<Shelf>]>,
     /// How many there are. Changed under the shelf's lock.
     shelved: AtomicUsize,
+    /// Rung when a task's children or a group's tasks are done, for which others wait.
+    ended: Bell,
+    /// Rung for those who wait for tasks of any kind, or for the end of all.
+    offered: Bell,
 }
 
 /// A task that some may not do now.
@@ -172,6 +178,8 @@ impl Tasks {
             shelves: iter::repeat_with(Mutex::default).take(members).collect(),
             queues,
             shelved: AtomicUsize::new(0),
+            ended: Bell::default(),
+            offered: Bell::default(),
         }
     }
 

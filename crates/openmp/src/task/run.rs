@@ -2,15 +2,16 @@
 
 use std::hint::spin_loop;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
 use coho_sync::{IdleWork, Member};
 
+use super::nap::{Bell, Wait};
 use super::{Explicit, Group, Tasks, order};
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
 
-/// Looks for work before a waiting thread gives way.
+/// Looks for work before a waiting thread gives way or sleeps.
 const LOOKS: u32 = 200;
 
 /// What a member does while it waits at a barrier.
@@ -26,6 +27,9 @@ impl IdleWork for Meanwhile<'_> {
 
     fn do_some(&self) {
         self.tasks.do_one(self.membership, None);
+        if self.tasks.offered.is_awaited() && self.tasks.all_are_finished() {
+            self.tasks.offered.ring();
+        }
     }
 }
 
@@ -33,10 +37,9 @@ impl Tasks {
     /// The members' barrier, by which all tasks are done. A member arrives when there is none left: what others make later,
     /// they do themselves or leave to those who wait here.
     pub fn barrier(&self, membership: &Membership, member: &Member<'_>) {
-        let mut looks = 0;
-        while !self.all_are_finished() {
-            self.look(membership, None, &mut looks);
-        }
+        self.look_until(membership, None, &self.offered, || self.all_are_finished());
+        // Others may sleep for the task that this member has done last.
+        self.offered.ring();
         member.barrier_with(&Meanwhile { tasks: self, membership });
         // All that this task has made are done.
         membership.task().latest.take();
@@ -61,6 +64,7 @@ impl Tasks {
         if let Some(member) = membership.member() {
             member.offer_work();
         }
+        self.offered.ring();
     }
 
     /// Does a task, if there is one that may be done here; returns whether there was.
@@ -73,21 +77,28 @@ impl Tasks {
 
     /// Does tasks until something holds, which others' tasks may make true.
     pub fn do_until(&self, membership: &Membership, done: impl Fn() -> bool) {
-        let waiting = membership.task();
-        let mut looks = 0;
-        while !done() {
-            self.look(membership, Some(waiting), &mut looks);
-        }
+        self.look_until(membership, Some(membership.task()), &self.ended, done);
     }
 
-    fn look(&self, membership: &Membership, waiting: Option<&Frame>, looks: &mut u32) {
-        if self.do_one(membership, waiting) {
-            *looks = 0;
-        } else if *looks < LOOKS {
-            *looks += 1;
-            spin_loop();
-        } else {
-            std::thread::yield_now();
+    /// Does tasks, those of a waiting task's that may be done meanwhile or any, until something holds, for which others ring.
+    fn look_until(
+        &self,
+        membership: &Membership,
+        waiting: Option<&Frame>,
+        bell: &Bell,
+        done: impl Fn() -> bool,
+    ) {
+        let (mut looks, mut wait) = (0, Wait::default());
+        while !done() {
+            if self.do_one(membership, waiting) {
+                (looks, wait) = (0, Wait::default());
+            } else if looks < LOOKS {
+                looks += 1;
+                spin_loop();
+            } else {
+                // Who waits for some tasks only is not woken for others, but looks again after its nap.
+                wait.go_on(bell, || done() || waiting.is_none() && self.any_waits());
+            }
         }
     }
 }
@@ -98,12 +109,17 @@ impl Explicit {
         self.run(membership);
         // Its children know it, and it knows them.
         self.frame.latest.take();
-        for follower in order::finish(self) {
-            if let Some(tasks) = membership.region().tasks {
-                tasks.hand_over(membership, follower);
-            }
+        let followers = order::finish(self);
+        let Some(tasks) = membership.region().tasks else {
+            self.frame.finish();
+            return;
+        };
+        for follower in followers {
+            tasks.hand_over(membership, follower);
         }
-        self.frame.finish();
+        if self.frame.finish() || self.order.is_some() {
+            tasks.ended.ring();
+        }
     }
 
     fn run(&self, membership: &Membership) {
@@ -129,19 +145,22 @@ impl Frame {
         Self::below(parent, link, is_final)
     }
 
-    /// Tells parent and group that the task is done.
-    pub fn finish(&self) {
+    /// Tells parent and group that the task is done; returns whether it was the last for one of them. Who waits for that and
+    /// naps is to be woken: the steps are sequentially consistent so that either sees the other.
+    pub fn finish(&self) -> bool {
+        let mut is_last = false;
         // Groups that the task began, it has ended.
         let group = self.group.get();
         // Nobody waits for the children of a finished task.
         if let Some(parent) = self.parent() {
-            parent.children.fetch_sub(1, Release);
+            is_last = parent.children.fetch_sub(1, SeqCst) == 1;
         }
         if !group.is_null() {
             // SAFETY: whoever ends the group waits for this.
-            unsafe { (*group).unfinished.fetch_sub(1, AcqRel) };
+            is_last |= unsafe { (*group).unfinished.fetch_sub(1, SeqCst) } == 1;
         }
         self.is_over();
+        is_last
     }
 }
 
