@@ -109,17 +109,24 @@ impl Explicit {
         self.run(membership);
         // Its children know it, and it knows them.
         self.frame.latest.take();
+        if self.order.is_some() {
+            self.hand_over_followers(membership);
+        }
+        if self.frame.finish()
+            && let Some(tasks) = membership.region().tasks
+        {
+            tasks.ended.ring();
+        }
+    }
+
+    #[cold]
+    fn hand_over_followers(&self, membership: &Membership) {
         let followers = order::finish(self);
-        let Some(tasks) = membership.region().tasks else {
-            self.frame.finish();
-            return;
-        };
+        let Some(tasks) = membership.region().tasks else { return };
         for follower in followers {
             tasks.hand_over(membership, follower);
         }
-        if self.frame.finish() || self.order.is_some() {
-            tasks.ended.ring();
-        }
+        tasks.ended.ring();
     }
 
     fn run(&self, membership: &Membership) {
