@@ -177,9 +177,7 @@ impl Latest {
     /// are not done.
     fn forget_done(&mut self) {
         self.everywhere.take_if(|task| is_done(task));
-        self.places.retain(|_, place| {
-            !place.writer.iter().chain(&place.readers).all(|task| is_done(task))
-        });
+        self.places.retain(|_, place| !place.writer.iter().chain(&place.readers).all(|task| is_done(task)));
         // So that the next look at all of them is as many places away.
         self.places.reserve(self.places.len());
     }
