@@ -64,6 +64,40 @@ fn tasks_that_depend_on_others() {
     same("depend.c", &THREADS, &[]);
 }
 
+/// libgomp before GCC 13 takes all memory for a place.
+#[test]
+fn tasks_that_depend_on_all_memory() {
+    needs!(Capability::Gcc);
+    let program = compile("depend_all.c", &[]);
+    for threads in ["2", "3", "8"] {
+        let run = finish(preloaded(&program).env("OMP_NUM_THREADS", threads), Duration::from_secs(120));
+        assert_eq!((run.status, run.output.as_str()), (Some(0), "0 wrong\n"), "{threads}: {}", run.errors);
+    }
+}
+
+#[test]
+fn who_waits_leaves_others_queues_as_they_are() {
+    needs!(Capability::Gcc);
+    same("task_queue.c", &[3], &[]);
+}
+
+#[test]
+fn who_waits_long_for_tasks_sleeps() {
+    needs!(Capability::Gcc);
+    let program = compile("task_naps.c", &[]);
+    for policy in [&[("OMP_WAIT_POLICY", "passive")][..], &[]] {
+        let run = finish(preloaded(&program).envs(policy.iter().copied()), Duration::from_secs(120));
+        let part: f64 = run.output.trim().parse().unwrap();
+        assert!(part < 0.3, "{policy:?}: {part} of a CPU: {}", run.errors);
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_the_tasks_that_have_been() {
+    needs!(Capability::Gcc);
+    same("task_memory.c", &[2, 3, 8], &[]);
+}
+
 #[test]
 fn locks() {
     needs!(Capability::Gcc);

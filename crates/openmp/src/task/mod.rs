@@ -2,6 +2,7 @@
 
 mod ffi;
 mod group;
+mod nap;
 mod order;
 mod run;
 
@@ -12,13 +13,14 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_deque::{Steal, Stealer, Worker};
 use libc::c_void;
 
 pub use ffi::*;
 pub use group::Group;
+use nap::Bell;
 pub use order::Latest;
 use order::Order;
 
@@ -36,10 +38,21 @@ pub type Work = unsafe extern "C-unwind" fn(*mut c_void);
 pub struct Tasks {
     queues: Box<[Queue]>,
     stealers: Box<[Stealer<Arc<Explicit>>]>,
-    /// Taken by a member that may not do it where it is: waiting tasks may only be interrupted by their descendants.
-    shelf: Mutex<Vec<Arc<Explicit>>>,
+    /// For each queue, its oldest task, taken by a member that may not do it where it is: waiting tasks may only be interrupted
+    /// by their descendants. There is no more than one, so that queues stay as long as their members' tasks are many. What
+    /// lies behind it, a waiting member need not reach: the queue's own member does it as soon as it may, as do those who wait
+    /// for nothing.
+    shelves: Box<[Mutex<Shelf>]>,
+    /// How many there are. Changed under the shelf's lock.
     shelved: AtomicUsize,
+    /// Rung when a task's children or a group's tasks are done, for which others wait.
+    ended: Bell,
+    /// Rung for those who wait for tasks of any kind, or for the end of all.
+    offered: Bell,
 }
+
+/// A task that some may not do now.
+type Shelf = Option<Arc<Explicit>>;
 
 /// A member's.
 #[derive(Debug)]
@@ -75,7 +88,8 @@ unsafe impl Sync for Explicit {}
 enum Argument {
     /// Up to 64 bytes need no allocation of their own.
     Small(Cell<[MaybeUninit<u128>; 4]>),
-    Large(*mut u8, Layout),
+    /// Null once it is freed.
+    Large(Cell<*mut u8>, Layout),
 }
 
 impl Argument {
@@ -88,23 +102,32 @@ impl Argument {
         if memory.is_null() {
             handle_alloc_error(layout);
         }
-        Self::Large(memory, layout)
+        Self::Large(Cell::new(memory), layout)
     }
 
     fn pointer(&self) -> *mut c_void {
         match self {
             Self::Small(bytes) => bytes.as_ptr().cast(),
-            Self::Large(memory, _) => memory.cast(),
+            Self::Large(memory, _) => memory.get().cast(),
+        }
+    }
+
+    /// The task has run, or never will.
+    #[inline(always)]
+    fn free(&self) {
+        if let Self::Large(memory, layout) = self {
+            let memory = memory.replace(ptr::null_mut());
+            if !memory.is_null() {
+                // SAFETY: allocated with this layout.
+                unsafe { dealloc(memory, *layout) };
+            }
         }
     }
 }
 
 impl Drop for Argument {
     fn drop(&mut self) {
-        if let Self::Large(memory, layout) = *self {
-            // SAFETY: allocated with this layout.
-            unsafe { dealloc(memory, layout) };
-        }
+        self.free();
     }
 }
 
@@ -152,9 +175,11 @@ impl Tasks {
         let queues: Box<[_]> = iter::repeat_with(queue).take(members).collect();
         Self {
             stealers: queues.iter().map(|queue| queue.waiting.stealer()).collect(),
+            shelves: iter::repeat_with(Mutex::default).take(members).collect(),
             queues,
-            shelf: Mutex::new(Vec::new()),
             shelved: AtomicUsize::new(0),
+            ended: Bell::default(),
+            offered: Bell::default(),
         }
     }
 
@@ -206,26 +231,46 @@ impl Tasks {
             // What lies below is older than the waiting task.
             own.push(task);
         }
-        if self.shelved.load(Relaxed) > 0 {
-            let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = shelf.iter().rposition(|task| may(task)) {
-                self.shelved.store(shelf.len() - 1, Relaxed);
-                return Some(shelf.swap_remove(at));
-            }
+        if self.shelved.load(Relaxed) > 0
+            && let Some(task) = self.shelves.iter().find_map(|shelf| self.take_shelved(&mut lock(shelf), may))
+        {
+            return Some(task);
         }
         let (size, rank) = (self.stealers.len(), rank as usize);
-        for other in (rank + 1..size).chain(0..rank) {
-            while let Some(task) = steal(&self.stealers[other]) {
-                if may(&task) {
-                    return Some(task);
-                }
-                let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-                shelf.push(task);
-                self.shelved.store(shelf.len(), Relaxed);
-            }
+        let mut others = (rank + 1..size).chain(0..rank);
+        match waiting {
+            None => others.find_map(|other| steal(&self.stealers[other])),
+            Some(_) => others.find_map(|other| self.steal_if(other, may)),
         }
+    }
+
+    fn take_shelved(&self, shelf: &mut Shelf, may: impl Fn(&Explicit) -> bool) -> Option<Arc<Explicit>> {
+        let task = shelf.take_if(|task| may(task))?;
+        self.shelved.fetch_sub(1, Relaxed);
+        Some(task)
+    }
+
+    /// The oldest task of a member's queue, if it may be done; else it lies on the shelf.
+    fn steal_if(&self, other: usize, may: impl Fn(&Explicit) -> bool) -> Option<Arc<Explicit>> {
+        if self.stealers[other].is_empty() {
+            return None;
+        }
+        let mut shelf = lock(&self.shelves[other]);
+        if shelf.is_some() {
+            return None;
+        }
+        let task = steal(&self.stealers[other])?;
+        if may(&task) {
+            return Some(task);
+        }
+        self.shelved.fetch_add(1, Relaxed);
+        *shelf = Some(task);
         None
     }
+}
+
+fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn steal(stealer: &Stealer<Arc<Explicit>>) -> Option<Arc<Explicit>> {

@@ -29,9 +29,13 @@ pub struct Order {
 
 /// The latest of a task's children that named each place.
 #[derive(Debug, Default)]
-pub struct Latest(HashMap<usize, Place>);
+pub struct Latest {
+    places: HashMap<usize, Place>,
+    /// The latest that named all memory, which is the writer of places that none has named since.
+    everywhere: Option<Arc<Explicit>>,
+}
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Place {
     writer: Option<Arc<Explicit>>,
     /// Since the writer.
@@ -39,6 +43,8 @@ struct Place {
 }
 
 const IN: usize = 1;
+/// How the compiler writes `omp_all_memory`, which is always written to.
+const ALL_MEMORY: usize = 0;
 
 /// As the compiler lists them: the number of all and of those that write, then the places; or 0, the number of all, of those that
 /// write, that exclude each other and that read, then the places, then objects of a place and a kind.
@@ -108,12 +114,24 @@ pub fn finish(task: &Explicit) -> Vec<Arc<Explicit>> {
     free
 }
 
+fn names_all(dependences: &[Dependence]) -> bool {
+    dependences.iter().any(|dependence| dependence.place == ALL_MEMORY)
+}
+
 impl Latest {
     /// The tasks before one with these dependences.
     pub fn before(&self, dependences: &[Dependence]) -> Vec<Arc<Explicit>> {
         let mut before: Vec<Arc<Explicit>> = Vec::new();
+        if names_all(dependences) {
+            let all = self.places.values().flat_map(|place| place.writer.iter().chain(&place.readers));
+            before.extend(all.chain(&self.everywhere).filter(|task| !is_done(task)).cloned());
+            return before;
+        }
         for dependence in dependences {
-            let Some(place) = self.0.get(&dependence.place) else { continue };
+            let Some(place) = self.places.get(&dependence.place) else {
+                before.extend(self.everywhere.clone());
+                continue;
+            };
             before.extend(place.writer.clone());
             if !dependence.reads {
                 before.extend(place.readers.iter().cloned());
@@ -124,8 +142,20 @@ impl Latest {
 
     /// A task with these dependences comes after all so far.
     pub fn add(&mut self, task: &Arc<Explicit>, dependences: &[Dependence]) {
+        if names_all(dependences) {
+            // Whoever waits for it waits for all so far.
+            self.places.clear();
+            self.everywhere = Some(task.clone());
+            return;
+        }
+        if self.places.len() + dependences.len() > self.places.capacity() {
+            self.forget_done();
+        }
         for dependence in dependences {
-            let place = self.0.entry(dependence.place).or_default();
+            let place = self
+                .places
+                .entry(dependence.place)
+                .or_insert_with(|| Place { writer: self.everywhere.clone(), readers: Vec::new() });
             if !dependence.reads {
                 place.readers.clear();
                 place.writer = Some(task.clone());
@@ -136,9 +166,20 @@ impl Latest {
             }
             if place.readers.len() == place.readers.capacity() {
                 place.readers.retain(|reader| !is_done(reader));
+                // So that the next look at all of them is as many tasks away.
+                place.readers.reserve(place.readers.len());
             }
             place.readers.push(task.clone());
         }
+    }
+
+    /// Forgets the places of which nobody has to wait for a task any more, so that there are not many more than tasks that
+    /// are not done.
+    fn forget_done(&mut self) {
+        self.everywhere.take_if(|task| is_done(task));
+        self.places.retain(|_, place| !place.writer.iter().chain(&place.readers).all(|task| is_done(task)));
+        // So that the next look at all of them is as many places away.
+        self.places.reserve(self.places.len());
     }
 }
 

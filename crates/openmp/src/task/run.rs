@@ -1,17 +1,17 @@
 //! Doing tasks: at once, at a barrier, and where a task waits for others.
 
-use std::cell::{Cell, RefCell};
 use std::hint::spin_loop;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
 use coho_sync::{IdleWork, Member};
 
+use super::nap::{Bell, Wait};
 use super::{Explicit, Group, Tasks, order};
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
 
-/// Looks for work before a waiting thread gives way.
+/// Looks for work before a waiting thread gives way or sleeps.
 const LOOKS: u32 = 200;
 
 /// What a member does while it waits at a barrier.
@@ -27,6 +27,9 @@ impl IdleWork for Meanwhile<'_> {
 
     fn do_some(&self) {
         self.tasks.do_one(self.membership, None);
+        if self.tasks.offered.is_awaited() && self.tasks.all_are_finished() {
+            self.tasks.offered.ring();
+        }
     }
 }
 
@@ -34,11 +37,12 @@ impl Tasks {
     /// The members' barrier, by which all tasks are done. A member arrives when there is none left: what others make later,
     /// they do themselves or leave to those who wait here.
     pub fn barrier(&self, membership: &Membership, member: &Member<'_>) {
-        let mut looks = 0;
-        while !self.all_are_finished() {
-            self.look(membership, None, &mut looks);
-        }
+        self.look_until(membership, None, &self.offered, || self.all_are_finished());
+        // Others may sleep for the task that this member has done last.
+        self.offered.ring();
         member.barrier_with(&Meanwhile { tasks: self, membership });
+        // All that this task has made are done.
+        membership.task().latest.take();
     }
 
     /// Leaves a new task to whoever comes first.
@@ -60,6 +64,7 @@ impl Tasks {
         if let Some(member) = membership.member() {
             member.offer_work();
         }
+        self.offered.ring();
     }
 
     /// Does a task, if there is one that may be done here; returns whether there was.
@@ -72,21 +77,28 @@ impl Tasks {
 
     /// Does tasks until something holds, which others' tasks may make true.
     pub fn do_until(&self, membership: &Membership, done: impl Fn() -> bool) {
-        let waiting = membership.task();
-        let mut looks = 0;
-        while !done() {
-            self.look(membership, Some(waiting), &mut looks);
-        }
+        self.look_until(membership, Some(membership.task()), &self.ended, done);
     }
 
-    fn look(&self, membership: &Membership, waiting: Option<&Frame>, looks: &mut u32) {
-        if self.do_one(membership, waiting) {
-            *looks = 0;
-        } else if *looks < LOOKS {
-            *looks += 1;
-            spin_loop();
-        } else {
-            std::thread::yield_now();
+    /// Does tasks, those of a waiting task's that may be done meanwhile or any, until something holds, for which others ring.
+    fn look_until(
+        &self,
+        membership: &Membership,
+        waiting: Option<&Frame>,
+        bell: &Bell,
+        done: impl Fn() -> bool,
+    ) {
+        let (mut looks, mut wait) = (0, Wait::default());
+        while !done() {
+            if self.do_one(membership, waiting) {
+                (looks, wait) = (0, Wait::default());
+            } else if looks < LOOKS {
+                looks += 1;
+                spin_loop();
+            } else {
+                // Who waits for some tasks only is not woken for others, but looks again after its nap.
+                wait.go_on(bell, || done() || waiting.is_none() && self.any_waits());
+            }
         }
     }
 }
@@ -97,18 +109,33 @@ impl Explicit {
         self.run(membership);
         // Its children know it, and it knows them.
         self.frame.latest.take();
-        for follower in order::finish(self) {
-            if let Some(tasks) = membership.region().tasks {
-                tasks.hand_over(membership, follower);
-            }
+        if self.order.is_some() {
+            self.hand_over_followers(membership);
         }
-        self.frame.finish();
+        if self.frame.finish()
+            && let Some(tasks) = membership.region().tasks
+        {
+            tasks.ended.ring();
+        }
+    }
+
+    #[cold]
+    fn hand_over_followers(&self, membership: &Membership) {
+        let followers = order::finish(self);
+        let Some(tasks) = membership.region().tasks else { return };
+        for follower in followers {
+            tasks.hand_over(membership, follower);
+        }
+        tasks.ended.ring();
     }
 
     fn run(&self, membership: &Membership) {
+        self.frame.leave_out_finished();
         let before = membership.task.replace(&raw const self.frame);
         // SAFETY: the argument is as the compiler wants it, and it is run once.
         unsafe { (self.work)(self.argument.pointer()) };
+        // Its descendants may know the task for long.
+        self.argument.free();
         membership.task.set(before);
     }
 }
@@ -122,31 +149,25 @@ impl Frame {
             // SAFETY: the group is alive until its tasks are finished, and one of them makes this one.
             unsafe { (*group).unfinished.fetch_add(1, Relaxed) };
         }
-        Self {
-            parent: Some(link),
-            depth: parent.depth + 1,
-            is_final: is_final || parent.is_final,
-            variables: Cell::new(parent.variables.get()),
-            group: Cell::new(group),
-            children: 0.into(),
-            latest: RefCell::new(None),
-        }
+        Self::below(parent, link, is_final)
     }
 
-    /// Tells parent and group that the task is done.
-    pub fn finish(&self) {
+    /// Tells parent and group that the task is done; returns whether it was the last for one of them. Who waits for that and
+    /// naps is to be woken: the steps are sequentially consistent so that either sees the other.
+    pub fn finish(&self) -> bool {
+        let mut is_last = false;
         // Groups that the task began, it has ended.
         let group = self.group.get();
-        match &self.parent {
-            // SAFETY: it outlives its children.
-            Some(Parent::Implicit(parent)) => unsafe { (**parent).children.fetch_sub(1, Release) },
-            Some(Parent::Explicit(parent)) => parent.frame().children.fetch_sub(1, Release),
-            None => 0,
-        };
+        // Nobody waits for the children of a finished task.
+        if let Some(parent) = self.parent() {
+            is_last = parent.children.fetch_sub(1, SeqCst) == 1;
+        }
         if !group.is_null() {
             // SAFETY: whoever ends the group waits for this.
-            unsafe { (*group).unfinished.fetch_sub(1, AcqRel) };
+            is_last |= unsafe { (*group).unfinished.fetch_sub(1, SeqCst) } == 1;
         }
+        self.is_over();
+        is_last
     }
 }
 

@@ -1,0 +1,99 @@
+//! Where members sleep that wait for tasks.
+
+use std::ptr;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::fence;
+use std::time::{Duration, Instant};
+
+use coho_sync::WaitPolicy;
+
+use crate::settings::settings;
+
+/// For so long a waiting thread gives way before it sleeps.
+const GIVE_WAY: Duration = Duration::from_micros(500);
+/// A nap lasts for a part of the wait so far: what nobody rings for is not seen much later than it might be.
+const PART: u32 = 8;
+const SHORTEST: Duration = Duration::from_micros(50);
+const LONGEST: Duration = Duration::from_millis(1);
+
+/// Ends naps.
+#[derive(Debug, Default)]
+pub struct Bell {
+    sleepers: AtomicU32,
+    rings: AtomicU32,
+}
+
+impl Bell {
+    /// To be called after the sequentially consistent step that others may sleep for: either they see it, or they are seen
+    /// here. After other steps too, where it does not matter if now and then a nap lasts to its end.
+    #[inline(always)]
+    pub fn ring(&self) {
+        if self.sleepers.load(SeqCst) != 0 {
+            self.wake();
+        }
+    }
+
+    /// Whether somebody naps, or soon will or just did.
+    pub fn is_awaited(&self) -> bool {
+        self.sleepers.load(Relaxed) != 0
+    }
+
+    #[cold]
+    fn wake(&self) {
+        self.rings.fetch_add(1, SeqCst);
+        // SAFETY: the kernel uses the address only to find sleepers.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                self.rings.as_ptr(),
+                libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+                i32::MAX,
+            );
+        }
+    }
+
+    /// Sleeps until rung, or for so long, and not at all if what the caller waits for is there.
+    fn nap(&self, limit: Duration, is_there: impl Fn() -> bool) {
+        self.sleepers.fetch_add(1, SeqCst);
+        let seen = self.rings.load(SeqCst);
+        // Who takes the step and then sees no sleeper has taken it before this.
+        fence(SeqCst);
+        if !is_there() {
+            let limit = libc::timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
+            // SAFETY: the word lives as long as `self`, and the kernel only reads it and the time.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self.rings.as_ptr(),
+                    libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                    seen,
+                    ptr::from_ref(&limit),
+                );
+            }
+        }
+        self.sleepers.fetch_sub(1, Relaxed);
+    }
+}
+
+/// How long a member has waited.
+#[derive(Debug, Default)]
+pub struct Wait(Option<Instant>);
+
+impl Wait {
+    /// Gives way or naps, as the user wants it.
+    #[cold]
+    pub fn go_on(&mut self, bell: &Bell, is_there: impl Fn() -> bool) {
+        let waited = self.0.get_or_insert_with(Instant::now).elapsed();
+        match settings().policy {
+            WaitPolicy::Active => std::thread::yield_now(),
+            WaitPolicy::Passive => bell.nap(nap(waited), is_there),
+            _ if waited < GIVE_WAY => std::thread::yield_now(),
+            _ => bell.nap(nap(waited), is_there),
+        }
+    }
+}
+
+fn nap(waited: Duration) -> Duration {
+    (waited / PART).clamp(SHORTEST, LONGEST)
+}
