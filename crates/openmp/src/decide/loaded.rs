@@ -316,7 +316,8 @@ mod tests {
     fn finds_what_this_program_imports() {
         let mut found = Vec::new();
         each_object(&mut |object| {
-            object.each_import(&mut |name, version| found.push((name.to_owned(), version.map(str::to_owned))));
+            object
+                .each_import(&mut |name, version| found.push((name.to_owned(), version.map(str::to_owned))));
         });
         let object = found.iter().find(|(name, _)| name == "__cxa_finalize" || name == "__errno_location");
         assert!(
