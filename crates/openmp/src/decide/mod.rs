@@ -84,9 +84,8 @@ fn service(name: &str, version: Option<&str>) -> Service {
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     // Programs have functions of their own with these.
     let may_be_another = begins(&["omp_", "acc_"]);
-    if !may_be_another && !begins(&["GOMP_", "GOACC_", "__kmpc_"]) {
-        Service::None
-    } else if version.is_some_and(|version| !is_runtimes(version)) {
+    let is_another = version.is_some_and(|version| !is_runtimes(version));
+    if is_another || !may_be_another && !begins(&["GOMP_", "GOACC_", "__kmpc_"]) {
         Service::None
     } else if exports::find(name).is_some() {
         Service::Ours

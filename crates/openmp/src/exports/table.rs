@@ -18,7 +18,7 @@ macro_rules! exports {
         }
 
         /// Their places in the table.
-        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the functions")]
+        #[expect(non_camel_case_types, reason = "named as the functions")]
         enum Number { $($name),* }
 
         #[expect(non_upper_case_globals, reason = "named as the functions")]
