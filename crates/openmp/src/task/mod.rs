@@ -78,7 +78,7 @@ pub struct Explicit {
 }
 
 // SAFETY: the frame's cells are used by the thread that makes the task, and then by the one that runs it; a queue lies
-// between. The compiler's argument is made to be used elsewhere.
+// between. What lies above a task has a lock of its own. The compiler's argument is made to be used elsewhere.
 unsafe impl Send for Explicit {}
 // SAFETY: as above.
 unsafe impl Sync for Explicit {}

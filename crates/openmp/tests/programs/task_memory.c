@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#define MOST_MIB 48
-#define PLACES 200000
+#define MOST_MIB 24
+#define PLACES 90000
 
 struct data {
     char bytes[1024];
@@ -53,7 +53,7 @@ int main(void)
     for (int kind = 0; kind < 3; kind++) {
 #pragma omp parallel
 #pragma omp single
-        step(200000, kind);
+        step(40000, kind);
         report(names[kind]);
     }
 
