@@ -47,7 +47,7 @@ impl Counted {
             return Ok(());
         }
         if !args.quiet {
-            processes.iter().for_each(|process| told(process));
+            processes.iter().for_each(told);
         }
         let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let counts = Counts { openmp_counts: 1, command, processes };
