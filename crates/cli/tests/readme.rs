@@ -148,13 +148,15 @@ fn links_within_the_project_lead_somewhere() {
     }
 }
 
-/// Lines of code blocks and inline code.
+/// Lines of code blocks and inline code; of sessions the commands.
 fn code(page: &str) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut in_block = false;
+    let (mut in_block, mut in_session) = (false, false);
     for line in page.lines() {
-        if line.starts_with("```") {
-            in_block = !in_block;
+        if let Some(language) = line.strip_prefix("```") {
+            (in_block, in_session) = (!in_block, language == "console");
+        } else if in_session {
+            lines.extend(line.strip_prefix("$ ").map(str::to_owned));
         } else if in_block || line.starts_with("    ") {
             lines.push(line.trim().to_owned());
         } else {
