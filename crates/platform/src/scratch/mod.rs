@@ -5,11 +5,11 @@
 //! knows by a lock that the owner is gone.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -26,6 +26,9 @@ const KEEPING: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(1);
 /// A folder may be so new that its owner has not locked it yet.
 const NEW: Duration = Duration::from_secs(60);
+
+/// Names to try for a folder.
+const TRIES: u32 = 16;
 
 /// Says that no signal ends it, then waits until its owner says a word or is gone, whatever ended that; then ends what
 /// is left in its process group, and removes the folder.
@@ -102,13 +105,29 @@ impl Folder {
             return Err("programs may not run there".into());
         }
         sweep(parent);
-        let path = unique(parent, wish.name).map_err(|error| error.to_string())?;
-        let lock = open(&path).ok().filter(lock);
-        let filesystem = filesystem::name(&path).unwrap_or_else(|_| "unknown".into());
-        // From here on it is removed if anything fails.
-        let mut folder = Self { path, filesystem, keeper: Err(String::new()), _lock: lock };
-        folder.keeper = keep(&folder.path).map_err(|error| format!("/bin/sh: {error}"));
-        Ok(folder)
+        for _ in 0..TRIES {
+            let path = parent.join(name(wish.name).map_err(|error| error.to_string())?);
+            // Before there is a folder, so that none is left whenever this process is killed.
+            let mut keeper = keep(&path).map_err(|error| format!("/bin/sh: {error}"));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    let lock = open(&path).ok().filter(lock);
+                    let filesystem = filesystem::name(&path).unwrap_or_else(|_| "unknown".into());
+                    return Ok(Self { path, filesystem, keeper, _lock: lock });
+                }
+                Err(error) => {
+                    // It must not remove what is another's.
+                    if let Ok(keeper) = &mut keeper {
+                        let _ = keeper.kill();
+                        let _ = keeper.wait();
+                    }
+                    if error.kind() != ErrorKind::AlreadyExists {
+                        return Err(error.to_string());
+                    }
+                }
+            }
+        }
+        Err("every name that was tried is taken".into())
     }
 
     /// Where it is.
@@ -163,17 +182,16 @@ impl Drop for Folder {
     }
 }
 
-/// Makes a new folder for this user alone.
-fn unique(parent: &Path, name: &str) -> io::Result<PathBuf> {
-    let name = format!("{PREFIX}{name}-{}-XXXXXX", std::process::id());
-    let mut template = parent.join(name).into_os_string().into_vec();
-    template.push(0);
-    // SAFETY: the template ends with a zero; mkdtemp writes over its X's.
-    if unsafe { libc::mkdtemp(template.as_mut_ptr().cast()) }.is_null() {
+/// A name that nobody can foresee.
+fn name(word: &str) -> io::Result<String> {
+    const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut bytes = [0u8; 6];
+    // SAFETY: the buffer has that many bytes.
+    if unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } != bytes.len() as isize {
         return Err(io::Error::last_os_error());
     }
-    template.pop();
-    Ok(std::ffi::OsString::from_vec(template).into())
+    let letters: String = bytes.iter().map(|&byte| char::from(LETTERS[usize::from(byte) % 62])).collect();
+    Ok(format!("{PREFIX}{word}-{}-{letters}", std::process::id()))
 }
 
 /// Opens a folder itself, not what a link leads to.
@@ -205,7 +223,7 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Whether a name is one that [`unique`] makes.
+/// Whether a name is one that [`name`] makes.
 fn is_name(name: &[u8]) -> bool {
     let Some(rest) = name.strip_prefix(PREFIX.as_bytes()) else { return false };
     let parts: Vec<_> = rest.split(|&byte| byte == b'-').collect();

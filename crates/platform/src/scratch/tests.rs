@@ -88,3 +88,42 @@ fn a_place_that_cannot_be_written_is_named() {
         assert!(error.to_string().contains(place), "{error}");
     }
 }
+
+const PARENT: &str = "COHO_TEST_SCRATCH_PARENT";
+
+/// Not a test of its own: what another kills in the middle.
+#[test]
+fn owner() {
+    if let Some(parent) = std::env::var_os(PARENT) {
+        let _folder =
+            Folder::create(Wish { name: "test", parent: Some(parent.as_ref()), runs_programs: false });
+        std::thread::sleep(Duration::from_secs(60));
+    }
+}
+
+#[test]
+fn nothing_is_left_whenever_its_owner_is_killed() {
+    let parent = tempfile::tempdir().unwrap();
+    let is_empty = || fs::read_dir(parent.path()).unwrap().next().is_none();
+    for turn in 0..20 {
+        let mut owner = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "scratch::tests::owner"])
+            .env(PARENT, parent.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        // The moment when the folder appears, and a few before and after it.
+        while is_empty() && begun.elapsed() < Duration::from_millis(if turn % 2 == 0 { 10_000 } else { turn })
+        {
+        }
+        owner.kill().unwrap();
+        owner.wait().unwrap();
+        let ended = Instant::now();
+        // A keeper that has just been started may see its owner's end before there is a folder.
+        while !is_empty() {
+            assert!(ended.elapsed() < KEEPING, "a folder is left in turn {turn}");
+            sleep(LOOK);
+        }
+    }
+}
