@@ -13,7 +13,7 @@ use coho_profile::{Coherence, Estimate, Home, Mode, Pair, PairMethod};
 use coho_topology::CpuSet;
 use serde::{Deserialize, Serialize};
 
-pub use log::{Log, MOST, MOST_OF_HOST};
+pub use log::{Log, MOST, MOST_OF_HOST, NoLog};
 pub use recall::{Recalled, recall};
 
 use crate::Matrix;
