@@ -106,7 +106,11 @@ fn what_cannot_be_checked_is_said() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(1) && errors.contains(why), "{errors}");
     }
-    for words in [&["run", "--check", "true"][..], &["run", "--json", "true"]] {
+    for words in [
+        &["run", "--check", "true"][..],
+        &["run", "--json", "true"],
+        &["run", "--no-such-option", "--", "true"],
+    ] {
         let output = coho(words).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
     }

@@ -148,6 +148,14 @@ struct Machine {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(program) = args.command.first().filter(|program| program.as_encoded_bytes().starts_with(b"-"))
+    {
+        let program = program.display();
+        return Err(WrongUsage::new(format!(
+            "there is no option '{program}', and a program of that name needs its path: './{program}'"
+        ))
+        .into());
+    }
     if args.json && !args.check && !args.compares() {
         return Err(WrongUsage::new("--json is for --try, --live and --check").into());
     }
