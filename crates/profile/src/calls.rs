@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Counts, Estimate, Method};
+use crate::{
+    Affinity, Assignment, Channel, Counts, CurvePoint, DelegationVerdict, Estimate, Footprint, Method,
+};
 
 /// System, libc and MPI calls: their events cold and warm, and the damage to the caller's caches (Shimosawa, Hori &
 /// Ishikawa).
@@ -26,6 +28,27 @@ pub struct Calls {
     pub calibration: Vec<Calibration>,
     /// What the figures mean, call by call.
     pub judgements: Vec<Judgement>,
+    /// What each call costs by what its caller has used of its caches, at home and on another core.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub footprint: Vec<Footprint>,
+    /// From which footprint on another core should execute each call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<DelegationVerdict>,
+    /// What it takes to have another core do something: the nearest and the farthest of those measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channel: Vec<Channel>,
+    /// What a call takes on a host by what that did before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub affinity: Vec<Affinity>,
+    /// Several hosts, each for some functions or for some callers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assignments: Vec<Assignment>,
+    /// What the model expects of `footprint` from the other figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predicted: Vec<CurvePoint>,
+    /// How `footprint`, `channel`, `affinity` and `assignments` were measured, and what of them was not available.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footprint_conditions: Option<Method>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -35,6 +58,17 @@ impl Calls {
     /// Whether any call was measured a second time, right after a cold one: older profiles know of none.
     pub fn has_second(&self) -> bool {
         self.calls.iter().any(|call| call.state == CacheState::Second)
+    }
+
+    /// Takes over the curves of an earlier section, with what explains them, unless this one has its own: calls are measured
+    /// more often than their curves.
+    pub fn keep_curves_of(&mut self, earlier: Option<&Self>) {
+        let Some(earlier) = earlier.filter(|_| self.footprint_conditions.is_none()) else { return };
+        self.footprint.clone_from(&earlier.footprint);
+        self.channel.clone_from(&earlier.channel);
+        self.affinity.clone_from(&earlier.affinity);
+        self.assignments.clone_from(&earlier.assignments);
+        self.footprint_conditions.clone_from(&earlier.footprint_conditions);
     }
 }
 

@@ -9,6 +9,7 @@ mod coherence;
 mod counters;
 mod estimate;
 mod file;
+mod footprint;
 mod host;
 mod idle;
 mod line_spread;
@@ -32,6 +33,10 @@ pub use coherence::{
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};
 pub use estimate::{Estimate, Mode};
 pub use file::{Error, check_writable, read_text, write_atomic};
+pub use footprint::{
+    Affinity, AssignedBy, Assignment, Batch, Channel, ChannelPayload, CurvePoint, Decision,
+    DelegationVerdict, Files, Footprint, HostLast,
+};
 pub use host::Host;
 pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};
 pub use line_spread::LineSpread;

@@ -1,0 +1,236 @@
+//! What calls cost by what their caller has used of its caches, at home and on another core: parts of section `calls`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Estimate;
+
+/// What a call costs its caller that has used so much of its caches since its last call: in the call itself, and in walking
+/// its working set again afterwards, which the call may have pushed out.
+///
+/// `home_ns`, `away_ns` and `async_ns` were measured in the same passes, each less the same walk without a call. Where
+/// rows differ in `work_ns` alone, they repeat `home_ns` and `away_ns`, which do not depend on it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Footprint {
+    /// The call: `write`.
+    pub call: String,
+    /// Bytes that it moves; 0 where it moves none.
+    pub payload_bytes: u64,
+    /// The file system of its file; `null` where it has none.
+    pub filesystem: Option<String>,
+    /// Data that the caller has walked since its last call, in bytes.
+    pub bytes: u64,
+    /// Instructions (nops) that it has executed since, in bytes.
+    pub instruction_bytes: u64,
+    /// CPUs that make the call at the same time, each for itself.
+    pub callers: u32,
+    /// Whether several callers use one file or one each; `null` of one caller, and of calls without a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Files>,
+    /// What the host executed last before; `null` where no host was there.
+    pub host_last: Option<HostLast>,
+    /// Made by the caller itself, in ns.
+    pub home_ns: Option<Estimate>,
+    /// Made by another core, for which the caller waits, in ns.
+    pub away_ns: Option<Estimate>,
+    /// Made by another core while the caller works for `work_ns` and waits for the rest, in ns: what it costs beyond that
+    /// work. A payload that is written is first copied, as the caller may change its own meanwhile.
+    pub async_ns: Option<Estimate>,
+    /// The work that overlaps with the call, in ns; `null` where none was posted.
+    pub work_ns: Option<Estimate>,
+    /// `home_ns` less `away_ns`, pass by pass, in ns: what the caller gains by the other core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gain_ns: Option<Estimate>,
+    /// `home_ns` less `async_ns`, pass by pass, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub async_gain_ns: Option<Estimate>,
+    /// Lines that the caller missed in its level-1 data cache, in a call at home and in walking again, by counter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home_misses: Option<Estimate>,
+    /// The same with the call on another core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away_misses: Option<Estimate>,
+}
+
+/// What a host executed last before a call.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum HostLast {
+    /// The same function.
+    Same,
+    /// Every other function that was measured, once each.
+    Other,
+}
+
+/// Whose file a call is about, where several CPUs make it at the same time.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Files {
+    /// All callers use one.
+    Same,
+    /// Each has its own.
+    Different,
+}
+
+/// Whether another core should execute a call, by the measured curve.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DelegationVerdict {
+    /// The call.
+    pub call: String,
+    /// Bytes that it moves.
+    pub payload_bytes: u64,
+    /// The file system of its file.
+    pub filesystem: Option<String>,
+    /// What the two CPUs were to each other in this run: `near, one-way 26 ns`.
+    pub mode: String,
+    /// Whether it pays while the caller waits.
+    pub decision: Decision,
+    /// The least footprint from which on the interval of the gain is above zero at every footprint measured, in bytes.
+    pub from_footprint_bytes: Option<u64>,
+    /// The gain there; without such a footprint, at the largest that was measured.
+    pub gain_ns: Option<Estimate>,
+    /// Whether it pays while the caller works on.
+    pub async_decision: Decision,
+    /// The least work from which on that gain's interval is above zero at every footprint measured, in ns.
+    pub async_from_work_ns: Option<f64>,
+    /// The least of the gains from there on, over all footprints.
+    pub async_gain_ns: Option<Estimate>,
+    /// How far the model's curve at home is from the measured one: the median of the relative distances, 0 to 1.
+    pub home_error: Option<f64>,
+    /// The same for the call on another core.
+    pub away_error: Option<f64>,
+    /// In words.
+    pub why: String,
+}
+
+/// What intervals say of a gain.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// It pays from some point on.
+    From,
+    /// It costs more than at home at every point measured.
+    Never,
+    /// Some intervals hold zero, or it pays at some points only.
+    #[default]
+    Undecided,
+}
+
+/// A channel to a host: a thread on another CPU that polls a cache line of the caller's. No kernel is entered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Channel {
+    /// The caller's CPU.
+    pub caller: u32,
+    /// The host's CPU.
+    pub host: u32,
+    /// The closest level that the two are claimed to share.
+    pub claimed: String,
+    /// From the store until the other sees it: half of the shortest way there and back, in ns.
+    pub one_way_ns: Option<Estimate>,
+    /// What the caller does to post a request, in ns.
+    pub post_ns: Option<Estimate>,
+    /// A request that does nothing, there and back, in ns.
+    pub round_trip_ns: Option<Estimate>,
+    /// A request that keeps the host busy for a while, less that while, in ns: as calls do. The caller, which looks for the
+    /// answer, takes the line away to which it is to be written.
+    pub busy_round_trip_ns: Option<Estimate>,
+    /// Requests posted together.
+    pub batches: Vec<Batch>,
+    /// Requests whose payload the host reads, by its size.
+    pub payloads: Vec<ChannelPayload>,
+}
+
+/// Requests that are posted together and then waited for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Batch {
+    /// How many.
+    pub requests: u32,
+    /// Time of each, in ns: that of all over their number.
+    pub ns: Option<Estimate>,
+}
+
+/// A request whose payload the caller has just written and the host reads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ChannelPayload {
+    /// Its size.
+    pub bytes: u64,
+    /// There and back where the host reads it in place, in ns.
+    pub in_place_ns: Option<Estimate>,
+    /// There and back where the caller first copies it to where the host reads it, in ns.
+    pub copied_ns: Option<Estimate>,
+}
+
+/// What a call takes on a host by what that did before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Affinity {
+    /// The call.
+    pub call: String,
+    /// Bytes that it moves.
+    pub payload_bytes: u64,
+    /// The file system of its file.
+    #[serde(default)]
+    pub filesystem: Option<String>,
+    /// What the host executed last.
+    pub host_last: HostLast,
+    /// How long the host had nothing to do since, in ns; it polled.
+    pub host_idle_ns: f64,
+    /// There and back with the call, in ns.
+    pub ns: Estimate,
+    /// This over the same after the same function without a pause, pass by pass.
+    #[serde(default)]
+    pub over_warm: Option<Estimate>,
+}
+
+/// Several callers and several hosts: which host executes what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Assignment {
+    /// What decides on the host.
+    pub by: AssignedBy,
+    /// Threads that call, each on a CPU of its own.
+    pub callers: u32,
+    /// Hosts, each on a CPU of its own.
+    pub hosts: u32,
+    /// A call, there and back, over all that were made, in ns.
+    pub ns: Estimate,
+}
+
+/// What decides on the host that executes a call.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum AssignedBy {
+    /// The function: each host executes its own ones, for all callers.
+    Function,
+    /// The caller: each host executes all that its own ones call.
+    Application,
+}
+
+/// A call's curve as the model expects it from what was measured apart from it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CurvePoint {
+    /// The call.
+    pub call: String,
+    /// Bytes that it moves.
+    pub payload_bytes: u64,
+    /// The file system of its file.
+    pub filesystem: Option<String>,
+    /// Data that the caller has walked, in bytes.
+    pub bytes: u64,
+    /// At home, in ns.
+    pub home_ns: Option<f64>,
+    /// On another core, in ns.
+    pub away_ns: Option<f64>,
+}
