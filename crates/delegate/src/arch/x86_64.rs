@@ -1,0 +1,30 @@
+//! SYSCALL.
+
+use std::arch::asm;
+
+/// Returns what the kernel returns: a negative number from -4095 on is an error.
+///
+/// # Safety
+/// As the call's.
+#[inline(always)]
+pub(crate) unsafe fn system_call(number: u32, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    let result;
+    // SAFETY: the kernel's convention; what the call does is the caller's matter.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as usize => result,
+            in("rdi") a,
+            in("rsi") b,
+            in("rdx") c,
+            in("r10") d,
+            in("r8") e,
+            in("r9") f,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}

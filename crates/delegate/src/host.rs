@@ -1,0 +1,252 @@
+//! The thread that executes what callers post.
+
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use coho_platform::pin;
+
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::mailbox::{Desk, Mailbox};
+use crate::request::Request;
+use crate::ring::{Position, Served};
+
+/// After so much polling in vain a host gives way to others at each look, if not said.
+const POLLING: Duration = Duration::from_millis(1);
+/// For so long, before it naps.
+const YIELDING: Duration = Duration::from_millis(10);
+const NAP: Duration = Duration::from_micros(50);
+/// Callers that do not wait have theirs done this late at worst, where the host has nothing else to do.
+const LONGEST_NAP: Duration = Duration::from_millis(1);
+/// Looks between two readings of the clock.
+const LOOKS: u32 = 64;
+/// Mailboxes that a caller has by default.
+const LINES: usize = 8;
+
+/// A thread that executes the requests of its callers. It ends when this is dropped, with what has been posted done.
+///
+/// It blocks all signals, and polls while there is something to do. Idle, it gives its CPU to others from time to time; a
+/// caller then finds it late, and [takes its request back](Caller::wait).
+///
+/// ```
+/// use coho_delegate::{Host, Request};
+///
+/// let here = std::process::id();
+/// let host = Host::builder().start()?;
+/// let (mut one, mut another) = (host.caller(), host.caller());
+/// std::thread::scope(|scope| {
+///     for caller in [&mut one, &mut another] {
+///         // SAFETY: the call takes no pointers.
+///         let ask = || unsafe { caller.call(Request::system(libc::SYS_getpid, [0; 6])) };
+///         assert_eq!(scope.spawn(ask).join().unwrap().result(), Ok(here as usize));
+///     }
+/// });
+/// # Ok::<(), coho_delegate::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Host {
+    desk: Arc<Desk>,
+    thread: Option<JoinHandle<()>>,
+    process: u32,
+}
+
+/// A host to be.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct HostBuilder {
+    cpu: Option<u32>,
+    polling: Duration,
+}
+
+impl Host {
+    /// A host that stays where it is put; it is not pinned unless said.
+    pub fn builder() -> HostBuilder {
+        HostBuilder { cpu: None, polling: POLLING }
+    }
+
+    /// A new caller, with as many requests on their way as fit into 8 lines, and no slots.
+    pub fn caller(&self) -> Caller {
+        self.caller_with(LINES, 0)
+    }
+
+    /// A new caller, with so many lines, rounded up to a power of two, for as many requests that are not done, and
+    /// a [slot](Caller::slot) of so many bytes beside each.
+    pub fn caller_with(&self, lines: usize, slot_bytes: usize) -> Caller {
+        let mailbox = Arc::new(Mailbox::new(lines.max(1), slot_bytes));
+        self.desk.add(&mailbox);
+        Caller::new(Arc::clone(&self.desk), mailbox)
+    }
+
+    /// Requests that it has begun to execute so far.
+    pub fn served(&self) -> u64 {
+        self.desk.served()
+    }
+}
+
+impl HostBuilder {
+    /// The CPU that it is pinned to.
+    pub fn cpu(mut self, cpu: u32) -> Self {
+        self.cpu = Some(cpu);
+        self
+    }
+
+    /// For how long it polls in vain before it begins to give way to others: 1 ms if not said. With [`Duration::MAX`] it
+    /// keeps its CPU for itself.
+    pub fn polling(mut self, polling: Duration) -> Self {
+        self.polling = polling;
+        self
+    }
+
+    /// Starts its thread, which has the calling thread's rights.
+    ///
+    /// # Errors
+    /// [`Error::Cpu`] if it cannot be on its CPU; [`Error::Thread`] if there is no thread for it.
+    pub fn start(self) -> Result<Host, Error> {
+        let desk = Arc::new(Desk::default());
+        let (told, begun) = sync_channel(1);
+        let thread = {
+            let desk = Arc::clone(&desk);
+            let _blocked = SignalsBlocked::new();
+            thread::Builder::new()
+                .name("coho host".to_owned())
+                .spawn(move || self.work(&desk, &told))
+                .map_err(Error::Thread)?
+        };
+        // Without a word, it has ended.
+        let pinned = begun.recv().unwrap_or(Ok(()));
+        let host = Host { desk, thread: Some(thread), process: std::process::id() };
+        pinned.map(|()| host).map_err(Error::Cpu)
+    }
+
+    fn work(&self, desk: &Desk, told: &mpsc::SyncSender<Result<(), pin::Error>>) {
+        let pinned = self.cpu.map_or(Ok(()), pin::to);
+        let is_there = pinned.is_ok();
+        let _ = told.send(pinned);
+        if is_there {
+            serve(desk, self.polling);
+        }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.desk.end();
+        let thread = self.thread.take();
+        // The thread of a process that has forked stayed there.
+        if self.process == std::process::id() {
+            let _ = thread.map(JoinHandle::join);
+        }
+    }
+}
+
+/// A mailbox, and the oldest request of it that is not known to be done.
+struct Open {
+    mailbox: Arc<Mailbox>,
+    at: Position,
+}
+
+fn serve(desk: &Desk, polling: Duration) {
+    let mut seen = None;
+    let mut open: Vec<Open> = Vec::new();
+    let mut idle = Idle::new(polling);
+    loop {
+        // Before the look at the mailboxes: what was posted before the end is done.
+        let ends = desk.ends();
+        let changes = desk.changes();
+        if seen != Some(changes) {
+            seen = Some(changes);
+            reopen(&mut open, desk);
+        }
+        let mut served = false;
+        for Open { mailbox, at } in &mut open {
+            // No more than fit into it, so that all have their turn.
+            for _ in 0..mailbox.ring.len() {
+                let execute = |request: &Request| {
+                    desk.count();
+                    // SAFETY: whoever posted it has promised what it needs.
+                    unsafe { request.execute() }
+                };
+                if mailbox.ring.serve(at, execute) == Served::None {
+                    break;
+                }
+                served = true;
+            }
+        }
+        if served {
+            idle = Idle::new(polling);
+        } else if ends {
+            return;
+        } else {
+            idle.step();
+        }
+    }
+}
+
+fn reopen(open: &mut Vec<Open>, desk: &Desk) {
+    let list = desk.list();
+    open.retain(|old| list.iter().any(|mailbox| Arc::ptr_eq(mailbox, &old.mailbox)));
+    for mailbox in list.iter() {
+        if !open.iter().any(|old| Arc::ptr_eq(mailbox, &old.mailbox)) {
+            open.push(Open { mailbox: Arc::clone(mailbox), at: 0 });
+        }
+    }
+}
+
+/// How a host passes the time.
+struct Idle {
+    polling: Duration,
+    looks: u32,
+    since: Option<Instant>,
+    gives_way: bool,
+}
+
+impl Idle {
+    fn new(polling: Duration) -> Self {
+        Self { polling, looks: 0, since: None, gives_way: false }
+    }
+
+    #[inline(always)]
+    fn step(&mut self) {
+        self.looks = self.looks.wrapping_add(1);
+        if !self.gives_way && !self.looks.is_multiple_of(LOOKS) {
+            std::hint::spin_loop();
+        } else {
+            self.step_by_clock();
+        }
+    }
+
+    #[cold]
+    fn step_by_clock(&mut self) {
+        let idle = self.since.get_or_insert_with(Instant::now).elapsed();
+        let Some(given) = idle.checked_sub(self.polling) else { return };
+        self.gives_way = true;
+        match given.checked_sub(YIELDING) {
+            None => thread::yield_now(),
+            Some(napped) => thread::sleep((napped / 8).clamp(NAP, LONGEST_NAP)),
+        }
+    }
+}
+
+/// The calling thread without any signal, as a thread that it makes begins.
+struct SignalsBlocked(libc::sigset_t);
+
+impl SignalsBlocked {
+    fn new() -> Self {
+        // SAFETY: zeroed sets are sets, and the calls write to these alone.
+        unsafe {
+            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+            Self(before)
+        }
+    }
+}
+
+impl Drop for SignalsBlocked {
+    fn drop(&mut self) {
+        // SAFETY: the set that the thread had.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}
