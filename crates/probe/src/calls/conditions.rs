@@ -21,6 +21,14 @@ impl Survey<'_> {
                        well, or its misses cannot be seen by time";
             not_available.insert("footprint_lines".into(), why.into());
         }
+        for (bytes, _) in self.lab.damage.iter().filter(|(_, stage)| stage.fills()) {
+            let ways = self.caches.l1d_ways;
+            let why = format!(
+                "not available: the set takes all {ways} ways of its cache: of each line that a call brings there, \
+                 walking it again may make {ways} misses"
+            );
+            not_available.insert(format!("lines of damage to {bytes} bytes"), why);
+        }
         for (set, (bytes, _)) in self.lab.damage.iter().enumerate() {
             let visited =
                 || self.records.iter().map(|record| &record.damage[set]).filter(|ns| !ns.is_empty());

@@ -70,11 +70,12 @@ impl Lab {
         let start = Instant::now();
         clear.run();
         let clear_time = start.elapsed();
+        let tools = Tools::new(caches, &mut random)?;
         Ok(Self {
-            tools: Tools::new(caches, &mut random)?,
             clear,
             clear_time,
-            footprint: Stage::footprint(caches, &mut random)?,
+            footprint: Stage::footprint(caches, &tools, &mut random)?,
+            tools,
             damage,
             victims: victims.into(),
             floors: Floors::new(caches, &mut random),

@@ -15,8 +15,13 @@ const PRIMES: usize = 32;
 const THERE: f64 = 1.04;
 /// Walks that tell, before a visit, what the latency is; the CPU's clock is not always the same.
 const TRIALS: usize = 12;
-/// A set that is surely there, in bytes.
+/// A set that is surely there, in bytes, and how often it is walked for its latency: as the clock may go in steps of 10 ns,
+/// one walk alone would tell a line's to a tenth, which is more than what is allowed above it.
 const SMALL: usize = 4096;
+const LAPS: usize = 32;
+/// The part of the attempts in which the footprint's set has to stay in its cache, of so many.
+const STAYS: f64 = 0.5;
+const ATTEMPTS: usize = 24;
 /// Attempts at most for each walk that is asked for.
 const PATIENCE: usize = 3;
 /// Fewest walks of which a mean is taken.
@@ -46,8 +51,8 @@ impl Tools {
             let start = self.clock.now();
             self.clock.now() - start
         });
-        let small = quickest(&|| self.small.time(&self.clock));
-        let a_line = small.saturating_sub(empty) as f64 / self.small.lines() as f64;
+        let small = quickest(&|| self.small.time_laps(&self.clock, LAPS));
+        let a_line = small.saturating_sub(empty) as f64 / (LAPS * self.small.lines()) as f64;
         (empty as f64 + THERE * a_line * lines as f64) as Ticks
     }
 }
@@ -65,6 +70,8 @@ enum Level {
 pub(super) struct Stage {
     ring: Ring,
     level: Level,
+    /// Whether it takes all ways of the level-1 data cache, so that it cannot be kept there.
+    fills: bool,
     /// Whether all else is swept out of the level-1 data cache before the set is brought in.
     swept: bool,
     primed: u64,
@@ -82,18 +89,38 @@ impl Stage {
             _ if bytes <= caches.l2 => Level::L2,
             _ => Level::Beyond,
         };
-        Ok(Self { ring: Ring::new(bytes, random)?, level, swept: false, primed: 0, disturbed: 0 })
+        let fills = level == Level::L1 && bytes > but_for(1, caches);
+        Ok(Self { ring: Ring::new(bytes, random)?, level, fills, swept: false, primed: 0, disturbed: 0 })
     }
 
-    /// The set by which footprints are found: all ways of the level-1 data cache but one. The call's own lines are in
+    /// The set by which footprints are found: all ways of the level-1 data cache but one or, where it does not stay there
+    /// since somebody else takes lines away, but as few as let it stay, at most half of them. The call's own lines are in
     /// the level-2 cache when it begins.
     ///
     /// # Errors
     /// If memory is short.
-    pub(super) fn footprint(caches: Caches, random: &mut fastrand::Rng) -> Result<Self, Error> {
+    pub(super) fn footprint(
+        caches: Caches,
+        tools: &Tools,
+        random: &mut fastrand::Rng,
+    ) -> Result<Self, Error> {
         // A full cache cannot be kept: the walks' own few lines push others out, and each of those another.
-        let bytes = caches.l1d / caches.l1d_ways * (caches.l1d_ways - 1);
-        Ok(Self { ring: Ring::new(bytes, random)?, level: Level::L1, swept: true, primed: 0, disturbed: 0 })
+        let mut first = None;
+        for left in 1..=caches.l1d_ways / 2 {
+            let ring = Ring::new(but_for(left, caches), random)?;
+            let mut set =
+                Self { ring, level: Level::L1, fills: false, swept: true, primed: 0, disturbed: 0 };
+            let quick = tools.quick(set.lines());
+            (0..ATTEMPTS).for_each(|_| {
+                set.prime(tools, quick);
+            });
+            if set.disturbed_share() <= 1.0 - STAYS {
+                return Ok(Self { primed: 0, disturbed: 0, ..set });
+            }
+            first.get_or_insert(set);
+        }
+        // Nothing helps: it says how seldom it stayed.
+        first.ok_or_else(|| Error::other("a level-1 data cache of one way cannot be measured by time"))
     }
 
     /// Lines of the set.
@@ -205,7 +232,7 @@ impl Stage {
         self.ring.walk();
         self.primed += 1;
         // Lines of a larger set come and go, and their time varies by where they are.
-        if self.level != Level::L1 || (0..PRIMES).any(|_| self.ring.time(&tools.clock) <= quick) {
+        if self.level != Level::L1 || self.fills || (0..PRIMES).any(|_| self.ring.time(&tools.clock) <= quick) {
             return true;
         }
         self.disturbed += 1;
@@ -220,6 +247,9 @@ impl Stage {
     /// What a line costs more that has been pushed out to the next level, in ns, from so many walks each way; `None`
     /// where the next level would be memory, or the set could hardly ever be kept in its cache.
     pub(super) fn penalty(&mut self, repeats: usize, tools: &Tools) -> Option<f64> {
+        if self.fills {
+            return None;
+        }
         let sweep = match self.level {
             Level::L1 => &tools.l1d,
             Level::L2 => &tools.l2,
@@ -241,10 +271,21 @@ impl Stage {
         penalty.is_finite().then_some(penalty)
     }
 
-    /// Whether the set fits the level-1 data cache.
+    /// Whether the set fits the level-1 data cache with room to spare.
     pub(super) fn is_small(&self) -> bool {
-        self.level == Level::L1
+        self.level == Level::L1 && !self.fills
     }
+
+    /// Whether it takes all ways of the level-1 data cache. Each line that a call brings there then pushes out one of the
+    /// set, and walking that again pushes out the next of the same ways: the walk shows its time, and not the lines.
+    pub(super) fn fills(&self) -> bool {
+        self.fills
+    }
+}
+
+/// The level-1 data cache but for so many of its ways, in bytes.
+fn but_for(ways: usize, caches: Caches) -> usize {
+    caches.l1d / caches.l1d_ways * (caches.l1d_ways - ways)
 }
 
 /// What a call costs the walk of a set; `NaN` where the set could hardly ever be kept in its cache, or nothing was
@@ -294,5 +335,60 @@ mod tests {
         assert!(trimmed_mean(&mut []).is_nan());
         assert_eq!(undisturbed_mean(&mut [9.0, 1.0, 3.0, 2.0, 800.0]), 1.5);
         assert!(undisturbed_mean(&mut [7.0; FEWEST - 1]).is_nan());
+    }
+
+    /// A cache of so many ways, each set of which replaces the least recently used line; what is in it, by set.
+    struct Lru {
+        ways: usize,
+        sets: Vec<Vec<usize>>,
+    }
+
+    impl Lru {
+        /// 64 sets, as all level-1 data caches of 4 KiB a way have.
+        fn new(ways: usize) -> Self {
+            Self { ways, sets: vec![Vec::new(); 64] }
+        }
+
+        /// Whether the line was missed.
+        fn load(&mut self, line: usize) -> bool {
+            let set = &mut self.sets[line % 64];
+            let found = set.iter().position(|other| *other == line);
+            if let Some(at) = found {
+                set.remove(at);
+            } else if set.len() == self.ways {
+                set.remove(0);
+            }
+            set.push(line);
+            found.is_none()
+        }
+
+        /// Lines missed.
+        fn walk(&mut self, lines: impl Iterator<Item = usize>) -> usize {
+            lines.filter(|line| self.load(*line)).count()
+        }
+    }
+
+    /// Why a set that fills a cache tells no lines: on 48 KiB of 12 ways the 22 lines of a getpid make 264 misses.
+    #[test]
+    fn a_full_set_misses_all_ways_for_each_line_and_one_with_room_none() {
+        for ways in [8, 12] {
+            let misses = |kept: usize| {
+                let mut cache = Lru::new(ways);
+                let lines = kept * 64;
+                cache.walk(0..lines);
+                assert_eq!(cache.walk(0..lines), 0, "it stays");
+                cache.walk((0..22).map(|line| 1_000_000 * 64 + 64 + line));
+                cache.walk(0..lines)
+            };
+            assert_eq!((misses(ways), misses(ways - 1)), (22 * ways, 0));
+        }
+    }
+
+    #[test]
+    fn the_sets_that_fill_the_cache_are_known() {
+        let caches = Caches { l1d: 48 << 10, l1d_ways: 12, l1i: 32 << 10, l2: 2 << 20, last: 0 };
+        let mut random = fastrand::Rng::with_seed(2);
+        let mut fills = |kib: usize| Stage::damage(kib << 10, caches, &mut random).unwrap().fills();
+        assert_eq!([24, 44, 46, 48, 64, 256].map(&mut fills), [false, false, true, true, false, false]);
     }
 }

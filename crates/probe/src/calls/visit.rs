@@ -219,9 +219,10 @@ impl Survey<'_> {
     /// By time, and by a counter of the cache's misses where reading one disturbs nothing.
     fn damage(&mut self, index: usize, set: usize) {
         let column = if self.lab.damage[set].1.is_small() { Column::L1dMisses } else { Column::L2Misses };
+        let counts = !self.lab.damage[set].1.fills();
         let excess = self.with(index, |lab, subject, source| {
             let body = &mut *subject.body;
-            match source.filter(|source| source.has(column) && !source.disturbs()) {
+            match source.filter(|source| counts && source.has(column) && !source.disturbs()) {
                 None => lab.damage(set, body, VISIT, None),
                 some => counting(some, column, Mode::User, |count| lab.damage(set, body, VISIT, Some(count))),
             }

@@ -62,6 +62,22 @@ impl Ring {
         clock.now() - start
     }
 
+    /// How long so many walks take, one after the other.
+    pub(super) fn time_laps(&self, clock: &Clock, laps: usize) -> Ticks {
+        let start = clock.now();
+        // SAFETY: every line of the ring holds the address of another.
+        unsafe { arch::follow(self.pages.start().as_ptr(), laps * self.lines) };
+        clock.now() - start
+    }
+
+    /// How long it takes to follow so many links, from the one on that lies `skipped` lines after the start of the memory.
+    pub(super) fn time_part(&self, clock: &Clock, skipped: usize, links: usize) -> Ticks {
+        let start = clock.now();
+        // SAFETY: the line is within the ring, and every line of the ring holds the address of another.
+        unsafe { arch::follow(self.pages.start().as_ptr().add(skipped % self.lines * LINE), links) };
+        clock.now() - start
+    }
+
     /// How long a walk takes.
     #[inline]
     pub(super) fn time(&self, clock: &Clock) -> Ticks {
@@ -92,6 +108,16 @@ impl Sweep {
     pub(super) fn walk(&self) {
         // SAFETY: the lines are within the pages.
         unsafe { arch::load(self.pages.start().as_ptr(), self.lines) };
+    }
+
+    /// The first so many bytes of it.
+    #[inline]
+    pub(super) fn walk_part(&self, bytes: usize) {
+        let lines = (bytes / LINE).min(self.lines);
+        if lines > 0 {
+            // SAFETY: as above; there is at least one.
+            unsafe { arch::load(self.pages.start().as_ptr(), lines) };
+        }
     }
 }
 
