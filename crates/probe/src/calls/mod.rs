@@ -9,6 +9,7 @@ mod cold;
 mod conditions;
 mod curve;
 mod floor;
+mod footprint;
 mod lab;
 pub mod mpi;
 mod pmu;
@@ -26,6 +27,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub use agreement::{Agreement, agreement};
+pub use footprint::Curves;
 pub use request::Request;
 pub use survey::measure;
 
@@ -53,6 +55,8 @@ pub struct Options {
     pub time_limit: Option<Duration>,
     /// Seed of the random order.
     pub seed: u64,
+    /// Whether each call is also measured by what its caller has used of its caches, at home and on another core, and how.
+    pub curves: Option<Curves>,
     /// How this program is started as an MPI rank; without it there are no figures of MPI's calls.
     pub mpi_rank: Option<mpi::RankCommand>,
 }
@@ -69,6 +73,7 @@ impl Default for Options {
             quick: false,
             time_limit: None,
             seed: 0,
+            curves: None,
             mpi_rank: None,
         }
     }

@@ -154,6 +154,14 @@ impl Request {
         })
     }
 
+    /// Bytes that it moves.
+    pub(super) const fn moved(self) -> usize {
+        match self.kind {
+            Kind::Mmap | Kind::Munmap => 0,
+            _ => self.bytes,
+        }
+    }
+
     /// The name alone, without a size: as the paper's tables have it.
     pub(super) const fn name(self) -> &'static str {
         self.kind.name()

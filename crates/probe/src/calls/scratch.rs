@@ -1,36 +1,57 @@
 //! A private folder in memory for the calls' files, which does not outlive the process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use coho_platform::scratch::{Folder, Wish};
 
 use crate::Error;
 
-/// The folder; removed with its file when dropped.
-pub(super) struct Scratch(Folder);
+/// A file's place in the folder, which is removed with all its files when the last of its places is dropped.
+pub(super) struct Scratch {
+    folder: Arc<Folder>,
+    name: String,
+}
 
 impl Scratch {
-    /// Creates it in memory or, where no file system there can be written, among the temporary files.
+    /// Creates the folder in memory or, where no file system there can be written, among the temporary files.
     ///
     /// # Errors
     /// If none of them can be written.
     pub(super) fn create() -> Result<Self, Error> {
-        let folder = Folder::create(Wish { name: "calls", ..Wish::default() });
-        folder.map(Self).map_err(|error| Error::other(error.to_string()))
+        Self::wish(Wish { name: "calls", ..Wish::default() })
     }
 
-    /// Path of the only file, which the caller creates.
+    /// Creates the folder in another one.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub(super) fn within(parent: &Path) -> Result<Self, Error> {
+        Self::wish(Wish { name: "calls", parent: Some(parent), ..Wish::default() })
+    }
+
+    fn wish(wish: Wish<'_>) -> Result<Self, Error> {
+        let folder = Folder::create(wish).map_err(|error| Error::other(error.to_string()))?;
+        Ok(Self { folder: Arc::new(folder), name: "file".into() })
+    }
+
+    /// The place of another file in the same folder.
+    pub(super) fn beside(&self, name: &str) -> Self {
+        Self { folder: Arc::clone(&self.folder), name: name.into() }
+    }
+
+    /// Path of the file, which the caller creates.
     pub(super) fn file(&self) -> PathBuf {
-        self.0.path().join("file")
+        self.folder.path().join(&self.name)
     }
 
     /// The file system's name.
     pub(super) fn filesystem(&self) -> &str {
-        self.0.filesystem()
+        self.folder.filesystem()
     }
 
     /// Whether its files live in memory alone.
     pub(super) fn is_in_memory(&self) -> bool {
-        self.0.is_in_memory()
+        self.folder.is_in_memory()
     }
 }

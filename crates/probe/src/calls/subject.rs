@@ -2,7 +2,9 @@
 
 use std::io;
 
-use super::Set;
+use super::caches::LINE;
+use super::{Set, arch};
+use crate::pages::Pages;
 
 /// A call in one form.
 pub(super) struct Subject {
@@ -35,6 +37,74 @@ pub(super) trait Body: Send {
     fn one(&mut self, index: usize) -> isize;
     /// Undoes what the calls did.
     fn clean(&mut self) -> io::Result<()>;
+    /// What each call moves.
+    fn payload(&self) -> Payload {
+        Payload::None
+    }
+}
+
+/// What a call moves between its caller and the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Payload {
+    None,
+    /// The caller writes it before the call.
+    Given(Buffer),
+    /// The caller reads it after the call.
+    Taken(Buffer),
+}
+
+/// A body's own memory, in whole lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Buffer {
+    start: *mut u8,
+    lines: usize,
+}
+
+// SAFETY: plain memory, which its body owns; bodies are used by one thread at a time.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    /// So many bytes at the start of these pages.
+    pub(super) fn of(pages: &Pages, bytes: usize) -> Self {
+        Self { start: pages.start().as_ptr(), lines: bytes.div_ceil(LINE) }
+    }
+
+    /// What it is made of.
+    pub(super) fn parts(self) -> (usize, usize) {
+        (self.start.expose_provenance(), self.lines)
+    }
+
+    /// One made of such parts.
+    ///
+    /// # Safety
+    /// The memory of the buffer that they were taken from is still there.
+    pub(super) unsafe fn from_parts(start: usize, lines: usize) -> Self {
+        Self { start: std::ptr::with_exposed_provenance_mut(start), lines }
+    }
+
+    /// Writes a word of each line.
+    #[inline(always)]
+    pub(super) fn write(self) {
+        for line in 0..self.lines {
+            // SAFETY: within the pages, which have whole lines.
+            unsafe { self.start.add(line * LINE).cast::<u64>().write_volatile(line as u64) };
+        }
+    }
+
+    /// Reads a word of each line.
+    #[inline(always)]
+    pub(super) fn read(self) {
+        // SAFETY: as above; there is at least one line.
+        unsafe { arch::load(self.start, self.lines.max(1)) };
+    }
+
+    /// Copies another of the same size into this one.
+    #[inline(always)]
+    pub(super) fn copy_from(self, other: Self) {
+        let bytes = self.lines.min(other.lines) * LINE;
+        // SAFETY: both have so many bytes, and they belong to different pages.
+        unsafe { std::ptr::copy_nonoverlapping(other.start, self.start, bytes) };
+    }
 }
 
 impl dyn Body + '_ {

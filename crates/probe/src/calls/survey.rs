@@ -17,12 +17,15 @@ use super::scratch::Scratch;
 use super::stage::Stage;
 use super::subject::{Subject, nothing};
 use super::visit::{Doses, VISIT};
-use super::{Options, Set, catalogue, mpi};
+use super::{Options, Set, catalogue, footprint, mpi};
 use crate::step::Steps;
 use crate::stop::End;
 use crate::tries::Tries;
 use crate::workers::{Done, Job, Workers};
 use crate::{Error, Progress, clock, pin, statistics, step};
+
+/// The part of a set time for everything but the curves.
+const PART_BEFORE_CURVES: f64 = 0.4;
 
 /// Measures what calls cost and evict, as `options` say.
 ///
@@ -33,9 +36,18 @@ use crate::{Error, Progress, clock, pin, statistics, step};
 /// If the CPU cannot be used, its caches are not known, memory is short, or no folder can be written for the calls'
 /// files.
 pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Calls, Error> {
-    let mut calls = of(options, |scratch| catalogue::subjects(options, scratch), progress)?;
+    let started = Instant::now();
+    // The curves come last, and have their part of the time.
+    let part = if options.curves.is_some() { PART_BEFORE_CURVES } else { 1.0 };
+    let limit = options.time_limit.map(|limit| limit.mul_f64(part));
+    let own = Options { time_limit: limit, ..options.clone() };
+    let mut calls = of(&own, |scratch| catalogue::subjects(options, scratch), progress)?;
     if options.sets.contains(&Set::Mpi) {
-        mpi::add(&mut calls, options, progress);
+        mpi::add(&mut calls, &own, progress);
+    }
+    if let Some(curves) = &options.curves {
+        let left = options.time_limit.map(|limit| limit.saturating_sub(started.elapsed()));
+        footprint::add(&mut calls, &Options { time_limit: left, ..options.clone() }, curves, progress);
     }
     Ok(calls)
 }

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::super::arch::{self, syscall};
 use super::super::scratch::Scratch;
-use super::super::subject::{Body, With};
+use super::super::subject::{Body, Buffer, Payload, With};
 use super::{Bounded, MOST};
 use crate::pages::Pages;
 
@@ -65,16 +65,62 @@ pub(super) fn path(scratch: &Scratch) -> io::Result<CString> {
     Ok(CString::new(scratch.file().as_os_str().as_bytes())?)
 }
 
+/// What a call on an open file moves.
+#[derive(Clone, Copy)]
+enum Moves {
+    Nothing,
+    In(usize),
+    Out(usize),
+}
+
+/// A call on an open file, and what it moves.
+struct OnFile<B> {
+    body: B,
+    payload: Payload,
+}
+
+impl<B: Body> Body for OnFile<B> {
+    fn ready(&mut self, calls: usize) -> io::Result<()> {
+        self.body.ready(calls)
+    }
+
+    fn run(&mut self, calls: usize) -> isize {
+        self.body.run(calls)
+    }
+
+    fn one(&mut self, index: usize) -> isize {
+        self.body.one(index)
+    }
+
+    fn clean(&mut self) -> io::Result<()> {
+        self.body.clean()
+    }
+
+    fn payload(&self) -> Payload {
+        self.payload
+    }
+}
+
 /// A call on an open file that stays at its beginning, or starts there with each batch.
 fn on_file(
     scratch: &Scratch,
-    bytes: usize,
+    moves: Moves,
     most: usize,
     call: impl Fn(&mut Open, usize) -> isize + Send + 'static,
 ) -> io::Result<Bounded> {
+    let bytes = match moves {
+        Moves::Nothing => 1,
+        Moves::In(bytes) | Moves::Out(bytes) => bytes,
+    };
     let state = Open::new(scratch, bytes)?;
-    let body: Box<dyn Body> = Box::new(With { state, ready: Open::rewind, call, clean: |_| Ok(()) });
-    Ok(Bounded { most, body })
+    let buffer = Buffer::of(&state.buffer, bytes);
+    let payload = match moves {
+        Moves::Nothing => Payload::None,
+        Moves::In(_) => Payload::Taken(buffer),
+        Moves::Out(_) => Payload::Given(buffer),
+    };
+    let body = With { state, ready: Open::rewind, call, clean: |_| Ok(()) };
+    Ok(Bounded { most, body: Box::new(OnFile { body, payload }) })
 }
 
 /// How many reads or writes of this size the file has room for.
@@ -85,11 +131,11 @@ fn room(bytes: usize) -> usize {
 pub(super) fn read(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, bytes, room(bytes), move |open, _| unsafe {
+        on_file(scratch, Moves::In(bytes), room(bytes), move |open, _| unsafe {
             libc::read(open.fd(), open.at(), bytes)
         })
     } else {
-        on_file(scratch, bytes, room(bytes), move |open, _| {
+        on_file(scratch, Moves::In(bytes), room(bytes), move |open, _| {
             // SAFETY: the buffer holds `bytes`.
             unsafe { syscall(libc::SYS_read, [open.fd() as usize, open.at() as usize, bytes, 0, 0, 0]) }
         })
@@ -99,11 +145,11 @@ pub(super) fn read(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result
 pub(super) fn write(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, bytes, room(bytes), move |open, _| unsafe {
+        on_file(scratch, Moves::Out(bytes), room(bytes), move |open, _| unsafe {
             libc::write(open.fd(), open.at(), bytes)
         })
     } else {
-        on_file(scratch, bytes, room(bytes), move |open, _| {
+        on_file(scratch, Moves::Out(bytes), room(bytes), move |open, _| {
             // SAFETY: the buffer holds `bytes`.
             unsafe { syscall(libc::SYS_write, [open.fd() as usize, open.at() as usize, bytes, 0, 0, 0]) }
         })
@@ -113,9 +159,9 @@ pub(super) fn write(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Resul
 pub(super) fn pread(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, bytes, MOST, move |open, _| unsafe { libc::pread(open.fd(), open.at(), bytes, 0) })
+        on_file(scratch, Moves::In(bytes), MOST, move |open, _| unsafe { libc::pread(open.fd(), open.at(), bytes, 0) })
     } else {
-        on_file(scratch, bytes, MOST, move |open, _| {
+        on_file(scratch, Moves::In(bytes), MOST, move |open, _| {
             // SAFETY: the buffer holds `bytes`.
             unsafe { syscall(libc::SYS_pread64, [open.fd() as usize, open.at() as usize, bytes, 0, 0, 0]) }
         })
@@ -125,9 +171,9 @@ pub(super) fn pread(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Resul
 pub(super) fn pwrite(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, bytes, MOST, move |open, _| unsafe { libc::pwrite(open.fd(), open.at(), bytes, 0) })
+        on_file(scratch, Moves::Out(bytes), MOST, move |open, _| unsafe { libc::pwrite(open.fd(), open.at(), bytes, 0) })
     } else {
-        on_file(scratch, bytes, MOST, move |open, _| {
+        on_file(scratch, Moves::Out(bytes), MOST, move |open, _| {
             // SAFETY: the buffer holds `bytes`.
             unsafe { syscall(libc::SYS_pwrite64, [open.fd() as usize, open.at() as usize, bytes, 0, 0, 0]) }
         })
@@ -137,9 +183,9 @@ pub(super) fn pwrite(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Resu
 pub(super) fn lseek(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: no pointers.
-        on_file(scratch, 1, MOST, |open, _| unsafe { libc::lseek(open.fd(), 0, libc::SEEK_SET) as isize })
+        on_file(scratch, Moves::Nothing, MOST, |open, _| unsafe { libc::lseek(open.fd(), 0, libc::SEEK_SET) as isize })
     } else {
-        on_file(scratch, 1, MOST, |open, _| {
+        on_file(scratch, Moves::Nothing, MOST, |open, _| {
             let start = libc::SEEK_SET as usize;
             // SAFETY: no pointers.
             unsafe { syscall(libc::SYS_lseek, [open.fd() as usize, 0, start, 0, 0, 0]) }
@@ -150,10 +196,10 @@ pub(super) fn lseek(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
 pub(super) fn fsync(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: no pointers.
-        on_file(scratch, 1, MOST, |open, _| unsafe { libc::fsync(open.fd()) as isize })
+        on_file(scratch, Moves::Nothing, MOST, |open, _| unsafe { libc::fsync(open.fd()) as isize })
     } else {
         // SAFETY: no pointers.
-        on_file(scratch, 1, MOST, |open, _| unsafe {
+        on_file(scratch, Moves::Nothing, MOST, |open, _| unsafe {
             syscall(libc::SYS_fsync, [open.fd() as usize, 0, 0, 0, 0, 0])
         })
     }

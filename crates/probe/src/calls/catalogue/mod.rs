@@ -35,15 +35,7 @@ pub(super) type Subjects = (Vec<Subject>, Vec<(String, String)>);
 /// The calls of the sets (but MPI's) and those asked for by name, each in the forms that it has.
 pub(super) fn subjects(options: &Options, scratch: &Scratch) -> Subjects {
     let (mut subjects, mut refused) = (Vec::new(), Vec::new());
-    let of_set = |set| requests_of(set).iter().map(move |&kind| (Some(set), Request::plain(kind)));
-    let mut sets = options.sets.clone();
-    sets.sort_unstable();
-    sets.dedup();
-    let mut extra = options.extra.clone();
-    extra.sort_unstable();
-    extra.dedup();
-    let wanted = sets.into_iter().flat_map(of_set).chain(extra.into_iter().map(|request| (None, request)));
-    for (set, request) in wanted {
+    for (set, request) in wanted(options) {
         // The paper's tables name their calls without a size.
         let name = if set.is_some() { request.name().to_owned() } else { request.to_string() };
         for wrapped in [false, true] {
@@ -57,6 +49,40 @@ pub(super) fn subjects(options: &Options, scratch: &Scratch) -> Subjects {
         }
     }
     (subjects, refused)
+}
+
+/// The calls of the sets (but MPI's), and those asked for by name, which belong to none.
+fn wanted(options: &Options) -> Vec<(Option<Set>, Request)> {
+    let of_set = |set| requests_of(set).iter().map(move |&kind| (Some(set), Request::plain(kind)));
+    let mut sets = options.sets.clone();
+    sets.sort_unstable();
+    sets.dedup();
+    let mut extra = options.extra.clone();
+    extra.sort_unstable();
+    extra.dedup();
+    sets.into_iter().flat_map(of_set).chain(extra.into_iter().map(|request| (None, request))).collect()
+}
+
+/// The same calls, each once.
+pub(super) fn requests(options: &Options) -> Vec<Request> {
+    let mut requests: Vec<Request> = Vec::new();
+    for (_, request) in wanted(options) {
+        if !requests.contains(&request) {
+            requests.push(request);
+        }
+    }
+    requests
+}
+
+/// A call as the instruction alone, or as the C library's function where it has no other form, and the most that it makes
+/// in a row.
+///
+/// # Errors
+/// If it cannot be set up.
+pub(super) fn barest(request: Request, scratch: &Scratch) -> io::Result<(usize, Box<dyn Body>)> {
+    let built = [false, true].into_iter().find_map(|wrapped| build(request, wrapped, scratch));
+    let Bounded { most, body } = built.unwrap_or_else(|| Err(io::ErrorKind::Unsupported.into()))?;
+    Ok((most, body))
 }
 
 const fn requests_of(set: Set) -> &'static [Kind] {

@@ -1,0 +1,115 @@
+//! The calls whose curves are measured: each with a file of its own at home and another one away, so that neither core
+//! finds the kernel's lines about its file at the other.
+
+use std::path::Path;
+
+use super::super::Options;
+use super::super::catalogue;
+use super::super::request::{Kind, Request};
+use super::super::scratch::Scratch;
+use super::super::subject::Body;
+use crate::Error;
+
+/// A call, made at home and on another core.
+pub(super) struct Deed {
+    pub(super) call: &'static str,
+    pub(super) payload_bytes: usize,
+    /// The file system of its file.
+    pub(super) filesystem: Option<String>,
+    pub(super) home: Act,
+    pub(super) away: Act,
+}
+
+impl Deed {
+    /// As a person names it.
+    pub(super) fn name(&self) -> String {
+        let payload = if self.payload_bytes > 0 { format!("({})", self.payload_bytes) } else { String::new() };
+        let place = self.filesystem.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
+        format!("{}{payload}{place}", self.call)
+    }
+}
+
+/// A body and the most calls that it makes in a row.
+pub(super) struct Act {
+    pub(super) body: Box<dyn Body>,
+    pub(super) most: usize,
+}
+
+/// What there is, and what is left out: name to reason.
+pub(super) struct Deeds {
+    pub(super) all: Vec<Deed>,
+    pub(super) refused: Vec<(String, String)>,
+    /// Where their files lie, which are removed with these.
+    pub(super) places: Vec<Scratch>,
+}
+
+impl Deeds {
+    /// The calls of `options`: on a tmpfs, and those on files in `folder` as well.
+    ///
+    /// # Errors
+    /// If no folder can be written for the calls' files.
+    pub(super) fn new(options: &Options, folder: Option<&Path>) -> Result<Self, Error> {
+        let mut deeds = Self { all: Vec::new(), refused: Vec::new(), places: vec![Scratch::create()?] };
+        if let Some(folder) = folder {
+            match Scratch::within(folder) {
+                Ok(scratch) if scratch.filesystem() == deeds.places[0].filesystem() => {
+                    let why = format!("files in it lie on {}, too", scratch.filesystem());
+                    deeds.refused.push(("working folder".into(), why));
+                }
+                Ok(scratch) => deeds.places.push(scratch),
+                Err(error) => deeds.refused.push(("working folder".into(), error.to_string())),
+            }
+        }
+        for request in catalogue::requests(options) {
+            if let Some(why) = why_not(request.kind) {
+                deeds.refused.push((request.to_string(), why.into()));
+                continue;
+            }
+            for place in 0..deeds.places.len() {
+                let is_on_file = is_on_file(request.kind);
+                if place == 0 || is_on_file {
+                    deeds.add(request, place, is_on_file);
+                }
+            }
+        }
+        Ok(deeds)
+    }
+
+    fn add(&mut self, request: Request, place: usize, is_on_file: bool) {
+        let scratch = &self.places[place];
+        match (act(request, &scratch.beside("home")), act(request, &scratch.beside("away"))) {
+            (Ok(home), Ok(away)) => self.all.push(Deed {
+                call: request.name(),
+                payload_bytes: request.moved(),
+                filesystem: is_on_file.then(|| scratch.filesystem().to_owned()),
+                home,
+                away,
+            }),
+            (Err(why), _) | (_, Err(why)) => self.refused.push((request.to_string(), why)),
+        }
+    }
+}
+
+/// The call as the instruction where it has that form, so that both cores execute the same.
+pub(super) fn act(request: Request, scratch: &Scratch) -> Result<Act, String> {
+    match catalogue::barest(request, scratch) {
+        Ok((most, body)) => Ok(Act { body, most }),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+pub(super) fn is_on_file(kind: Kind) -> bool {
+    use Kind::{Close, Fprintf, Fsync, Lseek, Open, Pread, Pwrite, Read, Stat, Write};
+    matches!(kind, Stat | Open | Close | Lseek | Read | Write | Pread | Pwrite | Fsync | Fprintf)
+}
+
+/// Why a call has no curve.
+fn why_not(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::SchedYield => Some("it means the very thread that calls"),
+        Kind::Sendto | Kind::Recvfrom | Kind::Send | Kind::Recv => {
+            Some("both ends of its connection are in this process, and the other one is served by the caller")
+        }
+        _ => None,
+    }
+}

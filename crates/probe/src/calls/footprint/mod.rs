@@ -1,0 +1,645 @@
+//! Which calls another core should execute, and from which footprint of their caller on (the question of Shimosawa, Hori
+//! & Ishikawa): each call at home and on another core, after its caller has used so much of its caches.
+
+mod affinity;
+mod channel;
+mod deed;
+mod ground;
+mod record;
+mod remote;
+mod several;
+mod stand;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use coho_counters::{Column, Mode};
+use coho_delegate::Host;
+use coho_platform::stolen;
+use coho_profile::{Calls, Method};
+use coho_topology::{CpuSet, Level, Topology};
+use serde_json::json;
+
+use self::channel::Parcels;
+use self::deed::Deeds;
+use self::ground::Point;
+use self::record::{Callers, Posted, Record, WORKS};
+use self::remote::Remote;
+use self::stand::{Cost, Stand, Way};
+use super::Options;
+use super::caches::Caches;
+use super::pmu::{Hardware, Source};
+use crate::stop::End;
+use crate::workers::{Job, Workers};
+use crate::{Error, Progress, pin};
+
+/// How the curves are measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Curves {
+    /// The CPUs that take part, the caller's among them; all that the process may use if empty.
+    pub cpus: Vec<u32>,
+    /// A folder on whose file system calls on files are measured as well.
+    pub folder: Option<PathBuf>,
+}
+
+/// How long it takes where no time is set.
+const TIME: Duration = Duration::from_secs(100);
+const QUICK: Duration = Duration::from_secs(12);
+/// The part of the time for one caller; the rest is for several.
+const PART: f64 = 0.85;
+/// More passes are not worth their time.
+const PASSES: u64 = 40;
+/// Passes for which there should be time.
+const WANTED: f64 = 8.0;
+/// Columns of the counters beside which times stand.
+const MISSES: Column = Column::L1dMisses;
+
+/// Measures the curves and what explains them, and puts them into the section. What cannot be measured is named in
+/// `footprint_conditions.not_available`.
+pub(super) fn add(
+    calls: &mut Calls,
+    options: &Options,
+    curves: &Curves,
+    progress: &mut dyn FnMut(Progress),
+) {
+    let started = Instant::now();
+    match Run::start(options, curves, started) {
+        Ok(mut run) => {
+            run.passes(progress);
+            run.finish(calls, progress);
+        }
+        Err(error) => {
+            let why = [("footprint".to_owned(), format!("not available: {error}"))];
+            calls.footprint_conditions =
+                Some(Method { not_available: why.into(), ..Method::default() });
+        }
+    }
+}
+
+/// A host and the way to it.
+struct Away {
+    cpu: u32,
+    claimed: String,
+    times: channel::Times,
+    /// The nearest one's way is its stand's.
+    remote: Option<Remote>,
+    _host: Host,
+}
+
+/// One caller's run under way.
+struct Run<'a> {
+    options: &'a Options,
+    curves: &'a Curves,
+    cpus: Vec<u32>,
+    cpu: u32,
+    caches: Caches,
+    stand: Stand,
+    parcels: Parcels,
+    hosts: Vec<Away>,
+    deeds: Deeds,
+    failed: Vec<bool>,
+    points: Vec<Point>,
+    /// Time of a walk of each, in ns.
+    walks: Vec<f64>,
+    records: BTreeMap<(usize, usize), Record>,
+    affinity: BTreeMap<usize, affinity::Times>,
+    loads: Vec<(&'static str, usize, f64)>,
+    source: Option<Box<dyn Source>>,
+    random: fastrand::Rng,
+    not_available: BTreeMap<String, String>,
+    passes: u64,
+    involuntary_switches: u64,
+    interrupted: bool,
+    limit: Duration,
+    started: Instant,
+    steal_before: Option<f64>,
+    // Last, so that the stand, which its thread has touched, goes before it.
+    workers: Workers,
+}
+
+/// One visit of a pass.
+#[derive(Clone, Copy)]
+enum Visit {
+    Curve { deed: usize, point: usize },
+    Affinity(usize),
+    Channel(usize),
+}
+
+impl<'a> Run<'a> {
+    fn start(options: &'a Options, curves: &'a Curves, started: Instant) -> Result<Self, Error> {
+        let cpus: Vec<u32> = match &curves.cpus[..] {
+            [] => pin::allowed()?.iter().collect(),
+            some => some.to_vec(),
+        };
+        let first = cpus.first().copied().ok_or_else(|| Error::other("the process may use no CPU"))?;
+        let cpu = options.cpu.unwrap_or(first);
+        let topology = coho_topology::detect().map_err(|error| Error::other(error.to_string()))?;
+        let caches = Caches::of(&topology, cpu)?;
+        let points = ground::points(caches, options.quick);
+        let needed = 4 * points.iter().map(|point| point.bytes as u64).max().unwrap_or(0);
+        let left = coho_platform::memory::room();
+        if left < needed {
+            return Err(Error::other(format!(
+                "walking twice the last-level cache takes {} MiB of memory, and only {} MiB are left",
+                needed >> 20,
+                left >> 20
+            )));
+        }
+        let deeds = Deeds::new(options, curves.folder.as_deref())?;
+        let mut not_available: BTreeMap<_, _> =
+            deeds.refused.iter().map(|(what, why)| (what.clone(), format!("not available: {why}"))).collect();
+        let workers = Workers::start(&[cpu])?;
+        let mut hosts = Vec::new();
+        for host in nearest_and_farthest(&topology, cpu, &cpus) {
+            let started = remote::host(host)?;
+            let remote = Some(Remote::to(&started, channel::LINES));
+            let claimed = topology.claimed(cpu, host);
+            hosts.push(Away { cpu: host, claimed, times: channel::Times::default(), remote, _host: started });
+        }
+        if hosts.is_empty() {
+            let why = "not available: another core takes a second CPU, and the run has one";
+            not_available.insert("away".into(), why.into());
+        }
+        let near = hosts.first_mut().and_then(|near| near.remote.take());
+        let seed = options.seed;
+        type SetUp = (Stand, Parcels, Vec<(&'static str, usize, f64)>, Vec<f64>);
+        let set_up: Job<'_, Result<SetUp, Error>> = Box::new(|| {
+            let stand = Stand::new(&points, caches, near, seed)?;
+            let loads = ground::load_ns(caches, &stand.clock, &mut fastrand::Rng::with_seed(seed))?;
+            let walks = points.iter().map(|point| stand.time_walk(*point)).collect();
+            Ok((stand, Parcels::new()?, loads, walks))
+        });
+        let (stand, parcels, loads, walks) = workers.run(vec![(cpu, set_up)]).remove(0)?.value?;
+        let source = options.pmu.then(|| {
+            let find: Job<'_, _> =
+                Box::new(|| Hardware::find().map(|hardware| Box::new(hardware) as Box<dyn Source>));
+            workers.run(vec![(cpu, find)]).remove(0).map(|done| done.value)
+        });
+        let source = match source {
+            Some(Ok(Ok(source))) if !source.disturbs() && source.has(MISSES) => Some(source),
+            Some(Ok(Err(why))) => {
+                not_available.insert("misses".into(), format!("not available: {why}"));
+                None
+            }
+            _ => {
+                let why = "not available: no counter of the level-1 data cache's misses that reading leaves alone";
+                not_available.insert("misses".into(), why.into());
+                None
+            }
+        };
+        Ok(Self {
+            options,
+            curves,
+            cpu,
+            caches,
+            stand,
+            parcels,
+            hosts,
+            failed: vec![false; deeds.all.len()],
+            deeds,
+            points,
+            walks,
+            records: BTreeMap::new(),
+            affinity: BTreeMap::new(),
+            loads,
+            source,
+            random: fastrand::Rng::with_seed(seed),
+            not_available,
+            passes: 0,
+            involuntary_switches: 0,
+            interrupted: false,
+            limit: options.time_limit.unwrap_or(if options.quick { QUICK } else { TIME }),
+            started,
+            steal_before: stolen::steal_s(&cpus.iter().copied().collect::<CpuSet>()),
+            cpus,
+            workers,
+        })
+    }
+
+    /// Passes over everything, each in an order of its own, for as long as there is time.
+    fn passes(&mut self, progress: &mut dyn FnMut(Progress)) {
+        let mut visits = self.visits();
+        let began = Instant::now();
+        let (own, all) = (self.limit.mul_f64(PART), End::after(self.started, None));
+        let end = End::after(self.started, Some(own));
+        while self.passes < PASSES {
+            self.random.shuffle(&mut visits);
+            for visit in &visits {
+                if all.has_come() || end.has_come() {
+                    self.interrupted |= all.has_come() || self.passes == 0;
+                    return;
+                }
+                self.visit(*visit);
+                let done = began.elapsed().min(own);
+                let left = Some(own.saturating_sub(done));
+                let (done, total) = (done.as_millis() as u64, own.as_millis() as u64);
+                progress(Progress { phase: "calls by footprint", done, total, left });
+            }
+            self.passes += 1;
+        }
+    }
+
+    fn visits(&self) -> Vec<Visit> {
+        let deeds = 0..self.deeds.all.len();
+        let mut visits: Vec<Visit> = (0..self.hosts.len()).map(Visit::Channel).collect();
+        for deed in deeds {
+            visits.extend((0..self.points.len()).map(|point| Visit::Curve { deed, point }));
+            let in_memory = self.deeds.all[deed].filesystem.as_deref();
+            let first = in_memory.is_none_or(|name| name == self.deeds.places[0].filesystem());
+            if first && !self.hosts.is_empty() {
+                visits.push(Visit::Affinity(deed));
+            }
+        }
+        visits
+    }
+
+    fn visit(&mut self, visit: Visit) {
+        match visit {
+            Visit::Channel(host) => {
+                let random = &mut self.random;
+                let (stand, parcels) = (&mut self.stand, &self.parcels);
+                let Away { times, remote, .. } = &mut self.hosts[host];
+                let clock = stand.clock;
+                let job: Job<'_, ()> = Box::new(move || {
+                    if let Some(remote) = remote.as_mut().or(stand.remote.as_mut()) {
+                        times.pass(remote, parcels, &clock, random);
+                    }
+                });
+                let results = self.workers.run(vec![(self.cpu, job)]);
+                self.note(results);
+            }
+            Visit::Affinity(deed) if !self.failed[deed] => {
+                let times = self.affinity.entry(deed).or_default();
+                let (stand, deeds, random) = (&mut self.stand, &mut self.deeds.all, &mut self.random);
+                let job: Job<'_, _> =
+                    Box::new(move || affinity::pass(stand, deeds, deed, times, random));
+                let results = self.workers.run(vec![(self.cpu, job)]);
+                let outcome = self.note(results);
+                self.check(deed, outcome);
+            }
+            Visit::Curve { deed, point } if !self.failed[deed] => {
+                let calls = self.calls(point);
+                let ways = self.ways(point);
+                let (stand, act, random) =
+                    (&mut self.stand, &mut self.deeds.all[deed], &mut self.random);
+                let (at, source) = (self.points[point], self.source.as_deref());
+                let job: Job<'_, _> = Box::new(move || {
+                    curve(stand, act, at, calls, ways, source, random)
+                });
+                let results = self.workers.run(vec![(self.cpu, job)]);
+                let outcome = self.note(results);
+                if let Some(found) = self.check(deed, outcome) {
+                    self.records.entry((deed, point)).or_default().add(&found);
+                }
+            }
+            Visit::Affinity(_) | Visit::Curve { .. } => {}
+        }
+    }
+
+    /// What a job on the caller's CPU came to; without that CPU the run ends.
+    fn note<T>(&mut self, mut results: Vec<Result<crate::workers::Done<T>, Error>>) -> Option<T> {
+        match results.remove(0) {
+            Ok(done) => {
+                self.involuntary_switches += done.involuntary_switches;
+                Some(done.value)
+            }
+            Err(error) => {
+                self.not_available.insert(format!("CPU {}", self.cpu), error.to_string());
+                self.failed.fill(true);
+                None
+            }
+        }
+    }
+
+    /// A call that fails is not made again.
+    fn check<T>(&mut self, deed: usize, outcome: Option<std::io::Result<T>>) -> Option<T> {
+        match outcome? {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.failed[deed] = true;
+                let name = self.deeds.all[deed].name();
+                self.not_available.insert(name, format!("not available: the call failed: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Calls of a block: the more, the shorter the walk before each.
+    fn calls(&self, point: usize) -> usize {
+        match self.walks[point] {
+            short if short < 2e5 => 7,
+            middle if middle < 2e6 => 5,
+            _ => 3,
+        }
+    }
+
+    /// The ways that are compared: all lengths of work, unless the walks leave no time for them.
+    fn ways(&self, point: usize) -> Vec<Way> {
+        let mut ways = vec![Way::None, Way::Home];
+        if self.hosts.is_empty() {
+            return ways;
+        }
+        ways.push(Way::Away);
+        let visit = |ways: usize| {
+            let all = self.walks.iter().enumerate();
+            let one: f64 = all.map(|(point, ns)| (self.calls(point) + 1) as f64 * ns).sum();
+            WANTED * 1e-9 * one * (ways * self.deeds.all.len()) as f64
+        };
+        let has_time = visit(ways.len() + WORKS.len()) < PART * self.limit.as_secs_f64();
+        let is_long = self.walks[point] >= 2e6;
+        let works = WORKS.iter().filter(|ns| has_time || !is_long || **ns == WORKS[2]);
+        ways.extend(works.map(|ns| Way::Async(*ns)));
+        ways
+    }
+
+    fn finish(mut self, calls: &mut Calls, progress: &mut dyn FnMut(Progress)) {
+        calls.footprint = self.records.iter().flat_map(|((deed, point), record)| {
+            record.rows(&self.deeds.all[*deed], self.points[*point], Callers::ONE)
+        }).collect();
+        calls.channel = self.hosts.iter()
+            .map(|away| away.times.channel(self.cpu, away.cpu, away.claimed.clone()))
+            .collect();
+        calls.affinity = self.affinity.iter()
+            .flat_map(|(deed, times)| affinity::rows(&self.deeds.all[*deed], times))
+            .collect();
+        // Hosts poll, and several callers take their CPUs.
+        self.hosts.clear();
+        self.stand.remote = None;
+        let crowd = several::Crowd {
+            cpus: std::iter::once(self.cpu)
+                .chain(self.cpus.iter().copied().filter(|cpu| *cpu != self.cpu))
+                .collect(),
+            caches: self.caches,
+            place: &self.deeds.places[0],
+            seed: self.options.seed,
+            end: End::after(self.started, Some(self.limit)),
+        };
+        let together = crowd.measure(&mut self.not_available, progress);
+        calls.footprint.extend(together.rows);
+        calls.assignments = together.assignments;
+        self.interrupted |= crate::stop::requested();
+        calls.footprint_conditions = Some(self.conditions(together.passes));
+    }
+
+    fn conditions(self, passes_together: u64) -> Method {
+        let cpus: CpuSet = self.cpus.iter().copied().collect();
+        let steal = stolen::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
+        let mut not_available = self.not_available;
+        if steal.is_none() {
+            not_available.insert("steal".into(), "/proc/stat does not tell it".into());
+        }
+        let loads: BTreeMap<_, _> =
+            self.loads.iter().map(|(name, _, ns)| ((*name).to_owned(), json!(ns))).collect();
+        let parameters = [
+            ("seed", json!(self.options.seed)),
+            ("caller", json!(self.cpu)),
+            ("cpus", json!(self.cpus)),
+            ("l1d_bytes", json!(self.caches.l1d)),
+            ("l2_bytes", json!(self.caches.l2)),
+            ("last_level_cache_bytes", json!(self.caches.last)),
+            ("load_ns", json!(loads)),
+            ("window_bytes", json!(ground::window(self.caches, usize::MAX))),
+            ("works_ns", json!(WORKS)),
+            ("passes_of_several_callers", json!(passes_together)),
+            ("misses", json!(self.source.is_some().then(|| MISSES.name()))),
+            ("folder", json!(self.curves.folder)),
+        ];
+        Method {
+            description: "Each call, as the instruction where it has that form, between two walks of its caller's \
+                          working set: data in random order up to half of the level-2 cache, of more the last \
+                          `window_bytes` so and what comes before in order; then nops. Timed: the call, for reads a \
+                          look at what was read, and walking what was in random order and the nops again; less the \
+                          same without a call. Home: the caller makes it. \
+                          Away: a thread that polls on another CPU makes it, on a file of its own in the same folder, \
+                          while the caller waits. Async: the caller posts it, works in registers, then waits; what it \
+                          writes is copied first. What is written was stored into by the caller after the walk. \
+                          Blocks of some calls each, the first of which does not count; blocks of all ways follow each \
+                          other in random order, visits of all calls and sets as well; a pass has one figure of each, \
+                          and gains are taken within it."
+                .into(),
+            parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            passes: self.passes,
+            duration_s: self.started.elapsed().as_secs_f64(),
+            interrupted: self.interrupted,
+            involuntary_switches: self.involuntary_switches,
+            steal_s: steal.unwrap_or(0.0),
+            not_available,
+        }
+    }
+}
+
+/// What a visit found: the excess over the walk alone.
+struct Found {
+    home: f64,
+    away: Option<f64>,
+    posted: Vec<(usize, Cost)>,
+    home_misses: Option<f64>,
+    away_misses: Option<f64>,
+}
+
+/// One call with one working set in all ways, a block each, in random order.
+fn curve(
+    stand: &mut Stand,
+    deed: &mut deed::Deed,
+    point: Point,
+    calls: usize,
+    mut ways: Vec<Way>,
+    source: Option<&dyn Source>,
+    random: &mut fastrand::Rng,
+) -> std::io::Result<Found> {
+    random.shuffle(&mut ways);
+    let mut costs = Vec::with_capacity(ways.len());
+    for &way in &ways {
+        costs.push((way, stand.block(deed, way, point, calls, None)?));
+    }
+    let of = |wanted: Way| costs.iter().find(|(way, _)| *way == wanted).map(|(_, cost)| *cost);
+    let alone = of(Way::None).map_or(f64::NAN, |cost| cost.ns);
+    let excess = |way| of(way).map(|cost| cost.ns - alone);
+    let mut found = Found {
+        home: excess(Way::Home).unwrap_or(f64::NAN),
+        away: excess(Way::Away),
+        posted: Vec::new(),
+        home_misses: None,
+        away_misses: None,
+    };
+    for (index, work) in WORKS.iter().enumerate() {
+        let cost = of(Way::Async(*work)).map(|cost| Cost { ns: cost.ns - alone, ..cost });
+        found.posted.extend(cost.map(|cost| (index, cost)));
+    }
+    if let Some(source) = source {
+        let mut count = |way| {
+            let mut count = source.open(MISSES, Mode::Both).map_err(std::io::Error::other)?;
+            stand.block(deed, way, point, calls, Some(&mut *count)).map(|cost| cost.events)
+        };
+        let alone = count(Way::None)?;
+        found.home_misses = Some(count(Way::Home)? - alone);
+        found.away_misses = found.away.map(|_| count(Way::Away)).transpose()?.map(|away| away - alone);
+    }
+    Ok(found)
+}
+
+impl Record {
+    fn add(&mut self, found: &Found) {
+        self.home.push(found.home);
+        self.home_misses.extend(found.home_misses);
+        self.away_misses.extend(found.away_misses);
+        let Some(away) = found.away else { return };
+        self.away.push(away);
+        self.gain.push(found.home - away);
+        for (index, cost) in &found.posted {
+            let Posted { cost: costs, work, gain } = &mut self.posted[*index];
+            costs.push(cost.ns);
+            work.push(cost.work_ns);
+            gain.push(found.home - cost.ns);
+        }
+    }
+}
+
+/// The CPU that shares the closest level with the caller without sharing its core, and the one that shares the farthest; one
+/// where they are the same.
+fn nearest_and_farthest(topology: &Topology, cpu: u32, cpus: &[u32]) -> Vec<u32> {
+    let mut others: Vec<u32> = cpus.iter().copied().filter(|other| *other != cpu).collect();
+    let distance = |other: &u32| {
+        let shared = topology.closest_shared(cpu, *other);
+        Level::OUTWARD.iter().position(|level| Some(*level) == shared).unwrap_or(Level::OUTWARD.len())
+    };
+    others.sort_by_key(distance);
+    // A core's other thread shares the caches that a host is to leave alone, so that it is the last choice.
+    let apart: Vec<u32> = others.iter().copied().filter(|other| distance(other) > 0).collect();
+    let choice = if apart.is_empty() { &others } else { &apart };
+    match choice[..] {
+        [] => Vec::new(),
+        [first, .., last] if distance(&first) != distance(&last) => vec![first, last],
+        [first, ..] => vec![first],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use coho_topology::{Cache, CacheKind};
+
+    use super::super::pmu::Count;
+    use super::super::subject::plain;
+    use super::deed::{Act, Deed};
+    use super::*;
+
+    /// A counter that counts so many lines for each call at home, and some for whatever else is done.
+    struct Script(Arc<AtomicU64>);
+
+    const OF_A_CALL: u64 = 40;
+    const OF_A_WALK: u64 = 9;
+
+    impl Source for Script {
+        fn open(&self, column: Column, _: Mode) -> Result<Box<dyn Count>, String> {
+            assert_eq!(column, MISSES);
+            Ok(Box::new(Counting { calls: Arc::clone(&self.0), walks: 0 }))
+        }
+
+        fn has(&self, _: Column) -> bool {
+            true
+        }
+
+        fn modes(&self) -> &[Mode] {
+            &[Mode::Both]
+        }
+
+        fn no_kernel(&self) -> Option<&str> {
+            None
+        }
+
+        fn names(&self) -> BTreeMap<&'static str, String> {
+            BTreeMap::new()
+        }
+
+        fn disturbs(&self) -> bool {
+            false
+        }
+    }
+
+    struct Counting {
+        calls: Arc<AtomicU64>,
+        walks: u64,
+    }
+
+    impl Count for Counting {
+        fn read(&mut self) -> Result<u64, String> {
+            self.walks += OF_A_WALK;
+            Ok(self.calls.load(Relaxed) * OF_A_CALL + self.walks)
+        }
+    }
+
+    fn caches() -> Caches {
+        Caches { l1d: 32 << 10, l1d_ways: 8, l1i: 32 << 10, l2: 256 << 10, last: 1 << 20 }
+    }
+
+    #[test]
+    fn what_a_counter_sees_of_the_call_stands_beside_its_time() {
+        let calls = Arc::new(AtomicU64::new(0));
+        let act = || {
+            let calls = Arc::clone(&calls);
+            let call = move || {
+                calls.fetch_add(1, Relaxed);
+                0
+            };
+            Act { body: plain(call), most: 3 }
+        };
+        let mut deed =
+            Deed { call: "scripted", payload_bytes: 0, filesystem: None, home: act(), away: act() };
+        let point = Point { bytes: 8 << 10, code: 4096 };
+        let mut stand = Stand::new(&[point], caches(), None, 1).unwrap();
+        let source = Script(Arc::clone(&calls));
+        let mut random = fastrand::Rng::with_seed(1);
+        let ways = vec![Way::None, Way::Home];
+        let found = curve(&mut stand, &mut deed, point, 4, ways, Some(&source), &mut random).unwrap();
+        assert_eq!((found.home_misses, found.away_misses), (Some(OF_A_CALL as f64), None));
+        // Blocks of five calls, whose first does not count, in time and once more for the counter.
+        assert_eq!(calls.load(Relaxed), 10);
+        let mut record = Record::default();
+        record.add(&found);
+        let rows = record.rows(&deed, point, Callers::ONE);
+        assert_eq!(rows[0].home_misses.as_ref().unwrap().median, OF_A_CALL as f64);
+        assert!(rows[0].away_misses.is_none() && rows[0].away_ns.is_none());
+    }
+
+    #[test]
+    fn a_call_that_fails_is_an_error_with_its_number() {
+        let act = || Act { body: plain(|| -(libc::ENOSPC as isize)), most: 64 };
+        let mut deed = Deed { call: "full", payload_bytes: 0, filesystem: None, home: act(), away: act() };
+        let point = Point { bytes: 8 << 10, code: 0 };
+        let mut stand = Stand::new(&[point], caches(), None, 1).unwrap();
+        let error = stand.block(&mut deed, Way::Home, point, 3, None).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
+        assert!(stand.block(&mut deed, Way::None, point, 3, None).is_ok());
+    }
+
+    /// Two packages of four cores of two threads, with a level-3 cache for two cores.
+    #[test]
+    fn hosts_are_the_nearest_and_the_farthest_core() {
+        let cache = |level, cpus: std::ops::Range<u32>| Cache {
+            level,
+            kind: CacheKind::Unified,
+            size_bytes: 1 << 20,
+            line_bytes: Some(64),
+            ways: None,
+            cpus: cpus.collect(),
+        };
+        let unit = |cpus: std::ops::Range<u32>| coho_topology::Unit { id: None, cpus: cpus.collect() };
+        let topology = Topology {
+            packages: vec![unit(0..8), unit(8..16)],
+            cores: (0..8).map(|core| unit(2 * core..2 * core + 2)).collect(),
+            caches: (0..4).map(|n| cache(3, 4 * n..4 * n + 4)).collect(),
+            ..Topology::default()
+        };
+        let all: Vec<u32> = (0..16).collect();
+        let hosts = nearest_and_farthest(&topology, 4, &all);
+        assert_eq!(hosts[0], 6, "a core of the same cache, and not the caller's own");
+        assert!(hosts[1] >= 8, "{hosts:?}");
+        assert_eq!(nearest_and_farthest(&topology, 4, &[4, 5]), [5], "nothing else is left");
+        assert_eq!(nearest_and_farthest(&topology, 4, &[4, 6, 7]), [6]);
+        assert!(nearest_and_farthest(&topology, 4, &[4]).is_empty());
+    }
+}
