@@ -1,10 +1,19 @@
 //! What a call costs its caller and what a message to another core costs, side by side (Shimosawa, Hori & Ishikawa).
 //!
 //! The figures alone decide nothing. A call made at home also costs the caller the lines that it evicts and finds
-//! evicted, and that depends on how much of its caches the caller has in use; here the call was timed warm.
+//! evicted, and that depends on how much of its caches the caller has in use; there the call was timed warm. Where its cost
+//! was measured by that, at home and on another core, the curves decide.
+
+mod curve;
+mod finding;
+mod verdict;
+
+pub use finding::finding;
 
 use crate::stability::condition;
-use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Estimate, Judgement, PairMethod, Side};
+use coho_profile::{
+    CacheState, Call, CallMethod, Calls, Coherence, DelegationVerdict, Estimate, Judgement, PairMethod, Side,
+};
 
 /// Size of a line, in bytes: of all CPUs that are measured here.
 const LINE_BYTES: f64 = 64.0;
@@ -17,7 +26,8 @@ const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 /// Fills `judgements`: one for each call that was measured, in the order of the calls. What is not known stays `None`,
 /// and `why` says what it is.
 ///
-/// The channel's cost comes from `coherence` ([`channel_ns`]).
+/// The channel's cost comes from `coherence` ([`channel_ns`]). Where curves were measured, fills `predicted` and `verdicts`
+/// as well, by nothing but the section itself.
 ///
 /// ```
 /// let paper = coho_profile::published::read("shimosawa-hori-ishikawa")?;
@@ -29,6 +39,8 @@ const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 /// # Ok::<(), coho_profile::Error>(())
 /// ```
 pub fn judge(calls: &mut Calls, coherence: Option<&Coherence>) {
+    calls.predicted = curve::predict(calls);
+    calls.verdicts = verdict::verdicts(calls, coherence);
     let channel = coherence.and_then(channel_ns);
     let holds = channel.and(coherence).and_then(condition);
     let mut names: Vec<&str> = Vec::new();
@@ -37,8 +49,11 @@ pub fn judge(calls: &mut Calls, coherence: Option<&Coherence>) {
             names.push(&call.name);
         }
     }
-    let judge =
-        |name| Judgement { channel_holds: holds.clone(), ..Evidence::of(calls, name).judge(name, channel) };
+    let judge = |name| {
+        let decided = calls.verdicts.iter().find(|verdict| is_of(verdict, name));
+        let judgement = Evidence::of(calls, name).judge(name, channel, decided);
+        Judgement { channel_holds: holds.clone(), ..judgement }
+    };
     let judgements = names.into_iter().map(judge).collect();
     calls.judgements = judgements;
 }
@@ -62,6 +77,12 @@ pub fn channel_ns(coherence: &Coherence) -> Option<f64> {
 /// What a call costs warm, in ns, as programs issue it: through the C library where that was measured.
 pub fn issued_ns(calls: &Calls, name: &str) -> Option<f64> {
     Evidence::of(calls, name).issued_ns
+}
+
+/// Whether a verdict is on the call of this name: without a size it moves one byte or none.
+fn is_of(verdict: &DelegationVerdict, name: &str) -> bool {
+    let DelegationVerdict { call, payload_bytes, .. } = verdict;
+    name == call && *payload_bytes <= 1 || name.strip_prefix(call.as_str()) == Some(&format!("({payload_bytes})"))
 }
 
 fn is_time(ns: f64) -> bool {
@@ -120,7 +141,12 @@ impl Evidence {
         }
     }
 
-    fn judge(&self, name: &str, channel_ns: Option<f64>) -> Judgement {
+    fn judge(
+        &self,
+        name: &str,
+        channel_ns: Option<f64>,
+        decided: Option<&DelegationVerdict>,
+    ) -> Judgement {
         let cost_ns = self.issued_ns.zip(self.damage).map(|(ns, (_, damage, _))| ns + damage);
         Judgement {
             name: name.to_owned(),
@@ -131,12 +157,16 @@ impl Evidence {
             set_bytes: self.damage.map(|(bytes, ..)| bytes),
             channel_ns,
             channel_holds: None,
-            why: if OF_THE_THREAD.contains(&name) { OWN.to_owned() } else { self.words(channel_ns) },
+            why: match decided {
+                _ if OF_THE_THREAD.contains(&name) => OWN.to_owned(),
+                None => self.words(channel_ns, UNDECIDED),
+                Some(verdict) => self.words(channel_ns, &verdict.why),
+            },
         }
     }
 
     /// The figures in words, and what is not known.
-    fn words(&self, channel_ns: Option<f64>) -> String {
+    fn words(&self, channel_ns: Option<f64>, decided: &str) -> String {
         let ns = |ns: Option<f64>| ns.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.0} ns"));
         let damage = match self.damage {
             Some((bytes, _, Some(false))) => {
@@ -149,7 +179,7 @@ impl Evidence {
             None => "damage not measured".to_owned(),
         };
         format!(
-            "warm call {}, {damage}; on another core, warm call {}, messages there and back {}; {UNDECIDED}",
+            "warm call {}, {damage}; on another core, warm call {}, messages there and back {}; {decided}",
             ns(self.issued_ns),
             ns(self.there_warm_ns),
             ns(channel_ns),

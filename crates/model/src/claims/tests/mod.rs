@@ -1,5 +1,6 @@
 //! For each claim a profile in which it holds, one in which it does not, and one in which it cannot be told.
 
+mod delegation;
 mod lacks;
 mod words;
 
@@ -627,6 +628,7 @@ const NEVER: [&str; 2] = ["Without C6", "FreeBSD's listing"];
 fn every_claim_can_hold_fail_and_stay_open() {
     let mut tried = kawabe_furuya();
     tried.extend(shimosawa_hori_ishikawa());
+    tried.extend(delegation::claims());
     tried.extend(nakamura_fbs());
     tried.extend(hamada_dimmnet());
     tried.extend(kimoto_bulldozer());

@@ -1,0 +1,260 @@
+//! From which footprint on another core should execute a call, and from how much work on that overlaps with it.
+
+use coho_profile::{
+    Calls, Coherence, CurvePoint, Decision, DelegationVerdict, Estimate, Footprint, PairMethod,
+};
+use serde_json::Value;
+
+use super::curve;
+use crate::history::{SAME_MODE, ns as told_ns, window};
+
+/// A gain at a point of a curve.
+#[derive(Clone, Copy)]
+struct Gain<'a> {
+    bytes: u64,
+    ns: &'a Estimate,
+}
+
+impl Gain<'_> {
+    /// 1 where the whole interval is above zero, −1 where it is below, else 0.
+    fn sign(&self) -> i32 {
+        match self.ns {
+            ns if !ns.has_interval() => 0,
+            ns if ns.low > 0.0 => 1,
+            ns if ns.high < 0.0 => -1,
+            _ => 0,
+        }
+    }
+}
+
+/// A verdict for each call, payload and file system whose curve was measured both at home and away.
+pub(super) fn verdicts(calls: &Calls, coherence: Option<&Coherence>) -> Vec<DelegationVerdict> {
+    let mode = mode(calls, coherence);
+    let mut verdicts: Vec<DelegationVerdict> = Vec::new();
+    for row in rows(calls) {
+        let is_known = |verdict: &DelegationVerdict| {
+            (&verdict.call, verdict.payload_bytes, &verdict.filesystem)
+                == (&row.call, row.payload_bytes, &row.filesystem)
+        };
+        if row.gain_ns.is_some() && !verdicts.iter().any(is_known) {
+            verdicts.push(verdict(calls, row, &mode));
+        }
+    }
+    verdicts
+}
+
+/// The rows of one caller that has used data alone.
+fn rows(calls: &Calls) -> impl Iterator<Item = &Footprint> {
+    calls.footprint.iter().filter(|row| row.callers == 1 && row.instruction_bytes == 0)
+}
+
+fn is_same(row: &Footprint, other: &Footprint) -> bool {
+    (&row.call, row.payload_bytes, &row.filesystem) == (&other.call, other.payload_bytes, &other.filesystem)
+}
+
+fn verdict(calls: &Calls, first: &Footprint, mode: &str) -> DelegationVerdict {
+    let own: Vec<&Footprint> = rows(calls).filter(|row| is_same(row, first)).collect();
+    let mut gains: Vec<Gain<'_>> = own
+        .iter()
+        .filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()? }))
+        .collect();
+    gains.sort_by_key(|gain| gain.bytes);
+    gains.dedup_by_key(|gain| gain.bytes);
+    let (decision, at) = decide(&gains.iter().map(Gain::sign).collect::<Vec<_>>());
+    let shown = at.or(gains.len().checked_sub(1)).map(|at| gains[at]);
+    let posted = posted(calls, &own);
+    let predicted = |row: &Footprint| {
+        let is_its = |point: &&CurvePoint| {
+            (&point.call, point.payload_bytes, &point.filesystem, point.bytes)
+                == (&row.call, row.payload_bytes, &row.filesystem, row.bytes)
+        };
+        calls.predicted.iter().find(is_its)
+    };
+    let error = |predict: fn(&CurvePoint) -> Option<f64>, measure: fn(&Footprint) -> Option<&Estimate>| {
+        let pair = |row: &&Footprint| Some((predict(predicted(row)?)?, measure(row)?.median));
+        curve::error(own.iter().filter_map(pair))
+    };
+    DelegationVerdict {
+        call: first.call.clone(),
+        payload_bytes: first.payload_bytes,
+        filesystem: first.filesystem.clone(),
+        mode: mode.to_owned(),
+        decision,
+        from_footprint_bytes: at.map(|at| gains[at].bytes),
+        gain_ns: shown.map(|gain| gain.ns.clone()),
+        async_decision: posted.decision,
+        async_from_work_ns: posted.from_work_ns,
+        async_gain_ns: posted.gain.clone(),
+        home_error: error(|point| point.home_ns, |row| row.home_ns.as_ref()),
+        away_error: error(|point| point.away_ns, |row| row.away_ns.as_ref()),
+        why: format!("{}; {}; {mode}", waiting(decision, at, &gains), posted.words()),
+    }
+}
+
+/// From which of these points on, which are in their order, it pays.
+fn decide(signs: &[i32]) -> (Decision, Option<usize>) {
+    let from = signs.iter().rposition(|sign| *sign <= 0).map_or(0, |last| last + 1);
+    match signs {
+        [] => (Decision::Undecided, None),
+        _ if from < signs.len() => (Decision::From, Some(from)),
+        _ if signs.iter().all(|sign| *sign < 0) => (Decision::Never, None),
+        _ => (Decision::Undecided, None),
+    }
+}
+
+/// The decision in words, for a caller that waits.
+fn waiting(decision: Decision, at: Option<usize>, gains: &[Gain<'_>]) -> String {
+    let (Some(first), Some(last)) = (gains.first(), gains.last()) else { return "not measured".into() };
+    let range = format!("{} to {}", bytes(first.bytes), bytes(last.bytes));
+    match (decision, at) {
+        (Decision::From, Some(at)) => {
+            format!("on another core from {} on, where it gains {}", bytes(gains[at].bytes), interval(gains[at].ns))
+        }
+        (Decision::Never, _) => {
+            let least = gains.iter().map(|gain| -gain.ns.high).fold(f64::INFINITY, f64::min);
+            format!("never within what was measured ({range}): another core costs at least {least:.0} ns more")
+        }
+        _ if gains.iter().all(|gain| !gain.ns.has_interval()) => {
+            format!("undecided: too few passes for an interval ({range})")
+        }
+        _ => {
+            let pays: Vec<String> =
+                gains.iter().filter(|gain| gain.sign() > 0).map(|gain| bytes(gain.bytes)).collect();
+            let open = gains.iter().filter(|gain| gain.sign() == 0).count();
+            let pays = if pays.is_empty() { String::new() } else { format!("pays at {} alone, ", pays.join(", ")) };
+            format!("undecided ({range}): {pays}the gain's interval holds zero at {open} of {} footprints", gains.len())
+        }
+    }
+}
+
+/// A call that is posted.
+struct Posted {
+    decision: Decision,
+    from_work_ns: Option<f64>,
+    gain: Option<Estimate>,
+}
+
+/// By the length of the work: it pays where it does at every footprint measured.
+fn posted(calls: &Calls, own: &[&Footprint]) -> Posted {
+    let works = calls.footprint_conditions.as_ref().and_then(|method| method.parameters.get("works_ns"));
+    let mut works: Vec<f64> =
+        works.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_f64).collect();
+    works.sort_by(f64::total_cmp);
+    let nearest = |work: f64| {
+        let far = |index: &usize| (works[*index] - work).abs();
+        (0..works.len()).min_by(|a, b| far(a).total_cmp(&far(b)))
+    };
+    let gains = |index: usize| -> Vec<Gain<'_>> {
+        let of = own.iter().filter(|row| row.work_ns.as_ref().and_then(|work| nearest(work.median)) == Some(index));
+        of.filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.async_gain_ns.as_ref()? })).collect()
+    };
+    let all: Vec<(f64, Vec<Gain<'_>>)> = works
+        .iter()
+        .enumerate()
+        .map(|(index, work)| (*work, gains(index)))
+        .filter(|(_, gains)| !gains.is_empty())
+        .collect();
+    let sign = |(_, gains): &(f64, Vec<Gain<'_>>)| {
+        let signs = || gains.iter().map(Gain::sign);
+        match (signs().min(), signs().max()) {
+            (Some(1), _) => 1,
+            (_, Some(-1)) => -1,
+            _ => 0,
+        }
+    };
+    let (decision, at) = decide(&all.iter().map(sign).collect::<Vec<_>>());
+    let least = |at: usize| all[at].1.iter().min_by(|a, b| a.ns.median.total_cmp(&b.ns.median));
+    Posted {
+        decision,
+        from_work_ns: at.map(|at| all[at].0),
+        gain: at.or(all.len().checked_sub(1)).and_then(least).map(|gain| gain.ns.clone()),
+    }
+}
+
+impl Posted {
+    fn words(&self) -> String {
+        match (self.decision, self.from_work_ns, &self.gain) {
+            (Decision::From, Some(work), Some(gain)) => {
+                format!("posted, from {} us of work on at every footprint, where it gains at least {}", us(work), interval(gain))
+            }
+            (Decision::Never, ..) => "posted, never with the work that was measured".into(),
+            (_, _, None) => "not measured posted".into(),
+            _ => "posted, undecided: not at every footprint".into(),
+        }
+    }
+}
+
+fn us(ns: f64) -> String {
+    let us = ns / 1000.0;
+    if us.fract() == 0.0 { format!("{us:.0}") } else { format!("{us:.1}") }
+}
+
+fn interval(ns: &Estimate) -> String {
+    format!("{:.0} ns ({:.0}–{:.0})", ns.median, ns.low, ns.high)
+}
+
+pub(super) fn bytes(bytes: u64) -> String {
+    match bytes {
+        mib if mib >= 1 << 20 && mib % (1 << 20) == 0 => format!("{} MiB", mib >> 20),
+        kib if kib >= 1 << 10 => format!("{} KiB", kib >> 10),
+        small => format!("{small} B"),
+    }
+}
+
+/// How far apart the two CPUs were in this run, beside what else is known of CPUs of this machine: `CPUs 0 and 1, one-way
+/// 26 ns (25–27), near; 12 passes in 85 s`.
+fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
+    let Some(channel) = calls.channel.first() else { return "how far apart the CPUs are was not measured".into() };
+    let pair = format!("CPUs {} and {}", channel.caller, channel.host);
+    let Some(one_way) = &channel.one_way_ns else { return pair };
+    let steps = coherence.into_iter().flat_map(|coherence| &coherence.pairs);
+    let steps = steps.filter(|pair| pair.method == PairMethod::Flags).map(|pair| pair.ns.median);
+    let others = calls.channel[1..].iter().filter_map(|other| Some(other.one_way_ns.as_ref()?.median));
+    let known: Vec<f64> = steps
+        .chain(others)
+        .chain(one_way.modes.iter().map(|mode| mode.value))
+        .filter(|ns| ns.is_finite() && *ns > 0.0)
+        .collect();
+    let least = known.iter().copied().fold(one_way.median, f64::min);
+    let most = known.iter().copied().fold(one_way.median, f64::max);
+    let distance = if one_way.modes.len() > 1 {
+        let modes: Vec<String> = one_way.modes.iter().map(|mode| told_ns(mode.value)).collect();
+        format!("jumped between {} ns within the run", modes.join(" and "))
+    } else if most <= SAME_MODE * least {
+        "the one distance that is known".into()
+    } else if one_way.median <= SAME_MODE * least {
+        "near".into()
+    } else {
+        "far".into()
+    };
+    let method = calls.footprint_conditions.as_ref();
+    let run = method.map_or_else(String::new, |method| {
+        format!("; {} passes in {}", method.passes, window(method.duration_s))
+    });
+    format!("{pair}, one-way {}, {distance}{run}", interval(one_way))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_pays_from_where_nothing_behind_says_otherwise() {
+        for (signs, decision, at) in [
+            (&[-1, 0, 1, 1][..], Decision::From, Some(2)),
+            (&[1, 1], Decision::From, Some(0)),
+            (&[-1, -1], Decision::Never, None),
+            (&[-1, 0], Decision::Undecided, None),
+            (&[-1, 1, -1], Decision::Undecided, None),
+            (&[], Decision::Undecided, None),
+        ] {
+            assert_eq!(decide(signs), (decision, at), "{signs:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_told_in_their_unit() {
+        assert_eq!([8 << 10, 3 << 19, 64 << 20, 64].map(bytes), ["8 KiB", "1536 KiB", "64 MiB", "64 B"]);
+        assert_eq!((us(500.0), us(2000.0), us(0.0)), ("0.5".into(), "2".into(), "0".into()));
+    }
+}
