@@ -106,6 +106,8 @@ fn wrong_words_are_named() {
     assert!(fails(&["calls", "--cpu", "one"], 2).contains("one"));
     assert!(fails(&["calls", "--time-limit", "never"], 2).contains("never"));
     assert!(fails(&["calls", "--cpu", "60000", "--quick"], 1).contains("60000"));
+    assert!(fails(&["calls", "--cpus", "0", "--quick"], 2).contains("--footprint"));
+    assert!(fails(&["calls", "--footprint", "--cpus", "0", "--cpu", "0"], 2).contains("--cpu"));
     let error = fails(&["calls", "--quick", "-o", "/dev/null/mine.json"], 1);
     assert!(error.contains("mine.json"), "{error}");
 }
@@ -143,6 +145,58 @@ fn a_time_limit_keeps_what_is_done() {
     let found = section(&String::from_utf8(output.stdout).unwrap());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(found["conditions"]["interrupted"], true);
+}
+
+/// A run of two calls; where there is one CPU, without another core.
+const BY_FOOTPRINT: [&str; 9] =
+    ["calls", "--footprint", "--call", "getpid", "--call", "write(64)", "--quick", "--time-limit", "6"];
+
+#[test]
+fn curves_under_the_names_that_scripts_ask_for() {
+    let found = section(&succeeds(&[&BY_FOOTPRINT[..], &["--repeat", "10", "--json"]].concat()));
+    let away = found["footprint_conditions"]["not_available"]["away"].as_str();
+    let rows = found["footprint"].as_array().unwrap();
+    for row in rows {
+        for field in ["call", "payload_bytes", "bytes", "instruction_bytes", "callers"] {
+            assert!(!row[field].is_null(), "{field}: {row}");
+        }
+        for field in ["home_ns", "away_ns", "async_ns", "work_ns", "host_last"] {
+            let figure = row.get(field).unwrap_or_else(|| panic!("no field {field}: {row}"));
+            let is_there = figure["median"].is_number() || figure.is_string();
+            assert!(is_there || figure.is_null() && (field != "home_ns"), "{field}: {row}");
+            let of_one = row["callers"] == 1;
+            assert!(is_there || away.is_some() || !of_one, "{field}: {row}");
+        }
+    }
+    for (name, payload) in [("getpid", 0), ("write", 64)] {
+        let is_its = |row: &&Value| row["call"] == name && row["payload_bytes"] == payload;
+        assert!(rows.iter().any(|row| is_its(&row)), "{name}: {}", found["footprint_conditions"]);
+        if away.is_none() {
+            let verdict = found["verdicts"].as_array().unwrap().iter().find(is_its).unwrap();
+            assert!(verdict["mode"].as_str().unwrap().contains("one-way"), "{verdict}");
+            assert!(verdict.get("from_footprint_bytes").is_some() && verdict["gain_ns"].is_object(), "{verdict}");
+        }
+    }
+    assert_eq!(away.is_none(), found["channel"].is_array());
+    assert_eq!(away.is_none(), found["affinity"].is_array());
+}
+
+#[test]
+fn curves_stay_until_they_are_measured_anew_and_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("p.json").to_string_lossy().into_owned();
+    let told = succeeds(&[&BY_FOOTPRINT[..], &["--repeat", "10", "-o", &file]].concat());
+    assert!(told.contains("Calls by what their caller has used") && told.contains("write(64)"), "{told}");
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    let read = || Profile::read(std::path::Path::new(&file)).unwrap().calls.unwrap();
+    let before = read();
+    assert!(!before.footprint.is_empty() && before.footprint_conditions.is_some());
+    succeeds(&["calls", "--call", "getpid", "--repeat", "10", "--quick", "-o", &file]);
+    let after = read();
+    assert_eq!((after.footprint, after.channel), (before.footprint, before.channel));
+    assert_ne!(after.calls, before.calls);
+    let page = succeeds(&["report", &file, "-o", "-"]);
+    assert!(page.contains("At home or on another core"), "the page shows them");
 }
 
 #[test]

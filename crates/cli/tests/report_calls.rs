@@ -32,6 +32,23 @@ fn with_counters_the_page_shows_events_and_decides_nothing_of_delegation() {
 }
 
 #[test]
+fn curves_are_charted_call_by_call_and_the_table_tells_what_they_decide() {
+    let page = page(&timed());
+    assert_shows(&page, &["id=\"s0-calls-chart-footprint-0\"", "id=\"s0-calls-chart-footprint-1\""]);
+    assert!(!page.contains("s0-calls-chart-footprint-2"), "two calls, two charts");
+    let told = [
+        "At home or on another core",
+        "never within what was measured: getpid",
+        "write from 512 KiB on",
+        "one-way 60 ns (55–65)",
+        // Table 5 of the paper, second and cold, at its clock.
+        "867→13490",
+        "two callers and two hosts take four CPUs",
+    ];
+    assert_shows(&page, &told);
+}
+
+#[test]
 fn charts_of_calls_are_written_for_papers() {
     let folder = tempfile::tempdir().unwrap();
     timed().write(&folder.path().join("mine.json")).unwrap();

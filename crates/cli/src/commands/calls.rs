@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 use coho_model::delegation;
 use coho_probe::calls::mpi::RankCommand;
-use coho_probe::calls::{self, Options, Request, Set};
+use coho_probe::calls::{self, Curves, Options, Request, Set};
 use coho_probe::host;
 use coho_profile::{Calls, Coherence, Host, Profile};
+use coho_topology::CpuSet;
 
-use crate::arguments::Course;
+use crate::arguments::{Course, cpus};
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
@@ -30,6 +31,15 @@ pub struct Args {
     /// Measure on this CPU [default: the first that the process may use]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
+    /// Also measure each call by what its caller has used of its caches, at home and on another core
+    ///
+    /// Without --set and --call: system calls, the C library's functions, and reads and writes of up to 64 KiB, on a tmpfs
+    /// and, without --quick, on the file system of the working folder.
+    #[arg(long)]
+    footprint: bool,
+    /// With --footprint: use these CPUs only (0-3,8); the first one calls
+    #[arg(long, value_name = "LIST", value_parser = cpus, requires = "footprint", conflicts_with = "cpu")]
+    cpus: Option<CpuSet>,
     /// Fewer repetitions and working sets
     #[arg(long)]
     quick: bool,
@@ -52,6 +62,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |profile| profile.calls.is_some(),
         |profile| {
             before = profile.calls.as_ref().map(names).unwrap_or_default();
+            calls.keep_curves_of(profile.calls.as_ref());
+            delegation::judge(&mut calls, coherence.as_ref());
             profile.calls = Some(calls.clone());
         },
     )?;
@@ -69,21 +81,49 @@ fn names(calls: &Calls) -> BTreeSet<String> {
 
 fn options(args: &Args) -> anyhow::Result<Options> {
     let effort = if args.quick { Options::quick() } else { Options::default() };
+    let of_default = args.set.is_empty() && args.call.is_empty();
     let sets = match (&args.set[..], &args.call[..]) {
+        ([], []) if args.footprint && args.quick => vec![Set::Syscalls],
+        ([], []) if args.footprint => vec![Set::Syscalls, Set::Libc],
         ([], []) => effort.sets.clone(),
         (sets, _) => sets.to_vec(),
     };
+    let extra = if args.footprint && of_default { payloads(args.quick)? } else { args.call.clone() };
+    let repeats = match (args.footprint, args.quick) {
+        (true, true) => FEW,
+        (true, false) => Options::quick().repeats,
+        (false, _) => effort.repeats,
+    };
+    let first = args.cpus.as_ref().and_then(CpuSet::first);
+    let curves = args.footprint.then(|| Curves {
+        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
+        folder: std::env::current_dir().ok().filter(|_| !args.quick),
+    });
     Ok(Options {
         sets,
-        extra: args.call.clone(),
+        extra,
         pmu: !args.no_pmu,
-        repeats: args.repeat.unwrap_or(effort.repeats),
-        cpu: args.cpu,
+        repeats: args.repeat.unwrap_or(repeats),
+        cpu: args.cpu.or(first),
+        curves,
         time_limit: args.course.time_limit,
         seed: args.course.seed(),
         mpi_rank: Some(rank()?),
         ..effort
     })
+}
+
+/// Repetitions of a quick run of which the curves take most of the time.
+const FEW: u32 = 50;
+
+/// Reads and writes by their payload, whose curves are measured where nothing else is asked for.
+fn payloads(quick: bool) -> anyhow::Result<Vec<Request>> {
+    let names: &[&str] = if quick {
+        &["write(4096)", "write(65536)"]
+    } else {
+        &["read(1)", "read(4096)", "read(65536)", "write(512)", "write(4096)", "write(65536)"]
+    };
+    names.iter().map(|name| Ok(name.parse::<Request>()?)).collect()
 }
 
 /// How an MPI starts this program as one of its ranks.

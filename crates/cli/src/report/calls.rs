@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::charts::{self, Chart};
 use super::subject::Subject;
-use super::{events, tables, text};
+use super::{delegation, events, tables, text};
 
 /// Rows of one table, at most: a profile may bring any number.
 const MOST: usize = 200;
@@ -48,7 +48,9 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
         };
         figure(charts::calibration(format!("{id}-calibration"), &calls.calibration), &caption)
     });
+    let curves = delegation::section(calls, &beside, id, &mut figure);
     html! {
+        (curves)
         p { (method(calls.method)) }
         @for bar in &bars { (bar) }
         (times(calls, &beside))
@@ -59,6 +61,10 @@ pub fn section(subject: &Subject, id: &str, mut figure: impl FnMut(Chart, &Marku
         (judgements(calls, &beside))
         (missing(&calls.conditions.not_available))
         details { summary { "How calls were measured" } (tables::method(&calls.conditions)) }
+        @if let Some(conditions) = &calls.footprint_conditions {
+            (missing(&conditions.not_available))
+            details { summary { "How calls at home and on another core were measured" } (tables::method(conditions)) }
+        }
     }
 }
 
@@ -135,7 +141,7 @@ impl Bars {
 }
 
 /// The clock of the paper's machine, which does not change: Turbo Boost is off.
-const PAPER_GHZ: f64 = 2.67;
+pub const PAPER_GHZ: f64 = 2.67;
 
 /// A call's time in ns, and whether it had to be converted from cycles: as programs issue it where that was measured, but of
 /// the paper's system calls the instruction, which the paper's stands beside.

@@ -11,6 +11,7 @@ mod choices;
 pub mod classes;
 pub mod compare;
 mod counters;
+pub mod delegation;
 mod cpi;
 mod encode;
 pub mod events;

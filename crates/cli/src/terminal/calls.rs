@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use coho_profile::{CacheState, Call, CallMethod, Calls, Damage, Estimate, Judgement, Side};
 
 use super::table::{dense, wrapped};
-use crate::report::{events, text};
+use crate::report::{delegation, events, text};
 
 /// Writes times, events beside the paper's Tables 5 to 7, damage, and which calls another core should execute.
 pub fn write(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
@@ -16,6 +16,7 @@ pub fn write(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
         CallMethod::Timing => "by time alone: prime and probe",
     };
     writeln!(out, "Measured {told}\n")?;
+    by_footprint(out, calls, &paper)?;
     times(out, calls, &paper)?;
     for (set, title) in events::SETS {
         counted(out, calls, &paper, set, title)?;
@@ -38,6 +39,36 @@ fn missing(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
         writeln!(out, "Stopped before its end; what was measured is above.")?;
     }
     Ok(())
+}
+
+/// What each call costs by its caller's footprint, at home and on another core, and where it should be made.
+fn by_footprint(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Result<()> {
+    let Some(conditions) = &calls.footprint_conditions else { return Ok(()) };
+    let rows: Vec<Vec<String>> = delegation::by_call(calls)
+        .iter()
+        .map(|rows| {
+            let cells = delegation::row(rows, delegation::verdict_on(calls, rows), paper);
+            cells.map(|cell| text::short(&cell, 22)).to_vec()
+        })
+        .collect();
+    if !rows.is_empty() {
+        writeln!(out, "Calls by what their caller has used of its caches, ns")?;
+        let header = ["call", "home", "away", "pays from", "posted", "publ.", "off"];
+        writeln!(out, "{}", dense(&header, 1, rows))?;
+        let note = format!("{}; publ.: {}, second and cold call, by cycles", delegation::MEANING, events::MACHINE);
+        writeln!(out, "{}", wrapped("", &note))?;
+    }
+    if let Some(finding) = coho_model::delegation::finding(calls) {
+        writeln!(out, "{}", wrapped("", &text::tame(&format!("{finding}."))))?;
+    }
+    for (what, why) in &conditions.not_available {
+        let line = format!("not available: {}: {}", text::tame(what), text::reason(why));
+        writeln!(out, "{}", wrapped("", &line))?;
+    }
+    if conditions.interrupted {
+        writeln!(out, "Stopped before its end; what was measured is above.")?;
+    }
+    writeln!(out)
 }
 
 /// A line for each call, form and side: cold and warm.
@@ -227,6 +258,9 @@ pub fn findings(out: &mut impl Write, calls: &Calls) -> io::Result<()> {
     }
     if !warm.is_empty() {
         writeln!(out, "{}", wrapped("calls      ", &format!("in a loop, ns: {}", warm.join(", "))))?;
+    }
+    if let Some(finding) = coho_model::delegation::finding(calls) {
+        writeln!(out, "{}", wrapped("           ", &text::tame(&finding)))?;
     }
     if calls.method == CallMethod::Timing {
         writeln!(out, "           by time alone; the report says what that cannot tell")?;

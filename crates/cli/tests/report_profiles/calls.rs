@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use coho_profile::{
-    CacheState, Calibration, Call, CallMethod, Calls, ClockFacts, ClockOffset, CounterTool, Counters, Counts,
-    Damage, Estimate, EventTest, Method, Profile, Rdpmc, Side,
+    CacheState, Calibration, Call, CallMethod, Calls, Channel, ClockFacts, ClockOffset, CounterTool, Counters,
+    Counts, Damage, Estimate, EventTest, Footprint, HostLast, Method, Profile, Rdpmc, Side,
 };
 
 use super::{estimate, two_cpus};
@@ -61,6 +61,41 @@ fn finished(mut calls: Calls, counters: Counters) -> Profile {
     profile
 }
 
+/// What calls cost by their caller's footprint: `write` pays from a size on, `getpid` never.
+fn curves(calls: &mut Calls) {
+    let about = |value: f64| Estimate { low: value - 5.0, high: value + 5.0, n: 12, ..Estimate::exact(value) };
+    for (call, payload_bytes, warm, cold) in [("getpid", 0, 150.0, 300.0), ("write", 1, 500.0, 9000.0)] {
+        for (step, bytes) in [8u64 << 10, 512 << 10, 64 << 20].into_iter().enumerate() {
+            let home = warm + (cold - warm) * step as f64 / 2.0;
+            let away = warm + 350.0;
+            for work in [0.0, 2000.0] {
+                let posted = (away - work).max(60.0);
+                calls.footprint.push(Footprint {
+                    call: call.into(),
+                    payload_bytes,
+                    filesystem: (payload_bytes > 0).then(|| "tmpfs".into()),
+                    bytes,
+                    callers: 1,
+                    host_last: Some(HostLast::Same),
+                    home_ns: Some(about(home)),
+                    away_ns: Some(about(away)),
+                    gain_ns: Some(about(home - away)),
+                    async_ns: Some(about(posted)),
+                    async_gain_ns: Some(about(home - posted)),
+                    work_ns: Some(about(work)),
+                    ..Footprint::default()
+                });
+            }
+        }
+    }
+    calls.channel = vec![Channel { caller: 0, host: 1, one_way_ns: Some(about(60.0)), ..Channel::default() }];
+    let works = ("works_ns".to_owned(), serde_json::json!([0.0, 2000.0]));
+    calls.footprint_conditions = Some(Method {
+        parameters: [works].into(),
+        ..conditions(&[("assignments", "not available: two callers and two hosts take four CPUs")])
+    });
+}
+
 /// By time alone, as on a virtual machine whose hypervisor keeps the counters.
 pub fn timed() -> Profile {
     let mut calls = rows();
@@ -74,7 +109,7 @@ pub fn timed() -> Profile {
     let calibration =
         calibration.map(|lines| Calibration { lines, evicted: Some(estimate(2.5 * lines as f64)) });
     let missing = [("CYCLE", "not available: time alone does not tell it"), ("mpi", "no mpicc")];
-    let calls = Calls {
+    let mut calls = Calls {
         method: CallMethod::Timing,
         conditions: conditions(&missing),
         calls,
@@ -82,6 +117,7 @@ pub fn timed() -> Profile {
         calibration: calibration.to_vec(),
         ..Calls::default()
     };
+    curves(&mut calls);
     let tool = |name: &str| CounterTool {
         name: name.into(),
         ns: Some(estimate(310.0)),
@@ -165,6 +201,19 @@ pub fn hostile(profile: &mut Profile, text: &str) {
     calls.calls.iter_mut().for_each(|call| harm(&mut call.name));
     calls.damage.iter_mut().for_each(|damage| harm(&mut damage.name));
     calls.judgements.iter_mut().for_each(|judgement| harm(&mut judgement.why));
+    curves(&mut calls);
+    calls.footprint.iter_mut().for_each(|row| {
+        harm(&mut row.call);
+        row.filesystem = Some(text.to_owned());
+    });
+    calls.channel.iter_mut().for_each(|channel| harm(&mut channel.claimed));
+    calls.verdicts = vec![coho_profile::DelegationVerdict {
+        call: text.to_owned(),
+        filesystem: Some(text.to_owned()),
+        mode: text.to_owned(),
+        why: text.to_owned(),
+        ..coho_profile::DelegationVerdict::default()
+    }];
     calls.conditions.not_available = BTreeMap::from([(text.to_owned(), text.to_owned())]);
     counters.tools.iter_mut().for_each(|tool| {
         harm(&mut tool.name);

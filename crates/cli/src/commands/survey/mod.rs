@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         other => sections.put("coherence", |profile| &mut profile.coherence, other)?,
     }
     sections.put("counters", |profile| &mut profile.counters, count(args, options.seed, left()))?;
-    let calls = call(args, options.seed, left(), sections.profile().coherence.as_ref());
+    let calls = call(args, options.seed, left(), sections.profile());
     sections.put("calls", |profile| &mut profile.calls, calls)?;
     let memory = move_data(args, options.seed, &topology, left());
     sections.put("memory", |profile| &mut profile.memory, memory)?;
@@ -203,7 +203,7 @@ fn count(args: &Args, seed: u64, left: Duration) -> Option<Measured<Counters>> {
 }
 
 /// What calls cost; `None` if the survey is to end. MPI takes seconds to start: a quick survey leaves it out.
-fn call(args: &Args, seed: u64, left: Duration, coherence: Option<&Coherence>) -> Option<Measured<Calls>> {
+fn call(args: &Args, seed: u64, left: Duration, earlier: &Profile) -> Option<Measured<Calls>> {
     if is_over(left) {
         return None;
     }
@@ -220,7 +220,8 @@ fn call(args: &Args, seed: u64, left: Duration, coherence: Option<&Coherence>) -
     }
     let mut measured = calls::measure(&options, &mut terminal::progress::on_stderr());
     if let Ok(calls) = &mut measured {
-        delegation::judge(calls, coherence);
+        calls.keep_curves_of(earlier.calls.as_ref());
+        delegation::judge(calls, earlier.coherence.as_ref());
     }
     Some(measured.map_err(|error| {
         let mut section = Calls::default();

@@ -1,12 +1,13 @@
 //! Charts of calls: cold and warm times, and the calibration of the timing method.
 
 use coho_profile::{CacheState, Calibration};
-use plotly::common::{ErrorData, ErrorType, HoverInfo, Marker, Mode};
+use plotly::common::{ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::{Axis, AxisType, BarMode};
 use plotly::{Bar, Plot, Scatter};
 
 use super::{Chart, layout, literal};
 use crate::report::calls::Bars;
+use crate::report::delegation::Curve;
 use crate::report::{classes, events, text};
 
 /// Cold and warm times of a set's calls, with the paper's in grey.
@@ -57,4 +58,36 @@ pub fn calibration(id: String, points: &[Calibration]) -> Chart {
     let y = Axis::new().title("lines seen evicted").range_mode(plotly::layout::RangeMode::ToZero);
     plot.set_layout(layout(x, y).show_legend(false));
     Chart::new(id, "Calibration of the timing method", 300, &plot)
+}
+
+/// What a call costs by its caller's footprint, at home, away and posted.
+pub fn footprint(id: String, name: &str, curves: &[Curve<'_>]) -> Chart {
+    let mut plot = Plot::new();
+    for (index, curve) in curves.iter().enumerate() {
+        let points = || curve.points.iter();
+        let hover =
+            points().map(|(bytes, ns)| format!("{}: {} at {}", curve.name, text::estimate(ns), text::bytes(*bytes)));
+        let above = points().map(|(_, ns)| (ns.high - ns.median).max(0.0)).collect();
+        let below = points().map(|(_, ns)| (ns.median - ns.low).max(0.0)).collect();
+        let trace = Scatter::new(points().map(|point| point.0).collect(), points().map(|point| point.1.median).collect())
+            .name(curve.name)
+            .mode(Mode::LinesMarkers)
+            .line(Line::new().color(classes::colour_at(index)).width(2.0))
+            .error_y(ErrorData::new(ErrorType::Data).array(above).array_minus(below))
+            .hover_text_array(hover.collect())
+            .hover_info(HoverInfo::Text);
+        plot.add_trace(trace);
+    }
+    let sizes: Vec<u64> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
+    let (low, high) = (sizes.iter().min().copied().unwrap_or(1), sizes.iter().max().copied().unwrap_or(1));
+    let ticks: Vec<u64> =
+        (0..48u32).step_by(2).map(|power| 1u64 << power).filter(|size| (low..=high).contains(size)).collect();
+    let x = Axis::new()
+        .title("data that the caller has walked (logarithmic)")
+        .type_(AxisType::Log)
+        .tick_values(ticks.iter().map(|size| *size as f64).collect())
+        .tick_text(ticks.iter().map(|size| text::bytes(*size)).collect());
+    let y = Axis::new().title("ns").range_mode(plotly::layout::RangeMode::ToZero);
+    plot.set_layout(layout(x, y).show_legend(true));
+    Chart::new(id, &format!("{}: cost by footprint", literal(name)), 320, &plot)
 }

@@ -15,7 +15,7 @@ use plotly::{Layout, Plot};
 use serde_json::Value;
 
 pub use bars::{evolution, histogram};
-pub use calls::{calibration, calls};
+pub use calls::{calibration, calls, footprint};
 pub use clock::clock;
 pub use heat::heat_map;
 pub use lines::{cpi, modes, reads, timeline};
