@@ -174,7 +174,10 @@ fn curves_under_the_names_that_scripts_ask_for() {
         if away.is_none() {
             let verdict = found["verdicts"].as_array().unwrap().iter().find(is_its).unwrap();
             assert!(verdict["mode"].as_str().unwrap().contains("one-way"), "{verdict}");
-            assert!(verdict.get("from_footprint_bytes").is_some() && verdict["gain_ns"].is_object(), "{verdict}");
+            assert!(
+                verdict.get("from_footprint_bytes").is_some() && verdict["gain_ns"].is_object(),
+                "{verdict}"
+            );
         }
     }
     assert_eq!(away.is_none(), found["channel"].is_array());

@@ -83,7 +83,11 @@ fn it_pays_from_where_every_larger_footprint_gains() {
     assert_eq!(verdict.async_gain_ns.unwrap().median, 300.0);
     assert!(verdict.why.contains("from 512 KiB on, where it gains 500 ns (450–550)"), "{}", verdict.why);
     assert!(verdict.why.contains("from 0.5 us of work on"), "{}", verdict.why);
-    assert!(verdict.mode.contains("CPUs 0 and 1, one-way 26 ns (25–27), the one distance"), "{}", verdict.mode);
+    assert!(
+        verdict.mode.contains("CPUs 0 and 1, one-way 26 ns (25–27), the one distance"),
+        "{}",
+        verdict.mode
+    );
     assert!(verdict.mode.ends_with("12 passes in 60 s"), "{}", verdict.mode);
 }
 
@@ -110,7 +114,7 @@ fn a_distance_that_jumped_is_said() {
     let mut calls = run([9000.0; 6], [700.0; 6], 0.5, 12);
     let one_way = calls.channel[0].one_way_ns.as_mut().unwrap();
     one_way.modes = vec![Mode { value: 26.0, share: 0.6 }, Mode { value: 118.0, share: 0.4 }];
-    assert!(judged(calls).mode.contains("jumped between 26.0 ns and 118 ns within the run"));
+    assert!(judged(calls).mode.contains("jumped between 26.0 and 118 ns within the run"));
 }
 
 /// The model gets nothing of the curve that it predicts: curves may be anything.

@@ -41,7 +41,9 @@ fn every_call_has_its_curve_at_home_and_away() {
     needs!(Capability::TwoCpus);
     let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
     let mut steps = 0;
-    let calls = measure(&options(&["getpid", "write(4096)", "sched_yield"], cpus.clone()), &mut |_| steps += 1).unwrap();
+    let calls =
+        measure(&options(&["getpid", "write(4096)", "sched_yield"], cpus.clone()), &mut |_| steps += 1)
+            .unwrap();
     let conditions = calls.footprint_conditions.as_ref().unwrap();
     assert!(steps > 10 && conditions.passes > 0, "{conditions:?}");
     assert!(conditions.not_available["sched_yield"].contains("the very thread"), "{conditions:?}");
@@ -53,7 +55,8 @@ fn every_call_has_its_curve_at_home_and_away() {
             .iter()
             .filter(|row| (&*row.call, row.payload_bytes, row.callers) == (name, payload, 1))
             .collect();
-        let sizes: Vec<u64> = own.iter().filter(|row| row.instruction_bytes == 0).map(|row| row.bytes).collect();
+        let sizes: Vec<u64> =
+            own.iter().filter(|row| row.instruction_bytes == 0).map(|row| row.bytes).collect();
         assert_eq!(sizes.iter().min(), Some(&(8 << 10)));
         assert_eq!(sizes.iter().max(), Some(&(2 * last.max(l2))));
         assert!(own.iter().any(|row| row.instruction_bytes == 64 << 10));

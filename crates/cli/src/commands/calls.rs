@@ -121,7 +121,7 @@ fn payloads(quick: bool) -> anyhow::Result<Vec<Request>> {
     let names: &[&str] = if quick {
         &["write(4096)", "write(65536)"]
     } else {
-        &["read(1)", "read(4096)", "read(65536)", "write(512)", "write(4096)", "write(65536)"]
+        &["read(4096)", "read(65536)", "write(4096)", "write(65536)"]
     };
     names.iter().map(|name| Ok(name.parse::<Request>()?)).collect()
 }

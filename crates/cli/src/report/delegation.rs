@@ -29,7 +29,8 @@ pub struct Curve<'a> {
 /// `write(4096) on ext4`.
 pub fn name(call: &str, payload_bytes: u64, filesystem: Option<&str>) -> String {
     let payload = if payload_bytes > 1 { format!("({payload_bytes})") } else { String::new() };
-    let place = filesystem.filter(|name| *name != "tmpfs").map_or_else(String::new, |name| format!(" on {name}"));
+    let place =
+        filesystem.filter(|name| *name != "tmpfs").map_or_else(String::new, |name| format!(" on {name}"));
     format!("{call}{payload}{place}")
 }
 
@@ -50,8 +51,7 @@ pub fn by_call(calls: &Calls) -> Vec<Vec<&Footprint>> {
 /// Home, away and posted.
 pub fn curves<'a>(rows: &[&'a Footprint]) -> Vec<Curve<'a>> {
     let line = |name, figure: fn(&Footprint) -> Option<&Estimate>| {
-        let mut points: Vec<_> =
-            rows.iter().filter_map(|row| Some((row.bytes, figure(row)?))).collect();
+        let mut points: Vec<_> = rows.iter().filter_map(|row| Some((row.bytes, figure(row)?))).collect();
         points.dedup_by_key(|(bytes, _)| *bytes);
         Curve { name, points }
     };
@@ -93,7 +93,8 @@ pub fn row(rows: &[&Footprint], verdict: Option<&DelegationVerdict>, paper: &Cal
         (Decision::Never, _) => "never".into(),
         _ => "undecided".into(),
     };
-    let percent = |error: Option<f64>| error.map_or_else(|| "–".into(), |error| format!("{:.0}", 100.0 * error));
+    let percent =
+        |error: Option<f64>| error.map_or_else(|| "–".into(), |error| format!("{:.0}", 100.0 * error));
     let dash = || "–".to_owned();
     [
         name(&first.call, first.payload_bytes, first.filesystem.as_deref()),
@@ -136,7 +137,12 @@ fn published(paper: &Calls, row: &Footprint) -> Option<String> {
 }
 
 /// The page's part: what it means, a chart for each call, and the table.
-pub fn section(calls: &Calls, paper: &Calls, id: &str, figure: &mut dyn FnMut(Chart, &Markup) -> Markup) -> Markup {
+pub fn section(
+    calls: &Calls,
+    paper: &Calls,
+    id: &str,
+    figure: &mut dyn FnMut(Chart, &Markup) -> Markup,
+) -> Markup {
     let groups = by_call(calls);
     if groups.is_empty() {
         return html! {};

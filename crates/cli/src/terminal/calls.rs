@@ -55,7 +55,8 @@ fn by_footprint(out: &mut impl Write, calls: &Calls, paper: &Calls) -> io::Resul
         writeln!(out, "Calls by what their caller has used of its caches, ns")?;
         let header = ["call", "home", "away", "pays from", "posted", "publ.", "off"];
         writeln!(out, "{}", dense(&header, 1, rows))?;
-        let note = format!("{}; publ.: {}, second and cold call, by cycles", delegation::MEANING, events::MACHINE);
+        let note =
+            format!("{}; publ.: {}, second and cold call, by cycles", delegation::MEANING, events::MACHINE);
         writeln!(out, "{}", wrapped("", &note))?;
     }
     if let Some(finding) = coho_model::delegation::finding(calls) {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use coho_profile::{
-    CacheState, Calibration, Call, CallMethod, Calls, Channel, ClockFacts, ClockOffset, CounterTool, Counters,
-    Counts, Damage, Estimate, EventTest, Footprint, HostLast, Method, Profile, Rdpmc, Side,
+    CacheState, Calibration, Call, CallMethod, Calls, Channel, ClockFacts, ClockOffset, CounterTool,
+    Counters, Counts, Damage, Estimate, EventTest, Footprint, HostLast, Method, Profile, Rdpmc, Side,
 };
 
 use super::{estimate, two_cpus};
@@ -63,7 +63,8 @@ fn finished(mut calls: Calls, counters: Counters) -> Profile {
 
 /// What calls cost by their caller's footprint: `write` pays from a size on, `getpid` never.
 fn curves(calls: &mut Calls) {
-    let about = |value: f64| Estimate { low: value - 5.0, high: value + 5.0, n: 12, ..Estimate::exact(value) };
+    let about =
+        |value: f64| Estimate { low: value - 5.0, high: value + 5.0, n: 12, ..Estimate::exact(value) };
     for (call, payload_bytes, warm, cold) in [("getpid", 0, 150.0, 300.0), ("write", 1, 500.0, 9000.0)] {
         for (step, bytes) in [8u64 << 10, 512 << 10, 64 << 20].into_iter().enumerate() {
             let home = warm + (cold - warm) * step as f64 / 2.0;

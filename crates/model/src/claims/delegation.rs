@@ -58,10 +58,12 @@ fn section<'a>(context: &Context<'a>) -> Result<&'a Calls, Lack> {
     let calls = context.profile.calls.as_ref().ok_or("the profile has no section calls")?;
     match calls.footprint_conditions.as_ref() {
         None => Err("what calls cost by their caller's footprint was not measured".into()),
-        Some(conditions) => match conditions.not_available.get("away").or(conditions.not_available.get("footprint")) {
-            Some(why) => Err(Lack::Unmeasurable(why.trim_start_matches("not available: ").to_owned())),
-            None => Ok(calls),
-        },
+        Some(conditions) => {
+            match conditions.not_available.get("away").or(conditions.not_available.get("footprint")) {
+                Some(why) => Err(Lack::Unmeasurable(why.trim_start_matches("not available: ").to_owned())),
+                None => Ok(calls),
+            }
+        }
     }
 }
 
@@ -74,7 +76,10 @@ fn how(context: &Context<'_>, calls: &Calls) -> String {
 /// The rows of a call by one caller that has walked data alone, on the first file system that has it.
 fn rows<'a>(calls: &'a Calls, name: &'a str, payload_bytes: u64) -> Vec<&'a Footprint> {
     let own = |row: &&Footprint| {
-        row.call == name && row.payload_bytes == payload_bytes && row.callers == 1 && row.instruction_bytes == 0
+        row.call == name
+            && row.payload_bytes == payload_bytes
+            && row.callers == 1
+            && row.instruction_bytes == 0
     };
     let first = calls.footprint.iter().find(own).map(|row| &row.filesystem);
     calls.footprint.iter().filter(own).filter(|row| Some(&row.filesystem) == first).collect()
@@ -96,7 +101,8 @@ fn light(context: &Context<'_>) -> Result<Evidence, Lack> {
         }
         for row in own {
             let what = format!("{name} at {} KiB", row.bytes >> 10);
-            parts.push(context.range(&what, row.gain_ns.as_ref()).map(|range| Part::new(what.clone(), range)));
+            parts
+                .push(context.range(&what, row.gain_ns.as_ref()).map(|range| Part::new(what.clone(), range)));
         }
     }
     Ok(Evidence::of(parts, how(context, calls)))
@@ -149,7 +155,8 @@ fn payload(context: &Context<'_>) -> Result<Evidence, Lack> {
         let other = small.iter().find(|other| other.bytes == row.bytes);
         let kib = row.bytes >> 10;
         let gain = |what: &str, row: Option<&Footprint>| {
-            context.range(&format!("the gain of {what} at {kib} KiB"), row.and_then(|row| row.gain_ns.as_ref()))
+            context
+                .range(&format!("the gain of {what} at {kib} KiB"), row.and_then(|row| row.gain_ns.as_ref()))
         };
         let difference = gain("64 KiB", Some(row))?.less(gain("1 byte", other.copied())?);
         Ok(Part::new(format!("at {kib} KiB"), difference))

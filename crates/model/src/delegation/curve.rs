@@ -30,16 +30,16 @@ pub(super) fn predict(calls: &Calls) -> Vec<CurvePoint> {
             bytes: row.bytes,
             ..CurvePoint::default()
         };
-        let is_known = |other: &CurvePoint| {
-            CurvePoint { home_ns: None, away_ns: None, ..other.clone() } == point
-        };
+        let is_known =
+            |other: &CurvePoint| CurvePoint { home_ns: None, away_ns: None, ..other.clone() } == point;
         if points.iter().any(is_known) {
             continue;
         }
         let Some(name) = name_in(calls, row) else { continue };
         let warm = time(calls, &name, CacheState::Warm);
         let home = warm.zip(time(calls, &name, CacheState::Cold)).map(|(warm, cold)| {
-            warm + (cold - warm).max(0.0) * caches.pushed_out(row.bytes as f64) + damage(calls, &name, row.bytes)
+            warm + (cold - warm).max(0.0) * caches.pushed_out(row.bytes as f64)
+                + damage(calls, &name, row.bytes)
         });
         let away = warm.zip(channel.and_then(|channel| there_and_back(channel, row.payload_bytes)));
         points.push(CurvePoint { home_ns: home, away_ns: away.map(|(warm, way)| warm + way), ..point });
@@ -70,10 +70,8 @@ fn name_in(calls: &Calls, row: &Footprint) -> Option<String> {
 
 /// The time of a call as the instruction, which the curves make, or through the C library where it has no other form.
 fn time(calls: &Calls, name: &str, state: CacheState) -> Option<f64> {
-    let rows = calls
-        .calls
-        .iter()
-        .filter(|call| call.name == name && call.state == state && call.side == Side::Both);
+    let rows =
+        calls.calls.iter().filter(|call| call.name == name && call.state == state && call.side == Side::Both);
     let ns = |call: &Call| call.ns.as_ref().map(|ns| (call.wrapped, ns.median));
     rows.filter_map(ns).min_by_key(|(wrapped, _)| *wrapped).map(|(_, ns)| ns)
 }

@@ -17,7 +17,9 @@ pub fn finding(calls: &Calls) -> Option<String> {
     paying.sort_by_key(|verdict| verdict.from_footprint_bytes);
     if !paying.is_empty() {
         let one = |verdict: &&DelegationVerdict| {
-            let from = verdict.from_footprint_bytes.map_or_else(String::new, |from| format!(" from {} on", bytes(from)));
+            let from = verdict
+                .from_footprint_bytes
+                .map_or_else(String::new, |from| format!(" from {} on", bytes(from)));
             format!("{}{from}", name(verdict))
         };
         parts.push(format!("worth it for a caller that waits: {}", listed(&paying, one)));
@@ -41,7 +43,10 @@ pub fn finding(calls: &Calls) -> Option<String> {
         };
         parts.push(format!("posted while the caller works on: {}", listed(&posted, one)));
     }
-    Some(format!("Calls on another core, by what the caller has used of its caches: {} ({condition})", parts.join("; ")))
+    Some(format!(
+        "Calls on another core, by what the caller has used of its caches: {} ({condition})",
+        parts.join("; ")
+    ))
 }
 
 /// `write(4096) on ext4`; the payload of one byte and memory's file system are the usual ones.

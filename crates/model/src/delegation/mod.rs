@@ -82,7 +82,8 @@ pub fn issued_ns(calls: &Calls, name: &str) -> Option<f64> {
 /// Whether a verdict is on the call of this name: without a size it moves one byte or none.
 fn is_of(verdict: &DelegationVerdict, name: &str) -> bool {
     let DelegationVerdict { call, payload_bytes, .. } = verdict;
-    name == call && *payload_bytes <= 1 || name.strip_prefix(call.as_str()) == Some(&format!("({payload_bytes})"))
+    name == call && *payload_bytes <= 1
+        || name.strip_prefix(call.as_str()) == Some(&format!("({payload_bytes})"))
 }
 
 fn is_time(ns: f64) -> bool {
@@ -141,12 +142,7 @@ impl Evidence {
         }
     }
 
-    fn judge(
-        &self,
-        name: &str,
-        channel_ns: Option<f64>,
-        decided: Option<&DelegationVerdict>,
-    ) -> Judgement {
+    fn judge(&self, name: &str, channel_ns: Option<f64>, decided: Option<&DelegationVerdict>) -> Judgement {
         let cost_ns = self.issued_ns.zip(self.damage).map(|(ns, (_, damage, _))| ns + damage);
         Judgement {
             name: name.to_owned(),

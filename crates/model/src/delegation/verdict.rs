@@ -54,10 +54,8 @@ fn is_same(row: &Footprint, other: &Footprint) -> bool {
 
 fn verdict(calls: &Calls, first: &Footprint, mode: &str) -> DelegationVerdict {
     let own: Vec<&Footprint> = rows(calls).filter(|row| is_same(row, first)).collect();
-    let mut gains: Vec<Gain<'_>> = own
-        .iter()
-        .filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()? }))
-        .collect();
+    let mut gains: Vec<Gain<'_>> =
+        own.iter().filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()? })).collect();
     gains.sort_by_key(|gain| gain.bytes);
     gains.dedup_by_key(|gain| gain.bytes);
     let (decision, at) = decide(&gains.iter().map(Gain::sign).collect::<Vec<_>>());
@@ -108,11 +106,17 @@ fn waiting(decision: Decision, at: Option<usize>, gains: &[Gain<'_>]) -> String 
     let range = format!("{} to {}", bytes(first.bytes), bytes(last.bytes));
     match (decision, at) {
         (Decision::From, Some(at)) => {
-            format!("on another core from {} on, where it gains {}", bytes(gains[at].bytes), interval(gains[at].ns))
+            format!(
+                "on another core from {} on, where it gains {}",
+                bytes(gains[at].bytes),
+                interval(gains[at].ns)
+            )
         }
         (Decision::Never, _) => {
             let least = gains.iter().map(|gain| -gain.ns.high).fold(f64::INFINITY, f64::min);
-            format!("never within what was measured ({range}): another core costs at least {least:.0} ns more")
+            format!(
+                "never within what was measured ({range}): another core costs at least {least:.0} ns more"
+            )
         }
         _ if gains.iter().all(|gain| !gain.ns.has_interval()) => {
             format!("undecided: too few passes for an interval ({range})")
@@ -121,8 +125,12 @@ fn waiting(decision: Decision, at: Option<usize>, gains: &[Gain<'_>]) -> String 
             let pays: Vec<String> =
                 gains.iter().filter(|gain| gain.sign() > 0).map(|gain| bytes(gain.bytes)).collect();
             let open = gains.iter().filter(|gain| gain.sign() == 0).count();
-            let pays = if pays.is_empty() { String::new() } else { format!("pays at {} alone, ", pays.join(", ")) };
-            format!("undecided ({range}): {pays}the gain's interval holds zero at {open} of {} footprints", gains.len())
+            let pays =
+                if pays.is_empty() { String::new() } else { format!("pays at {} alone, ", pays.join(", ")) };
+            format!(
+                "undecided ({range}): {pays}the gain's interval holds zero at {open} of {} footprints",
+                gains.len()
+            )
         }
     }
 }
@@ -145,7 +153,9 @@ fn posted(calls: &Calls, own: &[&Footprint]) -> Posted {
         (0..works.len()).min_by(|a, b| far(a).total_cmp(&far(b)))
     };
     let gains = |index: usize| -> Vec<Gain<'_>> {
-        let of = own.iter().filter(|row| row.work_ns.as_ref().and_then(|work| nearest(work.median)) == Some(index));
+        let of = own
+            .iter()
+            .filter(|row| row.work_ns.as_ref().and_then(|work| nearest(work.median)) == Some(index));
         of.filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.async_gain_ns.as_ref()? })).collect()
     };
     let all: Vec<(f64, Vec<Gain<'_>>)> = works
@@ -175,7 +185,11 @@ impl Posted {
     fn words(&self) -> String {
         match (self.decision, self.from_work_ns, &self.gain) {
             (Decision::From, Some(work), Some(gain)) => {
-                format!("posted, from {} us of work on at every footprint, where it gains at least {}", us(work), interval(gain))
+                format!(
+                    "posted, from {} us of work on at every footprint, where it gains at least {}",
+                    us(work),
+                    interval(gain)
+                )
             }
             (Decision::Never, ..) => "posted, never with the work that was measured".into(),
             (_, _, None) => "not measured posted".into(),
@@ -204,7 +218,9 @@ pub(super) fn bytes(bytes: u64) -> String {
 /// How far apart the two CPUs were in this run, beside what else is known of CPUs of this machine: `CPUs 0 and 1, one-way
 /// 26 ns (25–27), near; 12 passes in 85 s`.
 fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
-    let Some(channel) = calls.channel.first() else { return "how far apart the CPUs are was not measured".into() };
+    let Some(channel) = calls.channel.first() else {
+        return "how far apart the CPUs are was not measured".into();
+    };
     let pair = format!("CPUs {} and {}", channel.caller, channel.host);
     let Some(one_way) = &channel.one_way_ns else { return pair };
     let steps = coherence.into_iter().flat_map(|coherence| &coherence.pairs);

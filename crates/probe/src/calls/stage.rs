@@ -108,8 +108,7 @@ impl Stage {
         let mut first = None;
         for left in 1..=caches.l1d_ways / 2 {
             let ring = Ring::new(but_for(left, caches), random)?;
-            let mut set =
-                Self { ring, level: Level::L1, fills: false, swept: true, primed: 0, disturbed: 0 };
+            let mut set = Self { ring, level: Level::L1, fills: false, swept: true, primed: 0, disturbed: 0 };
             let quick = tools.quick(set.lines());
             (0..ATTEMPTS).for_each(|_| {
                 set.prime(tools, quick);
@@ -232,7 +231,8 @@ impl Stage {
         self.ring.walk();
         self.primed += 1;
         // Lines of a larger set come and go, and their time varies by where they are.
-        if self.level != Level::L1 || self.fills || (0..PRIMES).any(|_| self.ring.time(&tools.clock) <= quick) {
+        if self.level != Level::L1 || self.fills || (0..PRIMES).any(|_| self.ring.time(&tools.clock) <= quick)
+        {
             return true;
         }
         self.disturbed += 1;

@@ -65,17 +65,20 @@ pub fn footprint(id: String, name: &str, curves: &[Curve<'_>]) -> Chart {
     let mut plot = Plot::new();
     for (index, curve) in curves.iter().enumerate() {
         let points = || curve.points.iter();
-        let hover =
-            points().map(|(bytes, ns)| format!("{}: {} at {}", curve.name, text::estimate(ns), text::bytes(*bytes)));
+        let hover = points()
+            .map(|(bytes, ns)| format!("{}: {} at {}", curve.name, text::estimate(ns), text::bytes(*bytes)));
         let above = points().map(|(_, ns)| (ns.high - ns.median).max(0.0)).collect();
         let below = points().map(|(_, ns)| (ns.median - ns.low).max(0.0)).collect();
-        let trace = Scatter::new(points().map(|point| point.0).collect(), points().map(|point| point.1.median).collect())
-            .name(curve.name)
-            .mode(Mode::LinesMarkers)
-            .line(Line::new().color(classes::colour_at(index)).width(2.0))
-            .error_y(ErrorData::new(ErrorType::Data).array(above).array_minus(below))
-            .hover_text_array(hover.collect())
-            .hover_info(HoverInfo::Text);
+        let trace = Scatter::new(
+            points().map(|point| point.0).collect(),
+            points().map(|point| point.1.median).collect(),
+        )
+        .name(curve.name)
+        .mode(Mode::LinesMarkers)
+        .line(Line::new().color(classes::colour_at(index)).width(2.0))
+        .error_y(ErrorData::new(ErrorType::Data).array(above).array_minus(below))
+        .hover_text_array(hover.collect())
+        .hover_info(HoverInfo::Text);
         plot.add_trace(trace);
     }
     let sizes: Vec<u64> = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();

@@ -32,8 +32,7 @@ fn measured(change: impl Fn(&mut Calls)) -> Profile {
         over_warm: figure(1.4, 0.001),
     });
     let batch = |requests, ns| Batch { requests, ns: figure(ns, 0.001) };
-    let conditions =
-        Method { parameters: [("l2_bytes".to_owned(), L2.into())].into(), ..Method::default() };
+    let conditions = Method { parameters: [("l2_bytes".to_owned(), L2.into())].into(), ..Method::default() };
     let mut calls = Calls {
         footprint,
         affinity: affinity.to_vec(),
@@ -61,12 +60,10 @@ fn around(value: f64, known_to: f64) -> Option<Estimate> {
 }
 
 pub(super) fn claims() -> Vec<String> {
-    let after_others = |value, known_to| {
-        measured(|calls| calls.affinity[1].over_warm = figure(value, known_to))
-    };
-    let batched = |value, known_to| {
-        measured(|calls| calls.channel[0].batches[1].ns = figure(130.0 * value, known_to))
-    };
+    let after_others =
+        |value, known_to| measured(|calls| calls.affinity[1].over_warm = figure(value, known_to));
+    let batched =
+        |value, known_to| measured(|calls| calls.channel[0].batches[1].ns = figure(130.0 * value, known_to));
     vec![
         three("getpid and gettimeofday cost", gain("getpid", 0), -150.0, 90.0),
         three("stat, open and write cost", gain("open", 0), 400.0, -300.0),

@@ -159,7 +159,9 @@ pub(super) fn write(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Resul
 pub(super) fn pread(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, Moves::In(bytes), MOST, move |open, _| unsafe { libc::pread(open.fd(), open.at(), bytes, 0) })
+        on_file(scratch, Moves::In(bytes), MOST, move |open, _| unsafe {
+            libc::pread(open.fd(), open.at(), bytes, 0)
+        })
     } else {
         on_file(scratch, Moves::In(bytes), MOST, move |open, _| {
             // SAFETY: the buffer holds `bytes`.
@@ -171,7 +173,9 @@ pub(super) fn pread(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Resul
 pub(super) fn pwrite(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, Moves::Out(bytes), MOST, move |open, _| unsafe { libc::pwrite(open.fd(), open.at(), bytes, 0) })
+        on_file(scratch, Moves::Out(bytes), MOST, move |open, _| unsafe {
+            libc::pwrite(open.fd(), open.at(), bytes, 0)
+        })
     } else {
         on_file(scratch, Moves::Out(bytes), MOST, move |open, _| {
             // SAFETY: the buffer holds `bytes`.
@@ -183,7 +187,9 @@ pub(super) fn pwrite(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Resu
 pub(super) fn lseek(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         // SAFETY: no pointers.
-        on_file(scratch, Moves::Nothing, MOST, |open, _| unsafe { libc::lseek(open.fd(), 0, libc::SEEK_SET) as isize })
+        on_file(scratch, Moves::Nothing, MOST, |open, _| unsafe {
+            libc::lseek(open.fd(), 0, libc::SEEK_SET) as isize
+        })
     } else {
         on_file(scratch, Moves::Nothing, MOST, |open, _| {
             let start = libc::SEEK_SET as usize;

@@ -105,10 +105,8 @@ impl Times {
 
     /// The section's part.
     pub(super) fn channel(&self, caller: u32, host: u32, claimed: String) -> Channel {
-        let batch = |(requests, times): (&usize, &Vec<f64>)| Batch {
-            requests: *requests as u32,
-            ns: figure(times),
-        };
+        let batch =
+            |(requests, times): (&usize, &Vec<f64>)| Batch { requests: *requests as u32, ns: figure(times) };
         let payload = |index: usize| ChannelPayload {
             bytes: PAYLOADS[index] as u64,
             in_place_ns: figure(&self.in_place[index]),

@@ -23,7 +23,8 @@ pub(super) struct Deed {
 impl Deed {
     /// As a person names it.
     pub(super) fn name(&self) -> String {
-        let payload = if self.payload_bytes > 0 { format!("({})", self.payload_bytes) } else { String::new() };
+        let payload =
+            if self.payload_bytes > 0 { format!("({})", self.payload_bytes) } else { String::new() };
         let place = self.filesystem.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
         format!("{}{payload}{place}", self.call)
     }
@@ -67,7 +68,8 @@ impl Deeds {
             }
             for place in 0..deeds.places.len() {
                 let is_on_file = is_on_file(request.kind);
-                if place == 0 || is_on_file {
+                // What the C library does is the same on any file system.
+                if place == 0 || is_on_file && request.kind != Kind::Fprintf {
                     deeds.add(request, place, is_on_file);
                 }
             }

@@ -1,6 +1,7 @@
 //! What a caller uses of its caches between two calls: data of a size that is walked, and nops that are executed.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::super::caches::{Caches, LINE};
 use super::super::code::Code;
@@ -10,6 +11,8 @@ use crate::clock::Clock;
 
 /// The least working set, in bytes.
 const LEAST: usize = 8 << 10;
+/// From one set of a quick run to the next.
+const QUICK_STEP: usize = 16;
 /// Loads that are timed together.
 const LOADS: usize = 1 << 13;
 /// Walks of which the quickest tells a level's latency.
@@ -25,15 +28,15 @@ pub(super) struct Point {
 }
 
 /// The working sets of a run: data alone from 8 KiB to twice the last-level cache, by factors of two up to twice the
-/// level-2 cache and of four beyond; instructions beside the least of them and beside one that leaves the level-2 cache.
+/// level-2 cache and of four beyond, of a quick run in larger steps; instructions beside the least of them and beside one that leaves the level-2 cache.
 pub(super) fn points(caches: Caches, quick: bool) -> Vec<Point> {
     let most = 2 * caches.last.max(caches.l2);
     let mut sizes = Vec::new();
     let mut bytes = LEAST;
-    while bytes < most {
+    while bytes < if quick { most / 8 } else { most } {
         sizes.push(bytes);
         bytes *= match bytes {
-            _ if quick => 16,
+            _ if quick => QUICK_STEP,
             small if small < 2 * caches.l2 => 2,
             _ => 4,
         };
@@ -63,11 +66,7 @@ impl Ground {
     ///
     /// # Errors
     /// If memory is short or the system forbids generated code.
-    pub(super) fn new(
-        points: &[Point],
-        caches: Caches,
-        random: &mut fastrand::Rng,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(points: &[Point], caches: Caches, random: &mut fastrand::Rng) -> Result<Self, Error> {
         let largest = points.iter().map(|point| point.bytes).max().unwrap_or(LEAST);
         let mut ground = Self {
             caches,
@@ -77,11 +76,11 @@ impl Ground {
         };
         for point in points {
             let recent = window(caches, point.bytes);
-            if !ground.recent.contains_key(&recent) {
-                ground.recent.insert(recent, Ring::new(recent, random)?);
+            if let Entry::Vacant(place) = ground.recent.entry(recent) {
+                place.insert(Ring::new(recent, random)?);
             }
-            if point.code > 0 && !ground.code.contains_key(&point.code) {
-                ground.code.insert(point.code, Code::nops(point.code)?);
+            if let (1.., Entry::Vacant(place)) = (point.code, ground.code.entry(point.code)) {
+                place.insert(Code::nops(point.code)?);
             }
         }
         Ok(ground)
@@ -155,7 +154,8 @@ mod tests {
             let points = points(caches(), quick);
             let data: Vec<_> = points.iter().filter(|point| point.code == 0).map(|one| one.bytes).collect();
             assert_eq!((data[0], data[data.len() - 1]), (8 << 10, 64 << 20));
-            assert!(data.is_sorted() && data.windows(2).all(|two| two[1] <= 16 * two[0]), "{data:?}");
+            let most = if quick { 128 } else { 4 };
+            assert!(data.windows(2).all(|two| two[0] < two[1] && two[1] <= most * two[0]), "{data:?}");
             assert_eq!(points.iter().map(|point| point.code).max(), Some(64 << 10));
         }
         // No last-level cache is told.

@@ -57,12 +57,7 @@ const MISSES: Column = Column::L1dMisses;
 
 /// Measures the curves and what explains them, and puts them into the section. What cannot be measured is named in
 /// `footprint_conditions.not_available`.
-pub(super) fn add(
-    calls: &mut Calls,
-    options: &Options,
-    curves: &Curves,
-    progress: &mut dyn FnMut(Progress),
-) {
+pub(super) fn add(calls: &mut Calls, options: &Options, curves: &Curves, progress: &mut dyn FnMut(Progress)) {
     let started = Instant::now();
     match Run::start(options, curves, started) {
         Ok(mut run) => {
@@ -71,8 +66,7 @@ pub(super) fn add(
         }
         Err(error) => {
             let why = [("footprint".to_owned(), format!("not available: {error}"))];
-            calls.footprint_conditions =
-                Some(Method { not_available: why.into(), ..Method::default() });
+            calls.footprint_conditions = Some(Method { not_available: why.into(), ..Method::default() });
         }
     }
 }
@@ -183,7 +177,8 @@ impl<'a> Run<'a> {
                 None
             }
             _ => {
-                let why = "not available: no counter of the level-1 data cache's misses that reading leaves alone";
+                let why =
+                    "not available: no counter of the level-1 data cache's misses that reading leaves alone";
                 not_available.insert("misses".into(), why.into());
                 None
             }
@@ -272,8 +267,7 @@ impl<'a> Run<'a> {
             Visit::Affinity(deed) if !self.failed[deed] => {
                 let times = self.affinity.entry(deed).or_default();
                 let (stand, deeds, random) = (&mut self.stand, &mut self.deeds.all, &mut self.random);
-                let job: Job<'_, _> =
-                    Box::new(move || affinity::pass(stand, deeds, deed, times, random));
+                let job: Job<'_, _> = Box::new(move || affinity::pass(stand, deeds, deed, times, random));
                 let results = self.workers.run(vec![(self.cpu, job)]);
                 let outcome = self.note(results);
                 self.check(deed, outcome);
@@ -281,12 +275,9 @@ impl<'a> Run<'a> {
             Visit::Curve { deed, point } if !self.failed[deed] => {
                 let calls = self.calls(point);
                 let ways = self.ways(point);
-                let (stand, act, random) =
-                    (&mut self.stand, &mut self.deeds.all[deed], &mut self.random);
+                let (stand, act, random) = (&mut self.stand, &mut self.deeds.all[deed], &mut self.random);
                 let (at, source) = (self.points[point], self.source.as_deref());
-                let job: Job<'_, _> = Box::new(move || {
-                    curve(stand, act, at, calls, ways, source, random)
-                });
+                let job: Job<'_, _> = Box::new(move || curve(stand, act, at, calls, ways, source, random));
                 let results = self.workers.run(vec![(self.cpu, job)]);
                 let outcome = self.note(results);
                 if let Some(found) = self.check(deed, outcome) {
@@ -330,7 +321,8 @@ impl<'a> Run<'a> {
         match self.walks[point] {
             short if short < 2e5 => 7,
             middle if middle < 2e6 => 5,
-            _ => 3,
+            long if long < 5e6 => 3,
+            _ => 2,
         }
     }
 
@@ -354,13 +346,21 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self, calls: &mut Calls, progress: &mut dyn FnMut(Progress)) {
-        calls.footprint = self.records.iter().flat_map(|((deed, point), record)| {
-            record.rows(&self.deeds.all[*deed], self.points[*point], Callers::ONE)
-        }).collect();
-        calls.channel = self.hosts.iter()
+        calls.footprint = self
+            .records
+            .iter()
+            .flat_map(|((deed, point), record)| {
+                record.rows(&self.deeds.all[*deed], self.points[*point], Callers::ONE)
+            })
+            .collect();
+        calls.channel = self
+            .hosts
+            .iter()
             .map(|away| away.times.channel(self.cpu, away.cpu, away.claimed.clone()))
             .collect();
-        calls.affinity = self.affinity.iter()
+        calls.affinity = self
+            .affinity
+            .iter()
             .flat_map(|(deed, times)| affinity::rows(&self.deeds.all[*deed], times))
             .collect();
         // Hosts poll, and several callers take their CPUs.

@@ -93,11 +93,7 @@ mod tests {
         record.away = vec![700.0; 8];
         record.gain = vec![200.0; 8];
         for (index, posted) in record.posted.iter_mut().take(2).enumerate() {
-            *posted = Posted {
-                cost: vec![400.0; 8],
-                work: vec![WORKS[index]; 8],
-                gain: vec![500.0; 8],
-            };
+            *posted = Posted { cost: vec![400.0; 8], work: vec![WORKS[index]; 8], gain: vec![500.0; 8] };
         }
         let rows = record.rows(&deed, point, Callers::ONE);
         let works: Vec<_> = rows.iter().map(|row| row.work_ns.as_ref().unwrap().median).collect();

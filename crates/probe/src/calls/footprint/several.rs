@@ -129,11 +129,7 @@ impl Crowd<'_> {
         })
     }
 
-    fn passes(
-        &self,
-        mut seats: Vec<Seat>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Together, Error> {
+    fn passes(&self, mut seats: Vec<Seat>, progress: &mut dyn FnMut(Progress)) -> Result<Together, Error> {
         let mut random = fastrand::Rng::with_seed(self.seed);
         let mut cases: Vec<Case> = Vec::new();
         for number in numbers(self.cpus.len()) {
@@ -174,8 +170,9 @@ impl Crowd<'_> {
             together.rows.extend(record.rows(&seats[0].same[*call], point(), callers));
         }
         let (callers, hosts) = (PAIRED as u32, PAIRED as u32);
-        let assignment =
-            |(by, times): (&AssignedBy, &Vec<f64>)| Some(Assignment { by: *by, callers, hosts, ns: figure(times)? });
+        let assignment = |(by, times): (&AssignedBy, &Vec<f64>)| {
+            Some(Assignment { by: *by, callers, hosts, ns: figure(times)? })
+        };
         together.assignments = assigned.iter().filter_map(assignment).collect();
         Ok(together)
     }
@@ -257,8 +254,9 @@ fn point() -> Point {
 
 /// Powers of two, and all.
 fn numbers(cpus: usize) -> Vec<usize> {
-    let mut numbers: Vec<usize> =
-        std::iter::successors(Some(2), |number| Some(2 * number)).take_while(|number| *number < cpus).collect();
+    let mut numbers: Vec<usize> = std::iter::successors(Some(2), |number| Some(2 * number))
+        .take_while(|number| *number < cpus)
+        .collect();
     numbers.push(cpus);
     numbers
 }
@@ -304,10 +302,13 @@ fn meet(arrived: &AtomicUsize, number: usize) {
 fn on_their_cpus<T: Send>(jobs: Vec<(u32, Job<'_, T>)>) -> Vec<Result<T, Error>> {
     std::thread::scope(|scope| {
         // Whoever cannot be on its CPU must not leave the others waiting: all pins are known before any job begins.
-        let pinned: Vec<Result<(), Error>> =
-            jobs.iter().map(|(cpu, _)| pin::refusal(*cpu).map_or(Ok(()), |why| Err(Error::cpu(*cpu, why.to_string())))).collect();
+        let pinned: Vec<Result<(), Error>> = jobs
+            .iter()
+            .map(|(cpu, _)| pin::refusal(*cpu).map_or(Ok(()), |why| Err(Error::cpu(*cpu, why.to_string()))))
+            .collect();
         if pinned.iter().any(Result::is_err) {
-            let refused = |pin: Result<(), Error>| pin.and_then(|()| Err(Error::other("another CPU cannot be used")));
+            let refused =
+                |pin: Result<(), Error>| pin.and_then(|()| Err(Error::other("another CPU cannot be used")));
             return pinned.into_iter().map(refused).collect();
         }
         let threads: Vec<_> = jobs
