@@ -235,7 +235,9 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
     let most = known.iter().copied().fold(one_way.median, f64::max);
     let distance = if one_way.modes.len() > 1 {
         let modes: Vec<String> = one_way.modes.iter().map(|mode| told_ns(mode.value)).collect();
-        format!("jumped between {} ns within the run", modes.join(" and "))
+        format!("which jumped between {} ns within the run", modes.join(" and "))
+    } else if one_way.high > SAME_MODE * one_way.low {
+        "which varied within the run".into()
     } else if most <= SAME_MODE * least {
         "the one distance that is known".into()
     } else if one_way.median <= SAME_MODE * least {

@@ -11,9 +11,9 @@ use super::super::record::figure;
 use super::super::subject::Buffer;
 use super::remote::{Remote, do_nothing};
 use super::stand::median;
-use crate::Error;
 use crate::clock::Clock;
 use crate::pages::Pages;
+use crate::{Error, statistics};
 
 /// Requests posted together.
 const BATCHES: [usize; 6] = [1, 2, 4, 8, 16, 32];
@@ -35,7 +35,8 @@ struct Flag(AtomicU64);
 /// What was measured of the channel to one host, by pass.
 #[derive(Default)]
 pub(super) struct Times {
-    pub(super) one_way: Vec<f64>,
+    /// All samples of each pass: its modes are those of the CPUs.
+    one_way: Vec<Vec<f64>>,
     post: Vec<f64>,
     round_trip: Vec<f64>,
     busy: Vec<f64>,
@@ -90,9 +91,10 @@ impl Times {
         all.extend((0..PAYLOADS.len()).flat_map(|size| [What::InPlace(size), What::Copied(size)]));
         random.shuffle(&mut all);
         for what in all {
-            let ns = median((0..SAMPLES).map(|_| time(what, remote, parcels, clock)).collect());
+            let samples: Vec<f64> = (0..SAMPLES).map(|_| time(what, remote, parcels, clock)).collect();
+            let ns = median(samples.clone());
             match what {
-                What::OneWay => self.one_way.push(ns),
+                What::OneWay => self.one_way.push(samples),
                 What::Post => self.post.push(ns),
                 What::RoundTrip => self.round_trip.push(ns),
                 What::Busy => self.busy.push(ns),
@@ -116,7 +118,7 @@ impl Times {
             caller,
             host,
             claimed,
-            one_way_ns: figure(&self.one_way),
+            one_way_ns: statistics::estimate(&self.one_way),
             post_ns: figure(&self.post),
             round_trip_ns: figure(&self.round_trip),
             busy_round_trip_ns: figure(&self.busy),
