@@ -23,6 +23,7 @@ mod query;
 mod region;
 mod settings;
 mod sharing;
+mod stack;
 mod task;
 
 /// The library's file.

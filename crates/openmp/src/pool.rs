@@ -13,6 +13,7 @@ use crate::group::Group;
 use crate::here::Membership;
 use crate::openings;
 use crate::settings::settings;
+use crate::stack;
 use crate::task::Tasks;
 
 /// What a thread keeps as long as it lives.
@@ -127,10 +128,13 @@ impl Own {
         let pool = &mut *self.pools[at];
         let mut size = size.min(pool.most);
         while pool.team.size() != size {
-            if let Err(error) = pool.team.resize(size) {
-                fewer(&error);
-                size = size.saturating_sub(1).max(1);
-                pool.most = size;
+            match pool.team.resize(size) {
+                Err(error) if size > 1 => {
+                    fewer(&error);
+                    size -= 1;
+                    pool.most = size;
+                }
+                done => done?,
             }
         }
         if has_tasks && pool.tasks.is_none() {
@@ -151,23 +155,8 @@ impl Pool {
             .lenient(true)
             .policy(settings.policy)
             .algorithm(settings.algorithm);
-        builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(default_stack_bytes));
+        builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(stack::default_bytes));
         Ok(Self { team: builder.start()?, capacity, most: capacity, tasks: None })
-    }
-}
-
-/// As `pthread_create` gives without attributes: the limit on the first thread's stack, mostly.
-fn default_stack_bytes() -> usize {
-    // SAFETY: the attributes are initialised by the call, read and destroyed.
-    unsafe {
-        let mut attributes = std::mem::zeroed();
-        let mut bytes = 0;
-        if libc::pthread_attr_init(&raw mut attributes) != 0 {
-            return 8 << 20;
-        }
-        libc::pthread_attr_getstacksize(&raw const attributes, &raw mut bytes);
-        libc::pthread_attr_destroy(&raw mut attributes);
-        if bytes == 0 { 8 << 20 } else { bytes }
     }
 }
 
