@@ -190,7 +190,7 @@ impl Team {
     /// Sends all to their benches.
     fn part(&mut self) {
         if self.seated > 1 {
-            self.fork.start(&mut self.lead, worker::part());
+            self.fork.start(&mut self.lead, fork::Order::PART);
             self.fork.join(&self.lead, self.seated, &self.patience, |_, _| ());
         }
     }
