@@ -6,9 +6,12 @@ mod fork;
 mod forked;
 mod member;
 mod poison;
+mod ranges;
 mod reduce;
 mod schedule;
 mod state;
+#[cfg(test)]
+mod tests;
 mod times;
 mod worker;
 
@@ -274,7 +277,7 @@ impl Team {
     #[cold]
     fn recover(&mut self, met: usize, stray: Option<(usize, usize)>) {
         if self.choice.lenient && !self.state.poison.has_spread() {
-            self.state.constructs = Constructs::new(self.state.crowding);
+            self.state.constructs = Constructs::new(self.size, self.state.crowding);
             self.state.met = 0;
             return;
         }
@@ -339,7 +342,7 @@ fn state(choice: &TeamBuilder, size: usize, cpus: &[u32], crowding: Crowding) ->
         barrier: choice.barrier(size, cpus)?,
         reduction: choice.barrier(size, cpus)?,
         values: Values::new(size),
-        constructs: Constructs::new(crowding),
+        constructs: Constructs::new(size, crowding),
         critical: Mutex::new(()),
         poison: Poison::new(),
         met: 0,
