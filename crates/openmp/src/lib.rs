@@ -25,6 +25,7 @@ mod settings;
 mod sharing;
 mod stack;
 mod task;
+mod thread;
 
 /// The library's file.
 pub const NAME: &str = "libcoho_openmp.so";

@@ -1,6 +1,5 @@
 //! The teams of a thread: one for each of its regions that are open inside one another, kept for the next.
 
-use std::cell::Cell;
 use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::AtomicUsize;
@@ -15,6 +14,7 @@ use crate::openings;
 use crate::settings::settings;
 use crate::stack;
 use crate::task::Tasks;
+use crate::thread;
 
 /// What a thread keeps as long as it lives.
 #[derive(Debug, Default)]
@@ -41,22 +41,26 @@ pub struct Pool {
     tasks: Option<Tasks>,
 }
 
-thread_local! {
-    static OWN: Cell<*mut Own> = const { Cell::new(ptr::null_mut()) };
-}
-
 /// The calling thread's. It goes when the thread ends, but not when the process exits: who exits within a region would
 /// wait for its own team.
+#[inline(always)]
 pub fn own<'a>() -> &'a mut Own {
-    if OWN.get().is_null() {
-        let own: *mut Own = Box::into_raw(Box::default());
-        OWN.set(own);
-        drop_at_end(own);
-        // SAFETY: it has just been made.
-        openings::add_thread(unsafe { &(*own).outermost });
+    let mut own = thread::this().own.get();
+    if own.is_null() {
+        own = new();
     }
     // SAFETY: only this thread uses it, and no borrow outlasts the call that made it.
-    unsafe { &mut *OWN.get() }
+    unsafe { &mut *own }
+}
+
+#[cold]
+fn new() -> *mut Own {
+    let own: *mut Own = Box::into_raw(Box::default());
+    thread::this().own.set(own);
+    drop_at_end(own);
+    // SAFETY: it has just been made.
+    openings::add_thread(unsafe { &(*own).outermost });
+    own
 }
 
 /// The calling thread's count of what it has open outside all regions.
@@ -69,7 +73,7 @@ fn drop_at_end(own: *mut Own) {
     static ONCE: Once = Once::new();
     static mut KEY: libc::pthread_key_t = 0;
     unsafe extern "C" fn end(own: *mut c_void) {
-        OWN.set(ptr::null_mut());
+        thread::this().own.set(ptr::null_mut());
         Membership::forget_here();
         // SAFETY: it was made for this thread, which does not use it any more.
         let own = unsafe { Box::from_raw(own.cast::<Own>()) };
