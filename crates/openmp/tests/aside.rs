@@ -51,6 +51,15 @@ fn a_library_that_is_opened_later_is_taken_over_too() {
 }
 
 #[test]
+fn a_library_may_open_regions_while_it_is_loaded() {
+    needs!(Capability::Gcc);
+    let plug = library("plug_begins.c");
+    for options in [&["-ldl"][..], &["-fno-openmp", "-ldl"]] {
+        assert_eq!(beside(&compile("opener.c", options), &[&plug]).errors, "coho openmp: taken over\n");
+    }
+}
+
+#[test]
 fn a_library_that_is_opened_later_may_have_all_stand_aside() {
     needs!(Capability::Gcc);
     let (plain, other) = (library("plug_plain.c"), library("plug_doacross.c"));
