@@ -196,7 +196,7 @@ impl<'team> Member<'team> {
     /// chunks, and each goes on until there is none.
     ///
     /// A member takes several at once into a line of its own, from which others take when they have run out: so it does not
-    /// have them in ascending order throughout, and hardly ever waits for a line. It is [`Share::taken`] that tells what is
+    /// have them in ascending order throughout, and hardly ever waits for a line. Who has the last has none after it. It is [`Share::taken`] that tells what is
     /// left, so that only one of the two can be used.
     #[inline(always)]
     pub fn take_chunk(&self, share: &Share<'_>, chunks: usize) -> Option<usize> {

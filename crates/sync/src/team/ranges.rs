@@ -4,6 +4,9 @@
 //! wants unless he has run out: then he takes the share of one who has not come yet, or the later half of what another has left. So chunks are taken one at a time, as dynamic
 //! schedules promise, yet the common line is touched seldom.
 //!
+//! The last chunk is left until there is no other, and who takes it takes none after it: compilers see by a member's last chunk
+//! whether it has had the loop's.
+//!
 //! A member works upwards in what it has in hand. Hence the first chunk that is not done is always being worked on, or next of
 //! a member that waits for nothing: iterations that wait for earlier ones do not hold each other up.
 
@@ -17,6 +20,10 @@ pub(crate) const MOST_PLACES: usize = 8;
 const HALF: u32 = usize::BITS / 2;
 /// More chunks don't fit: the next one's number and the end share a word.
 const MOST: usize = 1 << (HALF - 1);
+/// In hand of whoever has had the last chunk: nothing, but it is to look no further.
+const HAD_LAST: usize = usize::MAX;
+/// Set in the common counter when the last chunk has been taken.
+const LAST_IS_TAKEN: usize = 1 << (usize::BITS - 1);
 
 /// A line for each member, with a word for each place: the next chunk and the end. Nothing in hand where the two are equal.
 /// A range with something in it never comes again in a loop, since its first chunk is not taken twice: so no exchange can
@@ -47,9 +54,22 @@ impl Ranges {
         if chunks > MOST {
             return one_by_one(taken, chunks);
         }
-        let (next, end) = self.share(taken, chunks).or_else(|| self.steal(place, rank))?;
-        self.of(rank, place).store(packed(next + 1, end), Relaxed);
-        Some(next)
+        let own = self.of(rank, place);
+        if chunks == 0 || own.load(Relaxed) == HAD_LAST {
+            own.store(0, Relaxed);
+            return None;
+        }
+        let last = chunks - 1;
+        if let Some((next, end)) = self.share(taken, last).or_else(|| self.steal(place, rank)) {
+            own.store(packed(next + 1, end), Relaxed);
+            return Some(next);
+        }
+        let is_left = taken.load(Relaxed) & LAST_IS_TAKEN == 0;
+        if is_left && taken.fetch_or(LAST_IS_TAKEN, Relaxed) & LAST_IS_TAKEN == 0 {
+            own.store(HAD_LAST, Relaxed);
+            return Some(last);
+        }
+        None
     }
 
     /// A member's share, or that of one who has not come yet.

@@ -31,16 +31,27 @@ proptest! {
         turns in proptest::collection::vec(0usize..6, 0..100),
     ) {
         let all = Loop::new(size, chunks);
-        let mut seen = vec![0; chunks];
+        let mut had = vec![Vec::new(); size];
+        let mut is_over = vec![false; size];
         let mut take = |rank: usize| {
-            let chunk = all.take(rank % size);
-            chunk.inspect(|&chunk| seen[chunk] += 1).is_some()
+            if !is_over[rank] {
+                let chunk = all.take(rank);
+                is_over[rank] = chunk.is_none();
+                had[rank].extend(chunk);
+            }
+            !is_over[rank]
         };
         turns.into_iter().for_each(|rank| {
-            take(rank);
+            take(rank % size);
         });
         (0..size).for_each(|rank| while take(rank) {});
-        prop_assert!(seen.iter().all(|&times| times == 1), "{seen:?}");
+        let last = chunks.checked_sub(1);
+        for had in had.iter().filter(|had| had.iter().any(|&chunk| Some(chunk) == last)) {
+            prop_assert_eq!(had.last().copied(), last);
+        }
+        let mut had = had.concat();
+        had.sort_unstable();
+        prop_assert!(had.iter().copied().eq(0..chunks), "{:?}", had);
     }
 }
 
@@ -49,9 +60,9 @@ fn who_has_run_out_takes_half_of_what_another_has() {
     let all = Loop::new(2, 16);
     assert_eq!(all.take(0), Some(0));
     let second: Vec<_> = std::iter::from_fn(|| all.take(1)).collect();
-    // Its own share, then half of what the first has left.
-    assert_eq!(second[..12], [8, 9, 10, 11, 12, 13, 14, 15, 4, 5, 6, 7]);
-    assert_eq!(all.take(0), None);
+    // Its own share, then half of what the first has left, and again; in the end the last.
+    assert_eq!(second, [8, 9, 10, 11, 12, 13, 14, 4, 5, 6, 7, 2, 3, 1, 15]);
+    assert_eq!((all.take(0), all.take(1)), (None, None));
 }
 
 #[test]
