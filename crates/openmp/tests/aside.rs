@@ -1,4 +1,4 @@
-//! Programs that the library must leave to libgomp, from the beginning or from the moment when it turns out.
+//! Programs that the library must leave to libgomp, at once or as soon as it sees what they need.
 
 mod support;
 

@@ -29,7 +29,7 @@ pub(super) struct Part {
     /// What it is of; empty if it is the only one.
     pub(super) what: String,
     pub(super) range: Range,
-    /// How a paper words it that does not tell it exactly.
+    /// The paper's words, where it gives no exact figure.
     pub(super) inexact: Option<Inexact>,
 }
 
