@@ -416,7 +416,10 @@ fn write_backs(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (least, most) = (costs(memory, "WBINVD").min_by_key(by), costs(memory, "WBINVD").max_by_key(by));
     let (Some(least), Some(most)) = (least, most) else { return Err(wbinvd(memory)) };
     if least.dirty == most.dirty {
-        return Err("WBINVD was measured with only one number of modified lines, so that its growth is unknown".into());
+        return Err(
+            "WBINVD was measured with only one number of modified lines, so that its growth is unknown"
+                .into(),
+        );
     }
     let of = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
     let how = how(context, "coherence_cost")?;
