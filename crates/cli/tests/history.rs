@@ -221,7 +221,7 @@ fn only_the_same_pairs_and_homes_are_compared() {
     assert_eq!((surveys("a"), surveys("b"), surveys("a")), (json!(0), json!(0), json!(1)));
 }
 
-/// As with sudo and the user's HOME: nothing of root's is left there, and the survey goes on.
+/// `sudo` may keep the user's HOME. The survey goes on, and root leaves no file there.
 #[test]
 fn in_another_users_home_no_history_is_kept() {
     needs!(Capability::TwoCpus, Capability::Root);

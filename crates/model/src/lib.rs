@@ -18,6 +18,7 @@ pub mod measured;
 pub mod openmp;
 pub mod path;
 pub mod placement;
+mod range;
 pub mod stability;
 mod stats;
 pub mod unixbench;

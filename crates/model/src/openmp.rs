@@ -9,6 +9,7 @@ use coho_profile::{Estimate, Sync};
 use serde::{Deserialize, Serialize};
 
 use crate::barrier::quickest_measured;
+pub use crate::range::Range;
 
 /// What was counted in the processes of a command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -59,17 +60,6 @@ pub struct Team {
     pub waiting_s: f64,
 }
 
-/// A time with its interval.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Span {
-    /// By the medians.
-    pub median: f64,
-    /// By the lower ends of the intervals.
-    pub low: f64,
-    /// By the upper ends.
-    pub high: f64,
-}
-
 /// What a process's teams of one size pay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Price {
@@ -78,11 +68,11 @@ pub struct Price {
     /// Regions, and what each costs.
     pub regions: u64,
     /// Fork and join.
-    pub fork_join_ns: Span,
+    pub fork_join_ns: Range,
     /// Barriers, and what each costs.
     pub barriers: u64,
     /// One of them; zero where there is none.
-    pub barrier_ns: Span,
+    pub barrier_ns: Range,
     /// The first member's waiting as it was measured.
     pub waiting_s: f64,
 }
@@ -97,30 +87,16 @@ pub struct Prediction {
     /// What it took without thread 0's waiting.
     pub work_s: f64,
     /// Work and synchronising at the profile's prices.
-    pub predicted_s: Span,
+    pub predicted_s: Range,
     /// How far the prediction lies from what was measured, as a share of the latter.
     pub error: f64,
     /// The same with libgomp's prices, where the profile has them.
-    pub libgomp_s: Option<Span>,
+    pub libgomp_s: Option<Range>,
     /// Why there is no such figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_libgomp: Option<String>,
     /// The prices of coho's teams.
     pub teams: Vec<Price>,
-}
-
-impl Span {
-    fn of(ns: &Estimate) -> Self {
-        Self { median: ns.median, low: ns.low, high: ns.high }
-    }
-
-    fn times(self, factor: f64) -> Self {
-        Self { median: self.median * factor, low: self.low * factor, high: self.high * factor }
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self { median: self.median + other.median, low: self.low + other.low, high: self.high + other.high }
-    }
 }
 
 const NS: f64 = 1e-9;
@@ -136,7 +112,7 @@ pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, String> {
     for team in process.teams.iter().filter(|team| team.threads > 1) {
         let threads = team.threads;
         let barrier_ns = match team.barriers {
-            0 => Span::default(),
+            0 => Range::default(),
             _ => barrier(sync, &process.barrier, threads).ok_or_else(|| lacks("barrier", threads))?,
         };
         teams.push(Price {
@@ -150,12 +126,12 @@ pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, String> {
         });
     }
     let work_s = process.seconds - process.teams.iter().map(|team| team.waiting_s).sum::<f64>();
-    let total = |prices: Vec<Span>| {
-        prices.into_iter().fold(Span { median: work_s, low: work_s, high: work_s }, Span::plus)
+    let total = |prices: Vec<Range>| {
+        prices.into_iter().fold(Range { value: work_s, low: work_s, high: work_s }, Range::plus)
     };
     let own = teams.iter().map(|team| paid(team, team.fork_join_ns, team.barrier_ns)).collect();
     let predicted_s = total(own);
-    let libgomp: Result<Vec<Span>, String> = teams.iter().map(|team| libgomp(sync, team)).collect();
+    let libgomp: Result<Vec<Range>, String> = teams.iter().map(|team| libgomp(sync, team)).collect();
     let (libgomp_s, no_libgomp) = match libgomp {
         Ok(prices) => (Some(total(prices)), None),
         Err(why) => (None, Some(why)),
@@ -165,7 +141,7 @@ pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, String> {
         measured_s: process.seconds,
         work_s,
         predicted_s,
-        error: predicted_s.median / process.seconds - 1.0,
+        error: predicted_s.value / process.seconds - 1.0,
         libgomp_s,
         no_libgomp,
         teams,
@@ -196,13 +172,13 @@ fn lacks(what: &str, threads: u32) -> String {
     )
 }
 
-fn paid(team: &Price, fork_join: Span, barrier: Span) -> Span {
+fn paid(team: &Price, fork_join: Range, barrier: Range) -> Range {
     fork_join.times(team.regions as f64 * NS).plus(barrier.times(team.barriers as f64 * NS))
 }
 
 /// The named barrier's time, nearest first; what `auto` stands for is what it chose when it was measured, or else the
 /// quickest.
-fn barrier(sync: &Sync, name: &str, threads: u32) -> Option<Span> {
+fn barrier(sync: &Sync, name: &str, threads: u32) -> Option<Range> {
     let auto = || sync.method.parameters.get("auto")?.get(format!("{threads} threads, sequential"))?.as_str();
     let name = match name {
         "auto" => auto().map(str::to_owned).or_else(|| quickest_measured(sync, threads)),
@@ -215,31 +191,31 @@ fn barrier(sync: &Sync, name: &str, threads: u32) -> Option<Span> {
         // None is slower than another beyond chance.
         None => rows().min_by(|one, other| median(one.ns.as_ref()).total_cmp(&median(other.ns.as_ref()))),
     };
-    row?.ns.as_ref().map(Span::of)
+    row?.ns.as_ref().map(Range::from)
 }
 
 fn median(ns: Option<&Estimate>) -> f64 {
     ns.map_or(f64::INFINITY, |ns| ns.median)
 }
 
-fn fork_join(sync: &Sync, threads: u32) -> Option<Span> {
+fn fork_join(sync: &Sync, threads: u32) -> Option<Range> {
     let team = |row: &&coho_profile::ForkJoinTime| row.threads == threads && row.algorithm == "team";
     let rows = sync.fork_join.iter().filter(team);
-    rows.min_by_key(|row| row.mapping != "sequential")?.total_ns.as_ref().map(Span::of)
+    rows.min_by_key(|row| row.mapping != "sequential")?.total_ns.as_ref().map(Range::from)
 }
 
-fn libgomp(sync: &Sync, team: &Price) -> Result<Span, String> {
+fn libgomp(sync: &Sync, team: &Price) -> Result<Range, String> {
     let price = |operation: &str| {
         let mine = |row: &&coho_profile::SyncPeer| {
             row.name == "libgomp" && row.operation == operation && row.threads == team.threads
         };
-        let ns = sync.peers.iter().find(mine).and_then(|row| row.ns.as_ref()).map(Span::of);
+        let ns = sync.peers.iter().find(mine).and_then(|row| row.ns.as_ref()).map(Range::from);
         ns.ok_or_else(|| {
             let threads = team.threads;
             format!("the profile has no {operation} of libgomp's with {threads} threads; `coho barrier --peers --threads {threads} -o PROFILE` would tell")
         })
     };
-    let barrier = if team.barriers > 0 { price("barrier")? } else { Span::default() };
+    let barrier = if team.barriers > 0 { price("barrier")? } else { Range::default() };
     Ok(paid(team, price("fork-join")?, barrier))
 }
 
@@ -320,13 +296,13 @@ mod tests {
     fn work_and_so_many_barriers_make_the_time() {
         let told = predict(&process(), &sync()).unwrap();
         near(told.work_s, 0.95);
-        near(told.predicted_s.median, 0.95 + 0.04 + 0.000_08);
+        near(told.predicted_s.value, 0.95 + 0.04 + 0.000_08);
         near(told.predicted_s.low, 0.95 + 0.9 * 0.040_08);
         near(told.error, -0.009_92);
-        near(told.libgomp_s.unwrap().median, 0.95 + 0.4008);
-        assert_eq!((told.teams.len(), told.teams[0].barrier_ns.median), (1, 40.0));
+        near(told.libgomp_s.unwrap().value, 0.95 + 0.4008);
+        assert_eq!((told.teams.len(), told.teams[0].barrier_ns.value), (1, 40.0));
         let named = Process { barrier: "fbs".into(), ..process() };
-        near(predict(&named, &sync()).unwrap().predicted_s.median, 0.95 + 0.060_08);
+        near(predict(&named, &sync()).unwrap().predicted_s.value, 0.95 + 0.060_08);
     }
 
     #[test]

@@ -106,9 +106,12 @@ pub fn becomes_incomplete() {
     IS_INCOMPLETE.store(true, Relaxed);
 }
 
-/// Where teams of this size count; none where nothing is counted.
+/// Where the first member of a team of this size counts; none for others, and where nothing is counted.
 #[inline(always)]
-fn line(size: impl FnOnce() -> u32) -> Option<&'static Line> {
+fn line(rank: u32, size: impl FnOnce() -> u32) -> Option<&'static Line> {
+    if rank != 0 {
+        return None;
+    }
     // SAFETY: never freed.
     let counts = unsafe { COUNTS.load(Relaxed).as_ref() }?;
     counts.lines.get(size() as usize)
@@ -122,8 +125,7 @@ impl Watch {
     /// Does nothing unless a team's first member is counted.
     #[inline(always)]
     pub fn start(rank: u32, size: impl FnOnce() -> u32) -> Self {
-        let line = if rank == 0 { line(size) } else { None };
-        Self(line.map(|line| (line, ticks())))
+        Self(line(rank, size).map(|line| (line, ticks())))
     }
 
     /// It was in a barrier.
@@ -162,7 +164,7 @@ impl Watch {
 /// Counts a loop or sections that a member of a team begins.
 #[inline(always)]
 pub fn count_loop(rank: u32, size: impl FnOnce() -> u32) {
-    if let Some((line, _)) = Watch::start(rank, size).0 {
+    if let Some(line) = line(rank, size) {
         line.loops.fetch_add(1, Relaxed);
     }
 }
@@ -170,7 +172,7 @@ pub fn count_loop(rank: u32, size: impl FnOnce() -> u32) {
 /// Counts a `single` that a member of a team comes to.
 #[inline(always)]
 pub fn count_single(rank: u32, size: impl FnOnce() -> u32) {
-    if let Some((line, _)) = Watch::start(rank, size).0 {
+    if let Some(line) = line(rank, size) {
         line.singles.fetch_add(1, Relaxed);
     }
 }

@@ -18,6 +18,7 @@ use crate::region::Begin;
 use crate::settings::{Variables, settings};
 use crate::sharing::Sharing;
 use crate::task::Tasks;
+use crate::thread;
 
 /// What the members of a region share.
 #[derive(Debug)]
@@ -65,14 +66,10 @@ pub struct Membership {
     share: Cell<Option<Share>>,
 }
 
-thread_local! {
-    static HERE: Cell<*const Membership> = const { Cell::new(ptr::null()) };
-}
-
 /// The calling thread's membership of the innermost region.
 #[inline(always)]
 pub fn here<'a>() -> &'a Membership {
-    let here = HERE.get();
+    let here = thread::this().here.get();
     if here.is_null() {
         return outside();
     }
@@ -83,7 +80,7 @@ pub fn here<'a>() -> &'a Membership {
 /// Whether the calling thread is in a region.
 pub fn is_within_region() -> bool {
     // SAFETY: as in `here`.
-    unsafe { HERE.get().as_ref() }.is_some_and(|here| here.region().level > 0)
+    unsafe { thread::this().here.get().as_ref() }.is_some_and(|here| here.region().level > 0)
 }
 
 /// As what a thread runs outside all regions: the only member of a region of its own.
@@ -107,7 +104,7 @@ fn outside<'a>() -> &'a Membership {
     let membership = unsafe { Membership::new(None, region, 0) };
     let membership = own().outside.insert(Box::new(membership));
     let membership = ptr::from_ref::<Membership>(membership);
-    HERE.set(membership);
+    thread::this().here.set(membership);
     // SAFETY: it stays in its box until the thread ends, and is forgotten before.
     let membership = unsafe { &*membership };
     membership.task.set(&raw const membership.implicit);
@@ -134,14 +131,15 @@ impl Membership {
     #[inline(always)]
     pub fn serve(&self, work: impl FnOnce(&Self)) {
         self.task.set(&raw const self.implicit);
-        let before = HERE.replace(self);
+        let here = &thread::this().here;
+        let before = here.replace(self);
         work(self);
-        HERE.set(before);
+        here.set(before);
     }
 
     /// Before what the calling thread is outside all regions goes.
     pub fn forget_here() {
-        HERE.set(ptr::null());
+        thread::this().here.set(ptr::null());
     }
 
     /// None in a team of one.

@@ -23,7 +23,9 @@ mod query;
 mod region;
 mod settings;
 mod sharing;
+mod stack;
 mod task;
+mod thread;
 
 /// The library's file.
 pub const NAME: &str = "libcoho_openmp.so";

@@ -56,6 +56,7 @@ impl Sight {
         Ok(())
     }
 }
+
 /// Whether the process changes over to libgomp. Nobody opens a region meanwhile.
 static CHANGE: AtomicU8 = AtomicU8::new(NONE);
 const NONE: u8 = 0;

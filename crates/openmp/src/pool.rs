@@ -1,6 +1,5 @@
 //! The teams of a thread: one for each of its regions that are open inside one another, kept for the next.
 
-use std::cell::Cell;
 use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::AtomicUsize;
@@ -13,7 +12,9 @@ use crate::group::Group;
 use crate::here::Membership;
 use crate::openings;
 use crate::settings::settings;
+use crate::stack;
 use crate::task::Tasks;
+use crate::thread;
 
 /// What a thread keeps as long as it lives.
 #[derive(Debug, Default)]
@@ -40,22 +41,26 @@ pub struct Pool {
     tasks: Option<Tasks>,
 }
 
-thread_local! {
-    static OWN: Cell<*mut Own> = const { Cell::new(ptr::null_mut()) };
-}
-
 /// The calling thread's. It goes when the thread ends, but not when the process exits: who exits within a region would
 /// wait for its own team.
+#[inline(always)]
 pub fn own<'a>() -> &'a mut Own {
-    if OWN.get().is_null() {
-        let own: *mut Own = Box::into_raw(Box::default());
-        OWN.set(own);
-        drop_at_end(own);
-        // SAFETY: it has just been made.
-        openings::add_thread(unsafe { &(*own).outermost });
+    let mut own = thread::this().own.get();
+    if own.is_null() {
+        own = new();
     }
     // SAFETY: only this thread uses it, and no borrow outlasts the call that made it.
-    unsafe { &mut *OWN.get() }
+    unsafe { &mut *own }
+}
+
+#[cold]
+fn new() -> *mut Own {
+    let own: *mut Own = Box::into_raw(Box::default());
+    thread::this().own.set(own);
+    drop_at_end(own);
+    // SAFETY: it has just been made.
+    openings::add_thread(unsafe { &(*own).outermost });
+    own
 }
 
 /// The calling thread's count of what it has open outside all regions.
@@ -68,7 +73,7 @@ fn drop_at_end(own: *mut Own) {
     static ONCE: Once = Once::new();
     static mut KEY: libc::pthread_key_t = 0;
     unsafe extern "C" fn end(own: *mut c_void) {
-        OWN.set(ptr::null_mut());
+        thread::this().own.set(ptr::null_mut());
         Membership::forget_here();
         // SAFETY: it was made for this thread, which does not use it any more.
         let own = unsafe { Box::from_raw(own.cast::<Own>()) };
@@ -127,10 +132,13 @@ impl Own {
         let pool = &mut *self.pools[at];
         let mut size = size.min(pool.most);
         while pool.team.size() != size {
-            if let Err(error) = pool.team.resize(size) {
-                fewer(&error);
-                size = size.saturating_sub(1).max(1);
-                pool.most = size;
+            match pool.team.resize(size) {
+                Err(error) if size > 1 => {
+                    fewer(&error);
+                    size -= 1;
+                    pool.most = size;
+                }
+                done => done?,
             }
         }
         if has_tasks && pool.tasks.is_none() {
@@ -151,23 +159,8 @@ impl Pool {
             .lenient(true)
             .policy(settings.policy)
             .algorithm(settings.algorithm);
-        builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(default_stack_bytes));
+        builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(stack::default_bytes));
         Ok(Self { team: builder.start()?, capacity, most: capacity, tasks: None })
-    }
-}
-
-/// As `pthread_create` gives without attributes: the limit on the first thread's stack, mostly.
-fn default_stack_bytes() -> usize {
-    // SAFETY: the attributes are initialised by the call, read and destroyed.
-    unsafe {
-        let mut attributes = std::mem::zeroed();
-        let mut bytes = 0;
-        if libc::pthread_attr_init(&raw mut attributes) != 0 {
-            return 8 << 20;
-        }
-        libc::pthread_attr_getstacksize(&raw const attributes, &raw mut bytes);
-        libc::pthread_attr_destroy(&raw mut attributes);
-        if bytes == 0 { 8 << 20 } else { bytes }
     }
 }
 

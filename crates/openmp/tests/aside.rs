@@ -1,4 +1,4 @@
-//! Programs that the library must leave to libgomp, from the beginning or from the moment when it turns out.
+//! Programs that the library must leave to libgomp, at once or as soon as it sees what they need.
 
 mod support;
 
@@ -48,6 +48,15 @@ fn a_library_that_is_opened_later_is_taken_over_too() {
     // A program of which only what it opens uses OpenMP.
     let ours = beside(&compile("opener.c", &["-fno-openmp", "-ldl"]), &[&plug]);
     assert_eq!(ours.errors, "coho openmp: taken over\n");
+}
+
+#[test]
+fn a_library_may_open_regions_while_it_is_loaded() {
+    needs!(Capability::Gcc);
+    let plug = library("plug_begins.c");
+    for options in [&["-ldl"][..], &["-fno-openmp", "-ldl"]] {
+        assert_eq!(beside(&compile("opener.c", options), &[&plug]).errors, "coho openmp: taken over\n");
+    }
 }
 
 #[test]

@@ -138,9 +138,12 @@ impl Writer {
 
     fn combined_loop(&mut self) {
         let (threads, schedule, (head, name)) = (self.threads(), self.schedule(), self.head());
-        self.line(1, &format!("#pragma omp parallel for{threads}{schedule} reduction(+ : sum)"));
-        self.line(1, &format!("{head} sum += (long){name} * {name} % 1009;"));
-        self.line(1, "sum = mix(sum, 1);");
+        let last = self.name();
+        self.line(1, &format!("long {last} = 1;"));
+        let clauses = format!("{threads}{schedule} reduction(+ : sum) lastprivate({last})");
+        self.line(1, &format!("#pragma omp parallel for{clauses}"));
+        self.line(1, &format!("{head} {{ {last} = (long){name}; sum += {last} * {last} % 1009; }}"));
+        self.line(1, &format!("sum = mix(sum, {last});"));
     }
 
     fn combined_sections(&mut self) {

@@ -6,6 +6,7 @@ mod counters;
 mod detection;
 mod memory;
 mod openmp;
+mod openmp_clients;
 mod openmp_overhead;
 mod pairs;
 mod quota;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::openmp_clients;
 use crate::openmp_overhead;
 use crate::quota::Quota;
 use crate::turns::{Busy, allowed_cpus, median};
@@ -12,6 +13,8 @@ use crate::turns::{Busy, allowed_cpus, median};
 /// Where LLVM's runtime may lie.
 const LIBOMP: [&str; 2] = ["/usr/lib/x86_64-linux-gnu/libomp.so.5", "/usr/lib/aarch64-linux-gnu/libomp.so.5"];
 const THREADS: &str = "2";
+/// In the barrier-bound program.
+const BARRIERS: f64 = 88_000.0;
 
 /// Nanoseconds of each construct, a value for each round.
 type Times = BTreeMap<String, Vec<f64>>;
@@ -35,6 +38,7 @@ pub fn run(quick: bool) {
     for (program, condition) in [("barriers", "barrier-bound, idle"), ("coarse", "coarse, idle")] {
         table(condition, &constructs, &[program], rounds, &|command| command);
     }
+    bound(&constructs, rounds.min(9));
     let first: Vec<_> = allowed_cpus().into_iter().take(1).collect();
     {
         let _busy = Busy::on(&first);
@@ -54,6 +58,7 @@ pub fn run(quick: bool) {
         }
         Err(why) => println!("  under a quota: not available: {why}\n"),
     }
+    openmp_clients::run(quick);
 }
 
 /// A program of the OpenMP library's tests.
@@ -80,7 +85,7 @@ fn table(condition: &str, program: &Path, words: &[&str], rounds: usize, under: 
                 *times = Err("libomp.so.5 is not installed".into());
                 continue;
             }
-            match once(name, *preload, program, words, under) {
+            match once(name, *preload, THREADS, program, words, under) {
                 Ok(lines) => {
                     lines.into_iter().for_each(|(what, ns)| so_far.entry(what).or_default().push(ns))
                 }
@@ -114,24 +119,52 @@ fn table(condition: &str, program: &Path, words: &[&str], rounds: usize, under: 
     println!("  (medians; in brackets the middle half of {rounds} rounds)\n");
 }
 
+/// A barrier-bound program beside what it must take: half of one thread's work, and its barriers at their measured price.
+fn bound(program: &Path, rounds: usize) {
+    let run = |threads: &str, words: &[&str]| once("coho", None, threads, program, words, &|command| command);
+    let value = |lines: Result<Vec<(String, f64)>, String>, name: &str| {
+        let found = lines?.into_iter().find(|(what, _)| what == name);
+        found.map(|(_, ns)| ns).ok_or_else(|| format!("no line '{name}'"))
+    };
+    let ratio = || -> Result<f64, String> {
+        let alone = value(run("1", &["barriers"]), "barriers")?;
+        let both = value(run(THREADS, &["barriers"]), "barriers")?;
+        let barrier = value(run(THREADS, &[]), "barrier")?;
+        Ok(both / (alone / 2.0 + BARRIERS * barrier))
+    };
+    match (0..rounds).map(|_| ratio()).collect::<Result<Vec<_>, _>>() {
+        Ok(mut ratios) => {
+            ratios.sort_by(f64::total_cmp);
+            let (low, high) = (ratios[ratios.len() / 4], ratios[3 * ratios.len() / 4]);
+            println!(
+                "  barrier-bound, idle: {:.2} x ({low:.2}-{high:.2}) half of one thread's work and the barriers alone\n",
+                median(&ratios)
+            );
+        }
+        Err(why) => println!("  barrier-bound: not available: {why}\n"),
+    }
+}
+
+/// A program on coho's teams.
+pub fn on_coho(program: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coho"));
+    command.args(["run", "-q", "--openmp", "--"]).arg(program);
+    command
+}
+
 /// One run's lines.
 fn once(
     name: &str,
     preload: Option<&str>,
+    threads: &str,
     program: &Path,
     words: &[&str],
     under: &dyn Fn(Command) -> Command,
 ) -> Result<Vec<(String, f64)>, String> {
-    let mut command = if name == "coho" {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coho"));
-        command.args(["run", "-q", "--openmp", "--"]).arg(program);
-        command
-    } else {
-        Command::new(program)
-    };
+    let mut command = if name == "coho" { on_coho(program) } else { Command::new(program) };
     command.args(words);
     let mut command = under(command);
-    command.env("OMP_NUM_THREADS", THREADS);
+    command.env("OMP_NUM_THREADS", threads);
     if let Some(library) = preload {
         command.env("LD_PRELOAD", library);
     }

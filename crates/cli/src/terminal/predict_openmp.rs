@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use coho_model::openmp::{Prediction, Span};
+use coho_model::openmp::{Prediction, Range};
 
 use super::table::{table, wrapped};
 use crate::commands::predict_openmp::Predicted;
@@ -71,7 +71,7 @@ fn write_one(out: &mut impl Write, prediction: &Prediction) -> io::Result<()> {
 /// What the program would take on libgomp's teams, where the profile tells.
 pub fn finding(prediction: &Prediction) -> Option<String> {
     let libgomp = prediction.libgomp_s?;
-    let ratio = libgomp.median / prediction.predicted_s.median;
+    let ratio = libgomp.value / prediction.predicted_s.value;
     let apart = libgomp.low > prediction.predicted_s.high || libgomp.high < prediction.predicted_s.low;
     let told = if apart { "" } else { "; the profile's intervals do not tell the two apart" };
     Some(format!(
@@ -82,6 +82,6 @@ pub fn finding(prediction: &Prediction) -> Option<String> {
     ))
 }
 
-fn span(span: Span, factor: f64) -> String {
-    text::with_interval(span.median * factor, Some((span.low * factor, span.high * factor)))
+fn span(range: Range, factor: f64) -> String {
+    text::with_interval(range.value * factor, Some((range.low * factor, range.high * factor)))
 }

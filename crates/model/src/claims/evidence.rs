@@ -3,7 +3,7 @@
 use coho_profile::{Estimate, Inexact, Method, Profile};
 
 use super::Verdict;
-use crate::stats::median;
+pub(super) use crate::range::Range;
 
 /// An unstable figure's value counts if so much of the samples had it.
 const SEEN: f64 = 0.05;
@@ -29,7 +29,7 @@ pub(super) struct Part {
     /// What it is of; empty if it is the only one.
     pub(super) what: String,
     pub(super) range: Range,
-    /// How a paper words it that does not tell it exactly.
+    /// The paper's words, where it gives no exact figure.
     pub(super) inexact: Option<Inexact>,
 }
 
@@ -62,14 +62,6 @@ impl From<&str> for Lack {
     fn from(why: &str) -> Self {
         Self::Unmeasured(why.to_owned())
     }
-}
-
-/// A figure and within which it lies.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Range {
-    pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
 }
 
 /// What a figure is to be.
@@ -203,56 +195,6 @@ impl Evidence {
 impl Part {
     pub(super) fn new(what: impl Into<String>, range: Range) -> Self {
         Self { what: what.into(), range, inexact: None }
-    }
-}
-
-impl Range {
-    /// This over another; `None` where that may be 0.
-    pub(super) fn over(self, other: Self) -> Option<Self> {
-        (other.low > 0.0).then(|| Self {
-            value: self.value / other.value,
-            low: self.low / other.high,
-            high: self.high / other.low,
-        })
-    }
-
-    pub(super) fn less(self, other: Self) -> Self {
-        let Self { value, low, high } = other;
-        Self { value: self.value - value, low: self.low - high, high: self.high - low }
-    }
-
-    pub(super) fn plus(self, other: Self) -> Self {
-        let Self { value, low, high } = other;
-        Self { value: self.value + value, low: self.low + low, high: self.high + high }
-    }
-
-    pub(super) fn times(self, factor: f64) -> Self {
-        Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
-    }
-
-    /// The mean of several, as far as each goes.
-    pub(super) fn mean(all: &[Self]) -> Option<Self> {
-        let n = all.len() as f64;
-        let sum = all.iter().copied().reduce(Self::plus)?;
-        Some(sum.times(1.0 / n))
-    }
-
-    /// The middle one of several, by each end.
-    pub(super) fn middle(all: &[Self]) -> Option<Self> {
-        let of = |end: fn(&Self) -> f64| median(&mut all.iter().map(end).collect::<Vec<_>>());
-        (!all.is_empty()).then(|| Self {
-            value: of(|one| one.value),
-            low: of(|one| one.low),
-            high: of(|one| one.high),
-        })
-    }
-
-    /// The geometric mean of several ratios.
-    pub(super) fn geometric(all: &[Self]) -> Option<Self> {
-        let n = all.len() as f64;
-        let of = |end: fn(&Self) -> f64| (all.iter().map(|one| end(one).ln()).sum::<f64>() / n).exp();
-        let usable = !all.is_empty() && all.iter().all(|one| one.low > 0.0);
-        usable.then(|| Self { value: of(|one| one.value), low: of(|one| one.low), high: of(|one| one.high) })
     }
 }
 

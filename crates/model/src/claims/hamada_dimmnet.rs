@@ -306,7 +306,7 @@ fn by_size(context: &Context<'_>, sizes: &[u64], a: &Wish<'_>, b: &Wish<'_>) -> 
     let mut by = String::new();
     let mut part = |bytes: u64| {
         let ((over, how_a), (under, how_b)) = match (rate(context, a, bytes), rate(context, b, bytes)) {
-            // What cannot be measured counts more than what was not.
+            // If one of the two cannot be measured here at all, that is the reason to give.
             (Err(_), Err(lack @ Lack::Unmeasurable(_))) => return Err(lack),
             (a, b) => (a?, b?),
         };
@@ -416,7 +416,10 @@ fn write_backs(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (least, most) = (costs(memory, "WBINVD").min_by_key(by), costs(memory, "WBINVD").max_by_key(by));
     let (Some(least), Some(most)) = (least, most) else { return Err(wbinvd(memory)) };
     if least.dirty == most.dirty {
-        return Err("WBINVD was measured with one number of modified lines".into());
+        return Err(
+            "WBINVD was measured with only one number of modified lines, so that its growth is unknown"
+                .into(),
+        );
     }
     let of = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
     let how = how(context, "coherence_cost")?;

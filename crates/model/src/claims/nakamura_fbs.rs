@@ -258,7 +258,7 @@ fn by_mapping(context: &Context<'_>) -> Result<Evidence, Lack> {
     Ok(Evidence::one(divided(of("binary-tree")?, of("sequential")?)?, of_threads(context, half)?))
 }
 
-/// That a team was not run in a mapping, which on some machines has the CPUs of another.
+/// Why no team was run in this mapping: on some machines it takes the same CPUs as another mapping.
 fn unmapped(method: &Method, what: &str, threads: u32, mapping: &str, command: String) -> Lack {
     match method.not_available.get(&format!("{mapping} mapping, {threads} threads")) {
         Some(why) => Lack::Unmeasurable(format!("{mapping} mapping of {threads} threads: {why}")),

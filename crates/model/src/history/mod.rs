@@ -1,4 +1,4 @@
-//! What earlier surveys of a host found, beside the present one: whether its CPUs stay as far apart as they are.
+//! Compares a survey with earlier ones of the same host: did its CPUs stay as far apart as they are now?
 //!
 //! Two figures differ if they are [`SAME_MODE`] times apart: the line's place in a cache, the clock and another run's
 //! noise move a step between CPUs by up to a third, a host that moves the CPUs by a factor of two and more.

@@ -1,5 +1,5 @@
-//! What is exported, and which of our functions it is. One may serve several names: where monotonic schedules are allowed,
-//! they do for nonmonotonic ones.
+//! What is exported, and which of our functions it is. One may serve several names: guided schedules are monotonic whether they
+//! must or not.
 
 use std::ffi::c_void;
 use std::sync::atomic::AtomicPtr;
@@ -77,9 +77,9 @@ exports! {
     GOMP_loop_guided_next = sharing::loop_next;
     GOMP_loop_ull_guided_start = sharing::ull_guided_start;
     GOMP_loop_ull_guided_next = sharing::loop_next;
-    GOMP_loop_nonmonotonic_dynamic_start = sharing::dynamic_start;
+    GOMP_loop_nonmonotonic_dynamic_start = sharing::nonmonotonic_dynamic_start;
     GOMP_loop_nonmonotonic_dynamic_next = sharing::loop_next;
-    GOMP_loop_ull_nonmonotonic_dynamic_start = sharing::ull_dynamic_start;
+    GOMP_loop_ull_nonmonotonic_dynamic_start = sharing::ull_nonmonotonic_dynamic_start;
     GOMP_loop_ull_nonmonotonic_dynamic_next = sharing::loop_next;
     GOMP_loop_nonmonotonic_guided_start = sharing::guided_start;
     GOMP_loop_nonmonotonic_guided_next = sharing::loop_next;
@@ -89,13 +89,13 @@ exports! {
     GOMP_loop_runtime_next = sharing::loop_next;
     GOMP_loop_ull_runtime_start = sharing::ull_runtime_start;
     GOMP_loop_ull_runtime_next = sharing::loop_next;
-    GOMP_loop_nonmonotonic_runtime_start = sharing::runtime_start;
+    GOMP_loop_nonmonotonic_runtime_start = sharing::nonmonotonic_runtime_start;
     GOMP_loop_nonmonotonic_runtime_next = sharing::loop_next;
-    GOMP_loop_ull_nonmonotonic_runtime_start = sharing::ull_runtime_start;
+    GOMP_loop_ull_nonmonotonic_runtime_start = sharing::ull_nonmonotonic_runtime_start;
     GOMP_loop_ull_nonmonotonic_runtime_next = sharing::loop_next;
-    GOMP_loop_maybe_nonmonotonic_runtime_start = sharing::runtime_start;
+    GOMP_loop_maybe_nonmonotonic_runtime_start = sharing::nonmonotonic_runtime_start;
     GOMP_loop_maybe_nonmonotonic_runtime_next = sharing::loop_next;
-    GOMP_loop_ull_maybe_nonmonotonic_runtime_start = sharing::ull_runtime_start;
+    GOMP_loop_ull_maybe_nonmonotonic_runtime_start = sharing::ull_nonmonotonic_runtime_start;
     GOMP_loop_ull_maybe_nonmonotonic_runtime_next = sharing::loop_next;
     GOMP_loop_ordered_static_start = sharing::ordered_static_start;
     GOMP_loop_ordered_static_next = sharing::loop_next;
@@ -121,11 +121,11 @@ exports! {
     GOMP_parallel_loop_static = sharing::parallel_static;
     GOMP_parallel_loop_dynamic = sharing::parallel_dynamic;
     GOMP_parallel_loop_guided = sharing::parallel_guided;
-    GOMP_parallel_loop_nonmonotonic_dynamic = sharing::parallel_dynamic;
+    GOMP_parallel_loop_nonmonotonic_dynamic = sharing::parallel_nonmonotonic_dynamic;
     GOMP_parallel_loop_nonmonotonic_guided = sharing::parallel_guided;
     GOMP_parallel_loop_runtime = sharing::parallel_runtime;
-    GOMP_parallel_loop_nonmonotonic_runtime = sharing::parallel_runtime;
-    GOMP_parallel_loop_maybe_nonmonotonic_runtime = sharing::parallel_runtime;
+    GOMP_parallel_loop_nonmonotonic_runtime = sharing::parallel_nonmonotonic_runtime;
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime = sharing::parallel_nonmonotonic_runtime;
     GOMP_parallel_sections = sharing::parallel_sections;
     GOMP_sections_start = sharing::sections_start;
     GOMP_sections_next = sharing::sections_next;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use coho_preload::Mask;
 use coho_sync::{Algorithm, WaitPolicy};
 
-pub use read::schedule;
+pub use read::{MONOTONIC, schedule};
 
 /// The most nested levels that OpenMP programs can ask for here, as many as libgomp's.
 pub const MOST_LEVELS: u32 = 255;
@@ -29,7 +29,10 @@ impl Schedule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Static,
+    /// Each member's chunks in ascending order.
     Dynamic,
+    /// In any order.
+    Nonmonotonic,
     Guided,
 }
 

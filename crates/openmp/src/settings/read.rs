@@ -6,6 +6,7 @@ use coho_sync::{Algorithm, WaitPolicy};
 
 use super::libgomp::Answers;
 use super::{Bind, Kind, LOOK, MOST_LEVELS, Schedule, Settings, Variables};
+use crate::stack;
 
 /// OpenMP's numbers of schedules.
 pub const STATIC: i32 = 1;
@@ -43,7 +44,7 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         stack_bytes: variable("OMP_STACKSIZE")
             .or_else(|| variable("GOMP_STACKSIZE"))
             .and_then(|text| bytes(&text))
-            .filter(|&bytes| is_enough(bytes)),
+            .filter(|&bytes| stack::is_enough(bytes)),
         policy: policy(variable, variables.threads <= processors),
         algorithm: variable("COHO_OPENMP_BARRIER")
             .and_then(|text| text.parse().ok())
@@ -118,20 +119,6 @@ fn bytes(text: &str) -> Option<usize> {
         _ => (&*text, 10),
     };
     digits.trim().parse::<usize>().ok()?.checked_mul(1 << shift)
-}
-
-/// Whether the C library takes a stack of this size; libgomp goes on without one that it does not take.
-fn is_enough(bytes: usize) -> bool {
-    // SAFETY: the attributes are initialised by the call, changed and destroyed.
-    unsafe {
-        let mut attributes = std::mem::zeroed();
-        if libc::pthread_attr_init(&raw mut attributes) != 0 {
-            return true;
-        }
-        let taken = libc::pthread_attr_setstacksize(&raw mut attributes, bytes) == 0;
-        libc::pthread_attr_destroy(&raw mut attributes);
-        taken
-    }
 }
 
 /// Spinning without end only where each thread has a CPU.

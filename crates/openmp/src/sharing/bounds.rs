@@ -39,11 +39,45 @@ impl Bounds {
         Self { start, end, step, count }
     }
 
+    /// Chunks of so many iterations.
+    #[inline]
+    pub fn in_chunks(&self, length: u64) -> Chunks {
+        let count = if length == 1 { self.count } else { self.count.div_ceil(length) };
+        Chunks {
+            start: self.start,
+            end: self.end,
+            stride: self.step.wrapping_mul(length),
+            count: count as usize,
+        }
+    }
+
     /// The loop's variable from and to, for a range of iterations.
     #[inline]
     pub fn values(&self, chunk: &Range<u64>) -> (u64, u64) {
         let at = |iteration: u64| self.start.wrapping_add(iteration.wrapping_mul(self.step));
         (at(chunk.start), if chunk.end == self.count { self.end } else { at(chunk.end) })
+    }
+}
+
+/// A loop in chunks of the same length; the last may be shorter.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunks {
+    start: u64,
+    end: u64,
+    /// Of the variable, from chunk to chunk.
+    stride: u64,
+    /// Chunks.
+    pub count: usize,
+}
+
+impl Chunks {
+    pub const NONE: Self = Self { start: 0, end: 0, stride: 0, count: 0 };
+
+    /// The loop's variable from and to, for a chunk.
+    #[inline(always)]
+    pub fn values(&self, chunk: usize) -> (u64, u64) {
+        let from = self.start.wrapping_add((chunk as u64).wrapping_mul(self.stride));
+        (from, if chunk + 1 == self.count { self.end } else { from.wrapping_add(self.stride) })
     }
 }
 
@@ -143,6 +177,20 @@ mod tests {
             next = chunk.end;
         }
         assert_eq!(next, count);
+    }
+
+    #[test]
+    fn chunks_are_those_of_the_ranges_of_iterations() {
+        for (start, end, step) in [(0, 100, 1), (7, -90, -3), (i64::MAX - 7, i64::MAX, 2), (3, 3, 1)] {
+            let bounds = Bounds::signed(start, end, step);
+            for length in [1, 3, 50, 200] {
+                let chunks = bounds.in_chunks(length);
+                let values: Vec<_> = (0..chunks.count).map(|chunk| chunks.values(chunk)).collect();
+                let taken = AtomicUsize::new(0);
+                let ranges = std::iter::from_fn(|| take(&taken, bounds.count, length, 1));
+                assert_eq!(values, ranges.map(|range| bounds.values(&range)).collect::<Vec<_>>());
+            }
+        }
     }
 
     #[test]

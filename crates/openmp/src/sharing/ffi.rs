@@ -4,15 +4,15 @@ use libc::{c_long, c_ulonglong};
 
 use super::Bounds;
 use crate::here::{Membership, here};
-use crate::settings::{Kind, Schedule};
+use crate::settings::{Kind, MONOTONIC, Schedule};
 
 /// Hands over the next chunk, if there is one.
 ///
 /// # Safety
 /// The pointers are to places for the loop's variable.
+#[inline(always)]
 unsafe fn hand_over(membership: &Membership, from: *mut u64, to: *mut u64) -> bool {
-    let Some(chunk) = membership.next_chunk() else { return false };
-    let values = membership.sharing.bounds.get().values(&chunk);
+    let Some(values) = membership.next_values() else { return false };
     // SAFETY: as the caller promises.
     unsafe { (*from, *to) = values };
     true
@@ -23,12 +23,25 @@ pub fn chosen() -> Schedule {
     here().variables().schedule
 }
 
+/// The same, where the compiler says that any order will do.
+pub fn chosen_any_order() -> Schedule {
+    let variables = here().variables();
+    match variables.schedule.kind {
+        Kind::Dynamic if variables.schedule_kind & MONOTONIC == 0 => {
+            Schedule { kind: Kind::Nonmonotonic, ..variables.schedule }
+        }
+        _ => variables.schedule,
+    }
+}
+
 macro_rules! schedules {
-    ($($start:ident, $ull:ident, $ordered:ident, $ull_ordered:ident: |$chunk:ident| $schedule:expr;)*) => { $(
+    ($($start:ident, $ull:ident $(, $ordered:ident, $ull_ordered:ident)?: |$chunk:ident| $schedule:expr;)*) => { $(
         schedules!(signed $start, false, $chunk, $schedule);
-        schedules!(signed $ordered, true, $chunk, $schedule);
         schedules!(unsigned $ull, false, $chunk, $schedule);
-        schedules!(unsigned $ull_ordered, true, $chunk, $schedule);
+        $(
+            schedules!(signed $ordered, true, $chunk, $schedule);
+            schedules!(unsigned $ull_ordered, true, $chunk, $schedule);
+        )?
     )* };
     (signed $name:ident, $ordered:expr, $chunk:ident, $schedule:expr) => {
         pub unsafe extern "C" fn $name(
@@ -57,6 +70,8 @@ macro_rules! schedules {
 schedules! {
     static_start, ull_static_start, ordered_static_start, ull_ordered_static_start:
         |chunk| Schedule { kind: Kind::Static, chunk };
+    nonmonotonic_dynamic_start, ull_nonmonotonic_dynamic_start:
+        |chunk| Schedule { kind: Kind::Nonmonotonic, chunk };
     dynamic_start, ull_dynamic_start, ordered_dynamic_start, ull_ordered_dynamic_start:
         |chunk| Schedule { kind: Kind::Dynamic, chunk };
     guided_start, ull_guided_start, ordered_guided_start, ull_ordered_guided_start:
@@ -64,12 +79,12 @@ schedules! {
 }
 
 macro_rules! runtime {
-    ($($signed:ident, $unsigned:ident: $ordered:expr;)*) => { $(
+    ($($signed:ident, $unsigned:ident: $chosen:ident, $ordered:expr;)*) => { $(
         pub unsafe extern "C" fn $signed(
             start: c_long, end: c_long, step: c_long, from: *mut c_long, to: *mut c_long,
         ) -> bool {
             let membership = here();
-            membership.begin_loop(Bounds::signed(start, end, step), chosen(), $ordered);
+            membership.begin_loop(Bounds::signed(start, end, step), $chosen(), $ordered);
             // SAFETY: the compiler's; a long has the size of its unsigned form.
             unsafe { hand_over(membership, from.cast(), to.cast()) }
         }
@@ -79,7 +94,7 @@ macro_rules! runtime {
             from: *mut c_ulonglong, to: *mut c_ulonglong,
         ) -> bool {
             let membership = here();
-            membership.begin_loop(Bounds::unsigned(up, start, end, step), chosen(), $ordered);
+            membership.begin_loop(Bounds::unsigned(up, start, end, step), $chosen(), $ordered);
             // SAFETY: the compiler's.
             unsafe { hand_over(membership, from, to) }
         }
@@ -87,8 +102,9 @@ macro_rules! runtime {
 }
 
 runtime! {
-    runtime_start, ull_runtime_start: false;
-    ordered_runtime_start, ull_ordered_runtime_start: true;
+    runtime_start, ull_runtime_start: chosen, false;
+    nonmonotonic_runtime_start, ull_nonmonotonic_runtime_start: chosen_any_order, false;
+    ordered_runtime_start, ull_ordered_runtime_start: chosen, true;
 }
 
 /// The next chunk, whatever the schedule.

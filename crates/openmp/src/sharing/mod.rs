@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use coho_sync::Share;
 
 pub use bounds::Bounds;
+use bounds::Chunks;
 pub use ffi::*;
 pub use parallel::*;
 pub use sections::*;
@@ -30,6 +31,8 @@ pub struct Sharing {
     /// Counts what is taken in a team of one.
     alone: AtomicUsize,
     bounds: Cell<Bounds>,
+    /// The same, where the schedule is nonmonotonic.
+    chunks: Cell<Chunks>,
     schedule: Cell<Schedule>,
     /// Chunks that this member has had of a static schedule.
     had: Cell<u64>,
@@ -47,6 +50,7 @@ impl Sharing {
             share: UnsafeCell::new(None),
             alone: AtomicUsize::new(0),
             bounds: Cell::new(Bounds::NONE),
+            chunks: Cell::new(Chunks::NONE),
             schedule: Cell::new(Schedule::STATIC),
             had: Cell::new(0),
             chunk: Cell::new((0, 0)),
@@ -116,6 +120,8 @@ impl Membership {
     pub fn begin_loop(&self, bounds: Bounds, schedule: Schedule, is_ordered: bool) {
         count::count_loop(self.rank, || self.region().size);
         self.enter_construct();
+        // Alone there is nothing to share out.
+        let schedule = if self.member().is_some() { schedule } else { Schedule::STATIC };
         let sharing = &self.sharing;
         sharing.bounds.set(bounds);
         sharing.schedule.set(schedule);
@@ -125,11 +131,25 @@ impl Membership {
         if is_ordered || schedule.kind != Kind::Static {
             self.enter_share();
         }
+        if schedule.kind == Kind::Nonmonotonic {
+            sharing.chunks.set(bounds.in_chunks(schedule.chunk.max(1)));
+        }
     }
 
-    /// The next chunk of the loop that it is in.
-    #[inline]
-    pub fn next_chunk(&self) -> Option<Range<u64>> {
+    /// The loop's variable from and to, for the next chunk of the loop that it is in.
+    #[inline(always)]
+    pub fn next_values(&self) -> Option<(u64, u64)> {
+        if self.sharing.schedule.get().kind == Kind::Nonmonotonic {
+            let chunks = self.sharing.chunks.get();
+            let chunk = self.member()?.take_chunk(self.share()?, chunks.count)?;
+            return Some(chunks.values(chunk));
+        }
+        let chunk = self.next_chunk()?;
+        Some(self.sharing.bounds.get().values(&chunk))
+    }
+
+    /// The next iterations, in ascending order.
+    fn next_chunk(&self) -> Option<Range<u64>> {
         let sharing = &self.sharing;
         if sharing.is_ordered.get() {
             self.pass_ordered();
@@ -142,7 +162,7 @@ impl Membership {
                 let turn = sharing.had.replace(sharing.had.get() + 1);
                 bounds::dealt(count, chunk, (u64::from(self.rank), size), turn)
             }
-            Kind::Dynamic => bounds::take(self.taken(), count, chunk.max(1), size),
+            Kind::Dynamic | Kind::Nonmonotonic => bounds::take(self.taken(), count, chunk.max(1), size),
             Kind::Guided => bounds::take_guided(self.taken(), count, chunk.max(1), size),
         }?;
         sharing.chunk.set((next.start, next.end));

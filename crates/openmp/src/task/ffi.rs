@@ -65,7 +65,7 @@ impl Data {
 
 /// Where a task can be left to others; `None` where it is done at once.
 fn leaves(membership: &Membership) -> Option<&Tasks> {
-    let tasks = membership.region().tasks?;
+    let tasks = membership.tasks()?;
     (!membership.task().is_final && tasks.has_room(membership.rank)).then_some(tasks)
 }
 
@@ -110,7 +110,7 @@ pub unsafe extern "C-unwind" fn task(
     let membership = here();
     let data = Data::new(data, copy, size, align);
     let make = |order| data.task(membership, work, size.max(0) as usize, flags & FINAL != 0, order);
-    if let (true, Some(tasks)) = (flags & DEPENDS != 0, membership.region().tasks) {
+    if let (true, Some(tasks)) = (flags & DEPENDS != 0, membership.tasks()) {
         // SAFETY: the compiler's.
         let dependences = unsafe { order::dependences(depends) };
         in_order(membership, tasks, &dependences, may_wait, |order| make(Some(order)));
@@ -129,7 +129,7 @@ pub extern "C-unwind" fn taskwait() {
 /// Waits for the children that a task with these dependences would wait for.
 pub unsafe extern "C-unwind" fn taskwait_depend(depends: *const *const c_void) {
     let membership = here();
-    let Some(tasks) = membership.region().tasks else { return };
+    let Some(tasks) = membership.tasks() else { return };
     let Some(latest) = membership.task().latest.take() else { return };
     // SAFETY: the compiler's.
     let before = latest.before(&unsafe { order::dependences(depends) });
@@ -139,7 +139,7 @@ pub unsafe extern "C-unwind" fn taskwait_depend(depends: *const *const c_void) {
 
 pub extern "C-unwind" fn taskyield() {
     let membership = here();
-    if let Some(tasks) = membership.region().tasks {
+    if let Some(tasks) = membership.tasks() {
         tasks.do_one(membership, Some(membership.task()));
     }
 }

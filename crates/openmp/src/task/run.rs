@@ -113,7 +113,7 @@ impl Explicit {
             self.hand_over_followers(membership);
         }
         if self.frame.finish()
-            && let Some(tasks) = membership.region().tasks
+            && let Some(tasks) = membership.tasks()
         {
             tasks.ended.ring();
         }
@@ -122,7 +122,7 @@ impl Explicit {
     #[cold]
     fn hand_over_followers(&self, membership: &Membership) {
         let followers = order::finish(self);
-        let Some(tasks) = membership.region().tasks else { return };
+        let Some(tasks) = membership.tasks() else { return };
         for follower in followers {
             tasks.hand_over(membership, follower);
         }
@@ -174,7 +174,7 @@ impl Frame {
 /// Waits for the children of the task that runs.
 pub fn wait_for_children(membership: &Membership) {
     let task = membership.task();
-    if let Some(tasks) = membership.region().tasks {
+    if let Some(tasks) = membership.tasks() {
         tasks.do_until(membership, || task.children.load(Acquire) == 0);
         task.latest.take();
     }
@@ -193,7 +193,7 @@ pub fn end_group(membership: &Membership) {
     if group.is_null() {
         return;
     }
-    if let Some(tasks) = membership.region().tasks {
+    if let Some(tasks) = membership.tasks() {
         // SAFETY: it is freed below.
         tasks.do_until(membership, || unsafe { (*group).unfinished.load(Acquire) } == 0);
     }

@@ -56,6 +56,20 @@ int main(void)
             sum += last;
         }
     printf("collapsed: %ld, last %ld\n", sum, last);
+    /* Compilers see by a member's last chunk whether it has had the loop's. */
+    int wrong = 0;
+    for (int round = 0; round < 2000; round++) {
+        int lasts[2] = {0, 0};
+#pragma omp parallel for lastprivate(lasts) schedule(dynamic)
+        for (int i = 0; i < 20 + round % 7; i++) {
+            /* Whoever has the later half is done first. */
+            for (volatile int wait = 0; i < 10 && wait < 500; wait++)
+                ;
+            lasts[0] = lasts[1] = i;
+        }
+        wrong += lasts[0] != 19 + round % 7 || lasts[1] != lasts[0];
+    }
+    printf("wrong lasts: %d\n", wrong);
 #pragma omp parallel for schedule(guided, 2) reduction(max : last)
     for (int i = 0; i < 5000; i++)
         last = i > last ? i : last;

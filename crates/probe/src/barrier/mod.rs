@@ -2,6 +2,7 @@
 //! 4-1 to 4-3).
 
 mod burst;
+mod cell;
 mod extra_line;
 mod fork_join;
 mod limit;
@@ -9,6 +10,7 @@ mod names;
 mod own_lines;
 mod peers;
 mod serial;
+mod settle;
 mod survey;
 pub mod waiting;
 

@@ -1,66 +1,33 @@
 //! Every barrier, team and peer in turn, in passes of random order, each pass with the limit that it is held against.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use coho_platform::scratch::{Folder, Wish};
 use coho_platform::{cgroup, stolen};
-use coho_profile::{BarrierTime, Estimate, ForkJoinTime, Sync, SyncLimit, SyncPeer};
+use coho_profile::{Sync, SyncPeer};
 use coho_sync::{Algorithm, Barrier, Latencies, Mapping};
 use coho_topology::{CpuSet, Topology};
 use serde_json::json;
 
-use super::burst::{self, Bursts};
-use super::fork_join::{ForkJoin, Taken};
+use super::burst::Bursts;
+use super::cell::{Cell, INSTANCES, Subject};
+use super::fork_join::ForkJoin;
 use super::limit::{self, OneWay};
-use super::own_lines::{best_line, own_lines};
+use super::own_lines::best_line;
 use super::peers::{Local, OpenMp, Runtime};
-use super::{Options, barrier_name, extra_line, layout_name, same_places};
+use super::settle::settle;
+use super::{Options, barrier_name, extra_line, same_places};
 use crate::coherence::arena::Arena;
 use crate::stop::End;
-use crate::workers::{Job, Workers};
+use crate::workers::Workers;
 use crate::{Error, Progress, pin, statistics};
 
 /// Fork and join by the team itself, and by the barriers of the paper.
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
 /// CPUs beyond which all pairs take too long for every pass.
-const MANY: usize = 64;
-/// Barriers and teams of each kind, one for a pass in turn: the cache slice in which their lines lie changes their time.
-const INSTANCES: usize = 8;
+pub(super) const MANY: usize = 64;
 /// The most threads that teams of one kind and size may have in all, beyond one team.
 const TEAM_THREADS: usize = 256;
-
-/// Something to measure.
-enum Subject {
-    Barrier(Algorithm, Vec<Barrier>),
-    ForkJoin(Algorithm, Vec<ForkJoin>),
-    Local(Local),
-    /// A runtime's barrier and ours by the same threads, and its parallel region.
-    OpenMp(usize, Vec<Barrier>),
-}
-
-/// It, on some CPUs, and what it has brought.
-struct Cell {
-    subject: Subject,
-    mapping: Mapping,
-    cpus: Vec<u32>,
-    passes: Vec<Pass>,
-    lost: Option<String>,
-}
-
-/// What a pass has brought: times of barriers or totals of fork and join first.
-#[derive(Default)]
-struct Pass {
-    number: usize,
-    times: Vec<f64>,
-    fork: Vec<f64>,
-    join: Vec<f64>,
-    /// Ours by the same threads, of an OpenMP runtime's barrier, and its regions.
-    ours: Vec<f64>,
-    regions: Vec<f64>,
-    /// Two CPUs, and the one-way time between them on the lines of the barrier's flags.
-    own: Option<((u32, u32), f64)>,
-}
 
 pub(super) fn run(
     options: &Options,
@@ -273,236 +240,6 @@ fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
     let mut sizes: Vec<_> = powers.take_while(|&threads| threads < cpus).collect();
     sizes.extend((cpus > 1).then_some(cpus));
     sizes
-}
-
-impl Cell {
-    fn visit(
-        &mut self,
-        number: usize,
-        workers: &Workers,
-        runtimes: &[(Runtime, OpenMp)],
-        bursts: Bursts,
-        one_way: &OneWay,
-    ) {
-        if self.lost.is_some() {
-            return;
-        }
-        let mut pass = Pass { number, ..Pass::default() };
-        let alone = self.cpus.iter().collect::<BTreeSet<_>>().len() == self.cpus.len();
-        let cpus = &self.cpus;
-        let result = match &mut self.subject {
-            Subject::Barrier(algorithm, barriers) => {
-                let barrier = &mut barriers[number % INSTANCES];
-                // Auto's time is for the peers, and threads that share a CPU are far above any limit.
-                if alone && *algorithm != Algorithm::Auto {
-                    let pair = limit::farthest(one_way, cpus);
-                    pass.own = pair.and_then(|pair| Some((pair, own_lines(workers, pair, barrier)?)));
-                }
-                let barrier = &*barrier;
-                burst::bursts(workers, cpus, bursts, &|rank| move || barrier.wait(rank))
-                    .map(|times| pass.times = times)
-            }
-            Subject::ForkJoin(_, ways) => {
-                ways[number % ways.len()].bursts(workers, cpus, bursts).map(|taken| {
-                    Taken { total: pass.times, fork: pass.fork, join: pass.join } = taken;
-                })
-            }
-            Subject::Local(local) => local.bursts(workers, cpus, bursts).map(|times| pass.times = times),
-            Subject::OpenMp(runtime, ours) => {
-                let (_, runtime) = &runtimes[*runtime];
-                let job: Job<'_, Result<_, Error>> = Box::new(|| {
-                    runtime.pin(cpus)?;
-                    let both = runtime.barriers(&ours[number % INSTANCES], bursts);
-                    let regions = runtime.regions(cpus.len(), bursts);
-                    runtime.end();
-                    Ok((both, regions))
-                });
-                workers.run(vec![(cpus[0], job)]).remove(0).and_then(|done| done.value).map(
-                    |([theirs, ours], regions)| {
-                        (pass.times, pass.ours, pass.regions) = (theirs, ours, regions);
-                    },
-                )
-            }
-        };
-        match result {
-            Ok(()) => self.passes.push(pass),
-            Err(error) => self.lost = Some(error.to_string()),
-        }
-    }
-
-    fn threads(&self) -> u32 {
-        self.cpus.len() as u32
-    }
-
-    fn estimate(&self, of: fn(&Pass) -> &Vec<f64>) -> Option<Estimate> {
-        statistics::estimate(&self.passes.iter().map(|pass| of(pass).clone()).collect::<Vec<_>>())
-    }
-
-    /// The median over passes of the pass's median over its limit.
-    fn times_limit(&self, limit: impl Fn(&Pass) -> Option<f64>) -> Option<f64> {
-        let ratio = |pass: &Pass| Some(median(&pass.times)? / limit(pass)?);
-        median(&self.passes.iter().filter_map(ratio).collect::<Vec<_>>())
-    }
-
-    /// The limit on the own lines of a pass's barrier.
-    fn own_limit(&self, pass: &Pass, one_ways: &[OneWay]) -> Option<f64> {
-        limit::on_own_lines(one_ways.get(pass.number)?, &self.cpus, pass.own?)
-    }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    (!sorted.is_empty()).then(|| statistics::median(&sorted))
-}
-
-/// Theirs over ours, pass by pass.
-fn ratio(theirs: &[(usize, f64)], ours: &[(usize, f64)]) -> Option<Estimate> {
-    let ours: BTreeMap<usize, f64> = ours.iter().copied().collect();
-    let ratios = theirs.iter().filter_map(|(pass, theirs)| Some(theirs / ours.get(pass)?)).collect();
-    statistics::estimate(&[ratios])
-}
-
-/// Each pass's median.
-fn medians(cell: &Cell, of: fn(&Pass) -> &Vec<f64>) -> Vec<(usize, f64)> {
-    cell.passes.iter().filter_map(|pass| Some((pass.number, median(of(pass))?))).collect()
-}
-
-fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet) {
-    let cpus: Vec<u32> = allowed.iter().collect();
-    let limit = |of: fn(&OneWay, &[u32]) -> Option<f64>| {
-        statistics::estimate(&[one_ways.iter().filter_map(|times| of(times, &cpus)).collect()])
-    };
-    sync.limit_ns = statistics::estimate(&own_limits(cells, one_ways, allowed))
-        .or_else(|| limit(limit::of_barrier))
-        .zip(limit(limit::of_fork_join))
-        .map(|(barrier, fork_join)| SyncLimit { barrier, fork_join });
-    if sync.limit_ns.is_none() {
-        let why = if cpus.len() > MANY { "too many pairs to measure in every pass" } else { "no pair met" };
-        sync.method.not_available.insert("limit".into(), why.into());
-    }
-    for cell in cells {
-        if let Some(why) = &cell.lost {
-            sync.method.not_available.insert(cell.name(), why.clone());
-        }
-        match &cell.subject {
-            // What the peers are compared with; its algorithm has a row of its own.
-            Subject::Barrier(Algorithm::Auto, _) => {}
-            Subject::Barrier(algorithm, _) => sync.barriers.push(BarrierTime {
-                algorithm: barrier_name(*algorithm),
-                layout: layout_name(*algorithm).into(),
-                threads: cell.threads(),
-                mapping: cell.mapping.to_string(),
-                ns: cell.estimate(|pass| &pass.times),
-                times_limit: cell.times_limit(|pass| {
-                    let on_other_lines = || limit::of_barrier(one_ways.get(pass.number)?, &cell.cpus);
-                    cell.own_limit(pass, one_ways).or_else(on_other_lines)
-                }),
-            }),
-            Subject::ForkJoin(algorithm, _) => sync.fork_join.push(ForkJoinTime {
-                algorithm: fork_join_name(*algorithm),
-                by: if *algorithm == Algorithm::Auto { "go-flag" } else { "barrier" }.into(),
-                threads: cell.threads(),
-                mapping: cell.mapping.to_string(),
-                fork_ns: cell.estimate(|pass| &pass.fork),
-                join_ns: cell.estimate(|pass| &pass.join),
-                total_ns: cell.estimate(|pass| &pass.times),
-                times_limit: cell
-                    .times_limit(|pass| limit::of_fork_join(one_ways.get(pass.number)?, &cell.cpus)),
-            }),
-            Subject::Local(local) => {
-                sync.peers.push(peer(
-                    local.name(),
-                    "barrier",
-                    cell,
-                    |pass| &pass.times,
-                    |_| our_barrier(cells, cell),
-                ));
-            }
-            Subject::OpenMp(..) => {
-                let name = cell.name();
-                let name = name.split(',').next().unwrap_or_default();
-                sync.peers.push(peer(
-                    name,
-                    "barrier",
-                    cell,
-                    |pass| &pass.times,
-                    |cell| medians(cell, |pass| &pass.ours),
-                ));
-                sync.peers.push(peer(
-                    name,
-                    "fork-join",
-                    cell,
-                    |pass| &pass.regions,
-                    |_| our_team(cells, cell),
-                ));
-            }
-        }
-    }
-}
-
-/// For each pass, the limits of the barriers across all CPUs on the lines of their own flags.
-fn own_limits(cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet) -> Vec<Vec<f64>> {
-    let mut passes = vec![Vec::new(); one_ways.len()];
-    for cell in cells.iter().filter(|cell| cell.cpus.iter().copied().collect::<CpuSet>() == *allowed) {
-        for pass in &cell.passes {
-            passes[pass.number].extend(cell.own_limit(pass, one_ways));
-        }
-    }
-    passes
-}
-
-fn peer(
-    name: &str,
-    operation: &str,
-    cell: &Cell,
-    of: fn(&Pass) -> &Vec<f64>,
-    ours: impl FnOnce(&Cell) -> Vec<(usize, f64)>,
-) -> SyncPeer {
-    SyncPeer {
-        name: name.into(),
-        operation: operation.into(),
-        threads: cell.threads(),
-        ns: cell.estimate(of),
-        ratio: ratio(&medians(cell, of), &ours(cell)),
-        not_available: cell.lost.clone(),
-    }
-}
-
-/// Our own barrier's medians on the same CPUs: of the algorithm that we choose.
-fn our_barrier(cells: &[Cell], beside: &Cell) -> Vec<(usize, f64)> {
-    let same = |cell: &&Cell| {
-        cell.cpus == beside.cpus && matches!(cell.subject, Subject::Barrier(Algorithm::Auto, _))
-    };
-    cells.iter().find(same).map_or_else(Vec::new, |cell| medians(cell, |pass| &pass.times))
-}
-
-/// Our own team's medians on the same CPUs.
-fn our_team(cells: &[Cell], beside: &Cell) -> Vec<(usize, f64)> {
-    let same = |cell: &&Cell| {
-        cell.cpus == beside.cpus && matches!(cell.subject, Subject::ForkJoin(Algorithm::Auto, _))
-    };
-    cells.iter().find(same).map_or_else(Vec::new, |cell| medians(cell, |pass| &pass.times))
-}
-
-impl Cell {
-    fn name(&self) -> String {
-        let what = match &self.subject {
-            Subject::Barrier(algorithm, _) => algorithm.to_string(),
-            Subject::ForkJoin(algorithm, _) => format!("fork and join by {}", fork_join_name(*algorithm)),
-            Subject::Local(local) => local.name().into(),
-            Subject::OpenMp(runtime, _) => Runtime::ALL[*runtime].name.into(),
-        };
-        format!("{what}, {} threads, {}", self.threads(), self.mapping)
-    }
-}
-
-/// `team` for the team's own way; otherwise the barrier's name, with the layout where there is a choice.
-fn fork_join_name(algorithm: Algorithm) -> String {
-    match algorithm {
-        Algorithm::Auto => "team".into(),
-        other => other.name(),
-    }
 }
 
 fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize) {

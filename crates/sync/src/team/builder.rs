@@ -107,7 +107,7 @@ impl TeamBuilder {
         self
     }
 
-    /// The size of its threads' stacks; if not said, the standard library's (2 MiB, or `RUST_MIN_STACK`). The caller of a
+    /// The size of its threads' stacks; 2 MiB if not said. The caller of a
     /// run keeps its own.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);

@@ -6,17 +6,18 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
+use super::ranges::{self, Ranges};
 use crate::padded::Padded;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard};
 use crate::wait::{Bell, Crowding};
 
-/// A member can be so many constructs ahead of another before they cost an allocation each.
-const PLACES: usize = 8;
-
+/// What a team's members share in its constructs. One can be so many constructs ahead of another before they cost an
+/// allocation each.
 #[derive(Debug)]
-pub(crate) struct Constructs {
-    places: Box<[Padded<Place>]>,
+pub(crate) struct Constructs<const PLACES: usize = { ranges::MOST_PLACES }> {
+    places: Box<[Padded<Place>; PLACES]>,
+    ranges: Ranges,
     /// By their numbers.
     apart: Mutex<BTreeMap<usize, Arc<Construct>>>,
     crowding: Crowding,
@@ -44,50 +45,55 @@ pub(crate) struct Construct {
 /// A construct that a member is in.
 #[derive(Debug)]
 pub(crate) enum Entered<'a> {
-    InPlace(&'a Construct),
+    /// With what the member has in hand of a loop.
+    InPlace(&'a Construct, &'a AtomicUsize),
     Apart(Arc<Construct>),
 }
 
 impl Entered<'_> {
     pub(crate) fn construct(&self) -> &Construct {
         match self {
-            Self::InPlace(construct) => construct,
+            Self::InPlace(construct, _) => construct,
             Self::Apart(construct) => construct,
         }
     }
 }
 
-impl Constructs {
-    pub(crate) fn new(crowding: Crowding) -> Self {
-        Self::with_places(PLACES, crowding)
-    }
-
-    pub(crate) fn with_places(places: usize, crowding: Crowding) -> Self {
+impl<const PLACES: usize> Constructs<PLACES> {
+    /// For a team of so many.
+    pub(crate) fn new(size: usize, crowding: Crowding) -> Self {
         let place = || Place { turn: AtomicUsize::new(0), construct: Construct::new(crowding) };
         Self {
-            places: (0..places).map(|_| Padded(place())).collect(),
+            places: Box::new(std::array::from_fn(|_| Padded(place()))),
+            ranges: Ranges::new(size),
             apart: Mutex::new(BTreeMap::new()),
             crowding,
         }
     }
 
     /// A member comes to its next construct, which has this number.
-    pub(crate) fn enter(&self, number: usize) -> Entered<'_> {
+    #[inline]
+    pub(crate) fn enter(&self, number: usize, rank: usize) -> Entered<'_> {
         let (place, turn) = self.place(number);
         if place.turn.load(Acquire) / 2 == turn {
-            return Entered::InPlace(&place.construct);
+            return self.in_place(number, rank);
         }
-        self.enter_ahead(number)
+        self.enter_ahead(number, rank)
+    }
+
+    #[inline]
+    fn in_place(&self, number: usize, rank: usize) -> Entered<'_> {
+        Entered::InPlace(&self.place(number).0.construct, self.ranges.of(rank, number % PLACES))
     }
 
     #[cold]
-    fn enter_ahead(&self, number: usize) -> Entered<'_> {
+    fn enter_ahead(&self, number: usize, rank: usize) -> Entered<'_> {
         let (place, turn) = self.place(number);
         let mut apart = self.lock_apart();
         loop {
             let seen = place.turn.load(Acquire);
             if seen / 2 == turn {
-                return Entered::InPlace(&place.construct);
+                return self.in_place(number, rank);
             }
             // Whoever leaves the construct in the place as the last hears of this, or has handed the place on before.
             let told = seen % 2 == 1;
@@ -99,6 +105,32 @@ impl Constructs {
         }
     }
 
+    /// The next of so many chunks for a member in a loop of this number.
+    #[inline(always)]
+    pub(crate) fn take(
+        &self,
+        entered: &Entered<'_>,
+        number: usize,
+        rank: usize,
+        chunks: usize,
+    ) -> Option<usize> {
+        if let Entered::InPlace(_, own) = entered
+            && let Some(chunk) = ranges::next_in_hand(own)
+        {
+            return Some(chunk);
+        }
+        self.take_more(entered, number, rank, chunks)
+    }
+
+    #[inline(never)]
+    fn take_more(&self, entered: &Entered<'_>, number: usize, rank: usize, chunks: usize) -> Option<usize> {
+        let taken = &entered.construct().taken;
+        match entered {
+            Entered::InPlace(..) => self.ranges.take_more(number % PLACES, rank, taken, chunks),
+            Entered::Apart(_) => ranges::one_by_one(taken, chunks),
+        }
+    }
+
     /// One of `size` members leaves the construct of this number; the last hands the place on.
     pub(crate) fn leave(&self, entered: Entered<'_>, number: usize, size: usize) {
         if !entered.construct().is_last(size) {
@@ -106,7 +138,7 @@ impl Constructs {
         }
         let (place, turn) = self.place(number);
         match entered {
-            Entered::InPlace(construct) => {
+            Entered::InPlace(construct, _) => {
                 construct.clear();
                 // If the next one is kept apart, those who leave that hand the place on.
                 let _ = place.turn.compare_exchange(2 * turn, 2 * turn + 2, Release, Relaxed);
@@ -114,7 +146,7 @@ impl Constructs {
             Entered::Apart(_) => {
                 let mut apart = self.lock_apart();
                 apart.remove(&number);
-                if !apart.contains_key(&(number + self.places.len())) {
+                if !apart.contains_key(&(number + PLACES)) {
                     place.turn.store(2 * turn + 2, Release);
                 }
             }
@@ -129,7 +161,7 @@ impl Constructs {
 
     /// The place of a construct, and how many have had it before.
     fn place(&self, number: usize) -> (&Place, usize) {
-        (&self.places[number % self.places.len()], number / self.places.len())
+        (&self.places[number % PLACES], number / PLACES)
     }
 
     fn lock_apart(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<Construct>>> {

@@ -4,6 +4,8 @@
 //! A single worker's flag lies in the go flag's line: one line that goes back and forth is quicker than two, since each
 //! side's store fetches what the other has written.
 
+use std::ptr::null_mut;
+
 use crate::number::{Flag, next};
 use crate::padded::Padded;
 use crate::sync::Ordering::Relaxed;
@@ -36,12 +38,14 @@ unsafe impl Sync for Lead {}
 
 impl Lead {
     pub(crate) fn new() -> Self {
-        let null = std::ptr::null_mut();
-        Self { number: 0, order: Order { call: null, words: [null; 3], state: null } }
+        Self { number: 0, order: Order::PART }
     }
 }
 
 impl Order {
+    /// To go to the benches.
+    pub(crate) const PART: Self = Self { call: null_mut(), words: [null_mut(); 3], state: null_mut() };
+
     fn all(&self) -> [*mut (); 5] {
         let [first, second, third] = self.words;
         [self.call, self.state, first, second, third]
@@ -132,7 +136,7 @@ fn surely(ended: Result<(), Ended>) {
 impl Fork {
     /// For ranks up to `capacity`, and what keeps a team of all of them from running at once.
     pub(crate) fn new(capacity: usize, crowding: Crowding) -> Self {
-        let null = || AtomicPtr::new(std::ptr::null_mut());
+        let null = || AtomicPtr::new(null_mut());
         let done = || Done { flag: Flag::new(), told: AtomicUsize::new(0) };
         let go = Go {
             flag: Flag::new(),
@@ -157,15 +161,12 @@ impl Fork {
     #[inline]
     pub(crate) fn start(&self, lead: &mut Lead, order: Order) {
         // A write before the flag's may cost the line twice, as the others look at it all the time.
-        if lead.order != order {
-            let (new, old) = (order.all(), lead.order.all());
-            for ((word, new), old) in self.go.all().into_iter().zip(new).zip(old) {
-                if new != old {
-                    word.store(new, Relaxed);
-                }
+        for ((word, new), old) in self.go.all().into_iter().zip(order.all()).zip(lead.order.all()) {
+            if new != old {
+                word.store(new, Relaxed);
             }
-            lead.order = order;
         }
+        lead.order = order;
         lead.number = next(lead.number);
         self.go.flag.raise(lead.number);
         self.go_bell.ring();

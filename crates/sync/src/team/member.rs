@@ -9,6 +9,7 @@ use std::sync::PoisonError;
 use super::Schedule;
 use super::construct::Entered;
 use super::poison::Interrupted;
+use super::ranges::one_by_one;
 use super::state::State;
 use crate::sync::AtomicUsize;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -124,10 +125,13 @@ impl<'team> Member<'team> {
     pub fn for_chunks(&self, range: Range<usize>, schedule: Schedule, work: impl FnMut(Range<usize>)) {
         let who = (self.rank, self.size());
         if schedule.is_shared() {
-            self.construct(|share| schedule.deal(range, who, share.taken(), work));
+            let deal = |share: &Share<'_>| {
+                schedule.deal(range, who, share.taken(), |chunks| self.take_chunk(share, chunks), work);
+            };
+            self.construct(deal);
         } else {
             // Nothing is shared, so that no construct is needed.
-            schedule.deal(range, who, &AtomicUsize::new(0), work);
+            schedule.deal(range, who, &AtomicUsize::new(0), |_| None, work);
         }
     }
 
@@ -145,15 +149,22 @@ impl<'team> Member<'team> {
     ) {
         let (who, start) = ((self.rank, self.size()), range.start);
         self.construct(|share| {
-            schedule.deal(range, who, share.taken(), |chunk| {
-                for index in chunk {
-                    let turn = Turn { member: self, share, index: index - start, over: Cell::new(false) };
-                    work(index, &turn);
-                    if !turn.over.get() {
-                        turn.ordered(|| ());
+            // In order, or the members would wait for each other's turns rather than for the next one.
+            schedule.deal(
+                range,
+                who,
+                share.taken(),
+                |chunks| one_by_one(share.taken(), chunks),
+                |chunk| {
+                    for index in chunk {
+                        let turn = Turn { member: self, share, index: index - start, over: Cell::new(false) };
+                        work(index, &turn);
+                        if !turn.over.get() {
+                            turn.ordered(|| ());
+                        }
                     }
-                }
-            });
+                },
+            );
         });
     }
 
@@ -172,13 +183,24 @@ impl<'team> Member<'team> {
     #[inline]
     pub fn enter(&self) -> Share<'team> {
         let number = self.met.replace(self.met.get() + 1);
-        Share { entered: self.state.constructs.enter(number), number }
+        Share { entered: self.state.constructs.enter(number, self.rank), number }
     }
 
     /// Leaves a construct. Its member enters no other one before.
     #[inline]
     pub fn leave(&self, share: Share<'team>) {
         self.state.constructs.leave(share.entered, share.number, self.size());
+    }
+
+    /// The next of a loop's chunks, which are numbered from 0; `None` when none is left. All members name the same number of
+    /// chunks, and each goes on until there is none.
+    ///
+    /// A member takes several at once into a line of its own, from which others take when they have run out: so it does not
+    /// have them in ascending order throughout, and hardly ever waits for a line. Who has the last has none after it. It is [`Share::taken`] that tells what is
+    /// left, so that only one of the two can be used.
+    #[inline(always)]
+    pub fn take_chunk(&self, share: &Share<'_>, chunks: usize) -> Option<usize> {
+        self.state.constructs.take(&share.entered, share.number, self.rank, chunks)
     }
 
     /// Waits until a construct's turn is `turn`; what was done before it was [passed on](Share::pass_turn) is then visible.

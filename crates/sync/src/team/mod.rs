@@ -6,18 +6,20 @@ mod fork;
 mod forked;
 mod member;
 mod poison;
+mod ranges;
 mod reduce;
 mod schedule;
 mod state;
+#[cfg(test)]
+mod tests;
+mod thread;
 mod times;
 mod worker;
 
 use std::fmt;
 use std::ops::Range;
 use std::panic::resume_unwind;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use coho_platform::pin;
 
@@ -29,6 +31,7 @@ use poison::Poison;
 use reduce::Values;
 pub use schedule::Schedule;
 use state::State;
+use thread::Thread;
 pub use times::Times;
 
 use crate::padded::Padded;
@@ -56,7 +59,7 @@ use crate::wait::{Courtesy, Crowding, Patience};
 pub struct Team {
     fork: Arc<Fork>,
     lead: Lead,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Thread>,
     size: usize,
     /// How many members wait for the next run, the leader included; the others sit on their benches. A resize to one member
     /// leaves this as it is, since a run of one starts nobody.
@@ -190,7 +193,7 @@ impl Team {
     /// Sends all to their benches.
     fn part(&mut self) {
         if self.seated > 1 {
-            self.fork.start(&mut self.lead, worker::part());
+            self.fork.start(&mut self.lead, fork::Order::PART);
             self.fork.join(&self.lead, self.seated, &self.patience, |_, _| ());
         }
     }
@@ -200,27 +203,35 @@ impl Team {
         // Threads that share CPUs are left to the scheduler.
         let pinned = self.choice.pinned && self.cpus.len() >= self.capacity.min(self.choice.size);
         let cpu = if pinned { self.cpus.get(rank).copied() } else { None };
-        let (ready, is_ready) = channel();
+        let ready = Arc::new((Mutex::new(None), Condvar::new()));
         let fork = Arc::clone(&self.fork);
         let policy = self.choice.policy;
         let crowding = crowding(self.capacity.min(self.choice.size.max(rank + 1)), &self.cpus);
         let courtesy = Arc::clone(&self.courtesy);
-        let mut thread = std::thread::Builder::new().name(format!("coho team {rank}"));
-        if let Some(bytes) = self.choice.stack_bytes {
-            thread = thread.stack_size(bytes);
-        }
-        let thread = thread.spawn(move || {
+        let told = Arc::clone(&ready);
+        let main = move || {
             let pin = cpu.map_or(Ok(()), pin::to);
             let usable = pin.is_ok();
-            // The starter waits for it.
-            let _ = ready.send(pin);
+            *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pin);
+            told.1.notify_one();
+            drop(told);
             if usable {
                 worker::work(rank, &fork, &Patience::new(&policy, crowding, courtesy));
             }
-        });
-        let thread = thread
+        };
+        let thread = Thread::start(&format!("coho team {rank}"), self.choice.stack_bytes, main)
             .map_err(|error| Error::System { what: "starting a team's thread", why: error.to_string() })?;
-        is_ready.recv().expect("the thread tells whether it is pinned")?;
+        let mut pin = ready.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pin = loop {
+            match pin.take() {
+                Some(pin) => break pin,
+                None => pin = ready.1.wait(pin).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        if let Err(error) = pin {
+            thread.join();
+            return Err(error.into());
+        }
         self.threads.push(thread);
         Ok(())
     }
@@ -274,7 +285,7 @@ impl Team {
     #[cold]
     fn recover(&mut self, met: usize, stray: Option<(usize, usize)>) {
         if self.choice.lenient && !self.state.poison.has_spread() {
-            self.state.constructs = Constructs::new(self.state.crowding);
+            self.state.constructs = Constructs::new(self.size, self.state.crowding);
             self.state.met = 0;
             return;
         }
@@ -339,7 +350,7 @@ fn state(choice: &TeamBuilder, size: usize, cpus: &[u32], crowding: Crowding) ->
         barrier: choice.barrier(size, cpus)?,
         reduction: choice.barrier(size, cpus)?,
         values: Values::new(size),
-        constructs: Constructs::new(crowding),
+        constructs: Constructs::new(size, crowding),
         critical: Mutex::new(()),
         poison: Poison::new(),
         met: 0,
@@ -352,17 +363,13 @@ impl Drop for Team {
         let threads = std::mem::take(&mut self.threads);
         if self.is_forked() {
             // They are the parent's.
-            std::mem::forget(threads);
             return;
         }
         self.part();
         for rank in 1..=threads.len() {
             self.fork.dismiss(rank);
         }
-        for thread in threads {
-            // Bodies' panics are caught.
-            let _ = thread.join();
-        }
+        threads.into_iter().for_each(Thread::join);
     }
 }
 

@@ -13,24 +13,26 @@ pub enum Schedule {
     Static,
     /// Chunks of so many iterations, dealt out in turn.
     StaticChunked(usize),
-    /// Chunks of so many iterations, to whoever comes first.
+    /// Chunks of so many iterations, each to whoever asks next. A member does not have them in ascending order throughout.
     Dynamic(usize),
     /// Chunks that shrink with what is left, down to so many iterations, to whoever comes first.
     Guided(usize),
 }
 
 impl Schedule {
-    /// Whether the members take chunks from a common counter.
+    /// Whether the members take chunks as they come.
     pub(super) fn is_shared(self) -> bool {
         matches!(self, Self::Dynamic(_) | Self::Guided(_))
     }
 
-    /// Gives `work` the chunks of one of `size` members, in ascending order; `taken` counts what all have taken.
+    /// Gives `work` the chunks of one of `size` members. Where they are [shared](Self::is_shared), `taken` counts the
+    /// iterations that all have taken, or `take` hands out the next of so many chunks.
     pub(super) fn deal(
         self,
         range: Range<usize>,
         (rank, size): (usize, usize),
         taken: &AtomicUsize,
+        take: impl Fn(usize) -> Option<usize>,
         mut work: impl FnMut(Range<usize>),
     ) {
         let length = range.len();
@@ -54,12 +56,8 @@ impl Schedule {
             Self::Dynamic(most) => {
                 let most = most.clamp(1, length.max(1));
                 let chunks = length.div_ceil(most);
-                // The counter counts chunks, so that it cannot overflow by those who come in vain.
-                while taken.load(Relaxed) < chunks {
-                    let index = taken.fetch_add(1, Relaxed);
-                    if index < chunks {
-                        chunk(index * most, (index * most).saturating_add(most).min(length));
-                    }
+                while let Some(index) = take(chunks) {
+                    chunk(index * most, (index * most).saturating_add(most).min(length));
                 }
             }
             Self::Guided(least) => {
@@ -79,6 +77,7 @@ impl Schedule {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::ranges::one_by_one;
     use super::*;
 
     fn schedules(chunk: usize) -> [Schedule; 4] {
@@ -92,7 +91,8 @@ mod tests {
                 let taken = AtomicUsize::new(0);
                 let mut seen = vec![0; length];
                 for rank in 0..size {
-                    schedule.deal(start..start + length, (rank, size), &taken, |chunk| {
+                    let take = |chunks| one_by_one(&taken, chunks);
+                    schedule.deal(start..start + length, (rank, size), &taken, take, |chunk| {
                         chunk.for_each(|index| seen[index - start] += 1);
                     });
                 }
@@ -108,7 +108,9 @@ mod tests {
                 let taken = AtomicUsize::new(0);
                 let mut total = 0u128;
                 for rank in 0..3 {
-                    schedule.deal(0..usize::MAX, (rank, 3), &taken, |chunk| total += chunk.len() as u128);
+                    let take = |chunks| one_by_one(&taken, chunks);
+                    schedule
+                        .deal(0..usize::MAX, (rank, 3), &taken, take, |chunk| total += chunk.len() as u128);
                 }
                 assert_eq!(total, usize::MAX as u128, "{schedule:?}");
             }
@@ -118,7 +120,8 @@ mod tests {
     #[test]
     fn guided_chunks_shrink_to_the_least() {
         let mut lengths = Vec::new();
-        Schedule::Guided(3).deal(0..100, (0, 4), &AtomicUsize::new(0), |chunk| lengths.push(chunk.len()));
+        let taken = AtomicUsize::new(0);
+        Schedule::Guided(3).deal(0..100, (0, 4), &taken, |_| None, |chunk| lengths.push(chunk.len()));
         assert!(lengths.is_sorted_by(|a, b| a >= b), "{lengths:?}");
         assert_eq!((lengths[0], lengths[lengths.len() - 2]), (25, 3));
     }

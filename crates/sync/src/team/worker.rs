@@ -46,12 +46,6 @@ pub(super) fn order_of_words(body: Body, words: Words, state: &State) -> Order {
     Order { call: body as *mut (), words, state: std::ptr::from_ref(state).cast_mut().cast() }
 }
 
-/// The order to go to the benches.
-pub(super) fn part() -> Order {
-    let null = std::ptr::null_mut();
-    Order { call: null, words: [null; 3], state: null }
-}
-
 /// Runs a body as a member; returns how many constructs the member has met.
 pub(super) fn run(rank: usize, order: Order) -> usize {
     // SAFETY: the leader made the order from a state and a body that it keeps until this rank has finished.

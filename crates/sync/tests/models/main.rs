@@ -14,6 +14,8 @@ mod fork;
 mod number;
 #[path = "../../src/padded.rs"]
 mod padded;
+#[path = "../../src/team/ranges.rs"]
+mod ranges;
 #[path = "../../src/rule.rs"]
 mod rule;
 mod sync;

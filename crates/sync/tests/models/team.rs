@@ -100,13 +100,40 @@ fn an_order_without_release_is_found() {
 }
 
 #[test]
+fn each_chunk_is_taken_once_also_from_another() {
+    check(2, || {
+        let constructs = Arc::new(Constructs::<1>::new(2, Crowding::None));
+        let take_all = |constructs: &Constructs<1>, rank| {
+            let mut had = Vec::new();
+            // The second loop finds the ranges as the first has left them.
+            for (number, chunks) in [3, 2].into_iter().enumerate() {
+                let entered = constructs.enter(number, rank);
+                while let Some(chunk) = constructs.take(&entered, number, rank, chunks) {
+                    had.push((number, chunk));
+                }
+                constructs.leave(entered, number, 2);
+            }
+            had
+        };
+        let other = {
+            let constructs = Arc::clone(&constructs);
+            thread::spawn(move || take_all(&constructs, 1))
+        };
+        let mut had = take_all(&constructs, 0);
+        had.extend(other.join().unwrap());
+        had.sort_unstable();
+        assert_eq!(had, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]);
+    });
+}
+
+#[test]
 fn each_construct_is_entered_afresh_in_its_place_or_apart() {
     check(3, || {
-        let constructs = Arc::new(Constructs::with_places(1, Crowding::None));
-        let meet = |constructs: &Constructs| {
+        let constructs = Arc::new(Constructs::<1>::new(2, Crowding::None));
+        let meet = |constructs: &Constructs<1>, rank| {
             let mut firsts = [false; 4];
             for (number, first) in firsts.iter_mut().enumerate() {
-                let entered = constructs.enter(number);
+                let entered = constructs.enter(number, rank);
                 let taken = &entered.construct().taken;
                 *first = taken.fetch_add(1, loom::sync::atomic::Ordering::AcqRel) == 0;
                 constructs.leave(entered, number, 2);
@@ -115,9 +142,9 @@ fn each_construct_is_entered_afresh_in_its_place_or_apart() {
         };
         let other = {
             let constructs = Arc::clone(&constructs);
-            thread::spawn(move || meet(&constructs))
+            thread::spawn(move || meet(&constructs, 1))
         };
-        let mine = meet(&constructs);
+        let mine = meet(&constructs, 0);
         let theirs = other.join().unwrap();
         // Each construct has exactly one first.
         assert!(mine.iter().zip(&theirs).all(|(mine, theirs)| mine != theirs), "{mine:?} {theirs:?}");

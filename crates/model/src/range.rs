@@ -1,0 +1,74 @@
+//! Figures with the interval in which they lie, and what becomes of it in arithmetic: each end as far as it goes.
+
+use coho_profile::Estimate;
+use serde::Serialize;
+
+use crate::stats::median;
+
+/// A figure and within which it lies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Range {
+    /// The figure, by the medians of those that it is made of.
+    #[serde(rename = "median")]
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl From<&Estimate> for Range {
+    fn from(estimate: &Estimate) -> Self {
+        Self { value: estimate.median, low: estimate.low, high: estimate.high }
+    }
+}
+
+impl Range {
+    /// This over another; `None` where that may be 0.
+    pub(crate) fn over(self, other: Self) -> Option<Self> {
+        (other.low > 0.0).then(|| Self {
+            value: self.value / other.value,
+            low: self.low / other.high,
+            high: self.high / other.low,
+        })
+    }
+
+    pub(crate) fn less(self, other: Self) -> Self {
+        let Self { value, low, high } = other;
+        Self { value: self.value - value, low: self.low - high, high: self.high - low }
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let Self { value, low, high } = other;
+        Self { value: self.value + value, low: self.low + low, high: self.high + high }
+    }
+
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
+    }
+
+    /// The mean of several, as far as each goes.
+    pub(crate) fn mean(all: &[Self]) -> Option<Self> {
+        let n = all.len() as f64;
+        let sum = all.iter().copied().reduce(Self::plus)?;
+        Some(sum.times(1.0 / n))
+    }
+
+    /// The middle one of several, by each end.
+    pub(crate) fn middle(all: &[Self]) -> Option<Self> {
+        let of = |end: fn(&Self) -> f64| median(&mut all.iter().map(end).collect::<Vec<_>>());
+        (!all.is_empty()).then(|| Self {
+            value: of(|one| one.value),
+            low: of(|one| one.low),
+            high: of(|one| one.high),
+        })
+    }
+
+    /// The geometric mean of several ratios.
+    pub(crate) fn geometric(all: &[Self]) -> Option<Self> {
+        let n = all.len() as f64;
+        let of = |end: fn(&Self) -> f64| (all.iter().map(|one| end(one).ln()).sum::<f64>() / n).exp();
+        let usable = !all.is_empty() && all.iter().all(|one| one.low > 0.0);
+        usable.then(|| Self { value: of(|one| one.value), low: of(|one| one.low), high: of(|one| one.high) })
+    }
+}

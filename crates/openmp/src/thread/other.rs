@@ -1,0 +1,17 @@
+//! As the compiler reaches it.
+
+use std::cell::UnsafeCell;
+
+pub const BYTES: usize = 2 * size_of::<usize>();
+
+#[repr(align(16))]
+struct Storage(UnsafeCell<[u8; BYTES]>);
+
+thread_local! {
+    static STORAGE: Storage = const { Storage(UnsafeCell::new([0; BYTES])) };
+}
+
+#[inline(always)]
+pub fn address() -> *mut u8 {
+    STORAGE.with(|storage| storage.0.get().cast())
+}
