@@ -57,9 +57,12 @@ fn every_call_has_its_curve_at_home_and_away() {
             .collect();
         let sizes: Vec<u64> =
             own.iter().filter(|row| row.instruction_bytes == 0).map(|row| row.bytes).collect();
-        assert_eq!(sizes.iter().min(), Some(&(8 << 10)));
-        assert_eq!(sizes.iter().max(), Some(&(2 * last.max(l2))));
-        assert!(own.iter().any(|row| row.instruction_bytes == 64 << 10));
+        // Where a host moves the CPUs, visits at other distances do not count.
+        if conditions.parameters["visits"] == conditions.parameters["visits_at_one_way_ns"] {
+            assert_eq!(sizes.iter().min(), Some(&(8 << 10)));
+            assert_eq!(sizes.iter().max(), Some(&(2 * last.max(l2))));
+            assert!(own.iter().any(|row| row.instruction_bytes == 64 << 10));
+        }
         for row in &own {
             assert_eq!(row.host_last, Some(HostLast::Same));
             assert_eq!(row.filesystem.is_some(), name == "write");

@@ -247,7 +247,14 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
     };
     let method = calls.footprint_conditions.as_ref();
     let run = method.map_or_else(String::new, |method| {
-        format!("; {} passes in {}", method.passes, window(method.duration_s))
+        let told = |name: &str| method.parameters.get(name).and_then(Value::as_u64);
+        let others = match (told("visits_at_one_way_ns"), told("visits")) {
+            (Some(kept), Some(all)) if kept < all => {
+                format!("; {} of {all} visits were made at other distances and do not count", all - kept)
+            }
+            _ => String::new(),
+        };
+        format!("{others}; {} passes in {}", method.passes, window(method.duration_s))
     });
     format!("{pair}, one-way {}, {distance}{run}", interval(one_way))
 }

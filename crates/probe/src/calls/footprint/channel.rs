@@ -9,6 +9,7 @@ use coho_profile::{Batch, Channel, ChannelPayload};
 use super::super::caches::LINE;
 use super::super::record::figure;
 use super::super::subject::Buffer;
+use super::record::{Mode, kept};
 use super::remote::{Remote, do_nothing};
 use super::stand::median;
 use crate::clock::Clock;
@@ -25,6 +26,8 @@ const PAYLOADS: [usize; 5] = [64, 512, 4 << 10, 16 << 10, 64 << 10];
 const MESSAGES: usize = 32;
 /// Of which the median makes a pass's figure.
 const SAMPLES: usize = 15;
+/// Of which the median makes a distance.
+const LOOKS: usize = 3;
 /// For how long a host is kept busy.
 const BUSY: Duration = Duration::from_nanos(500);
 
@@ -65,6 +68,11 @@ impl Parcels {
     }
 }
 
+/// How far apart the two CPUs are now, in ns one way.
+pub(super) fn distance(remote: &mut Remote, clock: &Clock) -> f64 {
+    median((0..LOOKS).map(|_| one_way(remote, clock)).collect())
+}
+
 /// What is timed.
 #[derive(Clone, Copy)]
 enum What {
@@ -102,6 +110,22 @@ impl Times {
                 What::InPlace(index) => self.in_place[index].push(ns),
                 What::Copied(index) => self.copied[index].push(ns),
             }
+        }
+    }
+
+    /// The passes at this distance alone.
+    pub(super) fn at(&self, mode: Mode) -> Self {
+        let counts: Vec<bool> =
+            self.one_way.iter().map(|samples| mode.holds(median(samples.clone()))).collect();
+        let of = |samples: &Vec<f64>| kept(samples, &counts);
+        Self {
+            one_way: kept(&self.one_way, &counts),
+            post: of(&self.post),
+            round_trip: of(&self.round_trip),
+            busy: of(&self.busy),
+            batches: self.batches.each_ref().map(of),
+            in_place: self.in_place.each_ref().map(of),
+            copied: self.copied.each_ref().map(of),
         }
     }
 

@@ -24,7 +24,7 @@ use serde_json::json;
 use self::channel::Parcels;
 use self::deed::Deeds;
 use self::ground::Point;
-use self::record::{Callers, Posted, Record, WORKS};
+use self::record::{Callers, Mode as Distances, Posted, Record, WORKS};
 use self::remote::Remote;
 use self::stand::{Cost, Stand, Way};
 use super::Options;
@@ -103,6 +103,8 @@ struct Run<'a> {
     random: fastrand::Rng,
     not_available: BTreeMap<String, String>,
     passes: u64,
+    /// The distance at which most visits were made, how many these are, and how many there were.
+    visits_at: Option<(Distances, usize, usize)>,
     involuntary_switches: u64,
     interrupted: bool,
     limit: Duration,
@@ -202,6 +204,7 @@ impl<'a> Run<'a> {
             random: fastrand::Rng::with_seed(seed),
             not_available,
             passes: 0,
+            visits_at: None,
             involuntary_switches: 0,
             interrupted: false,
             limit: options.time_limit.unwrap_or(if options.quick { QUICK } else { TIME }),
@@ -346,6 +349,13 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self, calls: &mut Calls, progress: &mut dyn FnMut(Progress)) {
+        let distances = || self.records.values().flat_map(|record| record.one_way.iter().copied());
+        let mode = Distances::of_most(distances());
+        if let Some(mode) = mode {
+            let visits = distances().count();
+            self.visits_at = Some((mode, distances().filter(|ns| mode.holds(*ns)).count(), visits));
+            self.records.values_mut().for_each(|record| *record = record.at(mode));
+        }
         calls.footprint = self
             .records
             .iter()
@@ -356,7 +366,12 @@ impl<'a> Run<'a> {
         calls.channel = self
             .hosts
             .iter()
-            .map(|away| away.times.channel(self.cpu, away.cpu, away.claimed.clone()))
+            .enumerate()
+            .map(|(index, away)| {
+                // Of the nearest, that at which the calls were made.
+                let at = mode.filter(|_| index == 0).map(|mode| away.times.at(mode));
+                at.as_ref().unwrap_or(&away.times).channel(self.cpu, away.cpu, away.claimed.clone())
+            })
             .collect();
         calls.affinity = self
             .affinity
@@ -401,6 +416,9 @@ impl<'a> Run<'a> {
             ("load_ns", json!(loads)),
             ("window_bytes", json!(ground::window(self.caches, usize::MAX))),
             ("works_ns", json!(WORKS)),
+            ("one_way_ns", json!(self.visits_at.map(|(mode, ..)| [mode.low, mode.high]))),
+            ("visits_at_one_way_ns", json!(self.visits_at.map(|(_, kept, _)| kept))),
+            ("visits", json!(self.visits_at.map(|(.., all)| all))),
             ("passes_of_several_callers", json!(passes_together)),
             ("misses", json!(self.source.is_some().then(|| MISSES.name()))),
             ("folder", json!(self.curves.folder)),
@@ -416,7 +434,8 @@ impl<'a> Run<'a> {
                           writes is copied first. What is written was stored into by the caller after the walk. \
                           Blocks of some calls each, the first of which does not count; blocks of all ways follow each \
                           other in random order, visits of all calls and sets as well; a pass has one figure of each, \
-                          and gains are taken within it."
+                          and gains are taken within it. Each visit measures before and after how far apart the two \
+                          CPUs are; those count that were made at the distance of most, `one_way_ns`."
                 .into(),
             parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             passes: self.passes,
@@ -431,6 +450,8 @@ impl<'a> Run<'a> {
 
 /// What a visit found: the excess over the walk alone.
 struct Found {
+    /// How far apart the CPUs were, in ns one way; `NaN` where that changed meanwhile, `None` without a host.
+    one_way: Option<f64>,
     home: f64,
     away: Option<f64>,
     posted: Vec<(usize, Cost)>,
@@ -449,14 +470,23 @@ fn curve(
     random: &mut fastrand::Rng,
 ) -> std::io::Result<Found> {
     random.shuffle(&mut ways);
+    let clock = stand.clock;
+    let before = stand.remote.as_mut().map(|remote| channel::distance(remote, &clock));
     let mut costs = Vec::with_capacity(ways.len());
     for &way in &ways {
         costs.push((way, stand.block(deed, way, point, calls, None)?));
     }
+    let after = stand.remote.as_mut().map(|remote| channel::distance(remote, &clock));
     let of = |wanted: Way| costs.iter().find(|(way, _)| *way == wanted).map(|(_, cost)| *cost);
     let alone = of(Way::None).map_or(f64::NAN, |cost| cost.ns);
     let excess = |way| of(way).map(|cost| cost.ns - alone);
+    // A mode that holds both.
+    let one = |(before, after): (f64, f64)| {
+        let stayed = Distances::of_most([before, after].into_iter()).is_some_and(|mode| mode.high > mode.low);
+        if stayed || before == after { f64::midpoint(before, after) } else { f64::NAN }
+    };
     let mut found = Found {
+        one_way: before.zip(after).map(one),
         home: excess(Way::Home).unwrap_or(f64::NAN),
         away: excess(Way::Away),
         posted: Vec::new(),
@@ -481,6 +511,7 @@ fn curve(
 
 impl Record {
     fn add(&mut self, found: &Found) {
+        self.one_way.extend(found.one_way);
         self.home.push(found.home);
         self.home_misses.extend(found.home_misses);
         self.away_misses.extend(found.away_misses);

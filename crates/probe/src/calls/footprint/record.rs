@@ -12,6 +12,8 @@ pub(super) const WORKS: [f64; 4] = [0.0, 500.0, 2000.0, 10_000.0];
 /// One call with one working set: a figure a pass, in ns.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Record {
+    /// How far apart the two CPUs were, in ns one way; `NaN` where that changed during the visit. Nothing without a host.
+    pub(super) one_way: Vec<f64>,
     pub(super) home: Vec<f64>,
     pub(super) away: Vec<f64>,
     pub(super) gain: Vec<f64>,
@@ -39,7 +41,56 @@ impl Callers {
     pub(super) const ONE: Self = Self { number: 1, files: None };
 }
 
+/// Distances between two CPUs that count as one, in ns one way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Mode {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+/// The factor between the ends of a mode: as far as noise moves a distance, and less than a host that moves the CPUs does.
+const SPREAD: f64 = 1.5;
+
+impl Mode {
+    /// The one that holds most of these distances; `None` of none.
+    pub(super) fn of_most(distances: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = distances.filter(|ns| ns.is_finite() && *ns > 0.0).collect();
+        sorted.sort_by(f64::total_cmp);
+        let held = |first: usize| sorted.partition_point(|ns| *ns <= SPREAD * sorted[first]) - first;
+        let first = (0..sorted.len()).max_by_key(|first| held(*first))?;
+        Some(Self { low: sorted[first], high: sorted[first + held(first) - 1] })
+    }
+
+    pub(super) fn holds(self, ns: f64) -> bool {
+        (self.low..=self.high).contains(&ns)
+    }
+}
+
+/// Those of the samples, one a visit, whose visit counts.
+pub(super) fn kept<T: Clone>(samples: &[T], counts: &[bool]) -> Vec<T> {
+    samples.iter().zip(counts).filter(|(_, counts)| **counts).map(|(sample, _)| sample.clone()).collect()
+}
+
 impl Record {
+    /// The visits at this distance alone.
+    pub(super) fn at(&self, mode: Mode) -> Self {
+        let counts: Vec<bool> = self.one_way.iter().map(|ns| mode.holds(*ns)).collect();
+        let of = |samples: &Vec<f64>| kept(samples, &counts);
+        Self {
+            one_way: of(&self.one_way),
+            home: of(&self.home),
+            away: of(&self.away),
+            gain: of(&self.gain),
+            posted: self.posted.each_ref().map(|posted| Posted {
+                cost: of(&posted.cost),
+                work: of(&posted.work),
+                gain: of(&posted.gain),
+            }),
+            home_misses: of(&self.home_misses),
+            away_misses: of(&self.away_misses),
+        }
+    }
+
     /// A row for each length of work, or one without.
     pub(super) fn rows(&self, deed: &Deed, point: Point, callers: Callers) -> Vec<Footprint> {
         let row = Footprint {
@@ -78,6 +129,23 @@ mod tests {
     use super::super::super::scratch::Scratch;
     use super::super::deed::act;
     use super::*;
+
+    #[test]
+    fn the_distance_at_which_most_visits_were_made_counts_and_no_other() {
+        let near = [26.0, 25.0, 27.5, 26.2, 30.0];
+        let far = [118.0, 121.0, 105.0];
+        let all = || near.iter().chain(&far).copied();
+        let mode = Mode::of_most(all().chain([f64::NAN])).unwrap();
+        assert_eq!(mode, Mode { low: 25.0, high: 30.0 });
+        let record = Record {
+            one_way: all().chain([f64::NAN]).collect(),
+            home: (0..9).map(f64::from).collect(),
+            ..Record::default()
+        };
+        assert_eq!(record.at(mode).home, [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert!(record.at(mode).away.is_empty());
+        assert_eq!(Mode::of_most(std::iter::empty()), None);
+    }
 
     #[test]
     fn each_length_of_work_has_a_row_and_repeats_what_does_not_depend_on_it() {
