@@ -123,11 +123,11 @@ impl Writer {
         if self.random.bool() { format!(" num_threads({})", self.random.u32(1..=8)) } else { String::new() }
     }
 
-    /// A loop's head, and its variable.
-    fn head(&mut self) -> (String, String) {
+    /// A loop's head, and its variable. It has no iterations at times if `least` is 1, and some always if it is 4.
+    fn head(&mut self, least: u32) -> (String, String) {
         let (name, kind) =
             (self.name(), self.pick(&["int", "long", "unsigned", "unsigned long long", "short"]));
-        let (count, step) = (self.random.u32(1..200), self.random.u32(1..6));
+        let (count, step) = (self.random.u32(least..200), self.random.u32(1..6));
         let head = if self.random.bool() || kind.starts_with('u') {
             format!("for ({kind} {name} = 3; {name} < {}; {name} += {step})", count * step)
         } else {
@@ -137,7 +137,8 @@ impl Writer {
     }
 
     fn combined_loop(&mut self) {
-        let (threads, schedule, (head, name)) = (self.threads(), self.schedule(), self.head());
+        // Without iterations the last value is not defined.
+        let (threads, schedule, (head, name)) = (self.threads(), self.schedule(), self.head(4));
         let last = self.name();
         self.line(1, &format!("long {last} = 1;"));
         let clauses = format!("{threads}{schedule} reduction(+ : sum) lastprivate({last})");
@@ -175,12 +176,12 @@ impl Writer {
         match self.random.usize(..11) {
             0 => {
                 let (nowait, schedule, (head, name)) =
-                    (self.pick(&["", " nowait"]), self.schedule(), self.head());
+                    (self.pick(&["", " nowait"]), self.schedule(), self.head(1));
                 self.line(depth, &format!("#pragma omp for{schedule}{nowait}"));
                 self.line(depth, &format!("{head} {}", add(&format!("(long){name} % 101"))));
             }
             1 => {
-                let (schedule, (head, name)) = (self.schedule(), self.head());
+                let (schedule, (head, name)) = (self.schedule(), self.head(1));
                 self.line(depth, "#pragma omp barrier");
                 self.line(depth, &format!("#pragma omp for{schedule} ordered"));
                 self.line(depth, &format!("{head} {{"));
@@ -230,7 +231,7 @@ impl Writer {
                 self.line(depth, "}");
             }
             9 => {
-                let (head, name) = self.head();
+                let (head, name) = self.head(1);
                 let clause = self.pick(&["", " grainsize(3)", " num_tasks(5)", " nogroup"]);
                 self.line(depth, "#pragma omp single");
                 self.line(depth, &format!("#pragma omp taskloop{clause}"));
