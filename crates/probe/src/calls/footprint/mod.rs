@@ -3,10 +3,12 @@
 
 mod affinity;
 mod channel;
+mod curve;
 mod deed;
 mod ground;
 mod record;
 mod remote;
+mod settle;
 mod several;
 mod stand;
 
@@ -14,19 +16,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use coho_counters::{Column, Mode};
+use coho_counters::Column;
 use coho_delegate::Host;
 use coho_platform::stolen;
 use coho_profile::{Calls, Method};
 use coho_topology::{CpuSet, Level, Topology};
-use serde_json::json;
 
 use self::channel::Parcels;
 use self::deed::Deeds;
 use self::ground::Point;
-use self::record::{Callers, Mode as Distances, Posted, Record, WORKS};
+use self::record::{Mode as Distances, Record, WORKS};
 use self::remote::Remote;
-use self::stand::{Cost, Stand, Way};
+use self::stand::{Stand, Way};
 use super::Options;
 use super::caches::Caches;
 use super::pmu::{Hardware, Source};
@@ -280,7 +281,8 @@ impl<'a> Run<'a> {
                 let ways = self.ways(point);
                 let (stand, act, random) = (&mut self.stand, &mut self.deeds.all[deed], &mut self.random);
                 let (at, source) = (self.points[point], self.source.as_deref());
-                let job: Job<'_, _> = Box::new(move || curve(stand, act, at, calls, ways, source, random));
+                let job: Job<'_, _> =
+                    Box::new(move || curve::curve(stand, act, at, calls, ways, source, random));
                 let results = self.workers.run(vec![(self.cpu, job)]);
                 let outcome = self.note(results);
                 if let Some(found) = self.check(deed, outcome) {
@@ -347,184 +349,6 @@ impl<'a> Run<'a> {
         ways.extend(works.map(|ns| Way::Async(*ns)));
         ways
     }
-
-    fn finish(mut self, calls: &mut Calls, progress: &mut dyn FnMut(Progress)) {
-        let distances = || self.records.values().flat_map(|record| record.one_way.iter().copied());
-        let mode = Distances::of_most(distances());
-        if let Some(mode) = mode {
-            let visits = distances().count();
-            self.visits_at = Some((mode, distances().filter(|ns| mode.holds(*ns)).count(), visits));
-            self.records.values_mut().for_each(|record| *record = record.at(mode));
-        }
-        calls.footprint = self
-            .records
-            .iter()
-            .flat_map(|((deed, point), record)| {
-                record.rows(&self.deeds.all[*deed], self.points[*point], Callers::ONE)
-            })
-            .collect();
-        calls.channel = self
-            .hosts
-            .iter()
-            .enumerate()
-            .map(|(index, away)| {
-                // Of the nearest, that at which the calls were made.
-                let at = mode.filter(|_| index == 0).map(|mode| away.times.at(mode));
-                at.as_ref().unwrap_or(&away.times).channel(self.cpu, away.cpu, away.claimed.clone())
-            })
-            .collect();
-        calls.affinity = self
-            .affinity
-            .iter()
-            .flat_map(|(deed, times)| affinity::rows(&self.deeds.all[*deed], times))
-            .collect();
-        // Hosts poll, and several callers take their CPUs.
-        self.hosts.clear();
-        self.stand.remote = None;
-        let crowd = several::Crowd {
-            cpus: std::iter::once(self.cpu)
-                .chain(self.cpus.iter().copied().filter(|cpu| *cpu != self.cpu))
-                .collect(),
-            caches: self.caches,
-            place: &self.deeds.places[0],
-            seed: self.options.seed,
-            end: End::after(self.started, Some(self.limit)),
-        };
-        let together = crowd.measure(&mut self.not_available, progress);
-        calls.footprint.extend(together.rows);
-        calls.assignments = together.assignments;
-        self.interrupted |= crate::stop::requested();
-        calls.footprint_conditions = Some(self.conditions(together.passes));
-    }
-
-    fn conditions(self, passes_together: u64) -> Method {
-        let cpus: CpuSet = self.cpus.iter().copied().collect();
-        let steal = stolen::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
-        let mut not_available = self.not_available;
-        if steal.is_none() {
-            not_available.insert("steal".into(), "/proc/stat does not tell it".into());
-        }
-        let loads: BTreeMap<_, _> =
-            self.loads.iter().map(|(name, _, ns)| ((*name).to_owned(), json!(ns))).collect();
-        let parameters = [
-            ("seed", json!(self.options.seed)),
-            ("caller", json!(self.cpu)),
-            ("cpus", json!(self.cpus)),
-            ("l1d_bytes", json!(self.caches.l1d)),
-            ("l2_bytes", json!(self.caches.l2)),
-            ("last_level_cache_bytes", json!(self.caches.last)),
-            ("load_ns", json!(loads)),
-            ("window_bytes", json!(ground::window(self.caches, usize::MAX))),
-            ("works_ns", json!(WORKS)),
-            ("one_way_ns", json!(self.visits_at.map(|(mode, ..)| [mode.low, mode.high]))),
-            ("visits_at_one_way_ns", json!(self.visits_at.map(|(_, kept, _)| kept))),
-            ("visits", json!(self.visits_at.map(|(.., all)| all))),
-            ("passes_of_several_callers", json!(passes_together)),
-            ("misses", json!(self.source.is_some().then(|| MISSES.name()))),
-            ("folder", json!(self.curves.folder)),
-        ];
-        Method {
-            description: "Each call, as the instruction where it has that form, between two walks of its caller's \
-                          working set: data in random order up to half of the level-2 cache, of more the last \
-                          `window_bytes` so and what comes before in order; then nops. Timed: the call, for reads a \
-                          look at what was read, and walking what was in random order and the nops again; less the \
-                          same without a call. Home: the caller makes it. \
-                          Away: a thread that polls on another CPU makes it, on a file of its own in the same folder, \
-                          while the caller waits. Async: the caller posts it, works in registers, then waits; what it \
-                          writes is copied first. What is written was stored into by the caller after the walk. \
-                          Blocks of some calls each, the first of which does not count; blocks of all ways follow each \
-                          other in random order, visits of all calls and sets as well; a pass has one figure of each, \
-                          and gains are taken within it. Each visit measures before and after how far apart the two \
-                          CPUs are; those count that were made at the distance of most, `one_way_ns`."
-                .into(),
-            parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            passes: self.passes,
-            duration_s: self.started.elapsed().as_secs_f64(),
-            interrupted: self.interrupted,
-            involuntary_switches: self.involuntary_switches,
-            steal_s: steal.unwrap_or(0.0),
-            not_available,
-        }
-    }
-}
-
-/// What a visit found: the excess over the walk alone.
-struct Found {
-    /// How far apart the CPUs were, in ns one way; `NaN` where that changed meanwhile, `None` without a host.
-    one_way: Option<f64>,
-    home: f64,
-    away: Option<f64>,
-    posted: Vec<(usize, Cost)>,
-    home_misses: Option<f64>,
-    away_misses: Option<f64>,
-}
-
-/// One call with one working set in all ways, a block each, in random order.
-fn curve(
-    stand: &mut Stand,
-    deed: &mut deed::Deed,
-    point: Point,
-    calls: usize,
-    mut ways: Vec<Way>,
-    source: Option<&dyn Source>,
-    random: &mut fastrand::Rng,
-) -> std::io::Result<Found> {
-    random.shuffle(&mut ways);
-    let clock = stand.clock;
-    let before = stand.remote.as_mut().map(|remote| channel::distance(remote, &clock));
-    let mut costs = Vec::with_capacity(ways.len());
-    for &way in &ways {
-        costs.push((way, stand.block(deed, way, point, calls, None)?));
-    }
-    let after = stand.remote.as_mut().map(|remote| channel::distance(remote, &clock));
-    let of = |wanted: Way| costs.iter().find(|(way, _)| *way == wanted).map(|(_, cost)| *cost);
-    let alone = of(Way::None).map_or(f64::NAN, |cost| cost.ns);
-    let excess = |way| of(way).map(|cost| cost.ns - alone);
-    // A mode that holds both.
-    let one = |(before, after): (f64, f64)| {
-        let stayed = Distances::of_most([before, after].into_iter()).is_some_and(|mode| mode.high > mode.low);
-        if stayed || before == after { f64::midpoint(before, after) } else { f64::NAN }
-    };
-    let mut found = Found {
-        one_way: before.zip(after).map(one),
-        home: excess(Way::Home).unwrap_or(f64::NAN),
-        away: excess(Way::Away),
-        posted: Vec::new(),
-        home_misses: None,
-        away_misses: None,
-    };
-    for (index, work) in WORKS.iter().enumerate() {
-        let cost = of(Way::Async(*work)).map(|cost| Cost { ns: cost.ns - alone, ..cost });
-        found.posted.extend(cost.map(|cost| (index, cost)));
-    }
-    if let Some(source) = source {
-        let mut count = |way| {
-            let mut count = source.open(MISSES, Mode::Both).map_err(std::io::Error::other)?;
-            stand.block(deed, way, point, calls, Some(&mut *count)).map(|cost| cost.events)
-        };
-        let alone = count(Way::None)?;
-        found.home_misses = Some(count(Way::Home)? - alone);
-        found.away_misses = found.away.map(|_| count(Way::Away)).transpose()?.map(|away| away - alone);
-    }
-    Ok(found)
-}
-
-impl Record {
-    fn add(&mut self, found: &Found) {
-        self.one_way.extend(found.one_way);
-        self.home.push(found.home);
-        self.home_misses.extend(found.home_misses);
-        self.away_misses.extend(found.away_misses);
-        let Some(away) = found.away else { return };
-        self.away.push(away);
-        self.gain.push(found.home - away);
-        for (index, cost) in &found.posted {
-            let Posted { cost: costs, work, gain } = &mut self.posted[*index];
-            costs.push(cost.ns);
-            work.push(cost.work_ns);
-            gain.push(found.home - cost.ns);
-        }
-    }
 }
 
 /// The CPU that shares the closest level with the caller without sharing its core, and the one that shares the farthest; one
@@ -548,104 +372,9 @@ fn nearest_and_farthest(topology: &Topology, cpu: u32, cpus: &[u32]) -> Vec<u32>
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
     use coho_topology::{Cache, CacheKind};
 
-    use super::super::pmu::Count;
-    use super::super::subject::plain;
-    use super::deed::{Act, Deed};
     use super::*;
-
-    /// A counter that counts so many lines for each call at home, and some for whatever else is done.
-    struct Script(Arc<AtomicU64>);
-
-    const OF_A_CALL: u64 = 40;
-    const OF_A_WALK: u64 = 9;
-
-    impl Source for Script {
-        fn open(&self, column: Column, _: Mode) -> Result<Box<dyn Count>, String> {
-            assert_eq!(column, MISSES);
-            Ok(Box::new(Counting { calls: Arc::clone(&self.0), walks: 0 }))
-        }
-
-        fn has(&self, _: Column) -> bool {
-            true
-        }
-
-        fn modes(&self) -> &[Mode] {
-            &[Mode::Both]
-        }
-
-        fn no_kernel(&self) -> Option<&str> {
-            None
-        }
-
-        fn names(&self) -> BTreeMap<&'static str, String> {
-            BTreeMap::new()
-        }
-
-        fn disturbs(&self) -> bool {
-            false
-        }
-    }
-
-    struct Counting {
-        calls: Arc<AtomicU64>,
-        walks: u64,
-    }
-
-    impl Count for Counting {
-        fn read(&mut self) -> Result<u64, String> {
-            self.walks += OF_A_WALK;
-            Ok(self.calls.load(Relaxed) * OF_A_CALL + self.walks)
-        }
-    }
-
-    fn caches() -> Caches {
-        Caches { l1d: 32 << 10, l1d_ways: 8, l1i: 32 << 10, l2: 256 << 10, last: 1 << 20 }
-    }
-
-    #[test]
-    fn what_a_counter_sees_of_the_call_stands_beside_its_time() {
-        let calls = Arc::new(AtomicU64::new(0));
-        let act = || {
-            let calls = Arc::clone(&calls);
-            let call = move || {
-                calls.fetch_add(1, Relaxed);
-                0
-            };
-            Act { body: plain(call), most: 3 }
-        };
-        let mut deed =
-            Deed { call: "scripted", payload_bytes: 0, filesystem: None, home: act(), away: act() };
-        let point = Point { bytes: 8 << 10, code: 4096 };
-        let mut stand = Stand::new(&[point], caches(), None, 1).unwrap();
-        let source = Script(Arc::clone(&calls));
-        let mut random = fastrand::Rng::with_seed(1);
-        let ways = vec![Way::None, Way::Home];
-        let found = curve(&mut stand, &mut deed, point, 4, ways, Some(&source), &mut random).unwrap();
-        assert_eq!((found.home_misses, found.away_misses), (Some(OF_A_CALL as f64), None));
-        // Blocks of five calls, whose first does not count, in time and once more for the counter.
-        assert_eq!(calls.load(Relaxed), 10);
-        let mut record = Record::default();
-        record.add(&found);
-        let rows = record.rows(&deed, point, Callers::ONE);
-        assert_eq!(rows[0].home_misses.as_ref().unwrap().median, OF_A_CALL as f64);
-        assert!(rows[0].away_misses.is_none() && rows[0].away_ns.is_none());
-    }
-
-    #[test]
-    fn a_call_that_fails_is_an_error_with_its_number() {
-        let act = || Act { body: plain(|| -(libc::ENOSPC as isize)), most: 64 };
-        let mut deed = Deed { call: "full", payload_bytes: 0, filesystem: None, home: act(), away: act() };
-        let point = Point { bytes: 8 << 10, code: 0 };
-        let mut stand = Stand::new(&[point], caches(), None, 1).unwrap();
-        let error = stand.block(&mut deed, Way::Home, point, 3, None).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
-        assert!(stand.block(&mut deed, Way::None, point, 3, None).is_ok());
-    }
 
     /// Two packages of four cores of two threads, with a level-3 cache for two cores.
     #[test]
