@@ -1,0 +1,210 @@
+//! Whether calls are delegated, and by whom.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::CStr;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use std::time::Duration;
+
+use coho_delegate::{Caller, Host, Request};
+use coho_preload::{is_privileged, line, on_fork, setting};
+
+use crate::calls::{Call, Chosen};
+
+/// A thread's calls before it has a caller: what makes few gains nothing.
+const FIRST_CALLS: u32 = 64;
+
+/// The calls that are delegated now: none before the program begins, nor after delegation has ended.
+static CALLS: AtomicU32 = AtomicU32::new(0);
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+static HOSTS: OnceLock<Vec<Host>> = OnceLock::new();
+static NEXT_HOST: AtomicUsize = AtomicUsize::new(0);
+/// This process is a child of the one that the program began as.
+static FORKED: AtomicBool = AtomicBool::new(false);
+/// Delegated calls of threads that have ended.
+static AWAY: AtomicU64 = AtomicU64::new(0);
+
+struct Settings {
+    /// Where hosts are to be; empty: anywhere.
+    cpus: Vec<u32>,
+    patience: Option<Duration>,
+}
+
+/// A thread's way to its host.
+struct Mine {
+    caller: Option<Caller>,
+    away: u64,
+}
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        AWAY.fetch_add(self.away, Relaxed);
+        if FORKED.load(Relaxed) {
+            // Its host stayed with the parent, with whatever it held.
+            std::mem::forget(self.caller.take());
+        }
+    }
+}
+
+thread_local! {
+    // Needs no destructor: a handler may be the first to come here.
+    static COUNT: Cell<u32> = const { Cell::new(0) };
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine { caller: None, away: 0 }) };
+}
+
+/// Reads the settings.
+pub extern "C" fn begin() {
+    let Some(list) = setting(c"COHO_DELEGATE") else { return };
+    if is_privileged() {
+        return;
+    }
+    let chosen = match Chosen::parse(list) {
+        Ok(chosen) => chosen,
+        Err(name) => return line("delegate", format_args!("COHO_DELEGATE: there is no call \"{name}\"")),
+    };
+    let Some(cpus) = numbers(c"COHO_DELEGATE_CPUS") else {
+        return line("delegate", "COHO_DELEGATE_CPUS: a list of CPUs is like 2,3");
+    };
+    let Some(patience) = numbers(c"COHO_DELEGATE_PATIENCE").filter(|numbers| numbers.len() < 2) else {
+        return line("delegate", "COHO_DELEGATE_PATIENCE: a number of microseconds");
+    };
+    let patience = patience.first().map(|&time| Duration::from_micros(time.into()));
+    let calls = chosen.calls;
+    if SETTINGS.set(Settings { cpus, patience }).is_ok() {
+        on_fork(forked);
+        if chosen.verbose {
+            // SAFETY: the function lives as long as the library, which is never unloaded.
+            unsafe { libc::atexit(report) };
+        }
+        CALLS.store(calls, Relaxed);
+    }
+}
+
+/// The numbers that a variable lists; `None` if it lists something else.
+fn numbers(name: &CStr) -> Option<Vec<u32>> {
+    let list = setting(name).unwrap_or_default();
+    let number = |part: &[u8]| std::str::from_utf8(part).ok()?.parse().ok();
+    if list.is_empty() { Some(Vec::new()) } else { list.split(|&byte| byte == b',').map(number).collect() }
+}
+
+/// In a forked process.
+unsafe extern "C" fn forked() {
+    FORKED.store(true, Relaxed);
+    CALLS.store(0, Relaxed);
+}
+
+/// Has this process make its calls itself from now on.
+pub fn end() {
+    CALLS.store(0, Relaxed);
+    if !FORKED.load(Relaxed) {
+        for host in HOSTS.get().into_iter().flatten() {
+            host.end();
+        }
+    }
+}
+
+/// Whether any are.
+pub fn is_on() -> bool {
+    CALLS.load(Relaxed) != 0
+}
+
+/// Whether calls of this kind are delegated.
+#[inline(always)]
+pub fn delegates(call: Call) -> bool {
+    CALLS.load(Relaxed) & call.bit() != 0
+}
+
+/// Has a host execute a request, and waits. `None`: it is to be made at home.
+///
+/// # Safety
+/// As the request's.
+#[inline]
+pub unsafe fn away(request: Request) -> Option<isize> {
+    unsafe extern "C-unwind" {
+        fn pthread_testcancel();
+    }
+    if !is_set_up() {
+        return None;
+    }
+    // The calls are cancellation points. Nothing here needs cleaning up.
+    // SAFETY: as in the call's own place.
+    unsafe { pthread_testcancel() };
+    // SAFETY: handed on.
+    with_caller(|caller| unsafe { caller.call(request) }.raw())
+}
+
+fn with_caller(work: impl FnOnce(&mut Caller) -> isize) -> Option<isize> {
+    let done = MINE.try_with(|mine| {
+        // Borrowed: this is a handler that has interrupted a call.
+        let mut mine = mine.try_borrow_mut().ok()?;
+        let answer = work(mine.caller.as_mut()?);
+        mine.away += 1;
+        Some(answer)
+    });
+    done.ok().flatten()
+}
+
+/// Whether this thread has a caller, for which it may be time now.
+#[inline(always)]
+fn is_set_up() -> bool {
+    let count = COUNT.get();
+    count > FIRST_CALLS || set_up(count)
+}
+
+#[cold]
+fn set_up(count: u32) -> bool {
+    COUNT.set(count + 1);
+    // To set up takes memory, which a handler may not.
+    if count < FIRST_CALLS || may_be_handler() {
+        COUNT.set((count + 1).min(FIRST_CALLS));
+        return false;
+    }
+    let _ = MINE.try_with(|mine| {
+        if let Ok(mut mine) = mine.try_borrow_mut() {
+            mine.caller = new_caller();
+        }
+    });
+    true
+}
+
+fn new_caller() -> Option<Caller> {
+    let hosts = HOSTS.get_or_init(start);
+    let number = NEXT_HOST.fetch_add(1, Relaxed) % hosts.len().max(1);
+    let mut caller = hosts.get(number)?.caller_with(1, 0);
+    if let Some(patience) = SETTINGS.get().and_then(|settings| settings.patience) {
+        caller.set_patience(patience);
+    }
+    Some(caller)
+}
+
+/// A handler runs with its own signal blocked, at least.
+fn may_be_handler() -> bool {
+    let mut blocked = 0u64;
+    let at = (&raw mut blocked) as usize;
+    // SAFETY: the kernel writes the set, of 8 bytes.
+    let asked = unsafe { Request::system(libc::SYS_rt_sigprocmask, [0, 0, at, 8, 0, 0]).execute() };
+    asked.result().is_err() || blocked != 0
+}
+
+fn start() -> Vec<Host> {
+    let builders = match SETTINGS.get().map_or(&[][..], |settings| &settings.cpus) {
+        [] => vec![Host::builder()],
+        cpus => cpus.iter().map(|&cpu| Host::builder().cpu(cpu)).collect(),
+    };
+    let hosts: Result<Vec<_>, _> = builders.into_iter().map(coho_delegate::HostBuilder::start).collect();
+    hosts.unwrap_or_else(|error| {
+        CALLS.store(0, Relaxed);
+        line("delegate", format_args!("{error}: the program makes its calls itself"));
+        Vec::new()
+    })
+}
+
+extern "C" fn report() {
+    let own = MINE.try_with(|mine| mine.try_borrow().map_or(0, |mine| mine.away)).unwrap_or(0);
+    let away = AWAY.load(Acquire) + own;
+    if !FORKED.load(Relaxed) {
+        let by_hosts: u64 = HOSTS.get().into_iter().flatten().map(Host::served).sum();
+        line("delegate", format_args!("{away} calls delegated, {by_hosts} of them executed by hosts"));
+    }
+}
