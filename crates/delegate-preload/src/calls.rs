@@ -67,6 +67,8 @@ impl Call {
 pub struct Chosen {
     /// A bit for each call.
     pub calls: u32,
+    /// Whether writes return before they are done.
+    pub writes_later: bool,
     pub verbose: bool,
 }
 
@@ -80,6 +82,7 @@ impl Chosen {
         for name in list.split(|&byte| byte == b',').filter(|name| !name.is_empty()) {
             match Call::ALL.iter().find(|call| call.name().as_bytes() == name) {
                 Some(call) => chosen.calls |= call.bit(),
+                None if name == b"write:async" => chosen.writes_later = true,
                 None if name == b"verbose" => chosen.verbose = true,
                 None => return Err(String::from_utf8_lossy(name).into_owned()),
             }
@@ -95,8 +98,12 @@ mod tests {
     #[test]
     fn names_are_read() {
         let chosen = Chosen::parse(b"write,verbose,stat").unwrap();
-        assert_eq!(chosen, Chosen { calls: Call::Write.bit() | Call::Stat.bit(), verbose: true });
+        assert_eq!(
+            chosen,
+            Chosen { calls: Call::Write.bit() | Call::Stat.bit(), writes_later: false, verbose: true }
+        );
         assert_eq!(Chosen::parse(b""), Ok(Chosen::default()));
+        assert!(Chosen::parse(b"write:async").unwrap().writes_later);
         assert_eq!(Chosen::parse(b"stat,getpid"), Err("getpid".to_owned()));
         let all: Vec<_> = Call::ALL.map(Call::name).to_vec();
         assert_eq!(Chosen::parse(all.join(",").as_bytes()).unwrap().calls, (1 << Call::ALL.len()) - 1);

@@ -11,11 +11,20 @@
 //!   change of rights on (user and group numbers, capabilities, namespaces, seccomp), as hosts would act with the old ones;
 //! - not within a handler that has interrupted a delegated call.
 //!
+//! With `write:async` among the names, a `write` to a file returns once its payload is copied, and is done later, all of the
+//! process's in the order in which they were accepted. It is done at once where a descriptor is not for that (`O_SYNC`,
+//! `O_DIRECT`), where the size of files is limited, and if it is longer than 16 KiB. An error is the result of the
+//! next call on the descriptor, `close` among them; the library says one at the end that nobody was told. Functions of the C library
+//! that others can observe, or that depend on what was written, wait until all is done; instructions that enter the kernel without
+//! it do not, nor do other processes that look at the file. A crash or SIGKILL loses what was accepted in the last
+//! millisecond or so, longer if the host is off its CPU.
+//!
 //! Not seen are calls that the C library makes for itself, as `fwrite` and `opendir` do; programs without a dynamic C library;
 //! and instructions that enter the kernel without it. A handler that leaves a delegated `read` by `longjmp` leaves the host
 //! writing to the buffer. In programs that run with more rights than their user it does nothing.
 #![warn(missing_docs)]
 
+mod behind;
 mod calls;
 mod descriptors;
 mod interpose;

@@ -5,15 +5,16 @@ use std::ptr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A function of the libraries after this one.
+/// A function of the libraries after this one. What jumps to it reads the first word: null until it is found.
+#[repr(C)]
 pub struct Real {
-    name: &'static CStr,
     found: AtomicPtr<c_void>,
+    name: &'static CStr,
 }
 
 impl Real {
     pub const fn new(name: &'static CStr) -> Self {
-        Self { name, found: AtomicPtr::new(ptr::null_mut()) }
+        Self { found: AtomicPtr::new(ptr::null_mut()), name }
     }
 
     /// Its address. Whoever calls it has linked to it; a C library without it ends the program.

@@ -8,12 +8,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use coho_delegate::{Caller, Host, Request};
-use coho_preload::{is_privileged, line, on_fork, setting};
+use coho_preload::{is_privileged, line, setting};
 
+use crate::behind;
 use crate::calls::{Call, Chosen};
 
 /// A thread's calls before it has a caller: what makes few gains nothing.
 const FIRST_CALLS: u32 = 64;
+
+/// Among the calls: writes return before they are done.
+const LATER: u32 = 1 << 31;
 
 /// The calls that are delegated now: none before the program begins, nor after delegation has ended.
 static CALLS: AtomicU32 = AtomicU32::new(0);
@@ -50,6 +54,8 @@ impl Drop for Mine {
 thread_local! {
     // Needs no destructor: a handler may be the first to come here.
     static COUNT: Cell<u32> = const { Cell::new(0) };
+    static THREAD: Cell<u32> = const { Cell::new(0) };
+    static IS_HOST: Cell<bool> = const { Cell::new(false) };
     static MINE: RefCell<Mine> = const { RefCell::new(Mine { caller: None, away: 0 }) };
 }
 
@@ -70,10 +76,18 @@ pub extern "C" fn begin() {
         return line("delegate", "COHO_DELEGATE_PATIENCE: a number of microseconds");
     };
     let patience = patience.first().map(|&time| Duration::from_micros(time.into()));
-    let calls = chosen.calls;
+    let calls = chosen.calls | if chosen.writes_later { LATER } else { 0 };
     if SETTINGS.set(Settings { cpus, patience }).is_ok() {
-        on_fork(forked);
+        // SAFETY: the functions live as long as the library, which is never unloaded.
+        unsafe { libc::pthread_atfork(Some(before_fork), None, Some(forked)) };
+        if chosen.writes_later {
+            // SAFETY: as above.
+            unsafe { libc::atexit(settle) };
+        }
         if chosen.verbose {
+            if chosen.writes_later {
+                line("delegate", "a crash or SIGKILL loses the writes of the last millisecond");
+            }
             // SAFETY: the function lives as long as the library, which is never unloaded.
             unsafe { libc::atexit(report) };
         }
@@ -88,16 +102,47 @@ fn numbers(name: &CStr) -> Option<Vec<u32>> {
     if list.is_empty() { Some(Vec::new()) } else { list.split(|&byte| byte == b',').map(number).collect() }
 }
 
+/// The child begins with all done that its parent has asked for.
+unsafe extern "C" fn before_fork() {
+    behind::drain();
+}
+
 /// In a forked process.
 unsafe extern "C" fn forked() {
     FORKED.store(true, Relaxed);
     CALLS.store(0, Relaxed);
+    behind::PENDING.store(false, Relaxed);
+}
+
+/// Whether this process is a child of the one that the program began as.
+pub fn is_forked() -> bool {
+    FORKED.load(Relaxed)
+}
+
+/// Whether the calling thread executes calls: it does not wait for any.
+pub fn is_host() -> bool {
+    IS_HOST.get()
+}
+
+unsafe fn become_host(_: [usize; 5]) -> isize {
+    IS_HOST.set(true);
+    0
+}
+
+/// The calling thread's number.
+pub fn thread() -> u32 {
+    if THREAD.get() == 0 {
+        // SAFETY: no arguments, and it cannot fail.
+        THREAD.set(unsafe { libc::gettid() } as u32);
+    }
+    THREAD.get()
 }
 
 /// Has this process make its calls itself from now on.
 pub fn end() {
     CALLS.store(0, Relaxed);
     if !FORKED.load(Relaxed) {
+        behind::drain();
         for host in HOSTS.get().into_iter().flatten() {
             host.end();
         }
@@ -113,6 +158,12 @@ pub fn is_on() -> bool {
 #[inline(always)]
 pub fn delegates(call: Call) -> bool {
     CALLS.load(Relaxed) & call.bit() != 0
+}
+
+/// Whether writes return before they are done, and this thread is ready for it.
+#[inline(always)]
+pub fn writes_later() -> bool {
+    CALLS.load(Relaxed) & LATER != 0 && is_set_up()
 }
 
 /// Has a host execute a request, and waits. `None`: it is to be made at home.
@@ -162,20 +213,22 @@ fn set_up(count: u32) -> bool {
     }
     let _ = MINE.try_with(|mine| {
         if let Ok(mut mine) = mine.try_borrow_mut() {
-            mine.caller = new_caller();
+            mine.caller = new_caller(1, 0).map(|mut caller| {
+                if let Some(patience) = SETTINGS.get().and_then(|settings| settings.patience) {
+                    caller.set_patience(patience);
+                }
+                caller
+            });
         }
     });
     true
 }
 
-fn new_caller() -> Option<Caller> {
+/// A way to the next host, with so many lines and slots of so many bytes.
+pub fn new_caller(lines: usize, slot_bytes: usize) -> Option<Caller> {
     let hosts = HOSTS.get_or_init(start);
     let number = NEXT_HOST.fetch_add(1, Relaxed) % hosts.len().max(1);
-    let mut caller = hosts.get(number)?.caller_with(1, 0);
-    if let Some(patience) = SETTINGS.get().and_then(|settings| settings.patience) {
-        caller.set_patience(patience);
-    }
-    Some(caller)
+    Some(hosts.get(number)?.caller_with(lines, slot_bytes))
 }
 
 /// A handler runs with its own signal blocked, at least.
@@ -193,6 +246,12 @@ fn start() -> Vec<Host> {
         cpus => cpus.iter().map(|&cpu| Host::builder().cpu(cpu)).collect(),
     };
     let hosts: Result<Vec<_>, _> = builders.into_iter().map(coho_delegate::HostBuilder::start).collect();
+    for host in hosts.iter().flatten() {
+        let mut caller = host.caller();
+        caller.set_patience(Duration::MAX);
+        // SAFETY: the function takes any arguments.
+        unsafe { caller.post(Request::function(become_host, [0; 5])) };
+    }
     hosts.unwrap_or_else(|error| {
         CALLS.store(0, Relaxed);
         line("delegate", format_args!("{error}: the program makes its calls itself"));
@@ -200,11 +259,21 @@ fn start() -> Vec<Host> {
     })
 }
 
+extern "C" fn settle() {
+    behind::end();
+}
+
 extern "C" fn report() {
     let own = MINE.try_with(|mine| mine.try_borrow().map_or(0, |mine| mine.away)).unwrap_or(0);
     let away = AWAY.load(Acquire) + own;
     if !FORKED.load(Relaxed) {
         let by_hosts: u64 = HOSTS.get().into_iter().flatten().map(Host::served).sum();
+        let by_hosts = by_hosts - HOSTS.get().map_or(0, |hosts| hosts.len() as u64);
+        let later = behind::accepted();
+        let by_hosts = by_hosts - later;
         line("delegate", format_args!("{away} calls delegated, {by_hosts} of them executed by hosts"));
+        if later > 0 {
+            line("delegate", format_args!("{later} writes done later"));
+        }
     }
 }

@@ -68,6 +68,14 @@ fn same(case: &str) {
             assert!(patience != PATIENT || by_hosts == delegated, "{case} {calls}: {delegated}, {by_hosts}");
         }
     }
+    for calls in ["write:async", "write:async,stat,close,pwrite,read"] {
+        let with = run(case, calls, "");
+        assert_eq!(
+            String::from_utf8_lossy(&with.stdout),
+            String::from_utf8_lossy(&without.stdout),
+            "{case} {calls}"
+        );
+    }
 }
 
 #[test]
@@ -118,6 +126,69 @@ fn cancelled_threads_end() {
 #[test]
 fn what_a_thread_asks_of_itself_is_its_own() {
     same("own");
+}
+
+/// Writes that the library says were done later.
+fn later(output: &Output) -> u64 {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let line = errors
+        .lines()
+        .find_map(|line| line.strip_prefix("coho delegate: ")?.strip_suffix(" writes done later"));
+    line.map_or(0, |number| number.parse().unwrap())
+}
+
+#[test]
+fn writes_done_later_are_seen_by_all_that_looks() {
+    needs!(Capability::CCompiler);
+    let (without, with) = (run("later", "", ""), run("later", "write:async", ""));
+    assert_eq!(String::from_utf8_lossy(&with.stdout), String::from_utf8_lossy(&without.stdout));
+    assert!(later(&with) > 1000, "{with:?}");
+}
+
+#[test]
+fn an_error_of_a_write_done_later_is_told_once() {
+    needs!(Capability::CCompiler, Capability::Mounts);
+    let folder = tempfile::tempdir().unwrap();
+    // In a file system of 64 KiB.
+    let script = "mount -t tmpfs -o size=64k none . && cd . && cd \"$PWD\" && exec \"$0\" full";
+    let run = |calls: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", script]).arg(program()).current_dir(&folder);
+        if !calls.is_empty() {
+            command.env("LD_PRELOAD", library()).env("COHO_DELEGATE", calls);
+        }
+        command.output().unwrap()
+    };
+    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let (without, with) = (run(""), run("write:async"));
+    assert_eq!(text(&without), "written in order\nerror ENOSPC\nunreported 0\n", "{without:?}");
+    assert_eq!(text(&with), text(&without), "{with:?}");
+}
+
+/// Whatever the moment, the file is the beginning of what was written.
+#[test]
+fn a_killed_program_leaves_a_beginning() {
+    needs!(Capability::CCompiler);
+    for calls in ["write", "write:async"] {
+        for milliseconds in (5..100).step_by(7) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut command = Command::new(program());
+            command
+                .arg("count")
+                .current_dir(&folder)
+                .env("LD_PRELOAD", library())
+                .env("COHO_DELEGATE", calls);
+            let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let lines = std::fs::read_to_string(folder.path().join("lines")).unwrap_or_default();
+            let whole = lines.rfind('\n').map_or("", |end| &lines[..end]);
+            for (number, line) in whole.lines().enumerate() {
+                assert_eq!(line, number.to_string(), "{calls}");
+            }
+        }
+    }
 }
 
 #[test]

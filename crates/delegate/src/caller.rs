@@ -232,6 +232,10 @@ impl Caller {
                 lost = (executed > 0).then_some(waited);
                 break;
             }
+            if waited >= LOOKING {
+                // The host may want this CPU.
+                thread::yield_now();
+            }
             for _ in 0..LOOKS {
                 if self.mailbox.ring.answer(position).is_some() {
                     break;

@@ -3,11 +3,12 @@
 use coho_delegate::Request;
 use libc::{c_int, c_void, off_t, size_t, ssize_t, stat};
 
-use super::{argument, give};
+use super::{argument, fail, give};
+use crate::behind::{self, drain, take_error};
 use crate::calls::Call;
-use crate::descriptors::{forget, is_known_regular, is_regular};
+use crate::descriptors::{forget, is_known_regular, is_regular, writes_later};
 use crate::real::real;
-use crate::runtime::{away, delegates};
+use crate::runtime::{self, away, delegates};
 
 /// The kernel raises a signal in whoever it refuses these to: the program's thread is to have it.
 fn signals(answer: isize) -> bool {
@@ -33,6 +34,10 @@ macro_rules! on_files {
         /// As the C library's.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(descriptor: c_int $(, $argument: $kind)*) -> $result {
+            drain();
+            if let Some(error) = take_error(descriptor) {
+                return fail(error) as $result;
+            }
             let mut arguments = [argument(descriptor), 0, 0, 0];
             let values: &[usize] = &[$($argument as usize),*];
             arguments[1..=values.len()].copy_from_slice(values);
@@ -48,7 +53,6 @@ macro_rules! on_files {
 
 on_files! {
     Read SYS_read read(descriptor, buffer: *mut c_void, bytes: size_t) -> ssize_t;
-    Write SYS_write write(descriptor, buffer: *const c_void, bytes: size_t) -> ssize_t;
     Pread SYS_pread64 pread(descriptor, buffer: *mut c_void, bytes: size_t, at: off_t) -> ssize_t;
     Pread SYS_pread64 pread64(descriptor, buffer: *mut c_void, bytes: size_t, at: off_t) -> ssize_t;
     Pwrite SYS_pwrite64 pwrite(descriptor, buffer: *const c_void, bytes: size_t, at: off_t) -> ssize_t;
@@ -64,7 +68,35 @@ on_files! {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn write(descriptor: c_int, buffer: *const c_void, bytes: size_t) -> ssize_t {
+    let is_later = runtime::writes_later() && writes_later(descriptor);
+    if !is_later {
+        drain();
+    }
+    if let Some(error) = take_error(descriptor) {
+        return fail(error) as ssize_t;
+    }
+    if let Some(accepted) = if is_later { behind::accept(descriptor, buffer, bytes) } else { None } {
+        return accepted;
+    }
+    drain();
+    let arguments = [argument(descriptor), buffer as usize, bytes, 0];
+    // SAFETY: the caller's promises are handed on.
+    match unsafe { on_file(Call::Write, libc::SYS_write, arguments) } {
+        Some(answer) => give(answer) as ssize_t,
+        // SAFETY: as above.
+        None => unsafe { real!(write(descriptor, buffer, bytes; c_int, *const c_void, size_t) -> ssize_t) },
+    }
+}
+
+/// Stands before the C library's function of this name.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn close(descriptor: c_int) -> c_int {
+    drain();
+    let error = take_error(descriptor);
     let is_away = delegates(Call::Close) && is_known_regular(descriptor);
     forget(descriptor);
     let request = Request::system(libc::SYS_close, [argument(descriptor), 0, 0, 0, 0, 0]);
@@ -77,7 +109,7 @@ pub unsafe extern "C-unwind" fn close(descriptor: c_int) -> c_int {
     };
     // Another thread may have asked meanwhile what it is.
     forget(descriptor);
-    result
+    error.map_or(result, |error| fail(error) as c_int)
 }
 
 macro_rules! fstat {
@@ -88,6 +120,7 @@ macro_rules! fstat {
         /// As the C library's.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
+            drain();
             if delegates(Call::Stat) {
                 let request = Request::system(libc::SYS_fstat, [argument(descriptor), status as usize, 0, 0, 0, 0]);
                 // SAFETY: the caller's promises are handed on.

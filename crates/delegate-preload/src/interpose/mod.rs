@@ -1,5 +1,7 @@
 //! Functions that stand before the C library's of the same names.
 
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+mod drain;
 mod files;
 mod paths;
 mod process;
@@ -17,6 +19,11 @@ fn give(answer: isize) -> c_long {
         return -1;
     }
     answer as c_long
+}
+
+/// Returns an error.
+fn fail(number: c_int) -> c_long {
+    give(-(number as isize))
 }
 
 fn argument(number: c_int) -> usize {

@@ -4,6 +4,7 @@ use coho_delegate::Request;
 use libc::{AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, c_char, c_int, c_long, mode_t};
 
 use super::{argument, give};
+use crate::behind::drain;
 use crate::calls::Call;
 use crate::readable::starts_with;
 use crate::real::real;
@@ -27,6 +28,7 @@ unsafe fn on_paths(
     paths: &[*const c_char],
     arguments: [usize; 5],
 ) -> Option<c_int> {
+    drain();
     if !delegates(call) || !paths.iter().all(|&path| is_common(path)) {
         return None;
     }
@@ -102,6 +104,7 @@ unsafe fn open_at_once([folder, path, flags, mode, _]: [usize; 5]) -> isize {
 
 /// As `openat`; `None`: at home.
 unsafe fn open_away(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> Option<c_int> {
+    drain();
     if !delegates(Call::Open) || !is_common(path) {
         return None;
     }

@@ -2,7 +2,8 @@
 
 use libc::{FILE, c_int, c_uint};
 
-use super::rights;
+use super::{fail, rights};
+use crate::behind::{drain, take_error};
 use crate::descriptors::{forget, forget_all};
 use crate::real::real;
 use crate::runtime;
@@ -15,12 +16,22 @@ use crate::runtime;
 pub unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
     // SAFETY: the caller's promises are handed on.
     unsafe {
+        drain();
         let descriptor = libc::fileno(file);
+        let error = take_error(descriptor);
         forget(descriptor);
         let result = real!(fclose(file; *mut FILE) -> c_int);
         forget(descriptor);
-        result
+        error.map_or(result, |error| fail(error) as c_int)
     }
+}
+
+/// What is replaced is closed, and whatever is wrong with it nobody learns.
+fn replace(from: c_int, to: c_int) {
+    if from != to {
+        let _ = take_error(to);
+    }
+    forget(to);
 }
 
 macro_rules! forgetful {
@@ -31,6 +42,7 @@ macro_rules! forgetful {
         /// As the C library's.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
+            drain();
             $before;
             // SAFETY: the caller's promises are handed on.
             let result = unsafe { real!($name($($argument),*; $($kind),*) -> $result) };
@@ -41,8 +53,8 @@ macro_rules! forgetful {
 }
 
 forgetful! {
-    dup2(from: c_int, to: c_int) -> c_int: forget(to);
-    dup3(from: c_int, to: c_int, flags: c_int) -> c_int: forget(to);
+    dup2(from: c_int, to: c_int) -> c_int: replace(from, to);
+    dup3(from: c_int, to: c_int, flags: c_int) -> c_int: replace(from, to);
     freopen(path: *const libc::c_char, mode: *const libc::c_char, file: *mut FILE) -> *mut FILE: forget_all();
     freopen64(path: *const libc::c_char, mode: *const libc::c_char, file: *mut FILE) -> *mut FILE: forget_all();
     fcloseall() -> c_int: forget_all();
@@ -64,6 +76,7 @@ pub unsafe extern "C-unwind" fn syscall(
     e: usize,
     f: usize,
 ) -> libc::c_long {
+    drain();
     if rights::changes_rights(number, a) {
         runtime::end();
     }

@@ -287,14 +287,93 @@ static void own(void) {
     SHOW(write(null, link, 5));
 }
 
-int main(int count, char **arguments) {
+/* Each line is looked at in another way as soon as it is written. */
+static void later(void) {
+    int lines = open("lines", O_CREAT | O_RDWR | O_APPEND, 0600), other = open("lines", O_RDONLY), copy = dup(lines);
+    struct stat status;
+    char line[64], seen[64];
+    long wrong = 0, size = 0;
+    for (int i = 0; i < 4000; i++) {
+        int length = sprintf(line, "line %d\n", i);
+        if (write(i % 3 ? lines : copy, line, length) != length) abort();
+        size += length;
+        memset(line, 'x', sizeof line);
+        switch (i % 40) {
+        case 0: wrong += fstat(other, &status) != 0 || status.st_size != size; break;
+        case 5: wrong += stat("lines", &status) != 0 || status.st_size != size; break;
+        case 10: wrong += lseek(other, 0, SEEK_END) != size; break;
+        case 15: wrong += pread(other, seen, sizeof seen, size - length) != length; break;
+        case 20: {
+            char *map = mmap(NULL, size, PROT_READ, MAP_SHARED, other, 0);
+            wrong += map[size - 1] != '\n';
+            munmap(map, size);
+            break;
+        }
+        case 25: {
+            pid_t child = fork();
+            if (child == 0) _exit(fstat(other, &status) != 0 || status.st_size != size);
+            int how;
+            waitpid(child, &how, 0);
+            wrong += how != 0;
+            break;
+        }
+        case 30: {
+            FILE *all = fopen("lines", "r");
+            fseek(all, 0, SEEK_END);
+            wrong += ftell(all) != size;
+            fclose(all);
+            break;
+        }
+        case 35: wrong += i % 400 == 35 && system("test $(tail -n 1 lines | wc -c) -gt 6") != 0; break;
+        }
+    }
+    printf("wrong %ld\n", wrong);
+    FILE *mixed = fopen("mixed", "w");
+    setvbuf(mixed, NULL, _IOLBF, 0);
+    for (int i = 0; i < 2000; i++) {
+        if (i % 2) fprintf(mixed, "%d %.1f\n", i, i / 2.0);
+        else if (write(fileno(mixed), line, sprintf(line, "%d\n", i)) < 0) abort();
+    }
+    fclose(mixed);
+    mixed = fopen("mixed", "r");
+    for (int i = 0; i < 2000; i++) wrong += fgets(line, sizeof line, mixed) == NULL || atoi(line) != i;
+    printf("wrong %ld\n", wrong);
+}
+
+/* Writes until the file system is full. */
+static void full(void) {
+    int lines = open("/proc/self/cwd/lines", O_CREAT | O_RDWR, 0600), error = 0, unreported = 0;
+    char block[512], seen[512];
+    for (int i = 0; i < 1000 && !error; i++) {
+        memset(block, i % 251, sizeof block);
+        if (write(lines, block, sizeof block) < 0) error = errno;
+    }
+    long ordered = lseek(lines, 0, SEEK_SET) == 0;
+    for (int i = 0; read(lines, seen, sizeof seen) == (long)sizeof seen; i++) ordered &= seen[7] == (char)(i % 251);
+    printf("%s\nerror %s\n", ordered ? "written in order" : "disorder", strerrorname_np(error));
+    if (close(lines) != 0) unreported = errno;
+    printf("unreported %d\n", unreported);
+}
+
+static void count(void) {
+    int lines = open("lines", O_CREAT | O_WRONLY, 0600);
+    char line[32];
+    for (int i = 0;; i++) {
+        int length = sprintf(line, "%d\n", i);
+        if (write(lines, line, length) != length) abort();
+    }
+}
+
+int main(int arguments_count, char **arguments) {
     static const struct { const char *name; void (*run)(void); } cases[] = {
         {"errors", errors}, {"files", files}, {"signals", signals}, {"numbers", numbers}, {"handlers", handlers},
         {"threads", threads}, {"children", children}, {"rights", rights}, {"cancellation", cancellation}, {"own", own},
+        {"later", later}, {"full", full}, {"count", count},
     };
-    if (count != 2) return 2;
+    if (arguments_count != 2) return 2;
     file = open("file", O_CREAT | O_RDWR | O_TRUNC, 0600);
     warm_up();
+    if (strcmp(arguments[1], "full") == 0) ftruncate(file, 0);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(cases[i].name, arguments[1]) == 0) {
             cases[i].run();
