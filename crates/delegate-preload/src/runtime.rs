@@ -85,9 +85,6 @@ pub extern "C" fn begin() {
             unsafe { libc::atexit(settle) };
         }
         if chosen.verbose {
-            if chosen.writes_later {
-                line("delegate", "a crash or SIGKILL loses the writes of the last millisecond");
-            }
             // SAFETY: the function lives as long as the library, which is never unloaded.
             unsafe { libc::atexit(report) };
         }
@@ -264,13 +261,14 @@ extern "C" fn settle() {
 }
 
 extern "C" fn report() {
+    behind::drain();
     let own = MINE.try_with(|mine| mine.try_borrow().map_or(0, |mine| mine.away)).unwrap_or(0);
     let away = AWAY.load(Acquire) + own;
     if !FORKED.load(Relaxed) {
         let by_hosts: u64 = HOSTS.get().into_iter().flatten().map(Host::served).sum();
-        let by_hosts = by_hosts - HOSTS.get().map_or(0, |hosts| hosts.len() as u64);
-        let later = behind::accepted();
-        let by_hosts = by_hosts - later;
+        // Not counting what has made them hosts, and what nobody waited for.
+        let (hosts, later) = (HOSTS.get().map_or(0, Vec::len) as u64, behind::accepted());
+        let by_hosts = by_hosts.saturating_sub(hosts + later);
         line("delegate", format_args!("{away} calls delegated, {by_hosts} of them executed by hosts"));
         if later > 0 {
             line("delegate", format_args!("{later} writes done later"));

@@ -79,8 +79,8 @@ fn compare(script: &str) -> u64 {
     assert_eq!(without.status, Some(0), "{errors}");
     let mut calls = 0;
     let later = format!("{all},write:async");
-    for (calls, patience) in [(&all, "10"), (&all, "50000000"), (&later, "10")] {
-        let (with, errors) = run(script, &[("COHO_DELEGATE", calls), ("COHO_DELEGATE_PATIENCE", patience)]);
+    for (names, patience) in [(&all, "10"), (&all, "50000000"), (&later, "10")] {
+        let (with, errors) = run(script, &[("COHO_DELEGATE", names), ("COHO_DELEGATE_PATIENCE", patience)]);
         assert!(with == without, "{script}\n{with:.1000?}\n{without:.1000?}\n{errors}");
         calls += delegated(&errors);
     }
