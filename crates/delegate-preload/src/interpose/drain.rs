@@ -71,6 +71,14 @@ macro_rules! jump {
 macro_rules! jump {
     ($real:path) => {
         core::arch::naked_asm!(
+            "adrp x16, {pending}",
+            "ldrb w16, [x16, #:lo12:{pending}]",
+            "cbnz w16, 2f",
+            "adrp x16, {real}",
+            "ldr x16, [x16, #:lo12:{real}]",
+            "cbz x16, 2f",
+            "br x16",
+            "2:",
             "stp x29, x30, [sp, #-224]!",
             "stp x0, x1, [sp, #16]",
             "stp x2, x3, [sp, #32]",
@@ -96,6 +104,7 @@ macro_rules! jump {
             "ldp q6, q7, [sp, #192]",
             "ldp x29, x30, [sp], #224",
             "br x16",
+            pending = sym PENDING,
             real = sym $real,
             settle = sym settle,
         )
