@@ -4,9 +4,10 @@
 //! whoever wrote, through whichever descriptor. The payload is copied. What others could observe waits until the queue is
 //! empty: [`drain`].
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,14 +29,17 @@ const REST: u32 = 16;
 /// Whether there may be writes that are not done.
 pub static PENDING: AtomicBool = AtomicBool::new(false);
 static QUEUE: Mutex<Option<Queue>> = Mutex::new(None);
-/// The thread that holds the queue; 0: none.
-static HOLDER: AtomicU32 = AtomicU32::new(0);
 /// Writes accepted, and done.
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 static DONE: AtomicU64 = AtomicU64::new(0);
 /// For each descriptor, the error of a write that had been accepted, until it is reported.
 static ERRORS: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
 static RESTS: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// This thread holds the queue, or is about to.
+    static AT_QUEUE: Cell<bool> = const { Cell::new(false) };
+}
 
 struct Queue {
     caller: Caller,
@@ -47,13 +51,12 @@ pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<
     if bytes == 0 || bytes > SLOT_BYTES || !is_readable_throughout(buffer as usize, bytes) {
         return None;
     }
-    let holder = HOLDER.load(Relaxed);
-    if holder != 0 && holder == runtime::thread() {
+    if AT_QUEUE.get() {
         // A handler that has interrupted this thread at the queue.
         return None;
     }
+    AT_QUEUE.set(true);
     let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
-    HOLDER.store(runtime::thread(), Relaxed);
     // It may have ended meanwhile.
     let accepted =
         queue_of(&mut queue).filter(|_| runtime::writes_later()).filter(Queue::is_open).map(|queue| {
@@ -72,7 +75,8 @@ pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<
             }
             bytes as isize
         });
-    HOLDER.store(0, Relaxed);
+    drop(queue);
+    AT_QUEUE.set(false);
     accepted
 }
 
@@ -131,8 +135,7 @@ fn drain_all() {
     if runtime::is_host() {
         return;
     }
-    let me = runtime::thread();
-    if HOLDER.load(Relaxed) == me {
+    if AT_QUEUE.get() {
         // A handler: the host does without the queue's owner.
         let accepted = ACCEPTED.load(Relaxed).saturating_sub(1);
         while DONE.load(Acquire) < accepted && !runtime::is_forked() {
@@ -140,13 +143,14 @@ fn drain_all() {
         }
         return;
     }
+    AT_QUEUE.set(true);
     let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
-    HOLDER.store(me, Relaxed);
     if let Some(queue) = queue.as_mut().filter(|_| !runtime::is_forked()) {
         queue.caller.drain();
     }
     PENDING.store(false, Relaxed);
-    HOLDER.store(0, Relaxed);
+    drop(queue);
+    AT_QUEUE.set(false);
 }
 
 /// The error of a write that was accepted, once.

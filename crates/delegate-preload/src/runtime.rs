@@ -54,7 +54,6 @@ impl Drop for Mine {
 thread_local! {
     // Needs no destructor: a handler may be the first to come here.
     static COUNT: Cell<u32> = const { Cell::new(0) };
-    static THREAD: Cell<u32> = const { Cell::new(0) };
     static IS_HOST: Cell<bool> = const { Cell::new(false) };
     static MINE: RefCell<Mine> = const { RefCell::new(Mine { caller: None, away: 0 }) };
 }
@@ -124,15 +123,6 @@ pub fn is_host() -> bool {
 unsafe fn become_host(_: [usize; 5]) -> isize {
     IS_HOST.set(true);
     0
-}
-
-/// The calling thread's number.
-pub fn thread() -> u32 {
-    if THREAD.get() == 0 {
-        // SAFETY: no arguments, and it cannot fail.
-        THREAD.set(unsafe { libc::gettid() } as u32);
-    }
-    THREAD.get()
 }
 
 /// Has this process make its calls itself from now on.
