@@ -232,6 +232,10 @@ impl Caller {
                 lost = (executed > 0).then_some(waited);
                 break;
             }
+            if waited >= LOOKING {
+                // The host may want this CPU.
+                thread::yield_now();
+            }
             for _ in 0..LOOKS {
                 if self.mailbox.ring.answer(position).is_some() {
                     break;
@@ -241,7 +245,8 @@ impl Caller {
         }
         self.done = self.done.max(position + 1);
         let waited = begun.elapsed();
-        if let Some(lost) = lost.or((is_alone && waited >= HELD_UP).then_some(waited)) {
+        let held_up = is_alone && waited >= HELD_UP.max(self.patience);
+        if let Some(lost) = lost.or(held_up.then_some(waited)) {
             self.rest.begin(nanoseconds(lost), nanoseconds(self.epoch.elapsed()));
         }
         self.mailbox.ring.answer(position).expect("it is done")
@@ -266,7 +271,7 @@ impl Caller {
                 thread::yield_now();
             } else {
                 // A small part of the wait comes on top of it.
-                thread::sleep((waited / 16).min(YIELDING));
+                nap((waited / 16).min(YIELDING));
             }
         }
     }
@@ -277,6 +282,15 @@ impl Drop for Caller {
         self.drain();
         self.desk.remove(&self.mailbox);
     }
+}
+
+/// Sleeps, less than a second. The C library's own sleep is a cancellation point: the thread must not end while a request of it
+/// is on its way.
+fn nap(time: Duration) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+    let at = std::ptr::from_ref(&time) as usize;
+    // SAFETY: the kernel reads the time.
+    unsafe { Request::system(libc::SYS_nanosleep, [at, 0, 0, 0, 0, 0]).execute() };
 }
 
 fn nanoseconds(time: Duration) -> u64 {

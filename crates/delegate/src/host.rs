@@ -1,7 +1,7 @@
 //! The thread that executes what callers post.
 
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,7 @@ const LINES: usize = 8;
 #[derive(Debug)]
 pub struct Host {
     desk: Arc<Desk>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     process: u32,
 }
 
@@ -83,6 +83,17 @@ impl Host {
     pub fn served(&self) -> u64 {
         self.desk.served()
     }
+
+    /// Ends its thread, once what has been posted is done, and waits for that. Callers execute themselves what they post from
+    /// then on.
+    pub fn end(&self) {
+        self.desk.end();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The thread of a process that has forked stayed there.
+        if self.process == std::process::id() {
+            let _ = thread.map(JoinHandle::join);
+        }
+    }
 }
 
 impl HostBuilder {
@@ -116,7 +127,7 @@ impl HostBuilder {
         };
         // Without a word, it has ended.
         let pinned = begun.recv().unwrap_or(Ok(()));
-        let host = Host { desk, thread: Some(thread), process: std::process::id() };
+        let host = Host { desk, thread: Mutex::new(Some(thread)), process: std::process::id() };
         pinned.map(|()| host).map_err(Error::Cpu)
     }
 
@@ -132,12 +143,7 @@ impl HostBuilder {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        self.desk.end();
-        let thread = self.thread.take();
-        // The thread of a process that has forked stayed there.
-        if self.process == std::process::id() {
-            let _ = thread.map(JoinHandle::join);
-        }
+        self.end();
     }
 }
 

@@ -49,6 +49,12 @@ pub enum Capability {
     Lstopo,
     /// `mpicc` and `mpiexec`.
     Mpi,
+    /// `git`.
+    Git,
+    /// `sqlite3`.
+    Sqlite,
+    /// `python3`.
+    Python,
     /// A Chromium, by one of [`Capability::BROWSERS`].
     Chromium,
     /// Rust's ThreadSanitizer, and the standard library's sources and dependencies, with `gcc` and `g++`.
@@ -84,6 +90,9 @@ impl Capability {
             Self::Make => "make",
             Self::Lstopo => "lstopo",
             Self::Mpi => "mpi",
+            Self::Git => "git",
+            Self::Sqlite => "sqlite",
+            Self::Python => "python",
             Self::Chromium => "chromium",
             Self::ThreadSanitizer => "thread-sanitizer",
         }
@@ -116,6 +125,9 @@ impl Capability {
             Self::Make => not_installed(&["make"]),
             Self::Lstopo => not_installed(&["lstopo-no-graphics"]),
             Self::Mpi => not_installed(&["mpicc"]).or_else(|| not_installed(&["mpiexec"])),
+            Self::Git => not_installed(&["git"]),
+            Self::Sqlite => not_installed(&["sqlite3"]),
+            Self::Python => not_installed(&["python3"]),
             Self::Chromium => not_installed(&Self::BROWSERS),
             Self::ThreadSanitizer => no_thread_sanitizer(),
         }

@@ -1,0 +1,132 @@
+//! Which descriptors are regular files.
+//!
+//! A descriptor that was one is one until it is closed. Everything that closes descriptors tells.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use coho_delegate::Request;
+use libc::{c_int, rlimit64, stat};
+
+/// Those from here on are not delegated.
+pub const MOST: usize = 4096;
+
+/// What is known of each: the age in which it was learnt, and how far it is a file.
+static KNOWN: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
+/// From 1; a new one forgets all.
+static AGE: AtomicU32 = AtomicU32::new(1);
+
+const KIND_BITS: u32 = 2;
+const REGULAR: u32 = 1;
+/// Also, nobody could tell from a write that it is done later: the descriptor is for writing, nothing asks for the data to be
+/// on its way when the call returns, and no limit of the process's can turn it into a signal.
+const WRITES_LATER: u32 = 2;
+
+/// Whether a descriptor is open, and a regular file.
+#[inline(always)]
+pub fn is_regular(descriptor: c_int) -> bool {
+    kind(descriptor) & REGULAR != 0
+}
+
+/// Whether it is one that may be written to later.
+#[inline(always)]
+pub fn writes_later(descriptor: c_int) -> bool {
+    kind(descriptor) & WRITES_LATER != 0
+}
+
+/// Whether it has been found to be a regular file.
+pub fn is_known_regular(descriptor: c_int) -> bool {
+    known(descriptor).is_some_and(|known| known.load(Relaxed) >> KIND_BITS == AGE.load(Relaxed))
+}
+
+fn known(descriptor: c_int) -> Option<&'static AtomicU32> {
+    KNOWN.get(usize::try_from(descriptor).ok()?)
+}
+
+#[inline(always)]
+fn kind(descriptor: c_int) -> u32 {
+    let Some(known) = known(descriptor) else { return 0 };
+    let (age, seen) = (AGE.load(Relaxed), known.load(Relaxed));
+    if seen >> KIND_BITS == age {
+        return seen;
+    }
+    let kind = look(descriptor);
+    if kind != 0 {
+        known.store(age << KIND_BITS | kind, Relaxed);
+    }
+    kind
+}
+
+/// Asks the kernel; `errno` is not touched.
+#[cold]
+fn look(descriptor: c_int) -> u32 {
+    let ask = |number, arguments: [usize; 4]| {
+        let [a, b, c, d] = arguments;
+        // SAFETY: zeroed values below are valid, and the kernel writes there alone.
+        unsafe { Request::system(number, [a, b, c, d, 0, 0]).execute().result() }
+    };
+    // SAFETY: as above.
+    let (mut status, mut limit): (stat, rlimit64) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+    let descriptor = descriptor as usize;
+    let looked = ask(libc::SYS_fstat, [descriptor, (&raw mut status) as usize, 0, 0]);
+    if looked.is_err() || status.st_mode & libc::S_IFMT != libc::S_IFREG {
+        return 0;
+    }
+    let flags = ask(libc::SYS_fcntl, [descriptor, libc::F_GETFL as usize, 0, 0]).unwrap_or(0) as c_int;
+    let limited = ask(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, (&raw mut limit) as usize])
+        .is_err()
+        || limit.rlim_cur != libc::RLIM64_INFINITY;
+    let at_once = flags & (libc::O_DSYNC | libc::O_SYNC | libc::O_DIRECT | libc::O_PATH) != 0;
+    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
+    if writes && !at_once && !limited { REGULAR | WRITES_LATER } else { REGULAR }
+}
+
+/// It is about to be closed.
+pub fn forget(descriptor: c_int) {
+    if let Some(known) = known(descriptor) {
+        known.store(0, Relaxed);
+    }
+}
+
+/// Any may be closed.
+pub fn forget_all() {
+    AGE.fetch_add(1, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::{AsRawFd, IntoRawFd};
+
+    use super::*;
+
+    #[test]
+    fn regular_files_alone_are_known() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(is_regular(file.as_raw_fd()) && is_regular(file.as_raw_fd()));
+        let (read, write) = std::io::pipe().unwrap();
+        for other in [read.as_raw_fd(), write.as_raw_fd(), -1, 4095, 4096, c_int::MAX] {
+            assert!(!is_regular(other), "{other}");
+        }
+        let number = file.into_raw_fd();
+        // SAFETY: the test's own.
+        unsafe { libc::close(number) };
+        forget(number);
+        assert!(!is_regular(number));
+    }
+
+    #[test]
+    fn what_must_be_done_at_once_is() {
+        use std::os::unix::fs::OpenOptionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let open = |flags, write| {
+            let mut options = std::fs::OpenOptions::new();
+            options.read(true).write(write).create(write).custom_flags(flags).open(&path).unwrap()
+        };
+        let plain = open(0, true);
+        assert!(writes_later(plain.as_raw_fd()));
+        for file in [open(libc::O_SYNC, true), open(libc::O_DSYNC, true), open(0, false)] {
+            assert!(is_regular(file.as_raw_fd()) && !writes_later(file.as_raw_fd()));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Calls on descriptors.
+
+use coho_delegate::Request;
+use libc::{c_int, c_void, off_t, size_t, ssize_t, stat};
+
+use super::{argument, fail, give};
+use crate::behind::{self, drain, take_error};
+use crate::calls::Call;
+use crate::descriptors::{forget, is_known_regular, is_regular, writes_later};
+use crate::real::real;
+use crate::runtime::{self, away, delegates};
+
+/// The kernel raises a signal in whoever it refuses these to: the program's thread is to have it.
+fn signals(answer: isize) -> bool {
+    answer == -(libc::EFBIG as isize) || answer == -(libc::EPIPE as isize)
+}
+
+/// A call on a regular file that is delegated.
+unsafe fn on_file(call: Call, number: libc::c_long, arguments: [usize; 4]) -> Option<isize> {
+    let [descriptor, b, c, d] = arguments;
+    if !delegates(call) || !is_regular(descriptor as c_int) {
+        return None;
+    }
+    // SAFETY: the caller's promises are handed on.
+    unsafe { away(Request::system(number, [descriptor, b, c, d, 0, 0])) }.filter(|&answer| !signals(answer))
+}
+
+/// Makes functions that delegate, or call the C library's.
+macro_rules! on_files {
+    ($($call:ident $number:ident $name:ident(descriptor $(, $argument:ident: $kind:ty)*) -> $result:ty;)+) => { $(
+        /// Stands before the C library's function of this name.
+        ///
+        /// # Safety
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(descriptor: c_int $(, $argument: $kind)*) -> $result {
+            drain();
+            if let Some(error) = take_error(descriptor) {
+                return fail(error) as $result;
+            }
+            let mut arguments = [argument(descriptor), 0, 0, 0];
+            let values: &[usize] = &[$($argument as usize),*];
+            arguments[1..=values.len()].copy_from_slice(values);
+            // SAFETY: the caller's promises are handed on.
+            match unsafe { on_file(Call::$call, libc::$number, arguments) } {
+                Some(answer) => give(answer) as $result,
+                // SAFETY: as above.
+                None => unsafe { real!($name(descriptor $(, $argument)*; c_int $(, $kind)*) -> $result) },
+            }
+        }
+    )+ };
+}
+
+on_files! {
+    Read SYS_read read(descriptor, buffer: *mut c_void, bytes: size_t) -> ssize_t;
+    Pread SYS_pread64 pread(descriptor, buffer: *mut c_void, bytes: size_t, at: off_t) -> ssize_t;
+    Pread SYS_pread64 pread64(descriptor, buffer: *mut c_void, bytes: size_t, at: off_t) -> ssize_t;
+    Pwrite SYS_pwrite64 pwrite(descriptor, buffer: *const c_void, bytes: size_t, at: off_t) -> ssize_t;
+    Pwrite SYS_pwrite64 pwrite64(descriptor, buffer: *const c_void, bytes: size_t, at: off_t) -> ssize_t;
+    Fsync SYS_fsync fsync(descriptor) -> c_int;
+    Fsync SYS_fdatasync fdatasync(descriptor) -> c_int;
+    Ftruncate SYS_ftruncate ftruncate(descriptor, length: off_t) -> c_int;
+    Ftruncate SYS_ftruncate ftruncate64(descriptor, length: off_t) -> c_int;
+}
+
+/// Stands before the C library's function of this name.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn write(descriptor: c_int, buffer: *const c_void, bytes: size_t) -> ssize_t {
+    let is_later = runtime::writes_later() && writes_later(descriptor);
+    if !is_later {
+        drain();
+    }
+    if let Some(error) = take_error(descriptor) {
+        return fail(error) as ssize_t;
+    }
+    if let Some(accepted) = if is_later { behind::accept(descriptor, buffer, bytes) } else { None } {
+        return accepted;
+    }
+    drain();
+    let arguments = [argument(descriptor), buffer as usize, bytes, 0];
+    // SAFETY: the caller's promises are handed on.
+    match unsafe { on_file(Call::Write, libc::SYS_write, arguments) } {
+        Some(answer) => give(answer) as ssize_t,
+        // SAFETY: as above.
+        None => unsafe { real!(write(descriptor, buffer, bytes; c_int, *const c_void, size_t) -> ssize_t) },
+    }
+}
+
+/// Stands before the C library's function of this name.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn close(descriptor: c_int) -> c_int {
+    drain();
+    let error = take_error(descriptor);
+    let is_away = delegates(Call::Close) && is_known_regular(descriptor);
+    forget(descriptor);
+    let request = Request::system(libc::SYS_close, [argument(descriptor), 0, 0, 0, 0, 0]);
+    // SAFETY: the caller's promises are handed on.
+    let answer = if is_away { unsafe { away(request) } } else { None };
+    let result = match answer {
+        Some(answer) => give(answer) as c_int,
+        // SAFETY: as above.
+        None => unsafe { real!(close(descriptor; c_int) -> c_int) },
+    };
+    // Another thread may have asked meanwhile what it is.
+    forget(descriptor);
+    error.map_or(result, |error| fail(error) as c_int)
+}
+
+macro_rules! fstat {
+    ($($name:ident)+) => { $(
+        /// Stands before the C library's function of this name.
+        ///
+        /// # Safety
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
+            drain();
+            if delegates(Call::Stat) {
+                let request = Request::system(libc::SYS_fstat, [argument(descriptor), status as usize, 0, 0, 0, 0]);
+                // SAFETY: the caller's promises are handed on.
+                if let Some(answer) = unsafe { away(request) } {
+                    return give(answer) as c_int;
+                }
+            }
+            // SAFETY: as above.
+            unsafe { real!($name(descriptor, status; c_int, *mut stat) -> c_int) }
+        }
+    )+ };
+}
+
+fstat!(fstat fstat64);

@@ -1,0 +1,209 @@
+//! Calls under the library and without it: the same results.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use coho_testing::{Capability, needs};
+
+fn library() -> PathBuf {
+    // The dependency has cargo build it beside the tests.
+    let file = coho_delegate_preload::NAME;
+    std::env::current_exe().unwrap().with_file_name(file)
+}
+
+fn program() -> PathBuf {
+    static ONCE: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    ONCE.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/semantics.c");
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("semantics");
+        let compiled =
+            Command::new("cc").args(["-O1", "-w", "-pthread", "-o"]).arg(&program).arg(source).status();
+        assert!(compiled.unwrap().success());
+        program
+    })
+    .clone()
+}
+
+fn all() -> String {
+    coho_delegate_preload::names().collect::<Vec<_>>().join(",")
+}
+
+/// Long enough for hosts on any machine to begin.
+const PATIENT: &str = "50000000";
+
+/// Runs a case in a folder of its own, delegating these calls if there are some.
+fn run(case: &str, calls: &str, patience: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(program()).arg(case).current_dir(&folder);
+    if !calls.is_empty() {
+        command.env("COHO_DELEGATE", format!("{calls},verbose")).env("LD_PRELOAD", library());
+        command.env("COHO_DELEGATE_PATIENCE", patience);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{case} {calls}: {output:?}");
+    output
+}
+
+/// How many calls the library says that it has delegated, and how many of them hosts executed.
+fn delegated(output: &Output) -> (u64, u64) {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let said = errors.lines().find_map(|line| {
+        let (all, rest) = line.strip_prefix("coho delegate: ")?.split_once(" calls delegated, ")?;
+        Some((all.parse().ok()?, rest.split(' ').next()?.parse().ok()?))
+    });
+    said.unwrap_or_else(|| panic!("{errors}"))
+}
+
+fn same(case: &str) {
+    needs!(Capability::CCompiler);
+    let without = run(case, "", "");
+    for calls in [all().as_str(), "write,pwrite", "stat,close"] {
+        for patience in ["", "0", PATIENT] {
+            let with = run(case, calls, patience);
+            let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(text(&with), text(&without), "{case} {calls} {patience}");
+            let (delegated, by_hosts) = delegated(&with);
+            assert!(delegated > 0, "{case} {calls}");
+            assert!(patience != PATIENT || by_hosts == delegated, "{case} {calls}: {delegated}, {by_hosts}");
+        }
+    }
+    for calls in ["write:async", "write:async,stat,close,pwrite,read"] {
+        let with = run(case, calls, "");
+        assert_eq!(
+            String::from_utf8_lossy(&with.stdout),
+            String::from_utf8_lossy(&without.stdout),
+            "{case} {calls}"
+        );
+    }
+}
+
+#[test]
+fn errors() {
+    same("errors");
+}
+
+#[test]
+fn files() {
+    same("files");
+}
+
+#[test]
+fn signals_reach_the_caller_and_interrupt_it() {
+    same("signals");
+}
+
+#[test]
+fn a_number_that_was_a_file_s_is_looked_at_anew() {
+    same("numbers");
+}
+
+#[test]
+fn handlers_may_write() {
+    same("handlers");
+}
+
+#[test]
+fn lines_that_threads_append_stay_whole() {
+    same("threads");
+}
+
+#[test]
+fn children_make_their_calls_themselves() {
+    same("children");
+}
+
+#[test]
+fn delegation_ends_before_rights_change() {
+    same("rights");
+}
+
+#[test]
+fn cancelled_threads_end() {
+    same("cancellation");
+}
+
+#[test]
+fn what_a_thread_asks_of_itself_is_its_own() {
+    same("own");
+}
+
+/// Writes that the library says were done later.
+fn later(output: &Output) -> u64 {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let line = errors
+        .lines()
+        .find_map(|line| line.strip_prefix("coho delegate: ")?.strip_suffix(" writes done later"));
+    line.map_or(0, |number| number.parse().unwrap())
+}
+
+#[test]
+fn writes_done_later_are_seen_by_all_that_looks() {
+    needs!(Capability::CCompiler);
+    let (without, with) = (run("later", "", ""), run("later", "write:async", ""));
+    assert_eq!(String::from_utf8_lossy(&with.stdout), String::from_utf8_lossy(&without.stdout));
+    assert!(later(&with) > 1000, "{with:?}");
+}
+
+#[test]
+fn an_error_of_a_write_done_later_is_told_once() {
+    needs!(Capability::CCompiler, Capability::Mounts);
+    let folder = tempfile::tempdir().unwrap();
+    // In a file system of 64 KiB.
+    let script = "mount -t tmpfs -o size=64k none . && cd . && cd \"$PWD\" && exec \"$0\" full";
+    let run = |calls: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", script]).arg(program()).current_dir(&folder);
+        if !calls.is_empty() {
+            command.env("LD_PRELOAD", library()).env("COHO_DELEGATE", calls);
+        }
+        command.output().unwrap()
+    };
+    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let (without, with) = (run(""), run("write:async"));
+    assert_eq!(text(&without), "written in order\nerror ENOSPC\nunreported 0\n", "{without:?}");
+    assert_eq!(text(&with), text(&without), "{with:?}");
+}
+
+/// Whatever the moment, the file is the beginning of what was written.
+#[test]
+fn a_killed_program_leaves_a_beginning() {
+    needs!(Capability::CCompiler);
+    for calls in ["write", "write:async"] {
+        for milliseconds in (5..100).step_by(7) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut command = Command::new(program());
+            command
+                .arg("count")
+                .current_dir(&folder)
+                .env("LD_PRELOAD", library())
+                .env("COHO_DELEGATE", calls);
+            let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let lines = std::fs::read_to_string(folder.path().join("lines")).unwrap_or_default();
+            let whole = lines.rfind('\n').map_or("", |end| &lines[..end]);
+            for (number, line) in whole.lines().enumerate() {
+                assert_eq!(line, number.to_string(), "{calls}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nonsense_is_said_and_nothing_delegated() {
+    needs!(Capability::CCompiler);
+    let folder = tempfile::tempdir().unwrap();
+    for (calls, cpus, expected) in [
+        ("getpid", "", "coho delegate: COHO_DELEGATE: there is no call \"getpid\"\n"),
+        ("stat", "x", "coho delegate: COHO_DELEGATE_CPUS: a list of CPUs is like 2,3\n"),
+        ("stat", "8000", "the program makes its calls itself\n"),
+    ] {
+        let mut command = Command::new(program());
+        command.arg("errors").current_dir(&folder).env("LD_PRELOAD", library());
+        let output = command.env("COHO_DELEGATE", calls).env("COHO_DELEGATE_CPUS", cpus).output().unwrap();
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stderr).ends_with(expected), "{output:?}");
+    }
+}
