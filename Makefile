@@ -12,7 +12,7 @@ survey: build
 
 build:
 	@scripts/needs build
-	cargo build --release --locked -p coho -p coho-pin -p coho-openmp -p coho-delegate-preload
+	cargo build --release --locked -p coho -p coho-pin -p coho-openmp
 
 test:
 	@scripts/needs test
@@ -55,8 +55,6 @@ install: build
 	install -D -m 755 $(COHO) $(DESTDIR)$(PREFIX)/bin/coho
 	install -D -m 755 target/release/libcoho_pin.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_pin.so
 	install -D -m 755 target/release/libcoho_openmp.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_openmp.so
-	install -D -m 755 target/release/libcoho_delegate_preload.so \
-		$(DESTDIR)$(PREFIX)/lib/coho/libcoho_delegate_preload.so
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(COHO) man >$(DESTDIR)$(PREFIX)/share/man/man1/coho.1
