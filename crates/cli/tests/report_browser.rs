@@ -130,8 +130,8 @@ fn two_cpus_are_drawn() {
 fn counters_and_calls_are_drawn() {
     needs!(Capability::Chromium);
     let timed = visit("calls-by-time", &profiles::calls::timed(), (11_000, 15_000));
-    // Heat map, reads, CPI; system calls, libc, calls asked for, calibration.
-    assert_eq!(assert_drawn(&timed), PAPERS + 7);
+    // Heat map, reads, CPI; system calls, libc, calls asked for, calibration; two curves by footprint.
+    assert_eq!(assert_drawn(&timed), PAPERS + 9);
     let counted = visit("calls-counted", &profiles::calls::counted(), (10_000, 15_000));
     assert_eq!(assert_drawn(&counted), PAPERS + 6);
 }

@@ -103,11 +103,19 @@ impl Tracee {
     }
 
     pub(super) fn registers(&self) -> Result<Registers, Error> {
-        machine::registers(self.pid).map_err(|error| unavailable("ptrace", &error))
+        machine::registers(self.pid).map_err(|error| self.request_failed(&error))
     }
 
     pub(super) fn set_registers(&self, registers: &Registers) -> Result<(), Error> {
-        machine::set_registers(self.pid, registers).map_err(|error| unavailable("ptrace", &error))
+        machine::set_registers(self.pid, registers).map_err(|error| self.request_failed(&error))
+    }
+
+    /// Why a request for the stopped child was refused: its time may have come meanwhile.
+    fn request_failed(&self, error: &io::Error) -> Error {
+        if error.raw_os_error() == Some(libc::ESRCH) && self.start.elapsed() >= self.limit {
+            return super::region::too_long(self.limit);
+        }
+        unavailable("ptrace", error)
     }
 
     fn wait_for_any(&mut self) -> Result<Ended, Error> {
