@@ -1,21 +1,6 @@
-//! At a distance from TPIDR_EL0 that the dynamic linker finds out when it loads the library.
+//! At a distance from TPIDR_EL0.
 
-use std::arch::{asm, global_asm};
-
-pub const BYTES: usize = 16;
-
-global_asm!(
-    ".pushsection .tbss.coho_openmp_thread, \"awT\", %nobits",
-    ".p2align 4",
-    ".hidden coho_openmp_thread",
-    ".globl coho_openmp_thread",
-    ".type coho_openmp_thread, %object",
-    ".size coho_openmp_thread, {bytes}",
-    "coho_openmp_thread:",
-    ".zero {bytes}",
-    ".popsection",
-    bytes = const BYTES,
-);
+use std::arch::asm;
 
 #[inline(always)]
 pub fn address() -> *mut u8 {

@@ -13,7 +13,25 @@ use crate::pool::Own;
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "other.rs")]
 mod storage;
 
-/// The calling thread's; all null when it begins. It is as large as the storage, [`storage::BYTES`].
+/// Of a thread's storage.
+const BYTES: usize = size_of::<Thread>();
+
+// At a distance from the thread's register that the dynamic linker finds out when it loads the library.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+std::arch::global_asm!(
+    ".pushsection .tbss.coho_openmp_thread, \"awT\", %nobits",
+    ".p2align 4",
+    ".hidden coho_openmp_thread",
+    ".globl coho_openmp_thread",
+    ".type coho_openmp_thread, %object",
+    ".size coho_openmp_thread, {bytes}",
+    "coho_openmp_thread:",
+    ".zero {bytes}",
+    ".popsection",
+    bytes = const BYTES,
+);
+
+/// The calling thread's; all null when it begins.
 #[repr(C)]
 pub struct Thread {
     /// What it is in the innermost region.
@@ -22,7 +40,7 @@ pub struct Thread {
     pub own: Cell<*mut Own>,
 }
 
-const _: () = assert!(size_of::<Thread>() == storage::BYTES && align_of::<Thread>() <= 16);
+const _: () = assert!(align_of::<Thread>() <= 16);
 
 /// The calling thread's. It stays where it is until the thread has ended, and is not handed to others.
 #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::cell::UnsafeCell;
 
-pub const BYTES: usize = 2 * size_of::<usize>();
+use super::BYTES;
 
 #[repr(align(16))]
 struct Storage(UnsafeCell<[u8; BYTES]>);
