@@ -134,9 +134,7 @@ impl Cell {
 }
 
 pub(super) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    (!sorted.is_empty()).then(|| statistics::median(&sorted))
+    statistics::median_of(values.to_vec())
 }
 
 /// `team` for the team's own way; otherwise the barrier's name, with the layout where there is a choice.

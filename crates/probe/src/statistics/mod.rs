@@ -19,6 +19,12 @@ const FEWEST: usize = Estimate::FEWEST as usize;
 /// One in so many passes may be odd without making a figure unstable: among many passes, some meet a disturbance.
 const ODD_PASSES: usize = 8;
 
+/// The median of samples in any order; `None` of none.
+pub(crate) fn median_of(mut samples: Vec<f64>) -> Option<f64> {
+    samples.sort_by(f64::total_cmp);
+    (!samples.is_empty()).then(|| median(&samples))
+}
+
 /// An estimate from the samples of several passes; `None` without a finite sample.
 ///
 /// The interval covers that of all samples together and that of the passes' medians, since samples of one pass are

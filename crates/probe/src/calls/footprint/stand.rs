@@ -1,4 +1,4 @@
-//! A caller and its host: calls between walks, made at home, by the host, and by the host while the caller works on.
+//! Makes calls between walks of a caller's working set: itself, through its host, and through its host while it works on.
 
 use std::io;
 
@@ -210,7 +210,7 @@ fn work(clock: &Clock, from: Ticks, ns: f64) -> Ticks {
     now
 }
 
-pub(super) fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    if samples.is_empty() { f64::NAN } else { statistics::median(&samples) }
+/// `NaN` without samples.
+pub(super) fn median(samples: Vec<f64>) -> f64 {
+    statistics::median_of(samples).unwrap_or(f64::NAN)
 }
