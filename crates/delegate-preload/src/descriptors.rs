@@ -18,8 +18,8 @@ static AGE: AtomicU32 = AtomicU32::new(1);
 
 const KIND_BITS: u32 = 2;
 const REGULAR: u32 = 1;
-/// Also, nobody could tell from a write that it is done later: the descriptor is for writing, nothing asks for the data to be
-/// on its way when the call returns, and no limit of the process's can turn it into a signal.
+/// Writes may be done later as well: the descriptor is open for writing, nothing asks for the data to be on its way when the
+/// call returns, and no limit of the process's can turn a write into a signal.
 const WRITES_LATER: u32 = 2;
 
 /// Whether a descriptor is open, and a regular file.

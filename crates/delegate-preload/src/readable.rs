@@ -1,5 +1,5 @@
-//! Whether the program's addresses can be followed: the kernel answers a bad one with EFAULT, and so must what stands before
-//! it.
+//! Whether memory of the program can be read. The kernel answers a bad address with EFAULT, and so must whoever reads in its
+//! place.
 
 use std::cell::Cell;
 

@@ -5,7 +5,8 @@ use std::ptr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A function of the libraries after this one. What jumps to it reads the first word: null until it is found.
+/// A function of the libraries that the loader searches after this one. Its first word, which assembly reads, is the address,
+/// or null until it has been looked up.
 #[repr(C)]
 pub struct Real {
     found: AtomicPtr<c_void>,

@@ -45,7 +45,7 @@ impl Drop for Mine {
     fn drop(&mut self) {
         AWAY.fetch_add(self.away, Relaxed);
         if FORKED.load(Relaxed) {
-            // Its host stayed with the parent, with whatever it held.
+            // The host's thread runs in the parent alone: here nobody would answer.
             std::mem::forget(self.caller.take());
         }
     }

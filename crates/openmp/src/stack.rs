@@ -8,7 +8,7 @@ pub fn default_bytes() -> usize {
     if bytes == 0 { 8 << 20 } else { bytes }
 }
 
-/// Whether the C library takes a stack of this size; libgomp goes on without one that it does not take.
+/// Whether the C library accepts a stack of this size. libgomp ignores a size that it refuses.
 pub fn is_enough(bytes: usize) -> bool {
     // SAFETY: the attributes are initialised.
     with_attributes(|attributes| unsafe { libc::pthread_attr_setstacksize(attributes, bytes) })

@@ -31,9 +31,9 @@ pub struct Args {
     /// Measure on this CPU [default: the first that the process may use]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
-    /// Also measure each call by what its caller has used of its caches, at home and on another core
+    /// Also measure each call at home and on another core, by how much of its caches the caller has used since the last one
     ///
-    /// Without --set and --call: system calls, the C library's functions, and reads and writes of up to 64 KiB, on a tmpfs
+    /// Without --set and --call, it measures system calls, the C library's functions, and reads and writes of up to 64 KiB, on a tmpfs
     /// and, without --quick, on the file system of the working folder.
     #[arg(long)]
     footprint: bool,

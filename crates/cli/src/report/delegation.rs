@@ -7,9 +7,9 @@ use super::calls::PAPER_GHZ;
 use super::charts::{self, Chart};
 use super::{events, text};
 
-/// Work in ns beside which posted calls are charted, or the nearest that was measured.
+/// Posted calls are charted beside this much work, in ns, or the nearest that was measured.
 const CHARTED_WORK: f64 = 2000.0;
-/// Most charts and rows: a profile may bring any number.
+/// At most so many charts and rows are shown, as a profile may bring any number.
 const MOST_CHARTS: usize = 24;
 const MOST: usize = 200;
 

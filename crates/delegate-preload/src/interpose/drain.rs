@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use crate::behind::{PENDING, drain};
 use crate::real::Real;
 
-/// The C library's function, once nothing is on its way.
+/// Waits until every accepted write is done, then returns the C library's function.
 extern "C" fn settle(real: &Real) -> *mut c_void {
     drain();
     real.address()

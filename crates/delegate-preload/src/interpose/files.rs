@@ -25,7 +25,7 @@ unsafe fn on_file(call: Call, number: libc::c_long, arguments: [usize; 4]) -> Op
     unsafe { away(Request::system(number, [descriptor, b, c, d, 0, 0])) }.filter(|&answer| !signals(answer))
 }
 
-/// Makes functions that delegate, or call the C library's.
+/// Defines functions that have a host make the call, or else the C library.
 macro_rules! on_files {
     ($($call:ident $number:ident $name:ident(descriptor $(, $argument:ident: $kind:ty)*) -> $result:ty;)+) => { $(
         /// Stands before the C library's function of this name.

@@ -37,7 +37,7 @@ unsafe fn on_paths(
     unsafe { away(Request::system(number, [a, b, c, d, e, 0])) }.map(|answer| give(answer) as c_int)
 }
 
-/// Makes functions that delegate, or call the C library's: their arguments, and the kernel's.
+/// Defines functions that have a host make the call, or else the C library, from their arguments and the kernel's.
 macro_rules! on_paths {
     ($($call:ident $number:ident $name:ident($($argument:ident: $kind:ty),*): [$($path:expr),+], $arguments:expr;)+) => { $(
         /// Stands before the C library's function of this name.
@@ -87,7 +87,7 @@ on_paths! {
     Rmdir SYS_unlinkat rmdir(path: *const c_char): [path], [HERE, path as usize, AT_REMOVEDIR as usize, 0, 0];
 }
 
-/// Opens a path unless that may wait for somebody, as for a FIFO's other end.
+/// Opens a path, unless that may block, as opening a FIFO does until somebody opens its other end.
 unsafe fn open_at_once([folder, path, flags, mode, _]: [usize; 5]) -> isize {
     // SAFETY: zeroed values are valid, and the kernel writes there alone; the caller's promises are handed on.
     unsafe {

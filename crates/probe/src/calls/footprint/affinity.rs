@@ -27,7 +27,7 @@ pub(super) const BEFORE: [Before; 5] = [
 /// Calls of which the median makes a pass's figure.
 const CALLS: usize = 8;
 
-/// Times of one call by what was before, a figure a pass.
+/// Times of one call by what the host executed before it, a figure for each pass.
 pub(super) type Times = [Vec<f64>; BEFORE.len()];
 
 /// A pass over one of the deeds, in random order.

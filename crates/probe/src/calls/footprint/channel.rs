@@ -196,7 +196,7 @@ fn one_way(remote: &mut Remote, clock: &Clock) -> f64 {
     ns
 }
 
-/// What posting takes the caller, less a reading of the clock.
+/// How long the caller takes to post, less a reading of the clock.
 fn post(remote: &mut Remote, clock: &Clock) -> f64 {
     let (mut posts, mut empty) = (0, 0);
     for _ in 0..MESSAGES {

@@ -77,7 +77,7 @@ impl Remote {
     #[inline(always)]
     pub(super) fn read(&mut self, buffer: Buffer) {
         let (start, lines) = buffer.parts();
-        // SAFETY: whoever has the buffer has its memory, and waits; `read` puts it together again.
+        // SAFETY: the buffer's memory lives until the wait is over, and `read` takes these two arguments.
         let ticket = unsafe { self.0.post(Request::function(read, [start, lines, 0, 0, 0])) };
         self.wait(ticket);
     }

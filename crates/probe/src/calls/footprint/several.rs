@@ -177,7 +177,8 @@ impl Crowd<'_> {
         Ok(together)
     }
 
-    /// A call by the first so many CPUs at the same time, in random order: at home and, where a CPU is left for a host, away.
+    /// Has the first so many CPUs make a call at the same time: at home and, where a CPU is left for a host, away, in random
+    /// order.
     /// The median over the callers, in ns, less what the walk takes alone.
     fn case(
         &self,
