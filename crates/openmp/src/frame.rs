@@ -16,6 +16,8 @@ pub struct Frame {
     /// 0 for an implicit task.
     pub depth: u32,
     pub is_final: bool,
+    /// Its parent and its group know that it is unfinished: not of what is done where it is made.
+    pub is_counted: bool,
     /// It waits for nothing any more.
     is_finished: AtomicBool,
     /// The task's own; none: as its region's. Written by nobody else.
@@ -60,17 +62,25 @@ impl Parent {
 }
 
 impl Frame {
+    #[inline(always)]
     pub fn implicit() -> Self {
         Self {
             parent: Line::default(),
             depth: 0,
             is_final: false,
+            is_counted: false,
             is_finished: AtomicBool::new(false),
             variables: Cell::new(None),
             group: Cell::new(ptr::null()),
             children: AtomicUsize::new(0),
             latest: RefCell::new(None),
         }
+    }
+
+    /// Whether there may be children that others depend on.
+    #[inline(always)]
+    pub fn has_latest(&self) -> bool {
+        self.latest.try_borrow().map_or(true, |latest| latest.is_some())
     }
 
     /// A task that another makes, which is given by a link.
@@ -80,6 +90,7 @@ impl Frame {
             parent: Line { nearest: UnsafeCell::new(Some(link)), lock: Lock::new() },
             depth: parent.depth + 1,
             is_final: is_final || parent.is_final,
+            is_counted: false,
             is_finished: AtomicBool::new(false),
             variables: Cell::new(parent.variables.get()),
             group: Cell::new(parent.group.get()),

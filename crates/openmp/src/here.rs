@@ -1,6 +1,7 @@
 //! Which region the calling thread is in, and as whom.
 
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicPtr;
@@ -127,14 +128,24 @@ impl Membership {
         }
     }
 
-    /// Runs what the thread does as this member.
+    /// Has the thread act as this member; returns as what it did before.
     #[inline(always)]
-    pub fn serve(&self, work: impl FnOnce(&Self)) {
+    pub fn enter(&self) -> *const Self {
         self.task.set(&raw const self.implicit);
-        let here = &thread::this().here;
-        let before = here.replace(self);
-        work(self);
-        here.set(before);
+        thread::this().here.replace(self)
+    }
+
+    /// Has the thread act as before, and drops what the member is left with, if anything.
+    ///
+    /// # Safety
+    /// It is not used again.
+    #[inline(always)]
+    pub unsafe fn leave(membership: &mut ManuallyDrop<Self>, before: *const Self) {
+        thread::this().here.set(before);
+        if membership.implicit.has_latest() || membership.sharing.is_shared() {
+            // SAFETY: as the caller promises.
+            unsafe { ManuallyDrop::drop(membership) };
+        }
     }
 
     /// Before what the calling thread is outside all regions goes.

@@ -16,8 +16,9 @@ use crate::stack;
 use crate::task::Tasks;
 use crate::thread;
 
-/// What a thread keeps as long as it lives.
+/// What a thread keeps as long as it lives; in lines of its own, as each region writes here.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct Own {
     #[expect(clippy::vec_box, reason = "one that is at work stays where it is while others are added")]
     pools: Vec<Box<Pool>>,
@@ -31,8 +32,9 @@ pub struct Own {
     pub outside: Option<Box<Membership>>,
 }
 
-/// A team and what its regions use in turn.
+/// A team and what its regions use in turn; in lines of its own, too.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Pool {
     team: Team,
     capacity: usize,
@@ -93,13 +95,13 @@ pub struct Taken(*mut Pool);
 
 /// The calling thread's next pool, with a team of so many members, or of fewer where threads cannot be had; none if there
 /// is no more than one.
+#[inline(always)]
 pub fn take(size: usize, has_tasks: bool) -> Option<Taken> {
     let own = own();
-    let pool = own.pool(size, has_tasks).inspect_err(fewer).ok()?;
-    // SAFETY: it is in its box, and nobody else's.
-    if unsafe { (*pool).team.size() } < 2 {
-        return None;
-    }
+    let pool = match own.ready(size, has_tasks) {
+        Some(pool) => pool,
+        None => own.made_ready(size, has_tasks)?,
+    };
     own.open.store(own.open.load(Relaxed) + 1, Relaxed);
     Some(Taken(pool))
 }
@@ -120,7 +122,24 @@ fn fewer(error: &Error) {
 }
 
 impl Own {
-    fn pool(&mut self, size: usize, has_tasks: bool) -> Result<*mut Pool, Error> {
+    /// The next pool, if it is of this size.
+    #[inline(always)]
+    fn ready(&mut self, size: usize, has_tasks: bool) -> Option<*mut Pool> {
+        let pool = &mut **self.pools.get_mut(self.open.load(Relaxed))?;
+        let is_ready =
+            pool.team.size() == size && !pool.team.is_forked() && (!has_tasks || pool.tasks.is_some());
+        is_ready.then_some(ptr::from_mut(pool))
+    }
+
+    /// The next pool, of this size or less; none if that is one.
+    #[cold]
+    #[inline(never)]
+    fn made_ready(&mut self, size: usize, has_tasks: bool) -> Option<*mut Pool> {
+        let pool = self.pool(size, has_tasks).inspect_err(fewer).ok()?;
+        (pool.team.size() > 1).then_some(ptr::from_mut(pool))
+    }
+
+    fn pool(&mut self, size: usize, has_tasks: bool) -> Result<&mut Pool, Error> {
         let at = self.open.load(Relaxed);
         // In a copy of the process the parent's teams have no threads. Those at work stay: the copy is within their regions.
         if self.pools.get(at).is_some_and(|pool| pool.capacity < size || pool.team.is_forked()) {

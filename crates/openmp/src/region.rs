@@ -1,5 +1,6 @@
 //! Opening a region: how many members it has, and what each of them begins with.
 
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::AtomicPtr;
 
@@ -61,28 +62,30 @@ unsafe fn serve(
     begins: bool,
 ) {
     let rank = member.map_or(0, Member::rank) as u32;
+    // Dropped by hand, which takes less than to find nothing to drop.
     // SAFETY: as the caller promises.
-    let membership = unsafe { Membership::new(member, region, rank) };
+    let mut membership = ManuallyDrop::new(unsafe { Membership::new(member, region, rank) });
     if settings().places.is_some() {
         membership.bind();
     }
-    membership.serve(|membership| {
-        // A region that begins nothing is not looked at: it lies in the opener's lines.
-        if begins {
-            match membership.region().begin {
-                Begin::Nothing => {}
-                Begin::Loop(bounds, schedule) => membership.begin_loop(bounds, schedule, false),
-                Begin::Sections(count) => membership.begin_sections(count),
-            }
+    let before = membership.enter();
+    // A region that begins nothing is not looked at: it lies in the opener's lines.
+    if begins {
+        match membership.region().begin {
+            Begin::Nothing => {}
+            Begin::Loop(bounds, schedule) => membership.begin_loop(bounds, schedule, false),
+            Begin::Sections(count) => membership.begin_sections(count),
         }
-        let watch = Watch::start(rank, || membership.region().size);
-        // SAFETY: as the caller promises.
-        unsafe { body(data) };
-        watch.end_work();
-        if membership.tasks().is_some() {
-            membership.barrier();
-        }
-    });
+    }
+    let watch = Watch::start(rank, || membership.region().size);
+    // SAFETY: as the caller promises.
+    unsafe { body(data) };
+    watch.end_work();
+    if membership.tasks().is_some() {
+        membership.barrier();
+    }
+    // SAFETY: it ends here.
+    unsafe { Membership::leave(&mut membership, before) };
 }
 
 /// [`serve`] for a team: the words are the region, the body and its data.

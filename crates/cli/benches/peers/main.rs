@@ -3,11 +3,14 @@
 mod barriers;
 mod calls;
 mod counters;
+mod delegation;
+mod delegation_programs;
 mod detection;
 mod memory;
 mod openmp;
 mod openmp_clients;
 mod openmp_overhead;
+mod openmp_table;
 mod pairs;
 mod quota;
 mod section;
@@ -23,7 +26,7 @@ fn main() {
     }
     let quick = std::env::args().any(|argument| argument == "--quick");
     println!("Ratios to peers; each row's commands ran in turn. Below 1: coho is quicker.\n");
-    let sections: [(&str, &dyn Fn()); 9] = [
+    let sections: [(&str, &dyn Fn()); 10] = [
         ("detection", &|| detection::run(quick)),
         ("pairs", &|| pairs::run(quick)),
         ("counters", &counters::run),
@@ -31,10 +34,16 @@ fn main() {
         ("barriers", &|| barriers::run(quick)),
         ("waiting", &|| waiting::run(quick)),
         ("openmp", &|| openmp::run(quick)),
+        ("delegation", &|| delegation::run(quick)),
         ("workloads", &|| workloads::run(quick)),
         ("memory", &|| memory::run(quick)),
     ];
-    let named: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let named: Vec<_> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        // The command's word for it.
+        .map(|name| if name == "delegate" { "delegation".to_owned() } else { name })
+        .collect();
     if let Some(unknown) = named.iter().find(|name| sections.iter().all(|(known, _)| known != name)) {
         let known: Vec<_> = sections.iter().map(|(name, _)| *name).collect();
         eprintln!("no section {unknown}: there are {}", known.join(", "));

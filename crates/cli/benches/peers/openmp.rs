@@ -1,28 +1,20 @@
 //! Programs compiled by `gcc -fopenmp`, as they are: with libgomp, over LLVM's libomp, which has libgomp's interface too,
 //! and on coho's teams.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::openmp_clients;
 use crate::openmp_overhead;
+use crate::openmp_table::{self as table, on_coho, output};
 use crate::quota::Quota;
-use crate::turns::{Busy, allowed_cpus, median};
-
-/// Where LLVM's runtime may lie.
-const LIBOMP: [&str; 2] = ["/usr/lib/x86_64-linux-gnu/libomp.so.5", "/usr/lib/aarch64-linux-gnu/libomp.so.5"];
-const THREADS: &str = "2";
-/// In the barrier-bound program.
-const BARRIERS: f64 = 88_000.0;
-
-/// Nanoseconds of each construct, a value for each round.
-type Times = BTreeMap<String, Vec<f64>>;
+use crate::turns::{Busy, allowed_cpus, median, middle_half};
 
 /// Prints the tables.
 pub fn run(quick: bool) {
     openmp_overhead::run(quick);
-    println!("Unmodified OpenMP programs, {THREADS} threads: times coho's");
+    bound();
+    println!("Unmodified OpenMP programs, 2 threads: times coho's; medians, in brackets the middle half");
     let built =
         compile("constructs_timed.c").and_then(|constructs| Ok((constructs, compile("tasks_timed.c")?)));
     let (constructs, tasks) = match built {
@@ -32,20 +24,19 @@ pub fn run(quick: bool) {
             return;
         }
     };
-    let rounds = if quick { 3 } else { 15 };
-    table("idle", &constructs, &[], rounds, &|command| command);
-    table("idle", &tasks, &[], rounds, &|command| command);
+    let rounds = if quick { 4 } else { 24 };
+    table::print("idle", &constructs, &[], rounds, true, &|command| command);
+    table::print("idle", &tasks, &[], rounds, true, &|command| command);
     for (program, condition) in [("barriers", "barrier-bound, idle"), ("coarse", "coarse, idle")] {
-        table(condition, &constructs, &[program], rounds, &|command| command);
+        table::print(condition, &constructs, &[program], rounds, true, &|command| command);
     }
-    bound(&constructs, rounds.min(9));
     let first: Vec<_> = allowed_cpus().into_iter().take(1).collect();
     {
         let _busy = Busy::on(&first);
         for (program, condition) in
             [("barriers", "barrier-bound, a busy CPU"), ("coarse", "coarse, a busy CPU")]
         {
-            table(condition, &constructs, &[program], rounds.min(5), &|command| command);
+            table::print(condition, &constructs, &[program], rounds.min(5), false, &|command| command);
         }
     }
     match Quota::of_cpus(1.0) {
@@ -53,7 +44,8 @@ pub fn run(quick: bool) {
             for (program, condition) in
                 [("barriers", "barrier-bound, a quota of one CPU"), ("coarse", "coarse, a quota")]
             {
-                table(condition, &constructs, &[program], rounds.min(5), &|command| quota.confine(&command));
+                let under = |command| quota.confine(&command);
+                table::print(condition, &constructs, &[program], rounds.min(5), false, &under);
             }
         }
         Err(why) => println!("  under a quota: not available: {why}\n"),
@@ -73,113 +65,48 @@ fn compile(source: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Runs a program with each runtime in turn, so many times, and prints what it takes.
-fn table(condition: &str, program: &Path, words: &[&str], rounds: usize, under: &dyn Fn(Command) -> Command) {
-    let libomp = LIBOMP.into_iter().find(|path| Path::new(path).is_file());
-    let runtimes = [("coho", None), ("libgomp", None), ("libomp", libomp)];
-    let mut times: Vec<Result<Times, String>> = vec![Ok(Times::new()); runtimes.len()];
-    for _ in 0..rounds {
-        for ((name, preload), times) in runtimes.iter().zip(&mut times) {
-            let Ok(so_far) = times else { continue };
-            if *name == "libomp" && preload.is_none() {
-                *times = Err("libomp.so.5 is not installed".into());
-                continue;
-            }
-            match once(name, *preload, THREADS, program, words, under) {
-                Ok(lines) => {
-                    lines.into_iter().for_each(|(what, ns)| so_far.entry(what).or_default().push(ns))
-                }
-                Err(why) => *times = Err(why),
-            }
+/// A barrier after a little work beside the two alone, in blocks that take turns in one process.
+fn bound() {
+    println!("A barrier after some 200 ns of work, 2 threads, blocks in turn in one process");
+    let printed = compile("bound_timed.c").and_then(|program| output(on_coho(&program), "2"));
+    let blocks: Vec<[f64; 4]> = match &printed {
+        Ok(text) => text.lines().filter_map(block).collect(),
+        Err(why) => {
+            println!("  not available: {why}\n");
+            return;
         }
-    }
-    let Ok(ours) = &times[0] else {
-        println!("  {condition}: not available: {}", times[0].as_ref().unwrap_err());
-        return;
     };
-    println!("  {condition:<36} {:>12} {:>20} {:>20}", "coho", "libgomp", "libomp");
-    for (what, own) in ours {
-        let peer = |at: usize| match times[at].as_ref().ok().and_then(|times: &Times| times.get(what)) {
-            Some(peer) => {
-                let mut ratios: Vec<_> = peer.iter().zip(own).map(|(peer, own)| peer / own).collect();
-                ratios.sort_by(f64::total_cmp);
-                let (low, high) =
-                    (ratios[ratios.len() / 4], ratios[(3 * ratios.len() / 4).min(ratios.len() - 1)]);
-                format!("{:.2} x ({low:.2}-{high:.2})", median(&ratios))
-            }
-            None => "-".into(),
-        };
-        println!("  {what:<36} {:>9.0} ns {:>20} {:>20}", median(own), peer(1), peer(2));
-    }
-    for ((name, _), times) in runtimes.iter().zip(&times) {
-        if let Err(why) = times {
-            println!("  {name}: not available: {why}");
+    // Where the host moves the CPUs, the barrier alone tells where they were.
+    let barriers: Vec<f64> = blocks.iter().map(|block| block[1]).collect();
+    let (near, far): (Vec<_>, Vec<_>) = blocks.iter().partition(|block| block[1] < 2.0 * least(&barriers));
+    for (place, blocks) in [("nearest", near), ("farther", far)] {
+        if blocks.len() < 20 {
+            continue;
         }
+        let of = |value: &dyn Fn(&[f64; 4]) -> f64| blocks.iter().map(value).collect::<Vec<_>>();
+        let ratios = of(&|[work, barrier, both, _]| both / (work + barrier));
+        let (low, high) = middle_half(&ratios);
+        println!(
+            "  {place:<8} work {:>4.0} ns  barrier {:>4.0} ns  both {:>4.0} ns = {:.2} x the sum ({low:.2}-{high:.2})  \
+             with plain flags {:>4.0} ns",
+            median(&of(&|block| block[0])),
+            median(&of(&|block| block[1])),
+            median(&of(&|block| block[2])),
+            median(&ratios),
+            median(&of(&|block| block[3])),
+        );
     }
-    println!("  (medians; in brackets the middle half of {rounds} rounds)\n");
+    println!();
 }
 
-/// A barrier-bound program beside what it must take: half of one thread's work, and its barriers at their measured price.
-fn bound(program: &Path, rounds: usize) {
-    let run = |threads: &str, words: &[&str]| once("coho", None, threads, program, words, &|command| command);
-    let value = |lines: Result<Vec<(String, f64)>, String>, name: &str| {
-        let found = lines?.into_iter().find(|(what, _)| what == name);
-        found.map(|(_, ns)| ns).ok_or_else(|| format!("no line '{name}'"))
-    };
-    let ratio = || -> Result<f64, String> {
-        let alone = value(run("1", &["barriers"]), "barriers")?;
-        let both = value(run(THREADS, &["barriers"]), "barriers")?;
-        let barrier = value(run(THREADS, &[]), "barrier")?;
-        Ok(both / (alone / 2.0 + BARRIERS * barrier))
-    };
-    match (0..rounds).map(|_| ratio()).collect::<Result<Vec<_>, _>>() {
-        Ok(mut ratios) => {
-            ratios.sort_by(f64::total_cmp);
-            let (low, high) = (ratios[ratios.len() / 4], ratios[3 * ratios.len() / 4]);
-            println!(
-                "  barrier-bound, idle: {:.2} x ({low:.2}-{high:.2}) half of one thread's work and the barriers alone\n",
-                median(&ratios)
-            );
-        }
-        Err(why) => println!("  barrier-bound: not available: {why}\n"),
-    }
+fn block(line: &str) -> Option<[f64; 4]> {
+    let values: Vec<f64> = line.split(' ').filter_map(|value| value.parse().ok()).collect();
+    values.try_into().ok()
 }
 
-/// A program on coho's teams.
-pub fn on_coho(program: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_coho"));
-    command.args(["run", "-q", "--openmp", "--"]).arg(program);
-    command
-}
-
-/// One run's lines.
-fn once(
-    name: &str,
-    preload: Option<&str>,
-    threads: &str,
-    program: &Path,
-    words: &[&str],
-    under: &dyn Fn(Command) -> Command,
-) -> Result<Vec<(String, f64)>, String> {
-    let mut command = if name == "coho" { on_coho(program) } else { Command::new(program) };
-    command.args(words);
-    let mut command = under(command);
-    command.env("OMP_NUM_THREADS", threads);
-    if let Some(library) = preload {
-        command.env("LD_PRELOAD", library);
-    }
-    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "{name} ended with {}: {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        ));
-    }
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = |line: &str| {
-        let (what, ns) = line.rsplit_once(' ')?;
-        Some((what.to_owned(), ns.parse().ok()?))
-    };
-    Ok(text.lines().filter_map(line).collect())
+fn least(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    // Not the very least, which may be a slip of the clock.
+    sorted.get(sorted.len() / 20).copied().unwrap_or(0.0)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::turns::median;
+use crate::turns::{median, middle_half};
 
 /// Prints what each took, or why it could not be run.
 pub fn run(quick: bool) {
@@ -24,7 +24,7 @@ fn picture(rounds: usize) -> Result<String, String> {
     for _ in 0..rounds {
         let [libgomp, coho] = [
             time(Command::new("gm"), &pictures[0])?,
-            time(crate::openmp::on_coho("gm".as_ref()), &pictures[1])?,
+            time(crate::openmp_table::on_coho("gm".as_ref()), &pictures[1])?,
         ];
         let [one, other] = pictures.each_ref().map(|path: &PathBuf| std::fs::read(path));
         if one.map_err(|error| error.to_string())? != other.map_err(|error| error.to_string())? {
@@ -32,8 +32,7 @@ fn picture(rounds: usize) -> Result<String, String> {
         }
         ratios.push(libgomp / coho);
     }
-    ratios.sort_by(f64::total_cmp);
-    let (low, high) = (ratios[ratios.len() / 4], ratios[3 * ratios.len() / 4]);
+    let (low, high) = middle_half(&ratios);
     Ok(format!(
         "GraphicsMagick, the same picture: {:.2} x ({low:.2}-{high:.2}; the middle half of {rounds} rounds)",
         median(&ratios)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use coho_openmp as _;
 use coho_sync::{Team, WaitPolicy};
 
-use crate::turns::median;
+use crate::turns::{median, middle_half};
 
 unsafe extern "C-unwind" {
     fn GOMP_parallel(
@@ -18,11 +18,14 @@ unsafe extern "C-unwind" {
     );
     fn GOMP_barrier();
     fn omp_get_thread_num() -> c_int;
+    fn omp_pause_resource_all(kind: c_int) -> c_int;
 }
 
 const THREADS: u32 = 2;
 /// Operations of a burst.
 const BURST: u32 = 2000;
+/// Ends all teams.
+const PAUSE_HARD: c_int = 2;
 
 unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
 
@@ -46,6 +49,50 @@ fn each(time: Duration) -> f64 {
     time.as_nanos() as f64 / f64::from(BURST)
 }
 
+/// A region and a barrier of a team, which is gone afterwards: its thread would wait for the next run on the other's CPU.
+fn own() -> Result<[f64; 2], String> {
+    let builder = Team::builder(THREADS as usize).pinned(false).lenient(true).policy(WaitPolicy::default());
+    let mut team = builder.start().map_err(|why| why.to_string())?;
+    let mut burst = || {
+        let begun = Instant::now();
+        (0..BURST).for_each(|_| team.run(|_| ()));
+        each(begun.elapsed())
+    };
+    burst();
+    let region = burst();
+    let barrier = std::sync::Mutex::new(Duration::ZERO);
+    team.run(|member| {
+        member.barrier();
+        let begun = Instant::now();
+        (0..BURST).for_each(|_| member.barrier());
+        if member.rank() == 0 {
+            *barrier.lock().unwrap() = begun.elapsed();
+        }
+    });
+    Ok([region, each(barrier.into_inner().unwrap())])
+}
+
+/// The same through libgomp's interface.
+fn through() -> [f64; 2] {
+    let burst = || {
+        let begun = Instant::now();
+        for _ in 0..BURST {
+            // SAFETY: the body takes any data.
+            unsafe { GOMP_parallel(nothing, std::ptr::null_mut(), THREADS, 0) };
+        }
+        each(begun.elapsed())
+    };
+    burst();
+    let region = burst();
+    let mut barrier = Duration::ZERO;
+    // SAFETY: the data is what the body wants; no region is open when the teams are ended.
+    unsafe {
+        GOMP_parallel(barriers, (&raw mut barrier).cast(), THREADS, 0);
+        omp_pause_resource_all(PAUSE_HARD);
+    }
+    [region, each(barrier)]
+}
+
 /// Prints the table.
 pub fn run(quick: bool) {
     println!("What libgomp's interface adds to a team of {THREADS}, in turn in one process");
@@ -55,53 +102,34 @@ pub fn run(quick: bool) {
         println!("  not available: no libgomp.so.1 can be loaded\n");
         return;
     }
-    let policy = WaitPolicy::default();
-    let mut team = match Team::builder(THREADS as usize).pinned(false).lenient(true).policy(policy).start() {
-        Ok(team) => team,
-        Err(why) => {
-            println!("  not available: {why}\n");
-            return;
-        }
-    };
     let mut times: [Vec<f64>; 4] = Default::default();
     for _ in 0..if quick { 20 } else { 200 } {
-        let begun = Instant::now();
-        for _ in 0..BURST {
-            team.run(|_| ());
-        }
-        times[0].push(each(begun.elapsed()));
-        let begun = Instant::now();
-        for _ in 0..BURST {
-            // SAFETY: the body takes any data.
-            unsafe { GOMP_parallel(nothing, std::ptr::null_mut(), THREADS, 0) };
-        }
-        times[1].push(each(begun.elapsed()));
-        let burst = std::sync::Mutex::new(Duration::ZERO);
-        team.run(|member| {
-            member.barrier();
-            let begun = Instant::now();
-            for _ in 0..BURST {
-                member.barrier();
+        match own() {
+            Ok(own) => times.iter_mut().zip(own).for_each(|(times, time)| times.push(time)),
+            Err(why) => {
+                println!("  not available: {why}\n");
+                return;
             }
-            if member.rank() == 0 {
-                *burst.lock().unwrap() = begun.elapsed();
-            }
-        });
-        times[2].push(each(*burst.lock().unwrap()));
-        let mut burst = Duration::ZERO;
-        // SAFETY: the data is what the body wants.
-        unsafe { GOMP_parallel(barriers, (&raw mut burst).cast(), THREADS, 0) };
-        times[3].push(each(burst));
+        }
+        times[2..].iter_mut().zip(through()).for_each(|(times, time)| times.push(time));
     }
-    for (what, own, through) in [("region", 0, 1), ("barrier", 2, 3)] {
-        let added: Vec<f64> =
-            times[through].iter().zip(&times[own]).map(|(through, own)| through - own).collect();
-        println!(
-            "  {what:<10} team {:>7.1} ns  through GOMP {:>7.1} ns  added {:>6.1} ns",
-            median(&times[own]),
-            median(&times[through]),
-            median(&added)
-        );
+    // Where the host moves the CPUs, the team's barrier tells where they were.
+    let least = times[1].iter().copied().fold(f64::MAX, f64::min);
+    let (near, far): (Vec<_>, Vec<_>) = (0..times[0].len()).partition(|&round| times[1][round] < 1.6 * least);
+    for (place, rounds) in [("nearest", near), ("farther", far)].iter().filter(|(_, rounds)| rounds.len() > 9)
+    {
+        for (what, own, through) in [("region", 0, 2), ("barrier", 1, 3)] {
+            let of = |which: usize| rounds.iter().map(|&round| times[which][round]).collect::<Vec<_>>();
+            let (team, gomp) = (of(own), of(through));
+            let added: Vec<f64> = gomp.iter().zip(&team).map(|(gomp, team)| gomp - team).collect();
+            let (low, high) = middle_half(&added);
+            println!(
+                "  {place:<8} {what:<8} team {:>6.1} ns  through GOMP {:>6.1} ns  added {:>5.1} ns ({low:.1}-{high:.1})",
+                median(&team),
+                median(&gomp),
+                median(&added)
+            );
+        }
     }
     println!();
 }

@@ -4,67 +4,26 @@
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
     ($aim:path, $number:path) => {
-        core::arch::naked_asm!(
-            "endbr64",
-            "mov r11, qword ptr [rip + {aim}]",
-            "test r11, r11",
-            "jz 2f",
-            "jmp r11",
-            "2:",
-            "push rdi",
-            "push rsi",
-            "push rdx",
-            "push rcx",
-            "push r8",
-            "push r9",
-            "push rax",
-            "mov edi, {number}",
-            "mov rsi, qword ptr [rsp + 56]",
-            "call {meant}",
-            "mov r11, rax",
-            "pop rax",
-            "pop r9",
-            "pop r8",
-            "pop rcx",
-            "pop rdx",
-            "pop rsi",
-            "pop rdi",
-            "jmp r11",
+        coho_preload::jump! {
+            before: ["mov r11, qword ptr [rip + {aim}]", "test r11, r11", "jz 2f", "jmp r11"],
+            arguments: ["mov edi, {number}", "mov rsi, qword ptr [rsp + 184]"],
+            ask: $crate::exports::jump::meant,
             aim = sym $aim,
             number = const $number,
-            meant = sym $crate::exports::jump::meant,
-        )
+        }
     };
 }
 
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
     ($aim:path, $number:path) => {
-        core::arch::naked_asm!(
-            "adrp x16, {aim}",
-            "ldr x16, [x16, #:lo12:{aim}]",
-            "cbz x16, 2f",
-            "br x16",
-            "2:",
-            "stp x29, x30, [sp, #-80]!",
-            "stp x0, x1, [sp, #16]",
-            "stp x2, x3, [sp, #32]",
-            "stp x4, x5, [sp, #48]",
-            "stp x6, x7, [sp, #64]",
-            "mov x0, #{number}",
-            "mov x1, x30",
-            "bl {meant}",
-            "mov x16, x0",
-            "ldp x0, x1, [sp, #16]",
-            "ldp x2, x3, [sp, #32]",
-            "ldp x4, x5, [sp, #48]",
-            "ldp x6, x7, [sp, #64]",
-            "ldp x29, x30, [sp], #80",
-            "br x16",
+        coho_preload::jump! {
+            before: ["adrp x16, {aim}", "ldr x16, [x16, #:lo12:{aim}]", "cbz x16, 2f", "br x16"],
+            arguments: ["mov x0, #{number}", "mov x1, x30"],
+            ask: $crate::exports::jump::meant,
             aim = sym $aim,
             number = const $number,
-            meant = sym $crate::exports::jump::meant,
-        )
+        }
     };
 }
 

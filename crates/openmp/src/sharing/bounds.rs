@@ -108,9 +108,30 @@ pub fn take(taken: &AtomicUsize, count: u64, chunk: u64, size: u64) -> Option<Ra
     (start < count).then(|| start..(start + chunk).min(count))
 }
 
-/// Takes a share of what is left, but `least` iterations at least.
-pub fn take_guided(taken: &AtomicUsize, count: u64, least: u64, size: u64) -> Option<Range<u64>> {
-    take_by(taken, count, |left| left.div_ceil(size).max(least))
+/// How far a member knows the chunks of a guided loop: so many, which end where the next one starts. Their lengths follow
+/// from what is left alone, so that a member finds each by its number, and to take one is to count.
+#[derive(Debug, Clone, Copy)]
+pub struct Guided {
+    chunks: usize,
+    next: u64,
+}
+
+impl Guided {
+    pub const NONE: Self = Self { chunks: 0, next: 0 };
+
+    /// Takes a share of what is left, but `least` iterations at least. `taken` counts chunks.
+    #[inline]
+    pub fn take(&mut self, taken: &AtomicUsize, count: u64, least: u64, size: u64) -> Option<Range<u64>> {
+        let number = taken.fetch_add(1, Relaxed);
+        let after = |start: u64| {
+            let left = count - start;
+            start + left.div_ceil(size).max(least).min(left)
+        };
+        while self.chunks < number && self.next < count {
+            *self = Self { chunks: self.chunks + 1, next: after(self.next) };
+        }
+        (self.next < count).then(|| self.next..after(self.next))
+    }
 }
 
 fn take_by(taken: &AtomicUsize, count: u64, share: impl Fn(u64) -> u64) -> Option<Range<u64>> {
@@ -159,14 +180,26 @@ mod tests {
                         .collect();
                     dealt_to.sort_by_key(|range| range.start);
                     check(count, dealt_to);
-                    for least in [take, take_guided] {
-                        let taken = AtomicUsize::new(0);
-                        let chunks = std::iter::from_fn(|| least(&taken, count, chunk.max(1), size));
-                        check(count, chunks.collect());
-                    }
+                    let taken = AtomicUsize::new(0);
+                    let chunks = std::iter::from_fn(|| take(&taken, count, chunk.max(1), size));
+                    check(count, chunks.collect());
+                    let (taken, mut members) = (AtomicUsize::new(0), vec![Guided::NONE; size as usize]);
+                    let mut take = |turn: usize| {
+                        members[turn * turn % size as usize].take(&taken, count, chunk.max(1), size)
+                    };
+                    check(count, (0..).map_while(&mut take).collect());
                 }
             }
         }
+    }
+
+    #[test]
+    fn guided_chunks_shrink_to_the_least() {
+        let (taken, mut member) = (AtomicUsize::new(0), Guided::NONE);
+        let chunks = std::iter::from_fn(|| member.take(&taken, 100, 3, 4));
+        let lengths: Vec<_> = chunks.map(|chunk| chunk.end - chunk.start).collect();
+        assert!(lengths.is_sorted_by(|a, b| a >= b), "{lengths:?}");
+        assert_eq!((lengths[0], lengths[lengths.len() - 2]), (25, 3));
     }
 
     fn check(count: u64, chunks: Vec<Range<u64>>) {

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use coho_sync::Share;
 
 pub use bounds::Bounds;
-use bounds::Chunks;
+use bounds::{Chunks, Guided};
 pub use ffi::*;
 pub use parallel::*;
 pub use sections::*;
@@ -36,6 +36,7 @@ pub struct Sharing {
     schedule: Cell<Schedule>,
     /// Chunks that this member has had of a static schedule.
     had: Cell<u64>,
+    guided: Cell<Guided>,
     /// The chunk that it works on, in iterations.
     chunk: Cell<(u64, u64)>,
     is_ordered: Cell<bool>,
@@ -53,10 +54,18 @@ impl Sharing {
             chunks: Cell::new(Chunks::NONE),
             schedule: Cell::new(Schedule::STATIC),
             had: Cell::new(0),
+            guided: Cell::new(Guided::NONE),
             chunk: Cell::new((0, 0)),
             is_ordered: Cell::new(false),
             entered: UnsafeCell::new(None),
         }
+    }
+
+    /// Whether its member is in a construct.
+    #[inline(always)]
+    pub fn is_shared(&self) -> bool {
+        // SAFETY: only the member's thread looks there, and nothing of it is borrowed.
+        unsafe { (*self.share.get()).is_some() }
     }
 }
 
@@ -126,6 +135,7 @@ impl Membership {
         sharing.bounds.set(bounds);
         sharing.schedule.set(schedule);
         sharing.had.set(0);
+        sharing.guided.set(Guided::NONE);
         sharing.chunk.set((0, 0));
         sharing.is_ordered.set(is_ordered);
         if is_ordered || schedule.kind != Kind::Static {
@@ -163,7 +173,12 @@ impl Membership {
                 bounds::dealt(count, chunk, (u64::from(self.rank), size), turn)
             }
             Kind::Dynamic | Kind::Nonmonotonic => bounds::take(self.taken(), count, chunk.max(1), size),
-            Kind::Guided => bounds::take_guided(self.taken(), count, chunk.max(1), size),
+            Kind::Guided => {
+                let mut guided = sharing.guided.get();
+                let next = guided.take(self.taken(), count, chunk.max(1), size);
+                sharing.guided.set(guided);
+                next
+            }
         }?;
         sharing.chunk.set((next.start, next.end));
         Some(next)

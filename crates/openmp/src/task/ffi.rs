@@ -54,9 +54,10 @@ impl Data {
         work: Work,
         size: usize,
         is_final: bool,
+        is_left: bool,
         order: Option<Box<Order>>,
     ) -> Arc<Explicit> {
-        let task = Explicit::new(membership, work, self.layout, is_final, order);
+        let task = Explicit::new(membership, work, self.layout, is_final, is_left, order);
         // SAFETY: the argument has the layout's size.
         unsafe { self.copy_to(task.argument.pointer(), size) };
         task
@@ -66,7 +67,8 @@ impl Data {
 /// Where a task can be left to others; `None` where it is done at once.
 fn leaves(membership: &Membership) -> Option<&Tasks> {
     let tasks = membership.tasks()?;
-    (!membership.task().is_final && tasks.has_room(membership.rank)).then_some(tasks)
+    (!membership.task().is_final && tasks.has_room(membership.rank, membership.region().size))
+        .then_some(tasks)
 }
 
 /// Children of a task that may wait for others in order, for each member; then they are done where they are made.
@@ -109,16 +111,18 @@ pub unsafe extern "C-unwind" fn task(
 ) {
     let membership = here();
     let data = Data::new(data, copy, size, align);
-    let make = |order| data.task(membership, work, size.max(0) as usize, flags & FINAL != 0, order);
+    let make = |is_left, order| {
+        data.task(membership, work, size.max(0) as usize, flags & FINAL != 0, is_left, order)
+    };
     if let (true, Some(tasks)) = (flags & DEPENDS != 0, membership.tasks()) {
         // SAFETY: the compiler's.
         let dependences = unsafe { order::dependences(depends) };
-        in_order(membership, tasks, &dependences, may_wait, |order| make(Some(order)));
+        in_order(membership, tasks, &dependences, may_wait, |order| make(true, Some(order)));
         return;
     }
     match leaves(membership).filter(|_| may_wait) {
-        Some(tasks) => tasks.leave(membership, make(None)),
-        None => make(None).complete(membership),
+        Some(tasks) => tasks.leave(membership, make(true, None)),
+        None => make(false, None).complete(membership),
     }
 }
 
@@ -196,10 +200,11 @@ impl Loop {
                     self.start.wrapping_add(iteration.wrapping_mul(self.step))
                 }
             };
-            let task = data.task(membership, work, size, flags & FINAL != 0, None);
+            let tasks = leaves(membership).filter(|_| flags & IF != 0);
+            let task = data.task(membership, work, size, flags & FINAL != 0, tasks.is_some(), None);
             // SAFETY: a loop's data begins with the bounds of the task.
             unsafe { task.argument.pointer().cast::<[u64; 2]>().write_unaligned([at(from), at(to)]) };
-            match leaves(membership).filter(|_| flags & IF != 0) {
+            match tasks {
                 Some(tasks) => tasks.leave(membership, task),
                 None => task.complete(membership),
             }

@@ -27,8 +27,11 @@ use order::Order;
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
 
-/// A member that has so many waiting does the next one at once.
+/// A member that has so many waiting, for each member of the team, does what it makes next at once.
 const MOST_WAITING: usize = 64;
+/// Tasks that a member makes before it looks how many wait: others take of them, so that to look fetches a line. Fewer than
+/// wait: meanwhile, nobody runs out of them.
+const BETWEEN_LOOKS: isize = 16;
 
 /// What the compiler has made of a task.
 pub type Work = unsafe extern "C-unwind" fn(*mut c_void);
@@ -59,12 +62,14 @@ type Shelf = Option<Arc<Explicit>>;
 #[repr(align(128))]
 struct Queue {
     waiting: Worker<Arc<Explicit>>,
+    /// Until the next look: so many tasks may be added, or are to be done at once if it is below 0.
+    room: Cell<isize>,
     /// Tasks that the member has made, and that it has finished. Written by it alone.
     made: AtomicUsize,
     finished: AtomicUsize,
 }
 
-// SAFETY: only the member of its rank uses a queue's `waiting`.
+// SAFETY: only the member of its rank uses a queue's `waiting` and `room`.
 unsafe impl Sync for Tasks {}
 
 /// A task that waits or runs.
@@ -132,12 +137,13 @@ impl Drop for Argument {
 }
 
 impl Explicit {
-    /// A child of the membership's present task.
+    /// A child of the membership's present task, which is left to others or done at once.
     fn new(
         membership: &Membership,
         work: Work,
         layout: Layout,
         is_final: bool,
+        is_left: bool,
         order: Option<Box<Order>>,
     ) -> Arc<Self> {
         let parent = membership.task();
@@ -152,12 +158,8 @@ impl Explicit {
                 Parent::Explicit(Arc::from_raw(explicit))
             }
         };
-        Arc::new(Self {
-            frame: Frame::child(parent, link, is_final),
-            work,
-            argument: Argument::new(layout),
-            order,
-        })
+        let frame = if is_left { Frame::child } else { Frame::below };
+        Arc::new(Self { frame: frame(parent, link, is_final), work, argument: Argument::new(layout), order })
     }
 
     pub fn frame(&self) -> &Frame {
@@ -169,6 +171,7 @@ impl Tasks {
     pub fn new(members: usize) -> Self {
         let queue = || Queue {
             waiting: Worker::new_lifo(),
+            room: Cell::new(0),
             made: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
         };
@@ -183,9 +186,17 @@ impl Tasks {
         }
     }
 
-    /// Whether a member's queue takes one more.
-    fn has_room(&self, rank: u32) -> bool {
-        self.queues[rank as usize].waiting.len() < MOST_WAITING
+    /// Whether a member's queue takes one more, of a team of so many.
+    #[inline(always)]
+    fn has_room(&self, rank: u32, size: u32) -> bool {
+        let Queue { waiting, room, .. } = &self.queues[rank as usize];
+        if room.get() == 0 {
+            let is_full = waiting.len() >= MOST_WAITING * size as usize;
+            room.set(if is_full { -BETWEEN_LOOKS } else { BETWEEN_LOOKS });
+        }
+        let left = room.get();
+        room.set(left - left.signum());
+        left > 0
     }
 
     /// A task is made, which all wait for.
@@ -223,9 +234,10 @@ impl Tasks {
     /// A task for a member to do: any, or a descendant of `waiting` only.
     fn take(&self, rank: u32, waiting: Option<&Frame>) -> Option<Arc<Explicit>> {
         let may = |task: &Explicit| waiting.is_none_or(|frame| task.frame.descends_from(frame));
-        let own = &self.queues[rank as usize].waiting;
+        let Queue { waiting: own, room, .. } = &self.queues[rank as usize];
         if let Some(task) = own.pop() {
             if may(&task) {
+                room.set(room.get().max(0));
                 return Some(task);
             }
             // What lies below is older than the waiting task.
@@ -239,7 +251,7 @@ impl Tasks {
         let (size, rank) = (self.stealers.len(), rank as usize);
         let mut others = (rank + 1..size).chain(0..rank);
         match waiting {
-            None => others.find_map(|other| steal(&self.stealers[other])),
+            None => others.find_map(|other| steal(|| self.stealers[other].steal_batch_and_pop(own))),
             Some(_) => others.find_map(|other| self.steal_if(other, may)),
         }
     }
@@ -259,7 +271,7 @@ impl Tasks {
         if shelf.is_some() {
             return None;
         }
-        let task = steal(&self.stealers[other])?;
+        let task = steal(|| self.stealers[other].steal())?;
         if may(&task) {
             return Some(task);
         }
@@ -273,9 +285,9 @@ fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn steal(stealer: &Stealer<Arc<Explicit>>) -> Option<Arc<Explicit>> {
+fn steal(from: impl Fn() -> Steal<Arc<Explicit>>) -> Option<Arc<Explicit>> {
     loop {
-        match stealer.steal() {
+        match from() {
             Steal::Success(task) => return Some(task),
             Steal::Empty => return None,
             Steal::Retry => {}

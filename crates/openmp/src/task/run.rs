@@ -12,7 +12,9 @@ use crate::frame::{Frame, Parent};
 use crate::here::Membership;
 
 /// Looks for work before a waiting thread gives way or sleeps.
-const LOOKS: u32 = 200;
+const LOOKS: u32 = 12;
+/// Pauses between two looks double with each, so many times at most.
+const DOUBLINGS: u32 = 5;
 
 /// What a member does while it waits at a barrier.
 struct Meanwhile<'a> {
@@ -94,7 +96,8 @@ impl Tasks {
                 (looks, wait) = (0, Wait::default());
             } else if looks < LOOKS {
                 looks += 1;
-                spin_loop();
+                // Each look takes a line from a member that makes tasks.
+                (0..1 << looks.min(DOUBLINGS)).for_each(|_| spin_loop());
             } else {
                 // Who waits for some tasks only is not woken for others, but looks again after its nap.
                 wait.go_on(bell, || done() || waiting.is_none() && self.any_waits());
@@ -141,7 +144,7 @@ impl Explicit {
 }
 
 impl Frame {
-    /// A task that another makes. It counts as unfinished there and in its group.
+    /// A task that another makes and leaves to others. It counts as unfinished there and in its group.
     pub fn child(parent: &Self, link: Parent, is_final: bool) -> Self {
         parent.children.fetch_add(1, Relaxed);
         let group = parent.group.get();
@@ -149,13 +152,19 @@ impl Frame {
             // SAFETY: the group is alive until its tasks are finished, and one of them makes this one.
             unsafe { (*group).unfinished.fetch_add(1, Relaxed) };
         }
-        Self::below(parent, link, is_final)
+        let mut child = Self::below(parent, link, is_final);
+        child.is_counted = true;
+        child
     }
 
     /// Tells parent and group that the task is done; returns whether it was the last for one of them. Who waits for that and
     /// naps is to be woken: the steps are sequentially consistent so that either sees the other.
     pub fn finish(&self) -> bool {
         let mut is_last = false;
+        if !self.is_counted {
+            self.is_over();
+            return is_last;
+        }
         // Groups that the task began, it has ended.
         let group = self.group.get();
         // Nobody waits for the children of a finished task.

@@ -1,4 +1,6 @@
-/* What constructs take, a line each: its name and nanoseconds. With a name, only that one, whole: seconds. */
+/* What constructs take, a line each: its name and nanoseconds. With a name, only that one, whole. Before and after, how far
+   apart two threads are. */
+#include "flags.h"
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,8 +97,10 @@ static void coarse(void)
 
 int main(int count, char **words)
 {
+    print_flags();
     if (count < 2) {
         constructs();
+        print_flags();
         return 0;
     }
     double begun = omp_get_wtime();
@@ -105,5 +109,6 @@ int main(int count, char **words)
     else
         coarse();
     printf("%s %.1f\n", words[1], (omp_get_wtime() - begun) * 1e9);
+    print_flags();
     return 0;
 }

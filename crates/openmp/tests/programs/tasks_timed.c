@@ -1,4 +1,5 @@
 /* What tasks take, a line each: its name and nanoseconds. */
+#include "flags.h"
 #include <omp.h>
 #include <stdio.h>
 
@@ -17,6 +18,7 @@ static long fib(int n)
 int main(void)
 {
     double begun = 0;
+    print_flags();
     for (int warm = 0; warm < 2; warm++) {
         begun = omp_get_wtime();
 #pragma omp parallel
@@ -35,5 +37,6 @@ int main(void)
         result = fib(20);
     }
     printf("task and wait %.1f\n", (omp_get_wtime() - begun) / 10945 * 1e9);
+    print_flags();
     return result != 6765;
 }

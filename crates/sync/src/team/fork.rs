@@ -46,6 +46,7 @@ impl Order {
     /// To go to the benches.
     pub(crate) const PART: Self = Self { call: null_mut(), words: [null_mut(); 3], state: null_mut() };
 
+    #[inline(always)]
     fn all(&self) -> [*mut (); 5] {
         let [first, second, third] = self.words;
         [self.call, self.state, first, second, third]
@@ -54,6 +55,7 @@ impl Order {
 
 impl Go {
     /// The words of an [`Order`].
+    #[inline(always)]
     fn all(&self) -> [&AtomicPtr<()>; 5] {
         let [first, second, third] = self.words.each_ref();
         [&self.call, &self.state, first, second, third]

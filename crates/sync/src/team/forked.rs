@@ -9,13 +9,18 @@ extern "C" fn in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many forks lie between this process and the one that first asked.
-#[inline]
-pub(super) fn count() -> usize {
+/// How many forks lie between this process and the one that first asked; notices those to come.
+pub(super) fn watch() -> usize {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: the handler does nothing but add to a static. Without memory for it, forks go unnoticed.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
+    count()
+}
+
+/// The same again.
+#[inline(always)]
+pub(super) fn count() -> usize {
     FORKS.load(Ordering::Relaxed)
 }

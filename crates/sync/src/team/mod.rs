@@ -116,7 +116,7 @@ impl Team {
             cpus,
             capacity,
             choice,
-            forks: forked::count(),
+            forks: forked::watch(),
         };
         team.resize(size)?;
         Ok(team)
@@ -134,6 +134,7 @@ impl Team {
     }
 
     /// Whether this process is a child that `fork` made after the team was started, and has not its threads.
+    #[inline]
     pub fn is_forked(&self) -> bool {
         forked::count() != self.forks
     }

@@ -55,7 +55,7 @@ pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Resu
         bail!("--try takes no list of placements beside --openmp");
     }
     let chosen = Chosen::now(&Placement::None, args.threads, machine, Default::default)?;
-    let with = job(args, &chosen, machine.profile.as_ref())?;
+    let with = job(args, &chosen, None, machine.profile.as_ref())?;
     let mut without = with.clone();
     without.environment.clear();
     let candidate =
