@@ -57,6 +57,14 @@ impl Call {
         }
     }
 
+    /// Whether a thread can be cancelled in it.
+    pub fn is_cancellation_point(self) -> bool {
+        matches!(
+            self,
+            Self::Close | Self::Fsync | Self::Open | Self::Pread | Self::Pwrite | Self::Read | Self::Write
+        )
+    }
+
     pub fn bit(self) -> u32 {
         1 << self as u8
     }
@@ -69,6 +77,8 @@ pub struct Chosen {
     pub calls: u32,
     /// Whether writes return before they are done.
     pub writes_later: bool,
+    /// Whether the calls are delegated while that gains alone.
+    pub is_auto: bool,
     pub verbose: bool,
 }
 
@@ -83,6 +93,7 @@ impl Chosen {
             match Call::ALL.iter().find(|call| call.name().as_bytes() == name) {
                 Some(call) => chosen.calls |= call.bit(),
                 None if name == b"write:async" => chosen.writes_later = true,
+                None if name == b"auto" => chosen.is_auto = true,
                 None if name == b"verbose" => chosen.verbose = true,
                 None => return Err(String::from_utf8_lossy(name).into_owned()),
             }
@@ -100,10 +111,11 @@ mod tests {
         let chosen = Chosen::parse(b"write,verbose,stat").unwrap();
         assert_eq!(
             chosen,
-            Chosen { calls: Call::Write.bit() | Call::Stat.bit(), writes_later: false, verbose: true }
+            Chosen { calls: Call::Write.bit() | Call::Stat.bit(), verbose: true, ..Chosen::default() }
         );
         assert_eq!(Chosen::parse(b""), Ok(Chosen::default()));
         assert!(Chosen::parse(b"write:async").unwrap().writes_later);
+        assert!(Chosen::parse(b"auto,close").unwrap().is_auto);
         assert_eq!(Chosen::parse(b"stat,getpid"), Err("getpid".to_owned()));
         let all: Vec<_> = Call::ALL.map(Call::name).to_vec();
         assert_eq!(Chosen::parse(all.join(",").as_bytes()).unwrap().calls, (1 << Call::ALL.len()) - 1);

@@ -2,6 +2,9 @@
 //! place.
 
 use std::cell::Cell;
+use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use coho_delegate::Request;
 
@@ -11,18 +14,45 @@ const KEPT: usize = 16;
 thread_local! {
     /// Pages that could be read, each in the place of its number modulo the length.
     static PAGES: [Cell<usize>; KEPT] = const { [const { Cell::new(0) }; KEPT] };
+    /// The age in which they were looked at.
+    static SEEN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether an address can be read; remembered for its page.
+/// A new one forgets all pages.
+static AGE: AtomicUsize = AtomicUsize::new(0);
+/// Where the program has mapped files: who truncates one takes its pages away.
+static FILES: [AtomicUsize; 2] = [AtomicUsize::new(usize::MAX), AtomicUsize::new(0)];
+
+/// Memory may have been unmapped.
+pub fn forget_all() {
+    AGE.fetch_add(1, Relaxed);
+}
+
+/// A file has been mapped here.
+pub fn is_of_file(memory: Range<usize>) {
+    FILES[0].fetch_min(memory.start, Relaxed);
+    FILES[1].fetch_max(memory.end, Relaxed);
+    forget_all();
+}
+
+/// Whether an address can be read; remembered for its page, unless that may be a file's.
 pub fn is_readable(address: usize) -> bool {
     let page = address / PAGE;
+    let age = AGE.load(Relaxed);
+    if SEEN.replace(age) != age {
+        PAGES.with(|pages| pages.iter().for_each(|page| page.set(0)));
+    }
     page != 0
         && PAGES.with(|pages| {
             let kept = &pages[page % KEPT];
-            if kept.get() != page && can_read(page * PAGE) {
+            if kept.get() == page {
+                return true;
+            }
+            let can_read = can_read(page * PAGE);
+            if can_read && !(FILES[0].load(Relaxed)..FILES[1].load(Relaxed)).contains(&address) {
                 kept.set(page);
             }
-            kept.get() == page
+            can_read
         })
 }
 

@@ -5,6 +5,8 @@ use std::ptr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::{hooks, runtime};
+
 /// A function of the libraries that the loader searches after this one. Its first word, which assembly reads, is the address,
 /// or null until it has been looked up.
 #[repr(C)]
@@ -35,7 +37,12 @@ impl Real {
             );
             std::process::abort();
         }
-        self.found.store(found, Relaxed);
+        // Until the library has begun, it may get a jump at its entry.
+        if runtime::has_begun() {
+            let found = hooks::original(found);
+            self.found.store(found, Relaxed);
+            return found;
+        }
         found
     }
 }

@@ -7,23 +7,28 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use coho_delegate::{Caller, Host, Request};
+use coho_delegate::{Caller, Request};
 use coho_preload::{is_privileged, line, setting};
 
-use crate::behind;
+use crate::auto::Trials;
 use crate::calls::{Call, Chosen};
+use crate::hosts::Way;
+use crate::{auto, behind, hooks, hosts};
 
 /// A thread's calls before it has a caller: what makes few gains nothing.
 const FIRST_CALLS: u32 = 64;
 
 /// Among the calls: writes return before they are done.
 const LATER: u32 = 1 << 31;
+/// Those that gain are delegated.
+const AUTO: u32 = 1 << 30;
 
 /// The calls that are delegated now: none before the program begins, nor after delegation has ended.
 static CALLS: AtomicU32 = AtomicU32::new(0);
+/// What its other threads know the program's first one by; 0 if another one loaded the library.
+static FIRST_THREAD: AtomicUsize = AtomicUsize::new(0);
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
-static HOSTS: OnceLock<Vec<Host>> = OnceLock::new();
-static NEXT_HOST: AtomicUsize = AtomicUsize::new(0);
 /// This process is a child of the one that the program began as.
 static FORKED: AtomicBool = AtomicBool::new(false);
 /// Delegated calls of threads that have ended.
@@ -33,11 +38,16 @@ struct Settings {
     /// Where hosts are to be; empty: anywhere.
     cpus: Vec<u32>,
     patience: Option<Duration>,
+    flush: Duration,
 }
 
-/// A thread's way to its host.
-struct Mine {
-    caller: Option<Caller>,
+/// How long a write stays on its way while the program writes more, by default.
+const FLUSH: Duration = Duration::from_millis(1);
+
+/// A thread's.
+pub struct Mine {
+    pub way: Option<Way>,
+    pub trials: Trials,
     away: u64,
 }
 
@@ -46,7 +56,9 @@ impl Drop for Mine {
         AWAY.fetch_add(self.away, Relaxed);
         if FORKED.load(Relaxed) {
             // The host's thread runs in the parent alone: here nobody would answer.
-            std::mem::forget(self.caller.take());
+            std::mem::forget(self.way.take());
+        } else {
+            auto::gather(&self.trials);
         }
     }
 }
@@ -54,29 +66,73 @@ impl Drop for Mine {
 thread_local! {
     // Needs no destructor: a handler may be the first to come here.
     static COUNT: Cell<u32> = const { Cell::new(0) };
-    static IS_HOST: Cell<bool> = const { Cell::new(false) };
-    static MINE: RefCell<Mine> = const { RefCell::new(Mine { caller: None, away: 0 }) };
+    /// Why this thread makes its calls itself.
+    static AT_HOME: Cell<u8> = const { Cell::new(0) };
+    /// Whether MINE has been used, as takes memory for its destructor: a handler that used it meanwhile would have it
+    /// destroyed twice.
+    static IS_READY: Cell<bool> = const { Cell::new(false) };
+    static IS_BECOMING_READY: Cell<bool> = const { Cell::new(false) };
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine { way: None, trials: Trials::new(), away: 0 }) };
 }
 
-/// Reads the settings.
+/// When the library is loaded.
 pub extern "C" fn begin() {
+    if is_first_thread() {
+        // SAFETY: no arguments.
+        FIRST_THREAD.store(unsafe { libc::pthread_self() } as usize, Relaxed);
+    }
+    read_settings();
+    HAS_BEGUN.store(true, Relaxed);
+}
+
+fn is_first_thread() -> bool {
+    // SAFETY: no arguments.
+    unsafe { libc::gettid() == libc::getpid() }
+}
+
+/// Called when a thread is about to end. Once the first one has left, no host may stay behind as the last: as hosts block all
+/// signals, only SIGKILL would end the process.
+pub fn leave() {
+    if is_first_thread() {
+        end();
+    }
+}
+
+/// A thread is about to be cancelled.
+pub fn leaves(thread: libc::pthread_t) {
+    if thread as usize == FIRST_THREAD.load(Relaxed) {
+        end();
+    }
+}
+
+/// Whether the C library's functions are as they will be.
+pub fn has_begun() -> bool {
+    HAS_BEGUN.load(Relaxed)
+}
+
+fn read_settings() {
     let Some(list) = setting(c"COHO_DELEGATE") else { return };
     if is_privileged() {
         return;
     }
     let chosen = match Chosen::parse(list) {
         Ok(chosen) => chosen,
-        Err(name) => return line("delegate", format_args!("COHO_DELEGATE: there is no call \"{name}\"")),
+        Err(name) => return line("delegate", format_args!("COHO_DELEGATE: \"{name}\" cannot be delegated")),
     };
     let Some(cpus) = numbers(c"COHO_DELEGATE_CPUS") else {
-        return line("delegate", "COHO_DELEGATE_CPUS: a list of CPUs is like 2,3");
+        return line("delegate", "COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3");
     };
-    let Some(patience) = numbers(c"COHO_DELEGATE_PATIENCE").filter(|numbers| numbers.len() < 2) else {
-        return line("delegate", "COHO_DELEGATE_PATIENCE: a number of microseconds");
+    let (Some(patience), Some(flush)) = (time(c"COHO_DELEGATE_PATIENCE"), time(c"COHO_DELEGATE_FLUSH"))
+    else {
+        return line(
+            "delegate",
+            "COHO_DELEGATE_PATIENCE and COHO_DELEGATE_FLUSH must be numbers of microseconds",
+        );
     };
-    let patience = patience.first().map(|&time| Duration::from_micros(time.into()));
-    let calls = chosen.calls | if chosen.writes_later { LATER } else { 0 };
-    if SETTINGS.set(Settings { cpus, patience }).is_ok() {
+    let flush = flush.unwrap_or(FLUSH);
+    let calls =
+        chosen.calls | if chosen.writes_later { LATER } else { 0 } | if chosen.is_auto { AUTO } else { 0 };
+    if SETTINGS.set(Settings { cpus, patience, flush }).is_ok() {
         // SAFETY: the functions live as long as the library, which is never unloaded.
         unsafe { libc::pthread_atfork(Some(before_fork), None, Some(forked)) };
         if chosen.writes_later {
@@ -86,6 +142,10 @@ pub extern "C" fn begin() {
         if chosen.verbose {
             // SAFETY: the function lives as long as the library, which is never unloaded.
             unsafe { libc::atexit(report) };
+        }
+        hooks::install();
+        if chosen.verbose && !hooks::see_stdio() {
+            line("delegate", "calls that the C library makes for itself are not seen");
         }
         CALLS.store(calls, Relaxed);
     }
@@ -98,16 +158,22 @@ fn numbers(name: &CStr) -> Option<Vec<u32>> {
     if list.is_empty() { Some(Vec::new()) } else { list.split(|&byte| byte == b',').map(number).collect() }
 }
 
+/// The microseconds that a variable says, if it is set; `None` if it says something else.
+fn time(name: &CStr) -> Option<Option<Duration>> {
+    let times = numbers(name).filter(|numbers| numbers.len() < 2)?;
+    Some(times.first().map(|&time| Duration::from_micros(time.into())))
+}
+
 /// The child begins with all done that its parent has asked for.
 unsafe extern "C" fn before_fork() {
     behind::drain();
 }
 
 /// In a forked process.
-unsafe extern "C" fn forked() {
+pub unsafe extern "C" fn forked() {
     FORKED.store(true, Relaxed);
     CALLS.store(0, Relaxed);
-    behind::PENDING.store(false, Relaxed);
+    behind::is_empty();
 }
 
 /// Whether this process is a child of the one that the program began as.
@@ -115,36 +181,90 @@ pub fn is_forked() -> bool {
     FORKED.load(Relaxed)
 }
 
-/// Whether the calling thread executes calls: it does not wait for any.
-pub fn is_host() -> bool {
-    IS_HOST.get()
-}
-
-unsafe fn become_host(_: [usize; 5]) -> isize {
-    IS_HOST.set(true);
-    0
-}
-
 /// Has this process make its calls itself from now on.
 pub fn end() {
+    if is_vforked() {
+        return;
+    }
     CALLS.store(0, Relaxed);
     if !FORKED.load(Relaxed) {
         behind::drain();
-        for host in HOSTS.get().into_iter().flatten() {
-            host.end();
-        }
+        hosts::end();
     }
 }
 
-/// Whether any are.
+/// Has writes done at once from now on, and waits for what was accepted: the process is about to end.
+pub fn finish() {
+    if !is_vforked() {
+        CALLS.fetch_and(!LATER, Relaxed);
+    }
+    behind::drain();
+}
+
+/// Whether any calls are delegated.
+#[inline(always)]
 pub fn is_on() -> bool {
     CALLS.load(Relaxed) != 0
 }
 
-/// Whether calls of this kind are delegated.
+/// A reason for a thread to make its calls itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum AtHome {
+    /// It can be cancelled anywhere, so also between a request and its answer.
+    Cancellable = 1,
+    /// It is the child of a `vfork`, in its parent's memory and with descriptors of its own.
+    Vforked = 2,
+}
+
+/// The calling thread makes its calls itself from now on, or no longer for this reason.
+pub fn stay_at_home(reason: AtHome, stays: bool) {
+    let others = AT_HOME.get() & !(reason as u8);
+    AT_HOME.set(if stays { others | reason as u8 } else { others });
+    // The next call looks why. A thread that has a caller keeps it.
+    COUNT.set(COUNT.get().min(FIRST_CALLS));
+}
+
+/// Whether the calling thread makes its calls itself.
+pub fn is_at_home() -> bool {
+    AT_HOME.get() != 0
+}
+
+/// Whether this is a child in its parent's memory.
+pub fn is_vforked() -> bool {
+    AT_HOME.get() & AtHome::Vforked as u8 != 0
+}
+
+/// Has the program make its calls itself: there are no hosts.
+pub fn do_without_hosts() {
+    CALLS.store(0, Relaxed);
+}
+
+/// Where hosts are to be; empty: anywhere.
+pub fn cpus() -> &'static [u32] {
+    SETTINGS.get().map_or(&[], |settings| &settings.cpus)
+}
+
+/// For how long callers wait for a host to begin, if it is said.
+pub fn patience() -> Option<Duration> {
+    SETTINGS.get()?.patience
+}
+
+/// For how long a write may be on its way while the program writes more.
+pub fn flush() -> Duration {
+    SETTINGS.get().map_or(FLUSH, |settings| settings.flush)
+}
+
+/// Whether hosts that nobody uses end.
+pub fn ends_idle_hosts() -> bool {
+    CALLS.load(Relaxed) & AUTO != 0
+}
+
+/// Whether this call, with so long a payload, is delegated. Each call asks once.
 #[inline(always)]
-pub fn delegates(call: Call) -> bool {
-    CALLS.load(Relaxed) & call.bit() != 0
+pub fn delegates(call: Call, payload_bytes: usize) -> bool {
+    let calls = CALLS.load(Relaxed);
+    calls & call.bit() != 0 && (calls & AUTO == 0 || auto::is_away(call, payload_bytes))
 }
 
 /// Whether writes return before they are done, and this thread is ready for it.
@@ -159,28 +279,49 @@ pub fn writes_later() -> bool {
 /// As the request's.
 #[inline]
 pub unsafe fn away(request: Request) -> Option<isize> {
-    unsafe extern "C-unwind" {
-        fn pthread_testcancel();
-    }
-    if !is_set_up() {
+    if is_at_home() || CALLS.load(Relaxed) & AUTO == 0 && !is_set_up() {
         return None;
     }
-    // The calls are cancellation points. Nothing here needs cleaning up.
-    // SAFETY: as in the call's own place.
-    unsafe { pthread_testcancel() };
     // SAFETY: handed on.
     with_caller(|caller| unsafe { caller.call(request) }.raw())
 }
 
+/// Where a thread can be cancelled. Nothing that is the library's needs cleaning up then.
+#[inline]
+pub fn cancellation_point() {
+    unsafe extern "C-unwind" {
+        fn pthread_testcancel();
+    }
+    // SAFETY: as in the place of the call that the program makes.
+    unsafe { pthread_testcancel() };
+}
+
 fn with_caller(work: impl FnOnce(&mut Caller) -> isize) -> Option<isize> {
+    if !IS_READY.get() {
+        return None;
+    }
     let done = MINE.try_with(|mine| {
         // Borrowed: this is a handler that has interrupted a call.
         let mut mine = mine.try_borrow_mut().ok()?;
-        let answer = work(mine.caller.as_mut()?);
+        let answer = work(&mut mine.way.as_mut()?.caller);
         mine.away += 1;
         Some(answer)
     });
     done.ok().flatten()
+}
+
+/// What this thread has. `None`: a handler has interrupted the thread where it uses that already, or the thread ends.
+pub fn with_mine<T>(work: impl FnOnce(&mut Mine) -> T) -> Option<T> {
+    if !IS_READY.get() {
+        if IS_BECOMING_READY.get() || may_be_handler() || !hosts::has_memory(0) {
+            return None;
+        }
+        IS_BECOMING_READY.set(true);
+        let is_ready = MINE.try_with(|_| ()).is_ok();
+        IS_BECOMING_READY.set(false);
+        IS_READY.set(is_ready);
+    }
+    MINE.try_with(|mine| Some(work(&mut *mine.try_borrow_mut().ok()?))).ok().flatten()
 }
 
 /// Whether this thread has a caller, for which it may be time now.
@@ -192,34 +333,25 @@ fn is_set_up() -> bool {
 
 #[cold]
 fn set_up(count: u32) -> bool {
+    if is_at_home() {
+        return false;
+    }
     COUNT.set(count + 1);
     // To set up takes memory, which a handler may not.
     if count < FIRST_CALLS || may_be_handler() {
         COUNT.set((count + 1).min(FIRST_CALLS));
         return false;
     }
-    let _ = MINE.try_with(|mine| {
-        if let Ok(mut mine) = mine.try_borrow_mut() {
-            mine.caller = new_caller(1, 0).map(|mut caller| {
-                if let Some(patience) = SETTINGS.get().and_then(|settings| settings.patience) {
-                    caller.set_patience(patience);
-                }
-                caller
-            });
+    with_mine(|mine| {
+        if mine.way.is_none() {
+            mine.way = hosts::way(1, 0);
         }
     });
     true
 }
 
-/// A way to the next host, with so many lines and slots of so many bytes.
-pub fn new_caller(lines: usize, slot_bytes: usize) -> Option<Caller> {
-    let hosts = HOSTS.get_or_init(start);
-    let number = NEXT_HOST.fetch_add(1, Relaxed) % hosts.len().max(1);
-    Some(hosts.get(number)?.caller_with(lines, slot_bytes))
-}
-
 /// A handler runs with its own signal blocked, at least.
-fn may_be_handler() -> bool {
+pub fn may_be_handler() -> bool {
     let mut blocked = 0u64;
     let at = (&raw mut blocked) as usize;
     // SAFETY: the kernel writes the set, of 8 bytes.
@@ -227,41 +359,24 @@ fn may_be_handler() -> bool {
     asked.result().is_err() || blocked != 0
 }
 
-fn start() -> Vec<Host> {
-    let builders = match SETTINGS.get().map_or(&[][..], |settings| &settings.cpus) {
-        [] => vec![Host::builder()],
-        cpus => cpus.iter().map(|&cpu| Host::builder().cpu(cpu)).collect(),
-    };
-    let hosts: Result<Vec<_>, _> = builders.into_iter().map(coho_delegate::HostBuilder::start).collect();
-    for host in hosts.iter().flatten() {
-        let mut caller = host.caller();
-        caller.set_patience(Duration::MAX);
-        // SAFETY: the function takes any arguments.
-        unsafe { caller.post(Request::function(become_host, [0; 5])) };
-    }
-    hosts.unwrap_or_else(|error| {
-        CALLS.store(0, Relaxed);
-        line("delegate", format_args!("{error}: the program makes its calls itself"));
-        Vec::new()
-    })
-}
-
+/// What comes now, as stdio's last writes, nobody would wait for.
 extern "C" fn settle() {
+    finish();
     behind::end();
 }
 
 extern "C" fn report() {
     behind::drain();
-    let own = MINE.try_with(|mine| mine.try_borrow().map_or(0, |mine| mine.away)).unwrap_or(0);
+    let own = with_mine(|mine| mine.away).unwrap_or(0);
     let away = AWAY.load(Acquire) + own;
     if !FORKED.load(Relaxed) {
-        let by_hosts: u64 = HOSTS.get().into_iter().flatten().map(Host::served).sum();
-        // Not counting what has made them hosts, and what nobody waited for.
-        let (hosts, later) = (HOSTS.get().map_or(0, Vec::len) as u64, behind::accepted());
-        let by_hosts = by_hosts.saturating_sub(hosts + later);
+        // Not counting what nobody waited for, nor what has only woken them.
+        let later = behind::accepted();
+        let by_hosts = hosts::served().saturating_sub(later).min(away);
         line("delegate", format_args!("{away} calls delegated, {by_hosts} of them executed by hosts"));
         if later > 0 {
             line("delegate", format_args!("{later} writes done later"));
         }
+        auto::print();
     }
 }

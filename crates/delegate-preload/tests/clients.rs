@@ -1,17 +1,14 @@
 //! Programs that know nothing of the library, under it and without it: the same output, status and files.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use coho_testing::{Capability, needs};
-
-fn library() -> PathBuf {
-    // The dependency has cargo build it beside the tests.
-    let file = coho_delegate_preload::NAME;
-    std::env::current_exe().unwrap().with_file_name(file)
-}
+use common::library;
 
 /// What a run leaves: what it printed, its status, and each path with its mode and contents.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,58 +1,24 @@
 //! Calls under the library and without it: the same results.
 
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use coho_testing::{Capability, needs};
-
-fn library() -> PathBuf {
-    // The dependency has cargo build it beside the tests.
-    let file = coho_delegate_preload::NAME;
-    std::env::current_exe().unwrap().with_file_name(file)
-}
+use common::{PATIENT, all, delegated, later, library};
 
 fn program() -> PathBuf {
-    static ONCE: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    ONCE.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/semantics.c");
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("semantics");
-        let compiled =
-            Command::new("cc").args(["-O1", "-w", "-pthread", "-o"]).arg(&program).arg(source).status();
-        assert!(compiled.unwrap().success());
-        program
-    })
-    .clone()
+    common::program("semantics", &[])
 }
-
-fn all() -> String {
-    coho_delegate_preload::names().collect::<Vec<_>>().join(",")
-}
-
-/// Long enough for hosts on any machine to begin.
-const PATIENT: &str = "50000000";
 
 /// Runs a case in a folder of its own, delegating these calls if there are some.
 fn run(case: &str, calls: &str, patience: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new("timeout");
-    command.arg("60").arg(program()).arg(case).current_dir(&folder);
-    if !calls.is_empty() {
-        command.env("COHO_DELEGATE", format!("{calls},verbose")).env("LD_PRELOAD", library());
-        command.env("COHO_DELEGATE_PATIENCE", patience);
-    }
-    let output = command.output().unwrap();
+    let mut command = common::case(&program(), case, folder.path(), calls);
+    let output = command.env("COHO_DELEGATE_PATIENCE", patience).output().unwrap();
     assert!(output.status.success(), "{case} {calls}: {output:?}");
     output
-}
-
-/// How many calls the library says that it has delegated, and how many of them hosts executed.
-fn delegated(output: &Output) -> (u64, u64) {
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let said = errors.lines().find_map(|line| {
-        let (all, rest) = line.strip_prefix("coho delegate: ")?.split_once(" calls delegated, ")?;
-        Some((all.parse().ok()?, rest.split(' ').next()?.parse().ok()?))
-    });
-    said.unwrap_or_else(|| panic!("{errors}"))
 }
 
 fn same(case: &str) {
@@ -128,19 +94,10 @@ fn what_a_thread_asks_of_itself_is_its_own() {
     same("own");
 }
 
-/// Writes that the library says were done later.
-fn later(output: &Output) -> u64 {
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let line = errors
-        .lines()
-        .find_map(|line| line.strip_prefix("coho delegate: ")?.strip_suffix(" writes done later"));
-    line.map_or(0, |number| number.parse().unwrap())
-}
-
 #[test]
 fn writes_done_later_are_seen_by_all_that_looks() {
     needs!(Capability::CCompiler);
-    let (without, with) = (run("later", "", ""), run("later", "write:async", ""));
+    let (without, with) = (run("later", "", ""), run("later", "write:async", PATIENT));
     assert_eq!(String::from_utf8_lossy(&with.stdout), String::from_utf8_lossy(&without.stdout));
     assert!(later(&with) > 1000, "{with:?}");
 }
@@ -196,8 +153,8 @@ fn nonsense_is_said_and_nothing_delegated() {
     needs!(Capability::CCompiler);
     let folder = tempfile::tempdir().unwrap();
     for (calls, cpus, expected) in [
-        ("getpid", "", "coho delegate: COHO_DELEGATE: there is no call \"getpid\"\n"),
-        ("stat", "x", "coho delegate: COHO_DELEGATE_CPUS: a list of CPUs is like 2,3\n"),
+        ("getpid", "", "coho delegate: COHO_DELEGATE: \"getpid\" cannot be delegated\n"),
+        ("stat", "x", "coho delegate: COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3\n"),
         ("stat", "8000", "the program makes its calls itself\n"),
     ] {
         let mut command = Command::new(program());

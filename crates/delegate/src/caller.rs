@@ -9,7 +9,7 @@ use crate::request::{Answer, Request};
 use crate::rest::Rest;
 use crate::ring::Position;
 
-/// For so long a caller looks for the answer before it claims its request back, if not said.
+/// For so long a caller looks for the answer before it claims its request back, by default.
 const PATIENCE: Duration = Duration::from_micros(10);
 /// Looks before the clock is read for the first time, and between two readings.
 const LOOKS: u32 = 64;
@@ -21,12 +21,12 @@ const HELD_UP: Duration = Duration::from_micros(200);
 
 /// Names a request, to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(Position);
+pub struct Ticket(pub(crate) Position);
 
 /// One thread's way to a host. Its requests are executed in the order in which they are posted, whoever executes them.
 ///
-/// Dropping it waits for what it has posted. So must a thread do that forks: the child has no host, and what the parent's
-/// host has begun would never be done there.
+/// Dropping it waits for what it has posted. [Drain](Self::drain) it before the thread forks: the child has no host, and what
+/// the parent's host has begun would never be done there.
 ///
 /// ```
 /// use std::os::fd::AsRawFd;
@@ -76,8 +76,8 @@ impl Caller {
         }
     }
 
-    /// For how long a wait looks for the answer before it claims the request back: 10 us if not said. With
-    /// [`Duration::MAX`] the host executes each.
+    /// For how long a wait looks for the answer before it claims the request back: 10 us by default. With
+    /// [`Duration::MAX`] the host executes each, until it [ends](crate::Host::end).
     pub fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }
@@ -95,7 +95,14 @@ impl Caller {
         self.mailbox.ring.len() - (self.next - self.done) as usize
     }
 
-    /// Posts a request and does not wait for it; for one that is not done yet where there is no [room](Self::room).
+    /// Whether the next request can be posted without a wait: a look at one line, which takes less than to count
+    /// [them all](Self::room).
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.mailbox.ring.is_free(self.next)
+    }
+
+    /// Posts a request without waiting for it. If there is no [room](Self::room), it waits for the oldest one.
     ///
     /// # Safety
     /// As that of the system call or the function, executed by another thread at any time until the request is done: it
@@ -105,6 +112,8 @@ impl Caller {
         let ticket = self.take_line();
         self.mailbox.ring.fill(ticket.0, &request);
         self.mailbox.ring.notify(ticket.0);
+        // The host has written to it since it was last used.
+        self.mailbox.ring.fetch(self.next);
         ticket
     }
 
@@ -149,9 +158,20 @@ impl Caller {
     /// If the ticket is older than the caller has lines, so that its answer is gone.
     #[inline(always)]
     pub fn poll(&self, ticket: Ticket) -> Option<Answer> {
-        let kept = ticket.0 < self.next && self.next - ticket.0 <= self.mailbox.ring.len() as u64;
-        assert!(kept, "the answer has been overwritten");
+        assert!(self.keeps(ticket), "the answer has been overwritten");
         self.mailbox.ring.answer(ticket.0)
+    }
+
+    /// Whether a ticket names a request that has been posted.
+    #[inline(always)]
+    pub(crate) fn gave(&self, ticket: Ticket) -> bool {
+        ticket.0 < self.next
+    }
+
+    /// Whether it does, and its line has not been taken by another request.
+    #[inline(always)]
+    pub(crate) fn keeps(&self, ticket: Ticket) -> bool {
+        self.gave(ticket) && self.next - ticket.0 <= self.mailbox.ring.len() as u64
     }
 
     /// The answer. After looking for it for as long as the caller's patience lasts, it claims back and executes
@@ -226,22 +246,13 @@ impl Caller {
         let mut lost = None;
         while self.mailbox.ring.answer(position).is_none() {
             let waited = begun.elapsed();
-            if waited >= self.patience {
+            if waited >= self.patience || self.desk.ends() {
                 let executed = self.settle(position);
                 self.taken_back += executed;
                 lost = (executed > 0).then_some(waited);
                 break;
             }
-            if waited >= LOOKING {
-                // The host may want this CPU.
-                thread::yield_now();
-            }
-            for _ in 0..LOOKS {
-                if self.mailbox.ring.answer(position).is_some() {
-                    break;
-                }
-                std::hint::spin_loop();
-            }
+            self.pass(position, waited);
         }
         self.done = self.done.max(position + 1);
         let waited = begun.elapsed();
@@ -264,15 +275,24 @@ impl Caller {
     fn wait_for_begun(&self, position: Position) {
         let begun = Instant::now();
         while self.mailbox.ring.answer(position).is_none() {
-            let waited = begun.elapsed();
-            if waited < LOOKING {
-                (0..LOOKS).for_each(|_| std::hint::spin_loop());
-            } else if waited < YIELDING {
-                thread::yield_now();
-            } else {
-                // A small part of the wait comes on top of it.
-                nap((waited / 16).min(YIELDING));
+            self.pass(position, begun.elapsed());
+        }
+    }
+
+    /// Passes some of the time of a wait that has lasted so long. The host may want this CPU.
+    fn pass(&self, position: Position, waited: Duration) {
+        if waited >= YIELDING {
+            // A small part of the wait comes on top of it.
+            return nap((waited / 16).min(YIELDING));
+        }
+        if waited >= LOOKING {
+            thread::yield_now();
+        }
+        for _ in 0..LOOKS {
+            if self.mailbox.ring.answer(position).is_some() {
+                return;
             }
+            std::hint::spin_loop();
         }
     }
 }

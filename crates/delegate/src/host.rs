@@ -6,14 +6,16 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use coho_platform::pin;
+use libc::pid_t;
 
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::mailbox::{Desk, Mailbox};
 use crate::request::Request;
 use crate::ring::{Position, Served};
+use crate::stall;
 
-/// After so much polling in vain a host gives way to others at each look, if not said.
+/// After so much polling in vain a host gives way to others at each look, by default.
 const POLLING: Duration = Duration::from_millis(1);
 /// For so long, before it naps.
 const YIELDING: Duration = Duration::from_millis(10);
@@ -50,6 +52,7 @@ pub struct Host {
     desk: Arc<Desk>,
     thread: Mutex<Option<JoinHandle<()>>>,
     process: u32,
+    number: pid_t,
 }
 
 /// A host to be.
@@ -61,7 +64,7 @@ pub struct HostBuilder {
 }
 
 impl Host {
-    /// A host that stays where it is put; it is not pinned unless said.
+    /// A builder for a host, which is pinned only if its [CPU](HostBuilder::cpu) is set.
     pub fn builder() -> HostBuilder {
         HostBuilder { cpu: None, polling: POLLING }
     }
@@ -85,13 +88,17 @@ impl Host {
     }
 
     /// Ends its thread, once what has been posted is done, and waits for that. Callers execute themselves what they post from
-    /// then on.
+    /// then on. The kernel then counts the thread no more: it may refuse a process with several to change its namespaces.
     pub fn end(&self) {
         self.desk.end();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The thread of a process that has forked stayed there.
-        if self.process == std::process::id() {
-            let _ = thread.map(JoinHandle::join);
+        if let Some(thread) = thread.filter(|_| self.process == std::process::id()) {
+            let _ = thread.join();
+            // Joined, it may still be on its way out.
+            while is_there(self.number) {
+                thread::yield_now();
+            }
         }
     }
 }
@@ -103,7 +110,7 @@ impl HostBuilder {
         self
     }
 
-    /// For how long it polls in vain before it begins to give way to others: 1 ms if not said. With [`Duration::MAX`] it
+    /// For how long it polls in vain before it begins to give way to others: 1 ms by default. With [`Duration::MAX`] it
     /// keeps its CPU for itself.
     pub fn polling(mut self, polling: Duration) -> Self {
         self.polling = polling;
@@ -126,19 +133,27 @@ impl HostBuilder {
                 .map_err(Error::Thread)?
         };
         // Without a word, it has ended.
-        let pinned = begun.recv().unwrap_or(Ok(()));
-        let host = Host { desk, thread: Mutex::new(Some(thread)), process: std::process::id() };
+        let (number, pinned) = begun.recv().unwrap_or((0, Ok(())));
+        let host = Host { desk, thread: Mutex::new(Some(thread)), process: std::process::id(), number };
         pinned.map(|()| host).map_err(Error::Cpu)
     }
 
-    fn work(&self, desk: &Desk, told: &mpsc::SyncSender<Result<(), pin::Error>>) {
+    fn work(&self, desk: &Desk, told: &mpsc::SyncSender<(pid_t, Result<(), pin::Error>)>) {
         let pinned = self.cpu.map_or(Ok(()), pin::to);
         let is_there = pinned.is_ok();
-        let _ = told.send(pinned);
+        // SAFETY: no arguments.
+        let _ = told.send((unsafe { libc::gettid() }, pinned));
         if is_there {
             serve(desk, self.polling);
         }
     }
+}
+
+/// Whether the process has a thread of this number.
+fn is_there(number: pid_t) -> bool {
+    let look = Request::system(libc::SYS_tgkill, [std::process::id() as usize, number as usize, 0, 0, 0, 0]);
+    // SAFETY: without a signal the kernel only looks.
+    number != 0 && unsafe { look.execute() }.result().is_ok()
 }
 
 impl Drop for Host {
@@ -171,9 +186,13 @@ fn serve(desk: &Desk, polling: Duration) {
             for _ in 0..mailbox.ring.len() {
                 let execute = |request: &Request| {
                     desk.count();
+                    stall::moment();
                     // SAFETY: whoever posted it has promised what it needs.
-                    unsafe { request.execute() }
+                    let answer = unsafe { request.execute() };
+                    stall::moment();
+                    answer
                 };
+                stall::moment();
                 if mailbox.ring.serve(at, execute) == Served::None {
                     break;
                 }

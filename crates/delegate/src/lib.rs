@@ -23,14 +23,17 @@
 mod arch;
 mod caller;
 mod error;
+mod ffi;
 mod host;
 mod mailbox;
 mod request;
 mod rest;
 mod ring;
+mod stall;
 mod sync;
 
 pub use caller::{Caller, Ticket};
 pub use error::Error;
 pub use host::{Host, HostBuilder};
 pub use request::{Answer, Function, Request};
+pub use rest::Rest;

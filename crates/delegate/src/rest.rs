@@ -1,36 +1,63 @@
-//! When not to ask a host: for a while after it has cost time.
+//! When not to ask a host: for a while after it has cost more time than it may.
 
-/// The rest after a loss, at first and at most, in times of what was lost.
+/// What hosts may cost: this part of the time in which they are asked, and so much of it at once.
+const SHARE: u64 = 16;
+const MOST_AT_ONCE_NS: u64 = 4_000_000;
+/// The rest after a loss beyond that, at first and at most, in times of what was lost.
 const FIRST: u64 = 16;
 const MOST: u64 = 1024;
 /// The longest.
 const LIMIT_NS: u64 = 1_000_000_000;
 
-/// A host that was off its CPU when it was needed is left alone for a multiple of what that cost, twice as many times
-/// whenever it happens again soon: a host whose CPU is taken costs a small part of the time.
+/// A host that is off its CPU when it is needed costs time. A small part of the time may be lost so: hypervisors stop CPUs now
+/// and then. A host that costs more is left alone for a multiple of what it cost, twice as many times whenever that happens again
+/// soon. A [`Caller`](crate::Caller)'s [calls](crate::Caller::call) rest by themselves; this is for who
+/// [posts](crate::Caller::post) and waits later.
+///
+/// ```
+/// let mut rest = coho_delegate::Rest::default();
+/// assert!(!rest.lasts(|| 0));
+/// rest.begin(1000, 5000);
+/// assert!(rest.lasts(|| 6000) && !rest.lasts(|| 30_000));
+/// // Little, after long.
+/// rest.begin(1000, 1_000_000);
+/// assert!(!rest.lasts(|| 1_000_001));
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Rest {
+pub struct Rest {
+    /// What may be lost without a rest, as of the last loss.
+    allowed_ns: u64,
+    seen_ns: u64,
     until_ns: u64,
     times: u64,
     resting: bool,
 }
 
 impl Rest {
-    /// Whether calls are to be made at home. The clock is read only then.
+    /// Whether calls are to be made at home. The clock, in nanoseconds since any moment, is read only then.
     #[inline(always)]
-    pub(crate) fn lasts(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
+    pub fn lasts(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
         if self.resting {
             self.resting = now_ns() < self.until_ns;
         }
         self.resting
     }
 
-    /// A call lost so much, until now.
-    pub(crate) fn begin(&mut self, lost_ns: u64, now_ns: u64) {
+    /// A wait cost so many nanoseconds, until now.
+    pub fn begin(&mut self, lost_ns: u64, now_ns: u64) {
+        let since = now_ns.saturating_sub(self.seen_ns);
+        self.seen_ns = now_ns;
+        self.allowed_ns = (self.allowed_ns + since / SHARE).min(MOST_AT_ONCE_NS);
+        if let Some(left) = self.allowed_ns.checked_sub(lost_ns) {
+            self.allowed_ns = left;
+            return;
+        }
+        self.allowed_ns = 0;
         let soon = now_ns < self.until_ns.saturating_add(lost_ns.saturating_mul(2 * self.times));
         self.times = if soon { (2 * self.times).min(MOST) } else { FIRST };
         self.until_ns = now_ns + lost_ns.saturating_mul(self.times).min(LIMIT_NS);
         self.resting = true;
+        self.seen_ns = self.until_ns;
     }
 }
 
@@ -42,14 +69,20 @@ mod tests {
     fn rests_grow_while_hosts_stay_away() {
         let mut rest = Rest::default();
         assert!(!rest.lasts(|| unreachable!("nothing was lost")));
-        rest.begin(10, 1000);
-        assert!(rest.lasts(|| 1159) && !rest.lasts(|| 1160));
+        rest.begin(100, 1000);
+        assert!(rest.lasts(|| 2599) && !rest.lasts(|| 2600));
         assert!(!rest.lasts(|| unreachable!("the rest is over")));
-        rest.begin(10, 1200);
-        assert!(rest.lasts(|| 1519) && !rest.lasts(|| 1520));
-        // Long afterwards it is a first time again.
-        rest.begin(10, 1_000_000);
-        assert!(!rest.lasts(|| 1_000_160));
+        rest.begin(100, 2700);
+        assert!(rest.lasts(|| 5899) && !rest.lasts(|| 5900));
+    }
+
+    #[test]
+    fn a_host_that_is_stopped_now_and_then_is_asked_again_at_once() {
+        let mut rest = Rest::default();
+        for stop in 1..100 {
+            rest.begin(2_000_000, stop * 100_000_000);
+            assert!(!rest.lasts(|| stop * 100_000_000 + 1), "{stop}");
+        }
     }
 
     #[test]
@@ -62,6 +95,6 @@ mod tests {
             }
             now += 1000;
         }
-        assert!(lost * 500 < now, "{lost} of {now}");
+        assert!(lost * (SHARE - 1) < now, "{lost} of {now}");
     }
 }

@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use crate::arch::prefetch;
 use crate::request::{Answer, Request};
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicIsize, AtomicU32, AtomicUsize};
@@ -103,6 +104,14 @@ impl Ring {
     #[inline(always)]
     pub(crate) fn notify(&self, position: Position) {
         self.line(position).word.store(self.word(position, POSTED), Release);
+    }
+
+    /// Caller: has a position's line on its way here before it is needed.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, position: Position) {
+        if !cfg!(miri) {
+            prefetch(std::ptr::from_ref(self.line(position)).cast());
+        }
     }
 
     /// The answer, once there is one.

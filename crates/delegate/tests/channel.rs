@@ -1,7 +1,7 @@
 //! Real hosts and callers: who executes what, when, and how often.
 
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicUsize, fence};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use std::time::Duration;
 
 use coho_delegate::{Error, Host, Request, Ticket};
@@ -39,8 +39,14 @@ unsafe fn add([counter, summand, ..]: [usize; 5]) -> isize {
     before as isize
 }
 
-unsafe fn nap([microseconds, ..]: [usize; 5]) -> isize {
-    std::thread::sleep(Duration::from_micros(microseconds as u64));
+/// Says by the first of two flags that it has begun, and ends once the second is set.
+unsafe fn hold([flags, ..]: [usize; 5]) -> isize {
+    // SAFETY: the test keeps the flags until the request is done.
+    let [has_begun, may_end] = unsafe { &*(flags as *const [AtomicBool; 2]) };
+    has_begun.store(true, Release);
+    while !may_end.load(Acquire) {
+        std::thread::yield_now();
+    }
     0
 }
 
@@ -115,24 +121,26 @@ fn an_answer_is_gone_with_its_line() {
 fn what_the_host_does_not_begin_its_caller_does_in_order() {
     let host = Host::builder().start().unwrap();
     let (mut busy, mut caller) = (host.caller(), host.caller_with(4, 0));
-    let counter = AtomicUsize::new(0);
+    let (counter, flags) = (AtomicUsize::new(0), [const { AtomicBool::new(false) }; 2]);
     let at = std::ptr::from_ref(&counter) as usize;
-    // SAFETY: the function takes any number.
-    let nap = unsafe { busy.post(Request::function(nap, [300_000, 0, 0, 0, 0])) };
-    while host.served() == 0 && caller.taken_back() == 0 {
-        for summand in 1..=6 {
-            // SAFETY: the counter outlives the caller.
-            unsafe { caller.post(Request::function(add, [at, summand, 0, 0, 0])) };
-        }
-        caller.drain();
+    // SAFETY: the flags outlive the caller.
+    let held =
+        unsafe { busy.post(Request::function(hold, [std::ptr::from_ref(&flags) as usize, 0, 0, 0, 0])) };
+    while !flags[0].load(Acquire) {
+        std::thread::yield_now();
     }
-    assert_eq!(counter.load(Relaxed) % 21, 0);
-    assert!(caller.taken_back() > 0, "while the host was busy");
-    // It has found out that the host is late, and asks it no more for now.
+    for summand in 1..=6 {
+        // SAFETY: the counter outlives the caller.
+        unsafe { caller.post(Request::function(add, [at, summand, 0, 0, 0])) };
+    }
+    caller.drain();
+    assert_eq!(counter.load(Relaxed), 21);
+    assert_eq!(caller.taken_back(), 6);
     // SAFETY: no arguments.
     let own = unsafe { (libc::gettid() as isize, caller.call(Request::function(thread_id, [0; 5]))) };
     assert_eq!(own.0, own.1.raw());
-    assert_eq!(busy.wait(nap).raw(), 0);
+    flags[1].store(true, Release);
+    assert_eq!(busy.wait(held).raw(), 0);
 }
 
 #[test]
@@ -154,6 +162,32 @@ fn what_is_posted_is_done_at_the_end() {
         unsafe { caller.post(Request::function(add, [at, 1, 0, 0, 0])) };
         drop(caller);
         assert_eq!(counter.load(Relaxed), summands + 1);
+    }
+}
+
+#[test]
+fn what_is_posted_after_the_end_is_done_by_the_most_patient_caller() {
+    let host = Host::builder().start().unwrap();
+    let mut caller = host.caller();
+    caller.set_patience(Duration::MAX);
+    host.end();
+    // SAFETY: the function takes any arguments.
+    let ticket = unsafe { caller.post(Request::function(thread_id, [0; 5])) };
+    // SAFETY: no arguments.
+    assert_eq!(caller.wait(ticket).raw(), unsafe { libc::gettid() } as isize);
+}
+
+/// Whoever changes namespaces must be the only thread as the kernel counts them.
+#[test]
+fn a_host_that_has_ended_is_no_thread_of_the_process() {
+    for _ in 0..200 {
+        let host = Host::builder().start().unwrap();
+        let mut caller = host.caller();
+        caller.set_patience(LONG);
+        // SAFETY: the function takes any arguments.
+        let number = unsafe { caller.call(Request::function(thread_id, [0; 5])) }.raw();
+        host.end();
+        assert!(!std::path::Path::new(&format!("/proc/self/task/{number}")).exists());
     }
 }
 

@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod child;
+pub mod delegation;
 mod events;
 pub mod live;
 pub mod openmp;

@@ -17,6 +17,8 @@ pub enum Library {
     Pin,
     /// Answers in place of libgomp.
     OpenMp,
+    /// Has other cores execute system calls.
+    Delegate,
 }
 
 impl Library {
@@ -24,6 +26,7 @@ impl Library {
         match self {
             Self::Pin => "libcoho_pin.so",
             Self::OpenMp => "libcoho_openmp.so",
+            Self::Delegate => "libcoho_delegate_preload.so",
         }
     }
 }

@@ -34,6 +34,8 @@ enum What {
     Placement(super::predict_placement::Args),
     /// What regions and barriers cost an OpenMP program, here and with libgomp, by its counts: `coho run --openmp --count`
     Openmp(super::predict_openmp::Args),
+    /// Which system calls another core should execute, from which cache footprint on, and what that gains
+    Delegate(super::predict_delegate::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -83,6 +85,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         What::Barrier(args) => super::predict_barrier::run(args),
         What::Placement(args) => super::predict_placement::run(args),
         What::Openmp(args) => super::predict_openmp::run(args),
+        What::Delegate(args) => super::predict_delegate::run(args),
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::ffi::c_void;
 
-use crate::behind::{PENDING, drain};
+use crate::behind::{PENDING, UNSEEN, drain};
 use crate::real::Real;
+use crate::runtime;
 
 /// Waits until every accepted write is done, then returns the C library's function.
 extern "C" fn settle(real: &Real) -> *mut c_void {
@@ -12,107 +13,107 @@ extern "C" fn settle(real: &Real) -> *mut c_void {
     real.address()
 }
 
+/// What ends the process, whatever its other threads do meanwhile: from then on they have their writes done at once. So they
+/// have where another program was to take over and cannot.
+extern "C" fn finish(real: &Real) -> *mut c_void {
+    runtime::finish();
+    real.address()
+}
+
+/// The process ends with its last thread: that must not be a host, once the first thread has left.
+extern "C" fn leave(real: &Real) -> *mut c_void {
+    runtime::leave();
+    real.address()
+}
+
+/// Jumps to the C library's function, at once if nothing is on its way.
 #[cfg(target_arch = "x86_64")]
-macro_rules! jump {
-    ($real:path) => {
-        core::arch::naked_asm!(
-            "endbr64",
-            "cmp byte ptr [rip + {pending}], 0",
-            "jne 2f",
-            "mov r11, qword ptr [rip + {real}]",
-            "test r11, r11",
-            "jz 2f",
-            "jmp r11",
-            "2:",
-            "push rdi",
-            "push rsi",
-            "push rdx",
-            "push rcx",
-            "push r8",
-            "push r9",
-            "push rax",
-            "sub rsp, 128",
-            "movups [rsp], xmm0",
-            "movups [rsp + 16], xmm1",
-            "movups [rsp + 32], xmm2",
-            "movups [rsp + 48], xmm3",
-            "movups [rsp + 64], xmm4",
-            "movups [rsp + 80], xmm5",
-            "movups [rsp + 96], xmm6",
-            "movups [rsp + 112], xmm7",
-            "lea rdi, [rip + {real}]",
-            "call {settle}",
-            "mov r11, rax",
-            "movups xmm0, [rsp]",
-            "movups xmm1, [rsp + 16]",
-            "movups xmm2, [rsp + 32]",
-            "movups xmm3, [rsp + 48]",
-            "movups xmm4, [rsp + 64]",
-            "movups xmm5, [rsp + 80]",
-            "movups xmm6, [rsp + 96]",
-            "movups xmm7, [rsp + 112]",
-            "add rsp, 128",
-            "pop rax",
-            "pop r9",
-            "pop r8",
-            "pop rcx",
-            "pop rdx",
-            "pop rsi",
-            "pop rdi",
-            "jmp r11",
-            pending = sym PENDING,
+macro_rules! settle_if {
+    ($pending:path, $real:path) => {
+        coho_preload::jump! {
+            before: [
+                "cmp byte ptr [rip + {pending}], 0",
+                "jne 2f",
+                "mov r11, qword ptr [rip + {real}]",
+                "test r11, r11",
+                "jz 2f",
+                "jmp r11"
+            ],
+            arguments: ["lea rdi, [rip + {real}]"],
+            ask: settle,
+            pending = sym $pending,
             real = sym $real,
-            settle = sym settle,
-        )
+        }
     };
 }
 
 #[cfg(target_arch = "aarch64")]
-macro_rules! jump {
-    ($real:path) => {
-        core::arch::naked_asm!(
-            "adrp x16, {pending}",
-            "ldrb w16, [x16, #:lo12:{pending}]",
-            "cbnz w16, 2f",
-            "adrp x16, {real}",
-            "ldr x16, [x16, #:lo12:{real}]",
-            "cbz x16, 2f",
-            "br x16",
-            "2:",
-            "stp x29, x30, [sp, #-224]!",
-            "stp x0, x1, [sp, #16]",
-            "stp x2, x3, [sp, #32]",
-            "stp x4, x5, [sp, #48]",
-            "stp x6, x7, [sp, #64]",
-            "str x8, [sp, #80]",
-            "stp q0, q1, [sp, #96]",
-            "stp q2, q3, [sp, #128]",
-            "stp q4, q5, [sp, #160]",
-            "stp q6, q7, [sp, #192]",
-            "adrp x0, {real}",
-            "add x0, x0, #:lo12:{real}",
-            "bl {settle}",
-            "mov x16, x0",
-            "ldp x0, x1, [sp, #16]",
-            "ldp x2, x3, [sp, #32]",
-            "ldp x4, x5, [sp, #48]",
-            "ldp x6, x7, [sp, #64]",
-            "ldr x8, [sp, #80]",
-            "ldp q0, q1, [sp, #96]",
-            "ldp q2, q3, [sp, #128]",
-            "ldp q4, q5, [sp, #160]",
-            "ldp q6, q7, [sp, #192]",
-            "ldp x29, x30, [sp], #224",
-            "br x16",
-            pending = sym PENDING,
+macro_rules! settle_if {
+    ($pending:path, $real:path) => {
+        coho_preload::jump! {
+            before: [
+                "adrp x16, {pending}",
+                "ldrb w16, [x16, #:lo12:{pending}]",
+                "cbnz w16, 2f",
+                "adrp x16, {real}",
+                "ldr x16, [x16, #:lo12:{real}]",
+                "cbz x16, 2f",
+                "br x16"
+            ],
+            arguments: ["adrp x0, {real}", "add x0, x0, #:lo12:{real}"],
+            ask: settle,
+            pending = sym $pending,
             real = sym $real,
-            settle = sym settle,
-        )
+        }
     };
 }
 
-macro_rules! draining {
-    ($($name:ident)+) => { $(
+macro_rules! settling {
+    ($real:path) => {
+        settle_if!(PENDING, $real)
+    };
+}
+
+macro_rules! settling_unseen {
+    ($real:path) => {
+        settle_if!(UNSEEN, $real)
+    };
+}
+
+/// Jumps to the C library's function once something has been done.
+#[cfg(target_arch = "x86_64")]
+macro_rules! after {
+    ($ask:path, $real:path) => {
+        coho_preload::jump! { before: [], arguments: ["lea rdi, [rip + {real}]"], ask: $ask, real = sym $real }
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! after {
+    ($ask:path, $real:path) => {
+        coho_preload::jump! {
+            before: [],
+            arguments: ["adrp x0, {real}", "add x0, x0, #:lo12:{real}"],
+            ask: $ask,
+            real = sym $real,
+        }
+    };
+}
+
+macro_rules! finishing {
+    ($real:path) => {
+        after!(finish, $real)
+    };
+}
+
+macro_rules! leaving {
+    ($real:path) => {
+        after!(leave, $real)
+    };
+}
+
+macro_rules! jumping {
+    ($($way:ident { $($name:ident)+ })+) => { $($(
         /// Stands before the C library's function of this name.
         ///
         /// # Safety
@@ -120,13 +121,13 @@ macro_rules! draining {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
-            jump!(real::$name)
+            $way!(real::$name)
         }
-    )+
+    )+)+
 
         mod real {
             use crate::real::Real;
-            $(
+            $($(
                 #[allow(non_upper_case_globals, reason = "named as the function")]
                 pub static $name: Real = Real::new(
                     match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
@@ -134,26 +135,45 @@ macro_rules! draining {
                         Err(_) => panic!("an identifier has no zero"),
                     },
                 );
-            )+
+            )+)+
         }
     };
 }
 
-draining! {
-    lseek lseek64 mmap mmap64 msync truncate truncate64 fallocate fallocate64 posix_fallocate posix_fallocate64
-    readv preadv preadv64 preadv2 preadv64v2 writev pwritev pwritev64 pwritev2 pwritev64v2
-    sendfile sendfile64 splice tee vmsplice copy_file_range send sendto sendmsg sendmmsg connect shutdown
-    fcntl fcntl64 ioctl dup flock lockf lockf64 sync syncfs sync_file_range
-    link linkat symlink symlinkat renameat2 chmod fchmod fchmodat chown fchown lchown fchownat
-    utime utimes utimensat futimens futimes statfs statfs64 fstatfs fstatfs64 statvfs statvfs64 fstatvfs fstatvfs64
-    kill raise abort pthread_kill pthread_sigqueue sigqueue killpg tgkill
-    wait waitpid waitid wait3 wait4 pause sigsuspend sigwait sigwaitinfo sigtimedwait
-    _exit _Exit quick_exit execve execv execvp execvpe execl execlp execle fexecve execveat
-    posix_spawn posix_spawnp system popen pclose sem_post mq_send msgsnd semop
-    setrlimit setrlimit64 prlimit prlimit64
-    fopen fopen64 fdopen fflush fflush_unlocked fwrite fwrite_unlocked fputs fputs_unlocked puts
-    fputc fputc_unlocked putc putc_unlocked putchar putchar_unlocked printf fprintf vprintf vfprintf dprintf vdprintf
-    __printf_chk __fprintf_chk __vprintf_chk __vfprintf_chk __dprintf_chk __vdprintf_chk __overflow perror
-    fread fread_unlocked fgets fgets_unlocked fgetc getc getline getdelim __uflow __underflow
-    fseek fseeko fseeko64 ftell ftello ftello64 rewind
+jumping! {
+    settling {
+        lseek lseek64 msync truncate truncate64 fallocate fallocate64 posix_fallocate posix_fallocate64
+        __read_chk __pread_chk __pread64_chk __open_2 __open64_2 __openat_2 __openat64_2
+        __xstat __xstat64 __lxstat __lxstat64 __fxstat __fxstat64 __fxstatat __fxstatat64 ftw ftw64 nftw nftw64 fts_read fts64_read
+        readv preadv preadv64 preadv2 preadv64v2 writev pwritev pwritev64 pwritev2 pwritev64v2
+        sendfile sendfile64 splice tee vmsplice copy_file_range send sendto sendmsg sendmmsg connect shutdown
+        ioctl dup flock lockf lockf64 sync syncfs sync_file_range
+        link linkat symlink symlinkat renameat2 chmod fchmod fchmodat chown fchown lchown fchownat
+        utime utimes utimensat futimens futimes statfs statfs64 fstatfs fstatfs64 statvfs statvfs64 fstatvfs fstatvfs64
+        kill raise pthread_kill pthread_sigqueue sigqueue killpg tgkill
+        wait waitpid waitid wait3 wait4 pause sigsuspend sigwait sigwaitinfo sigtimedwait
+        posix_spawn posix_spawnp system popen pclose wordexp sem_post mq_send mq_timedsend msgsnd semop semtimedop
+        eventfd_write pidfd_send_signal dlopen dlmopen
+        aio_read aio_read64 aio_write aio_write64 aio_fsync aio_fsync64 lio_listio lio_listio64
+        fopen fopen64 fdopen dprintf vdprintf __dprintf_chk __vdprintf_chk perror
+    }
+    settling_unseen {
+        fflush fflush_unlocked fwrite fwrite_unlocked fputs fputs_unlocked puts
+        fputc fputc_unlocked putc putc_unlocked putchar putchar_unlocked printf fprintf vprintf vfprintf
+        __printf_chk __fprintf_chk __vprintf_chk __vfprintf_chk __overflow
+        fread fread_unlocked fgets fgets_unlocked fgetc getc getline getdelim __uflow __underflow
+        fseek fseeko fseeko64 ftell ftello ftello64 rewind
+    }
+    finishing {
+        _exit _Exit quick_exit abort __assert_fail __assert_perror_fail
+        execve execv execvp execvpe execl execlp execle fexecve execveat
+    }
+    leaving { pthread_exit }
+}
+
+/// As `lseek`, for the C library's own calls.
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[unsafe(naked)]
+pub unsafe extern "C" fn seek_within() {
+    settling!(real::lseek)
 }

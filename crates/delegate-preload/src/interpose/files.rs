@@ -3,26 +3,39 @@
 use coho_delegate::Request;
 use libc::{c_int, c_void, off_t, size_t, ssize_t, stat};
 
-use super::{argument, fail, give};
+use super::{argument, fail, give, standing_before};
 use crate::behind::{self, drain, take_error};
 use crate::calls::Call;
 use crate::descriptors::{forget, is_known_regular, is_regular, writes_later};
 use crate::real::real;
-use crate::runtime::{self, away, delegates};
+use crate::runtime::{self, away, cancellation_point, delegates};
 
 /// The kernel raises a signal in whoever it refuses these to: the program's thread is to have it.
 fn signals(answer: isize) -> bool {
     answer == -(libc::EFBIG as isize) || answer == -(libc::EPIPE as isize)
 }
 
-/// A call on a regular file that is delegated.
+/// A call on a regular file. `None`: it is the C library's to make.
 unsafe fn on_file(call: Call, number: libc::c_long, arguments: [usize; 4]) -> Option<isize> {
     let [descriptor, b, c, d] = arguments;
-    if !delegates(call) || !is_regular(descriptor as c_int) {
+    let payload_bytes = if matches!(call, Call::Fsync | Call::Ftruncate) { 0 } else { c };
+    if !runtime::is_on() || !is_regular(descriptor as c_int) {
         return None;
     }
-    // SAFETY: the caller's promises are handed on.
-    unsafe { away(Request::system(number, [descriptor, b, c, d, 0, 0])) }.filter(|&answer| !signals(answer))
+    if call.is_cancellation_point() {
+        cancellation_point();
+    }
+    let request = Request::system(number, [descriptor, b, c, d, 0, 0]);
+    if delegates(call, payload_bytes)
+        // SAFETY: the caller's promises are handed on.
+        && let Some(answer) = unsafe { away(request) }
+        && !signals(answer)
+    {
+        return Some(answer);
+    }
+    // As the C library does it, but for what it does in programs with threads so that a call that blocks can be cancelled.
+    // SAFETY: as above.
+    Some(unsafe { request.execute() }.raw())
 }
 
 /// Defines functions that have a host make the call, or else the C library.
@@ -52,7 +65,6 @@ macro_rules! on_files {
 }
 
 on_files! {
-    Read SYS_read read(descriptor, buffer: *mut c_void, bytes: size_t) -> ssize_t;
     Pread SYS_pread64 pread(descriptor, buffer: *mut c_void, bytes: size_t, at: off_t) -> ssize_t;
     Pread SYS_pread64 pread64(descriptor, buffer: *mut c_void, bytes: size_t, at: off_t) -> ssize_t;
     Pwrite SYS_pwrite64 pwrite(descriptor, buffer: *const c_void, bytes: size_t, at: off_t) -> ssize_t;
@@ -63,53 +75,65 @@ on_files! {
     Ftruncate SYS_ftruncate ftruncate64(descriptor, length: off_t) -> c_int;
 }
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn write(descriptor: c_int, buffer: *const c_void, bytes: size_t) -> ssize_t {
-    let is_later = runtime::writes_later() && writes_later(descriptor);
-    if !is_later {
+standing_before! {
+    fn read(descriptor: c_int, buffer: *mut c_void, bytes: size_t) -> ssize_t {
         drain();
+        if let Some(error) = take_error(descriptor) {
+            return fail(error) as ssize_t;
+        }
+        let arguments = [argument(descriptor), buffer as usize, bytes, 0];
+        // SAFETY: the caller's promises are handed on.
+        match unsafe { on_file(Call::Read, libc::SYS_read, arguments) } {
+            Some(answer) => give(answer) as ssize_t,
+            // SAFETY: as above.
+            None => unsafe { real!(read(descriptor, buffer, bytes; c_int, *mut c_void, size_t) -> ssize_t) },
+        }
     }
-    if let Some(error) = take_error(descriptor) {
-        return fail(error) as ssize_t;
-    }
-    if let Some(accepted) = if is_later { behind::accept(descriptor, buffer, bytes) } else { None } {
-        return accepted;
-    }
-    drain();
-    let arguments = [argument(descriptor), buffer as usize, bytes, 0];
-    // SAFETY: the caller's promises are handed on.
-    match unsafe { on_file(Call::Write, libc::SYS_write, arguments) } {
-        Some(answer) => give(answer) as ssize_t,
-        // SAFETY: as above.
-        None => unsafe { real!(write(descriptor, buffer, bytes; c_int, *const c_void, size_t) -> ssize_t) },
-    }
-}
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn close(descriptor: c_int) -> c_int {
-    drain();
-    let error = take_error(descriptor);
-    let is_away = delegates(Call::Close) && is_known_regular(descriptor);
-    forget(descriptor);
-    let request = Request::system(libc::SYS_close, [argument(descriptor), 0, 0, 0, 0, 0]);
-    // SAFETY: the caller's promises are handed on.
-    let answer = if is_away { unsafe { away(request) } } else { None };
-    let result = match answer {
-        Some(answer) => give(answer) as c_int,
-        // SAFETY: as above.
-        None => unsafe { real!(close(descriptor; c_int) -> c_int) },
-    };
-    // Another thread may have asked meanwhile what it is.
-    forget(descriptor);
-    error.map_or(result, |error| fail(error) as c_int)
+    fn write(descriptor: c_int, buffer: *const c_void, bytes: size_t) -> ssize_t {
+        let is_later = runtime::writes_later() && writes_later(descriptor);
+        if !is_later {
+            drain();
+        }
+        if let Some(error) = take_error(descriptor) {
+            return fail(error) as ssize_t;
+        }
+        if is_later {
+            cancellation_point();
+            if let Some(accepted) = behind::accept(descriptor, buffer, bytes) {
+                return accepted;
+            }
+            drain();
+        }
+        let arguments = [argument(descriptor), buffer as usize, bytes, 0];
+        // SAFETY: the caller's promises are handed on.
+        match unsafe { on_file(Call::Write, libc::SYS_write, arguments) } {
+            Some(answer) => give(answer) as ssize_t,
+            // SAFETY: as above.
+            None => unsafe { real!(write(descriptor, buffer, bytes; c_int, *const c_void, size_t) -> ssize_t) },
+        }
+    }
+
+    fn close(descriptor: c_int) -> c_int {
+        drain();
+        let error = take_error(descriptor);
+        let is_away = is_known_regular(descriptor) && delegates(Call::Close, 0);
+        forget(descriptor);
+        let request = Request::system(libc::SYS_close, [argument(descriptor), 0, 0, 0, 0, 0]);
+        if is_away {
+            cancellation_point();
+        }
+        // SAFETY: the caller's promises are handed on.
+        let answer = if is_away { unsafe { away(request) } } else { None };
+        let result = match answer {
+            Some(answer) => give(answer) as c_int,
+            // SAFETY: as above.
+            None => unsafe { real!(close(descriptor; c_int) -> c_int) },
+        };
+        // Another thread may have asked meanwhile what it is.
+        forget(descriptor);
+        error.map_or(result, |error| fail(error) as c_int)
+    }
 }
 
 macro_rules! fstat {
@@ -121,7 +145,7 @@ macro_rules! fstat {
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
             drain();
-            if delegates(Call::Stat) {
+            if delegates(Call::Stat, 0) {
                 let request = Request::system(libc::SYS_fstat, [argument(descriptor), status as usize, 0, 0, 0, 0]);
                 // SAFETY: the caller's promises are handed on.
                 if let Some(answer) = unsafe { away(request) } {

@@ -2,14 +2,45 @@
 
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 mod drain;
-mod files;
-mod paths;
+pub mod files;
+mod memory;
+pub mod paths;
 mod process;
 mod rights;
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 mod vfork;
 
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+pub use drain::seek_within;
 use libc::{c_int, c_long};
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+pub use process::close_within;
+
+/// Defines functions that stand before the C library's, and in `within` the same ones that no other library can stand
+/// before: for the C library's own calls.
+macro_rules! standing_before {
+    ($(fn $name:ident($($argument:ident: $kind:ty),*) -> $result:ty { $($body:tt)* })+) => {
+        $(
+            /// Stands before the C library's function of this name.
+            ///
+            /// # Safety
+            /// As the C library's.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
+                // SAFETY: the caller's promises are handed on.
+                unsafe { within::$name($($argument),*) }
+            }
+        )+
+
+        pub mod within {
+            use super::*;
+
+            $(pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result { $($body)* })+
+        }
+    };
+}
+
+pub(crate) use standing_before;
 
 /// The C library's way to return what the kernel says.
 fn give(answer: isize) -> c_long {

@@ -3,23 +3,24 @@
 use coho_delegate::Request;
 use libc::{AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, c_char, c_int, c_long, mode_t};
 
-use super::{argument, give};
+use super::{argument, give, standing_before};
 use crate::behind::drain;
 use crate::calls::Call;
 use crate::readable::starts_with;
 use crate::real::real;
-use crate::runtime::{away, delegates};
+use crate::runtime::{away, cancellation_point, delegates};
 
 type Status = libc::stat;
 
-/// What stands there depends on the thread that asks.
-const OWN: &[u8] = b"/proc/thread-self";
+/// What stands there depends on the thread that asks, or may, where there are several ways to write it. A path that leads
+/// there through a link has the host's.
+const OWN: [&[u8]; 3] = [b"/proc", b"//", b"thread-self"];
 /// An answer that no call gives.
 const MAY_WAIT: isize = isize::MIN;
 
 /// Whether a path can be read so far, and means the same to every thread.
 fn is_common(path: *const c_char) -> bool {
-    starts_with(path as usize, OWN) == Some(false)
+    OWN.iter().all(|own| starts_with(path as usize, own) == Some(false))
 }
 
 unsafe fn on_paths(
@@ -29,7 +30,7 @@ unsafe fn on_paths(
     arguments: [usize; 5],
 ) -> Option<c_int> {
     drain();
-    if !delegates(call) || !paths.iter().all(|&path| is_common(path)) {
+    if !delegates(call, 0) || !paths.iter().all(|&path| is_common(path)) {
         return None;
     }
     let [a, b, c, d, e] = arguments;
@@ -105,9 +106,10 @@ unsafe fn open_at_once([folder, path, flags, mode, _]: [usize; 5]) -> isize {
 /// As `openat`; `None`: at home.
 unsafe fn open_away(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> Option<c_int> {
     drain();
-    if !delegates(Call::Open) || !is_common(path) {
+    if !delegates(Call::Open, 0) || !is_common(path) {
         return None;
     }
+    cancellation_point();
     let arguments = [argument(folder), path as usize, argument(flags | libc::O_LARGEFILE), mode as usize, 0];
     // SAFETY: the caller's promises are handed on.
     let answer = unsafe { away(Request::function(open_at_once, arguments)) };
@@ -116,19 +118,16 @@ unsafe fn open_away(folder: c_int, path: *const c_char, flags: c_int, mode: mode
 
 /// Functions that take a mode where the flags make a file; where they do not, the argument is anything.
 macro_rules! open {
-    ($($name:ident($($argument:ident: $kind:ty),*): $folder:expr, $path:expr, $flags:expr, $mode:expr;)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> c_int {
-            // SAFETY: the caller's promises are handed on.
-            let answer = unsafe { open_away($folder, $path, $flags, $mode) };
-            // SAFETY: as above. What takes arguments as they come is called alike on these architectures.
-            answer.unwrap_or_else(|| unsafe { real!($name($($argument),*; $($kind),*) -> c_int) })
-        }
-    )+ };
+    ($($name:ident($($argument:ident: $kind:ty),*): $folder:expr, $path:expr, $flags:expr, $mode:expr;)+) => {
+        standing_before! { $(
+            fn $name($($argument: $kind),*) -> c_int {
+                // SAFETY: the caller's promises are handed on.
+                let answer = unsafe { open_away($folder, $path, $flags, $mode) };
+                // SAFETY: as above. What takes arguments as they come is called alike on these architectures.
+                answer.unwrap_or_else(|| unsafe { real!($name($($argument),*; $($kind),*) -> c_int) })
+            }
+        )+ }
+    };
 }
 
 /// The mode, if there is one.

@@ -1,12 +1,13 @@
 //! What closes descriptors elsewhere, and what makes processes that share memory.
 
-use libc::{FILE, c_int, c_uint};
+use libc::{FILE, c_int, c_uint, pid_t, rlimit};
 
 use super::{fail, rights};
-use crate::behind::{drain, take_error};
+use crate::behind::{at_once, drain, take_error};
 use crate::descriptors::{forget, forget_all};
+use crate::readable;
 use crate::real::real;
-use crate::runtime;
+use crate::runtime::{self, AtHome};
 
 /// Stands before the C library's function of this name.
 ///
@@ -17,10 +18,14 @@ pub unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
     // SAFETY: the caller's promises are handed on.
     unsafe {
         drain();
+        let before = *libc::__errno_location();
         let descriptor = libc::fileno(file);
+        // A stream without a descriptor may be closed as well as others.
+        *libc::__errno_location() = before;
         let error = take_error(descriptor);
         forget(descriptor);
-        let result = real!(fclose(file; *mut FILE) -> c_int);
+        // The stream tells of its last writes' errors, as nobody could afterwards.
+        let result = at_once(|| real!(fclose(file; *mut FILE) -> c_int));
         forget(descriptor);
         error.map_or(result, |error| fail(error) as c_int)
     }
@@ -28,7 +33,7 @@ pub unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
 
 /// What is replaced is closed, and whatever is wrong with it nobody learns.
 fn replace(from: c_int, to: c_int) {
-    if from != to {
+    if from != to && !runtime::is_vforked() {
         let _ = take_error(to);
     }
     forget(to);
@@ -45,7 +50,7 @@ macro_rules! forgetful {
             drain();
             $before;
             // SAFETY: the caller's promises are handed on.
-            let result = unsafe { real!($name($($argument),*; $($kind),*) -> $result) };
+            let result = at_once(|| unsafe { real!($name($($argument),*; $($kind),*) -> $result) });
             $before;
             result
         }
@@ -60,7 +65,103 @@ forgetful! {
     fcloseall() -> c_int: forget_all();
     close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int: forget_all();
     closefrom(first: c_int) -> (): forget_all();
+    login_tty(descriptor: c_int) -> c_int: forget_all();
+    fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int: set_flags(command);
+    fcntl64(descriptor: c_int, command: c_int, argument: usize) -> c_int: set_flags(command);
+    setrlimit(kind: c_uint, limit: *const rlimit) -> c_int: set_limit(kind, limit.cast());
+    setrlimit64(kind: c_uint, limit: *const rlimit) -> c_int: set_limit(kind, limit.cast());
+    prlimit(process: pid_t, kind: c_uint, limit: *const rlimit, before: *mut rlimit) -> c_int: set_limit(kind, limit);
+    prlimit64(process: pid_t, kind: c_uint, limit: *const rlimit, before: *mut rlimit) -> c_int: set_limit(kind, limit);
 }
+
+/// The C library's own way to close, where it must not be cancelled, and in the children of `posix_spawn`: descriptors of
+/// theirs, but memory of the parent's. So it does no more than what is right for both.
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+pub unsafe extern "C-unwind" fn close_within(descriptor: c_int) -> c_int {
+    drain();
+    forget(descriptor);
+    // SAFETY: the caller's promises are handed on.
+    let result = unsafe { real!(__close_nocancel(descriptor; c_int) -> c_int) };
+    forget(descriptor);
+    result
+}
+
+/// Whether writes may be done later depends on the flags of a file that is open, by whichever descriptor they are set.
+fn set_flags(command: c_int) {
+    if command == libc::F_SETFL {
+        forget_all();
+    }
+}
+
+/// And on the limit of its size.
+fn set_limit(kind: c_uint, limit: *const rlimit) {
+    if kind == libc::RLIMIT_FSIZE && !limit.is_null() {
+        forget_all();
+    }
+}
+
+/// Stands before the C library's function of this name, which runs no handlers of `pthread_atfork`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn _Fork() -> pid_t {
+    drain();
+    // SAFETY: the caller's promises are handed on.
+    unsafe {
+        let child = real!(_Fork(;) -> pid_t);
+        if child == 0 {
+            runtime::forked();
+        }
+        child
+    }
+}
+
+/// Stands before the C library's function of this name.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int {
+    const ASYNCHRONOUS: c_int = 1;
+    if kind == ASYNCHRONOUS {
+        drain();
+        runtime::stay_at_home(AtHome::Cancellable, true);
+    }
+    // SAFETY: the caller's promises are handed on.
+    let answer = unsafe { real!(pthread_setcanceltype(kind, before; c_int, *mut c_int) -> c_int) };
+    if answer == 0 && kind != ASYNCHRONOUS {
+        runtime::stay_at_home(AtHome::Cancellable, false);
+    }
+    answer
+}
+
+/// Stands before the C library's function of this name.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int {
+    runtime::leaves(thread);
+    // SAFETY: the caller's promises are handed on.
+    unsafe { real!(pthread_cancel(thread; libc::pthread_t) -> c_int) }
+}
+
+/// System calls that close descriptors, or set what writes to one depend on.
+const CHANGES_FILES: &[libc::c_long] = &[
+    libc::SYS_close,
+    libc::SYS_close_range,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_dup2,
+    libc::SYS_dup3,
+    libc::SYS_fcntl,
+    libc::SYS_prlimit64,
+    libc::SYS_setrlimit,
+];
+
+/// Those after which memory may be gone.
+const CHANGES_MEMORY: [libc::c_long; 5] =
+    [libc::SYS_brk, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_mremap, libc::SYS_munmap];
 
 /// Stands before the C library's function of this name.
 ///
@@ -76,16 +177,26 @@ pub unsafe extern "C-unwind" fn syscall(
     e: usize,
     f: usize,
 ) -> libc::c_long {
-    drain();
+    // The library's own locks come here to wait and to wake, also whom a host has to wait for.
+    let is_within_process = number == libc::SYS_futex && b & libc::FUTEX_PRIVATE_FLAG as usize != 0;
+    if !is_within_process {
+        drain();
+    }
+    if number == libc::SYS_exit {
+        runtime::leave();
+    }
     if rights::changes_rights(number, a) {
         runtime::end();
     }
-    let closes = [libc::SYS_close, libc::SYS_dup3, libc::SYS_close_range].contains(&number);
-    if closes {
+    // SAFETY: the caller's promises are handed on.
+    let result = unsafe {
+        real!(syscall(number, a, b, c, d, e, f; libc::c_long, usize, usize, usize, usize, usize, usize) -> libc::c_long)
+    };
+    if CHANGES_FILES.contains(&number) {
         forget_all();
     }
-    // SAFETY: the caller's promises are handed on.
-    unsafe {
-        real!(syscall(number, a, b, c, d, e, f; libc::c_long, usize, usize, usize, usize, usize, usize) -> libc::c_long)
+    if CHANGES_MEMORY.contains(&number) {
+        readable::forget_all();
     }
+    result
 }

@@ -57,8 +57,8 @@ pub unsafe extern "C-unwind" fn prctl(
     unsafe { real!(prctl(option, b, c, d, e; c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int) }
 }
 
-/// Stands before the C library's function of this name. What shares memory, but is not a thread, must not use its maker's
-/// hosts.
+/// Stands before the C library's function of this name. The child, which may share its maker's memory, must not use its hosts;
+/// nothing tells it that it is one.
 ///
 /// # Safety
 /// As the C library's.
@@ -72,9 +72,7 @@ pub unsafe extern "C-unwind" fn clone(
     storage: *mut c_void,
     child: *mut c_void,
 ) -> c_int {
-    if flags & libc::CLONE_VM != 0 {
-        end();
-    }
+    end();
     // SAFETY: the caller's promises are handed on.
     unsafe {
         real!(clone(work, stack, flags, argument, parent, storage, child;
@@ -82,9 +80,13 @@ pub unsafe extern "C-unwind" fn clone(
     }
 }
 
-/// Whether a system call with this first argument changes the thread's rights, or makes what shares its memory.
+/// Whether a system call with this first argument changes the thread's rights, or makes a process.
 pub fn changes_rights(number: c_long, first: usize) -> bool {
-    const CHANGING: [c_long; 15] = [
+    #[cfg(target_arch = "x86_64")]
+    const FORKS: [c_long; 2] = [libc::SYS_fork, libc::SYS_vfork];
+    #[cfg(not(target_arch = "x86_64"))]
+    const FORKS: [c_long; 0] = [];
+    const CHANGING: [c_long; 17] = [
         libc::SYS_setuid,
         libc::SYS_setreuid,
         libc::SYS_setresuid,
@@ -98,17 +100,24 @@ pub fn changes_rights(number: c_long, first: usize) -> bool {
         libc::SYS_setns,
         libc::SYS_capset,
         libc::SYS_seccomp,
+        libc::SYS_keyctl,
+        libc::SYS_landlock_restrict_self,
         libc::SYS_clone3,
         libc::SYS_clone,
     ];
-    const OPTIONS: [c_int; 5] = [
+    /// Has a thread's system calls turned into signals to it.
+    const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
+    const OPTIONS: [c_int; 6] = [
         libc::PR_SET_NO_NEW_PRIVS,
         libc::PR_SET_SECCOMP,
         libc::PR_SET_SECUREBITS,
         libc::PR_CAPBSET_DROP,
         libc::PR_CAP_AMBIENT,
+        PR_SET_SYSCALL_USER_DISPATCH,
     ];
-    CHANGING.contains(&number) || number == libc::SYS_prctl && OPTIONS.contains(&(first as c_int))
+    CHANGING.contains(&number)
+        || FORKS.contains(&number)
+        || number == libc::SYS_prctl && OPTIONS.contains(&(first as c_int))
 }
 
 #[cfg(test)]

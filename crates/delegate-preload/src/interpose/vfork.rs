@@ -1,10 +1,14 @@
-//! The C library's `vfork`, or `fork` where calls may be delegated: a child that shared its parent's memory would have its
-//! parent's host act on the parent's descriptors. Either is jumped to, as both return into what called.
+//! `vfork`. The child has its parent's memory, so also what the library knows, but descriptors of its own: until it is gone, the
+//! thread makes its calls itself.
+//!
+//! The kernel is entered here, with the return address out of the child's reach: it returns into what called, and lets its
+//! parent have the stack that it has used since.
 
-use std::ffi::c_void;
+use libc::c_int;
 
-use crate::real::Real;
-use crate::runtime;
+use super::give;
+use crate::behind::drain;
+use crate::runtime::{AtHome, stay_at_home};
 
 /// Stands before the C library's function of this name.
 ///
@@ -17,10 +21,23 @@ pub unsafe extern "C" fn vfork() {
     core::arch::naked_asm!(
         "endbr64",
         "sub rsp, 8",
-        "call {choose}",
+        "call {before}",
         "add rsp, 8",
-        "jmp rax",
-        choose = sym choose,
+        "pop rdi",
+        "mov eax, {number}",
+        "syscall",
+        "push rdi",
+        "test eax, eax",
+        "jz 2f",
+        "mov rdi, rax",
+        "sub rsp, 8",
+        "call {after}",
+        "add rsp, 8",
+        "2:",
+        "ret",
+        before = sym before,
+        number = const libc::SYS_vfork,
+        after = sym after,
     )
 }
 
@@ -34,16 +51,35 @@ pub unsafe extern "C" fn vfork() {
 pub unsafe extern "C" fn vfork() {
     core::arch::naked_asm!(
         "stp x29, x30, [sp, #-16]!",
-        "bl {choose}",
-        "mov x16, x0",
+        "bl {before}",
         "ldp x29, x30, [sp], #16",
-        "br x16",
-        choose = sym choose,
+        "mov x0, #{flags}",
+        "mov x1, #0",
+        "mov x2, #0",
+        "mov x3, #0",
+        "mov x4, #0",
+        "mov x8, #{number}",
+        "svc #0",
+        "cbz x0, 2f",
+        "stp x29, x30, [sp, #-16]!",
+        "bl {after}",
+        "ldp x29, x30, [sp], #16",
+        "2:",
+        "ret",
+        before = sym before,
+        flags = const libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+        number = const libc::SYS_clone,
+        after = sym after,
     )
 }
 
-extern "C" fn choose() -> *mut c_void {
-    static FORK: Real = Real::new(c"fork");
-    static VFORK: Real = Real::new(c"vfork");
-    if runtime::is_on() { FORK.address() } else { VFORK.address() }
+extern "C" fn before() {
+    drain();
+    stay_at_home(AtHome::Vforked, true);
+}
+
+/// In the parent, once the child is gone, or if there is none.
+extern "C" fn after(answer: isize) -> c_int {
+    stay_at_home(AtHome::Vforked, false);
+    give(answer) as c_int
 }

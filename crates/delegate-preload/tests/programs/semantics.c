@@ -1,37 +1,5 @@
 /* Calls as programs make them, and what comes of them. Each case prints what it finds: the same whoever executes the calls. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define SHOW(call)                                                                       \
-    do {                                                                                 \
-        errno = 0;                                                                       \
-        long result = (long)(call);                                                      \
-        printf("%s: %ld %s\n", #call, result, errno ? strerrorname_np(errno) : "");      \
-    } while (0)
-
-static int file; /* An open one, of this folder. */
-
-static void warm_up(void) {
-    char byte = 'w';
-    struct stat status;
-    for (int i = 0; i < 200; i++) {
-        if (pwrite(file, &byte, 1, i) != 1 || stat(".", &status) != 0) abort();
-    }
-}
+#include "cases.h"
 
 static void errors(void) {
     char buffer[16];
@@ -342,6 +310,7 @@ static void later(void) {
 
 /* Writes until the file system is full. */
 static void full(void) {
+    if (ftruncate(file, 0) != 0) abort();
     int lines = open("/proc/self/cwd/lines", O_CREAT | O_RDWR, 0600), error = 0, unreported = 0;
     char block[512], seen[512];
     for (int i = 0; i < 1000 && !error; i++) {
@@ -365,20 +334,10 @@ static void count(void) {
 }
 
 int main(int arguments_count, char **arguments) {
-    static const struct { const char *name; void (*run)(void); } cases[] = {
+    static const struct test cases[] = {
         {"errors", errors}, {"files", files}, {"signals", signals}, {"numbers", numbers}, {"handlers", handlers},
         {"threads", threads}, {"children", children}, {"rights", rights}, {"cancellation", cancellation}, {"own", own},
         {"later", later}, {"full", full}, {"count", count},
     };
-    if (arguments_count != 2) return 2;
-    file = open("file", O_CREAT | O_RDWR | O_TRUNC, 0600);
-    warm_up();
-    if (strcmp(arguments[1], "full") == 0) ftruncate(file, 0);
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(cases[i].name, arguments[1]) == 0) {
-            cases[i].run();
-            return 0;
-        }
-    }
-    return 2;
+    return choose(cases, sizeof cases / sizeof *cases, arguments_count, arguments);
 }

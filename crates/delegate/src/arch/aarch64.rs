@@ -26,3 +26,10 @@ pub(crate) unsafe fn system_call(number: u32, arguments: [usize; 6]) -> isize {
     }
     result
 }
+
+/// Has the line at an address fetched, which need not be one that can be read.
+#[inline(always)]
+pub(crate) fn prefetch(address: *const u8) {
+    // SAFETY: a hint.
+    unsafe { asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags)) };
+}

@@ -12,3 +12,6 @@ pub(crate) unsafe fn system_call(number: u32, arguments: [usize; 6]) -> isize {
         result => result as isize,
     }
 }
+
+/// No instruction for it is known.
+pub(crate) fn prefetch(_: *const u8) {}

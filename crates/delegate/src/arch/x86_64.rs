@@ -28,3 +28,10 @@ pub(crate) unsafe fn system_call(number: u32, arguments: [usize; 6]) -> isize {
     }
     result
 }
+
+/// Has the line at an address fetched, which need not be one that can be read.
+#[inline(always)]
+pub(crate) fn prefetch(address: *const u8) {
+    // SAFETY: a hint.
+    unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast()) };
+}

@@ -11,6 +11,14 @@ const NAMED: usize = 6;
 /// where no curve was measured.
 pub fn finding(calls: &Calls) -> Option<String> {
     let condition = &calls.verdicts.first()?.mode;
+    let decisions = decisions(calls)?;
+    Some(format!(
+        "Calls on another core, by what the caller has used of its caches: {decisions} ({condition})"
+    ))
+}
+
+/// The decisions alone: `worth it for a caller that waits: write from 64 KiB on; never within what was measured: getpid`.
+pub(crate) fn decisions(calls: &Calls) -> Option<String> {
     let mut parts = Vec::new();
     let from = |verdict: &&DelegationVerdict| verdict.decision == Decision::From;
     let mut paying: Vec<&DelegationVerdict> = calls.verdicts.iter().filter(from).collect();
@@ -43,10 +51,7 @@ pub fn finding(calls: &Calls) -> Option<String> {
         };
         parts.push(format!("posted while the caller works on: {}", listed(&posted, one)));
     }
-    Some(format!(
-        "Calls on another core, by what the caller has used of its caches: {} ({condition})",
-        parts.join("; ")
-    ))
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// `write(4096) on ext4`; the payload of one byte and memory's file system are the usual ones.

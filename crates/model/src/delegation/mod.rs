@@ -4,10 +4,13 @@
 //! evicted, and that depends on how much of its caches the caller has in use; there the call was timed warm. Where its cost
 //! was measured by that, at home and on another core, the curves decide.
 
+mod choices;
 mod curve;
 mod finding;
 mod verdict;
 
+pub use choices::{Choice, Mode, choices, gaining};
+pub(crate) use finding::decisions;
 pub use finding::finding;
 
 use crate::stability::condition;

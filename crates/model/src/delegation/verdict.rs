@@ -44,7 +44,7 @@ pub(super) fn verdicts(calls: &Calls, coherence: Option<&Coherence>) -> Vec<Dele
 }
 
 /// The rows of one caller that has used data alone.
-fn rows(calls: &Calls) -> impl Iterator<Item = &Footprint> {
+pub(super) fn rows(calls: &Calls) -> impl Iterator<Item = &Footprint> {
     calls.footprint.iter().filter(|row| row.callers == 1 && row.instruction_bytes == 0)
 }
 

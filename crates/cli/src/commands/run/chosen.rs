@@ -9,10 +9,13 @@ use super::Machine;
 use crate::report::text;
 
 /// A placement's CPUs, and how busy all CPUs were when they were chosen.
+#[derive(Clone)]
 pub struct Chosen {
     placement: Placement,
     pub choice: Choice,
     busy: Busy,
+    /// Hosts have some of the placement's CPUs.
+    is_narrowed: bool,
 }
 
 impl Chosen {
@@ -28,12 +31,25 @@ impl Chosen {
         let busy = if open { look() } else { Busy::default() };
         let threads = threads.map(|threads| threads as usize);
         let choice = placement::choose(placement, threads, &machine.topology, &machine.room, &busy)?;
-        Ok(Self { placement: placement.clone(), choice, busy })
+        Ok(Self { placement: placement.clone(), choice, busy, is_narrowed: false })
+    }
+
+    /// The same, on those of its CPUs that are also in `cpus`.
+    pub fn within(mut self, cpus: &CpuSet) -> Self {
+        self.is_narrowed |= !self.choice.cpus.is_subset(cpus);
+        self.choice.cpus = self.choice.cpus.intersection(cpus);
+        self.choice.order.retain(|cpu| cpus.contains(*cpu));
+        self
     }
 
     /// The CPUs to confine a command to; `None` leaves it as it is.
     pub fn mask(&self) -> Option<CpuSet> {
-        (self.placement != Placement::None).then(|| self.choice.cpus.clone())
+        (self.is_placed() || self.is_narrowed).then(|| self.choice.cpus.clone())
+    }
+
+    /// Whether the placement chooses, rather than the scheduler.
+    pub fn is_placed(&self) -> bool {
+        self.placement != Placement::None
     }
 
     /// What was chosen and why; of `threads` that were asked for, also whether they fit; of several CPUs, how they are
@@ -81,7 +97,7 @@ impl Chosen {
 }
 
 /// When a profile's times between CPUs were measured and, where they are not known to stay, the condition.
-fn measured(profile: &Profile) -> String {
+pub(super) fn measured(profile: &Profile) -> String {
     let date = profile.host.as_ref().and_then(|host| host.date.as_deref());
     let date = date.map_or_else(
         || ", as once measured".to_owned(),
@@ -108,7 +124,7 @@ fn loaded(cpus: &CpuSet) -> String {
 }
 
 /// `CPU 3`, `CPUs 0-3`.
-fn named(cpus: &CpuSet) -> String {
+pub(super) fn named(cpus: &CpuSet) -> String {
     format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
 }
 

@@ -2,6 +2,7 @@
 
 mod chosen;
 mod counted;
+mod delegate;
 mod live;
 mod omp_places;
 mod openmp;
@@ -26,6 +27,8 @@ use coho_topology::Topology;
 use crate::arguments::{self, Course, WrongUsage};
 use chosen::Chosen;
 use counted::Counted;
+use delegate::{DelegateArgs, Delegation};
+pub use remembered::default_path as default_profile;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
@@ -35,7 +38,8 @@ pub struct Args {
     #[arg(long, value_name = "PLACEMENT", default_value = "none")]
     place: Place,
     /// Run the command under each of these placements in turn, and tell which is best [default: compact, spread, none and
-    /// the levels that mean other numbers of CPUs; with --openmp, which takes no list: libgomp and coho's teams]
+    /// the levels that mean other numbers of CPUs; with --openmp, which takes no list: libgomp and coho's teams; with
+    /// --delegate, likewise: without and with it]
     #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place")]
     trial: Option<Vec<Placement>>,
     /// Move the command among these placements while it runs, and keep it where it comes farthest [default: compact,
@@ -82,6 +86,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "openmp", conflicts_with_all = ["comparison", "check"],
           value_parser = arguments::file_name())]
     count: Option<PathBuf>,
+    #[command(flatten)]
+    delegation: DelegateArgs,
     /// A profile of this machine, for what sharing costs; choices are remembered there [default:
     /// coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
     #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
@@ -162,10 +168,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.check {
         return openmp::check(args);
     }
+    let delegates = args.delegation.delegate.is_some();
+    if delegates && args.openmp && args.trial.is_some() {
+        return Err(WrongUsage::new("--try compares one thing at a time: --openmp or --delegate").into());
+    }
+    if delegates && args.place == Place::Auto {
+        return Err(WrongUsage::new("--place auto was tried without --delegate: name a placement").into());
+    }
     // Before any thread begins, so that all hold them back.
     let signals = Signals::hold().context("cannot hold signals for the command")?;
     orphans::adopt().context("cannot look after what the command starts")?;
-    if args.trial.is_some() && !args.openmp {
+    if args.trial.is_some() && !args.openmp && !delegates {
         remembered::check(args)?;
     }
     let topology = coho_topology::detect().context("cannot tell the topology")?;
@@ -181,6 +194,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     match &args.trial {
         Some(_) if args.openmp => return openmp::report(args, &machine, &signals),
+        Some(_) if delegates => return delegate::report(args, &machine, &signals),
         Some(list) => {
             tried::report(list, args, &machine, &signals)?;
             return Ok(ExitCode::SUCCESS);
@@ -206,12 +220,17 @@ fn place(
     machine: &Machine,
     signals: &Signals,
 ) -> anyhow::Result<ExitCode> {
-    let chosen = Chosen::now(placement, threads(args, machine), machine, Busy::look)?;
+    let mut chosen = Chosen::now(placement, threads(args, machine), machine, Busy::look)?;
+    let delegation = Delegation::of(args, &chosen, machine)?;
+    if let Some(delegation) = &delegation {
+        chosen = chosen.within(delegation.program());
+    }
     if !args.quiet {
         crate::say!("coho: {}", chosen.line(machine, args.threads, args.dealt()));
+        delegation.iter().for_each(|delegation| delegation.say(machine));
     }
     let counted = Counted::new(args)?;
-    let mut job = job(args, &chosen, machine.profile.as_ref())?;
+    let mut job = job(args, &chosen, delegation.as_ref(), machine.profile.as_ref())?;
     if let Some(counted) = &counted {
         job.environment.push(counted.environment()?);
     }
@@ -236,28 +255,37 @@ fn threads(args: &Args, machine: &Machine) -> Option<u32> {
     args.threads.or_else(|| dealt.then(|| u32::try_from(machine.room.width()).unwrap_or(u32::MAX)))
 }
 
-/// The command under a placement.
-fn job(args: &Args, chosen: &Chosen, profile: Option<&Profile>) -> anyhow::Result<Job> {
+/// The command under a placement, with what is delegated.
+fn job(
+    args: &Args,
+    chosen: &Chosen,
+    delegation: Option<&Delegation>,
+    profile: Option<&Profile>,
+) -> anyhow::Result<Job> {
     let order = &chosen.choice.order;
     let mut environment = Vec::new();
     let mut libraries = Vec::new();
-    if args.omp_places || args.openmp && chosen.mask().is_some() {
+    if args.omp_places || args.openmp && chosen.is_placed() {
         environment.extend(omp_places::environment(order));
     }
-    if args.per_thread && chosen.mask().is_some() {
+    if args.per_thread && chosen.is_placed() {
         environment.push(per_thread::environment(order));
         libraries.push(Library::Pin);
     }
-    if args.per_process && chosen.mask().is_some() {
+    if args.per_process && chosen.is_placed() {
         libraries.push(Library::Pin);
     }
     if args.openmp {
         environment.extend(openmp::environment(chosen, profile));
         libraries.push(Library::OpenMp);
     }
+    if let Some(delegation) = delegation {
+        environment.extend(delegation.environment());
+        libraries.push(Library::Delegate);
+    }
     if !libraries.is_empty() {
         environment.push(preload::variable(&libraries).map_err(anyhow::Error::msg)?);
     }
-    let deal = if args.per_process && chosen.mask().is_some() { order.clone() } else { Vec::new() };
+    let deal = if args.per_process && chosen.is_placed() { order.clone() } else { Vec::new() };
     Ok(Job { command: args.command.clone(), cpus: chosen.mask(), environment, deal, ..Job::default() })
 }

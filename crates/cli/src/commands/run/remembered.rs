@@ -81,6 +81,6 @@ fn path(args: &Args) -> anyhow::Result<PathBuf> {
 }
 
 /// The profile that is read where none is named.
-fn default_path() -> Option<PathBuf> {
+pub fn default_path() -> Option<PathBuf> {
     Some(state::folder().ok()?.join(NAME))
 }

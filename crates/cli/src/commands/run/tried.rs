@@ -131,7 +131,7 @@ pub fn candidates(
     let busy = Busy::look();
     let candidate = |placement: &Placement| {
         let chosen = Chosen::now(placement, threads(args, machine), machine, || busy.clone())?;
-        let job = job(args, &chosen, machine.profile.as_ref())?;
+        let job = job(args, &chosen, None, machine.profile.as_ref())?;
         Ok(Candidate { name: placement.to_string(), order: chosen.choice.order, job })
     };
     placements.iter().map(candidate).collect()

@@ -1,0 +1,58 @@
+//! `coho predict delegate`: which calls another core should execute, by the curves of a profile.
+
+use anyhow::bail;
+use coho_model::delegation::{self, Choice, Mode};
+use coho_run::delegation::{List, NAMES};
+use serde::Serialize;
+
+use crate::judge;
+use crate::report::subject::Subject;
+use crate::terminal;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A profile with curves of calls: `coho calls --footprint -o PROFILE` measures them
+    #[arg(value_name = "PROFILE")]
+    profile: String,
+    /// Print JSON: a row for each call, payload and mode; from_footprint_bytes is null if the call is not shown to pay
+    #[arg(long)]
+    json: bool,
+}
+
+/// A choice, and the name by which `coho run --delegate` knows it.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    #[serde(flatten)]
+    pub choice: Choice,
+    /// `null` if `coho run` cannot delegate it.
+    pub delegate: Option<String>,
+}
+
+impl Row {
+    fn of(choice: Choice) -> Self {
+        let name = match choice.mode {
+            Mode::Sync => choice.call.clone(),
+            Mode::Async => format!("{}:async", choice.call),
+        };
+        let is_known = name.parse::<List>().is_ok_and(|list| list.writes_later || NAMES.contains(&&*name));
+        Self { delegate: is_known.then_some(name), choice }
+    }
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let name = &args.profile;
+    let mut subjects = Subject::load(name)?;
+    for subject in &mut subjects {
+        judge::calls(&mut subject.profile);
+    }
+    let choices =
+        subjects.iter().filter_map(|subject| subject.profile.calls.as_ref()).map(delegation::choices);
+    let rows: Vec<Row> = choices.flatten().map(Row::of).collect();
+    if rows.is_empty() {
+        let file = if subjects.iter().any(|subject| subject.published) { "PROFILE" } else { name };
+        bail!(
+            "{name} has no curves of calls at home and on another core; `coho calls --footprint -o {file}` measures them"
+        );
+    }
+    terminal::print(args.json, &rows, |out, rows| terminal::predict_delegate::write(out, rows))
+}

@@ -1,0 +1,319 @@
+//! Writes that return before they are done.
+//!
+//! All of the process's go through one queue to one host, so that they are done in the order in which they were accepted,
+//! whoever wrote, through whichever descriptor. The payload is copied. What others could observe waits until the queue is
+//! empty: [`drain`].
+
+mod age;
+mod lock;
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
+use std::time::{Duration, Instant};
+
+use age::{Ages, ticks};
+
+use coho_delegate::{Request, Rest};
+use coho_preload::line;
+use libc::c_int;
+use lock::Lock;
+
+use crate::descriptors::MOST;
+use crate::hooks;
+use crate::hosts::{self, Way};
+use crate::readable::is_readable;
+use crate::runtime;
+
+/// Writes on their way, and the longest.
+const LINES: usize = 16;
+const SLOT_BYTES: usize = 16 << 10;
+/// Pauses between two looks at the clock.
+const LOOKS: u32 = 16;
+/// A host that finishes no write for so long, or as long as the patience that is set, is taken to be off its CPU: the thread that
+/// waits does what it has not begun. Interrupts and hypervisors stop a CPU for some 30 to 100 us now and then.
+const PATIENCE: Duration = Duration::from_micros(100);
+
+/// Whether there may be writes that are not done.
+pub static PENDING: AtomicBool = AtomicBool::new(false);
+/// The same, where calls that stdio makes cannot be seen: its functions wait in their place.
+pub static UNSEEN: AtomicBool = AtomicBool::new(false);
+static QUEUE: Lock<Option<Queue>> = Lock::new(None);
+/// Writes accepted: changed at the queue alone.
+static ACCEPTED: AtomicU64 = AtomicU64::new(0);
+/// Writes done.
+static DONE: Apart = Apart(AtomicU64::new(0));
+/// For each descriptor, the error of a write that had been accepted, until it is reported.
+static ERRORS: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
+
+thread_local! {
+    /// This thread holds the queue, or is about to.
+    static AT_QUEUE: Cell<bool> = const { Cell::new(false) };
+    /// This thread's writes are done at once.
+    static AT_ONCE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// In cache lines of its own: the host writes to it while others read what is beside it.
+#[repr(align(128))]
+struct Apart(AtomicU64);
+
+struct Queue {
+    way: Way,
+    ages: Ages,
+    rest: Rest,
+    epoch: Instant,
+}
+
+/// Accepts a write if it can be done later: returns what the call does. `None`: it is to be done now.
+pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<isize> {
+    if bytes == 0 || bytes > SLOT_BYTES || !is_readable_throughout(buffer as usize, bytes) {
+        return None;
+    }
+    if AT_QUEUE.get() || AT_ONCE.get() {
+        // The first: a handler has interrupted this thread at the queue.
+        return None;
+    }
+    AT_QUEUE.set(true);
+    let _errno = Errno::kept();
+    let mut queue = QUEUE.lock();
+    // It may have ended meanwhile.
+    let accepted = queue_of(&mut queue).filter(|_| runtime::writes_later()).and_then(|queue| {
+        if queue.rests() {
+            return None;
+        }
+        // SAFETY: handed on.
+        unsafe { queue.add(descriptor, buffer.cast(), bytes) };
+        Some(bytes as isize)
+    });
+    drop(queue);
+    AT_QUEUE.set(false);
+    accepted
+}
+
+/// Has all writes within done before they return.
+pub fn at_once<T>(work: impl FnOnce() -> T) -> T {
+    let before = AT_ONCE.replace(true);
+    let result = work();
+    AT_ONCE.set(before);
+    result
+}
+
+fn queue_of(queue: &mut Option<Queue>) -> Option<&mut Queue> {
+    if queue.is_none() {
+        // To make one takes memory, which a handler may not.
+        if runtime::may_be_handler() {
+            return None;
+        }
+        let mut way = hosts::way(LINES, SLOT_BYTES)?;
+        // Other threads execute in `take_back` alone, where no handler interrupts them: so a handler may wait for the host
+        // wherever it has interrupted its thread.
+        way.caller.set_patience(Duration::MAX);
+        let ages = Ages::new(runtime::flush());
+        *queue = Some(Queue { way, ages, rest: Rest::default(), epoch: Instant::now() });
+    }
+    queue.as_mut()
+}
+
+impl Queue {
+    #[inline(always)]
+    fn rests(&mut self) -> bool {
+        let epoch = self.epoch;
+        self.rest.lasts(|| nanoseconds(epoch.elapsed()))
+    }
+
+    /// Waits until something holds, or does itself what the host has not begun. If that costs more than a small part of the time,
+    /// writes are then done at once for a while.
+    #[cold]
+    fn wait_until(&mut self, holds: impl Fn(&mut Self) -> bool) {
+        let patience = runtime::patience().unwrap_or(PATIENCE);
+        let (mut begun, mut done) = (Instant::now(), DONE.0.load(Relaxed));
+        while !holds(self) {
+            let now_done = DONE.0.load(Relaxed);
+            if now_done != done {
+                (begun, done) = (Instant::now(), now_done);
+            } else if begun.elapsed() >= patience {
+                self.take_back();
+                self.rest.begin(nanoseconds(begun.elapsed()), nanoseconds(self.epoch.elapsed()));
+                return;
+            }
+            (0..LOOKS).for_each(|_| std::hint::spin_loop());
+        }
+    }
+
+    /// Does what is accepted and not begun, and waits for what is.
+    fn take_back(&mut self) {
+        let _blocked = Blocked::all();
+        self.way.caller.set_patience(Duration::ZERO);
+        self.way.caller.drain();
+        self.way.caller.set_patience(Duration::MAX);
+        self.ages.clear();
+    }
+
+    /// # Safety
+    /// The buffer, no longer than a slot, can be read.
+    #[inline(always)]
+    unsafe fn add(&mut self, descriptor: c_int, buffer: *const u8, bytes: usize) {
+        let now = ticks();
+        if !self.way.caller.has_room() || self.ages.overdue(now).is_some() {
+            self.wait_until(|queue| queue.are_none_overdue(now) && queue.way.caller.has_room());
+        }
+        let slot = self.way.caller.slot();
+        // SAFETY: as the caller promises.
+        unsafe { std::ptr::copy_nonoverlapping(buffer, slot.as_mut_ptr(), bytes) };
+        let arguments = [descriptor as usize, slot.as_ptr() as usize, bytes, 0, 0];
+        PENDING.store(true, Relaxed);
+        UNSEEN.store(!hooks::see_stdio(), Relaxed);
+        // SAFETY: the slot is the request's own until it is done.
+        let ticket = unsafe { self.way.caller.post(Request::function(write_all, arguments)) };
+        // Behind the post: a handler waits for all that is counted, and can wait for no more.
+        ACCEPTED.store(ACCEPTED.load(Relaxed) + 1, Release);
+        self.ages.add(now, ticket);
+    }
+
+    /// Whether no write was accepted too long ago that is not done.
+    fn are_none_overdue(&mut self, now: u64) -> bool {
+        while let Some(ticket) = self.ages.overdue(now) {
+            if self.way.caller.poll(ticket).is_none() {
+                return false;
+            }
+            self.ages.is_done();
+        }
+        true
+    }
+}
+
+/// The calling thread's signals, blocked until this is dropped.
+struct Blocked(u64);
+
+impl Blocked {
+    fn all() -> Self {
+        let mut before = 0;
+        Self::set(&u64::MAX, &raw mut before);
+        Self(before)
+    }
+
+    fn set(mask: &u64, before: *mut u64) {
+        let arguments =
+            [libc::SIG_SETMASK as usize, ptr::from_ref(mask) as usize, before as usize, size_of::<u64>()];
+        let [a, b, c, d] = arguments;
+        // SAFETY: the kernel reads a set of 8 bytes, and writes one where there is room for it.
+        unsafe { Request::system(libc::SYS_rt_sigprocmask, [a, b, c, d, 0, 0]).execute() };
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        Self::set(&self.0, ptr::null_mut());
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Host: writes all, unless an earlier write to the descriptor has failed, which nobody knows of yet.
+unsafe fn write_all([descriptor, at, bytes, ..]: [usize; 5]) -> isize {
+    let error = &ERRORS[descriptor];
+    let mut written = 0;
+    while written < bytes && error.load(Relaxed) == 0 {
+        let arguments = [descriptor, at + written, bytes - written, 0, 0, 0];
+        // SAFETY: the slot holds as much.
+        match unsafe { Request::system(libc::SYS_write, arguments).execute().result() } {
+            Ok(0) => error.store(libc::EIO, Release),
+            Ok(more) => written += more,
+            Err(libc::EINTR) => {}
+            Err(number) => error.store(number, Release),
+        }
+    }
+    DONE.0.fetch_add(1, Release);
+    written as isize
+}
+
+/// Waits until all that was accepted is done.
+#[inline(always)]
+pub fn drain() {
+    if PENDING.load(Relaxed) {
+        drain_all();
+    }
+}
+
+/// Writes accepted so far.
+pub fn accepted() -> u64 {
+    ACCEPTED.load(Relaxed)
+}
+
+#[cold]
+fn drain_all() {
+    if hosts::is_host() {
+        return;
+    }
+    if AT_QUEUE.get() || runtime::is_at_home() {
+        // A handler, or a thread that must not hold the queue: the host does without the queue's owner.
+        let accepted = ACCEPTED.load(Acquire);
+        while DONE.0.load(Acquire) < accepted && !runtime::is_forked() {
+            std::thread::yield_now();
+        }
+        return;
+    }
+    AT_QUEUE.set(true);
+    let _errno = Errno::kept();
+    let mut queue = QUEUE.lock();
+    if let Some(queue) = queue.as_mut().filter(|_| !runtime::is_forked()) {
+        queue.wait_until(|queue| queue.way.caller.room() == LINES);
+        queue.ages.clear();
+    }
+    is_empty();
+    drop(queue);
+    AT_QUEUE.set(false);
+}
+
+/// There are none: all are done, or it is another process's matter.
+pub fn is_empty() {
+    PENDING.store(false, Relaxed);
+    UNSEEN.store(false, Relaxed);
+}
+
+/// The error of a write that was accepted, once.
+pub fn take_error(descriptor: c_int) -> Option<c_int> {
+    let error = ERRORS.get(usize::try_from(descriptor).ok()?)?;
+    if error.load(Acquire) == 0 {
+        return None;
+    }
+    Some(error.swap(0, Relaxed)).filter(|&number| number != 0)
+}
+
+/// At the end: waits, and says what nobody was told.
+pub fn end() {
+    drain();
+    for descriptor in 0..MOST as c_int {
+        if let Some(number) = take_error(descriptor) {
+            let why = std::io::Error::from_raw_os_error(number);
+            line("delegate", format_args!("not all was written to descriptor {descriptor}: {why}"));
+        }
+    }
+}
+
+/// The calling thread's, put back when this is dropped: whoever waits for a lock may have it changed.
+struct Errno(c_int);
+
+impl Errno {
+    fn kept() -> Self {
+        // SAFETY: the calling thread's own.
+        Self(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for Errno {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.0 };
+    }
+}
+
+fn is_readable_throughout(from: usize, bytes: usize) -> bool {
+    const PAGE: usize = 4096;
+    from.checked_add(bytes)
+        .is_some_and(|end| (from / PAGE..=(end - 1) / PAGE).all(|page| is_readable(page * PAGE)))
+}

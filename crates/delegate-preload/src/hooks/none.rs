@@ -1,0 +1,13 @@
+//! Where no jumps are stored: the C library's own calls are not seen.
+
+use std::ffi::c_void;
+
+pub fn install() {}
+
+pub fn see_stdio() -> bool {
+    false
+}
+
+pub fn original(function: *mut c_void) -> *mut c_void {
+    function
+}

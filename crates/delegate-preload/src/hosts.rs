@@ -1,0 +1,158 @@
+//! The hosts, and who uses them.
+
+use std::cell::Cell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use coho_delegate::{Caller, Host, HostBuilder, Request};
+use coho_preload::line;
+
+use crate::runtime;
+
+struct Hosts {
+    running: Vec<Host>,
+    /// Ways to them.
+    users: usize,
+    next: usize,
+    /// Requests that those have executed that have ended, for their callers.
+    served: u64,
+    /// No more are started.
+    is_over: bool,
+}
+
+static HOSTS: Mutex<Hosts> =
+    Mutex::new(Hosts { running: Vec::new(), users: 0, next: 0, served: 0, is_over: false });
+
+thread_local! {
+    /// This thread has the hosts, or is about to.
+    static IS_AT_WORK: Cell<bool> = const { Cell::new(false) };
+    static IS_HOST: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A way to a host.
+#[derive(Debug)]
+pub struct Way {
+    pub caller: Caller,
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        let _work = Work::begin();
+        let mut hosts = hosts();
+        hosts.users -= 1;
+        if hosts.users == 0 && runtime::ends_idle_hosts() {
+            hosts.stop();
+        }
+    }
+}
+
+fn hosts() -> MutexGuard<'static, Hosts> {
+    HOSTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Work;
+
+impl Work {
+    fn begin() -> Option<Self> {
+        (!IS_AT_WORK.replace(true)).then_some(Self)
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        IS_AT_WORK.set(false);
+    }
+}
+
+/// Whether there is memory for so many bytes and what a host and its callers take besides: without, Rust's library ends the
+/// program.
+pub fn has_memory(bytes: usize) -> bool {
+    const BESIDES: usize = 64 << 10;
+    // SAFETY: what is taken is given back.
+    unsafe {
+        let before = *libc::__errno_location();
+        let memory = std::hint::black_box(libc::malloc(bytes + BESIDES));
+        libc::free(memory);
+        *libc::__errno_location() = before;
+        !memory.is_null()
+    }
+}
+
+/// A way to the next host, with so many lines and slots of so many bytes. Hosts are started where there are none.
+pub fn way(lines: usize, slot_bytes: usize) -> Option<Way> {
+    // A handler, or the program's own malloc, that comes while this thread has the hosts does without.
+    let _work = Work::begin()?;
+    if !has_memory(lines * slot_bytes) {
+        return None;
+    }
+    let mut hosts = hosts();
+    if hosts.running.is_empty() && !hosts.is_over {
+        hosts.running = start();
+        hosts.is_over = hosts.running.is_empty();
+    }
+    let number = hosts.next % hosts.running.len().max(1);
+    let mut caller = hosts.running.get(number)?.caller_with(lines, slot_bytes);
+    if let Some(patience) = runtime::patience() {
+        caller.set_patience(patience);
+    }
+    hosts.next += 1;
+    hosts.users += 1;
+    Some(Way { caller })
+}
+
+/// Ends all, for good.
+pub fn end() {
+    let mut hosts = hosts();
+    hosts.is_over = true;
+    hosts.stop();
+}
+
+/// Requests that hosts have executed so far.
+pub fn served() -> u64 {
+    let hosts = hosts();
+    hosts.served + hosts.running.iter().map(served_by).sum::<u64>()
+}
+
+/// Whether the calling thread executes calls: it does not wait for any.
+pub fn is_host() -> bool {
+    IS_HOST.get()
+}
+
+impl Hosts {
+    /// Callers that are left make their calls themselves.
+    fn stop(&mut self) {
+        for host in self.running.drain(..) {
+            host.end();
+            self.served += served_by(&host);
+        }
+    }
+}
+
+/// Not counting what has made it a host.
+fn served_by(host: &Host) -> u64 {
+    host.served().saturating_sub(1)
+}
+
+fn start() -> Vec<Host> {
+    let builders = match runtime::cpus() {
+        [] => vec![Host::builder()],
+        cpus => cpus.iter().map(|&cpu| Host::builder().cpu(cpu)).collect(),
+    };
+    let hosts: Result<Vec<_>, _> = builders.into_iter().map(HostBuilder::start).collect();
+    for host in hosts.iter().flatten() {
+        // Dropped, it waits until that is done.
+        let mut caller = host.caller();
+        caller.set_patience(std::time::Duration::MAX);
+        // SAFETY: the function takes any arguments.
+        unsafe { caller.post(Request::function(become_host, [0; 5])) };
+    }
+    hosts.unwrap_or_else(|error| {
+        runtime::do_without_hosts();
+        line("delegate", format_args!("{error}: the program makes its calls itself"));
+        Vec::new()
+    })
+}
+
+unsafe fn become_host(_: [usize; 5]) -> isize {
+    IS_HOST.set(true);
+    0
+}

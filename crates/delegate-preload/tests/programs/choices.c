@@ -1,0 +1,25 @@
+/* Many calls, on one CPU. Prints how many threads there are at the end. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int main(int count, char **arguments) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(atoi(arguments[1]), &one);
+    if (sched_setaffinity(0, sizeof one, &one) != 0) abort();
+    int file = open("file", O_CREAT | O_RDWR, 0600), threads = 0;
+    struct stat status;
+    for (int i = 0; i < 50000; i++) {
+        if (pwrite(file, &i, sizeof i, i * sizeof i) != sizeof i || fstat(file, &status) != 0) abort();
+    }
+    DIR *tasks = opendir("/proc/self/task");
+    while (readdir(tasks)) threads++;
+    printf("%ld %d\n", (long)status.st_size, threads - 2);
+    return 0;
+}
