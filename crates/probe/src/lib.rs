@@ -8,6 +8,7 @@ pub mod barrier;
 mod budget;
 pub mod calls;
 pub mod coherence;
+pub mod contention;
 pub mod counters;
 mod error;
 mod flush;

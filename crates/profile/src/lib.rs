@@ -6,6 +6,7 @@
 
 mod calls;
 mod coherence;
+mod contention;
 mod counters;
 mod estimate;
 mod file;
@@ -30,6 +31,7 @@ pub use coherence::{
     Class, Coherence, CoherenceTime, Contradiction, History, Home, Level, LineState, Pair, PairMethod,
     Single, StateRead, Timeline, TimelineSample, Verdict,
 };
+pub use contention::{Contention, ContentionRow, LineOperation};
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};
 pub use estimate::{Estimate, Mode};
 pub use file::{Error, check_writable, read_text, write_atomic};

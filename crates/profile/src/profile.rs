@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::file::{Error, is_stream, read_open, write_atomic_by};
 use crate::replacement::Replacement;
 use crate::sections::Sections;
-use crate::{Calls, Coherence, Counters, Host, Idle, Memory, Runs, Sync, Workloads, read_text};
+use crate::{Calls, Coherence, Contention, Counters, Host, Idle, Memory, Runs, Sync, Workloads, read_text};
 
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
@@ -46,6 +46,9 @@ pub struct Profile {
     /// What it costs CPUs to wait for each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<Sync>,
+    /// What many CPUs on one line at once cost each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention: Option<Contention>,
     /// How fast a CPU moves data, by instruction, memory type and size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
@@ -92,6 +95,7 @@ impl Default for Profile {
             counters: None,
             calls: None,
             sync: None,
+            contention: None,
             memory: None,
             workloads: None,
             idle: None,

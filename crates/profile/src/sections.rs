@@ -35,7 +35,7 @@ impl<'a> Sections<'a> {
                 }
             )+};
         }
-        replace!(host, topology, coherence, counters, calls, sync, memory, workloads, idle, run);
+        replace!(host, topology, coherence, counters, calls, sync, contention, memory, workloads, idle, run);
         if before.schema != after.schema {
             self.set("schema", Some(&after.schema))?;
         }

@@ -20,8 +20,8 @@ use coho_profile::Sync;
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
 
-pub(crate) use names::same_places;
 pub use names::{barrier_name, layout_name};
+pub(crate) use names::{same_places, team_sizes};
 
 use crate::{Error, Progress};
 

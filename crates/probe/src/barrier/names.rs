@@ -1,4 +1,4 @@
-//! The names that barriers have in a profile.
+//! The names that barriers have in a profile, and the sizes of their teams.
 
 use coho_sync::{Algorithm, Mapping};
 
@@ -26,4 +26,10 @@ pub(crate) fn same_places(mapping: Mapping, threads: usize, like: Mapping) -> (S
         format!("{mapping} mapping, {threads} threads"),
         format!("its ranks have the same CPUs as in {like} mapping"),
     )
+}
+
+/// Sizes of teams worth measuring on so many CPUs: powers of two, and all of them.
+pub(crate) fn team_sizes(cpus: usize) -> Vec<usize> {
+    let powers = std::iter::successors(Some(2usize), |size| size.checked_mul(2));
+    powers.take_while(|&size| size < cpus).chain((cpus > 1).then_some(cpus)).collect()
 }

@@ -236,10 +236,7 @@ fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
     if !options.threads.is_empty() {
         return options.threads.iter().map(|&threads| threads.max(2) as usize).collect();
     }
-    let powers = std::iter::successors(Some(2usize), |threads| threads.checked_mul(2));
-    let mut sizes: Vec<_> = powers.take_while(|&threads| threads < cpus).collect();
-    sizes.extend((cpus > 1).then_some(cpus));
-    sizes
+    team_sizes(cpus)
 }
 
 fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize) {

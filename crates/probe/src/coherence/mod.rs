@@ -14,7 +14,7 @@ pub(crate) mod chase;
 mod each_line;
 mod flags;
 mod free_running;
-mod increment;
+pub(crate) mod increment;
 pub(crate) mod line;
 pub(crate) mod line_spread;
 mod meeting;

@@ -1,0 +1,62 @@
+//! `coho contention`: what CPUs cost each other that work on one line at once.
+
+use anyhow::{Context, bail};
+use coho_probe::contention::{self, Options};
+use coho_probe::host;
+use coho_profile::LineOperation;
+
+use crate::arguments::{Course, Teams, named};
+use crate::results::Results;
+use crate::terminal::{self, progress};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    teams: Teams,
+    /// Measure these only: add, compare-and-swap, exchange, store (each CPU to its own word of the line), store-one-word
+    /// [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operation)]
+    operations: Vec<LineOperation>,
+    /// Fewer passes
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    course: Course,
+    #[command(flatten)]
+    results: Results,
+}
+
+fn operation(name: &str) -> Result<LineOperation, String> {
+    named(&LineOperation::ALL, name)
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    args.results.file.prepare()?;
+    let host = host::collect();
+    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let usual = Options::default();
+    let options = Options {
+        cpus: args.teams.cpus(),
+        threads: args.teams.threads.clone(),
+        operations: if args.operations.is_empty() { usual.operations } else { args.operations.clone() },
+        mappings: args.teams.mappings(),
+        quick: args.quick,
+        time_limit: args.course.time_limit,
+        seed: args.course.seed(),
+    };
+    let contention = contention::measure(&options, &topology, &mut progress::on_stderr())?;
+    args.results.file.keep(
+        "contention",
+        Some(host),
+        |profile| profile.contention.is_some(),
+        |profile| {
+            profile.topology = Some(topology.into());
+            profile.contention = Some(contention.clone());
+        },
+    )?;
+    args.results.print(&contention, terminal::contention::write)?;
+    if contention.rows.iter().all(|row| row.ns.is_none()) && !contention.method.interrupted {
+        bail!("nothing was measured: each row has its reason in 'not_available'");
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! The lines that are fought for.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::Error;
+use crate::pages::{PAGE, Pages};
+use crate::workers::{Job, Workers};
+
+/// Words of a line.
+pub(super) const WORDS: usize = 8;
+/// As many lines take turns in a visit: the slice of a cache in which a line lives changes its time.
+pub(super) const LINES: usize = 8;
+/// Distance between offsets in the pages, so that the lines are not all of one set of a cache.
+const APART: usize = 5 * 128;
+
+/// A line of words.
+pub(super) type Line = [AtomicU64; WORDS];
+
+/// Lines, each on a page of its own.
+pub(super) struct Lines(Pages);
+
+impl Lines {
+    /// Maps the lines, on the memory node of this CPU: its worker touches them first.
+    ///
+    /// # Errors
+    /// If there is no room, or the CPU has no worker.
+    pub(super) fn map(workers: &Workers, home: u32) -> Result<Self, Error> {
+        let lines = Self(Pages::map(LINES * PAGE)?);
+        let touch: Job<'_, ()> = Box::new(|| lines.each().for_each(clear));
+        workers.run(vec![(home, touch)]).remove(0)?;
+        Ok(lines)
+    }
+
+    pub(super) fn get(&self, index: usize) -> &Line {
+        let page = index % LINES;
+        let offset = page * PAGE + page * APART % PAGE;
+        // SAFETY: within the mapping as an offset in a page is a multiple of 128 below its size, aligned, zeroed, and used
+        // only as these atomics as long as the pages live.
+        unsafe { &*self.0.start().add(offset).cast::<Line>().as_ptr() }
+    }
+
+    pub(super) fn each(&self) -> impl Iterator<Item = &Line> {
+        (0..LINES).map(|index| self.get(index))
+    }
+}
+
+/// Sets every word to 0.
+pub(super) fn clear(line: &Line) {
+    line.iter().for_each(|word| word.store(0, Relaxed));
+}

@@ -1,0 +1,212 @@
+//! Every operation on every choice of CPUs, in passes of random order.
+
+use std::time::Instant;
+
+use coho_platform::{cgroup, stolen};
+use coho_profile::{Contention, LineOperation, Method};
+use coho_sync::Mapping;
+use coho_topology::{CpuSet, Topology};
+use serde_json::json;
+
+use super::Options;
+use super::line::Lines;
+use super::settle::rows;
+use super::visit::visit;
+use super::window::Batch;
+use crate::barrier::{same_places, team_sizes};
+use crate::stop::End;
+use crate::workers::Workers;
+use crate::{Error, Progress, pin};
+
+/// An operation on some CPUs, and what it has brought.
+pub(super) struct Cell {
+    pub(super) operation: LineOperation,
+    pub(super) mapping: Mapping,
+    pub(super) cpus: Vec<u32>,
+    pub(super) passes: Vec<Pass>,
+    /// Why it is not visited any more.
+    pub(super) lost: Option<Error>,
+}
+
+/// What a pass has brought of a cell.
+pub(super) struct Pass {
+    pub(super) number: usize,
+    pub(super) batches: Vec<Batch>,
+    pub(super) preempted: u64,
+}
+
+pub(super) fn run(
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Contention, Error> {
+    let asked = if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
+    let started = Instant::now();
+    let end = End::after(started, options.time_limit);
+    let workers = Workers::start(&asked)?;
+    let allowed: CpuSet = workers.cpus().into_iter().collect();
+    let steal_before = stolen::steal_s(&allowed);
+    let mut method = Method::default();
+    let mut cells = cells(options, topology, &allowed, &mut method);
+    let home = cells.first().map_or(asked[0], |cell| cell.cpus[0]);
+    let lines = Lines::map(&workers, home)?;
+    let (passes, batches) = if options.quick { (4, 8) } else { (10, 16) };
+    let total = passes * cells.len() as u64;
+    let mut random = fastrand::Rng::with_seed(options.seed);
+    let mut done = 0;
+    for number in 0..passes as usize {
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        random.shuffle(&mut order);
+        for at in order {
+            if end.has_come() {
+                break;
+            }
+            method.involuntary_switches += cells[at].visit(number, &workers, &lines, batches);
+            done += 1;
+            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
+            progress(Progress { phase: "contention", done, total, left: Some(left) });
+        }
+        method.passes += u64::from(!end.has_come());
+    }
+    method.interrupted = done < total;
+    method.duration_s = started.elapsed().as_secs_f64();
+    if let (Some(before), Some(after)) = (steal_before, stolen::steal_s(&allowed)) {
+        method.steal_s = after - before;
+    }
+    describe(&mut method, options, &allowed, home, batches);
+    let rows = rows(&cells, &mut method);
+    Ok(Contention { method, rows, ..Contention::default() })
+}
+
+impl Cell {
+    /// Adds a pass; returns the involuntary switches meanwhile.
+    fn visit(&mut self, number: usize, workers: &Workers, lines: &Lines, count: usize) -> u64 {
+        if self.lost.is_some() {
+            return 0;
+        }
+        match visit(workers, &self.cpus, self.operation, lines, count) {
+            Ok(visited) => {
+                let preempted = visited.batches.iter().filter(|batch| batch.is_none()).count() as u64;
+                let batches = visited.batches.into_iter().flatten().collect();
+                self.passes.push(Pass { number, batches, preempted });
+                visited.involuntary_switches
+            }
+            Err(error) => {
+                self.lost = Some(error);
+                0
+            }
+        }
+    }
+}
+
+/// What is to be measured; what is not stands in the method with its reason.
+fn cells(options: &Options, topology: &Topology, allowed: &CpuSet, method: &mut Method) -> Vec<Cell> {
+    let mut choices: Vec<(Mapping, Vec<u32>)> = Vec::new();
+    for threads in sizes(options, allowed.len()) {
+        if threads > allowed.len() {
+            let why = format!("of the CPUs that may be used there are {}", allowed.len());
+            method.not_available.insert(format!("{threads} CPUs at once"), why);
+            continue;
+        }
+        for &mapping in &options.mappings {
+            let mut cpus = mapping.order(topology, allowed);
+            cpus.truncate(threads);
+            cpus.sort_unstable();
+            match choices.iter().find(|(_, like)| *like == cpus) {
+                Some((like, _)) => method.not_available.extend([same_places(mapping, threads, *like)]),
+                None => choices.push((mapping, cpus)),
+            }
+            // One alone is only what the others are held against.
+            if threads == 1 {
+                break;
+            }
+        }
+    }
+    let cell = |&operation: &LineOperation| {
+        choices.iter().map(move |(mapping, cpus)| Cell {
+            operation,
+            mapping: *mapping,
+            cpus: cpus.clone(),
+            passes: Vec::new(),
+            lost: None,
+        })
+    };
+    options.operations.iter().flat_map(cell).collect()
+}
+
+/// The numbers of CPUs at once: one, and two even where there are not so many, so that the reason is told.
+fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
+    let mut sizes: Vec<usize> = match &options.threads[..] {
+        [] => team_sizes(cpus.max(2)),
+        some => some.iter().map(|&threads| threads as usize).collect(),
+    };
+    sizes.push(1);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+fn describe(method: &mut Method, options: &Options, allowed: &CpuSet, home: u32, batches: usize) {
+    method.description = "Short batches that all CPUs begin together, on eight lines in turn; every operation on every \
+        choice of CPUs in passes of random order. Of a batch counts the time in which all CPUs were at work, by their \
+        clocks, which are taken to agree. ns: the time of one operation of one CPU, the mean over the CPUs; shares: of all \
+        batches together; fairness: within a batch. A store counts once the CPU has gone on, and may still be on its way \
+        to the line. After each visit the lines hold what all operations together leave there: none was lost."
+        .into();
+    method.parameters.extend([
+        ("cpus".into(), json!(allowed.iter().collect::<Vec<_>>())),
+        ("batches_a_pass".into(), json!(batches)),
+        ("line_home_cpu".into(), json!(home)),
+        ("seed".into(), json!(options.seed)),
+    ]);
+    if let Some(quota) = cgroup::cpu_quota() {
+        method.parameters.insert("cpu_quota".into(), json!(quota));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_topology::Unit;
+
+    use super::*;
+
+    /// Two packages of 96 CPUs.
+    fn machine() -> Topology {
+        let unit = |cpus: &str| Unit { id: None, cpus: cpus.parse().unwrap() };
+        Topology { packages: vec![unit("0-95"), unit("96-191")], ..Topology::default() }
+    }
+
+    #[test]
+    fn a_large_machine_is_measured_by_powers_of_two_near_and_far() {
+        let mut method = Method::default();
+        let cells = cells(&Options::default(), &machine(), &CpuSet::up_to(192), &mut method);
+        let of_add: Vec<_> = cells.iter().filter(|cell| cell.operation == LineOperation::Add).collect();
+        let sizes: Vec<_> = of_add.iter().map(|cell| cell.cpus.len()).collect();
+        assert_eq!(sizes, [1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 128, 192]);
+        let packages = |cell: &Cell| {
+            let second = cell.cpus.iter().filter(|&&cpu| cpu >= 96).count();
+            (cell.cpus.len() - second, second)
+        };
+        assert_eq!((packages(of_add[1]), packages(of_add[2])), ((2, 0), (1, 1)));
+        assert_eq!((packages(of_add[11]), packages(of_add[12])), ((64, 0), (32, 32)));
+        assert_eq!(cells.len(), 5 * sizes.len());
+        let whys: Vec<_> = method.not_available.keys().collect();
+        assert_eq!(whys, ["binary-tree mapping, 192 threads"]);
+    }
+
+    #[test]
+    fn one_cpu_and_too_many_threads_have_their_reasons() {
+        let cells = |threads: &[u32], cpus| {
+            let options = Options { threads: threads.to_vec(), ..Options::default() };
+            let mut method = Method::default();
+            let cells = cells(&options, &machine(), &CpuSet::up_to(cpus), &mut method);
+            let mut sizes: Vec<_> = cells.iter().map(|cell| cell.cpus.len()).collect();
+            sizes.dedup();
+            sizes.truncate(2);
+            (sizes, method.not_available.into_keys().collect::<Vec<_>>())
+        };
+        assert_eq!(cells(&[], 1), (vec![1], vec!["2 CPUs at once".to_owned()]));
+        let told = vec!["3 CPUs at once".to_owned(), "binary-tree mapping, 2 threads".to_owned()];
+        assert_eq!(cells(&[3, 2], 2), (vec![1, 2], told));
+    }
+}
