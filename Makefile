@@ -12,7 +12,7 @@ survey: build
 
 build:
 	@scripts/needs build
-	cargo build --release --locked -p coho -p coho-pin -p coho-openmp
+	cargo build --release --locked -p coho -p coho-pin -p coho-openmp -p coho-delegate-preload
 
 test:
 	@scripts/needs test
@@ -33,7 +33,7 @@ aarch64:
 	@scripts/needs aarch64
 	@scripts/aarch64
 
-# SECTION: some of detection, pairs, counters, calls, barriers, waiting, openmp, workloads, memory; left out: all.
+# SECTION: some of detection, pairs, counters, calls, barriers, waiting, openmp, delegation, workloads, memory; left out: all.
 bench:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench peers -- $(SECTION)
@@ -52,16 +52,20 @@ endef
 
 install: build
 	cargo build --release --locked -p coho-counters -p coho-sync
+# Its name, which a build script would hand on to the library that is preloaded.
+	cargo rustc --release --locked -p coho-delegate --lib -- -C link-arg=-Wl,-soname,libcoho_delegate.so.0
 	install -D -m 755 $(COHO) $(DESTDIR)$(PREFIX)/bin/coho
 	install -D -m 755 target/release/libcoho_pin.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_pin.so
 	install -D -m 755 target/release/libcoho_openmp.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_openmp.so
+	install -D -m 755 target/release/libcoho_delegate_preload.so \
+		$(DESTDIR)$(PREFIX)/lib/coho/libcoho_delegate_preload.so
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(COHO) man >$(DESTDIR)$(PREFIX)/share/man/man1/coho.1
 	$(COHO) completions bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/coho
 	$(COHO) completions zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_coho
 	$(COHO) completions fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/coho.fish
-	$(foreach library,counters sync,$(call install_library,$(library)))
+	$(foreach library,counters sync delegate,$(call install_library,$(library)))
 
 clean:
 	cargo clean

@@ -20,12 +20,16 @@ pub struct Cli {
 enum Command {
     /// Run every quick experiment; write a profile and a report
     Survey(commands::survey::Args),
+    /// Tell what a profile means: findings, each with its condition and what to do
+    Findings(commands::findings::Args),
     /// Tell what the machine, or a description of one, says it is
     Topology(commands::topology::Args),
     /// Predict from measured or published figures
     Predict(commands::predict::Args),
     /// Measure what it costs CPUs to share a line
     Coherence(commands::coherence::Args),
+    /// Measure what CPUs cost each other that work on one line at once
+    Contention(commands::contention::Args),
     /// Measure what reading a performance counter costs, and which events may be used
     Counters(commands::counters::Args),
     /// Measure what system, libc and MPI calls cost, and what they evict
@@ -85,9 +89,11 @@ impl Cli {
     pub fn run(&self) -> anyhow::Result<ExitCode> {
         match &self.command {
             Command::Survey(args) => commands::survey::run(args),
+            Command::Findings(args) => commands::findings::run(args),
             Command::Topology(args) => commands::topology::run(args),
             Command::Predict(args) => commands::predict::run(args),
             Command::Coherence(args) => commands::coherence::run(args),
+            Command::Contention(args) => commands::contention::run(args),
             Command::Counters(args) => commands::counters::run(args),
             Command::Calls(args) => commands::calls::run(args),
             Command::Barrier(args) => commands::barrier::run(args),

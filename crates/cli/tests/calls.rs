@@ -149,7 +149,7 @@ fn a_time_limit_keeps_what_is_done() {
 
 /// A run of two calls; where there is one CPU, without another core.
 const BY_FOOTPRINT: [&str; 9] =
-    ["calls", "--footprint", "--call", "getpid", "--call", "write(64)", "--quick", "--time-limit", "6"];
+    ["calls", "--footprint", "--call", "getpid", "--call", "write(64)", "--quick", "--time-limit", "20"];
 
 #[test]
 fn curves_under_the_names_that_scripts_ask_for() {

@@ -28,7 +28,7 @@ impl Installed {
         fs::create_dir_all(this.path("bin")).unwrap();
         fs::create_dir_all(this.path("lib/coho")).unwrap();
         fs::copy(command, this.path("bin/coho")).unwrap();
-        for name in ["libcoho_pin.so", "libcoho_openmp.so"] {
+        for name in ["libcoho_pin.so", "libcoho_openmp.so", "libcoho_delegate_preload.so"] {
             let library = [built.join(name), built.join("deps").join(name)];
             let library = library.into_iter().find(|path| path.is_file()).expect("built beside the command");
             fs::copy(library, this.path("lib/coho").join(name)).unwrap();
@@ -85,7 +85,12 @@ fn make_puts_the_library_where_the_command_looks() {
     let arguments = ["-n", "install", "DESTDIR=/tmp/stage", "PREFIX=/opt/coho"];
     let made = Command::new("make").args(arguments).current_dir(root).output().unwrap();
     let (plan, errors) = texts(&made);
-    for place in ["bin/coho", "lib/coho/libcoho_pin.so", "lib/coho/libcoho_openmp.so"] {
+    for place in [
+        "bin/coho",
+        "lib/coho/libcoho_pin.so",
+        "lib/coho/libcoho_openmp.so",
+        "lib/coho/libcoho_delegate_preload.so",
+    ] {
         let place = format!("/tmp/stage/opt/coho/{place}");
         assert!(plan.contains(&place), "{place}: {plan}{errors}");
     }

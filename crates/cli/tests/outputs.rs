@@ -10,8 +10,9 @@ use std::process::{Output, Stdio};
 use coho_profile::Profile;
 use support::coho;
 
-const MEASURING: [&[&str]; 9] = [
+const MEASURING: [&[&str]; 10] = [
     &["coherence"],
+    &["contention"],
     &["memory"],
     &["idle"],
     &["barrier"],

@@ -65,9 +65,12 @@ fn shell(folder: &Path, line: &str) -> String {
 fn every_command_runs() {
     needs!(Capability::TwoCpus, Capability::Gcc);
     let folder = tempfile::tempdir().unwrap();
-    let mut gcc = Command::new("gcc");
-    gcc.args(["-O2", "-fopenmp", "-o"]).arg(folder.path().join("heat")).arg(root().join(HEAT));
-    assert!(gcc.status().unwrap().success());
+    for program in PROGRAMS {
+        let mut gcc = Command::new("gcc");
+        let name = Path::new(program).file_stem().unwrap();
+        gcc.args(["-O2", "-fopenmp", "-o"]).arg(folder.path().join(name)).arg(root().join(program));
+        assert!(gcc.status().unwrap().success());
+    }
     std::fs::copy(data(MATRIX), folder.path().join("x5650.csv")).unwrap();
     std::fs::copy(data(CLAIM), folder.path().join("vm.xml")).unwrap();
     let readme = read("README.md");
@@ -91,8 +94,12 @@ fn every_command_runs() {
     assert!(run >= 6, "{run} commands");
 }
 
-/// The program that the README runs with coho's barriers.
-const HEAT: &str = "crates/openmp/examples/c/heat.c";
+/// The programs that the README runs with coho's barriers, and with calls delegated.
+const PROGRAMS: [&str; 3] = [
+    "crates/openmp/examples/c/heat.c",
+    "crates/delegate-preload/examples/c/log.c",
+    "crates/delegate-preload/examples/c/sweep.c",
+];
 /// The files that the README's example names `x5650.csv` and `vm.xml`.
 const MATRIX: &str = "matrices/nviennot_Dual_Intel_R_Xeon_R_CPU_X5650_2.67GHz.csv";
 const CLAIM: &str = "topology/vm-2-packages-6-cores-2-threads.xml";

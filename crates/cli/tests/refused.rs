@@ -22,10 +22,11 @@ const AFTER: Duration = Duration::from_secs(30);
 const TOO_LONG: Duration = Duration::from_secs(300);
 
 /// Every command that measures or acts, asked to be brief.
-const COMMANDS: [&[&str]; 13] = [
+const COMMANDS: [&[&str]; 14] = [
     &["survey", "--quick", "--time-limit", "3s", "-o", "profile.json"],
     &["topology"],
     &["coherence", "--quick", "--time-limit", "1s"],
+    &["contention", "--quick", "--time-limit", "1s"],
     &["counters", "--quick", "--time-limit", "1s"],
     &["calls", "--quick", "--time-limit", "1s"],
     &["barrier", "--quick", "--time-limit", "1s"],

@@ -72,6 +72,7 @@ fn two_cpus_get_every_section_and_the_published_figures() {
         "pairs",
         "classes",
         "reads",
+        "contention",
         "cpi",
         "stability",
         "audit",

@@ -105,7 +105,10 @@ fn a_stopped_survey_keeps_earlier_sections_and_names_them() {
             "{errors}"
         );
         let missing = errors.lines().find_map(|line| line.split_once("not measured: "));
-        assert!(missing.is_some_and(|(_, names)| names.contains("calls, sync, idle")), "{errors}");
+        assert!(
+            missing.is_some_and(|(_, names)| names.contains("calls, sync, contention, idle")),
+            "{errors}"
+        );
         let after = Profile::read(&path).unwrap();
         assert_eq!((after.counters, after.memory), (before.counters, before.memory));
         assert_eq!(after.unknown, before.unknown);
@@ -138,7 +141,10 @@ fn a_survey_stopped_while_it_watches_says_what_is_missing() {
     watched.until("the pairs", || Profile::read(&path).is_ok_and(|profile| profile.coherence.is_some()));
     watched.send(libc::SIGINT);
     let errors = assert_stopped(&mut watched, (libc::SIGINT, "SIGINT"), "survey", &[]);
-    assert!(errors.contains("not complete: ") && errors.contains("calls, memory, sync, idle"), "{errors}");
+    assert!(
+        errors.contains("not complete: ") && errors.contains("calls, memory, sync, contention, idle"),
+        "{errors}"
+    );
     let coherence = Profile::read(&path).unwrap().coherence.unwrap();
     assert!(!coherence.pairs.is_empty());
     // On busy CPUs the next experiment may have begun before the signal came.

@@ -26,6 +26,9 @@ fn a_profile_that_follows_the_schema_and_a_report() {
     let said = succeeds(&["survey", "--quick", "-o", &profile.to_string_lossy()]);
     assert!(said.contains("mine.json") && said.contains("mine.html"), "{said}");
     assert_eq!(names(folder.path()), ["mine.html", "mine.json"]);
+    let findings = succeeds(&["findings", &profile.to_string_lossy()]);
+    let head: String = said.split("\n\n").take(2).collect::<Vec<_>>().join("\n\n");
+    assert!(head.ends_with(findings.trim_end()), "it begins with what {findings} tells: {said}");
     let text = fs::read_to_string(&profile).unwrap();
     assert_valid(&json(&text));
     let read = Profile::from_json(&text).unwrap();
@@ -39,6 +42,8 @@ fn a_profile_that_follows_the_schema_and_a_report() {
     let sync = read.sync.unwrap();
     assert!(!sync.barriers.is_empty() || !sync.method.not_available.is_empty());
     assert!(sync.kernels.is_empty(), "a quick survey runs no programs");
+    let contention = read.contention.unwrap();
+    assert!(!contention.rows.is_empty() || contention.method.interrupted, "{contention:?}");
     let idle = read.idle.unwrap();
     assert!(idle.method.interrupted || idle.wakeups.iter().any(|wakeup| wakeup.ns.is_some()), "{idle:?}");
     let page = fs::metadata(folder.path().join("mine.html")).unwrap().len();

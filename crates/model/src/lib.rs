@@ -1,6 +1,6 @@
 //! What follows from a machine profile: classes of CPU pairs found in their times, contradictions to the claimed
 //! topology, what coherence costs a program, which calls another core should execute, and where a scheduler puts
-//! programs. Nothing here measures.
+//! programs. [`findings`](findings()) sums up what its reader can act on. Nothing here measures.
 #![warn(missing_docs)]
 
 mod audit;
@@ -11,6 +11,7 @@ pub mod cpi;
 mod csv;
 pub mod delegation;
 mod error;
+mod findings;
 pub mod history;
 mod imported;
 mod matrix;
@@ -26,5 +27,6 @@ pub mod unixbench;
 pub use audit::audit;
 pub use classify::{Classification, classify};
 pub use error::Error;
+pub use findings::{Finding, Urgency, findings};
 pub use imported::{check_known, claim, coherence_from_matrix, coherence_of_machine};
 pub use matrix::{MAX_CPUS, Matrix};

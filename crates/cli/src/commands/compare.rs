@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use coho_model::claims;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
 
@@ -32,7 +32,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(profile) = &args.claims {
-        let subject = one(profile)?;
+        let subject = Subject::only(profile)?;
         let judge = if subject.published { claims::judge_published } else { claims::judge };
         return terminal::print(args.json, &judge(&subject.profile), |out, judged| {
             terminal::claims::write(out, judged, &subject.profile)
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (Some(first), Some(second)) = (&args.first, &args.second) else {
         bail!("two profiles are compared, or --claims names one");
     };
-    one(first)?;
+    Subject::only(first)?;
     let subjects = Subject::load_all(&[first.clone(), second.clone()])?;
     let comparison = compare(&subjects);
     let mut out = terminal::out(args.json);
@@ -51,15 +51,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         print(&mut out, &comparison, args.all)?;
     }
     Ok(())
-}
-
-/// The only machine of a name.
-fn one(name: &str) -> anyhow::Result<Subject> {
-    let mut subjects = Subject::load(name)?;
-    if subjects.len() > 1 {
-        bail!("'{name}' has {} machines; name one of them, as in '{name}/MACHINE'", subjects.len());
-    }
-    subjects.pop().with_context(|| format!("'{name}' has no machine"))
 }
 
 fn print(out: &mut impl Write, comparison: &Comparison, all: bool) -> std::io::Result<()> {

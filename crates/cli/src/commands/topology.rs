@@ -139,7 +139,7 @@ fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
         },
     };
     let measured = measured::measured(&claimed, coherence)?;
-    let Measured { topology, corrections, notes, reservations } = &measured;
+    let Measured { topology, corrections, notes, reservations, .. } = &measured;
     for note in notes {
         crate::say!("coho: {note}");
     }

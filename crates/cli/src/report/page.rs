@@ -15,8 +15,8 @@ use super::encode::{self, Precision};
 use super::matrix::Matrix;
 use super::subject::Subject;
 use super::{
-    barriers, calls, choices, classes, counters, cpi, evolution, histogram, idle, memory, path, programs,
-    reads, scale, sections, tables, text, workloads,
+    barriers, calls, choices, classes, contention, counters, cpi, evolution, findings, histogram, idle,
+    memory, path, programs, reads, scale, sections, tables, text, workloads,
 };
 use crate::visible::{Style, visible};
 
@@ -52,6 +52,7 @@ pub fn render(subjects: &[Subject]) -> String {
         header { h1 { (title) }
             p.lead { "What it costs the CPUs of a machine to share a cache line: measured figures, with their intervals, beside published ones." }
         }
+        (findings::section(subjects))
         (contents(subjects))
         main {
             @if subjects.len() > 1 { (comparison(subjects)) }
@@ -205,6 +206,7 @@ impl Page {
                             "pairs" => (self.pairs(&id("heat"), subject, matrix, precisions)),
                             "classes" => (self.classes(index, subject)),
                             "reads" => (self.reads(id("read-chart"), subject)),
+                            "contention" => (contention::section(subject, &id("contention-chart"), |chart, caption| self.figure(chart, caption))),
                             "cpi" => (self.cpi(id("cpi-chart"), subject, papers)),
                             "stability" => (self.stability(id("time"), subject)),
                             "audit" => @match coherence {

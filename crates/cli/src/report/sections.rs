@@ -15,12 +15,13 @@ use super::{boxes, boxes_svg, classes, stability, text};
 const DRAWING_WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 340.0)];
 
 /// Name in links and heading, in order.
-pub const ALL: [(&str, &str); 19] = [
+pub const ALL: [(&str, &str); 20] = [
     ("host", "Host"),
     ("topology", "Topology"),
     ("pairs", "Pairs of CPUs"),
     ("classes", "Classes"),
     ("reads", "Reads by state"),
+    ("contention", "Many CPUs on one line"),
     ("cpi", "Cost in CPI"),
     ("stability", "Stability"),
     ("audit", "Audit of the claims"),

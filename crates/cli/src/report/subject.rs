@@ -36,6 +36,18 @@ impl Subject {
         Ok(Self::of_publication(publication))
     }
 
+    /// Reads a profile file, or the only machine of a publication.
+    ///
+    /// # Errors
+    /// As [`Subject::load`], or if the publication has several machines.
+    pub fn only(name: &str) -> anyhow::Result<Self> {
+        let mut subjects = Self::load(name)?;
+        if subjects.len() > 1 {
+            bail!("'{name}' has {} machines; name one of them, as in '{name}/MACHINE'", subjects.len());
+        }
+        subjects.pop().with_context(|| format!("'{name}' has no machine"))
+    }
+
     /// A profile under the name of its file.
     pub fn of_file(path: &Path, profile: Profile) -> Self {
         let label = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();

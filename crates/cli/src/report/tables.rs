@@ -302,6 +302,7 @@ pub fn not_available(subject: &Subject) -> Markup {
         ("counters", subject.profile.counters.is_some()),
         ("calls", subject.profile.calls.is_some()),
         ("sync", subject.profile.sync.is_some()),
+        ("contention", subject.profile.contention.is_some()),
         ("memory", subject.profile.memory.is_some()),
         ("workloads", subject.profile.workloads.is_some()),
         ("idle", subject.profile.idle.is_some()),
@@ -316,10 +317,18 @@ pub fn not_available(subject: &Subject) -> Markup {
     let counters = subject.profile.counters.as_ref().map(|counters| ("counters", &counters.method));
     let calls = subject.profile.calls.as_ref().map(|calls| ("calls", &calls.conditions));
     let sync = subject.profile.sync.as_ref().map(|sync| ("sync", &sync.method));
+    let contention = subject.profile.contention.as_ref().map(|section| ("contention", &section.method));
     let memory = subject.profile.memory.as_ref().map(|memory| ("memory", &memory.method));
     let workloads = subject.profile.workloads.as_ref().map(|workloads| ("workloads", &workloads.method));
     let idle = subject.profile.idle.as_ref().map(|idle| ("idle", &idle.method));
-    let methods = counters.into_iter().chain(calls).chain(sync).chain(memory).chain(workloads).chain(idle);
+    let methods = counters
+        .into_iter()
+        .chain(calls)
+        .chain(sync)
+        .chain(contention)
+        .chain(memory)
+        .chain(workloads)
+        .chain(idle);
     for (section, method) in methods {
         let named = |(what, why): (&String, &String)| (format!("{section}: {what}"), text::reason(why));
         reasons.extend(method.not_available.iter().map(named));

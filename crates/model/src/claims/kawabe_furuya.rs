@@ -96,14 +96,14 @@ pub(super) const CLAIMS: &[Claim] = &[
 
 /// The paper's classes of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Near {
+pub(crate) enum Near {
     Siblings,
     Die,
     Hops(usize),
 }
 
 impl Near {
-    fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         match self {
             Self::Siblings => "two threads of a core".into(),
             Self::Die => "two cores of a die".into(),
@@ -114,7 +114,7 @@ impl Near {
 }
 
 /// The paper's class of two CPUs; `None` of what it does not have, as of cores that share an L2.
-fn near(claimed: &str, a: u32, b: u32, topology: Option<&Topology>) -> Option<Near> {
+pub(crate) fn near(claimed: &str, a: u32, b: u32, topology: Option<&Topology>) -> Option<Near> {
     match claimed.to_ascii_lowercase().as_str() {
         "core" | "smt" => Some(Near::Siblings),
         "l3" | "die" | "on-die" => Some(Near::Die),

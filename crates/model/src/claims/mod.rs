@@ -20,7 +20,7 @@
 mod delegation;
 mod evidence;
 mod hamada_dimmnet;
-mod kawabe_furuya;
+pub(crate) mod kawabe_furuya;
 mod kimoto_bulldozer;
 mod nakamura_fbs;
 mod shimosawa_hori_ishikawa;

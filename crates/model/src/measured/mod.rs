@@ -38,6 +38,8 @@ pub struct Measured {
     /// Why nothing could be corrected, what stays of the claims though the figures do not show it or contradict it, and
     /// the condition under which the figures hold.
     pub reservations: Vec<String>,
+    /// Whether all pairs were timed and each claim that times could contradict is as they have it.
+    pub is_borne_out: bool,
 }
 
 /// A level that replaces a claim.
@@ -70,7 +72,9 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
                 reservations.extend(place::not_shown(claimed, &[]));
             }
             reservations.extend(contradicted(claimed, coherence));
-            return Ok(unchanged(claimed, Vec::new(), reservations));
+            // Nothing but that they are alike, as is claimed.
+            let is_borne_out = is_flat && reservations.len() == 1;
+            return Ok(Measured { is_borne_out, ..unchanged(claimed, Vec::new(), reservations) });
         }
     };
     let Placed { mut topology, corrections, mut notes, mut reservations } = place::all(claimed, &levels);
@@ -83,7 +87,7 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
             false => "nothing corrected: the figures do not tell what should stand in place of the claims",
         };
         notes.insert(0, what.to_owned());
-        return Ok(unchanged(claimed, notes, reservations));
+        return Ok(Measured { is_borne_out, ..unchanged(claimed, notes, reservations) });
     }
     notes.extend(reservations.iter().cloned());
     for correction in &corrections {
@@ -100,7 +104,7 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
     }
     topology.notes.extend(notes.iter().cloned());
     topology.finish();
-    Ok(Measured { topology, corrections, notes, reservations })
+    Ok(Measured { topology, corrections, notes, reservations, is_borne_out: false })
 }
 
 fn unchanged(claimed: &Topology, mut notes: Vec<String>, reservations: Vec<String>) -> Measured {
@@ -108,7 +112,7 @@ fn unchanged(claimed: &Topology, mut notes: Vec<String>, reservations: Vec<Strin
     let mut topology = claimed.clone();
     topology.notes.push("as claimed, not corrected by measurement".to_owned());
     topology.notes.extend(notes.iter().cloned());
-    Measured { topology, corrections: Vec::new(), notes, reservations }
+    Measured { topology, corrections: Vec::new(), notes, reservations, is_borne_out: false }
 }
 
 /// What the figures contradict in a topology, as it is claimed or after its correction.

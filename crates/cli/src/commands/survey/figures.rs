@@ -1,6 +1,6 @@
 //! Whether an experiment came to anything.
 
-use coho_profile::{Calls, Coherence, Counters, Idle, Memory, Sync};
+use coho_profile::{Calls, Coherence, Contention, Counters, Idle, Memory, Sync};
 
 /// A section of the survey.
 pub trait Figures {
@@ -37,6 +37,12 @@ impl Figures for Sync {
     fn has_figures(&self) -> bool {
         self.barriers.iter().any(|barrier| barrier.ns.is_some())
             || self.fork_join.iter().any(|fork_join| fork_join.total_ns.is_some())
+    }
+}
+
+impl Figures for Contention {
+    fn has_figures(&self) -> bool {
+        self.rows.iter().any(|row| row.ns.is_some())
     }
 }
 

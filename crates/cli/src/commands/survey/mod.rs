@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use coho_model::{delegation, stability};
-use coho_probe::{barrier, calls, coherence, counters, host, idle, kernels, memory, stop};
+use coho_model::delegation;
+use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, kernels, memory, stop};
 use coho_profile::{
-    Calls, Coherence, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection, check_writable,
-    write_atomic,
+    Calls, Coherence, Contention, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection,
+    check_writable, write_atomic,
 };
 use coho_topology::{Counts, CpuSet, Topology};
 
@@ -66,6 +66,9 @@ const MEMORY_BRIEFLY: Duration = Duration::from_secs(6);
 const BARRIERS: Duration = Duration::from_secs(20);
 const BARRIERS_BRIEFLY: Duration = Duration::from_secs(3);
 const PROGRAM: Duration = Duration::from_secs(15);
+/// How long CPUs may contend for one line at most.
+const CONTENTION: Duration = Duration::from_secs(10);
+const CONTENTION_BRIEFLY: Duration = Duration::from_secs(2);
 /// How long CPUs may be watched waking up at most.
 const WAKING: Duration = Duration::from_secs(10);
 const WAKING_BRIEFLY: Duration = Duration::from_secs(2);
@@ -122,6 +125,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     sections.put("memory", |profile| &mut profile.memory, memory)?;
     let sync = synchronise(args, &topology, options.seed, left(), sections.profile().sync.as_ref());
     sections.put("sync", |profile| &mut profile.sync, sync)?;
+    let contention = contend(args, &topology, options.seed, left());
+    sections.put("contention", |profile| &mut profile.contention, contention)?;
     let idle = wake(args, &topology, options.seed, left());
     sections.put("idle", |profile| &mut profile.idle, idle)?;
     sections.report();
@@ -304,6 +309,26 @@ fn synchronise(
     Some(Ok(section))
 }
 
+/// What CPUs cost each other on one line; `None` if the survey is to end.
+fn contend(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Measured<Contention>> {
+    if is_over(left) {
+        return None;
+    }
+    let options = contention::Options {
+        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
+        quick: true,
+        time_limit: Some(left.min(if args.quick { CONTENTION_BRIEFLY } else { CONTENTION })),
+        seed,
+        ..contention::Options::default()
+    };
+    let measured = contention::measure(&options, topology, &mut terminal::progress::on_stderr());
+    Some(measured.map_err(|error| {
+        let mut section = Contention::default();
+        section.method.not_available.insert("contention".into(), error.to_string());
+        section
+    }))
+}
+
 /// What idle states there are and how long CPUs take to wake; `None` if the survey is to end.
 fn wake(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Measured<Idle>> {
     if is_over(left) {
@@ -367,16 +392,14 @@ fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
         writeln!(out, "{}", counted(topology.counts))?;
     }
     writeln!(out)?;
+    terminal::findings::write(out, &coho_model::findings(profile))?;
+    writeln!(out)?;
     profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))?;
     profile.counters.iter().try_for_each(|counters| terminal::counters::findings(out, counters))?;
     profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))?;
     profile.memory.iter().try_for_each(|memory| terminal::memory::findings(out, memory))?;
     profile.sync.iter().try_for_each(|sync| terminal::barrier::findings(out, sync))?;
-    let condition = profile.coherence.as_ref().and_then(stability::condition);
-    match condition.filter(|_| profile.calls.is_some() || profile.sync.is_some()) {
-        Some(condition) => writeln!(out, "{}", terminal::table::wrapped("condition  ", &condition)),
-        None => Ok(()),
-    }
+    profile.contention.iter().try_for_each(|section| terminal::contention::findings(out, section))
 }
 
 fn counted(counts: Counts) -> String {

@@ -1,0 +1,47 @@
+//! `coho findings`: what a profile means for its reader.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::report::subject::Subject;
+use crate::terminal;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A profile file, or one machine of a publication (`published:kawabe-furuya/e5620`) [default: the newest
+    /// coho-DATE.json here, as `coho survey` writes it; else coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
+    profile: Option<String>,
+    /// Print the findings as JSON: id, text, level (warning, advice, note), evidence (JSON Pointers into the profile),
+    /// condition and next
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let subject = match &args.profile {
+        Some(name) => Subject::only(name)?,
+        None => {
+            let path =
+                newest(Path::new(".")).or_else(|| super::run::default_profile().filter(|path| path.exists()));
+            let path = path.context("there is no profile here; name one, or let `coho survey` write one")?;
+            crate::say!("coho: findings of {}", path.display());
+            Subject::only(&path.to_string_lossy())?
+        }
+    };
+    terminal::print(args.json, &coho_model::findings(&subject.profile), |out, findings| {
+        terminal::findings::write(out, findings)
+    })
+}
+
+/// The profile in a folder that a survey wrote last.
+fn newest(folder: &Path) -> Option<PathBuf> {
+    let dated = |name: &str| {
+        let rest = name.strip_prefix("coho-").filter(|_| name.ends_with(".json"));
+        rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let files = folder.read_dir().ok()?.flatten().filter(|file| file.file_name().to_str().is_some_and(dated));
+    let timed = files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.file_name())));
+    // If two were written within one tick of the clock, the later name wins.
+    timed.max().map(|(_, name)| name.into())
+}

@@ -1,0 +1,120 @@
+//! What a profile means for its reader: each finding with the figures that it rests on, the condition under which it holds,
+//! and what to do or to measure next. What the evidence does not carry is not said.
+//!
+//! A comparison takes an interval of both figures. Nothing is advised on placement where times between CPUs jumped, or
+//! where too few samples tell whether they did.
+
+mod barriers;
+mod calls;
+mod idle;
+mod memory;
+mod missing;
+mod moves;
+mod openmp;
+mod pinning;
+mod published;
+mod sharing;
+mod topology;
+
+use coho_profile::{Estimate, Profile};
+use serde::Serialize;
+
+/// Something that a profile means for its reader.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What kind it is: the same in every profile. A profile has one of a kind, or one for each command that was tried.
+    pub id: &'static str,
+    /// What is so, with figures. Names that the profile brings stand in it as they are.
+    pub text: String,
+    /// What it asks of the reader.
+    #[serde(rename = "level")]
+    pub urgency: Urgency,
+    /// The figures that it rests on, as JSON Pointers (RFC 6901) into the profile: `/sync/barriers/3/ns`.
+    pub evidence: Vec<String>,
+    /// Under which it holds, or how well it is known.
+    pub condition: String,
+    /// What to do, or which command tells more, with commands in backticks; empty if there is nothing.
+    pub next: String,
+}
+
+/// What a finding asks of the reader, the most urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Urgency {
+    /// Something is not what it is taken for.
+    Warning,
+    /// Something can be gained.
+    Advice,
+    /// Good to know.
+    Note,
+}
+
+/// All that a profile means, the most urgent first.
+///
+/// ```
+/// use coho_profile::{Profile, published};
+/// assert!(coho_model::findings(&Profile::default()).is_empty(), "nothing was measured");
+///
+/// // A paper tells single values: from the nearest to the farthest, but nothing to act on.
+/// let paper = published::read("kawabe-furuya/x7560")?;
+/// let found = coho_model::findings(&paper.machines[0].1);
+/// assert_eq!(found.iter().map(|one| one.id).collect::<Vec<_>>(), ["sharing-cost"]);
+/// # Ok::<(), coho_profile::Error>(())
+/// ```
+pub fn findings(profile: &Profile) -> Vec<Finding> {
+    let kinds: [fn(&Profile) -> Vec<Finding>; 11] = [
+        moves::findings,
+        topology::findings,
+        pinning::findings,
+        sharing::findings,
+        published::findings,
+        barriers::findings,
+        openmp::findings,
+        calls::findings,
+        memory::findings,
+        idle::findings,
+        missing::findings,
+    ];
+    let mut findings: Vec<Finding> = kinds.iter().flat_map(|of| of(profile)).collect();
+    findings.sort_by_key(|finding| finding.urgency);
+    findings
+}
+
+/// A figure in three digits.
+fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// `25.0 ns (24.1–26.3)`, of too few samples for an interval without one.
+fn ns(estimate: &Estimate) -> String {
+    let median = number(estimate.median);
+    match estimate.has_interval() {
+        true => format!("{median} ns ({}–{})", number(estimate.low), number(estimate.high)),
+        false => format!("{median} ns"),
+    }
+}
+
+/// `1.96 (1.90–1.99)`.
+fn ratio(estimate: &Estimate) -> String {
+    format!("{} ({}–{})", number(estimate.median), number(estimate.low), number(estimate.high))
+}
+
+/// The first of many groups of CPUs: `0-7 | 8-15 | 16-23 | 24-31 | …`.
+fn first_groups(groups: &[impl AsRef<str>]) -> String {
+    const LISTED: usize = 4;
+    let more = (groups.len() > LISTED).then_some("…");
+    groups.iter().take(LISTED).map(AsRef::as_ref).chain(more).collect::<Vec<_>>().join(" | ")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(all: &[String]) -> String {
+    match all {
+        [] => String::new(),
+        [one] => one.clone(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}

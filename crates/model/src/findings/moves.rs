@@ -1,0 +1,122 @@
+//! Whether the host moves the CPUs.
+
+use coho_profile::{Coherence, Profile};
+
+use super::{Finding, Urgency, listed, number};
+use crate::history::window;
+use crate::stability;
+
+pub fn findings(profile: &Profile) -> Vec<Finding> {
+    let Some(coherence) = &profile.coherence else { return Vec::new() };
+    let is_virtual = profile.host.as_ref().is_some_and(|host| host.hypervisor.is_some());
+    moved(coherence, is_virtual).or_else(|| stayed(coherence)).into_iter().collect()
+}
+
+/// Whether times between CPUs kept to their values as far as they were looked at, and were looked at often enough to tell.
+pub(super) fn have_stayed(coherence: &Coherence) -> bool {
+    coherence.stable == Some(true) && !have_differed(coherence)
+}
+
+fn have_differed(coherence: &Coherence) -> bool {
+    coherence.history.as_ref().is_some_and(|history| history.disagree > 0)
+}
+
+fn moved(coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
+    let (text, evidence) = between_surveys(coherence).or_else(|| within_run(coherence))?;
+    let next = match is_virtual {
+        true => {
+            "Have the host pin the virtual CPUs. `coho coherence --watch-for 60s` shows when they move; compare programs \
+             only within one run."
+        }
+        false => {
+            "Keep other load off the machine and measure again. `coho coherence --watch-for 60s` shows when times change."
+        }
+    };
+    Some(Finding {
+        id: "placement-moves",
+        text,
+        urgency: Urgency::Warning,
+        evidence,
+        condition: stability::condition(coherence)?,
+        next: next.into(),
+    })
+}
+
+fn values(all: impl Iterator<Item = f64>) -> String {
+    listed(&all.map(number).collect::<Vec<_>>())
+}
+
+fn between_surveys(coherence: &Coherence) -> Option<(String, Vec<String>)> {
+    let history = coherence.history.as_ref().filter(|history| history.disagree > 0)?;
+    let text = format!(
+        "Times between the same CPUs change from survey to survey: {} of {} others since boot differ from this one ({} ns \
+         were seen).",
+        history.disagree,
+        history.surveys,
+        values(history.modes_ns.iter().copied())
+    );
+    Some((text, vec!["/coherence/history".into()]))
+}
+
+fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
+    if coherence.stable != Some(false) {
+        return None;
+    }
+    let stable = "/coherence/stable".to_owned();
+    if let Some(watched) = coherence.timeline.as_ref().filter(|watched| !watched.change_points_s.is_empty()) {
+        let times = watched.change_points_s.len();
+        let text = format!(
+            "The time between CPUs {} and {} changed {} within {} ({} ns were seen).",
+            watched.a,
+            watched.b,
+            if times == 1 { "once".into() } else { format!("{times} times") },
+            window(watched.samples.last().map_or(0.0, |last| last.at_s)),
+            values(watched.modes.iter().map(|mode| mode.value))
+        );
+        return Some((text, vec!["/coherence/timeline".into(), stable]));
+    }
+    // Judged pairs stand among all.
+    let strict = coherence.pairs.iter().any(|pair| pair.method.is_strict());
+    let jumped = coherence.pairs.iter().enumerate().filter(|(_, pair)| {
+        pair.ns.stable == Some(false) && pair.ns.modes.len() > 1 && pair.method.is_strict() == strict
+    });
+    let width = |modes: &[coho_profile::Mode]| {
+        let (least, most) = modes.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), mode| {
+            (least.min(mode.value), most.max(mode.value))
+        });
+        most / least
+    };
+    let widest = jumped.max_by(|(_, a), (_, b)| width(&a.ns.modes).total_cmp(&width(&b.ns.modes)));
+    Some(match widest {
+        Some((at, pair)) => (
+            format!(
+                "Times between CPUs jumped during the run: between CPUs {} and {}, {} ns were seen.",
+                pair.a,
+                pair.b,
+                values(pair.ns.modes.iter().map(|mode| mode.value))
+            ),
+            vec![format!("/coherence/pairs/{at}/ns"), stable],
+        ),
+        None => ("Times between CPUs did not keep to one value during the run.".into(), vec![stable]),
+    })
+}
+
+/// Only where other surveys tell: those of one run may all lie between two moves.
+fn stayed(coherence: &Coherence) -> Option<Finding> {
+    let history = coherence.history.as_ref().filter(|history| history.surveys > 0)?;
+    if !have_stayed(coherence) {
+        return None;
+    }
+    let others = match history.surveys {
+        1 => "1 other survey".to_owned(),
+        n => format!("{n} other surveys"),
+    };
+    Some(Finding {
+        id: "placement-stays",
+        text: format!("The CPUs stayed as far apart as they are, in this run and {others} since boot."),
+        urgency: Urgency::Note,
+        evidence: vec!["/coherence/history".into(), "/coherence/stable".into()],
+        condition: stability::condition(coherence)?,
+        next: String::new(),
+    })
+}

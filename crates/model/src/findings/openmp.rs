@@ -1,0 +1,63 @@
+//! What an OpenMP program would gain by coho's teams.
+
+use coho_profile::{Estimate, Profile, Sync, SyncPeer};
+
+use super::{Finding, Urgency, ratio};
+
+/// The runtime that `coho run --openmp` stands in for.
+const RUNTIME: &str = "libgomp";
+
+pub fn findings(profile: &Profile) -> Vec<Finding> {
+    profile.sync.as_ref().and_then(gain).into_iter().collect()
+}
+
+/// Its times beside ours, pass by pass, where both have an interval: where they stand, and over ours.
+fn compared<'a>(sync: &'a Sync, operation: &str) -> Option<(usize, &'a SyncPeer, &'a Estimate)> {
+    let of_runtime = |(_, peer): &(usize, &SyncPeer)| peer.name == RUNTIME && peer.operation == operation;
+    let rows = sync.peers.iter().enumerate().filter(of_runtime);
+    let told = rows.filter_map(|(at, peer)| Some((at, peer, peer.ratio.as_ref()?)));
+    // Fork and join of earlier versions, one region after another, are another quantity than a program's.
+    let is_other = operation == "fork-join" && sync.is_back_to_back();
+    told.filter(|(.., ratio)| ratio.has_interval() && !is_other).max_by_key(|(_, peer, _)| peer.threads)
+}
+
+pub(super) fn is_measured(sync: &Sync) -> bool {
+    sync.peers.iter().any(|peer| peer.name == RUNTIME && peer.ratio.is_some())
+}
+
+fn gain(sync: &Sync) -> Option<Finding> {
+    let parts = [("fork-join", "to fork and join"), ("barrier", "for a barrier of")];
+    let told: Vec<_> =
+        parts.into_iter().filter_map(|(name, words)| Some((words, compared(sync, name)?))).collect();
+    // One part of which chance may be the reason leaves the program's gain open.
+    let slower = told.iter().filter(|(_, (.., ratio))| ratio.low > 1.0).count();
+    let quicker = told.iter().filter(|(_, (.., ratio))| ratio.high < 1.0).count();
+    if told.is_empty() || slower > 0 && quicker > 0 || slower + quicker == 0 {
+        return None;
+    }
+    let words: Vec<String> = told
+        .iter()
+        .map(|(words, (_, peer, times))| {
+            format!("{} times as long {words} {} threads", ratio(times), peer.threads)
+        })
+        .collect();
+    let gains = slower > 0;
+    Some(Finding {
+        id: "openmp-gain",
+        text: format!(
+            "libgomp takes {} as coho's teams: an OpenMP program {} by that on each region and barrier.",
+            super::listed(&words),
+            if gains { "gains" } else { "loses" }
+        ),
+        urgency: if gains { Urgency::Advice } else { Urgency::Note },
+        evidence: told.iter().map(|(_, (at, ..))| format!("/sync/peers/{at}/ratio")).collect(),
+        condition: "timed in turn in one run, members on CPUs of their own; a program that seldom forks or waits sees little \
+                    of it"
+            .into(),
+        next: if gains {
+            "`coho run --openmp --try -- PROGRAM` tells for a program compiled by gcc -fopenmp.".into()
+        } else {
+            String::new()
+        },
+    })
+}

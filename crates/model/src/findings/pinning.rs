@@ -1,0 +1,96 @@
+//! Which CPUs to pin a pair, a team or a job to.
+
+use coho_profile::{Coherence, Level, PlacementTime, Profile, Trial};
+use coho_topology::CpuSet;
+
+use super::moves::have_stayed;
+use super::{Finding, Urgency, number, ratio};
+use crate::{Matrix, stability};
+
+/// Commands whose trial is told.
+const JOBS: usize = 3;
+
+pub fn findings(profile: &Profile) -> Vec<Finding> {
+    let team = profile.coherence.as_ref().and_then(team);
+    let trials = profile.run.iter().flat_map(|run| &run.commands);
+    let jobs = trials.filter_map(|(name, trial)| job(name, trial)).take(JOBS);
+    team.into_iter().chain(jobs).collect()
+}
+
+/// The quickest group of each level of groups.
+fn team(coherence: &Coherence) -> Option<Finding> {
+    let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
+    if !have_stayed(coherence) || !is_told {
+        return None;
+    }
+    let matrix = Matrix::of(coherence)?;
+    let mut teams: Vec<(usize, CpuSet, f64)> = Vec::new();
+    for (at, level) in coherence.levels.iter().enumerate().filter(|(_, level)| level.groups.len() > 1) {
+        teams.extend(quickest(&matrix, level).map(|(cpus, ns)| (at, cpus, ns)));
+    }
+    let (_, nearest, _) = teams.first()?;
+    let next = format!(
+        "`coho run --place {nearest} -- COMMAND` keeps a command there; `--per-thread` pins each of its threads to a CPU of \
+         its own."
+    );
+    let one = |(_, cpus, ns): &(usize, CpuSet, f64)| {
+        let who = match cpus.len() {
+            2 => "two".into(),
+            n => format!("up to {n}"),
+        };
+        format!("{who} to CPUs {cpus} (at most {} ns apart)", number(*ns))
+    };
+    Some(Finding {
+        id: "pin-team",
+        text: format!(
+            "Pin threads that share lines near each other: {}.",
+            teams.iter().map(one).collect::<Vec<_>>().join(", ")
+        ),
+        urgency: Urgency::Advice,
+        evidence: teams.iter().map(|(at, ..)| format!("/coherence/levels/{at}")).collect(),
+        condition: format!(
+            "by what sharing costs alone, not by what threads of one core take from each other; {}",
+            stability::condition(coherence)?
+        ),
+        next,
+    })
+}
+
+/// The group whose longest way is the shortest.
+fn quickest(matrix: &Matrix, level: &Level) -> Option<(CpuSet, f64)> {
+    let longest = |group: &Vec<u32>| {
+        let of: Vec<usize> =
+            (0..matrix.len()).filter(|&index| group.contains(&matrix.cpus()[index])).collect();
+        let times = of.iter().enumerate().flat_map(|(at, &a)| of[at + 1..].iter().map(move |&b| (a, b)));
+        times.filter_map(|(a, b)| matrix.between(a, b)).reduce(f64::max)
+    };
+    let several = level.groups.iter().filter(|group| group.len() > 1);
+    let timed = several.filter_map(|group| Some((group, longest(group)?)));
+    let (group, ns) = timed.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((group.iter().copied().collect(), ns))
+}
+
+/// A command that was tried, if one placement is better beyond chance.
+fn job(name: &str, trial: &Trial) -> Option<Finding> {
+    let best = trial.best.as_deref().filter(|_| trial.decided)?;
+    let beaten = |placement: &PlacementTime| {
+        placement.times_best.clone().filter(|times| times.has_interval() && times.low > 1.0)
+    };
+    let others = trial.placements.iter().enumerate().filter_map(|(at, one)| Some((at, one, beaten(one)?)));
+    let (at, worst, times) = others.max_by(|a, b| a.2.median.total_cmp(&b.2.median))?;
+    let date = trial.date.as_ref().map_or_else(String::new, |date| format!(", on {date}"));
+    // A key of an object, as a pointer writes it.
+    let key = name.replace('~', "~0").replace('/', "~1");
+    Some(Finding {
+        id: "pin-job",
+        text: format!("Placement {best} suits {name}: {} takes {} times as long.", worst.name, ratio(&times)),
+        urgency: Urgency::Advice,
+        evidence: vec![format!("/run/commands/{key}/placements/{at}/times_best")],
+        condition: format!(
+            "tried in {} rounds on CPUs {}{date}; with other CPUs, data or load it may be another",
+            times.n,
+            trial.allowed_cpus.iter().copied().collect::<CpuSet>()
+        ),
+        next: "`coho run -p PROFILE --place auto -- COMMAND` leaves the worse ones.".into(),
+    })
+}

@@ -1,0 +1,118 @@
+//! Which published machine sharing a line here resembles.
+
+use std::collections::BTreeMap;
+
+use coho_profile::{Pair, PairMethod, Profile, published};
+use coho_topology::Topology;
+
+use super::{Finding, Urgency, number};
+use crate::claims::kawabe_furuya::{Near, near};
+use crate::range::Range;
+
+/// How far a mean may lie from a published one to resemble it: the paper's own pairs of one class spread by as much.
+const RESEMBLES: f64 = 1.25;
+
+/// Pairs that are named one by one.
+const MOST_NAMED: usize = 16;
+
+/// The pairs of a class: their positions in the profile, and the mean of their times.
+struct Class {
+    pairs: Vec<usize>,
+    mean: Range,
+    /// How often the line changes hands per increment; `None` unless every pair says it.
+    changes: Option<f64>,
+}
+
+/// The pairs of a class, one by one.
+#[derive(Default)]
+struct Gathered {
+    pairs: Vec<usize>,
+    times: Vec<Range>,
+    changes: Vec<Option<f64>>,
+}
+
+/// The paper timed increments by two CPUs that both do them as fast as they can, so only such pairs stand beside its own.
+pub fn findings(profile: &Profile) -> Vec<Finding> {
+    let Some(coherence) = &profile.coherence else { return Vec::new() };
+    let timed = coherence.pairs.iter().filter(|pair| pair.method == PairMethod::FreeRunning);
+    let mut timed = timed.peekable();
+    if timed.peek().is_none() || coherence.stable == Some(false) || !timed.all(|pair| pair.ns.has_interval())
+    {
+        return Vec::new();
+    }
+    let mine = classes(profile);
+    // The farthest class that a paper has tells most of a machine; siblings pass no line on.
+    let resembled = mine.iter().rev().filter(|(class, _)| **class != Near::Siblings);
+    resembled.filter_map(|(class, mine)| beside(*class, mine)).take(1).collect()
+}
+
+fn classes(profile: &Profile) -> BTreeMap<Near, Class> {
+    let topology: Option<&Topology> = profile.topology.as_ref().map(|section| &section.topology);
+    let mut all: BTreeMap<Near, Gathered> = BTreeMap::new();
+    let pairs = profile.coherence.iter().flat_map(|coherence| coherence.pairs.iter().enumerate());
+    for (at, pair) in pairs.filter(|(_, pair)| pair.method == PairMethod::FreeRunning) {
+        let Pair { a, b, claimed, ns, ownership_changes_per_op: changes, .. } = pair;
+        let Some(class) = near(claimed.as_deref().unwrap_or_default(), *a, *b, topology) else { continue };
+        let of_class = all.entry(class).or_default();
+        of_class.pairs.push(at);
+        of_class.times.push(ns.into());
+        of_class.changes.push(changes.as_ref().map(|changes| changes.median));
+    }
+    let mut classes = BTreeMap::new();
+    for (class, Gathered { pairs, times, changes }) in all {
+        let Some(mean) = Range::mean(&times) else { continue };
+        let n = changes.len() as f64;
+        let changes = changes.into_iter().sum::<Option<f64>>().map(|sum| sum / n);
+        classes.insert(class, Class { pairs, mean, changes });
+    }
+    classes
+}
+
+fn beside(class: Near, mine: &Class) -> Option<Finding> {
+    let papers = published::kawabe_furuya::figures().publication();
+    let distance = |theirs: f64| (mine.mean.value / theirs).ln().abs();
+    let machines = papers.machines.iter().filter_map(|(short, profile)| {
+        let name = profile.host.as_ref()?.cpu.clone()?;
+        Some((short, name, classes(profile).get(&class)?.mean.value))
+    });
+    let (short, name, theirs) = machines.min_by(|a, b| distance(a.2).total_cmp(&distance(b.2)))?;
+    // `8 x Xeon X7560`, without what stands behind it.
+    let name = name.split([',', '(']).next().unwrap_or_default().trim().to_owned();
+    let Range { value, low, high } = mine.mean;
+    let words = class.words();
+    let is_alike = distance(theirs) < RESEMBLES.ln();
+    let likeness = match is_alike {
+        true => format!("like {name} ({} ns", number(theirs)),
+        false => {
+            format!("{} times the nearest published, {name} ({} ns", number(value / theirs), number(theirs))
+        }
+    };
+    let changes = mine
+        .changes
+        .map(|changes| format!("; here the line changes hands {} times an increment", number(changes)));
+    Some(Finding {
+        id: "published-machine",
+        text: format!(
+            "When two CPUs increment a line at once, an increment takes {} ns ({}–{}) between {words}: {likeness}, Kawabe & \
+             Furuya).",
+            number(value),
+            number(low),
+            number(high)
+        ),
+        urgency: Urgency::Note,
+        evidence: match mine.pairs.len() {
+            ..=MOST_NAMED => mine.pairs.iter().map(|at| format!("/coherence/pairs/{at}/ns")).collect(),
+            _ => vec!["/coherence/pairs".into()],
+        },
+        condition: format!(
+            "free-running, as in the paper, which tells single values without intervals; mean of {}, {words} by the claimed \
+             topology{}",
+            match mine.pairs.len() {
+                1 => "one figure".into(),
+                n => format!("{n} figures"),
+            },
+            changes.unwrap_or_default()
+        ),
+        next: format!("`coho compare PROFILE published:kawabe-furuya/{short}` shows the rest."),
+    })
+}

@@ -1,0 +1,176 @@
+//! What it costs CPUs to share a line: near, far, and by where the line lies.
+
+use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod, Profile};
+use coho_topology::CpuSet;
+
+use super::moves::have_stayed;
+use super::{Finding, Urgency, first_groups, ns, number};
+use crate::{Matrix, stability};
+
+/// Pairs that are no more apart than this count as alike, whatever their intervals.
+const ALIKE: f64 = 1.3;
+
+pub fn findings(profile: &Profile) -> Vec<Finding> {
+    let Some(coherence) = &profile.coherence else { return Vec::new() };
+    let cost = if coherence.matrix.is_some() { of_matrix(coherence) } else { of_pairs(coherence) };
+    [cost, groups(coherence), lines(coherence)].into_iter().flatten().collect()
+}
+
+/// What is timed, with a verb for it, and by what.
+fn words(method: PairMethod) -> (&'static str, &'static str) {
+    match method {
+        PairMethod::Turn => ("Handing a cache line on takes", "by compare-and-swap in turn"),
+        PairMethod::Flags => ("Handing a flag over and back by two lines takes", "by plain stores, a step"),
+        PairMethod::FreeRunning => {
+            ("An increment of a line that two CPUs increment at once takes", "free-running")
+        }
+        PairMethod::Unknown => {
+            ("A line's way between two CPUs takes", "by a method that its file does not tell")
+        }
+    }
+}
+
+/// Where pairs were measured in the way that shows distances best.
+fn best(coherence: &Coherence) -> Vec<(usize, &Pair)> {
+    let Some((method, home)) = Matrix::best_method(&coherence.pairs) else { return Vec::new() };
+    let is_best = |pair: &Pair| (pair.method, pair.home) == (method, home);
+    let mut pairs: Vec<_> = coherence
+        .pairs
+        .iter()
+        .enumerate()
+        .filter(|(_, pair)| is_best(pair) && pair.ns.median > 0.0)
+        .collect();
+    pairs.sort_by(|(_, a), (_, b)| a.ns.median.total_cmp(&b.ns.median));
+    pairs
+}
+
+/// Whether one is farther than the other: by more than chance, and by more than where the line lies explains.
+fn is_farther(far: &Estimate, near: &Estimate) -> bool {
+    crate::barrier::is_slower(near, far) && far.median > ALIKE * near.median
+}
+
+fn of_pairs(coherence: &Coherence) -> Option<Finding> {
+    let pairs = best(coherence);
+    let ((first, near), (last, far)) = (*pairs.first()?, *pairs.last()?);
+    let (takes, by) = words(near.method);
+    let home = match near.home {
+        Home::A => "lines at home with the first CPU; ",
+        Home::B => "lines at home with the second CPU; ",
+        Home::Third | Home::Unknown => "",
+    };
+    let at = |index: usize| format!("/coherence/pairs/{index}/ns");
+    let (text, evidence) = if pairs.len() == 1 {
+        let text = format!("{takes} {} between CPUs {} and {}, {by}.", ns(&near.ns), near.a, near.b);
+        (text, vec![at(first)])
+    } else if is_farther(&far.ns, &near.ns) {
+        let times = number(far.ns.median / near.ns.median);
+        let text = format!(
+            "{takes} {} between the nearest CPUs, {} and {}, and {times} times as much between the farthest, {} and {}: {}; \
+             {by}.",
+            ns(&near.ns),
+            near.a,
+            near.b,
+            far.a,
+            far.b,
+            ns(&far.ns)
+        );
+        (text, vec![at(first), at(last)])
+    } else if pairs.iter().all(|(_, pair)| pair.ns.has_interval()) {
+        let (middle, median) = pairs[pairs.len() / 2];
+        let text = format!("{takes} about {} between any two of the CPUs measured, {by}.", ns(&median.ns));
+        (text, vec![at(middle), at(first), at(last)])
+    } else {
+        (
+            range(takes, by, (near.a, near.b, near.ns.median), (far.a, far.b, far.ns.median)),
+            vec![at(first), at(last)],
+        )
+    };
+    let condition = stability::condition(coherence)?;
+    Some(cost(text, evidence, format!("{home}{condition}")))
+}
+
+/// From the least to the greatest, of figures that tell no interval.
+fn range(takes: &str, by: &str, near: (u32, u32, f64), far: (u32, u32, f64)) -> String {
+    format!(
+        "{takes} from {} ns (CPUs {} and {}) to {} ns ({} and {}), {by}.",
+        number(near.2),
+        near.0,
+        near.1,
+        number(far.2),
+        far.0,
+        far.1
+    )
+}
+
+fn of_matrix(coherence: &Coherence) -> Option<Finding> {
+    let timed = || coherence.times().filter(|(.., ns)| *ns > 0.0).map(|(a, b, _, _, ns)| (a, b, ns));
+    let near = timed().min_by(|a, b| a.2.total_cmp(&b.2))?;
+    let far = timed().max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let (takes, by) = words(PairMethod::Unknown);
+    let condition = stability::condition(coherence)?;
+    Some(cost(range(takes, by, near, far), vec!["/coherence/matrix".into()], condition))
+}
+
+fn cost(text: String, evidence: Vec<String>, condition: String) -> Finding {
+    Finding { id: "sharing-cost", text, urgency: Urgency::Note, evidence, condition, next: String::new() }
+}
+
+/// The widest groups within which lines move quicker than across.
+fn groups(coherence: &Coherence) -> Option<Finding> {
+    if coherence.stable == Some(false) {
+        return None;
+    }
+    let several = coherence
+        .levels
+        .iter()
+        .enumerate()
+        .filter(|(_, level)| level.groups.len() > 1 && level.groups.iter().any(|group| group.len() > 1));
+    let (at, level) = several.min_by_key(|(_, level)| level.groups.len())?;
+    let named = level.groups.iter().map(|group| group.iter().copied().collect::<CpuSet>().to_string());
+    let next = match have_stayed(coherence) {
+        true => "Lay out data so that what is written often stays within one group.",
+        false => "",
+    };
+    Some(Finding {
+        id: "sharing-groups",
+        text: format!(
+            "The CPUs form {} groups: a line's way takes at most {} ns within one and at least {} ns across. They are {}.",
+            level.groups.len(),
+            number(level.max_inside_ns),
+            number(level.min_across_ns),
+            first_groups(&named.collect::<Vec<_>>())
+        ),
+        urgency: Urgency::Note,
+        evidence: vec![format!("/coherence/levels/{at}")],
+        condition: stability::condition(coherence)?,
+        next: next.into(),
+    })
+}
+
+/// How near lines differ from far ones of the pair in which they differ most.
+fn lines(coherence: &Coherence) -> Option<Finding> {
+    let differ = coherence.pairs.iter().enumerate().filter_map(|(at, pair)| {
+        let lines = pair.lines.as_ref().filter(|lines| lines.differ() && lines.p10 > 0.0)?;
+        Some((at, pair, lines))
+    });
+    let (at, pair, lines) = differ.max_by(|a, b| (a.2.p90 / a.2.p10).total_cmp(&(b.2.p90 / b.2.p10)))?;
+    let halves = lines.split_half.unwrap_or_default();
+    Some(Finding {
+        id: "lines-differ",
+        text: format!(
+            "Which line they share decides what CPUs {} and {} pay: one line in ten takes less than {} ns, one in ten more than {}.",
+            pair.a,
+            pair.b,
+            number(lines.p10),
+            number(lines.p90)
+        ),
+        urgency: Urgency::Note,
+        evidence: vec![format!("/coherence/pairs/{at}/lines")],
+        condition: format!(
+            "of {} lines; both halves of the run agree on the quick ones (r {})",
+            lines.count,
+            number(halves)
+        ),
+        next: "Put what is most contended on a line that was timed and found quick.".into(),
+    })
+}

@@ -1,0 +1,81 @@
+//! Whether the topology that the machine claims stands.
+
+use coho_profile::{Coherence, Contradiction, Profile};
+use coho_topology::Topology;
+
+use super::moves::have_stayed;
+use super::{Finding, Urgency, first_groups};
+use crate::measured::{Correction, measured};
+use crate::stability;
+
+pub fn findings(profile: &Profile) -> Vec<Finding> {
+    let (Some(coherence), Some(section)) = (&profile.coherence, &profile.topology) else { return Vec::new() };
+    let Some(contradictions) = &coherence.contradictions else { return Vec::new() };
+    // Of CPUs that move, no fixed topology is true, whatever is claimed.
+    if coherence.stable == Some(false) {
+        return Vec::new();
+    }
+    let found = match contradictions.as_slice() {
+        [] => as_measured(coherence, &section.topology),
+        [first, others @ ..] => Some(contradicted(coherence, first, others.len())),
+    };
+    found.into_iter().collect()
+}
+
+fn contradicted(coherence: &Coherence, first: &Contradiction, others: usize) -> Finding {
+    let more = match others {
+        0 => String::new(),
+        1 => "; 1 more claim is contradicted".into(),
+        n => format!("; {n} more claims are contradicted"),
+    };
+    let text = format!(
+        "The claimed topology is not what was measured: {}, but {}{more}.",
+        first.claim, first.figures
+    );
+    let evidence = (0..=others).map(|at| format!("/coherence/contradictions/{at}")).collect();
+    not_as_claimed(coherence, text, evidence)
+}
+
+/// What no single figure contradicts may still hide groups.
+fn as_measured(coherence: &Coherence, claimed: &Topology) -> Option<Finding> {
+    let measured = measured(claimed, coherence).ok()?;
+    if let Some(first) = measured.corrections.first() {
+        let Correction { level, claimed, measured: groups, .. } = first;
+        let all: Vec<&str> = groups.split(" | ").collect();
+        let others = match measured.corrections.len() {
+            1 => "",
+            _ => "; other levels differ, too",
+        };
+        let text = format!(
+            "The claimed topology hides groups: by its times, the machine has {} where it claims {claimed} as {level}: \
+             {}{others}.",
+            all.len(),
+            first_groups(&all)
+        );
+        let evidence = (0..coherence.levels.len()).map(|at| format!("/coherence/levels/{at}")).collect();
+        return Some(not_as_claimed(coherence, text, evidence));
+    }
+    let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
+    (measured.is_borne_out && is_told && have_stayed(coherence)).then(|| Finding {
+        id: "topology-stands",
+        text: "The claimed topology is as the times between all CPUs have it.".into(),
+        urgency: Urgency::Note,
+        evidence: vec!["/coherence/contradictions".into(), "/topology/counts".into()],
+        condition: stability::condition(coherence).unwrap_or_default(),
+        next: String::new(),
+    })
+}
+
+fn not_as_claimed(coherence: &Coherence, text: String, evidence: Vec<String>) -> Finding {
+    Finding {
+        id: "topology-contradicted",
+        text,
+        // Times that are not known to stay may be others the next time.
+        urgency: if have_stayed(coherence) { Urgency::Warning } else { Urgency::Note },
+        evidence,
+        condition: stability::condition(coherence).unwrap_or_default(),
+        next: "`coho topology --measured -p PROFILE` shows the topology as measured; `--format hwloc-xml` writes it for \
+               programs that place by hwloc."
+            .into(),
+    }
+}

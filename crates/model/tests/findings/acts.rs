@@ -1,0 +1,172 @@
+//! Barriers, OpenMP, delegation and memory.
+
+use coho_model::Urgency;
+use coho_profile::{
+    BarrierTime, BlockState, CacheType, Calls, Decision, DelegationVerdict, Estimate, Fence, Memory,
+    MemoryRate, Operation, Profile, Sync, SyncPeer,
+};
+
+use super::{does_not_say, estimate, says};
+
+fn barriers(rows: &[(&str, u32, Estimate)]) -> Profile {
+    let row = |(algorithm, threads, ns): &(&str, u32, Estimate)| BarrierTime {
+        algorithm: (*algorithm).into(),
+        threads: *threads,
+        ns: Some(ns.clone()),
+        times_limit: Some(1.2),
+        ..BarrierTime::default()
+    };
+    let sync = Sync { barriers: rows.iter().map(row).collect(), ..Sync::default() };
+    Profile { sync: Some(sync), ..Profile::default() }
+}
+
+#[test]
+fn a_barrier_is_the_quickest_beyond_chance_alone() {
+    let of = |fbs, lock| barriers(&[("fbs", 4, fbs), ("lock", 4, lock), ("fbs", 2, estimate(20.0, 40))]);
+    let ahead = of(estimate(50.0, 40), estimate(90.0, 40));
+    says(
+        &ahead,
+        "quickest-barrier",
+        &["The quickest barrier of 4 threads is fbs: 50.0 ns", "1.20 times the latency limit"],
+    );
+    let alike =
+        says(&of(estimate(50.0, 40), estimate(50.5, 40)), "quickest-barrier", &["fbs and lock are alike"]);
+    assert!(!alike.text.contains("quickest"), "{alike:?}");
+    let few = says(&of(estimate(50.0, 40), estimate(90.0, 3)), "quickest-barrier", &["takes 50.0 ns"]);
+    assert!(!few.text.contains("quickest"), "{few:?}");
+    let alone = says(&barriers(&[("fbs", 2, estimate(20.0, 40))]), "quickest-barrier", &["by fbs"]);
+    assert!(!alone.text.contains("quickest"), "{alone:?}");
+    does_not_say(&barriers(&[("fbs", 2, estimate(20.0, 3))]), "quickest-barrier");
+    // What another chooses is none of its own.
+    does_not_say(&barriers(&[("auto", 2, estimate(20.0, 40))]), "quickest-barrier");
+}
+
+#[test]
+fn openmp_gains_where_intervals_say_so() {
+    let of = |name: &str, barrier: Estimate, fork_join: Estimate| {
+        let peer = |operation: &str, ratio| SyncPeer {
+            name: name.into(),
+            operation: operation.into(),
+            threads: 2,
+            ratio: Some(ratio),
+            ..SyncPeer::default()
+        };
+        let sync =
+            Sync { peers: vec![peer("barrier", barrier), peer("fork-join", fork_join)], ..Sync::default() };
+        Profile { sync: Some(sync), ..Profile::default() }
+    };
+    let gains = says(
+        &of("libgomp", estimate(9.3, 40), estimate(6.4, 40)),
+        "openmp-gain",
+        &["6.40 (", "9.30 (", "gains"],
+    );
+    assert_eq!(gains.urgency, Urgency::Advice);
+    let loses = says(&of("libgomp", estimate(0.8, 40), estimate(0.7, 40)), "openmp-gain", &["loses"]);
+    assert!(loses.urgency == Urgency::Note && loses.next.is_empty(), "{loses:?}");
+    for open in [
+        of("libgomp", estimate(9.3, 3), estimate(6.4, 3)),
+        of("libgomp", estimate(9.3, 40), estimate(0.7, 40)),
+        of("libgomp", estimate(1.0, 40), estimate(1.0, 40)),
+        of("libomp", estimate(9.3, 40), estimate(6.4, 40)),
+    ] {
+        does_not_say(&open, "openmp-gain");
+    }
+}
+
+#[test]
+fn calls_are_delegated_where_a_curve_decides() {
+    let of = |decision| {
+        let verdict = DelegationVerdict {
+            call: "write".into(),
+            payload_bytes: 4096,
+            mode: "CPUs 0 and 1, one-way 26 ns".into(),
+            decision,
+            from_footprint_bytes: (decision == Decision::From).then_some(1 << 20),
+            ..DelegationVerdict::default()
+        };
+        Profile { calls: Some(Calls { verdicts: vec![verdict], ..Calls::default() }), ..Profile::default() }
+    };
+    let pays = says(&of(Decision::From), "delegation", &["write(4096) from 1 MiB on"]);
+    assert!(pays.urgency == Urgency::Advice && pays.condition.contains("one-way 26 ns"), "{pays:?}");
+    assert!(pays.condition.contains("not known to stay"), "{pays:?}");
+    let never = says(&of(Decision::Never), "delegation", &["never within what was measured: write(4096)"]);
+    assert!(never.urgency == Urgency::Note && never.next.is_empty(), "{never:?}");
+    does_not_say(&of(Decision::Undecided), "delegation");
+    does_not_say(&Profile { calls: Some(Calls::default()), ..Profile::default() }, "delegation");
+}
+
+/// Stores by one thread to a warm block: instruction, KiB, GB/s.
+fn stores(rows: &[(&str, u64, f64)], n: u64) -> Memory {
+    let rate = |&(instruction, kib, gb_s): &(&str, u64, f64)| MemoryRate {
+        op: Operation::Write,
+        instruction: instruction.into(),
+        bytes: kib << 10,
+        threads: 1,
+        state: Some(BlockState::Warm),
+        fence: Some(Fence::Run),
+        node: Some(0),
+        bytes_per_s: Some(estimate(gb_s * 1e9, n)),
+        ..MemoryRate::default()
+    };
+    Memory { rates: rows.iter().map(rate).collect(), ..Memory::default() }
+}
+
+fn profile(memory: Memory) -> Profile {
+    Profile { memory: Some(memory), ..Profile::default() }
+}
+
+const CURVE: [(&str, u64, f64); 6] = [
+    ("avx2", 64, 60.0),
+    ("avx2-nt", 64, 20.0),
+    ("rep-stosb", 1024, 30.0),
+    ("avx2-nt", 1024, 21.0),
+    ("avx2", 49152, 12.0),
+    ("avx2-nt", 49152, 22.0),
+];
+
+#[test]
+fn non_temporal_stores_pay_from_where_all_larger_sizes_say_so() {
+    let pays = says(
+        &profile(stores(&CURVE, 12)),
+        "non-temporal-stores",
+        &["pay from 48 MiB on", "22.0 against 12.0 GB/s (avx2-nt, avx2)"],
+    );
+    assert!(pays.urgency == Urgency::Advice && pays.condition.contains("64 KiB, 1 MiB, 48 MiB"), "{pays:?}");
+    says(
+        &profile(stores(&CURVE[4..], 12)),
+        "non-temporal-stores",
+        &["at each size measured, from 48 MiB on"],
+    );
+    let never = says(
+        &profile(stores(&CURVE[..4], 12)),
+        "non-temporal-stores",
+        &["no size measured, 64 KiB to 1 MiB"],
+    );
+    assert!(never.urgency == Urgency::Note && never.next.is_empty(), "{never:?}");
+    does_not_say(&profile(stores(&CURVE, 4)), "non-temporal-stores");
+    // Alike at the last size, or only one kind of store there.
+    does_not_say(&profile(stores(&[CURVE[4], ("avx2-nt", 49152, 12.1)], 12)), "non-temporal-stores");
+    does_not_say(&profile(stores(&[CURVE[0], CURVE[5]], 12)), "non-temporal-stores");
+    // Stores that nobody waits for, and other memory, are another quantity.
+    for change in [
+        |rate: &mut MemoryRate| rate.fence = Some(Fence::None),
+        |rate: &mut MemoryRate| rate.cache_type = CacheType::WriteCombining,
+        |rate: &mut MemoryRate| rate.threads = 2,
+        |rate: &mut MemoryRate| rate.state = Some(BlockState::Fresh),
+    ] {
+        let mut memory = stores(&CURVE[4..], 12);
+        change(&mut memory.rates[1]);
+        does_not_say(&profile(memory), "non-temporal-stores");
+    }
+}
+
+#[test]
+fn bandwidth_is_that_of_the_largest_block() {
+    says(
+        &profile(stores(&CURVE, 12)),
+        "bandwidth",
+        &["One core writes 22.0 GB/s (avx2-nt) in blocks of 48 MiB"],
+    );
+    does_not_say(&profile(stores(&CURVE, 4)), "bandwidth");
+    does_not_say(&profile(Memory::default()), "bandwidth");
+}

@@ -1,0 +1,96 @@
+//! Each kind of finding: profiles that carry it, and profiles that do not.
+
+mod acts;
+mod sharing;
+mod waits;
+
+use coho_model::{Finding, Urgency, findings};
+use coho_profile::{Estimate, Host, Mode, Profile, published};
+use serde_json::Value;
+
+/// So many samples within a hundredth of a value.
+fn estimate(median: f64, n: u64) -> Estimate {
+    Estimate {
+        low: 0.99 * median,
+        high: 1.01 * median,
+        n,
+        stable: (n >= 6).then_some(true),
+        ..Estimate::exact(median)
+    }
+}
+
+/// Samples that jump between two values.
+fn jumping(one: f64, other: f64) -> Estimate {
+    let modes = vec![Mode { value: one, share: 0.6 }, Mode { value: other, share: 0.4 }];
+    Estimate { low: one, high: other, n: 40, modes, stable: Some(false), ..Estimate::exact(one) }
+}
+
+/// A machine on which this program measured.
+fn host() -> Option<Host> {
+    Some(Host { coho_version: Some("0.1.0".into()), ..Host::default() })
+}
+
+/// The finding of a kind, if the profile carries one; each names figures that are there.
+#[track_caller]
+fn found(profile: &Profile, id: &str) -> Option<Finding> {
+    let all = findings(profile);
+    let json: Value = serde_json::to_value(profile).unwrap();
+    for finding in &all {
+        assert!(!finding.evidence.is_empty() && !finding.condition.is_empty(), "{finding:?}");
+        for pointer in &finding.evidence {
+            assert!(json.pointer(pointer).is_some_and(|value| !value.is_null()), "{pointer}: {finding:?}");
+        }
+        assert!(!finding.text.contains("NaN") && !finding.text.contains("  "), "{finding:?}");
+    }
+    assert!(all.is_sorted_by_key(|finding| finding.urgency), "the most urgent first");
+    all.into_iter().find(|finding| finding.id == id)
+}
+
+#[track_caller]
+fn says(profile: &Profile, id: &str, words: &[&str]) -> Finding {
+    let finding = found(profile, id).unwrap_or_else(|| panic!("no finding {id}"));
+    for word in words {
+        assert!(finding.text.contains(word), "'{word}' is not in: {}", finding.text);
+    }
+    finding
+}
+
+#[track_caller]
+fn does_not_say(profile: &Profile, id: &str) {
+    let finding = found(profile, id);
+    assert!(finding.is_none(), "{finding:?}");
+}
+
+#[test]
+fn nothing_follows_from_nothing() {
+    assert!(findings(&Profile::default()).is_empty());
+    assert!(findings(&Profile { host: host(), ..Profile::default() }).is_empty());
+}
+
+/// Papers tell no intervals, so that nothing of theirs is quicker, stable, or worth acting on.
+#[test]
+fn a_published_profile_gets_what_its_figures_carry() {
+    for name in published::NAMES {
+        for (machine, profile) in published::read(name).unwrap().machines {
+            found(&profile, "");
+            let all = findings(&profile);
+            let what = format!("{name}/{machine}: {all:?}");
+            assert!(all.iter().all(|finding| finding.urgency == Urgency::Note), "{what}");
+            let allowed = ["sharing-cost", "delegation"];
+            assert!(all.iter().all(|finding| allowed.contains(&finding.id)), "{what}");
+        }
+    }
+    let paper = published::read("kawabe-furuya/x7560").unwrap().machines.remove(0).1;
+    let cost = says(&paper, "sharing-cost", &["from 13.3 ns", "to 341 ns", "free-running"]);
+    assert!(!cost.text.contains("times as much") && !cost.condition.contains("kept to"), "{cost:?}");
+}
+
+#[test]
+fn scripts_find_the_fields() {
+    let paper = published::read("kawabe-furuya/e5620").unwrap().machines.remove(0).1;
+    let value = serde_json::to_value(findings(&paper)).unwrap();
+    let mut keys: Vec<_> = value[0].as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["condition", "evidence", "id", "level", "next", "text"]);
+    assert_eq!(value[0]["level"], "note");
+}

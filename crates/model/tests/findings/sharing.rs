@@ -1,0 +1,250 @@
+//! What sharing costs, whether it stays so, and where to place by it.
+
+use coho_model::{Matrix, Urgency, audit, classify, coherence_from_matrix};
+use coho_profile::{
+    Coherence, Estimate, History, Home, LineSpread, Pair, PairMethod, PlacementTime, Profile, Runs, Timeline,
+    TimelineSample, TopologySection, Trial, Verdict,
+};
+use coho_topology::{Cache, CacheKind, CpuSet, Pu, Topology, Unit};
+
+use super::{does_not_say, estimate, found, host, jumping, says};
+
+/// A package of four cores of one thread, which claims an L3 for so many CPUs each.
+fn topology(cpus_an_l3: u32) -> Topology {
+    let unit = |cpus: CpuSet| Unit { id: None, cpus };
+    let l3 = |at: u32| Cache {
+        level: 3,
+        kind: CacheKind::Unified,
+        size_bytes: 1 << 25,
+        line_bytes: Some(64),
+        ways: None,
+        cpus: (at * cpus_an_l3..(at + 1) * cpus_an_l3).collect(),
+    };
+    let mut topology = Topology {
+        pus: (0..8).map(|os| Pu { os, ..Pu::default() }).collect(),
+        packages: vec![unit(CpuSet::up_to(8))],
+        cores: (0..8).map(|cpu| unit([cpu].into_iter().collect())).collect(),
+        caches: (0..8 / cpus_an_l3).map(l3).collect(),
+        ..Topology::default()
+    };
+    topology.finish();
+    topology
+}
+
+/// The times of all pairs of eight CPUs, near within groups of four: judged as the command does.
+fn judged(far_ns: f64, n: u64, stable: Option<bool>, topology: Topology) -> Profile {
+    let ns =
+        |a: usize, b: usize| if a / 4 == b / 4 { 25.0 } else { far_ns } + ((3 * a + 5 * b) % 4) as f64 / 10.0;
+    let cells = (0..8).flat_map(|a| (0..8).map(move |b| ns(a.min(b), a.max(b))));
+    let matrix = Matrix::new((0..8).collect(), cells.collect()).unwrap();
+    let mut coherence = coherence_from_matrix(&matrix);
+    for pair in &mut coherence.pairs {
+        (pair.method, pair.home, pair.ns) = (PairMethod::Turn, Home::A, estimate(pair.ns.median, n));
+        pair.claimed = Some(topology.claimed(pair.a, pair.b));
+    }
+    let found = classify(&matrix);
+    (coherence.levels, coherence.verdict) = (found.levels, Some(found.verdict));
+    (coherence.stable, coherence.method.passes, coherence.method.duration_s) = (stable, 5, 1.4);
+    coherence.contradictions = Some(audit(&topology, &coherence));
+    let topology = Some(TopologySection::from(topology));
+    Profile { host: host(), topology, coherence: Some(coherence), ..Profile::default() }
+}
+
+fn with(mut profile: Profile, change: impl FnOnce(&mut Coherence)) -> Profile {
+    change(profile.coherence.as_mut().unwrap());
+    profile
+}
+
+fn steady() -> Profile {
+    judged(96.0, 40, Some(true), topology(4))
+}
+
+fn one_pair(method: PairMethod, ns: Estimate, claimed: &str) -> Profile {
+    let pair = Pair {
+        a: 0,
+        b: 1,
+        method,
+        home: Home::A,
+        ns,
+        ownership_changes_per_op: None,
+        preempted_batches: 0,
+        claimed: Some(claimed.into()),
+        lines: None,
+    };
+    let stable = pair.ns.stable;
+    let coherence = Coherence { cpus: vec![0, 1], pairs: vec![pair], stable, ..Coherence::default() };
+    Profile { host: host(), coherence: Some(coherence), ..Profile::default() }
+}
+
+/// A published matrix: one figure a pair, by a method that nobody tells.
+fn matrix() -> Profile {
+    let path = coho_testing::data("matrices/nviennot_AMD_EPYC_7773X.csv");
+    let matrix = Matrix::parse_csv(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut coherence = coherence_from_matrix(&matrix);
+    let found = classify(&matrix);
+    (coherence.levels, coherence.verdict) = (found.levels, Some(found.verdict));
+    Profile { coherence: Some(coherence), ..Profile::default() }
+}
+
+#[test]
+fn near_and_far_are_told_apart_by_intervals_alone() {
+    let cost = says(&steady(), "sharing-cost", &["25.", "96.", "times as much", "compare-and-swap"]);
+    assert!(cost.condition.contains("kept to one value"), "{cost:?}");
+    let few = says(&judged(96.0, 3, None, topology(4)), "sharing-cost", &["from 25.", "to 96."]);
+    assert!(!few.text.contains("times as much") && !few.condition.contains("kept to"), "{few:?}");
+    let alike = judged(25.2, 40, Some(true), topology(8));
+    says(&alike, "sharing-cost", &["between any two of the CPUs"]);
+    let one = one_pair(PairMethod::Flags, estimate(50.0, 40), "L3");
+    says(&one, "sharing-cost", &["50.0 ns (49.5–50.5) between CPUs 0 and 1", "plain stores"]);
+    let single = says(&matrix(), "sharing-cost", &["its file does not tell"]);
+    assert!(single.condition.contains("one sample a pair"), "{single:?}");
+    does_not_say(&with(steady(), |coherence| coherence.pairs.clear()), "sharing-cost");
+}
+
+#[test]
+fn groups_take_more_than_one_and_times_that_stay() {
+    let groups = says(&steady(), "sharing-groups", &["2 groups", "0-3 | 4-7"]);
+    assert!(!groups.next.is_empty(), "{groups:?}");
+    let single = says(&matrix(), "sharing-groups", &["groups"]);
+    assert!(
+        single.next.is_empty() && single.condition.contains("one sample"),
+        "nothing to act on: {single:?}"
+    );
+    does_not_say(&judged(25.2, 40, Some(true), topology(8)), "sharing-groups");
+    does_not_say(&judged(96.0, 40, Some(false), topology(4)), "sharing-groups");
+}
+
+#[test]
+fn a_team_is_placed_only_where_the_cpus_stay() {
+    let team = says(&steady(), "pin-team", &["up to 4 to CPUs", "at most 25."]);
+    assert_eq!(team.urgency, Urgency::Advice);
+    assert!(team.next.contains("`coho run --place 0-3 --") || team.next.contains("`coho run --place 4-7 --"));
+    does_not_say(&judged(96.0, 40, Some(false), topology(4)), "pin-team");
+    does_not_say(&judged(96.0, 3, None, topology(4)), "pin-team");
+    does_not_say(&judged(25.2, 40, Some(true), topology(8)), "pin-team");
+    does_not_say(&matrix(), "pin-team");
+    let moved = Some(History { surveys: 3, modes_ns: vec![25.0, 96.0], disagree: 1 });
+    does_not_say(&with(steady(), |coherence| coherence.history = moved), "pin-team");
+}
+
+#[test]
+fn a_job_is_placed_by_a_trial_that_is_decided() {
+    let placement =
+        |name: &str, times_best| PlacementTime { name: name.into(), times_best, ..PlacementTime::default() };
+    let tried = |decided, times_best| {
+        let trial = Trial {
+            allowed_cpus: vec![0, 1],
+            best: Some("spread".into()),
+            decided,
+            placements: vec![placement("spread", None), placement("compact", Some(times_best))],
+            ..Trial::default()
+        };
+        let commands = [("bin/make".to_owned(), trial)].into();
+        Profile { run: Some(Runs { commands, ..Runs::default() }), ..Profile::default() }
+    };
+    says(
+        &tried(true, estimate(1.96, 10)),
+        "pin-job",
+        &["spread suits bin/make", "compact takes 1.96 (1.94–1.98)"],
+    );
+    does_not_say(&tried(false, estimate(1.96, 10)), "pin-job");
+    does_not_say(&tried(true, estimate(1.96, 5)), "pin-job");
+    does_not_say(&tried(true, estimate(1.0, 10)), "pin-job");
+}
+
+#[test]
+fn the_claims_stand_or_not_by_times_that_were_held_against_them() {
+    says(&steady(), "topology-stands", &["as the times between all CPUs"]);
+    let hidden = judged(96.0, 40, Some(true), topology(8));
+    let contradicted = says(&hidden, "topology-contradicted", &["hides groups", "0-7 as L3: 0-3 | 4-7"]);
+    assert_eq!(contradicted.urgency, Urgency::Warning);
+    does_not_say(&hidden, "topology-stands");
+    let split = judged(25.2, 40, Some(true), topology(4));
+    does_not_say(&split, "topology-stands");
+    says(&split, "topology-contradicted", &["makes no difference"]);
+    // All alike, as is claimed.
+    says(&judged(25.2, 40, Some(true), topology(8)), "topology-stands", &[]);
+    let single = says(&judged(96.0, 1, None, topology(8)), "topology-contradicted", &["0-3 | 4-7"]);
+    assert_eq!(single.urgency, Urgency::Note, "one sample is not known to stay");
+    does_not_say(&steady(), "topology-contradicted");
+    let never: [Profile; 6] = [
+        Profile { topology: None, ..steady() },
+        with(steady(), |coherence| coherence.contradictions = None),
+        judged(96.0, 40, Some(false), topology(4)),
+        judged(96.0, 3, None, topology(4)),
+        with(steady(), |coherence| coherence.verdict = Some(Verdict::Unstable)),
+        with(steady(), |coherence| coherence.pairs.truncate(1)),
+    ];
+    for profile in &never {
+        does_not_say(profile, "topology-stands");
+    }
+    // Where times jump, they are no word against any claim.
+    does_not_say(&judged(96.0, 40, Some(false), topology(8)), "topology-contradicted");
+    does_not_say(&Profile { topology: None, ..hidden }, "topology-contradicted");
+}
+
+#[test]
+fn what_moves_is_a_warning_and_one_run_alone_does_not_stay() {
+    let history = |surveys, disagree| {
+        with(steady(), |coherence| {
+            coherence.history = Some(History { surveys, modes_ns: vec![25.0, 128.0], disagree });
+        })
+    };
+    let moved = says(&history(7, 2), "placement-moves", &["2 of 7", "25.0 and 128 ns"]);
+    assert_eq!(moved.urgency, Urgency::Warning);
+    assert!(
+        !moved.next.contains("host"),
+        "nobody moves the CPUs of a machine that is not virtual: {moved:?}"
+    );
+    let mut is_virtual = history(7, 2);
+    is_virtual.host.as_mut().unwrap().hypervisor = Some("KVM".into());
+    assert!(found(&is_virtual, "placement-moves").unwrap().next.contains("host"));
+    does_not_say(&history(7, 2), "placement-stays");
+    says(&history(7, 0), "placement-stays", &["7 other surveys"]);
+    for quiet in [steady(), history(0, 0), judged(96.0, 3, None, topology(4)), matrix()] {
+        does_not_say(&quiet, "placement-moves");
+        does_not_say(&quiet, "placement-stays");
+    }
+    let jumped = one_pair(PairMethod::Turn, jumping(26.0, 128.0), "L3");
+    says(&jumped, "placement-moves", &["0 and 1 between 26.0 and 128 ns"]);
+    let sample = |at: u32| TimelineSample { at_s: f64::from(at) * 0.05, ns: 26.0 };
+    let watched = with(jumped, |coherence| {
+        coherence.timeline = Some(Timeline {
+            a: 0,
+            b: 1,
+            method: PairMethod::Turn,
+            samples: (0..=100).map(sample).collect(),
+            change_points_s: vec![2.0],
+            modes: jumping(26.0, 128.0).modes,
+        });
+    });
+    says(&watched, "placement-moves", &["changed once within 5.0 s", "26.0 and 128 ns"]);
+}
+
+#[test]
+fn lines_differ_where_both_halves_of_a_run_agree() {
+    let spread = |split_half| {
+        let lines = LineSpread { count: 64, p10: 24.0, p50: 28.0, p90: 32.0, split_half, share: None };
+        with(steady(), |coherence| coherence.pairs[3].lines = Some(lines))
+    };
+    says(&spread(Some(0.9)), "lines-differ", &["less than 24.0 ns", "more than 32.0"]);
+    for noise in [Some(0.2), None] {
+        does_not_say(&spread(noise), "lines-differ");
+    }
+    does_not_say(&steady(), "lines-differ");
+}
+
+/// The same quantity measured the same way: increments by both CPUs at once.
+#[test]
+fn only_free_running_pairs_stand_beside_the_paper() {
+    let free = |ns, n, claimed: &str| one_pair(PairMethod::FreeRunning, estimate(ns, n), claimed);
+    says(&free(40.0, 40, "L3"), "published-machine", &["40.0 ns", "like 8 x Xeon X7560", "38.9"]);
+    says(&free(20.0, 40, "L3"), "published-machine", &["0.52 times the nearest published", "E5620"]);
+    for claimed in ["core", "L2", "system"] {
+        does_not_say(&free(40.0, 40, claimed), "published-machine");
+    }
+    does_not_say(&free(40.0, 5, "L3"), "published-machine");
+    does_not_say(&steady(), "published-machine");
+    let unstable = with(free(40.0, 40, "L3"), |coherence| coherence.stable = Some(false));
+    does_not_say(&unstable, "published-machine");
+}
