@@ -16,7 +16,7 @@ use super::limit::{self, OneWay};
 use super::own_lines::best_line;
 use super::peers::{Local, OpenMp, Runtime};
 use super::settle::settle;
-use super::{Options, barrier_name, extra_line, same_places};
+use super::{Options, barrier_name, extra_line, same_places, team_sizes};
 use crate::coherence::arena::Arena;
 use crate::stop::End;
 use crate::workers::Workers;
