@@ -206,7 +206,7 @@ fn what_moves_is_a_warning_and_one_run_alone_does_not_stay() {
         does_not_say(&quiet, "placement-stays");
     }
     let jumped = one_pair(PairMethod::Turn, jumping(26.0, 128.0), "L3");
-    says(&jumped, "placement-moves", &["0 and 1 between 26.0 and 128 ns"]);
+    says(&jumped, "placement-moves", &["CPUs 0 and 1, 26.0 and 128 ns were seen"]);
     let sample = |at: u32| TimelineSample { at_s: f64::from(at) * 0.05, ns: 26.0 };
     let watched = with(jumped, |coherence| {
         coherence.timeline = Some(Timeline {

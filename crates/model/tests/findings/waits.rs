@@ -25,7 +25,7 @@ fn waking_costs_where_a_longer_sleep_takes_longer() {
     let (quick, slow) = (|| estimate(2_000.0, 24), || estimate(62_000.0, 24));
     let mut deep =
         woken(&[(0, 200, quick()), (0, 5000, estimate(50_000.0, 24)), (3, 200, quick()), (3, 5000, slow())]);
-    let told = says(&deep, "waking", &["CPU 3 takes 62.0 us", "after 5000 us", "2.00 after 200 us"]);
+    let told = says(&deep, "waking", &["CPU 3 takes 62.0 us", "After 5000 us", "after 200 us, 2.00"]);
     assert!(told.next.is_empty(), "nothing can be set: {told:?}");
     let control = IdleControl { name: "latency limit".into(), status: "available".into() };
     deep.idle.as_mut().unwrap().controls = vec![control];
