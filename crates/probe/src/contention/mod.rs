@@ -1,8 +1,8 @@
 //! What CPUs cost each other that work on one line at once: time, throughput and fairness.
 //!
-//! From the outside inwards: [`survey`] visits every operation on every choice of CPUs in passes of random order; a
-//! [`visit`] is some short batches on the CPUs' workers, each with a common start; [`operation`] is what one CPU does to
-//! the line; [`window`] makes figures of what all have noted, of the time in which all were at work; [`settle`] makes rows
+//! From the outside inwards: `survey` visits every operation on every choice of CPUs in passes of random order; a
+//! `visit` is some short batches on the CPUs' workers, each with a common start; `operation` is what one CPU does to
+//! the line; `window` makes figures of what all have noted, of the time in which all were at work; `settle` makes rows
 //! of the figures.
 
 mod line;
