@@ -2,16 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coho_platform::memory;
 use coho_probe::{host, stop};
 use coho_profile::{Host, Profile};
+use coho_show::Subject;
+use coho_show::part::Section;
+use coho_show::render::terminal::{self as render, Options};
+use coho_show::visible::{Out, Style};
 use serde::Serialize;
 
 use crate::arguments::file_name;
-use crate::visible::Out;
 use crate::{say, terminal};
 
 /// What an experiment needs beside its buffers, which fit themselves to the memory that is left.
@@ -38,6 +42,9 @@ pub struct Results {
     /// Print the profile's section as JSON, and nothing else
     #[arg(long)]
     pub json: bool,
+    /// Show all rows and how they were measured
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
     #[command(flatten)]
     pub file: File,
 }
@@ -168,6 +175,25 @@ fn begin() -> anyhow::Result<()> {
 }
 
 impl Results {
+    /// Prints a section of a profile: as JSON and nothing else, or what there is to show of it.
+    ///
+    /// # Errors
+    /// If standard output cannot be written to.
+    pub fn show<T: Serialize>(
+        &self,
+        profile: Profile,
+        section: fn(&Profile) -> &Option<T>,
+        shown: fn(&Subject) -> Option<Section>,
+    ) -> anyhow::Result<()> {
+        let mut out = Out::new(if self.json { Style::Json } else { Style::Plain });
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(section(&profile))?)?;
+        } else if let Some(section) = shown(&Subject::new("", profile)) {
+            render::section(&mut out, &section, Options::stdout(self.full))?;
+        }
+        Ok(())
+    }
+
     /// Prints a section as JSON and nothing else, or as `people` write it.
     ///
     /// # Errors
@@ -175,7 +201,7 @@ impl Results {
     pub fn print<T: Serialize>(
         &self,
         section: &T,
-        people: impl FnOnce(&mut Out, &T) -> std::io::Result<()>,
+        people: impl FnOnce(&mut crate::visible::Out, &T) -> std::io::Result<()>,
     ) -> anyhow::Result<()> {
         terminal::print(self.json, section, people)
     }

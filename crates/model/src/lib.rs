@@ -3,6 +3,7 @@
 //! programs. [`findings`](findings()) sums up what its reader can act on. Nothing here measures.
 #![warn(missing_docs)]
 
+mod answers;
 mod audit;
 pub mod barrier;
 pub mod claims;
@@ -24,6 +25,7 @@ pub mod stability;
 mod stats;
 pub mod unixbench;
 
+pub use answers::Answers;
 pub use audit::audit;
 pub use classify::{Classification, classify};
 pub use error::Error;

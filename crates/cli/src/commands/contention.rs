@@ -3,11 +3,12 @@
 use anyhow::{Context, bail};
 use coho_probe::contention::{self, Options};
 use coho_probe::host;
-use coho_profile::LineOperation;
+use coho_profile::{LineOperation, Profile};
+use coho_show::sections;
 
 use crate::arguments::{Course, Teams, named};
 use crate::results::Results;
-use crate::terminal::{self, progress};
+use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -45,6 +46,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.course.seed(),
     };
     let contention = contention::measure(&options, &topology, &mut progress::on_stderr())?;
+    let is_empty = contention.rows.iter().all(|row| row.ns.is_none()) && !contention.method.interrupted;
     args.results.file.keep(
         "contention",
         Some(host),
@@ -54,8 +56,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             profile.contention = Some(contention.clone());
         },
     )?;
-    args.results.print(&contention, terminal::contention::write)?;
-    if contention.rows.iter().all(|row| row.ns.is_none()) && !contention.method.interrupted {
+    let profile = Profile { contention: Some(contention), ..Profile::default() };
+    args.results.show(profile, |profile| &profile.contention, sections::contention::section)?;
+    if is_empty {
         bail!("nothing was measured: each row has its reason in 'not_available'");
     }
     Ok(())

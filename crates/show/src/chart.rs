@@ -1,0 +1,268 @@
+//! What is drawn: lines, bars and points over axes; maps of times between CPUs; boxes within boxes.
+
+use crate::boxes::Node;
+pub use crate::colour::Colour;
+pub use crate::matrix::Matrix;
+
+/// Lines, bars or points over axes.
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// Stable, for files and anchors: `barriers`.
+    pub id: String,
+    /// What it shows, for those who do not see it, and as its name in a list: `Barriers by number of threads`.
+    pub title: String,
+    /// What the marks mean and how the figures were measured: sentences below the chart.
+    pub caption: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// What is drawn.
+    pub plot: Plot,
+    /// Lines across the whole chart.
+    pub marks: Vec<Mark>,
+    /// Whether it is one value over time, of which even a terminal can show the course.
+    pub over_time: bool,
+}
+
+impl Chart {
+    /// A chart without marks or a caption yet.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, x: Axis, y: Axis, plot: Plot) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            caption: String::new(),
+            x,
+            y,
+            plot,
+            marks: Vec::new(),
+            over_time: false,
+        }
+    }
+
+    /// With these sentences below it.
+    #[must_use]
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+
+    /// One value over time.
+    #[must_use]
+    pub fn over_time(mut self) -> Self {
+        self.over_time = true;
+        self
+    }
+
+    /// With these lines across it.
+    #[must_use]
+    pub fn marks(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
+        self.marks.extend(marks);
+        self
+    }
+}
+
+/// An axis. It has a title, a unit and ticks, always.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// With its unit: `time per load, ns`.
+    pub title: String,
+    /// How values become places.
+    pub scale: Scale,
+    /// How the ticks' values are written.
+    pub ticks: Ticks,
+    /// Whether a linear axis begins at 0; a logarithmic one never does.
+    pub from_zero: bool,
+}
+
+/// How values become places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences are equally far apart.
+    Linear,
+    /// Equal ratios are equally far apart.
+    Log,
+}
+
+/// How ticks are chosen and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ticks {
+    /// Round decimal numbers.
+    Decimal,
+    /// Sizes in bytes, at powers of two.
+    Bytes,
+    /// Each value that occurs, as a whole number (numbers of threads); of many some.
+    Values,
+}
+
+impl Axis {
+    /// An axis of values that begins at 0.
+    pub fn linear(title: impl Into<String>) -> Self {
+        Self { title: title.into(), scale: Scale::Linear, ticks: Ticks::Decimal, from_zero: true }
+    }
+
+    /// An axis of ratios.
+    pub fn log(title: impl Into<String>) -> Self {
+        Self { title: title.into(), scale: Scale::Log, ticks: Ticks::Decimal, from_zero: false }
+    }
+
+    /// An axis of sizes in bytes.
+    pub fn bytes(title: impl Into<String>) -> Self {
+        Self { ticks: Ticks::Bytes, ..Self::log(title) }
+    }
+
+    /// An axis of numbers of CPUs or threads.
+    pub fn counts(title: impl Into<String>) -> Self {
+        Self { ticks: Ticks::Values, ..Self::log(title) }
+    }
+
+    /// That begins where its values do.
+    #[must_use]
+    pub fn tight(mut self) -> Self {
+        self.from_zero = false;
+        self
+    }
+}
+
+/// What is drawn over a chart's axes.
+#[derive(Debug, Clone)]
+pub enum Plot {
+    /// Lines or points.
+    Lines(Vec<Series>),
+    /// Groups of bars: a group for each category, in it a bar for each series. The horizontal axis has the values, so that
+    /// names stand where they can be read.
+    Bars {
+        /// The groups' names, from top to bottom.
+        categories: Vec<String>,
+        /// A bar in each group, where it has one.
+        series: Vec<BarSeries>,
+    },
+    /// How often values lie between two bounds.
+    Histogram(Vec<Bin>),
+}
+
+/// A line, or points, of one name.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// In the legend.
+    pub name: String,
+    /// The same thing has the same colour in every chart.
+    pub colour: Colour,
+    /// How it is drawn.
+    pub stroke: Stroke,
+    /// From left to right.
+    pub points: Vec<Point>,
+}
+
+/// How a series is drawn. What was published is dotted, everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stroke {
+    /// A line through its points.
+    Solid,
+    /// A broken line through its points: the same thing under another condition.
+    Dashed,
+    /// A dotted line through hollow points: what was published.
+    Published,
+    /// Points alone.
+    Points,
+}
+
+/// A point of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// On the horizontal axis.
+    pub x: f64,
+    /// On the vertical axis.
+    pub y: f64,
+    /// Between which its value lies, drawn as a bar.
+    pub interval: Option<(f64, f64)>,
+    /// Shown when pointed at: `fbs, 8 threads: 412 (398–431) ns`.
+    pub hover: String,
+}
+
+/// The bars of one name.
+#[derive(Debug, Clone)]
+pub struct BarSeries {
+    /// In the legend.
+    pub name: String,
+    /// The same thing has the same colour in every chart.
+    pub colour: Colour,
+    /// Whether it was published, rather than measured: hatched.
+    pub published: bool,
+    /// A bar for each category, `None` where there is none.
+    pub bars: Vec<Option<Bar>>,
+}
+
+/// One bar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// Its length.
+    pub value: f64,
+    /// Between which the value lies.
+    pub interval: Option<(f64, f64)>,
+    /// Shown when pointed at.
+    pub hover: String,
+}
+
+/// How many values lie between two bounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bin {
+    /// The lower bound.
+    pub from: f64,
+    /// The upper bound.
+    pub to: f64,
+    /// How many.
+    pub count: u64,
+    /// What they are: classes have their colours.
+    pub colour: Colour,
+    /// Shown when pointed at.
+    pub hover: String,
+}
+
+/// A line across the whole chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// Where.
+    pub at: At,
+    /// Written at it.
+    pub label: String,
+    /// Its colour.
+    pub colour: Colour,
+    /// Whether it was published: dotted.
+    pub published: bool,
+}
+
+/// Where a mark lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum At {
+    /// A vertical line at a value of the horizontal axis.
+    X(f64),
+    /// A horizontal line at a value of the vertical axis.
+    Y(f64),
+}
+
+/// Times between CPUs as colours.
+#[derive(Debug, Clone)]
+pub struct Map {
+    /// Stable, for files and anchors: `heat-map`.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Sentences below it.
+    pub caption: String,
+    /// The times, in one or more views and orders.
+    pub matrix: Matrix,
+}
+
+/// Boxes within boxes.
+#[derive(Debug, Clone)]
+pub struct Drawing {
+    /// Stable, for files and anchors: `topology`.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Sentences below it.
+    pub caption: String,
+    /// The outermost boxes.
+    pub nodes: Vec<Node>,
+}

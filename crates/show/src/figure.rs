@@ -1,0 +1,204 @@
+//! A number with what is known of it.
+
+use coho_profile::{Estimate, Inexact};
+
+use crate::words;
+
+/// A number with its interval and how it is written. Its unit stands in the column's head.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The value, in the unit of its column.
+    pub value: f64,
+    /// Within which it lies.
+    pub spread: Spread,
+    /// How many samples, CPUs or pairs it is the median or mean of.
+    pub n: u64,
+    /// How its source words it, where that does not tell it exactly.
+    pub inexact: Option<Inexact>,
+    /// How it is written.
+    pub format: Format,
+    /// A sign behind it that the table's notes explain; empty for none.
+    pub mark: &'static str,
+}
+
+/// Within which a figure lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spread {
+    /// Not told.
+    None,
+    /// The median's 95 % interval.
+    Interval(f64, f64),
+    /// The least and the greatest of too few samples for an interval.
+    Range(f64, f64),
+}
+
+/// How a number is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Three digits: `113`, `22.7`, `1.50`.
+    #[default]
+    Digits,
+    /// A ratio, never by powers of ten: `1.10`, `0.003`.
+    Ratio,
+    /// Something counted, no finer than by tenths: `22.3`.
+    Tenths,
+    /// As papers print: two decimals.
+    Printed,
+    /// A whole number: `263`.
+    Whole,
+    /// A size in bytes: `64 KiB`.
+    Bytes,
+    /// A share, as per cent: `0.25` is `25 %`.
+    Percent,
+}
+
+impl Figure {
+    /// A number of which nothing else is known.
+    pub fn exact(value: f64) -> Self {
+        let (spread, format) = (Spread::None, Format::Digits);
+        Self { value, spread, n: 1, inexact: None, format, mark: "" }
+    }
+
+    /// Something counted.
+    pub fn count(n: impl TryInto<u64>) -> Self {
+        let n = n.try_into().unwrap_or(u64::MAX);
+        Self { format: Format::Whole, ..Self::exact(n as f64) }
+    }
+
+    /// A size in bytes.
+    pub fn bytes(bytes: u64) -> Self {
+        Self { format: Format::Bytes, ..Self::exact(bytes as f64) }
+    }
+
+    /// A value between the ends of its interval.
+    pub fn within(value: f64, interval: Option<(f64, f64)>, n: u64) -> Self {
+        let spread = interval.map_or(Spread::None, |(low, high)| Spread::Interval(low, high));
+        Self { spread, n, ..Self::exact(value) }
+    }
+
+    /// What a paper says: a value, or a range where the estimate has one.
+    pub fn published(estimate: &Estimate) -> Self {
+        let is_range = estimate.low < estimate.high;
+        let spread = if is_range { Spread::Interval(estimate.low, estimate.high) } else { Spread::None };
+        let inexact = is_range.then_some(Inexact::Between);
+        Self { spread, n: estimate.n, inexact, ..Self::exact(estimate.median) }
+    }
+
+    /// The same in another unit.
+    #[must_use]
+    pub fn scaled(mut self, scale: f64) -> Self {
+        self.value *= scale;
+        self.spread = match self.spread {
+            Spread::None => Spread::None,
+            Spread::Interval(low, high) => Spread::Interval(low * scale, high * scale),
+            Spread::Range(low, high) => Spread::Range(low * scale, high * scale),
+        };
+        self
+    }
+
+    /// Written so.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// With a sign behind it.
+    #[must_use]
+    pub fn marked(mut self, mark: &'static str) -> Self {
+        self.mark = mark;
+        self
+    }
+
+    /// Worded by its source so.
+    #[must_use]
+    pub fn worded(mut self, inexact: Option<Inexact>) -> Self {
+        self.inexact = inexact;
+        self
+    }
+
+    /// Its 95 % interval, which alone tells two figures apart.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        match self.spread {
+            Spread::Interval(low, high) => Some((low, high)),
+            Spread::None | Spread::Range(..) => None,
+        }
+    }
+
+    /// As it stands in a table: `113 (112–115)`, of few samples `113 [112–115, n=3]`.
+    pub fn text(&self) -> String {
+        let digits = |value: f64| words::formatted(value, self.format);
+        let text = match (self.inexact, self.spread) {
+            _ if !self.value.is_finite() => return "–".to_owned(),
+            (Some(Inexact::About), _) => format!("≈ {}", digits(self.value)),
+            (Some(Inexact::Below), _) => format!("< {}", digits(self.value)),
+            (Some(Inexact::Between), Spread::Interval(low, high)) => {
+                format!("{}–{}", digits(low), digits(high))
+            }
+            (_, Spread::None) => digits(self.value),
+            (_, Spread::Interval(low, high)) => {
+                format!("{} ({}–{})", digits(self.value), digits(low), digits(high))
+            }
+            (_, Spread::Range(low, high)) => {
+                format!("{} [{}–{}, n={}]", digits(self.value), digits(low), digits(high), self.n)
+            }
+        };
+        if self.mark.is_empty() { text } else { format!("{text} {}", self.mark) }
+    }
+}
+
+/// Median and interval; of fewer than six samples their range.
+impl From<&Estimate> for Figure {
+    fn from(estimate: &Estimate) -> Self {
+        let Estimate { median, low, high, n, .. } = *estimate;
+        let spread = match n {
+            0 | 1 => Spread::None,
+            _ if estimate.has_interval() => Spread::Interval(low, high),
+            _ => Spread::Range(low, high),
+        };
+        Self { spread, n, ..Self::exact(median) }
+    }
+}
+
+impl From<f64> for Figure {
+    fn from(value: f64) -> Self {
+        Self::exact(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An interval of 95 % takes six samples.
+    #[test]
+    fn the_range_of_few_samples_is_not_shown_as_an_interval() {
+        let of = |n| Figure::from(&Estimate { low: 23.1, high: 25.2, n, ..Estimate::exact(24.0) });
+        assert_eq!(of(6).text(), "24.0 (23.1–25.2)");
+        assert_eq!(of(6).interval(), Some((23.1, 25.2)));
+        for n in [2, 5] {
+            assert_eq!(of(n).text(), format!("24.0 [23.1–25.2, n={n}]"));
+            assert_eq!(of(n).interval(), None);
+        }
+        assert_eq!(of(1).text(), "24.0");
+        assert_eq!(of(3).scaled(1e3).text(), "24000 [23100–25200, n=3]");
+    }
+
+    #[test]
+    fn ratios_are_read_without_powers_of_ten() {
+        let wide = Estimate { median: 1.1, low: 0.0029, high: 111.0, n: 3, ..Estimate::exact(1.1) };
+        assert_eq!(Figure::from(&wide).format(Format::Ratio).text(), "1.10 [0.003–111, n=3]");
+        assert_eq!(Figure::exact(0.5).format(Format::Ratio).text(), "0.50");
+    }
+
+    #[test]
+    fn what_a_source_words_is_not_shown_as_exact() {
+        let figure = Figure::within(0.75, Some((0.7, 0.8)), 1);
+        assert_eq!(figure.text(), "0.75 (0.70–0.80)");
+        assert_eq!(figure.worded(Some(Inexact::Between)).text(), "0.70–0.80");
+        assert_eq!(Figure::exact(4.0).worded(Some(Inexact::About)).text(), "≈ 4.00");
+        assert_eq!(Figure::exact(10.0).worded(Some(Inexact::Below)).text(), "< 10.0");
+        let range = Estimate { low: 0.7, high: 0.8, ..Estimate::exact(0.75) };
+        assert_eq!(Figure::published(&range).text(), "0.70–0.80");
+    }
+}

@@ -1,0 +1,22 @@
+//! What of a machine profile is worth showing, and how it looks.
+//!
+//! A section of the profile, with the answers that rest on it, becomes a [`Section`](part::Section) of parts; every
+//! renderer knows parts only: [`render::terminal`], [`render::html`], [`render::svg`] and [`render::csv`]. [`compare`]
+//! sets the rows of several profiles side by side by their keys. Nothing here measures or predicts.
+#![warn(missing_docs)]
+
+pub mod boxes;
+pub mod chart;
+pub mod colour;
+pub mod compare;
+pub mod figure;
+pub mod matrix;
+pub mod part;
+pub mod render;
+pub mod scale;
+pub mod sections;
+mod subject;
+pub mod visible;
+pub mod words;
+
+pub use subject::{Error, Subject};

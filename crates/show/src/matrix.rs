@@ -1,0 +1,253 @@
+//! The matrix of pair times: CPUs in an order that shows groups, a view for each method and home.
+
+use std::collections::{BTreeSet, HashMap};
+
+use coho_profile::{Coherence, Home, PairMethod};
+use coho_topology::{Level, Topology};
+
+use crate::{Subject, scale, words};
+
+/// More rows than this are drawn several CPUs to a cell: a screen has no more points to show them with.
+const MAX_CELLS: usize = 512;
+/// Finer groups than this are not marked; their lines would cover the map.
+const MAX_GROUPS: usize = 64;
+
+/// All that the maps of a profile show.
+#[derive(Debug, Clone)]
+pub struct Matrix {
+    /// Each cell's CPUs by name, in claimed order.
+    pub labels: Vec<String>,
+    /// The first CPU of each cell.
+    pub first_cpus: Vec<u32>,
+    /// CPUs in one cell; 1 unless there are very many.
+    pub cpus_per_cell: usize,
+    /// The first is shown first.
+    pub views: Vec<View>,
+    /// Orders of the cells; the first is shown first. Never empty.
+    pub orders: Vec<Order>,
+}
+
+/// Pair times of one method with the lines at one home.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// What was done.
+    pub method: PairMethod,
+    /// Where the lines live.
+    pub home: Home,
+    /// Times in ns, of row `i` and column `j > i` at [`index`]; NaN where not measured.
+    pub ns: Vec<f64>,
+}
+
+/// The cells in an order and the bounds of the groups in it.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// For people: `as claimed`.
+    pub name: String,
+    /// Cells in this order.
+    pub cells: Vec<usize>,
+    /// Where groups begin, coarsest first.
+    pub levels: Vec<Bounds>,
+}
+
+/// The bounds of one level's groups.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounds {
+    /// The level's name.
+    pub name: String,
+    /// Positions, in the order's cells, at which a group other than the first begins.
+    pub cuts: Vec<usize>,
+}
+
+/// Where the pair of cells `i < j` of `n` stands in a triangle stored by rows.
+pub fn index(n: usize, i: usize, j: usize) -> usize {
+    i * (2 * n - i - 1) / 2 + (j - i - 1)
+}
+
+impl View {
+    /// `turn, line at the node of the first CPU`.
+    pub fn name(&self) -> String {
+        let method = match self.method {
+            PairMethod::Unknown => "method not stated",
+            method => words::pair_method(method),
+        };
+        match self.home {
+            Home::A => format!("{method}, line at the lower-numbered CPU's node"),
+            Home::B => format!("{method}, line at the higher-numbered CPU's node"),
+            Home::Third => format!("{method}, line at a third node"),
+            Home::Unknown => method.to_owned(),
+        }
+    }
+
+    /// As part of a file name: `turn-home-a`.
+    pub fn file_stem(&self) -> String {
+        let home = match self.home {
+            Home::A => "-home-a",
+            Home::B => "-home-b",
+            Home::Third => "-home-third",
+            Home::Unknown => "",
+        };
+        format!("{}{home}", words::pair_method(self.method))
+    }
+
+    /// How many cells hold a time.
+    pub fn measured(&self) -> usize {
+        self.ns.iter().filter(|ns| ns.is_finite()).count()
+    }
+}
+
+impl Matrix {
+    /// The matrix of a profile; `None` if it has no pairs.
+    pub fn of(subject: &Subject) -> Option<Self> {
+        let coherence = subject.coherence()?;
+        let times = coherence.times().filter(|&(a, b, .., ns)| a != b && scale::is_time(ns));
+        let cpus: BTreeSet<u32> = times.flat_map(|(a, b, ..)| [a, b]).collect();
+        let cpus = Vec::from_iter(cpus);
+        if cpus.is_empty() {
+            return None;
+        }
+        let topology = subject.profile.topology.as_ref().map(|section| &section.topology);
+        let claimed = topology.map(|topology| Grouping::claimed(topology, &cpus));
+        let measured = Grouping::measured(coherence, &cpus);
+        let base = claimed.as_ref().map_or_else(|| cpus.clone(), |grouping| grouping.order.clone());
+
+        let per_cell = base.len().div_ceil(MAX_CELLS);
+        let cell_of: HashMap<u32, usize> =
+            base.iter().enumerate().map(|(position, &cpu)| (cpu, position / per_cell)).collect();
+        let labels = base
+            .chunks(per_cell)
+            .map(|cell| match cell {
+                [cpu] => format!("CPU {}", subject.cpu_label(*cpu)),
+                several => {
+                    let ends = (several[0], several[several.len() - 1]);
+                    format!("CPUs {} … {}", subject.cpu_label(ends.0), subject.cpu_label(ends.1))
+                }
+            })
+            .map(|label| words::short(&label, 28))
+            .collect();
+        let mut orders = Vec::new();
+        if let Some(claimed) = claimed {
+            orders.push(claimed.into_order("as claimed", &cell_of));
+        }
+        // Groups that the figures show need not be neighbours in the claimed order, so merged cells cannot follow them.
+        if let Some(measured) = measured.filter(|_| per_cell == 1) {
+            orders.push(measured.into_order("as measured", &cell_of));
+        }
+        if orders.is_empty() {
+            let plain = Grouping { order: base.clone(), levels: Vec::new() };
+            orders.push(plain.into_order("by number", &cell_of));
+        }
+        let views = views(coherence, &cell_of, base.len().div_ceil(per_cell));
+        let first_cpus = base.chunks(per_cell).map(|cell| cell[0]).collect();
+        Some(Self { labels, first_cpus, cpus_per_cell: per_cell, views, orders })
+    }
+}
+
+fn views(coherence: &Coherence, cell_of: &HashMap<u32, usize>, n: usize) -> Vec<View> {
+    let kinds: BTreeSet<(PairMethod, Home)> =
+        coherence.times().map(|(_, _, method, home, _)| (method, home)).collect();
+    let view = |(method, home)| {
+        let mut times: Vec<Vec<f64>> = vec![Vec::new(); n * (n - 1) / 2];
+        for (a, b, .., ns) in
+            coherence.times().filter(|&(_, _, how, whose, _)| (how, whose) == (method, home))
+        {
+            let (Some(&i), Some(&j)) = (cell_of.get(&a), cell_of.get(&b)) else { continue };
+            if i != j && scale::is_time(ns) {
+                times[index(n, i.min(j), i.max(j))].push(ns);
+            }
+        }
+        let ns = times.into_iter().map(|cell| scale::median(cell.into_iter()).unwrap_or(f64::NAN)).collect();
+        View { method, home, ns }
+    };
+    kinds.into_iter().map(view).filter(|view| view.measured() > 0).collect()
+}
+
+/// CPUs in an order, with the group of each at every level, coarsest first.
+struct Grouping {
+    order: Vec<u32>,
+    levels: Vec<(String, HashMap<u32, usize>)>,
+}
+
+impl Grouping {
+    fn claimed(topology: &Topology, cpus: &[u32]) -> Self {
+        let groups = |level: Level| {
+            let sets = topology.partition(level);
+            let members =
+                sets.iter().enumerate().flat_map(|(group, set)| set.iter().map(move |cpu| (cpu, group)));
+            (level.to_string(), members.collect::<HashMap<_, _>>())
+        };
+        Self::sorted(Level::OUTWARD.into_iter().rev().map(groups).collect(), cpus)
+    }
+
+    fn measured(coherence: &Coherence, cpus: &[u32]) -> Option<Self> {
+        let levels: Vec<_> = coherence
+            .levels
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(number, level)| {
+                let members = level.groups.iter().enumerate();
+                let members = members.flat_map(|(group, set)| set.iter().map(move |&cpu| (cpu, group)));
+                (format!("level {}", number + 1), members.collect::<HashMap<_, _>>())
+            })
+            .collect();
+        (!levels.is_empty()).then(|| Self::sorted(levels, cpus))
+    }
+
+    fn sorted(levels: Vec<(String, HashMap<u32, usize>)>, cpus: &[u32]) -> Self {
+        let mut order = cpus.to_vec();
+        // A CPU that a level does not name stands behind those that it does.
+        let key = |cpu: &u32| {
+            let groups: Vec<_> =
+                levels.iter().map(|(_, of)| of.get(cpu).copied().unwrap_or(usize::MAX)).collect();
+            (groups, *cpu)
+        };
+        order.sort_by_cached_key(key);
+        Self { order, levels }
+    }
+
+    fn into_order(self, name: &str, cell_of: &HashMap<u32, usize>) -> Order {
+        let mut cells: Vec<usize> = self.order.iter().map(|cpu| cell_of[cpu]).collect();
+        cells.dedup();
+        let mut levels: Vec<Bounds> = Vec::new();
+        for (name, groups) in self.levels {
+            let begins = |pair: &[u32]| groups.get(&pair[0]) != groups.get(&pair[1]);
+            let mut cuts: Vec<usize> = (1..self.order.len())
+                .filter(|&position| begins(&self.order[position - 1..=position]))
+                .filter_map(|position| {
+                    let cell = cell_of[&self.order[position]];
+                    let boundary = cell != cell_of[&self.order[position - 1]];
+                    boundary.then(|| cells.iter().position(|&other| other == cell)).flatten()
+                })
+                .collect();
+            cuts.dedup();
+            let telling = !cuts.is_empty() && cuts.len() < MAX_GROUPS && cuts.len() + 1 < cells.len();
+            if telling && levels.iter().all(|coarser| coarser.cuts != cuts) {
+                levels.push(Bounds { name, cuts });
+            }
+        }
+        Order { name: name.to_owned(), cells, levels }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_triangle_is_stored_without_gaps() {
+        let n = 7;
+        let places: Vec<_> = (0..n).flat_map(|i| (i + 1..n).map(move |j| index(n, i, j))).collect();
+        assert_eq!(places, (0..n * (n - 1) / 2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn claimed_groups_stand_together() {
+        // Linux numbers SMT siblings apart; the map puts them side by side.
+        let subject = Subject::load("published:kawabe-furuya/e5620").unwrap().remove(0);
+        let matrix = Matrix::of(&subject).unwrap();
+        let order = &matrix.orders[0];
+        assert_eq!(order.name, "as claimed");
+        assert_eq!(&matrix.labels[..2], ["CPU 0 P0.C0.T0", "CPU 8 P0.C0.T1"]);
+        assert_eq!(order.levels[0], Bounds { name: "package".into(), cuts: vec![5] });
+    }
+}

@@ -1,0 +1,1 @@
+//! Tables as files of comma-separated values.

@@ -1,0 +1,34 @@
+//! A value over time as a line of bars.
+
+use coho_profile::order;
+
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const WIDTH: usize = 72;
+
+/// Heights between the least and the largest median, on a logarithmic scale, over slices of the time.
+pub(super) fn bars(values: impl Iterator<Item = f64>) -> String {
+    let values: Vec<f64> = values.collect();
+    let slice = values.len().div_ceil(WIDTH).max(1);
+    let medians: Vec<f64> = values.chunks(slice).map(|slice| order::median_of(&mut slice.to_vec())).collect();
+    let (least, most) = medians
+        .iter()
+        .fold((f64::INFINITY, 0.0f64), |(least, most), &value| (least.min(value), most.max(value)));
+    // What differs by less than half is drawn as noise is: low.
+    let scale = (most / least).max(1.5).ln();
+    let height = |value: &f64| ((value / least).ln() / scale * (BARS.len() - 1) as f64).round() as usize;
+    medians.iter().map(|value| BARS[height(value).min(BARS.len() - 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_is_seen_and_noise_is_not() {
+        let jump = bars((0..100).map(|i| if i < 50 { 26.0 } else { 128.0 }));
+        assert!(jump.starts_with('▁') && jump.ends_with('█'), "{jump}");
+        assert!(jump.chars().count() <= WIDTH);
+        let noise = bars((0..100).map(|i| 26.0 + f64::from(i % 2)));
+        assert!(noise.chars().all(|bar| bar == '▁' || bar == '▂'), "{noise}");
+    }
+}

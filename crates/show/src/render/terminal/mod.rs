@@ -1,0 +1,301 @@
+//! Parts on a terminal, or in a file of text: 80 columns, no word broken.
+
+mod bars;
+mod colours;
+mod map;
+mod table;
+
+use std::io::{self, Write};
+
+use coho_model::{Finding, Urgency};
+
+pub use colours::Colours;
+pub use table::wrapped;
+
+use crate::chart::{Chart, Map, Plot};
+use crate::part::{Body, Depth, Facts, Missing, Part, Section, Text};
+use crate::visible::{Paint, on_one_line};
+use crate::words;
+
+/// Terminals are read, and pasted into reports, at this width.
+pub const COLUMNS: usize = 80;
+/// Width of a label that stands before a sentence.
+const LABEL: usize = 10;
+/// Up to so many reasons are told to those who do not want everything.
+const REASONS: usize = 8;
+
+/// How much is written, and in which colours.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How much of it.
+    pub depth: Depth,
+    /// What the terminal can show.
+    pub colours: Colours,
+}
+
+impl Options {
+    /// For standard output: `full` for everything.
+    pub fn stdout(full: bool) -> Self {
+        let depth = if full { Depth::Detail } else { Depth::Summary };
+        Self { depth, colours: Colours::of_stdout() }
+    }
+}
+
+/// Writes the parts of a section, one below the other.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn section(out: &mut impl Paint, section: &Section, options: Options) -> io::Result<()> {
+    parts(out, &section.parts, options)
+}
+
+/// Writes parts, one below the other. Says how many are left out, and of which kind.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Result<()> {
+    let mut written = Written::default();
+    let mut reasons = Vec::new();
+    let mut left_out = 0;
+    for part in parts {
+        if part.depth > options.depth {
+            left_out += usize::from(!matches!(part.body, Body::Chart(_) | Body::Drawing(_)));
+            continue;
+        }
+        match &part.body {
+            Body::Table(table) => {
+                written.block(out)?;
+                table::write(out, table, options.depth)?;
+            }
+            Body::Map(map) => {
+                if let Some(text) = self::map(map, options.colours) {
+                    written.block(out)?;
+                    writeln!(out, "{}", on_one_line(&map.title))?;
+                    out.paint(&text)?;
+                }
+            }
+            Body::Chart(chart) => {
+                if let Some(text) = bars(chart) {
+                    written.block(out)?;
+                    writeln!(out, "{}\n{text}", on_one_line(&chart.title))?;
+                }
+            }
+            // The command that shows a topology has a text of its own for it.
+            Body::Drawing(_) => {}
+            Body::Facts(facts) => {
+                written.block(out)?;
+                self::facts(out, facts)?;
+            }
+            Body::Text(text) => {
+                written.line(out)?;
+                self::text(out, text)?;
+            }
+            Body::Finding(finding) => {
+                written.line(out)?;
+                self::finding(out, finding)?;
+            }
+            Body::Missing(missing) => reasons.push(missing),
+        }
+    }
+    self::reasons(out, &mut written, &reasons, options.depth)?;
+    if left_out > 0 {
+        written.line(out)?;
+        writeln!(out, "{}", wrapped("", &format!("{} more: --full", words::count(left_out, "part"))))?;
+    }
+    Ok(())
+}
+
+/// What stood last, so that blocks are set apart by an empty line and sentences are not.
+#[derive(Debug, Default, PartialEq)]
+enum Written {
+    #[default]
+    Nothing,
+    Block,
+    Line,
+}
+
+impl Written {
+    fn block(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if std::mem::replace(self, Self::Block) != Self::Nothing { writeln!(out) } else { Ok(()) }
+    }
+
+    fn line(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if std::mem::replace(self, Self::Line) == Self::Block { writeln!(out) } else { Ok(()) }
+    }
+}
+
+/// Writes one line for a section: its name and its headline.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn headline(out: &mut impl Write, section: &Section) -> io::Result<()> {
+    if section.headline.is_empty() {
+        return Ok(());
+    }
+    text(out, &Text::labelled(section.id, section.headline.clone()))
+}
+
+/// Writes findings, each with a mark that shows how urgent it is; in their place a sentence where there are none.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn findings(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
+    if findings.is_empty() {
+        return writeln!(out, "{}", words::NO_FINDING);
+    }
+    findings.iter().try_for_each(|one| finding(out, one))
+}
+
+fn finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
+    let mark = match finding.urgency {
+        Urgency::Warning => " ! ",
+        Urgency::Advice => " > ",
+        Urgency::Note => " - ",
+    };
+    writeln!(out, "{}", wrapped(mark, &on_one_line(&finding.text)))?;
+    writeln!(out, "{}", wrapped("   ", &format!("({})", on_one_line(&finding.condition))))?;
+    if !finding.next.is_empty() {
+        writeln!(out, "{}", wrapped("   ", &on_one_line(&finding.next)))?;
+    }
+    Ok(())
+}
+
+fn text(out: &mut impl Write, text: &Text) -> io::Result<()> {
+    let label = match text.label.as_str() {
+        "" => String::new(),
+        label => format!("{:<LABEL$} ", on_one_line(label)),
+    };
+    writeln!(out, "{}", wrapped(&label, &on_one_line(&text.text)))
+}
+
+fn facts(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
+    if !facts.title.is_empty() {
+        writeln!(out, "{}", on_one_line(&facts.title))?;
+    }
+    let widest = facts.facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(COLUMNS / 2);
+    for (name, value) in &facts.facts {
+        writeln!(out, "{}", wrapped(&format!("{:<widest$}  ", on_one_line(name)), &on_one_line(value)))?;
+    }
+    Ok(())
+}
+
+fn reasons(
+    out: &mut impl Write,
+    written: &mut Written,
+    reasons: &[&Missing],
+    depth: Depth,
+) -> io::Result<()> {
+    let told = if depth == Depth::Detail { reasons.len() } else { reasons.len().min(REASONS) };
+    for missing in &reasons[..told] {
+        written.line(out)?;
+        let why = format!("{}: {}", on_one_line(&missing.what), on_one_line(&missing.why));
+        writeln!(out, "{}", wrapped("not available: ", &why))?;
+    }
+    match reasons.len() - told {
+        0 => Ok(()),
+        n => writeln!(out, "not available: {n} more, which --full names"),
+    }
+}
+
+/// A map in colours; where there are none, the figures of a small one.
+fn map(map: &Map, colours: Colours) -> Option<String> {
+    const FIGURED: usize = 12;
+    let matrix = &map.matrix;
+    let (view, order) = (matrix.views.first()?, matrix.orders.first()?);
+    let n = matrix.labels.len();
+    let time = |a: usize, b: usize| {
+        let (i, j) = (order.cells[a], order.cells[b]);
+        let ns = (i != j).then(|| view.ns[crate::matrix::index(n, i.min(j), i.max(j))])?;
+        ns.is_finite().then_some(ns)
+    };
+    let cpus: Vec<u32> = order.cells.iter().map(|&cell| matrix.first_cpus[cell]).collect();
+    if colours != Colours::None {
+        return Some(self::map::draw(&cpus, time, colours)).filter(|text| !text.is_empty());
+    }
+    if !(3..=FIGURED).contains(&cpus.len()) {
+        return None;
+    }
+    let mut text = String::new();
+    for (a, cpu) in cpus.iter().enumerate() {
+        let figures = (0..a).map(|b| format!(" {:>5}", time(a, b).map_or("–".into(), words::number)));
+        text += &format!("{cpu:>5}{}\n", figures.collect::<String>());
+    }
+    let heads = cpus[..n - 1].iter().map(|cpu| format!(" {cpu:>5}"));
+    text += &format!("{:5}{}\n", "", heads.collect::<String>());
+    Some(text)
+}
+
+/// What a chart of one value over time becomes: a line of bars. Others are drawn on pages only.
+fn bars(chart: &Chart) -> Option<String> {
+    let Plot::Lines(series) = &chart.plot else { return None };
+    match &series[..] {
+        [only] if chart.over_time => Some(self::bars::bars(only.points.iter().map(|point| point.y))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::{Cell, Column, Row, Table};
+
+    fn written(parts: &[Part], depth: Depth) -> String {
+        let mut out = Vec::new();
+        super::parts(&mut out, parts, Options { depth, colours: Colours::None }).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn finding(urgency: Urgency, text: &str, next: &str) -> Finding {
+        let condition = "for a while ".repeat(12).trim().to_owned();
+        Finding { id: "kind", text: text.into(), urgency, evidence: Vec::new(), condition, next: next.into() }
+    }
+
+    #[test]
+    fn marks_tell_how_urgent_and_lines_keep_to_the_page() {
+        let found = [
+            finding(Urgency::Warning, &"word ".repeat(40), "Do `this`."),
+            finding(Urgency::Advice, "a\u{1b}[31mb", ""),
+            finding(Urgency::Note, "c", ""),
+        ];
+        let mut out = Vec::new();
+        findings(&mut out, &found).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        let marked: Vec<_> = text.lines().filter(|line| !line.starts_with("   ")).collect();
+        assert!(marked[0].starts_with(" ! word") && marked[1].starts_with(" > a\\u{1b}"), "{text}");
+        assert_eq!((marked[2], marked.len()), (" - c", 3));
+        assert!(text.contains("\n   (for a while") && text.contains("\n   Do `this`.\n"), "{text}");
+    }
+
+    #[test]
+    fn a_summary_says_what_it_leaves_out_and_full_leaves_nothing_out() {
+        let mut section = Section::new("x", "X", "");
+        let row = |name: &str| Row::new([Cell::from(name), Cell::from(1.5)]);
+        let columns = || [Column::text("name"), Column::figures("time", "ns")];
+        section.summary(Table::new("t", "Times").columns(columns()).rows([row("near"), row("far").detail()]));
+        section.detail(Table::new("u", "Others").columns(columns()).rows([row("other")]));
+        for i in 0..10 {
+            section.summary(Missing { what: format!("thing {i}"), why: "no right".into() });
+        }
+        let summary = written(&section.parts, Depth::Summary);
+        assert!(summary.contains("near") && !summary.contains("far"), "{summary}");
+        assert!(summary.contains("1 more row"), "{summary}");
+        assert!(summary.contains("1 part more: --full") && summary.contains("2 more, which"), "{summary}");
+        let full = written(&section.parts, Depth::Detail);
+        for told in ["far", "Others", "thing 9: no right"] {
+            assert!(full.contains(told), "{full}");
+        }
+        assert!(!full.contains("more"), "{full}");
+    }
+
+    #[test]
+    fn sentences_stand_together_and_tables_apart() {
+        let mut section = Section::new("x", "X", "");
+        section.summary(Text::labelled("verdict", "flat"));
+        section.summary(Text::labelled("stable", "yes"));
+        section
+            .summary(Table::new("t", "Times").columns([Column::text("name")]).rows([Row::new(["a".into()])]));
+        let text = written(&section.parts, Depth::Summary);
+        assert!(text.starts_with("verdict    flat\nstable     yes\n\nTimes\n"), "{text}");
+    }
+}

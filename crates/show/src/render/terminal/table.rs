@@ -1,0 +1,149 @@
+//! Tables that keep to the width of a page, and text broken between words.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Width, presets};
+
+use super::COLUMNS;
+use crate::part::{Cell as Content, Column, Depth, Row, Table};
+use crate::visible::on_one_line;
+
+/// Writes title, rows and notes.
+pub(super) fn write(out: &mut impl Write, table: &Table, depth: Depth) -> io::Result<()> {
+    if !table.title.is_empty() {
+        writeln!(out, "{}", wrapped("", &on_one_line(&table.title)))?;
+    }
+    let columns: Vec<usize> = (0..table.columns.len())
+        .filter(|&column| table.columns[column].depth <= depth && has_content(table, column))
+        .collect();
+    let rows: Vec<&Row> = table.rows.iter().filter(|row| row.depth <= depth).collect();
+    let texts: Vec<Vec<String>> =
+        std::iter::once(columns.iter().map(|&at| head(&table.columns[at])).collect())
+            .chain(rows.iter().map(|row| columns.iter().map(|&at| content(row, at)).collect()))
+            .collect();
+    writeln!(out, "{}", drawn(&texts, |place| table.columns[columns[place]].is_figures))?;
+    let left_out = table.rows.len() - rows.len();
+    if left_out > 0 {
+        writeln!(out, "{} more {}: --full", left_out, if left_out == 1 { "row" } else { "rows" })?;
+    }
+    for note in &table.notes {
+        writeln!(out, "{}", wrapped("", &on_one_line(note)))?;
+    }
+    Ok(())
+}
+
+/// A column without a single figure or text says nothing.
+fn has_content(table: &Table, column: usize) -> bool {
+    table.rows.iter().any(|row| row.cells.get(column).is_some_and(|cell| *cell != Content::Nothing))
+}
+
+fn head(column: &Column) -> String {
+    match (column.name.as_str(), column.unit) {
+        (name, "") => name.to_owned(),
+        ("", unit) => unit.to_owned(),
+        (name, unit) => format!("{name}, {unit}"),
+    }
+}
+
+fn content(row: &Row, column: usize) -> String {
+    match row.cells.get(column) {
+        None | Some(Content::Nothing) => "–".to_owned(),
+        Some(Content::Text(text)) => on_one_line(text),
+        Some(Content::Figure(figure)) => figure.text(),
+    }
+}
+
+/// The table, as wide as a page at most unless its words do not allow it. The first row is the head.
+fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
+    let align = |column| if is_figures(column) { CellAlignment::Right } else { CellAlignment::Left };
+    let cell = |(column, text): (usize, &String)| Cell::new(text).set_alignment(align(column));
+    let mut table = comfy_table::Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(COLUMNS as u16);
+    let Some((head, body)) = rows.split_first() else { return String::new() };
+    table.set_header(head.iter().enumerate().map(cell));
+    for row in body {
+        table.add_row(row.iter().enumerate().map(cell));
+    }
+    let widest = |place: usize, width: fn(&str) -> usize| {
+        rows.iter().filter_map(|row| row.get(place)).map(|text| width(text)).max().unwrap_or(0)
+    };
+    let whole: usize = (0..head.len()).map(|place| widest(place, |text| text.chars().count()) + 2).sum();
+    // Where a space on both sides is too much, one between columns is enough.
+    let padding = if whole > COLUMNS { (0, 1) } else { (1, 1) };
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding(padding);
+        let word = widest(place, longest_word) as u16 + padding.0 + padding.1;
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(word)));
+    }
+    table.to_string()
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
+}
+
+/// Breaks text between words so that it keeps to the page: behind a label as it stands, later lines indented as far.
+pub fn wrapped(label: &str, text: &str) -> String {
+    let mut lines = label.to_owned();
+    let indent = label.chars().count();
+    let mut length = indent;
+    for word in text.split_whitespace() {
+        let letters = word.chars().count();
+        if length > indent && length + 1 + letters > COLUMNS {
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', indent));
+            length = indent;
+        } else if length > indent {
+            lines.push(' ');
+            length += 1;
+        }
+        lines.push_str(word);
+        length += letters;
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_to_the_page() {
+        let text = "word ".repeat(60);
+        let broken = wrapped("[1] ", &text);
+        assert!(broken.lines().all(|line| line.chars().count() <= COLUMNS), "{broken}");
+        assert!(broken.lines().skip(1).all(|line| line.starts_with("    word")), "{broken}");
+        assert_eq!(broken.split_whitespace().count(), 61);
+        assert_eq!(wrapped("RDPMC      ", "not available"), "RDPMC      not available");
+    }
+
+    #[test]
+    fn a_wide_table_keeps_to_the_page_without_breaking_a_word() {
+        let words = "compare-and-swap by 16 CPUs that are far apart";
+        let row = || Row::new([words.into(), 12345.0.into(), words.into(), words.into(), 0.25.into()]);
+        let columns = [
+            Column::text("operation"),
+            Column::figures("time", "ns"),
+            Column::text("what"),
+            Column::text("how"),
+            Column::figures("share", ""),
+        ];
+        let mut out = Vec::new();
+        write(&mut out, &Table::new("t", "T").columns(columns).rows([row(), row()]), Depth::Summary).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert_eq!(text.matches("compare-and-swap").count(), 6, "{text}");
+    }
+
+    #[test]
+    fn a_column_in_which_nothing_stands_is_not_drawn() {
+        let columns = [Column::text("name"), Column::figures("cycles", "")];
+        let row = Row::new([Content::from("a"), Content::Nothing]);
+        let mut out = Vec::new();
+        write(&mut out, &Table::new("t", "T").columns(columns).rows([row]), Depth::Detail).unwrap();
+        assert!(!String::from_utf8(out).unwrap().contains("cycles"));
+    }
+}

@@ -1,0 +1,91 @@
+//! Logarithmic axes: times of one machine span two orders of magnitude.
+
+use coho_profile::order;
+
+use crate::words;
+
+/// A second: no line takes so long to share. A profile that tells more is damaged, and axes over it would be endless.
+const MAX_NS: f64 = 1e9;
+
+/// Whether a number can be a time, in ns, that a chart shows.
+pub fn is_time(ns: f64) -> bool {
+    ns > 0.0 && ns < MAX_NS
+}
+
+/// Positions (log10) and texts of ticks at 1, 2 and 5 times powers of ten between two times; only at 1 if these are many.
+pub fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    if !(low > 0.0 && high >= low && high.is_finite()) {
+        return Vec::new();
+    }
+    let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    let steps: &[f64] = match (high / low).log10() {
+        span if span > 4.0 => &[1.0],
+        span if span > 0.6 => &[1.0, 2.0, 5.0],
+        span if span > 0.15 => &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0],
+        _ => return linear_ticks(low, high),
+    };
+    decades
+        .flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)))
+        .filter(|value| (low * 0.999..=high * 1.001).contains(value))
+        .map(|value| (value.log10(), words::plain(value)))
+        .collect()
+}
+
+/// Within a sixth of a decade, round steps of the values themselves.
+fn linear_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    let rough = (high - low) / 4.0;
+    if rough < low * 1e-6 {
+        return vec![(low.log10(), words::number(low))];
+    }
+    let power = 10f64.powf(rough.log10().floor());
+    let step =
+        [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    let first = (low / step).ceil() as i64;
+    let last = (high / step).floor() as i64;
+    (first..=last).map(|i| i as f64 * step).map(|value| (value.log10(), words::plain(value))).collect()
+}
+
+/// The ends between which all but the outermost hundredth of the values lies: one odd pair must not take the colours
+/// from all others. `None` if there is no positive value.
+pub fn robust_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let mut values: Vec<f64> = values.filter(|value| is_time(*value)).collect();
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    let cut = values.len() / 100;
+    Some((values[cut], values[last - cut]))
+}
+
+/// The median of finite values.
+pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    (!values.is_empty()).then(|| order::median_of(&mut values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_within_the_ends() {
+        let texts: Vec<_> = log_ticks(7.0, 220.0).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["10", "20", "50", "100", "200"]);
+        let texts: Vec<_> = log_ticks(110.0, 118.0).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["110", "112", "114", "116", "118"]);
+        assert_eq!(log_ticks(5.0, 5.0).len(), 1);
+        assert!(log_ticks(0.0, 5.0).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_a_time_is_none() {
+        assert!(is_time(0.3) && is_time(5e8));
+        assert!(![0.0, -1.0, f64::NAN, f64::INFINITY, f64::MAX].into_iter().any(is_time));
+    }
+
+    #[test]
+    fn one_odd_value_of_many_does_not_set_the_ends() {
+        let values = (0..1000).map(|i| if i == 7 { 1e6 } else { 100.0 + f64::from(i) / 100.0 });
+        let (low, high) = robust_ends(values).unwrap();
+        assert!(low >= 100.0 && high <= 110.0);
+        assert_eq!(robust_ends([f64::NAN].into_iter()), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! How a section was measured, and what of it was not: the same of every section.
+
+use coho_profile::Method;
+use serde_json::Value;
+
+use crate::part::{Facts, Missing, Section, Text};
+use crate::words;
+
+/// Adds that the run was stopped, what is missing, and how the rest was measured.
+pub(super) fn add(section: &mut Section, id: &'static str, method: &Method) {
+    if method.interrupted {
+        section.summary(Text::new("Stopped before its end; what was measured is above."));
+    }
+    for missing in Missing::all(&method.not_available) {
+        section.summary(missing);
+    }
+    section.detail(facts(id, method));
+}
+
+fn facts(id: &'static str, method: &Method) -> Facts {
+    let mut facts = Vec::new();
+    let mut tell = |name: &str, value: String| facts.push((name.to_owned(), value));
+    if !method.description.is_empty() {
+        tell("what was done", words::short(&method.description, 2000));
+    }
+    if method.passes > 0 {
+        tell("passes", method.passes.to_string());
+    }
+    if method.duration_s > 0.0 {
+        tell("duration", format!("{} s", words::number(method.duration_s)));
+    }
+    if method.passes > 0 {
+        tell("involuntary context switches", method.involuntary_switches.to_string());
+        tell("time stolen by the hypervisor", format!("{} s", words::number(method.steal_s)));
+    }
+    for (name, value) in &method.parameters {
+        let value = match value {
+            Value::String(text) => words::short(text, 300),
+            other => words::short(&other.to_string(), 300),
+        };
+        tell(&words::short(name, 80), value);
+    }
+    Facts { id, title: "How it was measured".to_owned(), facts, compared: false }
+}

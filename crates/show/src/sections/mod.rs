@@ -1,0 +1,32 @@
+//! A file for each section of the profile: the only place that knows what of it is worth showing.
+
+pub mod contention;
+mod method;
+
+use crate::Subject;
+use crate::part::Section;
+
+/// A section that a profile may have.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// As [`Section::id`].
+    pub id: &'static str,
+    /// As [`Section::title`].
+    pub title: &'static str,
+    /// What there is to show of it; `None` if the profile does not have it.
+    pub of: fn(&Subject) -> Option<Section>,
+}
+
+/// All sections, in the order in which they are shown.
+pub const ALL: &[Entry] =
+    &[Entry { id: "contention", title: "Many CPUs on one line", of: contention::section }];
+
+/// The sections that a profile has.
+pub fn of(subject: &Subject) -> Vec<Section> {
+    ALL.iter().filter_map(|entry| (entry.of)(subject)).collect()
+}
+
+/// The titles of those that it does not have.
+pub fn missing(subject: &Subject) -> Vec<&'static str> {
+    ALL.iter().filter(|entry| (entry.of)(subject).is_none()).map(|entry| entry.title).collect()
+}

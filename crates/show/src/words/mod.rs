@@ -1,0 +1,112 @@
+//! Every name, unit, number format, reason and paper's title, once.
+
+mod classes;
+mod numbers;
+mod papers;
+
+use coho_profile::{Home, PairMethod};
+
+pub use classes::{class_of, class_of_pair, class_rank};
+pub use coho_topology::size as bytes;
+pub use numbers::{formatted, number, plain, printed, ratio, times, within};
+pub use papers::{PAPERS, Paper, paper};
+
+use crate::visible::on_one_line;
+
+/// Stands where findings would.
+pub const NO_FINDING: &str = "Nothing follows from the figures of this profile beyond doubt.";
+
+/// The method's name as it stands in profiles.
+pub fn pair_method(method: PairMethod) -> &'static str {
+    match method {
+        PairMethod::Turn => "turn",
+        PairMethod::Flags => "flags",
+        PairMethod::FreeRunning => "free-running",
+        PairMethod::Unknown => "unknown",
+    }
+}
+
+/// What a figure of this method is, for captions.
+pub fn pair_method_meaning(method: PairMethod) -> &'static str {
+    match method {
+        PairMethod::Turn => {
+            "strict alternation by compare-and-swap on one line: time per step, one ownership transfer each"
+        }
+        PairMethod::Flags => {
+            "strict alternation by plain stores on two lines: time per step, two transfers each"
+        }
+        PairMethod::FreeRunning => {
+            "both CPUs increment one line with the lock prefix as fast as they can (Kawabe & Furuya): time per increment and \
+             CPU; many increments may happen in one ownership, so it is not a transfer's time"
+        }
+        PairMethod::Unknown => "the source does not say what was done",
+    }
+}
+
+/// Where a pair's line lives, as it stands in profiles.
+pub fn home(home: Home) -> &'static str {
+    match home {
+        Home::A => "a",
+        Home::B => "b",
+        Home::Third => "third",
+        Home::Unknown => "unknown",
+    }
+}
+
+/// The least and the greatest of some sizes in bytes: `8 B`, or `220 B to 512 B`.
+pub fn span(sizes: impl Iterator<Item = f64> + Clone) -> String {
+    let [least, greatest] = [sizes.clone().fold(f64::INFINITY, f64::min), sizes.fold(0.0, f64::max)];
+    match least < greatest {
+        true => format!("{} to {}", bytes(least as u64), bytes(greatest as u64)),
+        false => bytes(greatest as u64),
+    }
+}
+
+/// `1 level`, `2 levels`.
+pub fn count(n: usize, noun: &str) -> String {
+    match (n, noun.ends_with("L3")) {
+        (1, _) | (_, true) => format!("{n} {noun}"),
+        _ => format!("{n} {noun}s"),
+    }
+}
+
+/// CPU numbers as the kernel lists them: `0-3,8`.
+pub fn cpus(cpus: &[u32]) -> String {
+    let mut sorted = cpus.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [cpu] => cpu.to_string(),
+        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+/// Why something is missing, for a place that says already that it is.
+pub fn reason(why: &str) -> String {
+    on_one_line(why.strip_prefix("not available: ").unwrap_or(why))
+}
+
+/// At most so many characters, on one line; a longer text is cut.
+pub fn short(text: &str, most: usize) -> String {
+    let line = on_one_line(text);
+    if line.chars().count() <= most { line } else { line.chars().take(most - 1).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_a_profile_stays_on_its_line() {
+        assert_eq!(short("abcdef", 4), "abc…");
+        assert_eq!(short("a\nb", 9), "a b");
+        assert_eq!(reason("not available: no\nPMU"), "no PMU");
+    }
+
+    #[test]
+    fn cpus_are_listed_as_the_kernel_does() {
+        assert_eq!(cpus(&[8, 0, 1, 2, 3, 3]), "0-3,8");
+        assert_eq!(cpus(&[]), "");
+    }
+}

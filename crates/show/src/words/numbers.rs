@@ -1,0 +1,112 @@
+//! How numbers are written.
+
+use coho_profile::Estimate;
+
+use super::bytes;
+use crate::figure::Format;
+
+/// Three significant digits, or all before the point.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.0995 || size == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// As a paper prints it: two decimals.
+pub fn printed(value: f64) -> String {
+    if value.is_finite() { format!("{value:.2}") } else { "–".to_owned() }
+}
+
+/// Without trailing zeros: `0.5`, `20`.
+pub fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A ratio, never by powers of ten: `1.10`, `0.003`.
+pub fn ratio(value: f64) -> String {
+    match value {
+        _ if value.abs() < 0.0005 => "0".to_owned(),
+        _ if value.abs() < 0.0995 => format!("{value:.3}"),
+        _ => number(value),
+    }
+}
+
+/// A ratio of two figures, which may be small but is never 0: `1.25`, `0.0031`.
+pub fn times(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return "–".to_owned();
+    }
+    match ratio.abs() {
+        size if size >= 0.0995 || size == 0.0 => number(ratio),
+        size if size < 1e-6 => format!("{ratio:.1e}"),
+        size => format!("{ratio:.*}", (1.0 - size.log10().floor()) as usize),
+    }
+}
+
+/// A number in the way that its column wants it.
+pub fn formatted(value: f64, format: Format) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    match format {
+        Format::Digits => number(value),
+        Format::Ratio => ratio(value),
+        Format::Tenths if value.abs() < 9.995 => format!("{:.1}", value.max(0.0)),
+        Format::Tenths => number(value),
+        Format::Printed => printed(value),
+        Format::Whole => format!("{value:.0}"),
+        Format::Bytes => bytes(value as u64),
+        Format::Percent => format!("{:.0} %", value * 100.0),
+    }
+}
+
+/// Median and half the interval's width in whole per cent, rounded up: `113 ±2 %`; of too few samples for an interval that
+/// they are so few.
+pub fn within(estimate: &Estimate) -> String {
+    let median = number(estimate.median);
+    let half = (100.0 * estimate.relative_half_width()).ceil().max(1.0);
+    match estimate.n {
+        0 | 1 => format!("{median} (one sample)"),
+        _ if estimate.has_interval() => format!("{median} ±{half:.0} %"),
+        n => format!("{median} ({n} samples, ±{half:.0} %)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        assert_eq!(number(113.44), "113");
+        assert_eq!(number(22.66), "22.7");
+        assert_eq!(number(1.5), "1.50");
+        assert_eq!(number(9.999), "10.0");
+        assert_eq!(number(f64::NAN), "–");
+    }
+
+    #[test]
+    fn a_figure_alone_says_how_sure_it_is() {
+        let figure = Estimate { low: 110.0, high: 113.4, n: 40, ..Estimate::exact(112.0) };
+        assert_eq!(within(&figure), "112 ±2 %");
+        assert_eq!(within(&Estimate { low: 112.0, high: 112.0, n: 40, ..figure.clone() }), "112 ±1 %");
+        assert_eq!(within(&Estimate::exact(112.0)), "112 (one sample)");
+        assert_eq!(within(&Estimate { n: 5, ..figure.clone() }), "112 (5 samples, ±2 %)");
+    }
+
+    #[test]
+    fn a_small_ratio_is_not_shown_as_none() {
+        assert_eq!(
+            [1.25, 0.5, 0.0994, 0.00312, 0.000_04].map(times),
+            ["1.25", "0.50", "0.099", "0.0031", "0.000040"]
+        );
+        assert_eq!((times(2e-9), times(f64::INFINITY)), ("2.0e-9".to_owned(), "–".to_owned()));
+    }
+}
