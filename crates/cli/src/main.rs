@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod history;
 mod judge;
+mod printed;
 mod report;
 mod results;
 mod svg;

@@ -10,7 +10,9 @@ pub mod chart;
 pub mod colour;
 pub mod compare;
 pub mod figure;
+pub mod files;
 pub mod matrix;
+mod page;
 pub mod part;
 pub mod render;
 pub mod scale;
@@ -19,4 +21,5 @@ mod subject;
 pub mod visible;
 pub mod words;
 
+pub use page::page;
 pub use subject::{Error, Subject};

@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::report::subject::Subject;
-use crate::terminal;
+use crate::printed;
+use coho_show::Subject;
+use coho_show::part::{Depth, Part, Text};
+use coho_show::words::NO_FINDING;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A profile file, or one machine of a publication (`published:kawabe-furuya/e5620`) [default: the newest
     /// coho-DATE.json here, as `coho survey` writes it; else coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
     profile: Option<String>,
-    /// Print the findings as JSON: id, text, level (warning, advice, note), evidence (JSON Pointers into the profile),
-    /// condition and next
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: printed::How,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -29,8 +29,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Subject::only(&path.to_string_lossy())?
         }
     };
-    terminal::print(args.json, &coho_model::findings(&subject.profile), |out, findings| {
-        terminal::findings::write(out, findings)
+    args.how.print(&coho_model::findings(&subject.profile), |findings| {
+        if findings.is_empty() {
+            return vec![Part { depth: Depth::Summary, body: Text::new(NO_FINDING).into() }];
+        }
+        findings.iter().map(|one| Part { depth: Depth::Summary, body: one.clone().into() }).collect()
     })
 }
 

@@ -1,12 +1,13 @@
-//! `coho report`: profiles as a page to read, or as charts for a paper.
+//! `coho report`: profiles as a page to read, as charts for a paper, or as tables for other programs.
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use coho_profile::{check_writable, write_atomic};
+use coho_show::{Subject, files, page};
 
 use crate::arguments::{check_outputs, file_name, is_stdout};
-use crate::report::{self, subject::Subject};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -16,11 +17,13 @@ pub struct Args {
     /// Where to write the page, - for standard output; it stands alone and fetches nothing
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
-    /// Also write the charts as SVG files into this folder: heat-map-METHOD.svg, class-histogram-METHOD.svg, cpi.svg,
-    /// latency-by-size.svg, calls-SET.svg, fork-join.svg, fork-join-parts.svg, barriers.svg, daxpy.svg, daxpy-model.svg,
-    /// galerkin.svg, weather.svg; those of a second profile end in -2.svg, and so on
+    /// Also write every chart, map and drawing into this folder, an SVG file each: barriers.svg, heat-map-turn.svg,
+    /// topology.svg, …; those of a second profile end in -2.svg, and so on
     #[arg(long, value_name = "DIR", value_parser = file_name())]
     svg: Option<PathBuf>,
+    /// Also write every table and matrix into this folder, a CSV file each: barriers.csv, …
+    #[arg(long, value_name = "DIR", value_parser = file_name())]
+    csv: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -29,10 +32,32 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if !is_stdout(&args.output) {
         check_writable(&args.output)?;
     }
-    let subjects = Subject::load_all(&args.profiles)?;
-    write(&args.output, &report::render(&subjects))?;
+    let subjects: Vec<Subject> =
+        Subject::load_all(&args.profiles)?.into_iter().map(Subject::answered).collect();
+    write(&args.output, &page(&subjects))?;
     if let Some(folder) = &args.svg {
-        for file in report::write_svgs(&subjects, folder)? {
+        write_all(folder, "svg", &subjects, |subject| Ok(files::svg(subject)))?;
+    }
+    if let Some(folder) = &args.csv {
+        write_all(folder, "csv", &subjects, |subject| Ok(files::csv(subject)?))?;
+    }
+    Ok(())
+}
+
+/// Writes the files of every profile into a folder, which is made if need be.
+fn write_all(
+    folder: &Path,
+    ending: &str,
+    subjects: &[Subject],
+    of: impl Fn(&Subject) -> anyhow::Result<Vec<(String, String)>>,
+) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    for (index, subject) in subjects.iter().enumerate() {
+        let number = if index > 0 { format!("-{}", index + 1) } else { String::new() };
+        for (stem, content) in of(subject)? {
+            let file = folder.join(format!("{stem}{number}.{ending}"));
+            write_atomic(&file, content.as_bytes())?;
             crate::say!("wrote {}", file.display());
         }
     }
@@ -41,7 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn write(output: &Path, page: &str) -> anyhow::Result<()> {
     if is_stdout(output) {
-        // As it is: the page shows text from elsewhere harmlessly, and its drawing library must not change.
+        // As it is: the page shows text from elsewhere harmlessly.
         return Ok(stdout().lock().write_all(page.as_bytes())?);
     }
     write_atomic(output, page.as_bytes())?;

@@ -1,7 +1,9 @@
 //! A file for each section of the profile: the only place that knows what of it is worth showing.
 
 pub mod contention;
+pub mod machine;
 mod method;
+pub mod papers;
 
 use crate::Subject;
 use crate::part::Section;

@@ -14,15 +14,18 @@ use coho_profile::{
     Calls, Coherence, Contention, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection,
     check_writable, write_atomic,
 };
-use coho_topology::{Counts, CpuSet, Topology};
+use coho_show::render::html::is_report;
+use coho_show::render::terminal::{self as written, Options};
+use coho_show::sections::{self as shown, machine};
+use coho_show::visible::{Paint, on_one_line};
+use coho_show::{Subject, page};
+use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs};
 use crate::history;
 use crate::judge::{self, judge};
-use crate::report::subject::Subject;
 use crate::results::{enough_memory, same_machine};
-use crate::visible::on_one_line;
-use crate::{report, terminal};
+use crate::{printed, terminal};
 use sections::{Measured, Sections};
 
 #[derive(Debug, clap::Args)]
@@ -43,9 +46,8 @@ pub struct Args {
     course: Course,
     #[command(flatten)]
     history: history::Choice,
-    /// Print the profile on standard output, and nothing else
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: printed::How,
 }
 
 /// How long a pair is watched for changes.
@@ -81,10 +83,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     stop::on_signals().context("cannot catch signals")?;
     let host = host::collect();
     let output = args.output.clone().unwrap_or_else(|| default_name(host.date.as_deref()));
-    let page = args.report.clone().unwrap_or_else(|| output.with_extension("html"));
-    check_outputs(&[&output, &page], &[])?;
+    let report = args.report.clone().unwrap_or_else(|| output.with_extension("html"));
+    check_outputs(&[&output, &report], &[])?;
     same_machine(&output, &Profile::check_update(&output)?, &host)?;
-    check_page(&page, args.report.is_some())?;
+    check_page(&report, args.report.is_some())?;
     let effort = if args.quick { coherence::Options::quick() } else { coherence::Options::default() };
     let options = coherence::Options {
         time_limit: args.course.time_limit,
@@ -132,15 +134,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     sections.report();
 
     let profile = sections.profile();
-    let subject = Subject::of_file(&output, profile.clone());
-    write_atomic(&page, report::render(&[subject]).as_bytes())?;
-    let mut out = terminal::out(args.json);
-    if args.json {
+    let subject = Subject::of_file(&output, profile.clone()).answered();
+    write_atomic(&report, page(std::slice::from_ref(&subject)).as_bytes())?;
+    let mut out = args.how.out();
+    if args.how.json {
         out.write_all(profile.to_json().as_bytes())?;
     } else {
-        summarise(&mut out, profile)?;
+        summarise(&mut out, &subject, args.how.full)?;
         let shown = |path: &Path| on_one_line(&path.to_string_lossy());
-        writeln!(out, "\nprofile  {}\nreport   {}", shown(&output), shown(&page))?;
+        writeln!(out, "\nprofile  {}\nreport   {}", shown(&output), shown(&report))?;
     }
     if !sections.has_figures() {
         bail!("nothing was measured; each section's 'not_available' says why, or the time was too short");
@@ -151,7 +153,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// Checks, before anything is measured, that the report can be written, and that it replaces nothing but a report where
 /// the user has not named it.
 fn check_page(page: &Path, named: bool) -> anyhow::Result<()> {
-    if !named && page.exists() && !report::is_report(page) {
+    if !named && page.exists() && !is_report(page) {
         bail!("{} is no report of coho's; name another file by --report", page.display());
     }
     Ok(check_writable(page)?)
@@ -380,40 +382,25 @@ fn default_name(date: Option<&str>) -> PathBuf {
     names.map(PathBuf::from).find(|name| !taken(name)).expect("some number is free")
 }
 
-/// What a person wants to know first.
-fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
-    if let Some(host) = &profile.host {
-        let cpu = host.cpu.as_deref().unwrap_or("unknown CPU");
-        let hypervisor =
-            host.hypervisor.as_ref().map(|name| format!(", virtual ({name})")).unwrap_or_default();
-        writeln!(out, "{cpu}{hypervisor}")?;
-    }
-    if let Some(topology) = &profile.topology {
-        writeln!(out, "{}", counted(topology.counts))?;
-    }
+/// What a person wants to know first: the machine, what its figures mean, a line for each section; with `full` all of it.
+fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Result<()> {
+    writeln!(out, "{}", on_one_line(&machine::name(subject)))?;
+    writeln!(out, "{}\n", written::wrapped("", &on_one_line(&machine::circumstances(subject).join(" · "))))?;
+    written::findings(out, &subject.answers.findings)?;
     writeln!(out)?;
-    terminal::findings::write(out, &coho_model::findings(profile))?;
-    writeln!(out)?;
-    profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))?;
-    profile.counters.iter().try_for_each(|counters| terminal::counters::findings(out, counters))?;
-    profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))?;
-    profile.memory.iter().try_for_each(|memory| terminal::memory::findings(out, memory))?;
-    profile.sync.iter().try_for_each(|sync| terminal::barrier::findings(out, sync))?;
-    profile.contention.iter().try_for_each(|section| terminal::contention::findings(out, section))
-}
-
-fn counted(counts: Counts) -> String {
-    let told = [
-        (counts.package, "package", "packages"),
-        (counts.die, "die", "dies"),
-        (counts.numa, "memory node", "memory nodes"),
-        (counts.l3, "L3", "L3s"),
-        (counts.module, "module", "modules"),
-        (counts.core, "core", "cores"),
-        (counts.pu, "CPU", "CPUs"),
-    ];
-    let told = told.into_iter().filter(|(count, ..)| *count > 0);
-    told.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let sections = shown::of(subject);
+    for section in &sections {
+        written::headline(out, section)?;
+    }
+    let absent = shown::missing(subject);
+    if !absent.is_empty() {
+        writeln!(out, "{}", written::wrapped("not measured: ", &absent.join("; ").to_lowercase()))?;
+    }
+    if full {
+        for section in &sections {
+            writeln!(out, "\n{}\n", section.title)?;
+            written::section(out, section, Options::stdout(true))?;
+        }
+    }
+    Ok(())
 }

@@ -1,1 +1,61 @@
-//! Charts as SVG.
+//! Charts, maps and drawings as SVG: the same on the page and as files. Whatever is drawn says its figure when pointed at.
+
+mod axes;
+mod bars;
+mod boxes;
+mod frame;
+mod lines;
+mod map;
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::chart::{Chart, Drawing, Map, Plot};
+use crate::visible::{Style, visible};
+
+pub use map::Size;
+
+/// A chart as an `svg` element.
+pub fn chart(chart: &Chart) -> Markup {
+    match &chart.plot {
+        Plot::Lines(series) => lines::lines(chart, series),
+        Plot::Bars { categories, series } => bars::bars(chart, categories, series),
+        Plot::Histogram(bins) => bars::histogram(chart, bins),
+    }
+}
+
+/// A view of a map, its CPUs in an order, as an `svg` element; `None` if it has no such view or order.
+pub fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
+    map::map(map, view, order, size)
+}
+
+/// Boxes within boxes, laid out for a width in CSS pixels.
+pub fn drawing(drawing: &Drawing, width: f64) -> Markup {
+    boxes::draw(&drawing.nodes, &drawing.title, width)
+}
+
+/// An `svg` element as a file of its own: on paper, in the colours of print.
+pub fn file(element: &Markup) -> String {
+    let head = html! { (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")) };
+    let svg = element.0.replacen(
+        "<svg ",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" style=\"color:#1c1e21;background:#fff\" ",
+        1,
+    );
+    format!("{}{}\n", head.into_string(), visible(&svg, Style::Xml))
+}
+
+/// A place in pixels, to a tenth.
+fn px(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// How wide a text is about, in pixels, at the size of charts' letters.
+fn text_width(text: &str) -> f64 {
+    // Letters of Chinese and Japanese are as wide as they are high.
+    text.chars().map(|c| if u32::from(c) >= 0x2e80 { LETTER * 2.0 } else { LETTER }).sum()
+}
+
+/// The height of letters.
+const FONT: f64 = 12.0;
+/// The width of one, generously.
+const LETTER: f64 = 6.6;

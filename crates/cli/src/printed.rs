@@ -1,0 +1,40 @@
+//! How a result is printed: as JSON and nothing else, or as parts for people.
+
+use std::io::Write;
+
+use coho_show::part::Part;
+use coho_show::render::terminal::{self, Options};
+use coho_show::visible::{Out, Style};
+use serde::Serialize;
+
+/// What every command takes that has something to print.
+#[derive(Debug, clap::Args)]
+pub struct How {
+    /// Print the result as JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Show all rows, and how they came about
+    #[arg(long, alias = "all", conflicts_with = "json")]
+    pub full: bool,
+}
+
+impl How {
+    /// Prints a result on standard output.
+    ///
+    /// # Errors
+    /// If standard output cannot be written to.
+    pub fn print<T: Serialize>(&self, result: &T, parts: impl FnOnce(&T) -> Vec<Part>) -> anyhow::Result<()> {
+        let mut out = self.out();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(result)?)?;
+        } else {
+            terminal::parts(&mut out, &parts(result), Options::stdout(self.full))?;
+        }
+        Ok(())
+    }
+
+    /// Standard output, for JSON or for people.
+    pub fn out(&self) -> Out {
+        Out::new(if self.json { Style::Json } else { Style::Plain })
+    }
+}

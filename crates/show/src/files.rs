@@ -1,0 +1,77 @@
+//! Everything that a profile has to show, as files: their names without ending, and what stands in them.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use crate::part::{Body, Section};
+use crate::render::svg::Size;
+use crate::render::{csv as values, svg as drawn};
+use crate::sections::{self, papers};
+use crate::{Subject, words};
+
+/// How wide a drawing is on paper.
+const WIDTH: f64 = 900.0;
+
+/// The sections and what stands beside the papers.
+fn all(subject: &Subject) -> Vec<Section> {
+    sections::of(subject).into_iter().chain(papers::of(subject)).collect()
+}
+
+/// Every table and map as comma-separated values.
+///
+/// # Errors
+/// As [`values::files`].
+pub fn csv(subject: &Subject) -> io::Result<Vec<(String, String)>> {
+    Ok(named(values::files(&all(subject))?))
+}
+
+/// Every chart, map and drawing as SVG.
+pub fn svg(subject: &Subject) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for part in all(subject).iter().flat_map(|section| &section.parts) {
+        match &part.body {
+            Body::Chart(chart) => files.push((chart.id.clone(), drawn::file(&drawn::chart(chart)))),
+            Body::Drawing(drawing) => {
+                files.push((drawing.id.clone(), drawn::file(&drawn::drawing(drawing, WIDTH))));
+            }
+            Body::Map(map) => {
+                let order = map.matrix.orders.len().saturating_sub(1);
+                for (number, view) in map.matrix.views.iter().enumerate() {
+                    if let Some(element) = drawn::map(map, number, order, Size::Large) {
+                        files.push((format!("{}-{}", map.id, view.file_stem()), drawn::file(&element)));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    named(files)
+}
+
+/// Names that are files' names, each once.
+fn named(files: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut taken = BTreeSet::new();
+    let harmless = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let free = |(stem, content): (String, String)| {
+        let stem: String = words::short(&stem, 80).chars().map(harmless).collect();
+        let stem = stem.trim_start_matches('.');
+        let names = std::iter::once(stem.to_owned()).chain((2..).map(|n| format!("{stem}-{n}")));
+        let name = names.into_iter().find(|name| taken.insert(name.clone()));
+        (name.unwrap_or_default(), content)
+    };
+    files.into_iter().map(free).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_harmless_and_each_is_one_files() {
+        let of = |names: &[&str]| -> Vec<String> {
+            let files = names.iter().map(|name| ((*name).to_owned(), String::new()));
+            named(files.collect()).into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(of(&["a", "a", "../etc/x", "é"]), ["a", "a-2", "-etc-x", "-"]);
+    }
+}

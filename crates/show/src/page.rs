@@ -1,0 +1,147 @@
+//! The report as a whole: findings and a map first, then a section each, then the papers.
+
+use maud::{Markup, html};
+
+use crate::part::{Body, Missing, Section};
+use crate::render::html::{self as render, text};
+use crate::render::svg::{self, Size};
+use crate::sections::{self, machine, papers};
+use crate::{Subject, compare, words};
+
+/// The report on these profiles.
+pub fn page(subjects: &[Subject]) -> String {
+    let title = match subjects {
+        [only] => format!("coho: {}", words::short(&machine::name(only), 80)),
+        several => format!("coho: {}", words::count(several.len(), "profile")),
+    };
+    let body = html! {
+        @if let [only] = subjects { (head(only, "h1")) }
+        @else { header { h1 { (words::count(subjects.len(), "profile")) " side by side" } } }
+        main {
+            @if subjects.len() > 1 {
+                section id="findings" aria-label="Findings" {
+                    @for subject in subjects {
+                        h2 { (words::short(&subject.label, 80)) }
+                        (findings(subject))
+                    }
+                }
+                section id="comparison" {
+                    h2 { "Comparison" }
+                    (render::parts(&compare::compare(subjects).parts(), "comparison"))
+                }
+            }
+            @for (index, subject) in subjects.iter().enumerate() { (profile(index, subject, subjects.len() > 1)) }
+        }
+        footer {
+            p { "Times are medians; an interval in parentheses is the median's 95 % interval, one in brackets the range of n samples, "
+                "which are too few for that. Made by coho " (env!("CARGO_PKG_VERSION")) "." }
+            (bibliography())
+        }
+    };
+    render::document(&title, &body)
+}
+
+fn head(subject: &Subject, level: &str) -> Markup {
+    let name = words::short(&machine::name(subject), 100);
+    html! { header {
+        @if level == "h1" { h1 { (name) } } @else { h2 { (name) } }
+        p.sub { (machine::circumstances(subject).join(" · ")) }
+    } }
+}
+
+fn findings(subject: &Subject) -> Markup {
+    let found = &subject.answers.findings;
+    html! {
+        @if found.is_empty() { p.missing { (words::NO_FINDING) } }
+        @else { ul.findings { @for one in found { (render::finding(one)) } } }
+    }
+}
+
+fn profile(index: usize, subject: &Subject, several: bool) -> Markup {
+    let sections = sections::of(subject);
+    let papers = papers::of(subject);
+    let id = format!("s{index}");
+    html! {
+        div id=(id) {
+            @if several { h2 { (words::short(&subject.label, 80)) @if subject.published { " (published)" } } }
+            @if !several {
+                div.top {
+                    section id="findings" aria-label="Findings" { (findings(subject)) }
+                    (map(&sections))
+                }
+            }
+            @if !sections.is_empty() { h2 { "What was measured" } }
+            @for (place, section) in sections.iter().enumerate() { (folded(section, &id, place == 0 && !several)) }
+            @if !papers.is_empty() {
+                h2 { "Beside the papers" }
+                @for paper in &papers { (folded(paper, &id, false)) }
+            }
+            (missing(subject, &sections, &id))
+        }
+    }
+}
+
+/// A section under its headline.
+fn folded(section: &Section, id: &str, open: bool) -> Markup {
+    let id = format!("{id}-{}", section.id);
+    html! {
+        details.section id=(id) open[open] {
+            summary {
+                b { (words::short(section.title, 120)) }
+                span { (words::short(&section.headline, 160)) }
+                span { (render::summary_counts(&section.parts)) }
+            }
+            div.inside { (render::parts(&section.parts, &id)) }
+        }
+    }
+}
+
+/// The first map of a profile, small.
+fn map(sections: &[Section]) -> Markup {
+    let maps = sections.iter().flat_map(|section| &section.parts).filter_map(|part| match &part.body {
+        Body::Map(map) => Some(map),
+        _ => None,
+    });
+    html! { @for map in maps.take(1) {
+        @let order = map.matrix.orders.len().saturating_sub(1);
+        @if let Some(drawn) = svg::map(map, 0, order, Size::Small) {
+            figure { (drawn) figcaption { b { (words::short(&map.title, 100)) ". " } (text(&map.caption)) } }
+        }
+    } }
+}
+
+/// In one line what was not measured; folded, why.
+fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
+    let absent = sections::missing(subject);
+    let reasons: Vec<(&Section, &Missing)> = sections
+        .iter()
+        .flat_map(|section| section.parts.iter().map(move |part| (section, part)))
+        .filter_map(|(section, part)| match &part.body {
+            Body::Missing(missing) => Some((section, missing)),
+            _ => None,
+        })
+        .collect();
+    html! {
+        @if !absent.is_empty() && !subject.published {
+            p.missing { "Not measured: " (absent.join("; ").to_lowercase()) "." }
+        }
+        @if !reasons.is_empty() {
+            details.section id=(format!("{id}-missing")) {
+                summary { b { "Not available" } span { (words::count(reasons.len(), "figure")) " that could not be measured here, with the reasons" } }
+                div.inside { div.scroll tabindex="0" { table.facts { tbody { @for (section, missing) in &reasons {
+                    tr { th scope="row" { (section.id) } td { (text(&missing.what)) } td { (text(&missing.why)) } }
+                } } } } }
+            }
+        }
+    }
+}
+
+fn bibliography() -> Markup {
+    html! {
+        details { summary { "The papers" }
+            ol { @for paper in words::PAPERS {
+                li { (paper.all_authors) ": " cite { (paper.title) } ", " (paper.year) "." }
+            } }
+        }
+    }
+}

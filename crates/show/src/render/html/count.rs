@@ -1,0 +1,60 @@
+//! What of a page is seen before anything is unfolded.
+
+/// Words and charts outside of folded parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Words, as white space parts them.
+    pub words: usize,
+    /// Charts, maps and drawings.
+    pub charts: usize,
+}
+
+impl Shown {
+    /// Counts in our own markup, where every tag is closed and `<` stands for nothing but a tag.
+    pub fn of(markup: &str) -> Self {
+        let mut shown = Self::default();
+        // For each element `details` that is open here: whether it is folded, and whether we are in its summary.
+        let mut details: Vec<(bool, bool)> = Vec::new();
+        let mut in_title = false;
+        let mut rest = markup;
+        while let Some(start) = rest.find('<') {
+            let hidden = in_title || details.iter().any(|(folded, in_summary)| *folded && !in_summary);
+            if !hidden {
+                shown.words += rest[..start].split_whitespace().count();
+            }
+            let after = &rest[start + 1..];
+            let end = after.find('>').unwrap_or(after.len());
+            let tag = &after[..end];
+            let name = tag.split([' ', '/']).find(|part| !part.is_empty()).unwrap_or("");
+            match (name, tag.starts_with('/')) {
+                ("details", false) => {
+                    details.push((!tag.split(' ').any(|word| word.starts_with("open")), false))
+                }
+                ("details", true) => drop(details.pop()),
+                ("summary", closes) => {
+                    if let Some(last) = details.last_mut() {
+                        last.1 = !closes;
+                    }
+                }
+                ("title", closes) => in_title = !closes,
+                ("svg", false) if !hidden => shown.charts += 1,
+                _ => {}
+            }
+            rest = after.get(end + 1..).unwrap_or("");
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folded_words_do_not_count_and_summaries_do() {
+        let page = "<p>one two</p><details><summary>three</summary><p>not these</p><svg></svg>\
+                    <details open><summary>nor this</summary>or this</details></details>\
+                    <details open><summary>four</summary>five <svg role=\"img\"><title>not said</title><text>six</text></svg></details>";
+        assert_eq!(Shown::of(page), Shown { words: 6, charts: 1 });
+    }
+}

@@ -1,0 +1,155 @@
+//! Values to places, and the ticks of an axis.
+
+use crate::chart::{Axis, Scale, Ticks};
+use crate::{scale, words};
+
+/// An axis with its ends, in values and in pixels.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    from_px: f64,
+    to_px: f64,
+    /// Where ticks stand, in pixels, with their texts.
+    pub(super) ticks: Vec<(f64, String)>,
+}
+
+/// More ticks than one in so many pixels cannot be read.
+const APART_X: f64 = 64.0;
+const APART_Y: f64 = 32.0;
+
+impl Placed {
+    /// An axis over `values`, which are what it must show, from one pixel to another.
+    pub(super) fn of(axis: &Axis, values: &[f64], from_px: f64, to_px: f64) -> Self {
+        let usable = |value: &f64| value.is_finite() && (axis.scale == Scale::Linear || *value > 0.0);
+        let values: Vec<f64> = values.iter().copied().filter(usable).collect();
+        let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
+            (low.min(value), high.max(value))
+        });
+        let (low, high) = match ends {
+            (low, high) if low > high => (if axis.scale == Scale::Log { 1.0 } else { 0.0 }, 10.0),
+            ends => ends,
+        };
+        let (low, high) = match axis.scale {
+            Scale::Linear => {
+                let low = if axis.from_zero { low.min(0.0) } else { low };
+                // What ends at the frame is not seen whole.
+                let room = if high > low { (high - low) * 0.05 } else { low.abs().max(1.0) * 0.1 };
+                (if axis.from_zero && low >= 0.0 { low } else { low - room }, high + room)
+            }
+            Scale::Log => {
+                let room = (high / low).powf(0.04).max(1.04);
+                (low / room, high * room)
+            }
+        };
+        let mut placed = Self { scale: axis.scale, low, high, from_px, to_px, ticks: Vec::new() };
+        placed.ticks = placed.choose(axis.ticks, &values);
+        placed
+    }
+
+    /// Where a value stands; beyond the ends at the nearer of them.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let part = match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
+        };
+        self.from_px + part.clamp(0.0, 1.0) * (self.to_px - self.from_px)
+    }
+
+    /// Where the axis begins, in pixels.
+    pub(super) fn begin(&self) -> f64 {
+        self.from_px
+    }
+
+    /// Whether bars may grow from its beginning: their length is then proportional to their value.
+    pub(super) fn is_from_zero(&self) -> bool {
+        self.scale == Scale::Linear && self.low == 0.0
+    }
+
+    fn choose(&self, ticks: Ticks, values: &[f64]) -> Vec<(f64, String)> {
+        let length = (self.to_px - self.from_px).abs();
+        let apart = if self.to_px > self.from_px { APART_X } else { APART_Y };
+        let most = (length / apart).max(2.0) as usize;
+        let all: Vec<(f64, String)> = match (ticks, self.scale) {
+            (Ticks::Values, _) => {
+                let mut distinct = values.to_vec();
+                distinct.sort_by(f64::total_cmp);
+                distinct.dedup();
+                distinct.into_iter().map(|value| (value, words::plain(value))).collect()
+            }
+            (Ticks::Bytes, _) => {
+                let powers = (0..63u32).map(|power| 1u64 << power);
+                let within = powers.filter(|size| (self.low..=self.high).contains(&(*size as f64)));
+                within.map(|size| (size as f64, words::bytes(size))).collect()
+            }
+            (Ticks::Decimal, Scale::Log) => {
+                let ticks = scale::log_ticks(self.low, self.high);
+                ticks.into_iter().map(|(log, text)| (10f64.powf(log), text)).collect()
+            }
+            (Ticks::Decimal, Scale::Linear) => linear(self.low, self.high, most),
+        };
+        // Numbers of CPUs gather at one end of the axis: what would stand on its neighbour is left out.
+        let step = all.len().div_ceil(most * 2);
+        let mut placed: Vec<(f64, String)> = Vec::new();
+        let keep_apart = if apart == APART_X { APART_X * 0.45 } else { APART_Y * 0.45 };
+        for (value, text) in all.into_iter().step_by(step.max(1)) {
+            let at = self.at(value);
+            if placed.last().is_none_or(|(before, _)| (at - before).abs() >= keep_apart) {
+                placed.push((at, text));
+            }
+        }
+        placed
+    }
+}
+
+/// Round steps between two values, at most so many.
+fn linear(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
+    let rough = (high - low) / most.clamp(2, 8) as f64;
+    let power = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+    (first..=last).map(|i| i as f64 * step).map(|value| (value, words::plain(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(axis: &Axis, values: &[f64], px: f64) -> Vec<String> {
+        Placed::of(axis, values, 0.0, px).ticks.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn every_axis_has_ticks() {
+        for axis in [Axis::linear(""), Axis::log(""), Axis::bytes(""), Axis::counts("")] {
+            for values in [&[][..], &[26.0], &[25.9, 26.1], &[1.0, 512.0], &[1e-3, 5e9]] {
+                let found = Placed::of(&axis, values, 0.0, 500.0).ticks;
+                if axis.ticks != Ticks::Values && axis.ticks != Ticks::Bytes {
+                    assert!(!found.is_empty(), "{axis:?} {values:?}");
+                }
+                assert!(found.len() <= 20 && found.iter().all(|(at, _)| (0.0..=500.0).contains(at)));
+            }
+        }
+    }
+
+    #[test]
+    fn ticks_are_round_and_apart() {
+        assert_eq!(texts(&Axis::linear(""), &[0.0, 100.0], 400.0), ["0", "20", "40", "60", "80", "100"]);
+        assert_eq!(texts(&Axis::counts(""), &[1.0, 2.0, 4.0, 8.0, 16.0], 500.0), ["1", "2", "4", "8", "16"]);
+        let many: Vec<f64> = (1..=192).map(f64::from).collect();
+        let placed = Placed::of(&Axis::counts(""), &many, 0.0, 500.0);
+        assert!(placed.ticks.windows(2).all(|two| two[1].0 - two[0].0 >= 20.0), "{:?}", placed.ticks);
+        assert_eq!(texts(&Axis::bytes(""), &[4096.0, 16384.0], 500.0), ["4 KiB", "8 KiB", "16 KiB"]);
+    }
+
+    #[test]
+    fn places_grow_with_values_and_keep_to_the_frame() {
+        for axis in [Axis::linear(""), Axis::log("")] {
+            let placed = Placed::of(&axis, &[10.0, 1000.0], 400.0, 50.0);
+            assert!(placed.at(10.0) > placed.at(100.0) && placed.at(100.0) > placed.at(1000.0));
+            assert!(placed.at(1e9) >= 50.0 && placed.at(-5.0) <= 400.0);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Bars: groups by category, and histograms.
+
+use maud::{Markup, html};
+
+use super::axes::Placed;
+use super::frame::{self, Entry, PLOT_HEIGHT, Space};
+use super::px;
+use crate::chart::{At, Bar, BarSeries, Bin, Chart, Colour};
+use crate::words;
+
+/// The thickness of a bar, and what is free between two groups.
+const BAR: f64 = 15.0;
+const BETWEEN: f64 = 9.0;
+/// Names of categories have at most so many letters.
+const NAME: usize = 34;
+
+pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -> Markup {
+    let names: Vec<String> = categories.iter().map(|name| words::short(name, NAME)).collect();
+    let group = series.len() as f64 * BAR + BETWEEN;
+    let space = Space::new(
+        frame::room_of(names.iter().map(String::as_str)),
+        group * categories.len() as f64 + BETWEEN,
+    );
+    let all = || series.iter().flat_map(|one| one.bars.iter().flatten());
+    let values: Vec<f64> = all()
+        .flat_map(|bar| [Some(bar.value), bar.interval.map(|ends| ends.0), bar.interval.map(|ends| ends.1)])
+        .flatten()
+        .chain(chart.marks.iter().filter_map(|mark| match mark.at {
+            At::X(value) => Some(value),
+            At::Y(_) => None,
+        }))
+        .collect();
+    let x = Placed::of(&chart.x, &values, space.left, space.right);
+    let legend = series
+        .iter()
+        .map(|one| Entry {
+            name: one.name.clone(),
+            sample: if one.published { published_sample } else { sample },
+            colour: one.colour,
+        })
+        .collect();
+    let inside = html! {
+        @for (index, name) in names.iter().enumerate() {
+            @let top = space.top + BETWEEN + group * index as f64;
+            text x=(px(space.left - 6.0)) y=(px(top + (group - BETWEEN) / 2.0 + 4.0)) text-anchor="end" {
+                (frame::hover(&categories[index])) (name)
+            }
+            @for (place, one) in series.iter().enumerate() {
+                @if let Some(bar) = one.bars.get(index).and_then(Option::as_ref) {
+                    (self::bar(bar, one, &x, top + BAR * place as f64))
+                }
+            }
+        }
+    };
+    frame::chart(chart, space, &x, None, legend, &inside)
+}
+
+/// A bar from zero; where the axis has none, a dot, since a bar's length would mean nothing.
+fn bar(bar: &Bar, series: &BarSeries, x: &Placed, top: f64) -> Markup {
+    let colour = series.colour.css();
+    let (begin, end, middle) = (x.begin(), x.at(bar.value), top + BAR / 2.0);
+    let opacity = if series.published { ".45" } else { "1" };
+    html! {
+        @if x.is_from_zero() {
+            rect x=(px(begin)) y=(px(top + 1.0)) width=(px((end - begin).max(0.8))) height=(px(BAR - 2.0)) fill=(colour)
+                fill-opacity=(opacity) stroke=(colour) stroke-dasharray=[series.published.then_some("2 2")] { (frame::hover(&bar.hover)) }
+        } @else {
+            path d=(format!("M{} {}H{}", px(begin), px(middle), px(end))) stroke=(colour) stroke-opacity=".25" {}
+            circle cx=(px(end)) cy=(px(middle)) r="4.5" fill=(if series.published { "none" } else { colour }) stroke=(colour) {
+                (frame::hover(&bar.hover))
+            }
+        }
+        @if let Some((low, high)) = bar.interval {
+            (frame::interval(false, middle, x.at(low), x.at(high), if x.is_from_zero() { Colour::GREY } else { series.colour }))
+        }
+    }
+}
+
+fn sample(colour: Colour, x: f64, y: f64) -> Markup {
+    html! { rect x=(px(x + 6.0)) y=(px(y - 6.0)) width="18" height="12" fill=(colour.css()) {} }
+}
+
+fn published_sample(colour: Colour, x: f64, y: f64) -> Markup {
+    html! {
+        rect x=(px(x + 6.0)) y=(px(y - 6.0)) width="18" height="12" fill=(colour.css()) fill-opacity=".45"
+            stroke=(colour.css()) stroke-dasharray="2 2" {}
+    }
+}
+
+/// How often values lie between two bounds.
+pub(super) fn histogram(chart: &Chart, bins: &[Bin]) -> Markup {
+    let values: Vec<f64> = bins.iter().flat_map(|bin| [bin.from, bin.to]).collect();
+    let counts: Vec<f64> = bins.iter().map(|bin| bin.count as f64).chain([0.0]).collect();
+    let whole = Space::new(0.0, PLOT_HEIGHT * 0.75);
+    let y = Placed::of(&chart.y, &counts, whole.bottom, whole.top);
+    let space = Space::new(frame::room_of(y.ticks.iter().map(|(_, text)| text.as_str())), PLOT_HEIGHT * 0.75);
+    let x = Placed::of(&chart.x, &values, space.left, space.right);
+    let inside = html! {
+        @for bin in bins.iter().filter(|bin| bin.count > 0) {
+            @let (left, right, top) = (x.at(bin.from), x.at(bin.to), y.at(bin.count as f64));
+            rect x=(px(left)) y=(px(top)) width=(px((right - left - 0.6).max(1.0))) height=(px(space.bottom - top))
+                fill=(bin.colour.css()) { (frame::hover(&bin.hover)) }
+        }
+    };
+    frame::chart(chart, space, &x, Some(&y), Vec::new(), &inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Axis, Plot};
+
+    fn chart(axis: Axis) -> Chart {
+        let bar = |value: f64| {
+            Some(Bar { value, interval: Some((value * 0.9, value * 1.1)), hover: format!("<{value}> ns") })
+        };
+        let series = |name: &str, published| BarSeries {
+            name: name.into(),
+            colour: Colour::nth(0),
+            published,
+            bars: vec![bar(10.0), bar(400.0), None],
+        };
+        let categories = vec!["fbs".into(), "x".repeat(90), "none".into()];
+        let plot = Plot::Bars { categories, series: vec![series("here", false), series("paper", true)] };
+        Chart::new("bars", "Bars", axis, Axis::linear(""), plot)
+    }
+
+    #[test]
+    fn bars_grow_from_zero_and_logarithmic_axes_have_dots() {
+        let linear = super::super::chart(&chart(Axis::linear("ns"))).into_string();
+        assert_eq!(linear.matches("&lt;10&gt; ns").count(), 2, "{linear}");
+        assert!(!linear.contains("<circle"), "{linear}");
+        let log = super::super::chart(&chart(Axis::log("ns"))).into_string();
+        assert_eq!(log.matches("<circle").count(), 4, "{log}");
+        assert!(linear.contains(&format!(">{}…<", "x".repeat(NAME - 1))), "a long name is cut: {linear}");
+    }
+}

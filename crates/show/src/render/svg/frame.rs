@@ -1,0 +1,157 @@
+//! What every chart over axes has: frame, grid, ticks, titles, legend, marks.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::axes::Placed;
+use super::{FONT, px, text_width};
+use crate::chart::{At, Chart, Colour, Mark};
+use crate::words;
+
+/// How wide a chart is.
+pub(super) const WIDTH: f64 = 680.0;
+/// How high the space for lines is.
+pub(super) const PLOT_HEIGHT: f64 = 280.0;
+const TOP: f64 = 26.0;
+const RIGHT: f64 = 16.0;
+/// Below the plot: ticks and the axis' title.
+const BELOW: f64 = 44.0;
+const LEGEND_LINE: f64 = 20.0;
+
+/// An entry of the legend.
+pub(super) struct Entry {
+    pub(super) name: String,
+    /// The sample of the line or bar, drawn at a place.
+    pub(super) sample: fn(Colour, f64, f64) -> Markup,
+    pub(super) colour: Colour,
+}
+
+/// The space inside the axes, in pixels.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Space {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) right: f64,
+    pub(super) bottom: f64,
+}
+
+impl Space {
+    /// With so much room at the left for the ticks' texts, and so high.
+    pub(super) fn new(left: f64, height: f64) -> Self {
+        Self { left, top: TOP, right: WIDTH - RIGHT, bottom: TOP + height }
+    }
+}
+
+/// How much room the texts of a vertical axis take.
+pub(super) fn room_of<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
+    texts.map(text_width).fold(18.0, f64::max) + 14.0
+}
+
+/// The whole chart around what is drawn inside.
+pub(super) fn chart(
+    chart: &Chart,
+    space: Space,
+    x: &Placed,
+    y: Option<&Placed>,
+    legend: Vec<Entry>,
+    inside: &Markup,
+) -> Markup {
+    let (rows, legend) = self::legend(legend, space.bottom + BELOW + FONT);
+    let height = space.bottom + BELOW + rows as f64 * LEGEND_LINE + 4.0;
+    html! {
+        svg class="chart" viewBox=(format!("0 0 {WIDTH} {}", px(height))) width=(WIDTH) height=(px(height)) role="img"
+            aria-label=(chart.title) font-family="system-ui, sans-serif" font-size=(FONT) fill="currentColor" {
+            text x="2" y="14" font-weight="600" { (words::short(&chart.y.title, 100)) }
+            (grid(space, x, y))
+            (inside)
+            @for mark in &chart.marks { (self::mark(mark, space, x, y)) }
+            text x=(px((space.left + space.right) / 2.0)) y=(px(space.bottom + 36.0)) text-anchor="middle" {
+                (words::short(&chart.x.title, 100))
+            }
+            (legend)
+        }
+    }
+}
+
+fn grid(space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
+    let mut path = String::new();
+    for (at, _) in &x.ticks {
+        path += &format!("M{} {}V{}", px(*at), px(space.top), px(space.bottom));
+    }
+    for (at, _) in y.iter().flat_map(|y| &y.ticks) {
+        path += &format!("M{} {}H{}", px(space.left), px(*at), px(space.right));
+    }
+    let frame = format!("M{} {}V{}H{}", px(space.left), px(space.top), px(space.bottom), px(space.right));
+    html! {
+        path d=(path) stroke="currentColor" stroke-opacity=".14" fill="none" {}
+        path d=(frame) stroke="currentColor" stroke-opacity=".6" fill="none" {}
+        g text-anchor="middle" { @for (at, text) in &x.ticks {
+            text x=(px(*at)) y=(px(space.bottom + 16.0)) { (text) }
+        } }
+        g text-anchor="end" { @for (at, text) in y.iter().flat_map(|y| &y.ticks) {
+            text x=(px(space.left - 6.0)) y=(px(at + 4.0)) { (text) }
+        } }
+    }
+}
+
+fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
+    let colour = mark.colour.css();
+    let dashes = if mark.published { "2 3" } else { "6 3" };
+    let label = words::short(&mark.label, 60);
+    let (path, (at_x, at_y), anchor) = match (mark.at, y) {
+        (At::X(value), _) => {
+            let at = px(x.at(value));
+            let right = at + 4.0 + text_width(&label) > space.right;
+            let (place, anchor) = if right { (at - 4.0, "end") } else { (at + 4.0, "start") };
+            (format!("M{at} {}V{}", px(space.top), px(space.bottom)), (place, space.top + 12.0), anchor)
+        }
+        (At::Y(value), Some(y)) => {
+            let at = px(y.at(value));
+            (format!("M{} {at}H{}", px(space.left), px(space.right)), (space.right - 2.0, at - 4.0), "end")
+        }
+        (At::Y(_), None) => return html! {},
+    };
+    html! {
+        path d=(path) stroke=(colour) stroke-dasharray=(dashes) stroke-width="1.4" fill="none" { title { (label) } }
+        text x=(px(at_x)) y=(px(at_y)) text-anchor=(anchor) font-size="11" { (label) }
+    }
+}
+
+/// The legend's rows and what is in them; none where there is one thing, which the titles name.
+fn legend(entries: Vec<Entry>, top: f64) -> (usize, Markup) {
+    if entries.len() < 2 {
+        return (0, html! {});
+    }
+    let (mut x, mut row) = (4.0, 0usize);
+    let mut placed = Vec::new();
+    for entry in entries {
+        let name = words::short(&entry.name, 70);
+        let width = 30.0 + text_width(&name) + 14.0;
+        if x > 4.0 && x + width > WIDTH {
+            (x, row) = (4.0, row + 1);
+        }
+        let y = top + row as f64 * LEGEND_LINE;
+        placed.push(html! {
+            ({ (entry.sample)(entry.colour, x, y - 4.0) })
+            text x=(px(x + 30.0)) y=(px(y)) { (name) }
+        });
+        x += width;
+    }
+    let drawn = html! { @for (index, one) in placed.iter().enumerate() { g data-entry=(index) { (one) } } };
+    (row + 1, drawn)
+}
+
+/// A line through an interval's ends.
+pub(super) fn interval(vertical: bool, at: f64, from: f64, to: f64, colour: Colour) -> Markup {
+    let (at, from, to) = (px(at), px(from), px(to));
+    let path = if vertical {
+        format!("M{at} {from}V{to}M{} {from}h6M{} {to}h6", at - 3.0, at - 3.0)
+    } else {
+        format!("M{from} {at}H{to}M{from} {}v6M{to} {}v6", at - 3.0, at - 3.0)
+    };
+    html! { path d=(path) stroke=(colour.css()) stroke-opacity=".8" fill="none" {} }
+}
+
+/// What is shown when pointed at.
+pub(super) fn hover(text: &str) -> Markup {
+    html! { (PreEscaped("<title>")) (text) (PreEscaped("</title>")) }
+}

@@ -1,0 +1,110 @@
+//! Lines and points over two axes.
+
+use maud::{Markup, html};
+
+use super::axes::Placed;
+use super::frame::{self, Entry, PLOT_HEIGHT, Space};
+use super::px;
+use crate::chart::{At, Chart, Colour, Point, Scale, Series, Stroke};
+
+/// A point of a line of more than this is drawn without a circle of its own: it would be all circles.
+const CIRCLED: usize = 64;
+
+pub(super) fn lines(chart: &Chart, series: &[Series]) -> Markup {
+    let marks = |vertical: bool| {
+        chart.marks.iter().filter_map(move |mark| match (mark.at, vertical) {
+            (At::X(value), false) | (At::Y(value), true) => Some(value),
+            _ => None,
+        })
+    };
+    let points = || series.iter().flat_map(|one| &one.points);
+    let xs: Vec<f64> = points().map(|point| point.x).chain(marks(false)).collect();
+    let ys: Vec<f64> = points()
+        .flat_map(|point| [Some(point.y), point.interval.map(|i| i.0), point.interval.map(|i| i.1)])
+        .flatten()
+        .chain(marks(true))
+        .collect();
+    let ys = if chart.y.scale == Scale::Log { within_reach(&ys, points()) } else { ys };
+    let whole = Space::new(0.0, PLOT_HEIGHT);
+    let y = Placed::of(&chart.y, &ys, whole.bottom, whole.top);
+    let space = Space::new(frame::room_of(y.ticks.iter().map(|(_, text)| text.as_str())), PLOT_HEIGHT);
+    let x = Placed::of(&chart.x, &xs, space.left, space.right);
+    let legend = series
+        .iter()
+        .map(|one| Entry { name: one.name.clone(), sample: sample(one.stroke), colour: one.colour })
+        .collect();
+    let inside = html! { @for one in series { (line(one, &x, &y)) } };
+    frame::chart(chart, space, &x, Some(&y), legend, &inside)
+}
+
+/// An interval that reaches to nearly nothing must not push everything else into a corner of a logarithmic axis.
+fn within_reach<'a>(ys: &[f64], points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
+    let least = points.map(|point| point.y).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
+    ys.iter().copied().filter(|y| *y >= least / 4.0).collect()
+}
+
+fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
+    let colour = series.colour.css();
+    let published = series.stroke == Stroke::Published;
+    let points: Vec<&Point> =
+        series.points.iter().filter(|point| point.x.is_finite() && point.y.is_finite()).collect();
+    let path: String = points
+        .iter()
+        .enumerate()
+        .map(|(i, point)| {
+            format!("{}{} {}", if i == 0 { "M" } else { "L" }, px(x.at(point.x)), px(y.at(point.y)))
+        })
+        .collect();
+    let dashes = dashes(series.stroke);
+    let circled = points.len() <= CIRCLED || series.stroke == Stroke::Points;
+    html! {
+        @if series.stroke != Stroke::Points && points.len() > 1 {
+            path d=(path) stroke=(colour) stroke-width=(if published { 1.6 } else { 2.2 }) fill="none" stroke-linejoin="round"
+                stroke-dasharray=[dashes] { title { (series.name) } }
+        }
+        @for point in &points {
+            @if let Some((low, high)) = point.interval.filter(|_| circled) {
+                (frame::interval(true, x.at(point.x), y.at(low), y.at(high), series.colour))
+            }
+        }
+        @if circled { @for point in &points {
+            circle cx=(px(x.at(point.x))) cy=(px(y.at(point.y))) r=(radius(series.stroke, points.len()))
+                fill=(if published { "none" } else { colour }) stroke=(colour) { (frame::hover(&point.hover)) }
+        } }
+    }
+}
+
+fn radius(stroke: Stroke, points: usize) -> f64 {
+    match (stroke, points) {
+        (Stroke::Points, 200..) => 1.6,
+        (Stroke::Points, _) => 2.6,
+        _ => 3.4,
+    }
+}
+
+fn dashes(stroke: Stroke) -> Option<&'static str> {
+    match stroke {
+        Stroke::Solid | Stroke::Points => None,
+        Stroke::Dashed => Some("7 4"),
+        Stroke::Published => Some("2 3"),
+    }
+}
+
+fn sample(stroke: Stroke) -> fn(Colour, f64, f64) -> Markup {
+    fn draw(stroke: Stroke, colour: Colour, x: f64, y: f64) -> Markup {
+        let colour = colour.css();
+        let fill = if stroke == Stroke::Published { "none" } else { colour };
+        html! {
+            @if stroke != Stroke::Points {
+                path d=(format!("M{} {}h24", px(x), px(y))) stroke=(colour) stroke-width="2.2" stroke-dasharray=[dashes(stroke)] {}
+            }
+            circle cx=(px(x + 12.0)) cy=(px(y)) r="3.4" fill=(fill) stroke=(colour) {}
+        }
+    }
+    match stroke {
+        Stroke::Solid => |colour, x, y| draw(Stroke::Solid, colour, x, y),
+        Stroke::Dashed => |colour, x, y| draw(Stroke::Dashed, colour, x, y),
+        Stroke::Published => |colour, x, y| draw(Stroke::Published, colour, x, y),
+        Stroke::Points => |colour, x, y| draw(Stroke::Points, colour, x, y),
+    }
+}

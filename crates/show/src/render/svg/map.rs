@@ -1,0 +1,262 @@
+//! Times between CPUs as colours: cells with their figures for a few CPUs, a picture for many.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maud::{Markup, html};
+
+use super::frame::hover;
+use super::{px, text_width};
+use crate::chart::Map;
+use crate::colour::{Rgb, of_distance};
+use crate::matrix::{Matrix, Order, View, index};
+use crate::{scale, words};
+
+/// How much room a map has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// At the head of a page.
+    Small,
+    /// In its section, and as a file.
+    Large,
+}
+
+/// Up to so many CPUs each cell is a box that says its time when pointed at; more are a picture.
+const BOXES: usize = 48;
+/// Up to so many CPUs each cell shows its figure.
+const FIGURED: usize = 12;
+/// Up to so many CPUs each has its name at the axis.
+const NAMED: usize = 32;
+/// Between the map and what stands beside it.
+const GAP: f64 = 10.0;
+
+pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
+    let matrix = &map.matrix;
+    let (view, order) = (matrix.views.get(view)?, matrix.orders.get(order)?);
+    let (low, high) = scale::robust_ends(view.ns.iter().copied())?;
+    let side = match size {
+        Size::Small => 250.0,
+        Size::Large => 470.0,
+    };
+    let ticks = ticks(matrix, order);
+    let left = ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max) + GAP;
+    let top = 8.0;
+    let n = order.cells.len();
+    let at = |place: usize| left + place as f64 / n as f64 * side;
+    let height = top + side + 40.0;
+    let width = left + side + 14.0;
+    Some(html! {
+        svg class="map" viewBox=(format!("0 0 {} {}", px(width), px(height))) width=(px(width)) height=(px(height)) role="img"
+            aria-label=(map.title) font-family="system-ui, sans-serif" font-size="11" fill="currentColor" {
+            @if n <= BOXES { (cells(matrix, view, order, (left, top, side), (low, high))) }
+            @else { (picture(matrix, view, order, (left, top, side), (low, high))) }
+            (bounds(order, (left, top, side)))
+            @for (place, text) in &ticks {
+                text x=(px(left - 6.0)) y=(px(top + at(*place) - left + side / n as f64 / 2.0 + 4.0)) text-anchor="end" { (text) }
+            }
+            (legend((left, top + side + 12.0, side), (low, high)))
+        }
+    })
+}
+
+/// How near a time is, from 0 to 1, by which it has its colour.
+fn position(ns: f64, (low, high): (f64, f64)) -> f64 {
+    if high / low < 1.001 { 0.0 } else { ((ns / low).ln() / (high / low).ln()).clamp(0.0, 1.0) }
+}
+
+fn time(view: &View, order: &Order, n: usize, row: usize, column: usize) -> Option<f64> {
+    let (i, j) = (order.cells[row], order.cells[column]);
+    let ns = (i != j).then(|| view.ns[index(n, i.min(j), i.max(j))])?;
+    scale::is_time(ns).then_some(ns)
+}
+
+fn css([red, green, blue]: Rgb) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+fn cells(
+    matrix: &Matrix,
+    view: &View,
+    order: &Order,
+    (left, top, side): (f64, f64, f64),
+    ends: (f64, f64),
+) -> Markup {
+    let n = order.cells.len();
+    let step = side / n as f64;
+    html! { @for row in 0..n { @for column in 0..n {
+        @let (x, y) = (left + column as f64 * step, top + row as f64 * step);
+        @if let Some(ns) = time(view, order, n, row, column) {
+            @let colour = of_distance(position(ns, ends));
+            rect x=(px(x)) y=(px(y)) width=(px(step)) height=(px(step)) fill=(css(colour)) {
+                (hover(&format!("{} and {}: {} ns", matrix.labels[order.cells[row]], matrix.labels[order.cells[column]], words::number(ns))))
+            }
+            @if n <= FIGURED {
+                text x=(px(x + step / 2.0)) y=(px(y + step / 2.0 + 4.0)) text-anchor="middle" fill=(on(colour)) pointer-events="none" {
+                    (words::number(ns)) @if n <= 4 { " ns" }
+                }
+            }
+        }
+    } } }
+}
+
+/// Letters that can be read on a colour.
+fn on([red, green, blue]: Rgb) -> &'static str {
+    let light = 0.2126 * f64::from(red) + 0.7152 * f64::from(green) + 0.0722 * f64::from(blue);
+    if light > 120.0 { "#000" } else { "#fff" }
+}
+
+/// One point a cell, and the times beside it in base64 for whoever points at one: code 0 is "not measured", code `c` the
+/// time `low * exp((c - 1) * step)`.
+fn picture(
+    matrix: &Matrix,
+    view: &View,
+    order: &Order,
+    (left, top, side): (f64, f64, f64),
+    ends: (f64, f64),
+) -> Markup {
+    let n = order.cells.len();
+    let mut points = vec![0u8; n * n];
+    let (least, most) = view
+        .ns
+        .iter()
+        .filter(|ns| scale::is_time(**ns))
+        .fold((f64::INFINITY, 0.0f64), |(least, most), ns| (least.min(*ns), most.max(*ns)));
+    let step = ((most / least).ln() / 65_534.0).max(1e-9);
+    let mut codes = Vec::with_capacity(n * (n - 1));
+    for row in 0..n {
+        for column in 0..n {
+            let ns = time(view, order, n, row, column);
+            points[row * n + column] = ns.map_or(0, |ns| 1 + (position(ns, ends) * 254.0) as u8);
+            if column > row {
+                let code = ns.map_or(0, |ns| 1 + ((ns / least).ln() / step).round() as u16);
+                codes.extend_from_slice(&code.to_le_bytes());
+            }
+        }
+    }
+    let names: Vec<&str> = order.cells.iter().map(|&cell| matrix.labels[cell].as_str()).collect();
+    html! {
+        image x=(px(left)) y=(px(top)) width=(px(side)) height=(px(side)) style="image-rendering:pixelated" preserveAspectRatio="none"
+            href=(format!("data:image/png;base64,{}", STANDARD.encode(png(n, &points))))
+            data-codes=(STANDARD.encode(codes)) data-low=(least) data-step=(step) data-names=(names.join("|")) {}
+    }
+}
+
+/// A picture of `n` rows whose points are numbers of colours; 0 is transparent.
+fn png(n: usize, points: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, n as u32, n as u32);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_depth(png::BitDepth::Eight);
+    let colours = (0..255u8).flat_map(|at| of_distance(f64::from(at) / 254.0));
+    encoder.set_palette([0, 0, 0].into_iter().chain(colours).collect::<Vec<u8>>());
+    encoder.set_trns(vec![0u8]);
+    // Writing to memory fails only where the picture's size is wrong, and that is ours.
+    let mut writer = encoder.write_header().expect("a picture's head is written to memory");
+    writer.write_image_data(points).expect("as many points as the head says");
+    drop(writer);
+    bytes
+}
+
+/// Lines between groups, wider ones thicker, with their names when pointed at.
+fn bounds(order: &Order, (left, top, side): (f64, f64, f64)) -> Markup {
+    let n = order.cells.len() as f64;
+    html! { @for (depth, level) in order.levels.iter().enumerate() {
+        @let width = if level.cuts.len() > 8 { 0.5 } else { [2.5, 1.5].get(depth).copied().unwrap_or(0.8) };
+        @let path: String = level.cuts.iter().map(|&cut| {
+            let at = cut as f64 / n * side;
+            format!("M{} {}v{}M{} {}h{}", px(left + at), px(top), px(side), px(left), px(top + at), px(side))
+        }).collect();
+        path d=(path) stroke="#fff" stroke-width=(width) fill="none" { (hover(&level.name)) }
+    } }
+}
+
+/// Where names stand: at each of a few CPUs, else where groups begin as long as they leave room, else in even steps.
+fn ticks(matrix: &Matrix, order: &Order) -> Vec<(usize, String)> {
+    let n = order.cells.len();
+    let places: Vec<usize> = if n <= NAMED {
+        (0..n).collect()
+    } else {
+        match order.levels.iter().rev().find(|level| level.cuts.len() < 16) {
+            Some(level) => std::iter::once(0).chain(level.cuts.iter().copied()).collect(),
+            None => (0..n).step_by(n.div_ceil(16)).collect(),
+        }
+    };
+    let name = |place: usize| {
+        let label = &matrix.labels[order.cells[place]];
+        // Without `CPU `, which the page says.
+        (place, words::short(label.strip_prefix("CPU ").unwrap_or(label), 18))
+    };
+    places.into_iter().map(name).collect()
+}
+
+/// The colours from near to far with the times at which they stand.
+fn legend((left, top, side): (f64, f64, f64), ends: (f64, f64)) -> Markup {
+    const STEPS: usize = 32;
+    let (low, high) = ends;
+    if high / low < 1.001 {
+        return html! { text x=(px(left)) y=(px(top + 10.0)) { "all " (words::number(low)) " ns" } };
+    }
+    let step = side / STEPS as f64;
+    let ticks = scale::log_ticks(low, high);
+    html! {
+        @for i in 0..STEPS {
+            rect x=(px(left + step * i as f64)) y=(px(top)) width=(px(step + 0.3)) height="8"
+                fill=(css(of_distance(i as f64 / (STEPS - 1) as f64))) {}
+        }
+        @for (log, text) in &ticks {
+            text x=(px(left + position(10f64.powf(*log), ends) * side)) y=(px(top + 20.0)) text-anchor="middle" { (text) }
+        }
+        text x=(px(left - 6.0)) y=(px(top + 20.0)) text-anchor="end" { "ns" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Home, PairMethod};
+
+    use super::*;
+
+    fn drawn(n: usize) -> String {
+        let ns =
+            (0..n * (n - 1) / 2).map(|i| if i == 3 { f64::NAN } else { 25.0 + (i % 90) as f64 }).collect();
+        let view = View { method: PairMethod::Turn, home: Home::A, ns };
+        let order = Order { name: "by number".into(), cells: (0..n).collect(), levels: Vec::new() };
+        let matrix = Matrix {
+            labels: (0..n).map(|cpu| format!("CPU {cpu}")).collect(),
+            first_cpus: (0..n as u32).collect(),
+            cpus_per_cell: 1,
+            views: vec![view],
+            orders: vec![order],
+        };
+        let map = Map { id: "m".into(), title: "M".into(), caption: String::new(), matrix };
+        super::map(&map, 0, 0, Size::Large).unwrap().into_string()
+    }
+
+    #[test]
+    fn few_cpus_have_boxes_with_figures_and_many_a_picture() {
+        let two = drawn(2);
+        assert!(two.contains(">25.0 ns<") && two.contains("CPU 0 and CPU 1: 25.0 ns"), "{two}");
+        let many = drawn(192);
+        assert!(many.contains("data:image/png") && !many.contains(" and CPU "), "{}", &many[..900]);
+        assert!(many.len() < 150_000, "{}", many.len());
+    }
+
+    #[test]
+    fn codes_tell_every_time_and_which_are_missing() {
+        let many = drawn(64);
+        let value = |name: &str| many.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap();
+        let codes = STANDARD.decode(value("data-codes")).unwrap();
+        assert_eq!(codes.len(), 64 * 63);
+        let (low, step): (f64, f64) =
+            (value("data-low").parse().unwrap(), value("data-step").parse().unwrap());
+        for (i, pair) in codes.chunks(2).enumerate() {
+            match u16::from_le_bytes([pair[0], pair[1]]) {
+                0 => assert_eq!(i, 3),
+                code => {
+                    let ns = low * (f64::from(code - 1) * step).exp();
+                    let expected = 25.0 + (i % 90) as f64;
+                    assert!((ns / expected - 1.0).abs() < 1e-4, "{i}: {ns}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The papers' tables, figures and conclusions, where a profile has something to set beside them.
+
+pub mod claims;
+
+use coho_model::claims::{Judgement, Verdict};
+
+use crate::Subject;
+use crate::part::{Part, Section};
+use crate::words::{PAPERS, Paper};
+
+/// What each paper's file sets beside the published figures, by the paper's name.
+const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] = &[];
+
+/// A section for each paper that this profile has something to set beside.
+pub fn of(subject: &Subject) -> Vec<Section> {
+    PAPERS.iter().filter_map(|paper| section(paper, subject)).collect()
+}
+
+fn section(paper: &'static Paper, subject: &Subject) -> Option<Section> {
+    let claims: Vec<&Judgement> =
+        subject.answers.claims.iter().filter(|claim| claim.paper.starts_with(paper.authors)).collect();
+    let told = claims.iter().any(|claim| claim.verdict != Verdict::CannotBeTold);
+    let beside = PARTS.iter().filter(|(name, _)| *name == paper.name).flat_map(|(_, parts)| parts(subject));
+    let beside: Vec<Part> = beside.collect();
+    if beside.is_empty() && !told {
+        return None;
+    }
+    let mut section = Section::new(paper.name, paper.authors, headline(paper, &claims));
+    if told {
+        let title = "Conclusions, and what this profile's figures say of them";
+        section.summary(claims::table(&format!("{}-claims", paper.name), title, &claims));
+    }
+    section.parts.extend(beside);
+    Some(section)
+}
+
+/// The title, and what becomes of the paper's conclusions: `…; of its conclusions 5 hold here, 2 do not hold`.
+fn headline(paper: &Paper, claims: &[&Judgement]) -> String {
+    let title = paper.title.split(" (").next().unwrap_or(paper.title);
+    match claims::counted(claims) {
+        said if said.is_empty() => title.to_owned(),
+        said => format!("{title}; of its conclusions {said}"),
+    }
+}
