@@ -27,7 +27,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         return Vec::new();
     }
     let mode = calls.verdicts.first().map(|verdict| verdict.mode.as_str()).unwrap_or_default();
-    let is_sure = profile.coherence.as_ref().is_some_and(have_stayed);
+    let is_sure = have_stayed(profile);
     let moved =
         if is_sure { "" } else { "; it holds while the two are as far apart, which is not known to stay" };
     vec![Finding {

@@ -1,28 +1,31 @@
 //! Whether the host moves the CPUs.
 
-use coho_profile::{Coherence, Profile};
+use coho_profile::{Coherence, PairMethod, Profile};
 
 use super::{Finding, Urgency, listed, number};
-use crate::history::window;
+use crate::history::{SAME_MODE, window};
 use crate::stability;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
     let is_virtual = profile.host.as_ref().is_some_and(|host| host.hypervisor.is_some());
-    moved(coherence, is_virtual).or_else(|| stayed(coherence)).into_iter().collect()
+    moved(profile, coherence, is_virtual).or_else(|| stayed(profile, coherence)).into_iter().collect()
 }
 
 /// Whether times between CPUs kept to their values as far as they were looked at, and were looked at often enough to tell.
-pub(super) fn have_stayed(coherence: &Coherence) -> bool {
-    coherence.stable == Some(true) && !have_differed(coherence)
+pub(super) fn have_stayed(profile: &Profile) -> bool {
+    profile.coherence.as_ref().is_some_and(|coherence| {
+        coherence.stable == Some(true) && !have_differed(coherence) && between_sections(profile).is_none()
+    })
 }
 
 fn have_differed(coherence: &Coherence) -> bool {
     coherence.history.as_ref().is_some_and(|history| history.disagree > 0)
 }
 
-fn moved(coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
-    let (text, evidence) = between_surveys(coherence).or_else(|| within_run(coherence))?;
+fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
+    let (text, evidence) =
+        between_surveys(coherence).or_else(|| within_run(coherence)).or_else(|| between_sections(profile))?;
     let next = match is_virtual {
         true => {
             "Have the host pin the virtual CPUs. `coho coherence --watch-for 60s` shows when they move; compare programs \
@@ -101,10 +104,42 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
     })
 }
 
+/// The barriers' limit and the pairs tell the same time, of the two farthest CPUs, at two moments.
+fn between_sections(profile: &Profile) -> Option<(String, Vec<String>)> {
+    let (coherence, sync) = (profile.coherence.as_ref()?, profile.sync.as_ref()?);
+    let limit = sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|limit| limit.has_interval())?;
+    let threads = sync.barriers.iter().map(|barrier| barrier.threads as usize).max()?;
+    if threads != coherence.cpus.len() {
+        return None;
+    }
+    // Where a line's home makes a difference, the barrier's lines may have the nearer one.
+    let farthest = |end: fn(f64, f64) -> f64| {
+        let turn =
+            coherence.pairs.iter().filter(|pair| pair.method == PairMethod::Turn && pair.ns.has_interval());
+        let mut homes = std::collections::BTreeMap::<(u32, u32), f64>::new();
+        for pair in turn {
+            let ns = homes.entry((pair.a.min(pair.b), pair.a.max(pair.b))).or_insert(pair.ns.median);
+            *ns = end(*ns, pair.ns.median);
+        }
+        homes.into_values().reduce(f64::max)
+    };
+    let (nearer, farther) = (farthest(f64::min)?, farthest(f64::max)?);
+    let differs = limit.high * SAME_MODE < nearer || limit.low > farther * SAME_MODE;
+    differs.then(|| {
+        let text = format!(
+            "Times between CPUs changed between two parts of this profile: the farthest pair took {} ns while pairs were \
+             measured, and {} ns while barriers were.",
+            number(if limit.median < nearer { nearer } else { farther }),
+            number(limit.median)
+        );
+        (text, vec!["/coherence/pairs".into(), "/sync/limit_ns/barrier".into()])
+    })
+}
+
 /// Only where other surveys tell: those of one run may all lie between two moves.
-fn stayed(coherence: &Coherence) -> Option<Finding> {
+fn stayed(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     let history = coherence.history.as_ref().filter(|history| history.surveys > 0)?;
-    if !have_stayed(coherence) {
+    if !have_stayed(profile) {
         return None;
     }
     let others = match history.surveys {

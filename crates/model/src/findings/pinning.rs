@@ -11,16 +11,16 @@ use crate::{Matrix, stability};
 const JOBS: usize = 3;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
-    let team = profile.coherence.as_ref().and_then(team);
+    let team = profile.coherence.as_ref().and_then(|coherence| team(profile, coherence));
     let trials = profile.run.iter().flat_map(|run| &run.commands);
     let jobs = trials.filter_map(|(name, trial)| job(name, trial)).take(JOBS);
     team.into_iter().chain(jobs).collect()
 }
 
 /// The quickest group of each level of groups.
-fn team(coherence: &Coherence) -> Option<Finding> {
+fn team(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
-    if !have_stayed(coherence) || !is_told {
+    if !have_stayed(profile) || !is_told {
         return None;
     }
     let matrix = Matrix::of(coherence)?;

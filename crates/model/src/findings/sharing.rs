@@ -13,7 +13,7 @@ const ALIKE: f64 = 1.3;
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
     let cost = if coherence.matrix.is_some() { of_matrix(coherence) } else { of_pairs(coherence) };
-    [cost, groups(coherence), lines(coherence)].into_iter().flatten().collect()
+    [cost, groups(profile, coherence), lines(coherence)].into_iter().flatten().collect()
 }
 
 /// What is timed, with a verb for it, and by what.
@@ -116,7 +116,7 @@ fn cost(text: String, evidence: Vec<String>, condition: String) -> Finding {
 }
 
 /// The widest groups within which lines move quicker than across.
-fn groups(coherence: &Coherence) -> Option<Finding> {
+fn groups(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     if coherence.stable == Some(false) {
         return None;
     }
@@ -127,7 +127,7 @@ fn groups(coherence: &Coherence) -> Option<Finding> {
         .filter(|(_, level)| level.groups.len() > 1 && level.groups.iter().any(|group| group.len() > 1));
     let (at, level) = several.min_by_key(|(_, level)| level.groups.len())?;
     let named = level.groups.iter().map(|group| group.iter().copied().collect::<CpuSet>().to_string());
-    let next = match have_stayed(coherence) {
+    let next = match have_stayed(profile) {
         true => "Lay out data so that what is written often stays within one group.",
         false => "",
     };

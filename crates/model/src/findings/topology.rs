@@ -16,13 +16,13 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         return Vec::new();
     }
     let found = match contradictions.as_slice() {
-        [] => as_measured(coherence, &section.topology),
-        [first, others @ ..] => Some(contradicted(coherence, first, others.len())),
+        [] => as_measured(profile, coherence, &section.topology),
+        [first, others @ ..] => Some(contradicted(profile, coherence, first, others.len())),
     };
     found.into_iter().collect()
 }
 
-fn contradicted(coherence: &Coherence, first: &Contradiction, others: usize) -> Finding {
+fn contradicted(profile: &Profile, coherence: &Coherence, first: &Contradiction, others: usize) -> Finding {
     let more = match others {
         0 => String::new(),
         1 => "; 1 more claim is contradicted".into(),
@@ -33,11 +33,11 @@ fn contradicted(coherence: &Coherence, first: &Contradiction, others: usize) -> 
         first.claim, first.figures
     );
     let evidence = (0..=others).map(|at| format!("/coherence/contradictions/{at}")).collect();
-    not_as_claimed(coherence, text, evidence)
+    not_as_claimed(profile, coherence, text, evidence)
 }
 
 /// What no single figure contradicts may still hide groups.
-fn as_measured(coherence: &Coherence, claimed: &Topology) -> Option<Finding> {
+fn as_measured(profile: &Profile, coherence: &Coherence, claimed: &Topology) -> Option<Finding> {
     let measured = measured(claimed, coherence).ok()?;
     if let Some(first) = measured.corrections.first() {
         let Correction { level, claimed, measured: groups, .. } = first;
@@ -53,10 +53,10 @@ fn as_measured(coherence: &Coherence, claimed: &Topology) -> Option<Finding> {
             first_groups(&all)
         );
         let evidence = (0..coherence.levels.len()).map(|at| format!("/coherence/levels/{at}")).collect();
-        return Some(not_as_claimed(coherence, text, evidence));
+        return Some(not_as_claimed(profile, coherence, text, evidence));
     }
     let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
-    (measured.is_borne_out && is_told && have_stayed(coherence)).then(|| Finding {
+    (measured.is_borne_out && is_told && have_stayed(profile)).then(|| Finding {
         id: "topology-stands",
         text: "The claimed topology is as the times between all CPUs have it.".into(),
         urgency: Urgency::Note,
@@ -66,12 +66,12 @@ fn as_measured(coherence: &Coherence, claimed: &Topology) -> Option<Finding> {
     })
 }
 
-fn not_as_claimed(coherence: &Coherence, text: String, evidence: Vec<String>) -> Finding {
+fn not_as_claimed(profile: &Profile, coherence: &Coherence, text: String, evidence: Vec<String>) -> Finding {
     Finding {
         id: "topology-contradicted",
         text,
         // Times that are not known to stay may be others the next time.
-        urgency: if have_stayed(coherence) { Urgency::Warning } else { Urgency::Note },
+        urgency: if have_stayed(profile) { Urgency::Warning } else { Urgency::Note },
         evidence,
         condition: stability::condition(coherence).unwrap_or_default(),
         next: "`coho topology --measured -p PROFILE` shows the topology as measured; `--format hwloc-xml` writes it for \

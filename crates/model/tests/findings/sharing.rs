@@ -2,8 +2,8 @@
 
 use coho_model::{Matrix, Urgency, audit, classify, coherence_from_matrix};
 use coho_profile::{
-    Coherence, Estimate, History, Home, LineSpread, Pair, PairMethod, PlacementTime, Profile, Runs, Timeline,
-    TimelineSample, TopologySection, Trial, Verdict,
+    BarrierTime, Coherence, Estimate, History, Home, LineSpread, Pair, PairMethod, PlacementTime, Profile,
+    Runs, Sync, SyncLimit, Timeline, TimelineSample, TopologySection, Trial, Verdict,
 };
 use coho_topology::{Cache, CacheKind, CpuSet, Pu, Topology, Unit};
 
@@ -219,6 +219,26 @@ fn what_moves_is_a_warning_and_one_run_alone_does_not_stay() {
         });
     });
     says(&watched, "placement-moves", &["changed once within 5.0 s", "26.0 and 128 ns"]);
+}
+
+#[test]
+fn barriers_that_found_another_distance_show_that_cpus_moved() {
+    let with_limit = |ns: Estimate, threads| {
+        let limit = SyncLimit { barrier: ns.clone(), fork_join: ns };
+        let barriers = vec![BarrierTime { threads, ..BarrierTime::default() }];
+        Profile { sync: Some(Sync { limit_ns: Some(limit), barriers, ..Sync::default() }), ..steady() }
+    };
+    // The farthest pair takes 96 ns.
+    let moved =
+        says(&with_limit(estimate(26.0, 40), 8), "placement-moves", &["96.", "26.0 ns while barriers"]);
+    assert_eq!(moved.urgency, Urgency::Warning);
+    says(&with_limit(estimate(190.0, 40), 8), "placement-moves", &["190 ns while barriers"]);
+    does_not_say(&with_limit(estimate(26.0, 40), 8), "pin-team");
+    let quiet =
+        [(estimate(96.0, 40), 8), (estimate(120.0, 40), 8), (estimate(26.0, 3), 8), (estimate(26.0, 40), 2)];
+    for (ns, threads) in quiet {
+        does_not_say(&with_limit(ns, threads), "placement-moves");
+    }
 }
 
 #[test]
