@@ -61,7 +61,7 @@ install: build
 		$(DESTDIR)$(PREFIX)/lib/coho/libcoho_delegate_preload.so
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	$(COHO) man >$(DESTDIR)$(PREFIX)/share/man/man1/coho.1
+	$(COHO) man --all $(DESTDIR)$(PREFIX)/share/man/man1
 	$(COHO) completions bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/coho
 	$(COHO) completions zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_coho
 	$(COHO) completions fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/coho.fish

@@ -1,10 +1,11 @@
 //! Values of options that several commands take.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use coho_sync::{MAX_THREADS, Mapping};
 use coho_topology::CpuSet;
 
@@ -67,6 +68,42 @@ pub fn file_name() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// A parser that tells completions some of the values that it takes.
+#[derive(Clone)]
+pub struct Offering<P> {
+    parser: P,
+    values: Vec<String>,
+}
+
+/// What `parser` reads, of which shells offer these values.
+pub fn offering<P: TypedValueParser>(
+    parser: P,
+    values: impl IntoIterator<Item = impl Into<String>>,
+) -> Offering<P> {
+    Offering { parser, values: values.into_iter().map(Into::into).collect() }
+}
+
+impl<P: TypedValueParser> TypedValueParser for Offering<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<P::Value, clap::Error> {
+        self.parser.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.values.iter().cloned().map(PossibleValue::new)))
+    }
+}
+
+/// Placements by name; lists of CPUs are read as well.
+pub const PLACEMENTS: [&str; 13] =
+    ["auto", "none", "compact", "spread", "smt", "module", "l1", "l2", "l3", "l4", "die", "numa", "package"];
+
 /// How long a measurement may take, and in which order it goes.
 #[derive(Debug, clap::Args)]
 pub struct Course {
@@ -96,7 +133,8 @@ pub struct Teams {
           value_parser = clap::value_parser!(u32).range(1..=MAX_THREADS as i64))]
     pub threads: Vec<u32>,
     /// Which CPUs the ranks take: sequential, binary-tree [default: both]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offering(str::parse::<Mapping>, Mapping::ALL.map(Mapping::name)))]
     mapping: Vec<Mapping>,
 }
 

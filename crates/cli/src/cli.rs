@@ -1,12 +1,13 @@
 //! The commands by name.
 
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::visible::on_one_line;
-use crate::{commands, say};
+use crate::{commands, examples, say};
 
 /// What does it cost cores to share? Measure it, predict from it, act on it.
 #[derive(Debug, Parser)]
@@ -58,8 +59,8 @@ enum Command {
     Schema(commands::schema::Args),
     /// Print completions for a shell
     Completions(commands::completions::Args),
-    /// Print the manual page
-    Man,
+    /// Print the manual page of coho or of a command
+    Man(commands::man::Args),
     /// Measure MPI's functions as one of its ranks
     #[command(name = commands::mpi_rank::NAME, hide = true)]
     MpiRank(commands::mpi_rank::Args),
@@ -71,10 +72,10 @@ impl Cli {
     /// # Errors
     /// The exit status.
     pub fn read() -> Result<Self, ExitCode> {
-        Self::try_parse().map_err(|error| {
+        Self::parse_words(std::env::args_os()).map_err(|error| {
             // clap quotes the arguments in its message, so it is given harmless ones.
-            let shown = std::env::args_os().map(|one| on_one_line(&one.to_string_lossy()));
-            let error = Self::try_parse_from(shown).err().unwrap_or(error);
+            let shown = std::env::args_os().map(|one| on_one_line(&one.to_string_lossy()).into());
+            let error = Self::parse_words(shown).err().unwrap_or(error);
             match error.print() {
                 Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {
                     say!("coho: {failed}");
@@ -83,6 +84,23 @@ impl Cli {
                 _ => ExitCode::from(error.exit_code() as u8),
             }
         })
+    }
+
+    /// Reads words as the command line.
+    ///
+    /// # Errors
+    /// What is wrong with them, or the help that they ask for.
+    pub fn parse_words(words: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut command = Self::whole();
+        let matches = command.try_get_matches_from_mut(words)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
+    /// The command with all its subcommands, and examples in their help.
+    pub fn whole() -> clap::Command {
+        let mut command = examples::added(Self::command(), "");
+        command.build();
+        command
     }
 
     /// Runs the command that was asked for; those that run another command end with its exit status.
@@ -107,7 +125,7 @@ impl Cli {
             Command::Compare(args) => commands::compare::run(args),
             Command::Schema(args) => commands::schema::run(args),
             Command::Completions(args) => commands::completions::run(args),
-            Command::Man => commands::man::run(),
+            Command::Man(args) => commands::man::run(args),
             Command::MpiRank(args) => commands::mpi_rank::run(args),
         }
         .map(|()| ExitCode::SUCCESS)

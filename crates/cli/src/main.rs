@@ -4,6 +4,7 @@
 mod arguments;
 mod cli;
 mod commands;
+mod examples;
 mod history;
 mod judge;
 mod printed;

@@ -57,7 +57,7 @@ fn barriers_beside_the_limit_of_the_same_run() {
 #[test]
 fn waiting_is_held_against_the_c_library_in_every_condition() {
     let _turn = turn();
-    let only = ["barrier", "--waiting", "--threads", "3", "--algorithms", "auto", "--quick"];
+    let only = ["barrier", "--waiting", "--threads", "3", "--method", "auto", "--quick"];
     let found = parse(&succeeds(&[&only[..], &["--json"]].concat()));
     let cells = found["cells"].as_array().unwrap();
     for algorithm in ["auto", "team"] {
@@ -100,7 +100,7 @@ fn more_threads_than_cpus_share_them() {
 fn every_mapping_has_its_rows_or_a_reason() {
     let _turn = turn();
     needs!(Capability::TwoCpus);
-    let found = parse(&succeeds(&["barrier", "--quick", "--threads", "2", "--algorithms", "fbs", "--json"]));
+    let found = parse(&succeeds(&["barrier", "--quick", "--threads", "2", "--method", "fbs", "--json"]));
     for mapping in ["sequential", "binary-tree"] {
         let measured = found["barriers"].as_array().unwrap().iter().any(|row| row["mapping"] == mapping);
         let why = &found["method"]["not_available"][format!("{mapping} mapping, 2 threads")];
@@ -112,13 +112,13 @@ fn every_mapping_has_its_rows_or_a_reason() {
 fn trees_of_any_arity_and_the_one_that_is_chosen() {
     let _turn = turn();
     let cpu = coho_probe::pin::allowed().unwrap().first().unwrap().to_string();
-    let words = ["barrier", "--quick", "--threads", "3", "--cpus", &cpu, "--json", "--algorithms"];
+    let words = ["barrier", "--quick", "--threads", "3", "--cpus", &cpu, "--json", "--method"];
     let found = parse(&succeeds(&[&words[..], &["auto,tournament-8,dissemination-4"]].concat()));
     let rows = found["barriers"].as_array().unwrap();
     let names: Vec<_> = rows.iter().map(|row| row["algorithm"].as_str().unwrap()).collect();
     let chosen = found["method"]["parameters"]["auto"]["3 threads, sequential"].as_str().unwrap();
     assert_eq!(names, [chosen, "tournament-8", "dissemination-4"]);
-    let why = fails(&["barrier", "--algorithms", "sense"], 2);
+    let why = fails(&["barrier", "--method", "sense"], 2);
     assert!(why.contains("fbs-one-line") && why.contains("tournament-N"), "{why}");
 }
 
@@ -128,7 +128,7 @@ fn some_algorithms_by_long_bursts() {
     needs!(Capability::TwoCpus);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json").display().to_string();
-    let words = ["barrier", "--quick", "--threads", "2", "--algorithms", "fbs-one-line,tournament-4"];
+    let words = ["barrier", "--quick", "--threads", "2", "--method", "fbs-one-line,tournament-4"];
     let found = parse(&succeeds(&[&words[..], &["--burst", "1ms", "--json", "-o", &file]].concat()));
     // Mappings mean something on the machine as it is.
     let profile = parse(&std::fs::read_to_string(&file).unwrap());
@@ -258,7 +258,7 @@ fn wrong_usage_is_told_apart_from_failure() {
     for arguments in [
         &["barrier", "--threads", "1"][..],
         &["barrier", "--mapping", "diagonal"],
-        &["barrier", "--algorithms", "fbs,magic"],
+        &["barrier", "--method", "fbs,magic"],
         &["barrier", "--burst", "0"],
         &["kernels", "linpack"],
         &["predict", "barrier"],

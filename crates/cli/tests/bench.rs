@@ -57,7 +57,7 @@ fn tables_keep_to_a_page_and_a_profile_is_written() {
 #[test]
 fn wrong_usage_is_named() {
     assert!(fails(&["bench", "linpack"], 2).contains("context1"));
-    assert!(fails(&["bench", "--placement", "scatter"], 2).contains("spread"));
+    assert!(fails(&["bench", "--place", "scatter"], 2).contains("spread"));
     assert!(fails(&["bench", "pipe", "--peer", "/nonexistent"], 1).contains("/nonexistent"));
     assert!(fails(&["bench", "pipe", "--folder", "/proc"], 1).contains("/proc"));
     assert!(fails(&["bench", "pipe", "--folder", "/nope"], 1).contains("/nope: there is no such folder"));

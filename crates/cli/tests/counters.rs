@@ -67,7 +67,7 @@ fn another_section_of_the_profile_stays() {
 
 #[test]
 fn wrong_words_are_named() {
-    assert!(fails(&["counters", "--cpu", "one"], 2).contains("one"));
+    assert!(fails(&["counters", "--cpus", "one"], 2).contains("one"));
     assert!(fails(&["counters", "--time-limit", "0"], 2).contains("zero"));
-    assert!(fails(&["counters", "--cpu", "60000"], 1).contains("60000"));
+    assert!(fails(&["counters", "--cpus", "60000"], 1).contains("60000"));
 }

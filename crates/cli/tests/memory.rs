@@ -63,7 +63,7 @@ fn parts_that_are_not_measured_anew_stay_with_their_method() {
     let before = Profile { memory: Some(memory.clone()), ..Profile::default() };
     before.write(&file).unwrap();
     let name = file.display().to_string();
-    succeeds(&with(&["--parts", "rates", "--op", "read", "-o", &name]));
+    succeeds(&with(&["--parts", "rates", "--operations", "read", "-o", &name]));
     let after = Profile::read(&file).unwrap().memory.unwrap();
     assert_eq!(after.latency, memory.latency);
     assert!(after.rates != memory.rates && after.method != memory.method);
@@ -76,7 +76,7 @@ fn parts_that_are_not_measured_anew_stay_with_their_method() {
 
 #[test]
 fn people_get_tables_of_a_page() {
-    let text = succeeds(&with(&["--parts", "rates,coherence", "--state", "fresh", "--op", "copy"]));
+    let text = succeeds(&with(&["--parts", "rates,coherence", "--state", "fresh", "--operations", "copy"]));
     assert!(text.contains("copy WB, one thread") && text.contains("plain-8"), "{text}");
     assert!(text.contains("Lines written back by hand"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -98,9 +98,13 @@ fn nothing_is_told_of_types_that_nobody_asked_for() {
 
 #[test]
 fn wrong_words_are_named() {
-    for (option, word) in
-        [("--sizes", "1.5M"), ("--state", "tepid"), ("--fence", "often"), ("--type", "WX"), ("--op", "scale")]
-    {
+    for (option, word) in [
+        ("--sizes", "1.5M"),
+        ("--state", "tepid"),
+        ("--fence", "often"),
+        ("--type", "WX"),
+        ("--operations", "scale"),
+    ] {
         assert!(fails(&["memory", option, word], 2).contains(word), "{option}");
     }
     assert!(fails(&["memory", "--instructions", "avx9000"], 1).contains("avx9000"));

@@ -38,8 +38,7 @@ const COMMANDS: [&[&str]; 14] = [
     &["run", "--try", "compact,spread", "--repeat", "2", "--time-limit", "2s", "--", "true"],
     &[
         "run",
-        "--live",
-        "compact,spread",
+        "--live=compact,spread",
         "--rate",
         "x ([0-9]+)",
         "--",

@@ -248,10 +248,10 @@ fn a_live_command_ends_up_where_the_verdict_says_and_leaves_no_trace() {
     needs!(Capability::TwoCpus);
     let allowed = pin::allowed().unwrap();
     let last = allowed.last().unwrap().to_string();
-    let list = format!("none,{last}");
+    let list = format!("--live=none,{last}");
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path();
-    let mut child = coho(&["run", "--live", &list, "--rate", "rate ([0-9]+)", "--period", "50ms", "--json"])
+    let mut child = coho(&["run", &list, "--rate", "rate ([0-9]+)", "--period", "50ms", "--json"])
         .args(["-p", "mine.json", "--name", "likes one", "--", "sh", "-c", LIKES_ONE])
         .current_dir(folder)
         .stdout(Stdio::piped())
@@ -299,7 +299,7 @@ fn a_live_command_ends_up_where_the_verdict_says_and_leaves_no_trace() {
 
 #[test]
 fn progress_is_never_guessed() {
-    let output = run(&["run", "--live", "compact,none", "--", "true"]);
+    let output = run(&["run", "--live=compact,none", "--", "true"]);
     let told = String::from_utf8(output.stderr).unwrap();
     match output.status.code() {
         Some(1) => {

@@ -34,7 +34,7 @@ fn coho(threads: usize, more: &[&str]) -> Command {
 
 /// Beside the team and the barrier that suits, which peers are compared with, FBS alone.
 pub fn few(threads: usize) -> Command {
-    coho(threads, &["--mapping", "sequential", "--quick", "--algorithms", "fbs"])
+    coho(threads, &["--mapping", "sequential", "--quick", "--method", "fbs"])
 }
 
 /// What it prints; says why if it does not.

@@ -130,7 +130,7 @@ fn coho(bytes: u64, operation: &Operation, cpu: u32) -> Result<Vec<(String, f64)
     let (op, instructions) = operation.ours;
     // Copies past the caches are forms of the others.
     let mut arguments = vec!["memory", "--parts", "rates", "--quick", "--threads", "1", "--sizes", &bytes];
-    arguments.extend(["--cpus", &cpu, "--op", op, "--instructions", instructions]);
+    arguments.extend(["--cpus", &cpu, "--operations", op, "--instructions", instructions]);
     arguments.extend(["--state", "warm", "--fence", "run", "--type", "WB"]);
     let found = section::of(&arguments)?;
     let rates = found["rates"].as_array().into_iter().flatten();

@@ -37,7 +37,7 @@ fn against_perf(rounds: usize) -> Result<(Vec<f64>, Vec<f64>), String> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let arguments =
-            ["bench", "context1", "--quick", "--copies", "1", "--placement", "compact", "--cpus", &cpu];
+            ["bench", "context1", "--quick", "--copies", "1", "--place", "compact", "--cpus", &cpu];
         let found = section::of(&arguments)?;
         ours.push(median(&found["results"][0]["value"]).ok_or("coho measured nothing")?);
         let words = ["-c", &cpu, "perf", "bench", "-f", "simple", "sched", "pipe", "-l", ROUND_TRIPS];
@@ -53,7 +53,7 @@ fn against_perf(rounds: usize) -> Result<(Vec<f64>, Vec<f64>), String> {
 fn against_unixbench(quick: bool) -> Result<Vec<Value>, String> {
     let tree = std::env::var(UNIXBENCH)
         .map_err(|_| format!("{UNIXBENCH}=FOLDER names a built UnixBench; no package registry has one"))?;
-    let mut arguments = vec!["bench", "--peer", &tree, "--copies", "1", "--placement", "compact"];
+    let mut arguments = vec!["bench", "--peer", &tree, "--copies", "1", "--place", "compact"];
     arguments.extend(quick.then_some("--quick"));
     let found = section::of(&arguments)?;
     Ok(found["peers"].as_array().cloned().unwrap_or_default())

@@ -9,7 +9,7 @@ use coho_probe::host;
 use coho_profile::Sync;
 use coho_sync::Algorithm;
 
-use crate::arguments::{Course, Teams, WrongUsage, duration};
+use crate::arguments::{Course, Teams, WrongUsage, duration, offering};
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
@@ -19,7 +19,8 @@ pub struct Args {
     teams: Teams,
     /// Measure these only: fbs, fbs-one-line, lock, spin-lock, central, dissemination-N, tournament-N, grid, hierarchical,
     /// or auto: the one that coho would choose, by its name [default: all, dissemination-2, tournament-2 and -4]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = str::parse::<Algorithm>)]
+    #[arg(long = "method", alias = "algorithms", value_name = "LIST", value_delimiter = ',',
+          hide_possible_values = true, value_parser = offering(str::parse::<Algorithm>, Algorithm::ALL.map(Algorithm::name)))]
     algorithms: Vec<Algorithm>,
     /// Also measure other libraries: the C library's and Rust's barriers, hurdles, and OpenMP by gcc and clang
     #[arg(long)]

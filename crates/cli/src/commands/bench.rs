@@ -11,7 +11,7 @@ use coho_probe::workload::{self, Options, Test};
 use coho_profile::Workloads;
 use coho_topology::CpuSet;
 
-use crate::arguments::{self, Course};
+use crate::arguments::{self, Course, PLACEMENTS, offering};
 use crate::judge;
 use crate::results::Results;
 use crate::terminal::{self, progress};
@@ -24,8 +24,9 @@ pub struct Args {
     tests: Vec<Test>,
     /// Where the copies run: none, compact, spread, smt, module, l1, l2, l3, l4, die, numa, package, or 'all'
     /// [default: none,compact,spread]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    placement: Vec<Where>,
+    #[arg(long, alias = "placement", value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offering(str::parse::<Where>, PLACEMENTS[1..].iter().copied().chain(["all"])))]
+    place: Vec<Where>,
     /// Numbers of copies [default: 1 and the number of CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
     copies: Vec<u32>,
@@ -75,7 +76,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         None => coho_probe::pin::allowed()?,
     };
     let mut placements = Vec::new();
-    for wanted in &args.placement {
+    for wanted in &args.place {
         match wanted {
             Where::All => placements.extend(Placement::of(&topology, &allowed)),
             Where::One(placement) => placements.push(placement.clone()),

@@ -10,14 +10,15 @@ use coho_probe::host;
 use coho_profile::{Calls, Coherence, Host, Profile};
 use coho_topology::CpuSet;
 
-use crate::arguments::{Course, cpus};
+use crate::arguments::{Course, cpus, offering};
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Sets of calls: syscalls, libc, mpi [default: all; none beside --call]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offering(str::parse::<Set>, Set::ALL.map(Set::name)))]
     set: Vec<Set>,
     /// Also measure this call, as in 'pread(4096)'; may be repeated
     #[arg(long, value_name = "CALL")]
@@ -28,17 +29,15 @@ pub struct Args {
     /// Repetitions of a warm figure [default: 1000; 200 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     repeat: Option<u32>,
-    /// Measure on this CPU [default: the first that the process may use]
-    #[arg(long, value_name = "N")]
-    cpu: Option<u32>,
     /// Also measure each call at home and on another core, by how much of its caches the caller has used since the last one
     ///
     /// Without --set and --call, it measures system calls, the C library's functions, and reads and writes of up to 64 KiB, on a tmpfs
     /// and, without --quick, on the file system of the working folder.
     #[arg(long)]
     footprint: bool,
-    /// With --footprint: use these CPUs only (0-3,8); the first one calls
-    #[arg(long, value_name = "LIST", value_parser = cpus, requires = "footprint", conflicts_with = "cpu")]
+    /// Measure on the first of these CPUs (0-3,8); with --footprint, the others execute its calls [default: all that the
+    /// process may use]
+    #[arg(long, alias = "cpu", value_name = "LIST", value_parser = cpus)]
     cpus: Option<CpuSet>,
     /// Fewer repetitions and working sets
     #[arg(long)]
@@ -104,7 +103,7 @@ fn options(args: &Args) -> anyhow::Result<Options> {
         extra,
         pmu: !args.no_pmu,
         repeats: args.repeat.unwrap_or(repeats),
-        cpu: args.cpu.or(first),
+        cpu: first,
         curves,
         time_limit: args.course.time_limit,
         seed: args.course.seed(),

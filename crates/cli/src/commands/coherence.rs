@@ -32,10 +32,12 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
     /// What to do with the line: turn, flags, free-running [default: all; turn alone beyond 64 CPUs]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method, conflicts_with = "from")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = arguments::offering(method, ["turn", "flags", "free-running"]), conflicts_with = "from")]
     method: Vec<PairMethod>,
     /// Where the line lives: first touched by a, by b, or on a third memory node [default: a,b; a alone beyond 64 CPUs]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = home, conflicts_with = "from")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = arguments::offering(home, ["a", "b", "third"]), conflicts_with = "from")]
     home: Vec<Home>,
     /// Leave out the loads of lines in known states
     #[arg(long)]

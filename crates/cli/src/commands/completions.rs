@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::cli::Cli;
@@ -15,7 +14,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "coho", &mut script);
+    clap_complete::generate(args.shell, &mut Cli::whole(), "coho", &mut script);
     std::io::stdout().write_all(&script)?;
     Ok(())
 }

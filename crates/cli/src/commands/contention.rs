@@ -6,7 +6,7 @@ use coho_probe::host;
 use coho_profile::{LineOperation, Profile};
 use coho_show::sections;
 
-use crate::arguments::{Course, Teams, named};
+use crate::arguments::{Course, Teams, named, offering};
 use crate::results::Results;
 use crate::terminal::progress;
 
@@ -16,7 +16,8 @@ pub struct Args {
     teams: Teams,
     /// Measure these only: add, compare-and-swap, exchange, store (each CPU to its own word of the line), store-one-word
     /// [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operation)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offering(operation, LineOperation::ALL.map(LineOperation::name)))]
     operations: Vec<LineOperation>,
     /// Fewer passes
     #[arg(long)]

@@ -3,15 +3,17 @@
 use coho_probe::counters::{self, Options};
 use coho_probe::host;
 
-use crate::arguments::Course;
+use coho_topology::CpuSet;
+
+use crate::arguments::{Course, cpus};
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Measure on this CPU [default: the first that the process may use]
-    #[arg(long, value_name = "N")]
-    cpu: Option<u32>,
+    /// Measure on the first of these CPUs (0-3,8) [default: all that the process may use]
+    #[arg(long, alias = "cpu", value_name = "LIST", value_parser = cpus)]
+    cpus: Option<CpuSet>,
     /// Fewer repetitions
     #[arg(long)]
     quick: bool,
@@ -25,7 +27,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     args.results.file.prepare()?;
     let host = host::collect();
     let options = Options {
-        cpu: args.cpu,
+        cpu: args.cpus.as_ref().and_then(CpuSet::first),
         quick: args.quick,
         time_limit: args.course.time_limit,
         seed: args.course.seed(),

@@ -10,7 +10,7 @@ use coho_probe::memory::{self, Options, Part};
 use coho_probe::pages::Paging;
 use coho_profile::{BlockState, CacheType, Fence, Memory, Operation};
 
-use crate::arguments::{self, Course, Teams, named};
+use crate::arguments::{self, Course, Teams, named, offering};
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
@@ -25,19 +25,24 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arguments::size)]
     sizes: Vec<u64>,
     /// What is done: write, read, copy [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&Operation::ALL, name))]
+    #[arg(long = "operations", alias = "op", value_name = "LIST", value_delimiter = ',',
+          hide_possible_values = true,
+          value_parser = offering(|name: &str| named(&Operation::ALL, name), Operation::ALL.map(Operation::name)))]
     op: Vec<Operation>,
     /// By what: plain-8, avx2 (which means avx2-nt and its other forms too), … [default: all that the CPU has]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     instructions: Vec<String>,
     /// Where the block is before: warm, fresh, dirty, flushed, shared, remote [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&BlockState::ALL, name))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offering(|name: &str| named(&BlockState::ALL, name), BlockState::ALL.map(BlockState::name)))]
     state: Vec<BlockState>,
     /// When stores are waited for: after each call, once a run, or none [default: all where it matters]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&Fence::ALL, name))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offering(|name: &str| named(&Fence::ALL, name), Fence::ALL.map(Fence::name)))]
     fence: Vec<Fence>,
     /// Memory types: WB, WC, UC [default: WB, and those that a self-test proves]
-    #[arg(long = "type", value_name = "LIST", value_delimiter = ',', value_parser = |name: &str| named(&CacheType::ALL, name))]
+    #[arg(long = "type", value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offering(|name: &str| named(&CacheType::ALL, name), CacheType::ALL.map(CacheType::name)))]
     types: Vec<CacheType>,
     /// Also use this memory of a PCI device (/sys/bus/pci/devices/0000:01:00.0/resource2_wc). It is written to, and what
     /// stood there put back: name none that somebody uses

@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(value_name = "NAME", value_parser = |name: &str| named(&path::CHECKED, name))]
     paths: Vec<&'static str>,
     /// Predict from the parts of this profile's messages, too
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(short, long, value_name = "PROFILE")]
     profile: Option<String>,
     /// Processes on the first of these CPUs and its nearest neighbour among them
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]

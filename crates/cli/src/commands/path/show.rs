@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(value_name = "NAME|FILE")]
     path: String,
     /// Take this machine's figures from a profile, or from `published:NAME`
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(short, long, value_name = "PROFILE")]
     profile: Option<String>,
     /// Only these figures (of dimmnet: 4, 5, 6, 8, 9, 10, 11)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -24,7 +24,7 @@ use coho_run::preload::Library;
 use coho_run::{Job, Signals, per_thread, preload};
 use coho_topology::Topology;
 
-use crate::arguments::{self, Course, WrongUsage};
+use crate::arguments::{self, Course, PLACEMENTS, WrongUsage, offering};
 use chosen::Chosen;
 use counted::Counted;
 use delegate::{DelegateArgs, Delegation};
@@ -35,16 +35,19 @@ pub use remembered::default_path as default_profile;
 pub struct Args {
     /// Where to run: compact, spread, none, a level (smt, module, l1, l2, l3, l4, die, numa, package), CPUs (0-3,8), or
     /// auto: what was best when it was tried
-    #[arg(long, value_name = "PLACEMENT", default_value = "none")]
+    #[arg(long, value_name = "PLACEMENT", default_value = "none", hide_possible_values = true,
+          value_parser = offering(str::parse::<Place>, PLACEMENTS))]
     place: Place,
     /// Run the command under each of these placements in turn, and tell which is best [default: compact, spread, none and
     /// the levels that mean other numbers of CPUs; with --openmp, which takes no list: libgomp and coho's teams; with
     /// --delegate, likewise: without and with it]
-    #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place")]
+    #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place",
+          hide_possible_values = true, value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()))]
     trial: Option<Vec<Placement>>,
     /// Move the command among these placements while it runs, and keep it where it comes farthest [default: compact,
     /// spread, none and the levels that mean other numbers of CPUs]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1, require_equals = true, hide_possible_values = true,
+          value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()),
           conflicts_with_all = ["place", "per_thread", "per_process", "omp_places", "openmp"])]
     live: Option<Vec<Placement>>,
     /// How far a live command comes: a rate in a line that it prints, which the expression finds, by its first group if it
