@@ -148,7 +148,7 @@ fn drawing(drawing: &Drawing, id: &str) -> Markup {
 
 fn facts(facts: &Facts) -> Markup {
     html! {
-        @if !facts.title.is_empty() { h4 { (on_one_line(&facts.title)) } }
+        @if !facts.title.is_empty() { h3 { (on_one_line(&facts.title)) } }
         div.scroll tabindex="0" { table.facts { tbody {
             @for (name, value) in &facts.facts {
                 tr { th scope="row" { (on_one_line(name)) } td { (on_one_line(value)) } }
