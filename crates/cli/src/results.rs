@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coho_platform::memory;
-use coho_probe::{host, stop};
+use coho_platform::{memory, stop};
+use coho_probe::host;
 use coho_profile::{Host, Profile};
 use serde::Serialize;
 

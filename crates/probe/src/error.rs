@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use coho_platform::pin;
+use coho_platform::{pages, pin};
 
 /// What failed, where and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,12 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<pages::Error> for Error {
+    fn from(error: pages::Error) -> Self {
+        Self::other(error.to_string())
+    }
+}
 
 impl From<pin::Error> for Error {
     fn from(error: pin::Error) -> Self {

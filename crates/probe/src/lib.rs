@@ -5,11 +5,11 @@
 #![warn(missing_docs)]
 
 pub mod barrier;
-mod budget;
 pub mod calls;
 pub mod coherence;
 pub mod contention;
 pub mod counters;
+mod end;
 mod error;
 mod flush;
 pub mod host;
@@ -18,18 +18,14 @@ pub mod kernels;
 mod library;
 pub mod meanwhile;
 pub mod memory;
-pub mod pages;
 pub mod placement;
 mod progress;
 pub mod statistics;
 pub mod step;
-pub mod stop;
-mod timer;
 mod tries;
 pub mod workers;
 pub mod workload;
 
 pub use coho_counters::clock;
-pub use coho_platform::pin;
 pub use error::Error;
 pub use progress::Progress;

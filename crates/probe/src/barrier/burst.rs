@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-use coho_platform::threads;
+use coho_platform::{pin, threads};
 
+use crate::Error;
 use crate::clock::Clock;
 use crate::workers::{Job, Workers};
-use crate::{Error, pin};
 
 /// Operations of the first burst, which finds out how many fill one.
 const FIRST: u64 = 8;

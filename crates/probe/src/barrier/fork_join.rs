@@ -253,7 +253,7 @@ mod tests {
     use coho_testing::{Capability, needs};
 
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     /// Both parts hold a reading each, which their sum must not hold.
     #[test]

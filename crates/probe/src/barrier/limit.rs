@@ -8,8 +8,8 @@ use crate::coherence::arena::{Arena, LINES};
 use crate::coherence::line::Two;
 use crate::coherence::run::Effort;
 use crate::coherence::visit::{Kind, Outcome, Task, Visit, settle};
+use crate::end::End;
 use crate::statistics;
-use crate::stop::End;
 use crate::workers::Workers;
 
 /// Batches of each method in a pass.

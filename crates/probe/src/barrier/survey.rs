@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use coho_platform::scratch::{Folder, Wish};
-use coho_platform::{cgroup, stolen};
+use coho_platform::{cgroup, pin, stolen};
 use coho_profile::{Sync, SyncPeer};
 use coho_sync::{Algorithm, Barrier, Latencies, Mapping};
 use coho_topology::{CpuSet, Topology};
@@ -18,9 +18,9 @@ use super::peers::{Local, OpenMp, Runtime};
 use super::settle::settle;
 use super::{Options, barrier_name, extra_line, same_places, team_sizes};
 use crate::coherence::arena::Arena;
-use crate::stop::End;
+use crate::end::End;
 use crate::workers::Workers;
-use crate::{Error, Progress, pin, statistics};
+use crate::{Error, Progress, statistics};
 
 /// Fork and join by the team itself, and by the barriers of the paper.
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use coho_platform::{cgroup, threads};
+use coho_platform::{cgroup, pin, threads};
 use coho_profile::Estimate;
 use coho_sync::{Algorithm, Barrier, Mapping, Team};
 use coho_topology::{CpuSet, Topology};
@@ -16,8 +16,8 @@ use serde::Serialize;
 
 use super::peers::Pthread;
 use crate::clock::Clock;
-use crate::stop::End;
-use crate::{Error, Progress, pin, statistics};
+use crate::end::End;
+use crate::{Error, Progress, statistics};
 
 /// The numbers of threads, if none are asked for.
 const THREADS: [u32; 6] = [2, 3, 8, 16, 64, 200];
@@ -104,7 +104,7 @@ impl Pinning {
 /// Measures barriers in every condition that this process can have: under its own quota if it has one, else idle and
 /// beside a busy neighbour.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
 /// If threads cannot be had, or an algorithm for so many.

@@ -4,7 +4,7 @@ use std::io;
 
 use super::arch;
 use crate::Error;
-use crate::pages::PAGE;
+use coho_platform::pages::PAGE;
 
 /// A function without arguments in pages of its own.
 pub(super) struct Code {

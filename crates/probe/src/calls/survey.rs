@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use coho_platform::stolen;
+use coho_platform::{pin, stolen};
 use coho_profile::{CallMethod, Calls};
 use coho_topology::CpuSet;
 
@@ -18,18 +18,18 @@ use super::stage::Stage;
 use super::subject::{Subject, nothing};
 use super::visit::{Doses, VISIT};
 use super::{Options, Set, catalogue, footprint, mpi};
+use crate::end::End;
 use crate::step::Steps;
-use crate::stop::End;
 use crate::tries::Tries;
 use crate::workers::{Done, Job, Workers};
-use crate::{Error, Progress, clock, pin, statistics, step};
+use crate::{Error, Progress, clock, statistics, step};
 
 /// The part of a set time for everything but the curves.
 const PART_BEFORE_CURVES: f64 = 0.4;
 
 /// Measures what calls cost and evict, as `options` say.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A call
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A call
 /// that cannot be made is left out and named in `conditions.not_available`.
 ///
 /// # Errors

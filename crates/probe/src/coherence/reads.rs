@@ -21,9 +21,9 @@ use super::survey::Survey;
 use super::visit::ABSENCE;
 use crate::Progress;
 use crate::clock::Clock;
-use crate::pages::{Pages, Paging};
 use crate::statistics;
 use crate::workers::Job;
+use coho_platform::pages::{Pages, Paging};
 
 const SMALLEST: u64 = 16 << 10;
 /// The largest buffer of a quick survey.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use coho_platform::{cgroup, stolen};
+use coho_platform::{cgroup, pin, stolen};
 use coho_profile::{Coherence, Home, Method, Single, StateRead};
 use coho_topology::{CpuSet, Topology};
 use serde_json::json;
@@ -16,14 +16,14 @@ use super::singles::Alone;
 use super::steady::{self, is_stable};
 use super::times::put_coherence_times;
 use super::{Options, Pairs, patience, reads};
-use crate::stop::End;
+use crate::end::End;
 use crate::tries::Tries;
 use crate::workers::{Done, Job, Workers};
-use crate::{Error, Progress, clock, pin, statistics};
+use crate::{Error, Progress, clock, statistics};
 
 /// Measures what it costs the CPUs to share a line, as `options` say.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A CPU that
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A CPU that
 /// is lost on the way is left out from then on and named in `method.not_available`.
 ///
 /// # Errors

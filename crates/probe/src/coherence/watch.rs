@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use coho_platform::stop;
 use coho_profile::{PairMethod, Timeline, TimelineSample};
 
 use super::arena::Arena;
@@ -9,7 +10,7 @@ use super::run::{Effort, level};
 use super::visit::{Kind, Outcome, Task, Visit, settle};
 use crate::Progress;
 use crate::workers::Workers;
-use crate::{Error, statistics, stop};
+use crate::{Error, statistics};
 
 /// Time between the starts of two samples.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -82,7 +83,7 @@ fn timeline((a, b): (u32, u32), method: PairMethod, samples: Vec<TimelineSample>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn a_jump_stands_in_the_timeline() {

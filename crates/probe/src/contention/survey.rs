@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use coho_platform::{cgroup, stolen};
+use coho_platform::{cgroup, pin, stolen};
 use coho_profile::{Contention, LineOperation, Method};
 use coho_sync::Mapping;
 use coho_topology::{CpuSet, Topology};
@@ -14,9 +14,9 @@ use super::settle::rows;
 use super::visit::visit;
 use super::window::Batch;
 use crate::barrier::{same_places, team_sizes};
-use crate::stop::End;
+use crate::end::End;
 use crate::workers::Workers;
-use crate::{Error, Progress, pin};
+use crate::{Error, Progress};
 
 /// An operation on some CPUs, and what it has brought.
 pub(super) struct Cell {

@@ -144,7 +144,7 @@ fn chunks(marks: &mut Vec<Ticks>, cut: Cut, mut operate: impl FnMut(u64)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn batches_are_long_against_the_clock_and_hold_enough() {

@@ -11,9 +11,10 @@ mod tools;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use coho_platform::pin;
 use coho_profile::Counters;
 
-use crate::{Error, Progress, pin};
+use crate::{Error, Progress};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,7 +32,7 @@ pub struct Options {
 /// Measures what counting costs here, as `options` say. Takes some 2 s, `quick` less than 1 s; where there are counters
 /// some seconds more.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A tool
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A tool
 /// that is not there is named with the reason.
 ///
 /// # Errors

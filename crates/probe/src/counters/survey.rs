@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::tools::{self, Open, Tool};
 use super::{Options, clock, counts, events};
 use crate::clock::Clock;
-use crate::stop::End;
+use crate::end::End;
 use crate::{Progress, statistics};
 
 /// A batch is at least so long, so that the clock's step does not matter.

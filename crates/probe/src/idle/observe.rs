@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use coho_platform::stolen;
+use coho_platform::{pin, stolen};
 use coho_profile::{Idle, IdleControl, Method, Wakeup};
 use coho_sync::Mapping;
 use coho_topology::{CpuSet, Topology};
@@ -12,8 +12,8 @@ use serde_json::json;
 use super::files::{CPUS, Root};
 use super::wakeup::{self, Effort};
 use super::{control, frequency, states};
-use crate::stop::End;
-use crate::{Error, pin};
+use crate::Error;
+use crate::end::End;
 
 /// CPUs that are woken: the farthest apart.
 const WOKEN: usize = 4;
@@ -52,7 +52,7 @@ pub fn observe(options: &Options, topology: &Topology) -> Result<Idle, Error> {
         parameters: per_state.map(|(name, value)| (name.to_owned(), value)).into(),
         passes: effort(options).passes as u64,
         duration_s: started.elapsed().as_secs_f64(),
-        interrupted: crate::stop::requested(),
+        interrupted: coho_platform::stop::requested(),
         steal_s: stolen::steal_s(&topology.cpus()).zip(steal).map_or(0.0, |(after, before)| after - before),
         not_available: section.method.not_available,
         ..Method::default()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use coho_profile::Wakeup;
 
 use crate::clock::Clock;
-use crate::stop::End;
+use crate::end::End;
 use crate::workers::{Done, Job, Workers};
 use crate::{Error, statistics};
 

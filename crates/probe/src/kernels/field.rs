@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::Error;
-use crate::pages::Pages;
+use coho_platform::pages::Pages;
 
 /// Zeros at first, aligned to a page; whoever first writes a page makes its memory node the page's home.
 #[derive(Debug)]

@@ -88,7 +88,7 @@ impl Default for Options {
 
 /// Runs a program under every barrier, mapping and number of threads.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A team
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A team
 /// that cannot be had, or whose CPU is lost on the way, is named in `method.not_available`.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use coho_platform::{cgroup, stolen};
+use coho_platform::{cgroup, pin, stolen};
 use coho_profile::{Kernel, KernelPoint, Method};
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
@@ -15,9 +15,9 @@ use super::visit::{BATCH, Effort, Program, Samples, visit};
 use super::{Options, vector};
 use crate::barrier::same_places;
 use crate::clock::Clock;
-use crate::stop::End;
+use crate::end::End;
 use crate::workers::{Job, Workers};
-use crate::{Error, Progress, pin, statistics};
+use crate::{Error, Progress, statistics};
 
 /// One way to run a program, and what it has brought.
 struct Configuration {

@@ -8,11 +8,12 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use coho_platform::pin;
 use coho_sync::{Algorithm, Team};
 
 use super::crew::{Crew, Member};
+use crate::Error;
 use crate::clock::{Clock, Ticks};
-use crate::{Error, pin};
 
 /// Starts a team on these CPUs, on the first of which the caller is pinned, and lets the caller lead it through `visit`.
 ///

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::crew::Crew;
 use crate::Error;
 use crate::clock::Clock;
-use crate::stop::End;
+use crate::end::End;
 
 /// How long a batch of short loops takes.
 pub(super) const BATCH: Duration = Duration::from_micros(40);

@@ -7,8 +7,8 @@ use super::Options;
 use super::survey::Survey;
 use crate::clock::Clock;
 use crate::coherence::chase::{LINE, Ring, STRIDE, memory};
-use crate::pages::Paging;
 use crate::{Error, statistics};
+use coho_platform::pages::Paging;
 
 /// One in so many bytes of the available memory may be taken.
 const MEMORY_SHARE: u64 = 4;

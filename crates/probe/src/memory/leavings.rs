@@ -12,8 +12,8 @@ use super::loops::Loop;
 use super::survey::Survey;
 use super::{Options, Region, counts};
 use crate::clock::Clock;
-use crate::pages::Paging;
 use crate::{Error, statistics};
+use coho_platform::pages::Paging;
 
 /// The paper's sizes and one beyond most level-2 caches' share.
 const SIZES: [usize; 3] = [512, 64 << 10, 1 << 20];

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use coho_platform::{cgroup, stolen};
+use coho_platform::{cgroup, pin, stolen};
 use coho_profile::{CacheType, Memory};
 use coho_topology::Topology;
 use serde_json::json;
@@ -12,10 +12,10 @@ use super::provider::{self, Offer, Wish};
 use super::rates::Typed;
 use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates, transfers, wbinvd};
 use crate::coherence::nearness;
-use crate::pages::Pages;
-use crate::stop::End;
+use crate::end::End;
 use crate::workers::{Job, Workers};
-use crate::{Error, Progress, pin};
+use crate::{Error, Progress};
+use coho_platform::pages::Pages;
 
 /// Bytes of memory of other types than write-back: the paper's largest block.
 const TYPED: usize = 1 << 20;

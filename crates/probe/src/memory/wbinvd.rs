@@ -6,7 +6,7 @@ use super::lines::LINE;
 use super::provider::CacheFlusher;
 use super::survey::Survey;
 use super::{Options, Region, lines};
-use crate::stop::End;
+use crate::end::End;
 use crate::{Error, statistics};
 
 const NAME: &str = "WBINVD";

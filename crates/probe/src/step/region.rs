@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use coho_platform::stop;
+
 use super::Options;
 use super::code::Code;
 use super::machine::{self, Registers};
 use super::tally::Tally;
 use super::tracee::{Go, Tracee};
-use crate::{Error, stop};
+use crate::Error;
 
 /// Steps between two looks at the clock.
 const LOOK: u64 = 1024;

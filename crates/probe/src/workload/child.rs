@@ -7,12 +7,13 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
+use coho_platform::{pin, stop, timer};
 use coho_topology::CpuSet;
 
 use super::folder::Folder;
 use super::functions::Failure;
 use super::report::Report;
-use crate::{Error, pin, stop, timer};
+use crate::Error;
 
 /// Between two looks at where the processes run.
 const LOOK: Duration = Duration::from_millis(50);

@@ -123,7 +123,7 @@ fn celsius(path: &Path) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn clocks_or_a_reason_while_work_goes_on() {

@@ -65,7 +65,7 @@ mod tests {
         // SAFETY: the copy makes system calls alone, and ends by its timer or the signal.
         let holder = unsafe { libc::fork() };
         if holder == 0 {
-            let held = crate::timer::die_after(KEEPING);
+            let held = coho_platform::timer::die_after(KEEPING);
             // SAFETY: no pointers.
             unsafe {
                 while held.is_ok() {

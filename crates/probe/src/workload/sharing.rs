@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
+use coho_platform::stop;
 use coho_profile::{Estimate, SharedKernel};
 use coho_topology::{CacheKind, CpuSet, Topology};
 
 use super::pairs::Class;
+use crate::Error;
 use crate::calls::walk::Ring;
 use crate::clock::{Clock, Ticks};
 use crate::statistics;
 use crate::workers::{Job, Workers};
-use crate::{Error, stop};
 
 /// How long a kernel runs.
 const RUN: Duration = Duration::from_millis(10);
@@ -219,8 +220,8 @@ fn bytes(topology: &Topology, cpu: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pin;
     use crate::workload::pairs;
+    use coho_platform::pin;
 
     #[test]
     fn alone_and_together_on_every_class() {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use coho_platform::{cgroup, stolen};
+use coho_platform::load::Busy;
+use coho_platform::{cgroup, pin, stolen, stop};
 use coho_profile::{Estimate, Method, WorkloadPeer, WorkloadResult, Workloads};
 use coho_topology::{CpuSet, Topology};
 use serde_json::json;
@@ -15,10 +16,9 @@ use super::plan::{self, Cell, Seat};
 use super::stage::Stage;
 use super::witness::{Seen, Witness};
 use super::{Options, Test, building, pairs, programs, report, sharing};
-use crate::placement::Busy;
-use crate::stop::{self, End};
+use crate::end::End;
 use crate::workers::Workers;
-use crate::{Error, Progress, meanwhile, pin, statistics};
+use crate::{Error, Progress, meanwhile, statistics};
 
 /// Runs of each sharing kernel on a pair, for each pass.
 const SHARING_RUNS: usize = 2;

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use coho_counters::Column;
 use coho_delegate::Host;
-use coho_platform::stolen;
+use coho_platform::{pin, stolen};
 use coho_profile::{Calls, Method};
 use coho_topology::{CpuSet, Level, Topology};
 
@@ -31,9 +31,9 @@ use self::stand::{Stand, Way};
 use super::Options;
 use super::caches::Caches;
 use super::pmu::{Hardware, Source};
-use crate::stop::End;
+use crate::end::End;
 use crate::workers::{Job, Workers};
-use crate::{Error, Progress, pin};
+use crate::{Error, Progress};
 
 /// How the curves are measured.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::record::{Callers, Mode as Distances, WORKS};
 use super::{MISSES, Run, affinity, ground, several};
 use crate::Progress;
-use crate::stop::End;
+use crate::end::End;
 
 impl Run<'_> {
     pub(super) fn finish(mut self, calls: &mut Calls, progress: &mut dyn FnMut(Progress)) {
@@ -58,7 +58,7 @@ impl Run<'_> {
         let together = crowd.measure(&mut self.not_available, progress);
         calls.footprint.extend(together.rows);
         calls.assignments = together.assignments;
-        self.interrupted |= crate::stop::requested();
+        self.interrupted |= coho_platform::stop::requested();
         calls.footprint_conditions = Some(self.conditions(together.passes));
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use coho_delegate::Host;
+use coho_platform::pin;
 use coho_profile::{AssignedBy, Assignment, Files, Footprint};
 
 use super::super::caches::Caches;
@@ -18,9 +19,9 @@ use super::ground::Point;
 use super::record::{Callers, Record};
 use super::remote::{self, Remote};
 use super::stand::{Stand, Way, median};
-use crate::stop::End;
+use crate::end::End;
 use crate::workers::Job;
-use crate::{Error, Progress, pin};
+use crate::{Error, Progress};
 
 /// What is called: the paper's calls on files.
 const CALLS: [&str; 4] = ["stat", "open", "write(1)", "write(4096)"];
@@ -343,7 +344,7 @@ mod tests {
     use coho_topology::CpuSet;
 
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn callers_are_powers_of_two_and_all() {

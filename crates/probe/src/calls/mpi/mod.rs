@@ -17,13 +17,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use coho_platform::scratch::{self, Wish};
+use coho_platform::{pin, stop};
 use coho_profile::{Call, Calls, Damage};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use rank::rank_main;
 
 use super::Options;
-use crate::{Error, Progress, pin, stop};
+use crate::{Error, Progress};
 use launch::{Tools, Transport, tcp_segments};
 use rank::{BEYOND, Outcome, Task};
 

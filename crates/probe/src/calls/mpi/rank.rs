@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use coho_platform::{pin, stop, timer};
 use coho_profile::Calls;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use super::super::{Options, Set, survey};
 use super::library::{self, Library};
 use super::link::{Function, Link, PEER, serve};
 use super::{RESULT, STOP, TASK, read, write};
-use crate::{Error, pin, stop, timer};
+use crate::Error;
 
 /// Time that ranks may live beyond what they were given: for starting and ending.
 pub(super) const BEYOND: Duration = Duration::from_secs(60);

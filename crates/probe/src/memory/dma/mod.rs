@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use coho_profile::DmaRate;
 
+use crate::end::End;
 use crate::flush::{fence, flush_line};
 use crate::statistics;
-use crate::stop::End;
 
 const LINE: usize = 64;
 /// The smallest block: the paper's.

@@ -18,9 +18,9 @@ use super::Options;
 use super::rates::clock_ticks;
 use super::survey::Survey;
 use crate::clock::{Clock, Ticks};
-use crate::pages::Pages;
-use crate::stop::End;
+use crate::end::End;
 use crate::{Error, statistics};
+use coho_platform::pages::Pages;
 
 /// Sizes of a message, in bytes, behind the least that a way has.
 const SIZES: [usize; 9] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, LARGEST];
@@ -376,7 +376,7 @@ mod tests {
 
     use super::*;
     use crate::workers::{Job, Workers};
-    use crate::{pin, stop};
+    use coho_platform::pin;
 
     #[test]
     fn every_byte_comes_through() {
@@ -440,7 +440,7 @@ mod tests {
         let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
         let [from, to] = [cpus[0], cpus[1]];
         let workers = Workers::start(&[from]).unwrap();
-        let end = stop::End::after(std::time::Instant::now(), None);
+        let end = End::after(std::time::Instant::now(), None);
         let job: Job<'_, _> =
             Box::new(move || Exchange::run([from, to], &Options { seed: 1, ..Options::quick() }, end));
         let exchange = workers.run(vec![(from, job)]).remove(0).unwrap().value.unwrap();

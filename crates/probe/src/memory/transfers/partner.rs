@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::shared::{Both, wait};
 use super::{Lost, Untimed, Way};
-use crate::pages::Pages;
-use crate::{Error, pin, timer};
-use coho_platform::stolen;
+use crate::Error;
+use coho_platform::pages::Pages;
+use coho_platform::{pin, stolen, timer};
 
 /// Longer than any series of messages takes: what its starter lost sight of does not stay.
 const LIFE: Duration = Duration::from_secs(300);

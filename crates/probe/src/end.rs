@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-pub use coho_platform::stop::{exit_status, let_go, on_signals, requested, signal};
+use coho_platform::stop;
 
 /// When an experiment has to end: at its time limit or as soon as a stop is requested.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +15,6 @@ impl End {
     }
 
     pub(crate) fn has_come(self) -> bool {
-        requested() || self.0.is_some_and(|end| Instant::now() >= end)
+        stop::requested() || self.0.is_some_and(|end| Instant::now() >= end)
     }
 }
