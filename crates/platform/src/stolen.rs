@@ -33,19 +33,11 @@ impl Steal {
 
     /// Taken away since then, in seconds; `None` if the kernel does not say.
     pub fn seconds(&self) -> Option<f64> {
-        Some(seconds(steal_ticks(&stat::ticks(), &self.cpus)?.saturating_sub(self.before?)))
+        let ticks = steal_ticks(&stat::ticks(), &self.cpus)?.saturating_sub(self.before?);
+        // SAFETY: no pointers.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        Some(ticks as f64 / per_second.max(1) as f64)
     }
-}
-
-/// Time that the hypervisor took away from these CPUs since boot, in seconds; `None` if the kernel does not say.
-pub fn steal_s(cpus: &CpuSet) -> Option<f64> {
-    steal_ticks(&stat::ticks(), cpus).map(seconds)
-}
-
-fn seconds(ticks: u64) -> f64 {
-    // SAFETY: no pointers.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    ticks as f64 / per_second.max(1) as f64
 }
 
 fn steal_ticks(ticks: &BTreeMap<u32, Ticks>, cpus: &CpuSet) -> Option<u64> {

@@ -48,6 +48,11 @@ pub struct Done<T> {
 }
 
 impl Workers {
+    /// No threads.
+    pub(crate) fn none() -> Self {
+        Self { threads: BTreeMap::new() }
+    }
+
     /// Starts and pins a thread on each CPU.
     ///
     /// # Errors

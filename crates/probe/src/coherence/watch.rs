@@ -8,7 +8,7 @@ use coho_profile::{PairMethod, Timeline, TimelineSample};
 use super::arena::Arena;
 use super::run::{Effort, level};
 use super::visit::{Kind, Outcome, Task, Visit, settle};
-use crate::Progress;
+use crate::frame::{Phase, Progress};
 use crate::workers::Workers;
 use crate::{Error, statistics};
 
@@ -33,7 +33,7 @@ pub fn watch(
     let workers = Workers::start(&[a, b])?;
     let arena = Arena::map()?;
     let effort = Effort::new(8, 16, 0.05);
-    let start = Instant::now();
+    let (start, mut phase) = (Instant::now(), Phase::of_time("watch", duration));
     let mut samples = Vec::new();
     let mut rounds = 0;
     while start.elapsed() < duration && !stop::requested() {
@@ -48,9 +48,8 @@ pub fn watch(
             rounds = outcome.rounds;
             samples.push(TimelineSample { at_s: at.as_secs_f64(), ns: ns.median });
         }
-        let total = duration.as_millis() as u64;
+        progress(phase.advance(1));
         let left = duration.saturating_sub(start.elapsed());
-        progress(Progress { phase: "watch", done: total - left.as_millis() as u64, total, left: Some(left) });
         std::thread::sleep((at + INTERVAL).saturating_sub(start.elapsed()).min(left));
     }
     timeline((a, b), method, samples)

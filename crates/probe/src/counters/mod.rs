@@ -14,7 +14,8 @@ use std::time::Duration;
 use coho_platform::pin;
 use coho_profile::Counters;
 
-use crate::{Error, Progress};
+use crate::Error;
+use crate::frame::{Progress, chosen_one};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,8 +40,7 @@ pub struct Options {
 /// If the CPU cannot be used.
 pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Counters, Error> {
     let allowed = pin::allowed()?;
-    let first = || allowed.first().ok_or_else(|| Error::other("the process may use no CPU"));
-    let cpu = options.cpu.map_or_else(first, Ok)?;
+    let cpu = chosen_one(options.cpu)?;
     // Counters belong to the thread that opened them, and only this one may tell of progress.
     let (tell, told) = channel();
     let allowed = &allowed;

@@ -4,7 +4,7 @@ mod costs;
 mod counts;
 mod cuda;
 mod device;
-pub mod dma;
+mod dma;
 mod latency;
 mod leavings;
 mod lines;
