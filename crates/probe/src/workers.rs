@@ -86,7 +86,7 @@ impl Workers {
         let mut failures: Vec<Error> = pins.iter().filter_map(Result::err).map(Error::from).collect();
         failures.sort_by_key(|error| match error {
             Error::Cpu { cpu, .. } => *cpu,
-            Error::Other(_) => u32::MAX,
+            _ => u32::MAX,
         });
         failures.into_iter().next().map_or(Ok(workers), Err)
     }

@@ -109,7 +109,7 @@ pub(super) fn on_each<T: Send>(
         }
         work(rank)
     });
-    let values = values.map_err(|error| Error::other(format!("{} threads: {error}", cpus.len())))?;
+    let values = values.map_err(|error| Error::system(format!("{} threads", cpus.len()), error))?;
     match lost.into_inner() {
         0 => Ok(values),
         cpu => Err(Error::cpu(cpu as u32 - 1, "a thread could not be pinned to it")),

@@ -101,7 +101,7 @@ fn load(options: &Options, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
     for runtime in Runtime::ALL {
         let loaded = match &folder {
             Ok(folder) => OpenMp::load(runtime, folder.path()),
-            Err(error) => Err(Error::other(error.to_string())),
+            Err(error) => Err(error.clone().into()),
         };
         match loaded {
             Ok(loaded) => runtimes.push((runtime, loaded)),
@@ -125,7 +125,6 @@ fn cells(
     frame: &mut Frame<'_>,
 ) -> Result<Vec<Cell>, Error> {
     let allowed: CpuSet = frame.cpus.iter().copied().collect();
-    let failed = |error: coho_sync::Error| Error::other(error.to_string());
     let (mut cells, mut chosen) = (Vec::new(), serde_json::Map::new());
     for threads in sizes(options, allowed.len()) {
         let mut met: Vec<(Mapping, Vec<u32>)> = Vec::new();
@@ -148,7 +147,7 @@ fn cells(
                     let barrier = Barrier::builder(threads).algorithm(algorithm);
                     barrier.places(topology, &cpus).latencies(latencies).build()
                 };
-                (0..INSTANCES).map(|_| one().map_err(failed)).collect::<Result<Vec<_>, _>>()
+                (0..INSTANCES).map(|_| one()).collect::<Result<Vec<_>, _>>()
             };
             for &algorithm in &options.algorithms {
                 let barriers = build(algorithm)?;

@@ -286,7 +286,7 @@ impl Group<'_> {
             meeting.wait();
             (placed, times)
         });
-        let mut ranks = times.map_err(|error| Error::other(format!("{} threads: {error}", self.threads)))?;
+        let mut ranks = times.map_err(|error| Error::system(format!("{} threads", self.threads), error))?;
         if let Some(rank) = ranks.iter().position(|(placed, _)| !placed) {
             let cpu = cpus.get(rank).copied().unwrap_or(self.order[0]);
             return Err(Error::cpu(cpu, "a thread could not be pinned to it"));
@@ -297,7 +297,6 @@ impl Group<'_> {
 
     /// The C library's barrier first.
     fn subjects(&self, options: &WaitingOptions) -> Result<Vec<(String, Subject)>, Error> {
-        let failed = |error: coho_sync::Error| Error::other(error.to_string());
         let threads = self.threads as usize;
         let cpus = self.pinning.cpus(self.order, threads);
         let mut subjects = vec![("pthread".to_owned(), Subject::Pthread(Pthread::new(threads)?))];
@@ -307,13 +306,13 @@ impl Group<'_> {
             if self.pinning == Pinning::Own {
                 barrier = barrier.places(self.topology, &cpus);
             }
-            subjects.push((algorithm.name(), Subject::Barrier(Box::new(barrier.build().map_err(failed)?))));
+            subjects.push((algorithm.name(), Subject::Barrier(Box::new(barrier.build()?))));
         }
         let team = match self.pinning {
             Pinning::Free => Team::builder(threads).pinned(false),
             Pinning::Own | Pinning::One => Team::builder(threads).cpus(cpus),
         };
-        subjects.push(("team".into(), Subject::Team(Box::new(Mutex::new(team.start().map_err(failed)?)))));
+        subjects.push(("team".into(), Subject::Team(Box::new(Mutex::new(team.start()?)))));
         Ok(subjects)
     }
 

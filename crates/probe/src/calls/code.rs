@@ -49,7 +49,7 @@ impl Code {
     }
 
     fn new(code: &[u8]) -> Result<Self, Error> {
-        let refused = |what: &str| Error::other(format!("{what}: {}", io::Error::last_os_error()));
+        let refused = |what: &str| Error::system(what, io::Error::last_os_error());
         let mapped = code.len().next_multiple_of(PAGE);
         // SAFETY: a new private mapping, at an address that the kernel chooses.
         let start = unsafe {

@@ -115,10 +115,10 @@ impl<'a> Survey<'a> {
     ) -> Result<Self, Error> {
         let cpu = chosen_one(options.cpu)?;
         if options.damage_bytes.iter().any(|&bytes| !(1 << 10..=1 << 28).contains(&bytes)) {
-            return Err(Error::other("a working set has from 1 KiB to 256 MiB"));
+            return Err(Error::argument("a working set has from 1 KiB to 256 MiB"));
         }
         let mut frame = Frame::start(&[cpu], options.time_limit, options.seed, progress)?;
-        let topology = coho_topology::detect().map_err(|error| Error::other(error.to_string()))?;
+        let topology = coho_topology::detect()?;
         let caches = Caches::of(&topology, cpu)?;
         let scratch = Scratch::create()?;
         let (subjects, refused) = make(&scratch);

@@ -45,7 +45,7 @@ impl<P: Borrow<Pages>> Ring<P> {
         let lines = bytes as usize / LINE;
         if !(1..=pages.borrow().bytes() / STRIDE).contains(&lines) {
             let room = pages.borrow().bytes() / STRIDE * LINE;
-            return Err(Error::other(format!("a ring of {bytes} bytes in memory for {room}")));
+            return Err(Error::memory(format!("a ring of {bytes} bytes in memory for {room}")));
         }
         let mut ring = Self { pages, lines, windows: Vec::new() };
         let mut starts: Vec<usize> = (0..lines).step_by(WINDOW).collect();

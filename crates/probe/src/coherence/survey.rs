@@ -84,13 +84,13 @@ impl<'a> Survey<'a> {
         progress: &'a mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
         if options.methods.is_empty() || options.homes.is_empty() {
-            return Err(Error::other("there is no method or no home to measure"));
+            return Err(Error::argument("there is no method or no home to measure"));
         }
         let frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
         let n = frame.cpus.len();
         // Only now: whoever asks for one CPU that does not exist should hear of that first.
         if n < 2 {
-            return Err(Error::other(format!("sharing takes two CPUs, there is {n}")));
+            return Err(Error::argument(format!("sharing takes two CPUs, there is {n}")));
         }
         let mut survey = Self {
             options,
@@ -237,6 +237,7 @@ impl<'a> Survey<'a> {
         put_coherence_times(&mut coherence, self.topology, self.clock.median());
         coherence.stable = is_stable(&coherence);
         coherence.notes = self.notes(&coherence);
+        self.frame.method.not_available.append(&mut coherence.method.not_available);
         coherence.method = self.method();
         coherence
     }

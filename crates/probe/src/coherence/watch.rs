@@ -28,7 +28,7 @@ pub fn watch(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Timeline, Error> {
     if a == b {
-        return Err(Error::other(format!("a pair takes two CPUs, not {a} twice")));
+        return Err(Error::argument(format!("a pair takes two CPUs, not {a} twice")));
     }
     let workers = Workers::start(&[a, b])?;
     let arena = Arena::map()?;
@@ -72,7 +72,7 @@ fn sample(workers: &Workers, (a, b): (u32, u32), task: &Task<'_>, effort: &Effor
 fn timeline((a, b): (u32, u32), method: PairMethod, samples: Vec<TimelineSample>) -> Result<Timeline, Error> {
     let series: Vec<f64> = samples.iter().map(|sample| sample.ns).collect();
     let Some(estimate) = statistics::estimate(std::slice::from_ref(&series)) else {
-        return Err(Error::other(format!("CPUs {a} and {b} never ran at the same time")));
+        return Err(Error::NeverMet { a, b });
     };
     let change_points_s =
         statistics::change_points(&series).into_iter().map(|index| samples[index].at_s).collect();

@@ -54,7 +54,7 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<
             pin::verify(cpu)?;
             Ok(counters)
         });
-        let survey = survey.map_err(|error| Error::other(format!("a thread to count on: {error}")))?;
+        let survey = survey.map_err(|error| Error::system("a thread to count on", error))?;
         told.iter().for_each(progress);
         survey.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })

@@ -85,7 +85,7 @@ impl Cell {
                 pair(workers, (from, cpu), sleep, samples, |_| word.wake(), |_| word.wait())
             }
             By::Pipe(from) => {
-                let (reader, writer) = io::pipe().map_err(|error| Error::other(format!("pipe: {error}")))?;
+                let (reader, writer) = io::pipe().map_err(|error| Error::system("pipe", error))?;
                 let wake = |_| (&writer as &PipeWriter).write_all(&[1]).is_ok();
                 let wait = |_| (&reader as &PipeReader).read_exact(&mut [0]).is_ok();
                 pair(workers, (from, cpu), sleep, samples, wake, wait)

@@ -101,7 +101,7 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Kernel, Error> {
     if options.barriers.is_empty() || options.mappings.is_empty() {
-        return Err(Error::other("there is no barrier or no mapping to measure"));
+        return Err(Error::argument("there is no barrier or no mapping to measure"));
     }
     match which {
         Which::Daxpy => {

@@ -160,14 +160,14 @@ fn configurations(
     teams.sort_unstable();
     teams.dedup();
     if let Some(&most) = teams.iter().find(|&&n| n as usize > cpus.len()) {
-        return Err(Error::other(format!(
+        return Err(Error::argument(format!(
             "a team of {most} threads needs as many CPUs of its own, there are {}: threads that share a CPU measure \
              its scheduler and not the barrier",
             cpus.len()
         )));
     }
     if teams.first() == Some(&0) {
-        return Err(Error::other("a team needs at least one thread"));
+        return Err(Error::argument("a team needs at least one thread"));
     }
     let alone =
         Configuration { barrier: None, mapping: None, cpus: vec![cpus[0]], passes: Vec::new(), lost: None };

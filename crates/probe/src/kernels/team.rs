@@ -25,7 +25,7 @@ pub(super) fn lead<R: Send>(
     visit: impl FnOnce(&mut Leader<'_, '_>) -> R + Send,
 ) -> Result<R, Error> {
     let team = Team::builder(cpus.len()).cpus(cpus).algorithm(algorithm).start();
-    let mut team = team.map_err(|error| Error::other(error.to_string()))?;
+    let mut team = team?;
     let floor = Floor {
         region: Posted(UnsafeCell::new(None)),
         computed: cpus.iter().map(|_| Line(AtomicU64::new(0))).collect(),

@@ -131,7 +131,7 @@ fn check(options: &Options) -> Result<(), Error> {
             let mut names: Vec<_> = Loop::all().iter().map(Loop::instruction).collect();
             names.sort_unstable();
             names.dedup();
-            return Err(Error::other(format!(
+            return Err(Error::argument(format!(
                 "no loop of these operations has the instruction '{name}'; there are: {}",
                 names.join(", ")
             )));

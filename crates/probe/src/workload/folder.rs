@@ -18,9 +18,8 @@ impl Folder {
     /// # Errors
     /// If none of them can be written or lets programs run, or nobody would end the tests if this process were killed.
     pub(super) fn create(parent: Option<&Path>) -> Result<Self, Error> {
-        let scratch = scratch::Folder::create(Wish { name: "bench", parent, runs_programs: true })
-            .map_err(|error| Error::other(error.to_string()))?;
-        let group = scratch.group().map_err(Error::other)?;
+        let scratch = scratch::Folder::create(Wish { name: "bench", parent, runs_programs: true })?;
+        let group = scratch.group().map_err(Error::work)?;
         Ok(Self { scratch, group })
     }
 

@@ -121,13 +121,13 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         let cpus = frame::chosen(&curves.cpus)?;
         let cpu = options.cpu.map_or_else(|| frame::chosen_one(cpus.first().copied()), Ok)?;
-        let topology = coho_topology::detect().map_err(|error| Error::other(error.to_string()))?;
+        let topology = coho_topology::detect()?;
         let caches = Caches::of(&topology, cpu)?;
         let points = ground::points(caches, options.quick);
         let needed = 4 * points.iter().map(|point| point.bytes as u64).max().unwrap_or(0);
         let left = coho_platform::memory::room();
         if left < needed {
-            return Err(Error::other(format!(
+            return Err(Error::memory(format!(
                 "walking twice the last-level cache takes {} MiB of memory, and only {} MiB are left",
                 needed >> 20,
                 left >> 20

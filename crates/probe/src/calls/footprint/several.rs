@@ -115,7 +115,7 @@ impl Crowd<'_> {
     fn deed(&self, call: &str, file: &str) -> Result<Deed, Error> {
         let request: Request = call.parse()?;
         let act = |place: &str| {
-            deed::act(request, &self.place.beside(&format!("{file}-{place}"))).map_err(Error::other)
+            deed::act(request, &self.place.beside(&format!("{file}-{place}"))).map_err(Error::work)
         };
         Ok(Deed {
             call: request.name(),
@@ -304,7 +304,7 @@ fn on_their_cpus<T: Send>(jobs: Vec<(u32, Job<'_, T>)>) -> Vec<Result<T, Error>>
             .collect();
         if pinned.iter().any(Result::is_err) {
             let refused =
-                |pin: Result<(), Error>| pin.and_then(|()| Err(Error::other("another CPU cannot be used")));
+                |pin: Result<(), Error>| pin.and_then(|()| Err(Error::work("another CPU cannot be used")));
             return pinned.into_iter().map(refused).collect();
         }
         let threads: Vec<_> = jobs
@@ -328,7 +328,7 @@ fn on_their_cpus<T: Send>(jobs: Vec<(u32, Job<'_, T>)>) -> Vec<Result<T, Error>>
 
 fn middle(results: Vec<Result<io::Result<f64>, Error>>) -> Result<f64, Error> {
     let value = |result: Result<io::Result<f64>, Error>| {
-        result?.map_err(|error| Error::other(format!("a call failed: {error}")))
+        result?.map_err(|error| Error::work(format!("a call failed: {error}")))
     };
     Ok(median(results.into_iter().map(value).collect::<Result<_, _>>()?))
 }
