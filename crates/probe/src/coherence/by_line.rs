@@ -53,7 +53,8 @@ impl Survey<'_> {
 
     fn visit_by_line(&mut self, at: usize, effort: Effort) {
         let pair = self.shared[at].pair;
-        let cpus = [self.frame.cpus[pair.0], self.frame.cpus[pair.1]];
+        let (a, b) = self.cpus_of(pair);
+        let cpus = [a, b];
         if cpus.iter().any(|cpu| self.lost.contains_key(cpu)) {
             return;
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::cells::Cell;
 use super::run::Effort;
-use super::schedule::{self, Pair};
+use super::schedule::{self, Pair, ranks};
 use super::singles;
 use super::survey::Survey;
 use super::visit::{Kind, Task, Visit, settle};
@@ -77,14 +77,14 @@ impl Survey<'_> {
 
     /// The pairs in parts that may run at once, in random order.
     fn rounds(&mut self, index: &BTreeMap<Pair, usize>) -> Vec<Vec<Pair>> {
-        let mut order: Vec<usize> = (0..self.frame.cpus.len()).collect();
+        let mut order: Vec<_> = ranks(self.frame.cpus.len()).collect();
         self.frame.random.shuffle(&mut order);
         let core = self.cores();
         let mut parts = Vec::new();
         for mut round in schedule::tournament(&order) {
             round.retain(|pair| index.contains_key(pair));
             let class = |pair: Pair| self.shared[index[&pair]].claimed.as_str();
-            parts.extend(schedule::split(&round, class, |cpu| core[cpu], &self.widths));
+            parts.extend(schedule::split(&round, class, |rank| core[rank.0], &self.widths));
         }
         self.frame.random.shuffle(&mut parts);
         parts
@@ -103,8 +103,8 @@ impl Survey<'_> {
         let mut visits = Vec::new();
         for &at in pairs {
             let shared = &self.shared[at];
-            if [shared.pair.0, shared.pair.1].iter().any(|&cpu| self.lost.contains_key(&self.frame.cpus[cpu]))
-            {
+            let (a, b) = self.cpus_of(shared.pair);
+            if [a, b].iter().any(|cpu| self.lost.contains_key(cpu)) {
                 continue;
             }
             let mut plan: Vec<(usize, Kind, u64)> = shared
@@ -123,8 +123,7 @@ impl Survey<'_> {
             planned.push((at, plan.into_iter().map(|(cell, kind, _)| (cell, kind)).collect()));
             visits.push((shared.pair, Visit::new(tasks, *effort)));
         }
-        let cpus: Vec<u32> =
-            visits.iter().flat_map(|((a, b), _)| [self.frame.cpus[*a], self.frame.cpus[*b]]).collect();
+        let cpus: Vec<u32> = visits.iter().flat_map(|((a, b), _)| [self.cpu(*a), self.cpu(*b)]).collect();
         let begun = Instant::now();
         let jobs = cpus.iter().copied().zip(visits.iter().flat_map(|(_, visit)| visit.jobs())).collect();
         let results = self.frame.workers.run(jobs);
@@ -138,16 +137,16 @@ impl Survey<'_> {
     }
 
     fn measure_singles(&mut self, effort: &Effort) {
-        for index in 0..self.frame.cpus.len() {
-            if self.lost.contains_key(&self.frame.cpus[index]) || self.frame.end().has_come() {
+        for rank in ranks(self.frame.cpus.len()) {
+            let cpu = self.cpu(rank);
+            if self.lost.contains_key(&cpu) || self.frame.end().has_come() {
                 continue;
             }
-            let Some(arena) = self.own_arena(index) else { continue };
+            let Some(arena) = self.own_arena(rank) else { continue };
             let job: Job<'_, _> = Box::new(|| singles::measure(arena, effort));
-            let cpu = self.frame.cpus[index];
             let results = self.frame.workers.run(vec![(cpu, job)]);
             let alone = self.take_note(&[cpu], results);
-            self.alone[index].extend(alone.into_iter().flatten());
+            self.alone[rank.0].extend(alone.into_iter().flatten());
         }
     }
 
@@ -159,7 +158,7 @@ impl Survey<'_> {
             let class = classes.entry(shared.claimed.clone()).or_default();
             let apart = |&other: &usize| {
                 let (pair, other) = (shared.pair, self.shared[other].pair);
-                let cores = |pair: Pair| [core[pair.0], core[pair.1]];
+                let cores = |pair: Pair| [core[pair.0.0], core[pair.1.0]];
                 !cores(pair).iter().any(|one| cores(other).contains(one))
             };
             if class.len() < PILOT && class.iter().all(apart) {

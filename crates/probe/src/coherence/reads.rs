@@ -17,6 +17,7 @@ use coho_profile::{Home, LineState, StateRead};
 
 use super::chase::{self, LINE, Ring, STRIDE};
 use super::meeting::{Absent, Meeting, Side};
+use super::schedule::{Rank, ranks};
 use super::survey::Survey;
 use super::visit::ABSENCE;
 use crate::clock::Clock;
@@ -39,9 +40,9 @@ const MEMORY_SHARE: u64 = 8;
 /// Who reads whose lines.
 #[derive(Debug, Clone, Copy)]
 struct Roles {
-    reader: usize,
-    owner: usize,
-    third: Option<usize>,
+    reader: Rank,
+    owner: Rank,
+    third: Option<Rank>,
 }
 
 /// Reads for one pair of each claimed class, in both directions, and of each reader's own lines; with the reasons
@@ -169,7 +170,7 @@ fn roles(survey: &Survey<'_>) -> Vec<Roles> {
         .filter(|shared| classes.insert(shared.claimed.clone()))
         .map(|s| s.pair)
         .collect();
-    let third = |reader, owner| (0..survey.frame.cpus.len()).find(|&cpu| cpu != reader && cpu != owner);
+    let third = |reader, owner| ranks(survey.frame.cpus.len()).find(|&rank| rank != reader && rank != owner);
     let local = |cpu| Roles { reader: cpu, owner: cpu, third: third(cpu, cpu) };
     let readers: BTreeSet<_> = pairs.iter().map(|pair| pair.0).collect();
     let across = pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
@@ -192,7 +193,7 @@ fn measure_size(
     reads: &mut Vec<StateRead>,
     not_available: &mut BTreeMap<String, String>,
 ) -> bool {
-    let (reader, owner) = (survey.frame.cpus[roles.reader], survey.frame.cpus[roles.owner]);
+    let (reader, owner) = (survey.cpu(roles.reader), survey.cpu(roles.owner));
     let toucher = if home == Home::A { reader } else { owner };
     let seed = survey.frame.random.u64(..);
     let link: Job<'_, _> = Box::new(move || Ring::link(pages, bytes, &mut fastrand::Rng::with_seed(seed)));
@@ -267,7 +268,7 @@ fn measure_state(
     let mut jobs: Vec<(u32, Job<'_, Vec<Vec<f64>>>)> = Vec::new();
     if roles.reader == roles.owner {
         let alone = || (0..repeats).map_while(|_| prepare().ok().map(|()| ring.chase(&clock))).collect();
-        jobs.push((survey.frame.cpus[roles.reader], Box::new(alone)));
+        jobs.push((survey.cpu(roles.reader), Box::new(alone)));
     } else {
         let read = || {
             let one = |_| {
@@ -287,8 +288,8 @@ fn measure_state(
             }
             Vec::new()
         };
-        jobs.push((survey.frame.cpus[roles.reader], Box::new(read)));
-        jobs.push((survey.frame.cpus[roles.owner], Box::new(own)));
+        jobs.push((survey.cpu(roles.reader), Box::new(read)));
+        jobs.push((survey.cpu(roles.owner), Box::new(own)));
     }
     if let Some(third) = roles.third.filter(|_| shares) {
         let share = || {
@@ -303,7 +304,7 @@ fn measure_state(
             }
             Vec::new()
         };
-        jobs.push((survey.frame.cpus[third], Box::new(share)));
+        jobs.push((survey.cpu(third), Box::new(share)));
     }
     let cpus: Vec<u32> = jobs.iter().map(|(cpu, _)| *cpu).collect();
     let results = survey.frame.workers.run(jobs);

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::arena::{Arena, LINES};
 use super::cells::{Cell, kept};
 use super::run::BATCH;
-use super::schedule::{self, Pair};
+use super::schedule::{self, Pair, Rank, ranks};
 use super::singles::Alone;
 use super::steady::{self, is_stable};
 use super::times::put_coherence_times;
@@ -62,7 +62,7 @@ pub(super) struct Survey<'a> {
     pub(super) options: &'a Options,
     pub(super) topology: &'a Topology,
     pub(super) frame: Frame<'a>,
-    pub(super) arenas: HashMap<(usize, Place), Arena>,
+    pub(super) arenas: HashMap<(Rank, Place), Arena>,
     pub(super) shared: Vec<Shared>,
     pub(super) alone: Vec<Vec<Alone>>,
     /// CPUs that can no longer be used, and why.
@@ -138,8 +138,8 @@ impl<'a> Survey<'a> {
     }
 
     /// The lines that a CPU's own touch has placed, on any home's account.
-    pub(super) fn own_arena(&self, index: usize) -> Option<&Arena> {
-        self.arenas.get(&(index, Place::Own))
+    pub(super) fn own_arena(&self, rank: Rank) -> Option<&Arena> {
+        self.arenas.get(&(rank, Place::Own))
     }
 
     /// Tries once more how fast the CPUs run; about 1 ms.
@@ -153,9 +153,9 @@ impl<'a> Survey<'a> {
     /// Decides which cells there are and places their lines.
     fn lay_out(&mut self) -> Result<(), Error> {
         let n = self.frame.cpus.len();
-        (0..n).try_for_each(|index| self.arena((index, Place::Own)))?;
+        ranks(n).try_for_each(|rank| self.arena((rank, Place::Own)))?;
         let pairs = match self.options.pairs {
-            Pairs::All => (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect(),
+            Pairs::All => ranks(n).flat_map(|a| ranks(n).skip(a.0 + 1).map(move |b| (a, b))).collect(),
             Pairs::Audit => schedule::audit(&self.frame.cpus, self.topology),
         };
         for pair in pairs {
@@ -180,10 +180,9 @@ impl<'a> Survey<'a> {
     }
 
     /// Which CPU's lines a pair uses for a home.
-    pub(super) fn place(&self, (a, b): Pair, home: Home) -> Result<(usize, Place), String> {
-        let near = |index: usize| {
-            self.topology.numa_nodes.iter().position(|node| node.cpus.contains(self.frame.cpus[index]))
-        };
+    pub(super) fn place(&self, (a, b): Pair, home: Home) -> Result<(Rank, Place), String> {
+        let near =
+            |rank: Rank| self.topology.numa_nodes.iter().position(|node| node.cpus.contains(self.cpu(rank)));
         match home {
             Home::A => Ok((a, Place::Own)),
             Home::B => Ok((b, Place::Own)),
@@ -203,7 +202,7 @@ impl<'a> Survey<'a> {
         self.topology.numa_nodes[node].memory_bytes != Some(0)
     }
 
-    fn arena(&mut self, (owner, place): (usize, Place)) -> Result<(), Error> {
+    fn arena(&mut self, (owner, place): (Rank, Place)) -> Result<(), Error> {
         if self.arenas.contains_key(&(owner, place)) {
             return Ok(());
         }
@@ -211,7 +210,7 @@ impl<'a> Survey<'a> {
         if let Place::Node(node) = place {
             arena.pages().bind(node)?;
         }
-        self.run(self.frame.cpus[owner], Box::new(|| arena.pages().touch()));
+        self.run(self.cpu(owner), Box::new(|| arena.pages().touch()));
         self.arenas.insert((owner, place), arena);
         Ok(())
     }
@@ -242,9 +241,14 @@ impl<'a> Survey<'a> {
         coherence
     }
 
-    /// The CPUs of a pair.
+    /// The number of a CPU.
+    pub(super) fn cpu(&self, rank: Rank) -> u32 {
+        self.frame.cpus[rank.0]
+    }
+
+    /// The numbers of a pair's CPUs.
     pub(super) fn cpus_of(&self, (a, b): Pair) -> (u32, u32) {
-        (self.frame.cpus[a], self.frame.cpus[b])
+        (self.cpu(a), self.cpu(b))
     }
 
     fn singles(&self) -> Vec<Single> {
@@ -310,16 +314,15 @@ impl<'a> Survey<'a> {
 
     /// Lines that do not live where they were meant to.
     fn misplaced(&self) -> Option<String> {
-        let expected = |index: usize, place: Place| match place {
+        let expected = |rank: Rank, place: Place| match place {
             Place::Node(node) => Some(node),
             Place::Own => {
-                let own =
-                    self.topology.numa_nodes.iter().find(|node| node.cpus.contains(self.frame.cpus[index]));
+                let own = self.topology.numa_nodes.iter().find(|node| node.cpus.contains(self.cpu(rank)));
                 own.map(|node| node.os)
             }
         };
-        let wrong = self.arenas.iter().filter(|((index, place), arena)| {
-            arena.pages().node().is_some_and(|node| Some(node) != expected(*index, *place))
+        let wrong = self.arenas.iter().filter(|((rank, place), arena)| {
+            arena.pages().node().is_some_and(|node| Some(node) != expected(*rank, *place))
         });
         let count = wrong.count();
         (count > 0).then(|| format!("the lines of {count} CPUs do not live on the node of their first touch"))
