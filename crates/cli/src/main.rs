@@ -17,8 +17,7 @@ mod visible;
 use std::io::Write;
 use std::process::ExitCode;
 
-use coho_platform::file_limit;
-use coho_probe::stop;
+use coho_platform::{file_limit, stop};
 
 fn main() -> ExitCode {
     if let Err(error) = file_limit::as_errors() {

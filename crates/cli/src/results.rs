@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coho_platform::memory;
-use coho_probe::{host, stop};
+use coho_platform::{memory, stop};
+use coho_probe::host;
 use coho_profile::{Host, Profile};
 use coho_show::Subject;
 use coho_show::part::Section;

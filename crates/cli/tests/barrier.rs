@@ -84,7 +84,7 @@ fn waiting_is_held_against_the_c_library_in_every_condition() {
 #[test]
 fn more_threads_than_cpus_share_them() {
     let _turn = turn();
-    let cpu = coho_probe::pin::allowed().unwrap().first().unwrap().to_string();
+    let cpu = coho_platform::pin::allowed().unwrap().first().unwrap().to_string();
     let found = parse(&succeeds(&["barrier", "--quick", "--threads", "5", "--cpus", &cpu, "--json"]));
     let barriers = found["barriers"].as_array().unwrap();
     assert!(!barriers.is_empty() && barriers.iter().all(|row| row["threads"] == 5 && row["ns"].is_object()));
@@ -111,7 +111,7 @@ fn every_mapping_has_its_rows_or_a_reason() {
 #[test]
 fn trees_of_any_arity_and_the_one_that_is_chosen() {
     let _turn = turn();
-    let cpu = coho_probe::pin::allowed().unwrap().first().unwrap().to_string();
+    let cpu = coho_platform::pin::allowed().unwrap().first().unwrap().to_string();
     let words = ["barrier", "--quick", "--threads", "3", "--cpus", &cpu, "--json", "--method"];
     let found = parse(&succeeds(&[&words[..], &["auto,tournament-8,dissemination-4"]].concat()));
     let rows = found["barriers"].as_array().unwrap();

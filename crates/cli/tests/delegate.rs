@@ -7,7 +7,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use coho_probe::pin;
+use coho_platform::pin;
 use coho_profile::Profile;
 use coho_testing::{Capability, needs};
 use coho_topology::CpuSet;

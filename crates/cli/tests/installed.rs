@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use coho_probe::pin;
+use coho_platform::pin;
 use coho_testing::{Capability, needs};
 use tempfile::TempDir;
 

@@ -94,7 +94,7 @@ fn hwlocs_programs_act_by_what_was_measured() {
 #[test]
 fn hwloc_bind_binds_within_a_measured_group() {
     coho_testing::needs!(coho_testing::Capability::Lstopo);
-    let allowed: Vec<u32> = coho_probe::pin::allowed().unwrap().iter().collect();
+    let allowed: Vec<u32> = coho_platform::pin::allowed().unwrap().iter().collect();
     let folder = tempfile::tempdir().unwrap();
     // Groups of one CPU less than all would need more; of any machine the first CPU is in the first group.
     let file = written(folder.path(), &profile(16, 4));

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use coho_probe::pin;
+use coho_platform::pin;
 use coho_testing::{Capability, needs};
 use coho_topology::CpuSet;
 use support::{assert_valid, coho, fails, json, run, succeeds};

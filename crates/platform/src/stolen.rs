@@ -1,8 +1,11 @@
-//! What is taken away from a thread or a CPU: involuntary switches, and time that the hypervisor steals.
+//! What is taken away from a thread or a CPU: involuntary switches, time that the hypervisor steals, and time in which
+//! tasks wait for a CPU.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use crate::CpuSet;
+use crate::stat::{self, Ticks};
 
 /// Involuntary context switches of the calling thread since it began.
 pub fn involuntary_switches() -> u64 {
@@ -15,40 +18,71 @@ pub fn involuntary_switches() -> u64 {
     usage.ru_nivcsw.max(0) as u64
 }
 
-/// Time that the hypervisor took away from these CPUs since boot, in seconds; `None` if the kernel does not say.
-pub fn steal_s(cpus: &CpuSet) -> Option<f64> {
-    // SAFETY: no pointers.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    let stat = fs::read_to_string("/proc/stat").ok()?;
-    steal_ticks(&stat, cpus).map(|ticks| ticks as f64 / per_second.max(1) as f64)
+/// Time that the hypervisor takes away from some CPUs, from a moment on.
+#[derive(Debug, Clone)]
+pub struct Steal {
+    cpus: CpuSet,
+    before: Option<u64>,
 }
 
-fn steal_ticks(stat: &str, cpus: &CpuSet) -> Option<u64> {
-    let mut total = None;
-    for line in stat.lines() {
-        let mut fields = line.split_ascii_whitespace();
-        let Some(Ok(cpu)) = fields.next().and_then(|name| name.strip_prefix("cpu")).map(str::parse) else {
-            continue;
-        };
-        if cpus.contains(cpu) {
-            // user nice system idle iowait irq softirq steal
-            let steal: u64 = fields.nth(7)?.parse().ok()?;
-            *total.get_or_insert(0) += steal;
-        }
+impl Steal {
+    /// From now on.
+    pub fn from_now(cpus: CpuSet) -> Self {
+        Self { before: steal_ticks(&stat::ticks(), &cpus), cpus }
     }
-    total
+
+    /// Taken away since then, in seconds; `None` if the kernel does not say.
+    pub fn seconds(&self) -> Option<f64> {
+        let ticks = steal_ticks(&stat::ticks(), &self.cpus)?.saturating_sub(self.before?);
+        // SAFETY: no pointers.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        Some(ticks as f64 / per_second.max(1) as f64)
+    }
+}
+
+fn steal_ticks(ticks: &BTreeMap<u32, Ticks>, cpus: &CpuSet) -> Option<u64> {
+    let mut of_these = ticks.iter().filter(|(cpu, _)| cpus.contains(**cpu)).map(|(_, ticks)| ticks.steal);
+    let first = of_these.next()??;
+    of_these.try_fold(first, |sum, steal| Some(sum + steal?))
+}
+
+/// Time in which some task waited for a CPU, since boot, in us; `None` if the kernel does not count it.
+pub fn waited_us() -> Option<u64> {
+    some_us(&fs::read_to_string("/proc/pressure/cpu").ok()?)
+}
+
+fn some_us(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    line.split_ascii_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stat::parse;
 
     #[test]
     fn reads_the_steal_of_the_cpus_asked_for() {
         let stat =
             "cpu  9 9 9 9 9 9 9 100 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu1 1 2 3 4 5 6 7 30 0 0\nintr 5\n";
-        assert_eq!(steal_ticks(stat, &CpuSet::from_iter([0])), Some(8));
-        assert_eq!(steal_ticks(stat, &CpuSet::up_to(2)), Some(38));
-        assert_eq!(steal_ticks("cpu0 1 2\n", &CpuSet::up_to(1)), None);
+        assert_eq!(steal_ticks(&parse(stat), &CpuSet::from_iter([0])), Some(8));
+        assert_eq!(steal_ticks(&parse(stat), &CpuSet::up_to(2)), Some(38));
+        assert_eq!(steal_ticks(&parse("cpu0 1 2 3 4\n"), &CpuSet::up_to(1)), None);
+    }
+
+    #[test]
+    fn steal_is_of_the_time_since_then() {
+        let cpus = crate::pin::allowed().unwrap();
+        let Some(seconds) = Steal::from_now(cpus.clone()).seconds() else { return };
+        assert!((0.0..60.0).contains(&seconds));
+        let from_boot = Steal { before: Some(0), cpus };
+        assert!(from_boot.seconds() >= Some(seconds));
+    }
+
+    #[test]
+    fn pressure_is_read_where_the_kernel_tells_it() {
+        let text = "some avg10=49.40 avg60=68.91 avg300=60.17 total=12450962389\nfull avg10=0.00 total=7\n";
+        assert_eq!(some_us(text), Some(12_450_962_389));
+        assert_eq!(some_us("full total=7\n"), None);
     }
 }

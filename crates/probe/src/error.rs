@@ -2,20 +2,57 @@
 
 use std::fmt;
 
-use coho_platform::pin;
+use coho_platform::{pages, pin, scratch};
 
 /// What failed, where and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
-    /// A CPU that cannot be used.
+    /// A CPU that cannot be used, or was lost.
     Cpu {
-        /// The CPU.
+        /// The operating system's number of the CPU.
         cpu: u32,
         /// Why not.
         why: String,
     },
-    /// Anything else.
-    Other(String),
+    /// The process may use no CPU at all.
+    NoCpu,
+    /// Two CPUs of which the host never ran both at the same time.
+    NeverMet {
+        /// One.
+        a: u32,
+        /// The other.
+        b: u32,
+    },
+    /// What was asked for makes no sense here; the text says what does.
+    Argument(String),
+    /// The machine or its system does not have what it takes, or does not tell it.
+    NotAvailable(String),
+    /// Memory of the size, on the pages or on the node that was asked for cannot be had.
+    Memory(String),
+    /// The operating system, a compiler or a library refused something.
+    System {
+        /// What was wanted.
+        what: String,
+        /// Its answer.
+        why: String,
+    },
+    /// No folder can be had for files that live as long as the run.
+    Scratch(scratch::Error),
+    /// A barrier or a team cannot be had.
+    Sync(coho_sync::Error),
+    /// The machine does not say what it is.
+    Topology(coho_topology::Error),
+    /// The work that was to be measured failed: a call, a process, another program.
+    Work(String),
+    /// The work did not end in its time.
+    TimeIsUp(String),
+    /// A stop was requested.
+    Stopped,
+    /// A result is wrong, which only a broken barrier or memory explains.
+    Broken(String),
+    /// What is to be changed is still changed by another run, or by one that could not restore it.
+    Held(String),
 }
 
 impl Error {
@@ -23,8 +60,36 @@ impl Error {
         Self::Cpu { cpu, why: why.into() }
     }
 
-    pub(crate) fn other(message: impl Into<String>) -> Self {
-        Self::Other(message.into())
+    pub(crate) fn argument(text: impl Into<String>) -> Self {
+        Self::Argument(text.into())
+    }
+
+    pub(crate) fn not_available(text: impl Into<String>) -> Self {
+        Self::NotAvailable(text.into())
+    }
+
+    pub(crate) fn memory(text: impl Into<String>) -> Self {
+        Self::Memory(text.into())
+    }
+
+    pub(crate) fn system(what: impl fmt::Display, why: impl fmt::Display) -> Self {
+        Self::System { what: what.to_string(), why: why.to_string() }
+    }
+
+    pub(crate) fn work(text: impl Into<String>) -> Self {
+        Self::Work(text.into())
+    }
+
+    pub(crate) fn time_is_up(text: impl Into<String>) -> Self {
+        Self::TimeIsUp(text.into())
+    }
+
+    pub(crate) fn broken(text: impl Into<String>) -> Self {
+        Self::Broken(text.into())
+    }
+
+    pub(crate) fn held(text: impl Into<String>) -> Self {
+        Self::Held(text.into())
     }
 }
 
@@ -32,18 +97,65 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cpu { cpu, why } => write!(f, "CPU {cpu} cannot be used: {why}"),
-            Self::Other(message) => f.write_str(message),
+            Self::NoCpu => f.write_str("the process may use no CPU"),
+            Self::NeverMet { a, b } => write!(f, "CPUs {a} and {b} never ran at the same time"),
+            Self::System { what, why } => write!(f, "{what}: {why}"),
+            Self::Scratch(error) => error.fmt(f),
+            Self::Sync(error) => error.fmt(f),
+            Self::Topology(error) => error.fmt(f),
+            Self::Stopped => f.write_str("a stop was requested"),
+            Self::Argument(text)
+            | Self::NotAvailable(text)
+            | Self::Memory(text)
+            | Self::Work(text)
+            | Self::TimeIsUp(text)
+            | Self::Broken(text)
+            | Self::Held(text) => f.write_str(text),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Scratch(error) => error.source(),
+            Self::Sync(error) => error.source(),
+            Self::Topology(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<pin::Error> for Error {
     fn from(error: pin::Error) -> Self {
         match error {
             pin::Error::Cpu { cpu, why } => Self::cpu(cpu, why.to_string()),
-            error => Self::other(error.to_string()),
+            pin::Error::Unknown(why) => Self::system("sched_getaffinity", why),
+            error => Self::system("CPUs", error),
         }
+    }
+}
+
+impl From<pages::Error> for Error {
+    fn from(error: pages::Error) -> Self {
+        Self::memory(error.to_string())
+    }
+}
+
+impl From<scratch::Error> for Error {
+    fn from(error: scratch::Error) -> Self {
+        Self::Scratch(error)
+    }
+}
+
+impl From<coho_sync::Error> for Error {
+    fn from(error: coho_sync::Error) -> Self {
+        Self::Sync(error)
+    }
+}
+
+impl From<coho_topology::Error> for Error {
+    fn from(error: coho_topology::Error) -> Self {
+        Self::Topology(error)
     }
 }

@@ -5,31 +5,26 @@
 #![warn(missing_docs)]
 
 pub mod barrier;
-mod budget;
 pub mod calls;
 pub mod coherence;
 pub mod contention;
 pub mod counters;
 mod error;
 mod flush;
+mod frame;
 pub mod host;
 pub mod idle;
 pub mod kernels;
 mod library;
 pub mod meanwhile;
 pub mod memory;
-pub mod pages;
 pub mod placement;
-mod progress;
 pub mod statistics;
 pub mod step;
-pub mod stop;
-mod timer;
 mod tries;
 pub mod workers;
 pub mod workload;
 
 pub use coho_counters::clock;
-pub use coho_platform::pin;
 pub use error::Error;
-pub use progress::Progress;
+pub use frame::Progress;

@@ -5,10 +5,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use coho_platform::pin;
 use coho_topology::CpuSet;
 
 use crate::clock::glimpse_ghz;
-use crate::{idle, pin};
+use crate::idle;
 
 /// Before the first look: work that is over by then is not looked at.
 const FIRST: Duration = Duration::from_millis(30);
@@ -51,7 +52,7 @@ impl Seen {
 ///
 /// ```
 /// use std::{thread::sleep, time::Duration};
-/// let cpus = coho_probe::pin::allowed()?;
+/// let cpus = coho_platform::pin::allowed()?;
 /// let (_, seen) = coho_probe::meanwhile::during(&cpus, &|| (), || sleep(Duration::from_millis(200)));
 /// assert!(!seen.looks.is_empty() || seen.no_clock.is_some());
 /// # Ok::<(), coho_probe::Error>(())

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::{Error, pin};
-use coho_platform::stolen;
+use crate::Error;
+use coho_platform::{pin, stolen};
 
 /// How long a worker spins for its next job before it sleeps.
 const BRIEF: Duration = Duration::from_micros(20);
@@ -48,6 +48,11 @@ pub struct Done<T> {
 }
 
 impl Workers {
+    /// No threads.
+    pub(crate) fn none() -> Self {
+        Self { threads: BTreeMap::new() }
+    }
+
     /// Starts and pins a thread on each CPU.
     ///
     /// # Errors
@@ -81,7 +86,7 @@ impl Workers {
         let mut failures: Vec<Error> = pins.iter().filter_map(Result::err).map(Error::from).collect();
         failures.sort_by_key(|error| match error {
             Error::Cpu { cpu, .. } => *cpu,
-            Error::Other(_) => u32::MAX,
+            _ => u32::MAX,
         });
         failures.into_iter().next().map_or(Ok(workers), Err)
     }

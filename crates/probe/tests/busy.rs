@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use coho_platform::pin;
 use coho_probe::coherence::{Options, measure};
-use coho_probe::pin;
 use coho_testing::{Capability, needs};
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use coho_platform::pin;
 use coho_probe::coherence::{Options, Pairs, measure};
-use coho_probe::pin;
 use coho_profile::{Coherence, Estimate, Home, LineState, Pair, PairMethod};
 use coho_testing::{Capability, needs};
 use coho_topology::{Cache, CacheKind, CpuSet, NumaNode, Pu, Topology, Unit};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use coho_platform::pin;
 use coho_probe::contention::{Options, measure};
-use coho_probe::pin;
 use coho_profile::{Contention, Estimate, LineOperation};
 use coho_testing::{Capability, needs};
 

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use coho_platform::pin;
 use coho_probe::calls::{Curves, Options, Request, measure};
-use coho_probe::pin;
 use coho_profile::{Calls, Estimate, Files, Footprint, HostLast};
 use coho_testing::{Capability, needs};
 

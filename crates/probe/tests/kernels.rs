@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use coho_platform::{pin, stop};
 use coho_probe::kernels::{Options, Which, fit, measure};
-use coho_probe::{pin, stop};
 use coho_profile::KernelPoint;
 use coho_topology::Topology;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use coho_platform::pin;
 use coho_probe::coherence::watch;
-use coho_probe::pin;
 use coho_profile::PairMethod;
 use coho_testing::{Capability, needs};
 

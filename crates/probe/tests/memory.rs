@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use coho_platform::pages::Paging;
+use coho_platform::pin;
 use coho_probe::memory::{self, Options, Part};
-use coho_probe::pages::Paging;
-use coho_probe::pin;
 use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
 use coho_testing::{Capability, needs};
 

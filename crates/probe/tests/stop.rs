@@ -1,7 +1,7 @@
 //! A stop by signal, in a process of its own as it stops everything.
 
+use coho_platform::{pin, stop};
 use coho_probe::coherence::{Options, measure};
-use coho_probe::{pin, stop};
 use coho_testing::{Capability, needs};
 
 #[test]

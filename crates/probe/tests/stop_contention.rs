@@ -1,7 +1,7 @@
 //! A stop by signal while CPUs contend, in a process of its own as it stops everything.
 
+use coho_platform::stop;
 use coho_probe::contention::{Options, measure};
-use coho_probe::stop;
 use coho_profile::LineOperation;
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use coho_platform::{pin, stop};
 use coho_probe::coherence::{Options, measure};
-use coho_probe::{pin, stop};
 use coho_testing::{Capability, needs};
 
 #[test]

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use coho_platform::{pin, stop};
 use coho_probe::placement::Placement;
 use coho_probe::workload::{Options, Test, measure};
-use coho_probe::{pin, stop};
 use coho_profile::Workloads;
 use coho_testing::{Capability, needs};
 

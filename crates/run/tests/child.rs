@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use coho_probe::pin;
+use coho_platform::pin;
 use coho_run::{Job, Output, Signals, Status};
 use coho_topology::CpuSet;
 

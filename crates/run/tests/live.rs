@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coho_probe::pin;
+use coho_platform::pin;
 use coho_profile::{Examination, Live};
 use coho_run::child::Ended;
 use coho_run::live::{self, Error, Measure, News, Options};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coho_probe::pin;
+use coho_platform::pin;
 use coho_profile::Trial;
 use coho_run::trial::{Candidate, Error, Options, compare};
 use coho_run::{Job, Output, Signals};

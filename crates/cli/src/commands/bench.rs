@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let default = if args.quick { Options::quick() } else { Options::default() };
     let allowed = match &args.cpus {
         Some(cpus) => cpus.clone(),
-        None => coho_probe::pin::allowed()?,
+        None => coho_platform::pin::allowed()?,
     };
     let mut placements = Vec::new();
     for wanted in &args.place {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use coho_model::{Matrix, check_known, claim, coherence_from_matrix, coherence_of_machine};
+use coho_platform::{pin, stop};
 use coho_probe::coherence::{self, Options, Pairs};
-use coho_probe::{host, pin, stop};
+use coho_probe::host;
 use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text, write_atomic};
 use coho_topology::{CpuSet, Topology};
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use coho_platform::pages::Paging;
 use coho_probe::host;
 use coho_probe::memory::provider::Physical;
 use coho_probe::memory::{self, Options, Part};
-use coho_probe::pages::Paging;
 use coho_profile::{BlockState, CacheType, Fence, Memory, Operation};
 
 use crate::arguments::{self, Course, Teams, named, offering};

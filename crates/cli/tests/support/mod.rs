@@ -111,6 +111,6 @@ pub fn dump(name: &str) -> String {
 
 /// The first CPUs that this process may use, at most so many, as a list for `--cpus`: CPU 0 may be another's.
 pub fn first_cpus(most: usize) -> String {
-    let cpus: coho_topology::CpuSet = coho_probe::pin::allowed().unwrap().iter().take(most).collect();
+    let cpus: coho_topology::CpuSet = coho_platform::pin::allowed().unwrap().iter().take(most).collect();
     cpus.to_string()
 }

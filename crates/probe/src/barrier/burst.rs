@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-use coho_platform::threads;
+use coho_platform::{pin, threads};
 
+use crate::Error;
 use crate::clock::Clock;
 use crate::workers::{Job, Workers};
-use crate::{Error, pin};
 
 /// Operations of the first burst, which finds out how many fill one.
 const FIRST: u64 = 8;
@@ -109,7 +109,7 @@ pub(super) fn on_each<T: Send>(
         }
         work(rank)
     });
-    let values = values.map_err(|error| Error::other(format!("{} threads: {error}", cpus.len())))?;
+    let values = values.map_err(|error| Error::system(format!("{} threads", cpus.len()), error))?;
     match lost.into_inner() {
         0 => Ok(values),
         cpu => Err(Error::cpu(cpu as u32 - 1, "a thread could not be pinned to it")),

@@ -83,7 +83,7 @@ mod tests {
     use coho_testing::{Capability, needs};
 
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn a_line_costs_its_share_of_what_all_take_longer() {

@@ -42,12 +42,11 @@ pub(super) struct Taken {
 impl ForkJoin {
     /// For these CPUs: a team where `algorithm` is [`Algorithm::Auto`], otherwise two barriers.
     pub(super) fn new(algorithm: Algorithm, cpus: &[u32]) -> Result<Self, Error> {
-        let failed = |error: coho_sync::Error| Error::other(error.to_string());
         Ok(match algorithm {
-            Algorithm::Auto => Self::Team(Box::new(Mutex::new(
-                Team::builder(cpus.len()).cpus(cpus).start().map_err(failed)?,
-            ))),
-            other => Self::TwoBarriers(Box::new(Barrier::new(other, cpus.len()).map_err(failed)?)),
+            Algorithm::Auto => {
+                Self::Team(Box::new(Mutex::new(Team::builder(cpus.len()).cpus(cpus).start()?)))
+            }
+            other => Self::TwoBarriers(Box::new(Barrier::new(other, cpus.len())?)),
         })
     }
 
@@ -253,7 +252,7 @@ mod tests {
     use coho_testing::{Capability, needs};
 
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     /// Both parts hold a reading each, which their sum must not hold.
     #[test]

@@ -8,8 +8,8 @@ use crate::coherence::arena::{Arena, LINES};
 use crate::coherence::line::Two;
 use crate::coherence::run::Effort;
 use crate::coherence::visit::{Kind, Outcome, Task, Visit, settle};
+use crate::frame::End;
 use crate::statistics;
-use crate::stop::End;
 use crate::workers::Workers;
 
 /// Batches of each method in a pass.
@@ -28,7 +28,7 @@ pub(super) type OneWay = BTreeMap<(u32, u32), f64>;
 const NEVER_MET: usize = 8;
 
 /// Measures all pairs of these CPUs once, or as many as there is time for.
-pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: End) -> OneWay {
+pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: &End) -> OneWay {
     let mut times = OneWay::new();
     let mut tried = 0;
     for (index, &a) in cpus.iter().enumerate() {

@@ -67,7 +67,7 @@ impl Default for Options {
 
 /// Measures barriers, fork and join, and the limit that the CPUs' one-way times set, in passes of random order.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
 /// If a CPU cannot be used, or an algorithm cannot be had for so many threads.

@@ -53,7 +53,7 @@ mod tests {
     use coho_testing::{Capability, needs};
 
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn no_segment_uses_a_word_of_the_one_before() {

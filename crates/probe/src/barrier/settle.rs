@@ -10,6 +10,7 @@ use super::cell::{Cell, Pass, Subject, fork_join_name, median};
 use super::limit::{self, OneWay};
 use super::survey::MANY;
 use super::{barrier_name, layout_name};
+use crate::frame::Frame;
 use crate::statistics;
 
 /// Theirs over ours, pass by pass.
@@ -25,22 +26,22 @@ fn medians(cell: &Cell, of: fn(&Pass) -> &Vec<f64>) -> Vec<(usize, f64)> {
 }
 
 /// Puts what all passes have brought into the section.
-pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet) {
-    let cpus: Vec<u32> = allowed.iter().collect();
+pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], frame: &mut Frame<'_>) {
+    let cpus = frame.cpus.clone();
     let limit = |of: fn(&OneWay, &[u32]) -> Option<f64>| {
         statistics::estimate(&[one_ways.iter().filter_map(|times| of(times, &cpus)).collect()])
     };
-    sync.limit_ns = statistics::estimate(&own_limits(cells, one_ways, allowed))
+    sync.limit_ns = statistics::estimate(&own_limits(cells, one_ways, &cpus))
         .or_else(|| limit(limit::of_barrier))
         .zip(limit(limit::of_fork_join))
         .map(|(barrier, fork_join)| SyncLimit { barrier, fork_join });
     if sync.limit_ns.is_none() {
         let why = if cpus.len() > MANY { "too many pairs to measure in every pass" } else { "no pair met" };
-        sync.method.not_available.insert("limit".into(), why.into());
+        frame.lacks("limit", why);
     }
     for cell in cells {
         if let Some(why) = &cell.lost {
-            sync.method.not_available.insert(cell.name(), why.clone());
+            frame.lacks(cell.name(), why.to_string());
         }
         match &cell.subject {
             // What the peers are compared with; its algorithm has a row of its own.
@@ -99,9 +100,10 @@ pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], allow
 }
 
 /// For each pass, the limits of the barriers across all CPUs on the lines of their own flags.
-fn own_limits(cells: &[Cell], one_ways: &[OneWay], allowed: &CpuSet) -> Vec<Vec<f64>> {
+fn own_limits(cells: &[Cell], one_ways: &[OneWay], cpus: &[u32]) -> Vec<Vec<f64>> {
+    let allowed: CpuSet = cpus.iter().copied().collect();
     let mut passes = vec![Vec::new(); one_ways.len()];
-    for cell in cells.iter().filter(|cell| cell.cpus.iter().copied().collect::<CpuSet>() == *allowed) {
+    for cell in cells.iter().filter(|cell| cell.cpus.iter().copied().collect::<CpuSet>() == allowed) {
         for pass in &cell.passes {
             passes[pass.number].extend(cell.own_limit(pass, one_ways));
         }

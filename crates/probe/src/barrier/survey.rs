@@ -1,13 +1,9 @@
 //! Every barrier, team and peer in turn, in passes of random order, each pass with the limit that it is held against.
 
-use std::time::Instant;
-
 use coho_platform::scratch::{Folder, Wish};
-use coho_platform::{cgroup, stolen};
 use coho_profile::{Sync, SyncPeer};
 use coho_sync::{Algorithm, Barrier, Latencies, Mapping};
 use coho_topology::{CpuSet, Topology};
-use serde_json::json;
 
 use super::burst::Bursts;
 use super::cell::{Cell, INSTANCES, Subject};
@@ -18,9 +14,8 @@ use super::peers::{Local, OpenMp, Runtime};
 use super::settle::settle;
 use super::{Options, barrier_name, extra_line, same_places, team_sizes};
 use crate::coherence::arena::Arena;
-use crate::stop::End;
-use crate::workers::Workers;
-use crate::{Error, Progress, pin, statistics};
+use crate::frame::{Frame, Progress};
+use crate::{Error, statistics};
 
 /// Fork and join by the team itself, and by the barriers of the paper.
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
@@ -34,62 +29,45 @@ pub(super) fn run(
     topology: &Topology,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Sync, Error> {
-    let asked = if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
-    let started = Instant::now();
-    let end = End::after(started, options.time_limit);
     let mut sync = Sync::default();
     // Before any thread is pinned: a runtime counts the CPUs that its loader may use.
     let runtimes = if options.peers { load(options, &mut sync) } else { Vec::new() };
-    let workers = Workers::start(&asked)?;
-    let allowed: CpuSet = workers.cpus().into_iter().collect();
-    let steal_before = stolen::steal_s(&allowed);
+    let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
     let arena = Arena::map()?;
-    let first = Seen::of(&workers, &allowed, &arena, true, end)?;
-    let mut cells = cells(options, topology, &allowed, &runtimes, &first, &mut sync)?;
-    let mut first = Some(first);
+    let seen = Seen::of(&frame, &arena, true)?;
+    let mut cells = cells(options, topology, &runtimes, &seen, &mut frame)?;
+    let mut seen = Some(seen);
     let (passes, count) = if options.quick { (4, 9) } else { (10, 15) };
     let bursts = Bursts { count, length: options.burst };
-    let mut random = fastrand::Rng::with_seed(options.seed);
     let mut one_ways: Vec<OneWay> = Vec::new();
     let (mut extra_lines, mut best_lines) = (Vec::new(), Vec::new());
-    let total = passes * cells.len() as u64;
-    let mut done = 0;
-    for number in 0..passes as usize {
-        if end.has_come() {
-            break;
+    let mut walk = frame.passes("barriers", passes, cells.len());
+    while let Some(step) = frame.next(&mut walk) {
+        if step.is_first {
+            let some_met = one_ways.first().is_none_or(|times| !times.is_empty());
+            let seen = match seen.take() {
+                Some(seen) => seen,
+                None => Seen::of(&frame, &arena, some_met)?,
+            };
+            one_ways.push(seen.one_way);
+            extra_lines.extend(seen.extra_line_ns);
+            best_lines.extend(seen.best_line_ns);
         }
-        let some_met = one_ways.first().is_none_or(|times| !times.is_empty());
-        let seen = match first.take() {
-            Some(seen) => seen,
-            None => Seen::of(&workers, &allowed, &arena, some_met, end)?,
-        };
-        one_ways.push(seen.one_way);
-        extra_lines.extend(seen.extra_line_ns);
-        best_lines.extend(seen.best_line_ns);
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        random.shuffle(&mut order);
-        for at in order {
-            if end.has_come() {
-                break;
-            }
-            cells[at].visit(number, &workers, &runtimes, bursts, &one_ways[number]);
-            done += 1;
-            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
-            progress(Progress { phase: "barriers", done, total, left: Some(left) });
-        }
-        sync.method.passes += u64::from(!end.has_come());
+        cells[step.at].visit(step.pass, &frame.workers, &runtimes, bursts, &one_ways[step.pass]);
     }
-    sync.method.interrupted = end.has_come();
-    sync.method.duration_s = started.elapsed().as_secs_f64();
-    if let (Some(before), Some(after)) = (steal_before, stolen::steal_s(&allowed)) {
-        sync.method.steal_s = after - before;
-    }
-    describe(&mut sync, options, &allowed, count);
+    frame.parameter("bursts_a_pass", count);
+    frame.parameter("burst_ns", options.burst.as_nanos() as u64);
     sync.extra_line_ns = statistics::estimate(&[extra_lines]);
     sync.best_line_ns = statistics::estimate(&[best_lines]);
-    settle(&mut sync, &cells, &one_ways, &allowed);
+    settle(&mut sync, &cells, &one_ways, &mut frame);
+    sync.method = frame.finish(DESCRIPTION);
     Ok(sync)
 }
+
+const DESCRIPTION: &str = "Bursts, every barrier, team and peer in turn in passes of random order; the limit is measured in \
+    every pass; that of a barrier with flags also right before it, on its own lines. A barrier's time is that of one in a \
+    burst, by rank 0. Fork and join are the time of a region's caller that comes from a serial part while all others wait: \
+    together in bursts, less as many serial parts alone; apart by the clocks of the members, less the readings.";
 
 /// What a pass measures of the machine itself.
 #[derive(Default)]
@@ -100,20 +78,14 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(
-        workers: &Workers,
-        allowed: &CpuSet,
-        arena: &Arena,
-        some_met: bool,
-        end: End,
-    ) -> Result<Self, Error> {
-        if allowed.len() > MANY || !some_met {
+    fn of(frame: &Frame<'_>, arena: &Arena, some_met: bool) -> Result<Self, Error> {
+        let Frame { workers, cpus, .. } = frame;
+        if cpus.len() > MANY || !some_met {
             return Ok(Self::default());
         }
-        let cpus: Vec<u32> = allowed.iter().collect();
-        let one_way = limit::one_way(workers, &cpus, arena, end);
+        let one_way = limit::one_way(workers, cpus, arena, frame.end());
         // Only CPUs that are seen to run at the same time can wait for each other's lines by spinning.
-        let Some(pair) = limit::farthest(&one_way, &cpus) else {
+        let Some(pair) = limit::farthest(&one_way, cpus) else {
             return Ok(Self { one_way, ..Self::default() });
         };
         let extra_line_ns = Some(extra_line::extra_line(workers, pair.0, pair.1)?);
@@ -129,7 +101,7 @@ fn load(options: &Options, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
     for runtime in Runtime::ALL {
         let loaded = match &folder {
             Ok(folder) => OpenMp::load(runtime, folder.path()),
-            Err(error) => Err(Error::other(error.to_string())),
+            Err(error) => Err(error.clone().into()),
         };
         match loaded {
             Ok(loaded) => runtimes.push((runtime, loaded)),
@@ -148,22 +120,21 @@ fn load(options: &Options, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
 fn cells(
     options: &Options,
     topology: &Topology,
-    allowed: &CpuSet,
     runtimes: &[(Runtime, OpenMp)],
     seen: &Seen,
-    sync: &mut Sync,
+    frame: &mut Frame<'_>,
 ) -> Result<Vec<Cell>, Error> {
-    let failed = |error: coho_sync::Error| Error::other(error.to_string());
+    let allowed: CpuSet = frame.cpus.iter().copied().collect();
     let (mut cells, mut chosen) = (Vec::new(), serde_json::Map::new());
     for threads in sizes(options, allowed.len()) {
         let mut met: Vec<(Mapping, Vec<u32>)> = Vec::new();
         for &mapping in &options.mappings {
-            let order = mapping.order(topology, allowed);
+            let order = mapping.order(topology, &allowed);
             let cpus: Vec<u32> = order.iter().cycle().take(threads).copied().collect();
             let cell =
                 |subject| Cell { subject, mapping, cpus: cpus.clone(), passes: Vec::new(), lost: None };
             if let Some((like, _)) = met.iter().find(|(_, other)| *other == cpus) {
-                sync.method.not_available.extend([same_places(mapping, threads, *like)]);
+                frame.method.not_available.extend([same_places(mapping, threads, *like)]);
                 continue;
             }
             let one_way_ns = limit::between_ranks(&seen.one_way, &cpus);
@@ -176,7 +147,7 @@ fn cells(
                     let barrier = Barrier::builder(threads).algorithm(algorithm);
                     barrier.places(topology, &cpus).latencies(latencies).build()
                 };
-                (0..INSTANCES).map(|_| one().map_err(failed)).collect::<Result<Vec<_>, _>>()
+                (0..INSTANCES).map(|_| one()).collect::<Result<Vec<_>, _>>()
             };
             for &algorithm in &options.algorithms {
                 let barriers = build(algorithm)?;
@@ -193,7 +164,7 @@ fn cells(
             if shared {
                 let why =
                     "threads that share a CPU begin and end a region by turns; that is the scheduler's time";
-                sync.method.not_available.insert(format!("fork and join, {threads} threads"), why.into());
+                frame.lacks(format!("fork and join, {threads} threads"), why);
             }
             let asked = |way: &Algorithm| *way == Algorithm::Auto || options.algorithms.contains(way);
             for algorithm in FORK_JOIN.into_iter().filter(|way| !shared && asked(way)) {
@@ -202,7 +173,7 @@ fn cells(
                     Ok(ways) => cells.push(cell(Subject::ForkJoin(algorithm, ways))),
                     Err::<_, Error>(why) => {
                         let what = format!("fork and join, {}, {threads} threads", barrier_name(algorithm));
-                        sync.method.not_available.insert(what, why.to_string());
+                        frame.lacks(what, why.to_string());
                     }
                 }
             }
@@ -221,7 +192,7 @@ fn cells(
     }
     if !chosen.is_empty() {
         // Also what peers are compared with.
-        sync.method.parameters.insert("auto".into(), chosen.into());
+        frame.parameter("auto", chosen);
     }
     Ok(cells)
 }
@@ -237,22 +208,4 @@ fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
         return options.threads.iter().map(|&threads| threads.max(2) as usize).collect();
     }
     team_sizes(cpus)
-}
-
-fn describe(sync: &mut Sync, options: &Options, allowed: &CpuSet, bursts: usize) {
-    sync.method.description = "Bursts, every barrier, team and peer in turn in passes of random order; the \
-        limit is measured in every pass; that of a barrier with flags also right before it, on its own lines. A barrier's \
-        time is that of one in a burst, by rank 0. Fork and join are the time of a region's caller that comes from a serial \
-        part while all others wait: together in bursts, less as many serial parts alone; apart by the clocks of the \
-        members, less the readings."
-        .into();
-    sync.method.parameters.extend([
-        ("cpus".into(), json!(allowed.iter().collect::<Vec<_>>())),
-        ("bursts_a_pass".into(), json!(bursts)),
-        ("burst_ns".into(), json!(options.burst.as_nanos() as u64)),
-        ("seed".into(), json!(options.seed)),
-    ]);
-    if let Some(quota) = cgroup::cpu_quota() {
-        sync.method.parameters.insert("cpu_quota".into(), json!(quota));
-    }
 }

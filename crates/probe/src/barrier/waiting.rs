@@ -6,18 +6,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use coho_platform::{cgroup, threads};
-use coho_profile::Estimate;
+use coho_platform::{cgroup, pin, threads};
+use coho_profile::{Estimate, Method};
 use coho_sync::{Algorithm, Barrier, Mapping, Team};
 use coho_topology::{CpuSet, Topology};
 use serde::Serialize;
 
 use super::peers::Pthread;
 use crate::clock::Clock;
-use crate::stop::End;
-use crate::{Error, Progress, pin, statistics};
+use crate::frame::{End, Frame, Passes, Phase, Progress, Step};
+use crate::{Error, statistics};
 
 /// The numbers of threads, if none are asked for.
 const THREADS: [u32; 6] = [2, 3, 8, 16, 64, 200];
@@ -53,6 +53,8 @@ pub struct Waiting {
     pub not_available: BTreeMap<String, String>,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
+    /// Time that the hypervisor took away from the CPUs meanwhile, in seconds.
+    pub steal_s: f64,
 }
 
 /// One barrier in one condition.
@@ -104,7 +106,7 @@ impl Pinning {
 /// Measures barriers in every condition that this process can have: under its own quota if it has one, else idle and
 /// beside a busy neighbour.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
 /// If threads cannot be had, or an algorithm for so many.
@@ -113,57 +115,51 @@ pub fn measure(
     topology: &Topology,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Waiting, Error> {
-    let started = Instant::now();
-    let end = End::after(started, options.time_limit);
     let allowed = pin::allowed()?;
+    let cpus = allowed.iter().collect();
+    let mut frame = Frame::bare(cpus, options.time_limit, options.seed, progress);
     let order = Mapping::Sequential.order(topology, &allowed);
     let threads = if options.threads.is_empty() { THREADS.to_vec() } else { options.threads.clone() };
-    let mut waiting = Waiting::default();
-    let conditions = conditions(&mut waiting);
-    let total = (conditions.len() * threads.len() * Pinning::ALL.len()) as u64;
-    let mut done = 0;
-    let mut random = fastrand::Rng::with_seed(options.seed);
-    for (condition, has_neighbour) in &conditions {
-        for &threads in &threads {
-            for pinning in Pinning::ALL {
-                if end.has_come() {
-                    waiting.interrupted = true;
-                    return Ok(waiting);
-                }
-                if pinning == Pinning::One && order.len() == 1 {
-                    let why = "there is one CPU: the same as one of its own";
-                    waiting.not_available.insert("one CPU".into(), why.into());
-                } else {
-                    let group =
-                        Group { topology, allowed: &allowed, order: &order, threads, pinning, condition };
-                    let neighbour = has_neighbour.then(|| Neighbour::start(order[0])).transpose()?;
-                    let cells = group.measure(options, end, &mut random);
-                    drop(neighbour);
-                    waiting.cells.extend(cells?);
-                }
-                done += 1;
-                let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
-                progress(Progress { phase: "waiting", done, total, left: Some(left) });
-            }
+    let conditions = conditions(&mut frame);
+    let groups = conditions.iter().flat_map(|(condition, has_neighbour)| {
+        threads.iter().flat_map(move |&threads| {
+            Pinning::ALL.map(|pinning| (condition, *has_neighbour, threads, pinning))
+        })
+    });
+    let mut phase = Phase::new("waiting", groups.clone().count() as u64);
+    let mut cells = Vec::new();
+    for (condition, has_neighbour, threads, pinning) in groups {
+        if frame.end().has_come() {
+            break;
         }
+        if pinning == Pinning::One && order.len() == 1 {
+            frame.lacks("one CPU", "there is one CPU: the same as one of its own");
+        } else {
+            let group = Group { topology, allowed: &allowed, order: &order, threads, pinning, condition };
+            let neighbour = has_neighbour.then(|| Neighbour::start(order[0])).transpose()?;
+            let measured = group.measure(options, &mut frame);
+            drop(neighbour);
+            cells.extend(measured?);
+        }
+        frame.advance(&mut phase, 1);
     }
-    waiting.interrupted = end.has_come();
-    Ok(waiting)
+    let Method { not_available, interrupted, steal_s, .. } = frame.finish("");
+    Ok(Waiting { cells, not_available, interrupted, steal_s })
 }
 
 /// The conditions by name, and whether they have a neighbour.
-fn conditions(waiting: &mut Waiting) -> Vec<(String, bool)> {
+fn conditions(frame: &mut Frame<'_>) -> Vec<(String, bool)> {
     match cgroup::cpu_quota() {
         Some(quota) => {
             for name in ["idle", "neighbour"] {
                 let why = "this process has a quota, which holds in every condition";
-                waiting.not_available.insert(name.into(), why.into());
+                frame.lacks(name, why);
             }
             vec![(format!("quota {quota}"), false)]
         }
         None => {
             let why = "this process has none; run it under one: systemd-run --scope -p CPUQuota=50% coho …";
-            waiting.not_available.insert("quota".into(), why.into());
+            frame.lacks("quota", why);
             vec![("idle".into(), false), ("neighbour".into(), true)]
         }
     }
@@ -234,18 +230,14 @@ struct Order {
 }
 
 impl Group<'_> {
-    fn measure(
-        &self,
-        options: &WaitingOptions,
-        end: End,
-        random: &mut fastrand::Rng,
-    ) -> Result<Vec<WaitingCell>, Error> {
+    fn measure(&self, options: &WaitingOptions, frame: &mut Frame<'_>) -> Result<Vec<WaitingCell>, Error> {
         let subjects = self.subjects(options)?;
         let cpus = self.pinning.cpus(self.order, self.threads as usize);
         let meeting = std::sync::Barrier::new(self.threads as usize);
         let order = Order::default();
         let rounds = if options.quick { 4 } else { 6 };
-        let random = Mutex::new(random);
+        let end = frame.end().clone();
+        let random = Mutex::new(&mut frame.random);
         let times = threads::together(self.threads as usize, &|rank| {
             // A rank that cannot be pinned must still take part, or the others wait for ever.
             let placed = match cpus.get(rank) {
@@ -289,12 +281,12 @@ impl Group<'_> {
                 meeting.wait();
                 ns
             };
-            let times = lead_rounds(subjects.len(), rounds, end, &mut random, lead);
+            let times = lead_rounds(subjects.len(), rounds, &end, &mut random, lead);
             order.barriers.store(0, Release);
             meeting.wait();
             (placed, times)
         });
-        let mut ranks = times.map_err(|error| Error::other(format!("{} threads: {error}", self.threads)))?;
+        let mut ranks = times.map_err(|error| Error::system(format!("{} threads", self.threads), error))?;
         if let Some(rank) = ranks.iter().position(|(placed, _)| !placed) {
             let cpu = cpus.get(rank).copied().unwrap_or(self.order[0]);
             return Err(Error::cpu(cpu, "a thread could not be pinned to it"));
@@ -305,7 +297,6 @@ impl Group<'_> {
 
     /// The C library's barrier first.
     fn subjects(&self, options: &WaitingOptions) -> Result<Vec<(String, Subject)>, Error> {
-        let failed = |error: coho_sync::Error| Error::other(error.to_string());
         let threads = self.threads as usize;
         let cpus = self.pinning.cpus(self.order, threads);
         let mut subjects = vec![("pthread".to_owned(), Subject::Pthread(Pthread::new(threads)?))];
@@ -315,13 +306,13 @@ impl Group<'_> {
             if self.pinning == Pinning::Own {
                 barrier = barrier.places(self.topology, &cpus);
             }
-            subjects.push((algorithm.name(), Subject::Barrier(Box::new(barrier.build().map_err(failed)?))));
+            subjects.push((algorithm.name(), Subject::Barrier(Box::new(barrier.build()?))));
         }
         let team = match self.pinning {
             Pinning::Free => Team::builder(threads).pinned(false),
             Pinning::Own | Pinning::One => Team::builder(threads).cpus(cpus),
         };
-        subjects.push(("team".into(), Subject::Team(Box::new(Mutex::new(team.start().map_err(failed)?)))));
+        subjects.push(("team".into(), Subject::Team(Box::new(Mutex::new(team.start()?)))));
         Ok(subjects)
     }
 
@@ -359,7 +350,7 @@ fn timed(barriers: u64, wait: impl Fn()) -> f64 {
 fn lead_rounds(
     subjects: usize,
     rounds: usize,
-    end: End,
+    end: &End,
     random: &mut fastrand::Rng,
     lead: impl Fn(usize, u64) -> f64,
 ) -> Vec<Vec<f64>> {
@@ -378,19 +369,12 @@ fn lead_rounds(
         }
     };
     let filled: Vec<_> = (0..subjects).map(fill).collect();
-    let mut times = Vec::new();
-    for round in 0..rounds {
-        let mut order: Vec<usize> = (0..subjects).collect();
-        random.shuffle(&mut order);
-        let mut of_round = vec![f64::NAN; subjects];
-        for subject in order {
-            let (barriers, first_ns) = filled[subject];
-            if end.has_come() || first_ns > long && round % 2 == 1 {
-                continue;
-            }
-            of_round[subject] = lead(subject, barriers) / barriers as f64;
+    let mut times = vec![vec![f64::NAN; subjects]; rounds];
+    for Step { pass, at, .. } in Passes::new(rounds, subjects, random, end) {
+        let (barriers, first_ns) = filled[at];
+        if first_ns <= long || pass % 2 == 0 {
+            times[pass][at] = lead(at, barriers) / barriers as f64;
         }
-        times.push(of_round);
     }
     times
 }
@@ -407,8 +391,8 @@ mod tests {
             // 1 us and 1 ms a barrier, and one that takes longer than a burst.
             barriers as f64 * [1e3, 1e6, 2e8][subject]
         };
-        let end = End::after(Instant::now(), None);
-        let times = lead_rounds(3, 4, end, &mut fastrand::Rng::with_seed(1), lead);
+        let end = End::after(std::time::Instant::now(), None);
+        let times = lead_rounds(3, 4, &end, &mut fastrand::Rng::with_seed(1), lead);
         assert!(times.iter().all(|round| round[..2] == [1e3, 1e6]), "{times:?}");
         let long: Vec<_> = times.iter().map(|round| round[2].is_nan()).collect();
         assert_eq!(long, [false, true, false, true]);

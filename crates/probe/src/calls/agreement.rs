@@ -64,7 +64,7 @@ fn with_counters(
     possible: impl FnOnce() -> Result<(), String>,
     measure: impl FnOnce() -> Result<Calls, Error>,
 ) -> Result<Calls, Error> {
-    let none = |why: &str| Error::other(format!("not available: no performance counters ({why})"));
+    let none = |why: &str| Error::not_available(format!("not available: no performance counters ({why})"));
     possible().map_err(|why| none(&why))?;
     let counted = measure()?;
     if counted.method != CallMethod::Pmu {

@@ -35,7 +35,9 @@ impl Caches {
         };
         let size = |level: u8, kind: CacheKind| {
             find(level, kind).map(|cache| cache.size_bytes as usize).ok_or_else(|| {
-                Error::other(format!("the machine does not tell the size of CPU {cpu}'s level-{level} cache"))
+                Error::not_available(format!(
+                    "the machine does not tell the size of CPU {cpu}'s level-{level} cache"
+                ))
             })
         };
         let caches = Self {
@@ -57,7 +59,7 @@ impl Caches {
         // Whole pages, and less than the next level: what is primed and swept is computed from them.
         if caches.l1d < 4096 || caches.l2 < 2 * caches.l1d || caches.l2 > 256 << 20 {
             let Self { l1d, l2, .. } = caches;
-            return Err(Error::other(format!(
+            return Err(Error::not_available(format!(
                 "a level-1 data cache of {l1d} bytes below a level-2 cache of {l2} cannot be measured by time"
             )));
         }

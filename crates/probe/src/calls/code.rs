@@ -4,7 +4,7 @@ use std::io;
 
 use super::arch;
 use crate::Error;
-use crate::pages::PAGE;
+use coho_platform::pages::PAGE;
 
 /// A function without arguments in pages of its own.
 pub(super) struct Code {
@@ -49,7 +49,7 @@ impl Code {
     }
 
     fn new(code: &[u8]) -> Result<Self, Error> {
-        let refused = |what: &str| Error::other(format!("{what}: {}", io::Error::last_os_error()));
+        let refused = |what: &str| Error::system(what, io::Error::last_os_error());
         let mapped = code.len().next_multiple_of(PAGE);
         // SAFETY: a new private mapping, at an address that the kernel chooses.
         let start = unsafe {

@@ -33,7 +33,7 @@ impl Clear {
         let (left, bytes) = (coho_platform::memory::room(), data_bytes(caches));
         if left < 2 * bytes as u64 {
             let (left, needed) = (left >> 20, bytes >> 20);
-            return Err(Error::other(format!(
+            return Err(Error::memory(format!(
                 "clearing the caches takes {needed} MiB of memory, and only {left} MiB are left"
             )));
         }

@@ -1,9 +1,7 @@
 //! What a run's figures rest on.
 
 use coho_counters::Column;
-use coho_platform::stolen;
 use coho_profile::Method;
-use coho_topology::CpuSet;
 use serde_json::json;
 
 use super::floor::{self, Comparison};
@@ -14,8 +12,8 @@ use crate::clock::Clock;
 
 impl Survey<'_> {
     /// Parameters, and what was not available.
-    pub(super) fn conditions(&mut self, scale: &Scale) -> Method {
-        let mut not_available = std::mem::take(&mut self.not_available);
+    pub(super) fn conditions(mut self, scale: &Scale) -> Method {
+        let mut not_available = std::mem::take(&mut self.frame.method.not_available);
         if scale.footprint_ns.is_none() {
             let why = "not available: the set never stayed in the level-1 data cache, which something else uses as \
                        well, or its misses cannot be seen by time";
@@ -58,14 +56,8 @@ impl Survey<'_> {
                 }
             }
         }
-        let cpus = CpuSet::from_iter([self.cpu]);
-        let steal = stolen::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
-        if steal.is_none() {
-            not_available.insert("steal".into(), "/proc/stat does not tell it".into());
-        }
         let options = self.options;
         let parameters = [
-            ("seed", json!(options.seed)),
             ("cpu", json!(self.cpu)),
             ("sets", json!(options.sets.iter().map(|set| set.name()).collect::<Vec<_>>())),
             ("repeats_warm", json!(options.repeats)),
@@ -87,27 +79,11 @@ impl Survey<'_> {
             ("clock_ghz", json!(scale.clock_ghz)),
             ("timer_step_ns", json!(Clock::get().step_ns())),
         ];
-        Method {
-            description: "Batches of calls timed on a pinned thread, in rounds of random order, each call as an \
-                          instruction in the loop and through the C library; cold after 64 KiB of nops and a walk over \
-                          `clear_data_bytes`, second right after such a cold call, warm in the steady state of a loop. \
-                          What the clock itself takes is taken off; calls that cannot be told from it have no time. Damage: walks of a set with and without the call before, in turn; lines are the \
-                          extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
-                          a call evicts of a set that fills all ways but one of the level-1 data cache, read from the curve of \
-                          victims that touch a known number of lines at random places. Instructions and lines of \
-                          the user's side by single steps. With counters: one event at a time, over batches of warm \
-                          calls and around single cold ones, less what reading counts; footprint and damage by \
-                          misses, where reading does not disturb the caches. CYCLE and CPI of a call that stays in user \
-                          mode: its time by the measured clock, where nothing was counted."
-                .into(),
-            parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            passes: self.rounds,
-            duration_s: self.started.elapsed().as_secs_f64(),
-            interrupted: self.interrupted,
-            involuntary_switches: self.involuntary_switches,
-            steal_s: steal.unwrap_or(0.0),
-            not_available,
+        for (name, value) in parameters {
+            self.frame.parameter(name, value);
         }
+        self.frame.method.not_available = not_available;
+        self.frame.finish(DESCRIPTION)
     }
 
     fn floor(&self, comparisons: &[Comparison]) -> String {
@@ -122,3 +98,15 @@ impl Survey<'_> {
         }
     }
 }
+
+const DESCRIPTION: &str = "Batches of calls timed on a pinned thread, in rounds of random order, each call as an \
+    instruction in the loop and through the C library; cold after 64 KiB of nops and a walk over \
+    `clear_data_bytes`, second right after such a cold call, warm in the steady state of a loop. \
+    What the clock itself takes is taken off; calls that cannot be told from it have no time. Damage: walks of a set with and without the call before, in turn; lines are the \
+    extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
+    a call evicts of a set that fills all ways but one of the level-1 data cache, read from the curve of \
+    victims that touch a known number of lines at random places. Instructions and lines of \
+    the user's side by single steps. With counters: one event at a time, over batches of warm \
+    calls and around single cold ones, less what reading counts; footprint and damage by \
+    misses, where reading does not disturb the caches. CYCLE and CPI of a call that stays in user \
+    mode: its time by the measured clock, where nothing was counted.";

@@ -127,7 +127,7 @@ impl FromStr for Set {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|set| set.name() == text).ok_or_else(|| {
-            Error::other(format!("there is no set of calls {text:?}; there are syscalls, libc and mpi"))
+            Error::argument(format!("there is no set of calls {text:?}; there are syscalls, libc and mpi"))
         })
     }
 }

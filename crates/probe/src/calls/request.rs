@@ -187,7 +187,7 @@ impl FromStr for Request {
             None => (text, None),
             Some((name, rest)) => {
                 let argument = rest.strip_suffix(')').ok_or_else(|| {
-                    Error::other(format!(
+                    Error::argument(format!(
                         "{text:?} lacks its closing parenthesis at the end: write {name}(n)"
                     ))
                 })?;
@@ -196,18 +196,18 @@ impl FromStr for Request {
         };
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
             let names: Vec<_> = Self::names().collect();
-            Error::other(format!("there is no call {name:?} to measure; there are {}", names.join(", ")))
+            Error::argument(format!("there is no call {name:?} to measure; there are {}", names.join(", ")))
         })?;
         let plain = Self::plain(kind);
         match (kind.argument(), argument) {
             (_, None) => Ok(plain),
             (Argument::None, Some(argument)) => {
-                Err(Error::other(format!("{name} takes no argument, {argument:?} was given")))
+                Err(Error::argument(format!("{name} takes no argument, {argument:?} was given")))
             }
             (Argument::Bytes { least, most, .. }, Some(argument)) => {
                 let bytes = argument.parse().ok().filter(|bytes| (least..=most).contains(bytes));
                 let bytes = bytes.ok_or_else(|| {
-                    Error::other(format!(
+                    Error::argument(format!(
                         "{name} takes a number of bytes from {least} to {most}, not {argument:?}"
                     ))
                 })?;

@@ -31,7 +31,7 @@ impl Scratch {
     }
 
     fn wish(wish: Wish<'_>) -> Result<Self, Error> {
-        let folder = Folder::create(wish).map_err(|error| Error::other(error.to_string()))?;
+        let folder = Folder::create(wish)?;
         Ok(Self { folder: Arc::new(folder), name: "file".into() })
     }
 

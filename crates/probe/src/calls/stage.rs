@@ -119,7 +119,8 @@ impl Stage {
             first.get_or_insert(set);
         }
         // Nothing helps: it says how seldom it stayed.
-        first.ok_or_else(|| Error::other("a level-1 data cache of one way cannot be measured by time"))
+        first
+            .ok_or_else(|| Error::not_available("a level-1 data cache of one way cannot be measured by time"))
     }
 
     /// Lines of the set.

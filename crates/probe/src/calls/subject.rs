@@ -4,7 +4,7 @@ use std::io;
 
 use super::caches::LINE;
 use super::{Set, arch};
-use crate::pages::Pages;
+use coho_platform::pages::Pages;
 
 /// A call in one form.
 pub(super) struct Subject {

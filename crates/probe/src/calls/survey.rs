@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use coho_platform::stolen;
 use coho_profile::{CallMethod, Calls};
-use coho_topology::CpuSet;
 
 use super::caches::Caches;
 use super::catalogue::Subjects;
@@ -18,18 +16,17 @@ use super::stage::Stage;
 use super::subject::{Subject, nothing};
 use super::visit::{Doses, VISIT};
 use super::{Options, Set, catalogue, footprint, mpi};
+use crate::frame::{Frame, Progress, chosen_one};
 use crate::step::Steps;
-use crate::stop::End;
 use crate::tries::Tries;
-use crate::workers::{Done, Job, Workers};
-use crate::{Error, Progress, clock, pin, statistics, step};
+use crate::{Error, clock, statistics, step};
 
 /// The part of a set time for everything but the curves.
 const PART_BEFORE_CURVES: f64 = 0.4;
 
 /// Measures what calls cost and evict, as `options` say.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A call
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A call
 /// that cannot be made is left out and named in `conditions.not_available`.
 ///
 /// # Errors
@@ -72,9 +69,9 @@ fn counted_by(
     make: impl FnOnce(&Scratch) -> Subjects,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Calls, Error> {
-    let mut survey = Survey::start(options, find, make)?;
+    let mut survey = Survey::start(options, find, make, progress)?;
     survey.measure_clock();
-    survey.rounds(progress);
+    survey.rounds();
     survey.measure_clock();
     survey.step();
     Ok(survey.finish())
@@ -85,7 +82,6 @@ pub(super) struct Survey<'a> {
     pub(super) options: &'a Options,
     pub(super) cpu: u32,
     pub(super) caches: Caches,
-    pub(super) workers: Workers,
     pub(super) lab: Lab,
     pub(super) subjects: Vec<Subject>,
     pub(super) records: Vec<Record>,
@@ -107,12 +103,7 @@ pub(super) struct Survey<'a> {
     /// What reading a counter counts when nothing is called.
     pub(super) empty: Counted,
     pub(super) scratch: Scratch,
-    pub(super) not_available: BTreeMap<String, String>,
-    pub(super) rounds: u64,
-    pub(super) involuntary_switches: u64,
-    pub(super) interrupted: bool,
-    pub(super) started: Instant,
-    pub(super) steal_before: Option<f64>,
+    pub(super) frame: Frame<'a>,
 }
 
 impl<'a> Survey<'a> {
@@ -120,37 +111,33 @@ impl<'a> Survey<'a> {
         options: &'a Options,
         find: impl FnOnce() -> Result<Box<dyn Source>, String> + Send,
         make: impl FnOnce(&Scratch) -> Subjects,
+        progress: &'a mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
-        let started = Instant::now();
-        let cpu = match options.cpu {
-            Some(cpu) => cpu,
-            None => pin::allowed()?.first().ok_or_else(|| Error::other("the process may use no CPU"))?,
-        };
+        let cpu = chosen_one(options.cpu)?;
         if options.damage_bytes.iter().any(|&bytes| !(1 << 10..=1 << 28).contains(&bytes)) {
-            return Err(Error::other("a working set has from 1 KiB to 256 MiB"));
+            return Err(Error::argument("a working set has from 1 KiB to 256 MiB"));
         }
-        let workers = Workers::start(&[cpu])?;
-        let topology = coho_topology::detect().map_err(|error| Error::other(error.to_string()))?;
+        let mut frame = Frame::start(&[cpu], options.time_limit, options.seed, progress)?;
+        let topology = coho_topology::detect()?;
         let caches = Caches::of(&topology, cpu)?;
         let scratch = Scratch::create()?;
         let (subjects, refused) = make(&scratch);
-        let set_up: Job<'_, _> = Box::new(|| Lab::new(caches, &options.damage_bytes, options.seed));
-        let lab = workers.run(vec![(cpu, set_up)]).remove(0)?.value?;
-        let mut not_available: BTreeMap<_, _> = refused.into_iter().collect();
+        let lab = frame.run(cpu, || Lab::new(caches, &options.damage_bytes, options.seed))??;
+        frame.method.not_available.extend(refused);
         let source = if options.pmu {
-            let find: Job<'_, _> = Box::new(find);
-            workers.run(vec![(cpu, find)]).remove(0)?.value
+            frame.run(cpu, find)?
         } else {
             Err("performance counters were not to be used".into())
         };
         if let Err(why) = &source {
-            not_available.insert("pmu".into(), format!("not available: {why}"));
+            frame.lacks("pmu", format!("not available: {why}"));
         }
-        let no_kernel = source.as_ref().ok().and_then(|source| source.no_kernel());
-        not_available.extend(no_kernel.map(|why| ("kernel side".into(), format!("not available: {why}"))));
+        if let Some(why) = source.as_ref().ok().and_then(|source| source.no_kernel()) {
+            frame.lacks("kernel side", format!("not available: {why}"));
+        }
         if !scratch.is_in_memory() {
             let why = format!("no tmpfs can be written; the files lie on {}", scratch.filesystem());
-            not_available.insert("tmpfs".into(), why);
+            frame.lacks("tmpfs", why);
         }
         Ok(Self {
             options,
@@ -168,52 +155,29 @@ impl<'a> Survey<'a> {
             events: source.as_ref().map(|source| source.names()).unwrap_or_default(),
             source: source.ok(),
             empty: Counted::default(),
-            workers,
             lab,
             subjects,
             scratch,
-            not_available,
-            rounds: 0,
-            involuntary_switches: 0,
-            interrupted: false,
-            started,
-            steal_before: stolen::steal_s(&CpuSet::from_iter([cpu])),
+            frame,
         })
     }
 
     /// Tries once more how fast the CPU runs; about 1 ms.
     fn measure_clock(&mut self) {
-        let results = self.workers.run(vec![(self.cpu, Box::new(clock::effective_ghz) as Job<'_, _>)]);
-        if let Some(result) = self.value(results) {
+        let result = self.frame.run(self.cpu, clock::effective_ghz);
+        if let Some(result) = self.value(result) {
             self.clock.add(result);
         }
     }
 
-    fn must_end(&mut self) -> bool {
-        self.interrupted |= End::after(self.started, self.options.time_limit).has_come();
-        self.interrupted
-    }
-
-    /// Rounds over all visits, each in an order of its own.
-    fn rounds(&mut self, progress: &mut dyn FnMut(Progress)) {
-        let mut random = fastrand::Rng::with_seed(self.options.seed);
+    /// Rounds over all visits.
+    fn rounds(&mut self) {
         let rounds = u64::from(self.options.repeats).div_ceil(VISIT as u64).max(1);
-        let mut visits = self.visits();
+        let visits = self.visits();
         let doses = self.doses();
-        let (mut done, total) = (0, rounds * visits.len() as u64);
-        let began = Instant::now();
-        for round in 0..rounds {
-            random.shuffle(&mut visits);
-            for &visit in &visits {
-                if self.must_end() {
-                    return;
-                }
-                self.visit(visit, doses.of_round(round, rounds));
-                done += 1;
-                let left = began.elapsed().mul_f64((total - done) as f64 / done as f64);
-                progress(Progress { phase: "calls", done, total, left: Some(left) });
-            }
-            self.rounds = round + 1;
+        let mut walk = self.frame.passes("calls", rounds as usize, visits.len());
+        while let Some(step) = self.frame.next(&mut walk) {
+            self.visit(visits[step.at], doses.of_round(step.pass as u64, rounds));
         }
     }
 
@@ -223,24 +187,13 @@ impl<'a> Survey<'a> {
         Doses::of(repeats, self.subjects.len() + 1, self.lab.clear_time, time_limit)
     }
 
-    /// The value of a job that ran on the measuring CPU.
-    pub(super) fn value<T>(&mut self, mut results: Vec<Result<Done<T>, Error>>) -> Option<T> {
-        match results.remove(0) {
-            Ok(done) => {
-                self.involuntary_switches += done.involuntary_switches;
-                Some(done.value)
-            }
-            Err(error) => {
-                self.lost(&error);
-                None
-            }
-        }
-    }
-
-    /// There is only one CPU: without it the run ends, with what it has.
-    fn lost(&mut self, error: &Error) {
-        self.not_available.insert(format!("CPU {}", self.cpu), error.to_string());
-        self.interrupted = true;
+    /// The value of a job that ran on the measuring CPU. There is only one: without it the run ends, with what it has.
+    pub(super) fn value<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        let lost = |error: Error| {
+            self.frame.lacks(format!("CPU {}", self.cpu), error.to_string());
+            self.frame.end().come();
+        };
+        result.map_err(lost).ok()
     }
 
     /// Follows each call that goes through the C library by single steps.
@@ -252,7 +205,7 @@ impl<'a> Survey<'a> {
             none.run(1);
         });
         for index in 0..self.subjects.len() {
-            if self.must_end() {
+            if self.frame.end().has_come() {
                 return;
             }
             if !self.subjects[index].wrapped {
@@ -279,7 +232,7 @@ impl<'a> Survey<'a> {
                 }
                 Some(Err(error)) => {
                     let name = format!("{} user side", self.subjects[index].name);
-                    self.not_available.insert(name, error.to_string());
+                    self.frame.lacks(name, error.to_string());
                 }
                 None => {}
             }
@@ -306,7 +259,7 @@ impl<'a> Survey<'a> {
         let calls = rows.collect();
         let damage =
             measured().flat_map(|(subject, record)| record.damages(&subject.name, &sets, &scale)).collect();
-        self.not_available.extend(hidden);
+        self.frame.method.not_available.extend(hidden);
         let conditions = self.conditions(&scale);
         Calls { method, conditions, calls, damage, calibration, ..Calls::default() }
     }

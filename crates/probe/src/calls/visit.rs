@@ -11,7 +11,6 @@ use super::pmu::{self, Count, Key, Source, Tried};
 use super::subject::{Subject, nothing};
 use super::survey::Survey;
 use crate::clock::Clock;
-use crate::workers::Job;
 
 /// Samples of a visit, but for cold calls.
 pub(super) const VISIT: usize = 25;
@@ -255,7 +254,11 @@ impl Survey<'_> {
         match outcome? {
             Ok(value) => Some(value),
             Err(why) => {
-                self.not_available.entry(column.name().into()).or_insert(format!("not available: {why}"));
+                self.frame
+                    .method
+                    .not_available
+                    .entry(column.name().into())
+                    .or_insert(format!("not available: {why}"));
                 None
             }
         }
@@ -272,14 +275,13 @@ impl Survey<'_> {
         }
         let (lab, subject) = (&mut self.lab, &mut self.subjects[index]);
         let source = self.source.as_deref();
-        let job: Job<'_, _> = Box::new(move || work(lab, subject, source));
-        let results = self.workers.run(vec![(self.cpu, job)]);
-        match self.value(results)? {
+        let result = self.frame.run(self.cpu, move || work(lab, subject, source));
+        match self.value(result)? {
             Ok(value) => Some(value),
             Err(error) => {
                 self.failed[index] = true;
                 let name = self.subjects[index].name.clone();
-                self.not_available.insert(name, format!("the call failed: {error}"));
+                self.frame.lacks(name, format!("the call failed: {error}"));
                 None
             }
         }
@@ -288,9 +290,8 @@ impl Survey<'_> {
     /// Does something without a call on the measuring CPU.
     fn alone<T: Send>(&mut self, work: impl FnOnce(&mut Lab, Option<&dyn Source>) -> T + Send) -> Option<T> {
         let (lab, source) = (&mut self.lab, self.source.as_deref());
-        let job: Job<'_, _> = Box::new(move || work(lab, source));
-        let results = self.workers.run(vec![(self.cpu, job)]);
-        self.value(results)
+        let result = self.frame.run(self.cpu, move || work(lab, source));
+        self.value(result)
     }
 }
 

@@ -4,7 +4,7 @@ use super::arch;
 use super::caches::LINE;
 use crate::Error;
 use crate::clock::{Clock, Ticks};
-use crate::pages::Pages;
+use coho_platform::pages::Pages;
 
 /// Sets lie on huge pages where the system grants them, so that the lines of page tables do not join in.
 const HUGE: usize = 2 << 20;

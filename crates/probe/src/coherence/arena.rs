@@ -3,7 +3,7 @@
 use super::line::Two;
 use super::sync::AtomicU64;
 use crate::Error;
-use crate::pages::{PAGE, Pages};
+use coho_platform::pages::{PAGE, Pages};
 
 /// Lines of a batch,
 pub(crate) const SEGMENTS: usize = 4;

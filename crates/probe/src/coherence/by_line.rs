@@ -23,7 +23,7 @@ impl Survey<'_> {
     /// Chooses a few pairs of each claimed class, at random.
     pub(super) fn choose_by_line(&mut self) {
         let mut order: Vec<usize> = (0..self.shared.len()).collect();
-        self.random.shuffle(&mut order);
+        self.frame.random.shuffle(&mut order);
         let mut chosen: BTreeMap<&str, usize> = BTreeMap::new();
         order.retain(|&at| {
             let shared = &self.shared[at];
@@ -41,8 +41,8 @@ impl Survey<'_> {
         // A round that is broken off is not repeated: the next one comes in another order.
         let effort = Effort { fewest: 0, most: 0, ..*effort };
         for at in self.by_line.clone() {
-            let most = GRANTED.max(self.started.elapsed().mul_f64(SHARE));
-            if self.must_end() || self.measuring_by_line > most {
+            let most = GRANTED.max(self.frame.elapsed().mul_f64(SHARE));
+            if self.frame.end().has_come() || self.measuring_by_line > most {
                 return;
             }
             let start = Instant::now();
@@ -53,7 +53,8 @@ impl Survey<'_> {
 
     fn visit_by_line(&mut self, at: usize, effort: Effort) {
         let pair = self.shared[at].pair;
-        let cpus = [self.cpus[pair.0], self.cpus[pair.1]];
+        let (a, b) = self.cpus_of(pair);
+        let cpus = [a, b];
         if cpus.iter().any(|cpu| self.lost.contains_key(cpu)) {
             return;
         }
@@ -63,9 +64,11 @@ impl Survey<'_> {
         for (cell, it) in ready {
             // Until a batch is calibrated, nobody knows how long a visit takes.
             let Some((_, rounds)) = it.kinds().next().filter(|(_, rounds)| *rounds > 0) else { continue };
-            plan.extend((0..ROUNDS).map(|_| (cell, Kind::EachLine(self.random.u64(..)), rounds * SEGMENTS)));
+            plan.extend(
+                (0..ROUNDS).map(|_| (cell, Kind::EachLine(self.frame.random.u64(..)), rounds * SEGMENTS)),
+            );
         }
-        self.random.shuffle(&mut plan);
+        self.frame.random.shuffle(&mut plan);
         let mut tasks = Vec::with_capacity(plan.len());
         for &(cell, kind, rounds) in &plan {
             let place = self.place(pair, self.shared[at].cells[cell].home).expect("cells have a place");
@@ -73,7 +76,7 @@ impl Survey<'_> {
         }
         let visit = Visit::new(tasks, effort);
         let begun = Instant::now();
-        let results = self.workers.run(cpus.into_iter().zip(visit.jobs()).collect());
+        let results = self.frame.workers.run(cpus.into_iter().zip(visit.jobs()).collect());
         drop(visit);
         let parts = self.take_note(&cpus, results);
         for ((cell, kind, _), outcome) in plan.into_iter().zip(settle(&parts)) {

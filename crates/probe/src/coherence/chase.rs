@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use crate::Error;
 use crate::clock::Clock;
 use crate::flush::{fence, flush_line};
-use crate::pages::{Pages, Paging};
+use coho_platform::pages::{Pages, Paging};
 
 /// Bytes of a line.
 pub(crate) const LINE: usize = 64;
@@ -23,7 +23,7 @@ const TIMED: usize = 32;
 /// # Errors
 /// If there is no room, or the operating system refuses the pages or the node.
 pub(crate) fn memory(bytes: u64, paging: Paging, node: Option<u32>) -> Result<Pages, Error> {
-    Pages::map_at(bytes as usize / LINE * STRIDE, paging, node)
+    Ok(Pages::map_at(bytes as usize / LINE * STRIDE, paging, node)?)
 }
 
 /// Lines that one CPU prepares and another reads. There is at least one, and each holds the address of another: whoever
@@ -45,7 +45,7 @@ impl<P: Borrow<Pages>> Ring<P> {
         let lines = bytes as usize / LINE;
         if !(1..=pages.borrow().bytes() / STRIDE).contains(&lines) {
             let room = pages.borrow().bytes() / STRIDE * LINE;
-            return Err(Error::other(format!("a ring of {bytes} bytes in memory for {room}")));
+            return Err(Error::memory(format!("a ring of {bytes} bytes in memory for {room}")));
         }
         let mut ring = Self { pages, lines, windows: Vec::new() };
         let mut starts: Vec<usize> = (0..lines).step_by(WINDOW).collect();

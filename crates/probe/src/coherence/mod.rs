@@ -119,7 +119,7 @@ impl Options {
     /// # Errors
     /// If the operating system does not tell which CPUs the process may use.
     pub fn on(self, cpus: Vec<u32>) -> Result<Self, crate::Error> {
-        let n = if cpus.is_empty() { crate::pin::allowed()?.len() } else { cpus.len() };
+        let n = if cpus.is_empty() { coho_platform::pin::allowed()?.len() } else { cpus.len() };
         let (methods, homes) =
             if n > MANY { (vec![PairMethod::Turn], vec![Home::A]) } else { (self.methods, self.homes) };
         Ok(Self { cpus, methods, homes, ..self })

@@ -1,43 +1,25 @@
 //! Passes over the pairs: in random order, disjoint pairs at once where a pilot allows.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::cells::Cell;
 use super::run::Effort;
-use super::schedule::{self, Pair};
+use super::schedule::{self, Pair, ranks};
 use super::singles;
 use super::survey::Survey;
 use super::visit::{Kind, Task, Visit, settle};
-use crate::Progress;
+use crate::frame::Phase;
+use crate::statistics;
 use crate::workers::Job;
-use crate::{Error, statistics};
 
 /// Pairs that a class's pilot runs at once, at most.
 const PILOT: usize = 16;
 /// Shift of the figures beyond which pairs count as disturbing each other.
 const DISTURBANCE: f64 = 0.02;
 
-/// Pairs done of those to do, with the time that they took.
-struct Count<'p> {
-    progress: &'p mut dyn FnMut(Progress),
-    started: Instant,
-    done: u64,
-    total: u64,
-}
-
-impl Count<'_> {
-    fn add(&mut self, done: usize) {
-        self.done += done as u64;
-        let left =
-            self.started.elapsed().mul_f64((self.total.saturating_sub(self.done)) as f64 / self.done as f64);
-        let left = Some(left.min(Duration::from_secs(1 << 30)));
-        (self.progress)(Progress { phase: "pairs", done: self.done, total: self.total, left });
-    }
-}
-
 impl Survey<'_> {
-    pub(super) fn measure_pairs(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Error> {
+    pub(super) fn measure_pairs(&mut self) {
         let effort = Effort::new(16, 32, self.options.target_half_width);
         // First, since every machine can give these.
         self.measure_singles(&effort);
@@ -45,16 +27,14 @@ impl Survey<'_> {
             self.pilot(&effort);
         }
         self.choose_by_line();
-        let pairs = self.shared.len() as u64;
-        let total = pairs * self.options.passes;
-        let mut count = Count { progress, started: Instant::now(), done: 0, total };
+        let mut phase = Phase::new("pairs", self.shared.len() as u64 * self.options.passes);
         for _ in 0..self.options.passes {
             self.measure_singles(&effort);
-            if !self.pass(|cell| !cell.is_kept(), &effort, &mut count) {
-                return Ok(());
+            if !self.pass(|cell| !cell.is_kept(), &effort, &mut phase) {
+                return;
             }
             self.measure_by_line(&effort);
-            self.passes += 1;
+            self.frame.method.passes += 1;
         }
         let target = self.options.target_half_width;
         for _ in 0..self.options.extra_passes {
@@ -64,17 +44,16 @@ impl Survey<'_> {
             if poor == 0 {
                 break;
             }
-            count.total += poor as u64;
-            if !self.pass(|cell| !cell.is_good(target), &effort, &mut count) {
+            phase.grow(poor as u64);
+            if !self.pass(|cell| !cell.is_good(target), &effort, &mut phase) {
                 break;
             }
-            self.passes += 1;
+            self.frame.method.passes += 1;
         }
-        Ok(())
     }
 
     /// One pass over the cells that are wanted; returns whether it came to its end.
-    fn pass(&mut self, wanted: impl Fn(&Cell) -> bool, effort: &Effort, count: &mut Count<'_>) -> bool {
+    fn pass(&mut self, wanted: impl Fn(&Cell) -> bool, effort: &Effort, phase: &mut Phase) -> bool {
         let index: BTreeMap<Pair, usize> = self
             .shared
             .iter()
@@ -84,30 +63,30 @@ impl Survey<'_> {
             .collect();
         self.measure_clock();
         for part in self.rounds(&index) {
-            if self.must_end() {
+            if self.frame.end().has_come() {
                 return false;
             }
             let pairs: Vec<usize> = part.iter().map(|pair| index[pair]).collect();
             let start = Instant::now();
             self.visit(&pairs, &wanted, effort);
             self.visiting += start.elapsed();
-            count.add(pairs.len());
+            self.frame.advance(phase, pairs.len() as u64);
         }
         true
     }
 
     /// The pairs in parts that may run at once, in random order.
     fn rounds(&mut self, index: &BTreeMap<Pair, usize>) -> Vec<Vec<Pair>> {
-        let mut order: Vec<usize> = (0..self.cpus.len()).collect();
-        self.random.shuffle(&mut order);
+        let mut order: Vec<_> = ranks(self.frame.cpus.len()).collect();
+        self.frame.random.shuffle(&mut order);
         let core = self.cores();
         let mut parts = Vec::new();
         for mut round in schedule::tournament(&order) {
             round.retain(|pair| index.contains_key(pair));
             let class = |pair: Pair| self.shared[index[&pair]].claimed.as_str();
-            parts.extend(schedule::split(&round, class, |cpu| core[cpu], &self.widths));
+            parts.extend(schedule::split(&round, class, |rank| core[rank.0], &self.widths));
         }
-        self.random.shuffle(&mut parts);
+        self.frame.random.shuffle(&mut parts);
         parts
     }
 
@@ -115,7 +94,7 @@ impl Survey<'_> {
     fn cores(&self) -> Vec<usize> {
         let cores = &self.topology.cores;
         let of = |cpu: u32| cores.iter().position(|core| core.cpus.contains(cpu));
-        self.cpus.iter().enumerate().map(|(at, &cpu)| of(cpu).unwrap_or(cores.len() + at)).collect()
+        self.frame.cpus.iter().enumerate().map(|(at, &cpu)| of(cpu).unwrap_or(cores.len() + at)).collect()
     }
 
     /// Lets pairs that share no CPU meet at the same time.
@@ -124,7 +103,8 @@ impl Survey<'_> {
         let mut visits = Vec::new();
         for &at in pairs {
             let shared = &self.shared[at];
-            if [shared.pair.0, shared.pair.1].iter().any(|&cpu| self.lost.contains_key(&self.cpus[cpu])) {
+            let (a, b) = self.cpus_of(shared.pair);
+            if [a, b].iter().any(|cpu| self.lost.contains_key(cpu)) {
                 continue;
             }
             let mut plan: Vec<(usize, Kind, u64)> = shared
@@ -134,7 +114,7 @@ impl Survey<'_> {
                 .filter(|(_, cell)| wanted(cell))
                 .flat_map(|(cell, it)| it.kinds().map(move |(kind, rounds)| (cell, kind, rounds)))
                 .collect();
-            self.random.shuffle(&mut plan);
+            self.frame.random.shuffle(&mut plan);
             let mut tasks = Vec::with_capacity(plan.len());
             for &(cell, kind, rounds) in &plan {
                 let place = self.place(shared.pair, shared.cells[cell].home).expect("cells have a place");
@@ -143,10 +123,10 @@ impl Survey<'_> {
             planned.push((at, plan.into_iter().map(|(cell, kind, _)| (cell, kind)).collect()));
             visits.push((shared.pair, Visit::new(tasks, *effort)));
         }
-        let cpus: Vec<u32> = visits.iter().flat_map(|((a, b), _)| [self.cpus[*a], self.cpus[*b]]).collect();
+        let cpus: Vec<u32> = visits.iter().flat_map(|((a, b), _)| [self.cpu(*a), self.cpu(*b)]).collect();
         let begun = Instant::now();
         let jobs = cpus.iter().copied().zip(visits.iter().flat_map(|(_, visit)| visit.jobs())).collect();
-        let results = self.workers.run(jobs);
+        let results = self.frame.workers.run(jobs);
         drop(visits);
         let parts = self.take_note(&cpus, results);
         for ((at, plan), parts) in planned.into_iter().zip(parts.chunks(2)) {
@@ -157,16 +137,16 @@ impl Survey<'_> {
     }
 
     fn measure_singles(&mut self, effort: &Effort) {
-        for index in 0..self.cpus.len() {
-            if self.lost.contains_key(&self.cpus[index]) || self.must_end() {
+        for rank in ranks(self.frame.cpus.len()) {
+            let cpu = self.cpu(rank);
+            if self.lost.contains_key(&cpu) || self.frame.end().has_come() {
                 continue;
             }
-            let Some(arena) = self.own_arena(index) else { continue };
+            let Some(arena) = self.own_arena(rank) else { continue };
             let job: Job<'_, _> = Box::new(|| singles::measure(arena, effort));
-            let cpu = self.cpus[index];
-            let results = self.workers.run(vec![(cpu, job)]);
+            let results = self.frame.workers.run(vec![(cpu, job)]);
             let alone = self.take_note(&[cpu], results);
-            self.alone[index].extend(alone.into_iter().flatten());
+            self.alone[rank.0].extend(alone.into_iter().flatten());
         }
     }
 
@@ -178,7 +158,7 @@ impl Survey<'_> {
             let class = classes.entry(shared.claimed.clone()).or_default();
             let apart = |&other: &usize| {
                 let (pair, other) = (shared.pair, self.shared[other].pair);
-                let cores = |pair: Pair| [core[pair.0], core[pair.1]];
+                let cores = |pair: Pair| [core[pair.0.0], core[pair.1.0]];
                 !cores(pair).iter().any(|one| cores(other).contains(one))
             };
             if class.len() < PILOT && class.iter().all(apart) {
@@ -187,7 +167,7 @@ impl Survey<'_> {
         }
         for (class, pairs) in classes {
             let width = schedule::width(pairs.len(), DISTURBANCE, |k| {
-                if self.must_end() || self.pilot_is_long() {
+                if self.frame.end().has_come() || self.pilot_is_long() {
                     None
                 } else {
                     self.disturbance(&pairs[..k], effort)
@@ -200,7 +180,7 @@ impl Survey<'_> {
 
     /// Whether the pilot has had its share of the time: what it saves must not cost what it is for.
     fn pilot_is_long(&self) -> bool {
-        self.options.time_limit.is_some_and(|limit| self.started.elapsed() > limit / 4)
+        self.options.time_limit.is_some_and(|limit| self.frame.elapsed() > limit / 4)
     }
 
     /// Relative shift of some pairs' figures when they run at once: the median over the pairs.

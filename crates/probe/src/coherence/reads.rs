@@ -11,19 +11,20 @@
 //! | Owned (AMD) | writes | loads | |
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use coho_profile::{Home, LineState, StateRead};
 
 use super::chase::{self, LINE, Ring, STRIDE};
 use super::meeting::{Absent, Meeting, Side};
+use super::schedule::{Rank, ranks};
 use super::survey::Survey;
 use super::visit::ABSENCE;
-use crate::Progress;
 use crate::clock::Clock;
-use crate::pages::{Pages, Paging};
+use crate::frame::Phase;
 use crate::statistics;
 use crate::workers::Job;
+use coho_platform::pages::{Pages, Paging};
 
 const SMALLEST: u64 = 16 << 10;
 /// The largest buffer of a quick survey.
@@ -39,17 +40,14 @@ const MEMORY_SHARE: u64 = 8;
 /// Who reads whose lines.
 #[derive(Debug, Clone, Copy)]
 struct Roles {
-    reader: usize,
-    owner: usize,
-    third: Option<usize>,
+    reader: Rank,
+    owner: Rank,
+    third: Option<Rank>,
 }
 
 /// Reads for one pair of each claimed class, in both directions, and of each reader's own lines; with the reasons
 /// for what is missing.
-pub(super) fn measure(
-    survey: &mut Survey<'_>,
-    progress: &mut dyn FnMut(Progress),
-) -> (Vec<StateRead>, BTreeMap<String, String>) {
+pub(super) fn measure(survey: &mut Survey<'_>) -> (Vec<StateRead>, BTreeMap<String, String>) {
     let mut reads = survey.options.resume.as_ref().map_or_else(Vec::new, |earlier| {
         earlier.reads.iter().filter(|read| read.ns.stable == Some(true)).cloned().collect::<Vec<_>>()
     });
@@ -74,8 +72,7 @@ pub(super) fn measure(
         .filter(|(role, home)| role.reader != role.owner || *home == Home::A)
         .collect();
     let total = (plans.len() * sizes.len()) as u64;
-    let started = Instant::now();
-    let mut done = 0;
+    let (mut phase, mut done) = (Phase::new("reads", total), 0);
     for (role, home) in plans {
         let largest = sizes.last().copied().unwrap_or(SMALLEST);
         let mut pages = match chase::memory(largest, Paging::Huge, None) {
@@ -86,7 +83,7 @@ pub(super) fn measure(
             }
         };
         for &bytes in &sizes {
-            if survey.must_end()
+            if survey.frame.end().has_come()
                 || !measure_size(
                     survey,
                     role,
@@ -103,8 +100,7 @@ pub(super) fn measure(
                 return (reads, not_available);
             }
             done += 1;
-            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
-            progress(Progress { phase: "reads", done, total, left: Some(left) });
+            survey.frame.advance(&mut phase, 1);
         }
     }
     (reads, not_available)
@@ -113,7 +109,7 @@ pub(super) fn measure(
 /// The states that this machine has, and why not the others.
 fn states(survey: &Survey<'_>) -> (Vec<LineState>, BTreeMap<String, String>) {
     let vendor = survey.topology.cpu.vendor.as_deref().unwrap_or("");
-    let third = survey.cpus.len() >= 3;
+    let third = survey.frame.cpus.len() >= 3;
     let mut reasons = BTreeMap::new();
     let states =
         [LineState::Modified, LineState::Exclusive, LineState::Shared, LineState::Owned, LineState::Forward]
@@ -174,7 +170,7 @@ fn roles(survey: &Survey<'_>) -> Vec<Roles> {
         .filter(|shared| classes.insert(shared.claimed.clone()))
         .map(|s| s.pair)
         .collect();
-    let third = |reader, owner| (0..survey.cpus.len()).find(|&cpu| cpu != reader && cpu != owner);
+    let third = |reader, owner| ranks(survey.frame.cpus.len()).find(|&rank| rank != reader && rank != owner);
     let local = |cpu| Roles { reader: cpu, owner: cpu, third: third(cpu, cpu) };
     let readers: BTreeSet<_> = pairs.iter().map(|pair| pair.0).collect();
     let across = pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
@@ -197,9 +193,9 @@ fn measure_size(
     reads: &mut Vec<StateRead>,
     not_available: &mut BTreeMap<String, String>,
 ) -> bool {
-    let (reader, owner) = (survey.cpus[roles.reader], survey.cpus[roles.owner]);
+    let (reader, owner) = (survey.cpu(roles.reader), survey.cpu(roles.owner));
     let toucher = if home == Home::A { reader } else { owner };
-    let seed = survey.random.u64(..);
+    let seed = survey.frame.random.u64(..);
     let link: Job<'_, _> = Box::new(move || Ring::link(pages, bytes, &mut fastrand::Rng::with_seed(seed)));
     let ring = match survey.run(toucher, link) {
         Some(Ok(ring)) => ring,
@@ -219,7 +215,7 @@ fn measure_size(
             continue;
         }
         let passes = measure_state(survey, roles, state, &ring, repeats);
-        if passes.len() < repeats as usize && survey.must_end() {
+        if passes.len() < repeats as usize && survey.frame.end().has_come() {
             return false;
         }
         match statistics::estimate(&passes) {
@@ -245,7 +241,7 @@ fn measure_state(
     let (with_reader, with_third) = (Meeting::new(), Meeting::new());
     let shares = matches!(state, LineState::Shared | LineState::Owned | LineState::Forward);
     let meet = |meeting: &Meeting, side| meeting.meet(side, ABSENCE + Duration::from_secs(1));
-    let end = survey.end();
+    let end = survey.frame.end().clone();
     let prepare = || -> Result<(), Absent> {
         if end.has_come() {
             with_reader.abandon();
@@ -272,7 +268,7 @@ fn measure_state(
     let mut jobs: Vec<(u32, Job<'_, Vec<Vec<f64>>>)> = Vec::new();
     if roles.reader == roles.owner {
         let alone = || (0..repeats).map_while(|_| prepare().ok().map(|()| ring.chase(&clock))).collect();
-        jobs.push((survey.cpus[roles.reader], Box::new(alone)));
+        jobs.push((survey.cpu(roles.reader), Box::new(alone)));
     } else {
         let read = || {
             let one = |_| {
@@ -292,8 +288,8 @@ fn measure_state(
             }
             Vec::new()
         };
-        jobs.push((survey.cpus[roles.reader], Box::new(read)));
-        jobs.push((survey.cpus[roles.owner], Box::new(own)));
+        jobs.push((survey.cpu(roles.reader), Box::new(read)));
+        jobs.push((survey.cpu(roles.owner), Box::new(own)));
     }
     if let Some(third) = roles.third.filter(|_| shares) {
         let share = || {
@@ -308,10 +304,10 @@ fn measure_state(
             }
             Vec::new()
         };
-        jobs.push((survey.cpus[third], Box::new(share)));
+        jobs.push((survey.cpu(third), Box::new(share)));
     }
     let cpus: Vec<u32> = jobs.iter().map(|(cpu, _)| *cpu).collect();
-    let results = survey.workers.run(jobs);
+    let results = survey.frame.workers.run(jobs);
     survey.take_note(&cpus, results).swap_remove(0).unwrap_or_default()
 }
 

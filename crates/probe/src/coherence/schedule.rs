@@ -4,12 +4,21 @@ use std::collections::BTreeMap;
 
 use coho_topology::{Level, Topology};
 
-/// A pair of CPUs, by position in the list of CPUs; the first is the smaller.
-pub(crate) type Pair = (usize, usize);
+/// A CPU's place among those that take part, in ascending order of their numbers; not its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Rank(pub(crate) usize);
+
+/// A pair of CPUs; the first has the lower rank.
+pub(crate) type Pair = (Rank, Rank);
+
+/// The ranks of so many CPUs.
+pub(crate) fn ranks(n: usize) -> impl Iterator<Item = Rank> + Clone {
+    (0..n).map(Rank)
+}
 
 /// All pairs of `n` CPUs in rounds of disjoint ones: a round-robin tournament by the circle method, over CPUs in the
 /// given order.
-pub(crate) fn tournament(order: &[usize]) -> Vec<Vec<Pair>> {
+pub(crate) fn tournament(order: &[Rank]) -> Vec<Vec<Pair>> {
     let even = order.len().next_multiple_of(2);
     let player = |seat: usize| order.get(seat).copied();
     (0..even.saturating_sub(1))
@@ -32,7 +41,7 @@ pub(crate) fn tournament(order: &[usize]) -> Vec<Vec<Pair>> {
 pub(crate) fn split<'a>(
     round: &[Pair],
     class: impl Fn(Pair) -> &'a str,
-    core: impl Fn(usize) -> usize,
+    core: impl Fn(Rank) -> usize,
     width: &BTreeMap<String, usize>,
 ) -> Vec<Vec<Pair>> {
     let mut parts: Vec<(&str, Vec<Pair>)> = Vec::new();
@@ -40,7 +49,7 @@ pub(crate) fn split<'a>(
         let name = class(pair);
         let most = width.get(name).copied().unwrap_or(1).max(1);
         let clash =
-            |&(a, b): &Pair| [a, b].iter().any(|&cpu| core(cpu) == core(pair.0) || core(cpu) == core(pair.1));
+            |&(a, b): &Pair| [a, b].iter().any(|&one| core(one) == core(pair.0) || core(one) == core(pair.1));
         let fits = |part: &&mut (&str, Vec<Pair>)| {
             part.0 == name && part.1.len() < most && !part.1.iter().any(clash)
         };
@@ -69,7 +78,7 @@ pub(crate) fn width(pairs: usize, most: f64, mut disturbance: impl FnMut(usize) 
 /// Two measurements a CPU instead of all pairs: one partner within the closest claimed level that has one, and one
 /// outside the widest that excludes one. What the claims say is then tested where they say most.
 pub(crate) fn audit(cpus: &[u32], topology: &Topology) -> Vec<Pair> {
-    let rank = |shared: Option<Level>| {
+    let distance = |shared: Option<Level>| {
         let known = shared.and_then(|shared| Level::OUTWARD.into_iter().position(|level| level == shared));
         known.unwrap_or(Level::OUTWARD.len())
     };
@@ -77,13 +86,14 @@ pub(crate) fn audit(cpus: &[u32], topology: &Topology) -> Vec<Pair> {
     for (index, &cpu) in cpus.iter().enumerate() {
         // The next CPUs in a ring, so that each is asked about as often as it asks.
         let others = (1..cpus.len()).map(|step| (index + step) % cpus.len());
-        let ranked: Vec<_> =
-            others.map(|other| (rank(topology.closest_shared(cpu, cpus[other])), other)).collect();
-        let inside = ranked.iter().min_by_key(|(rank, _)| *rank);
-        let farthest = ranked.iter().map(|(rank, _)| *rank).max();
-        let outside = ranked.iter().find(|(rank, _)| Some(*rank) == farthest);
+        let others: Vec<_> =
+            others.map(|other| (distance(topology.closest_shared(cpu, cpus[other])), Rank(other))).collect();
+        let inside = others.iter().min_by_key(|(distance, _)| *distance);
+        let farthest = others.iter().map(|(distance, _)| *distance).max();
+        let outside = others.iter().find(|(distance, _)| Some(*distance) == farthest);
+        let own = Rank(index);
         pairs.extend(
-            [inside, outside].into_iter().flatten().map(|&(_, other)| (index.min(other), index.max(other))),
+            [inside, outside].into_iter().flatten().map(|&(_, other)| (own.min(other), own.max(other))),
         );
     }
     pairs.sort_unstable();
@@ -103,7 +113,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_tournament_has_every_pair_once_and_rounds_are_disjoint(n in 0usize..40, seed: u64) {
-            let mut order: Vec<_> = (0..n).collect();
+            let mut order: Vec<_> = ranks(n).collect();
             fastrand::Rng::with_seed(seed).shuffle(&mut order);
             let rounds = tournament(&order);
             let mut seen = BTreeSet::new();
@@ -120,12 +130,12 @@ mod tests {
 
         #[test]
         fn no_part_has_siblings_two_classes_or_too_many(n in 2usize..32, width in 1usize..9) {
-            let order: Vec<_> = (0..n).collect();
-            let class = |(a, b): Pair| if a / 8 == b / 8 { "near" } else { "far" };
+            let order: Vec<_> = ranks(n).collect();
+            let class = |(a, b): Pair| if a.0 / 8 == b.0 / 8 { "near" } else { "far" };
             let widths = BTreeMap::from([("near".to_owned(), width)]);
             let mut count = 0;
             for round in tournament(&order) {
-                for part in split(&round, class, |cpu| cpu / 2, &widths) {
+                for part in split(&round, class, |rank| rank.0 / 2, &widths) {
                     count += part.len();
                     let classes: BTreeSet<_> = part.iter().map(|&pair| class(pair)).collect();
                     prop_assert_eq!(classes.len(), 1);
@@ -133,7 +143,7 @@ mod tests {
                     prop_assert!(part.len() <= most);
                     let cores: Vec<_> = part
                         .iter()
-                        .flat_map(|&(a, b)| BTreeSet::from([a / 2, b / 2]))
+                        .flat_map(|&(a, b)| BTreeSet::from([a.0 / 2, b.0 / 2]))
                         .collect();
                     prop_assert_eq!(cores.iter().collect::<BTreeSet<_>>().len(), cores.len());
                 }
@@ -161,10 +171,10 @@ mod tests {
         let cpus: Vec<_> = (0..16).collect();
         let pairs = audit(&cpus, &topology);
         assert!(pairs.len() <= 32);
-        for cpu in 0..16 {
+        for cpu in ranks(16) {
             let partners = pairs.iter().filter(|&&(a, b)| a == cpu || b == cpu);
-            let inside: BTreeSet<_> = partners.map(|&(a, b)| (a < 8) == (b < 8)).collect();
-            assert_eq!(inside, BTreeSet::from([false, true]), "CPU {cpu}");
+            let inside: BTreeSet<_> = partners.map(|&(a, b)| (a < Rank(8)) == (b < Rank(8))).collect();
+            assert_eq!(inside, BTreeSet::from([false, true]), "{cpu:?}");
         }
     }
 }

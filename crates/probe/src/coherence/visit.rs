@@ -204,7 +204,7 @@ pub(crate) fn settle(parts: &[Option<Part>]) -> Vec<Outcome> {
 mod tests {
     use super::*;
     use crate::coherence::arena::Arena;
-    use crate::pin;
+    use coho_platform::pin;
 
     const METHODS: [Kind; 5] = [
         Kind::Time(PairMethod::Turn),

@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use coho_platform::stop;
 use coho_profile::{PairMethod, Timeline, TimelineSample};
 
 use super::arena::Arena;
 use super::run::{Effort, level};
 use super::visit::{Kind, Outcome, Task, Visit, settle};
-use crate::Progress;
+use crate::frame::{Phase, Progress};
 use crate::workers::Workers;
-use crate::{Error, statistics, stop};
+use crate::{Error, statistics};
 
 /// Time between the starts of two samples.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -27,12 +28,12 @@ pub fn watch(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Timeline, Error> {
     if a == b {
-        return Err(Error::other(format!("a pair takes two CPUs, not {a} twice")));
+        return Err(Error::argument(format!("a pair takes two CPUs, not {a} twice")));
     }
     let workers = Workers::start(&[a, b])?;
     let arena = Arena::map()?;
     let effort = Effort::new(8, 16, 0.05);
-    let start = Instant::now();
+    let (start, mut phase) = (Instant::now(), Phase::of_time("watch", duration));
     let mut samples = Vec::new();
     let mut rounds = 0;
     while start.elapsed() < duration && !stop::requested() {
@@ -47,9 +48,8 @@ pub fn watch(
             rounds = outcome.rounds;
             samples.push(TimelineSample { at_s: at.as_secs_f64(), ns: ns.median });
         }
-        let total = duration.as_millis() as u64;
+        progress(phase.advance(1));
         let left = duration.saturating_sub(start.elapsed());
-        progress(Progress { phase: "watch", done: total - left.as_millis() as u64, total, left: Some(left) });
         std::thread::sleep((at + INTERVAL).saturating_sub(start.elapsed()).min(left));
     }
     timeline((a, b), method, samples)
@@ -72,7 +72,7 @@ fn sample(workers: &Workers, (a, b): (u32, u32), task: &Task<'_>, effort: &Effor
 fn timeline((a, b): (u32, u32), method: PairMethod, samples: Vec<TimelineSample>) -> Result<Timeline, Error> {
     let series: Vec<f64> = samples.iter().map(|sample| sample.ns).collect();
     let Some(estimate) = statistics::estimate(std::slice::from_ref(&series)) else {
-        return Err(Error::other(format!("CPUs {a} and {b} never ran at the same time")));
+        return Err(Error::NeverMet { a, b });
     };
     let change_points_s =
         statistics::change_points(&series).into_iter().map(|index| samples[index].at_s).collect();
@@ -82,7 +82,7 @@ fn timeline((a, b): (u32, u32), method: PairMethod, samples: Vec<TimelineSample>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn a_jump_stands_in_the_timeline() {

@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::Error;
-use crate::pages::{PAGE, Pages};
 use crate::workers::{Job, Workers};
+use coho_platform::pages::{PAGE, Pages};
 
 /// Words of a line.
 pub(super) const WORDS: usize = 8;

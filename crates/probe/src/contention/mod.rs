@@ -55,7 +55,7 @@ impl Default for Options {
 
 /// Measures every operation on one line, by one CPU and by several at once, in passes of random order.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
 /// If a CPU cannot be used. One that is lost on the way is a reason in the place of its figures.

@@ -1,13 +1,14 @@
 //! Rows of the section, from what the passes have brought.
 
-use coho_profile::{ContentionRow, Estimate, LineOperation, Method};
+use coho_profile::{ContentionRow, Estimate, LineOperation};
 
 use super::survey::{Cell, Pass};
 use super::window::Batch;
+use crate::frame::Frame;
 use crate::statistics::{estimate, median_of};
 
-/// A row for each cell that was visited; of the others, and of those without a figure, the method tells why.
-pub(super) fn rows(cells: &[Cell], method: &mut Method) -> Vec<ContentionRow> {
+/// A row for each cell that was visited; of the others, and of those without a figure, the frame tells why.
+pub(super) fn rows(cells: &[Cell], frame: &mut Frame<'_>) -> Vec<ContentionRow> {
     let mut rows = Vec::new();
     for cell in cells {
         let alone = cells.iter().find(|other| other.operation == cell.operation && other.cpus.len() == 1);
@@ -25,7 +26,7 @@ pub(super) fn rows(cells: &[Cell], method: &mut Method) -> Vec<ContentionRow> {
                 1 => format!("{}, 1 CPU", cell.operation),
                 n => format!("{}, {n} CPUs, {}", cell.operation, cell.mapping),
             };
-            method.not_available.insert(name, why);
+            frame.lacks(name, why);
         }
         if row.ns.is_some() || row.preempted_batches > 0 {
             rows.push(row);
@@ -107,9 +108,10 @@ mod tests {
             cell(&[0], &[&[&[100.0]], &[&[50.0]]]),
             cell(&[0, 1], &[&[&[15.0, 5.0], &[15.0, 5.0]], &[&[10.0, 10.0]]]),
         ];
-        let mut method = Method::default();
-        let rows = rows(&cells, &mut method);
-        assert!(method.not_available.is_empty(), "{method:?}");
+        let mut ignore = |_| ();
+        let mut frame = Frame::bare(vec![0, 1, 2, 3], None, 0, &mut ignore);
+        let rows = rows(&cells, &mut frame);
+        assert!(frame.method.not_available.is_empty(), "{:?}", frame.method);
         let median = |estimate: &Option<Estimate>| estimate.as_ref().unwrap().median;
         assert_eq!((rows[0].shares.clone(), rows[0].times_alone.clone()), (vec![1.0], None));
         // 20 operations of two CPUs in 1 us.
@@ -126,11 +128,12 @@ mod tests {
         let mut lost = cell(&[0, 1, 2, 3], &[]);
         lost.lost = Some(crate::Error::cpu(3, "it is offline"));
         let cells = [cell(&[0], &[]), cell(&[0, 1], &[&[]]), lost];
-        let mut method = Method::default();
-        let rows = rows(&cells, &mut method);
+        let mut ignore = |_| ();
+        let mut frame = Frame::bare(vec![0, 1, 2, 3], None, 0, &mut ignore);
+        let rows = rows(&cells, &mut frame);
         assert_eq!(rows.len(), 1, "only what was visited");
         assert!(rows[0].ns.is_none() && rows[0].shares.is_empty() && rows[0].preempted_batches == 1);
-        let why = |of: &str| &method.not_available[&format!("compare-and-swap, {of}")];
+        let why = |of: &str| &frame.method.not_available[&format!("compare-and-swap, {of}")];
         assert!(why("1 CPU").contains("time was up"));
         assert!(why("2 CPUs, sequential").contains("never") && why("4 CPUs, sequential").contains("CPU 3"));
     }

@@ -1,12 +1,8 @@
 //! Every operation on every choice of CPUs, in passes of random order.
 
-use std::time::Instant;
-
-use coho_platform::{cgroup, stolen};
-use coho_profile::{Contention, LineOperation, Method};
+use coho_profile::{Contention, LineOperation};
 use coho_sync::Mapping;
 use coho_topology::{CpuSet, Topology};
-use serde_json::json;
 
 use super::Options;
 use super::line::Lines;
@@ -14,9 +10,8 @@ use super::settle::rows;
 use super::visit::visit;
 use super::window::Batch;
 use crate::barrier::{same_places, team_sizes};
-use crate::stop::End;
-use crate::workers::Workers;
-use crate::{Error, Progress, pin};
+use crate::frame::{Frame, Progress};
+use crate::{Error, workers::Workers};
 
 /// An operation on some CPUs, and what it has brought.
 pub(super) struct Cell {
@@ -40,43 +35,27 @@ pub(super) fn run(
     topology: &Topology,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Contention, Error> {
-    let asked = if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
-    let started = Instant::now();
-    let end = End::after(started, options.time_limit);
-    let workers = Workers::start(&asked)?;
-    let allowed: CpuSet = workers.cpus().into_iter().collect();
-    let steal_before = stolen::steal_s(&allowed);
-    let mut method = Method::default();
-    let mut cells = cells(options, topology, &allowed, &mut method);
-    let home = cells.first().map_or(asked[0], |cell| cell.cpus[0]);
-    let lines = Lines::map(&workers, home)?;
+    let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
+    let mut cells = cells(options, topology, &mut frame);
+    let home = cells.first().map_or(frame.cpus[0], |cell| cell.cpus[0]);
+    let lines = Lines::map(&frame.workers, home)?;
     let (passes, batches) = if options.quick { (4, 8) } else { (10, 16) };
-    let total = passes * cells.len() as u64;
-    let mut random = fastrand::Rng::with_seed(options.seed);
-    let mut done = 0;
-    for number in 0..passes as usize {
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        random.shuffle(&mut order);
-        for at in order {
-            if end.has_come() {
-                break;
-            }
-            method.involuntary_switches += cells[at].visit(number, &workers, &lines, batches);
-            done += 1;
-            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
-            progress(Progress { phase: "contention", done, total, left: Some(left) });
-        }
-        method.passes += u64::from(!end.has_come());
+    let mut walk = frame.passes("contention", passes, cells.len());
+    while let Some(step) = frame.next(&mut walk) {
+        let switches = cells[step.at].visit(step.pass, &frame.workers, &lines, batches);
+        frame.method.involuntary_switches += switches;
     }
-    method.interrupted = done < total;
-    method.duration_s = started.elapsed().as_secs_f64();
-    if let (Some(before), Some(after)) = (steal_before, stolen::steal_s(&allowed)) {
-        method.steal_s = after - before;
-    }
-    describe(&mut method, options, &allowed, home, batches);
-    let rows = rows(&cells, &mut method);
-    Ok(Contention { method, rows, ..Contention::default() })
+    frame.parameter("batches_a_pass", batches);
+    frame.parameter("line_home_cpu", home);
+    let rows = rows(&cells, &mut frame);
+    Ok(Contention { rows, method: frame.finish(DESCRIPTION), ..Contention::default() })
 }
+
+const DESCRIPTION: &str = "Short batches that all CPUs begin together, on eight lines in turn; every operation on every \
+    choice of CPUs in passes of random order. Of a batch counts the time in which all CPUs were at work, by their \
+    clocks, which are taken to agree. ns: the time of one operation of one CPU, the mean over the CPUs; shares: of all \
+    batches together; fairness: within a batch. A store counts once the CPU has gone on, and may still be on its way \
+    to the line. After each visit the lines hold what all operations together leave there: none was lost.";
 
 impl Cell {
     /// Adds a pass; returns the involuntary switches meanwhile.
@@ -99,21 +78,22 @@ impl Cell {
     }
 }
 
-/// What is to be measured; what is not stands in the method with its reason.
-fn cells(options: &Options, topology: &Topology, allowed: &CpuSet, method: &mut Method) -> Vec<Cell> {
+/// What is to be measured; what is not stands in the frame with its reason.
+fn cells(options: &Options, topology: &Topology, frame: &mut Frame<'_>) -> Vec<Cell> {
+    let allowed: CpuSet = frame.cpus.iter().copied().collect();
     let mut choices: Vec<(Mapping, Vec<u32>)> = Vec::new();
     for threads in sizes(options, allowed.len()) {
         if threads > allowed.len() {
             let why = format!("of the CPUs that may be used there are {}", allowed.len());
-            method.not_available.insert(format!("{threads} CPUs at once"), why);
+            frame.lacks(format!("{threads} CPUs at once"), why);
             continue;
         }
         for &mapping in &options.mappings {
-            let mut cpus = mapping.order(topology, allowed);
+            let mut cpus = mapping.order(topology, &allowed);
             cpus.truncate(threads);
             cpus.sort_unstable();
             match choices.iter().find(|(_, like)| *like == cpus) {
-                Some((like, _)) => method.not_available.extend([same_places(mapping, threads, *like)]),
+                Some((like, _)) => frame.method.not_available.extend([same_places(mapping, threads, *like)]),
                 None => choices.push((mapping, cpus)),
             }
             // One alone is only what the others are held against.
@@ -146,24 +126,6 @@ fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
     sizes
 }
 
-fn describe(method: &mut Method, options: &Options, allowed: &CpuSet, home: u32, batches: usize) {
-    method.description = "Short batches that all CPUs begin together, on eight lines in turn; every operation on every \
-        choice of CPUs in passes of random order. Of a batch counts the time in which all CPUs were at work, by their \
-        clocks, which are taken to agree. ns: the time of one operation of one CPU, the mean over the CPUs; shares: of all \
-        batches together; fairness: within a batch. A store counts once the CPU has gone on, and may still be on its way \
-        to the line. After each visit the lines hold what all operations together leave there: none was lost."
-        .into();
-    method.parameters.extend([
-        ("cpus".into(), json!(allowed.iter().collect::<Vec<_>>())),
-        ("batches_a_pass".into(), json!(batches)),
-        ("line_home_cpu".into(), json!(home)),
-        ("seed".into(), json!(options.seed)),
-    ]);
-    if let Some(quota) = cgroup::cpu_quota() {
-        method.parameters.insert("cpu_quota".into(), json!(quota));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use coho_topology::Unit;
@@ -178,8 +140,9 @@ mod tests {
 
     #[test]
     fn a_large_machine_is_measured_by_powers_of_two_near_and_far() {
-        let mut method = Method::default();
-        let cells = cells(&Options::default(), &machine(), &CpuSet::up_to(192), &mut method);
+        let mut ignore = |_| ();
+        let mut frame = Frame::bare((0..192).collect(), None, 0, &mut ignore);
+        let cells = cells(&Options::default(), &machine(), &mut frame);
         let of_add: Vec<_> = cells.iter().filter(|cell| cell.operation == LineOperation::Add).collect();
         let sizes: Vec<_> = of_add.iter().map(|cell| cell.cpus.len()).collect();
         assert_eq!(sizes, [1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 128, 192]);
@@ -190,7 +153,7 @@ mod tests {
         assert_eq!((packages(of_add[1]), packages(of_add[2])), ((2, 0), (1, 1)));
         assert_eq!((packages(of_add[11]), packages(of_add[12])), ((64, 0), (32, 32)));
         assert_eq!(cells.len(), 5 * sizes.len());
-        let whys: Vec<_> = method.not_available.keys().collect();
+        let whys: Vec<_> = frame.method.not_available.keys().collect();
         assert_eq!(whys, ["binary-tree mapping, 192 threads"]);
     }
 
@@ -198,12 +161,13 @@ mod tests {
     fn one_cpu_and_too_many_threads_have_their_reasons() {
         let cells = |threads: &[u32], cpus| {
             let options = Options { threads: threads.to_vec(), ..Options::default() };
-            let mut method = Method::default();
-            let cells = cells(&options, &machine(), &CpuSet::up_to(cpus), &mut method);
+            let mut ignore = |_| ();
+            let mut frame = Frame::bare((0..cpus).collect(), None, 0, &mut ignore);
+            let cells = cells(&options, &machine(), &mut frame);
             let mut sizes: Vec<_> = cells.iter().map(|cell| cell.cpus.len()).collect();
             sizes.dedup();
             sizes.truncate(2);
-            (sizes, method.not_available.into_keys().collect::<Vec<_>>())
+            (sizes, frame.method.not_available.into_keys().collect::<Vec<_>>())
         };
         assert_eq!(cells(&[], 1), (vec![1], vec!["2 CPUs at once".to_owned()]));
         let told = vec!["3 CPUs at once".to_owned(), "binary-tree mapping, 2 threads".to_owned()];

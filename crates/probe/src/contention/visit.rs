@@ -85,8 +85,7 @@ fn run(
     lines: &Lines,
     (cut, count): (Cut, usize),
 ) -> Result<(Vec<Vec<Log>>, u64), Error> {
-    let barrier =
-        Barrier::new(Algorithm::Central, cpus.len()).map_err(|error| Error::other(error.to_string()))?;
+    let barrier = Barrier::new(Algorithm::Central, cpus.len())?;
     lines.each().for_each(clear);
     let work = |rank: usize| -> Option<Worked> {
         let mut accounts = [Account::of(rank); LINES];
@@ -119,7 +118,7 @@ fn run(
     for (index, line) in lines.each().enumerate() {
         let accounts: Vec<Account> = accounts.iter().map(|of_cpu| of_cpu[index]).collect();
         if !is_settled(operation, line, &accounts) {
-            return Err(Error::other(format!("{operation} by {} CPUs: an operation was lost", cpus.len())));
+            return Err(Error::broken(format!("{operation} by {} CPUs: an operation was lost", cpus.len())));
         }
     }
     Ok((logs, switches))
@@ -144,7 +143,7 @@ fn chunks(marks: &mut Vec<Ticks>, cut: Cut, mut operate: impl FnMut(u64)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn batches_are_long_against_the_clock_and_hold_enough() {

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use crate::timer;
+use coho_platform::timer;
 
 /// What a copy says that has come to its end without an error.
 const WELL: &str = "well";

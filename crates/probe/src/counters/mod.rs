@@ -11,9 +11,11 @@ mod tools;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use coho_platform::pin;
 use coho_profile::Counters;
 
-use crate::{Error, Progress, pin};
+use crate::Error;
+use crate::frame::{Progress, chosen_one};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,15 +33,14 @@ pub struct Options {
 /// Measures what counting costs here, as `options` say. Takes some 2 s, `quick` less than 1 s; where there are counters
 /// some seconds more.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A tool
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A tool
 /// that is not there is named with the reason.
 ///
 /// # Errors
 /// If the CPU cannot be used.
 pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Counters, Error> {
     let allowed = pin::allowed()?;
-    let first = || allowed.first().ok_or_else(|| Error::other("the process may use no CPU"));
-    let cpu = options.cpu.map_or_else(first, Ok)?;
+    let cpu = chosen_one(options.cpu)?;
     // Counters belong to the thread that opened them, and only this one may tell of progress.
     let (tell, told) = channel();
     let allowed = &allowed;
@@ -53,7 +54,7 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<
             pin::verify(cpu)?;
             Ok(counters)
         });
-        let survey = survey.map_err(|error| Error::other(format!("a thread to count on: {error}")))?;
+        let survey = survey.map_err(|error| Error::system("a thread to count on", error))?;
         told.iter().for_each(progress);
         survey.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })

@@ -1,20 +1,20 @@
 //! A run: what is opened, in which order it is measured, and what comes of it.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use coho_counters::tables::Candidate;
 use coho_counters::{Column, Method as Reading, Mode, Price};
 use coho_platform::stolen;
-use coho_profile::{CounterTool, Counters, Counts, Estimate, Method, Rdpmc};
+use coho_profile::{CounterTool, Counters, Counts, Estimate, Rdpmc};
 use coho_topology::CpuSet;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::tools::{self, Open, Tool};
 use super::{Options, clock, counts, events};
 use crate::clock::Clock;
-use crate::stop::End;
-use crate::{Progress, statistics};
+use crate::frame::{End, Frame, Phase, Progress};
+use crate::statistics;
 
 /// A batch is at least so long, so that the clock's step does not matter.
 const BATCH: Duration = Duration::from_micros(20);
@@ -49,62 +49,43 @@ pub(super) fn run(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Counters {
-    let started = Instant::now();
-    let end = End::after(started, options.time_limit);
-    let cpus = CpuSet::from_iter([cpu]);
-    let (steal, switches) = (stolen::steal_s(&cpus), stolen::involuntary_switches());
-    let mut not_available = BTreeMap::new();
-
+    let mut frame = Frame::bare(vec![cpu], options.time_limit, options.seed, progress);
+    let switches = stolen::involuntary_switches();
     let mut tools = tools::all(cpu);
-    let (mut done, total) = (0, tools.len() as u64);
+    let mut phase = Phase::new("single steps", tools.len() as u64);
     let mut stepped = Vec::new();
     for tool in &mut tools {
-        stepped.push(follow(tool, end));
-        done += 1;
-        progress(Progress { phase: "single steps", done, total, left: None });
+        stepped.push(follow(tool, frame.end()));
+        frame.advance(&mut phase, 1);
     }
     let mut rows: Vec<Row> =
         tools.into_iter().zip(stepped).map(|(tool, steps)| Row::open(tool, steps)).collect();
 
-    progress(Progress { phase: "events", done: 0, total: 1, left: None });
-    let (chosen, tests) =
-        if end.has_come() { Default::default() } else { events::choose(&mut not_available) };
-    count(&mut rows, &chosen, end, progress, &mut not_available);
+    let mut phase = Phase::new("events", 1 + rows.len() as u64);
+    frame.advance(&mut phase, 0);
+    let (chosen, tests) = if frame.end().has_come() {
+        Default::default()
+    } else {
+        events::choose(&mut frame.method.not_available)
+    };
+    frame.advance(&mut phase, 1);
+    count(&mut rows, &chosen, &mut frame, &mut phase);
 
-    let passes = if options.quick { 8 } else { 24 };
     let mut prices = Prices::default();
-    let passes = time(&mut rows, &mut prices, passes, options.seed, end, progress);
-    let clock = (!end.has_come()).then(|| clock::facts(allowed, &mut not_available));
+    time(&mut rows, &mut prices, if options.quick { 8 } else { 24 }, &mut frame);
+    let clock = (!frame.end().has_come()).then(|| clock::facts(allowed, &mut frame.method.not_available));
 
     let event_by_tool: serde_json::Map<String, Value> = rows
         .iter()
         .filter_map(|row| Some((row.tool.name.clone(), row.open.as_ref().ok()?.event.clone().into())))
         .collect();
-    let steal_s = steal.zip(stolen::steal_s(&cpus)).map_or(0.0, |(before, after)| after - before);
-    if steal.is_none() {
-        not_available.insert("steal_s".into(), "/proc/stat does not tell it".into());
-    }
+    frame.parameter("cpu", cpu);
+    frame.parameter("batch_us", BATCH.as_micros() as u64);
+    frame.parameter("batches_per_pass", BATCHES);
+    frame.parameter("event_by_tool", event_by_tool);
+    frame.method.involuntary_switches = stolen::involuntary_switches() - switches;
     Counters {
-        method: Method {
-            description: "Each operation in batches, all operations in random order in every pass. Instructions of \
-                          user mode and kernel entries by single steps, those of user-level reads on a page that stands in \
-                          for the kernel's; other events by a counter that runs all the while \
-                          and is read by the kernel at the ends."
-                .into(),
-            parameters: BTreeMap::from([
-                ("cpu".into(), json!(cpu)),
-                ("seed".into(), json!(options.seed)),
-                ("batch_us".into(), json!(BATCH.as_micros() as u64)),
-                ("batches_per_pass".into(), json!(BATCHES)),
-                ("event_by_tool".into(), Value::Object(event_by_tool)),
-            ]),
-            passes,
-            duration_s: started.elapsed().as_secs_f64(),
-            interrupted: end.has_come(),
-            involuntary_switches: stolen::involuntary_switches() - switches,
-            steal_s,
-            not_available,
-        },
+        method: frame.finish(DESCRIPTION),
         tools: rows.into_iter().map(Row::finish).collect(),
         rdpmc: prices.rdpmc(),
         events: tests,
@@ -115,8 +96,12 @@ pub(super) fn run(
     }
 }
 
+const DESCRIPTION: &str = "Each operation in batches, all operations in random order in every pass. Instructions of user mode \
+    and kernel entries by single steps, those of user-level reads on a page that stands in for the kernel's; other events \
+    by a counter that runs all the while and is read by the kernel at the ends.";
+
 /// Single steps of a tool's operation, in a copy of the process.
-fn follow(tool: &mut Tool, end: End) -> Result<counts::Stepped, String> {
+fn follow(tool: &mut Tool, end: &End) -> Result<counts::Stepped, String> {
     if end.has_come() {
         return Err("stopped before".into());
     }
@@ -173,26 +158,19 @@ impl Row {
 }
 
 /// Counts each operation's events on both sides.
-fn count(
-    rows: &mut [Row],
-    events: &BTreeMap<Column, Candidate>,
-    end: End,
-    progress: &mut dyn FnMut(Progress),
-    not_available: &mut BTreeMap<String, String>,
-) {
+fn count(rows: &mut [Row], events: &BTreeMap<Column, Candidate>, frame: &mut Frame<'_>, phase: &mut Phase) {
     if events.is_empty() {
         let why = "no event of this machine counts what it must; the events' tests say why";
-        not_available.insert("events of an operation".into(), why.into());
+        frame.lacks("events of an operation", why);
         return;
     }
-    let total = rows.len() as u64;
-    for (done, row) in rows.iter_mut().enumerate() {
-        progress(Progress { phase: "events", done: done as u64, total, left: None });
+    for row in rows {
+        frame.advance(phase, 1);
         let Ok(open) = &mut row.open else { continue };
         let sides =
             [("user", Mode::User, &mut row.tool.user), ("kernel", Mode::Kernel, &mut row.tool.kernel)];
         for (side, mode, counts) in sides {
-            if end.has_come() {
+            if frame.end().has_come() {
                 return;
             }
             match counts::by_counters(&mut open.run, mode, events) {
@@ -201,43 +179,24 @@ fn count(
                     *counts = Counts { INS: counted.INS.or(stepped.INS), ..counted };
                 }
                 Err(error) => {
-                    not_available.insert(format!("{side} events of {}", row.tool.name), error.to_string());
+                    frame.lacks(format!("{side} events of {}", row.tool.name), error.to_string());
                 }
             }
         }
     }
 }
 
-/// Passes over all rows and prices, each in a random order of its own; returns how many were finished.
-fn time(
-    rows: &mut [Row],
-    prices: &mut Prices,
-    passes: u64,
-    seed: u64,
-    end: End,
-    progress: &mut dyn FnMut(Progress),
-) -> u64 {
+/// Passes over all rows and prices, each in a random order of its own.
+fn time(rows: &mut [Row], prices: &mut Prices, passes: usize, frame: &mut Frame<'_>) {
     let clock = Clock::get();
-    let mut random = fastrand::Rng::with_seed(seed);
-    let began = Instant::now();
     // The prices' place is after the last row.
-    let mut order: Vec<usize> = (0..=rows.len()).collect();
-    for pass in 0..passes {
-        random.shuffle(&mut order);
-        for &at in &order {
-            if end.has_come() {
-                return pass;
-            }
-            match rows.get_mut(at) {
-                Some(row) => row.visit(&clock),
-                None => prices.add(Price::measure()),
-            }
+    let mut walk = frame.passes("passes", passes, rows.len() + 1);
+    while let Some(step) = frame.next(&mut walk) {
+        match rows.get_mut(step.at) {
+            Some(row) => row.visit(&clock),
+            None => prices.add(Price::measure()),
         }
-        let done = pass + 1;
-        let left = began.elapsed().mul_f64((passes - done) as f64 / done as f64);
-        progress(Progress { phase: "passes", done, total: passes, left: Some(left) });
     }
-    passes
 }
 
 impl Prices {

@@ -1,19 +1,18 @@
 //! What the machine tells of its idle states and clock, and how long its CPUs take to wake.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use coho_platform::stolen;
+use coho_platform::pin;
 use coho_profile::{Idle, IdleControl, Method, Wakeup};
 use coho_sync::Mapping;
 use coho_topology::{CpuSet, Topology};
-use serde_json::json;
 
 use super::files::{CPUS, Root};
 use super::wakeup::{self, Effort};
 use super::{control, frequency, states};
-use crate::stop::End;
-use crate::{Error, pin};
+use crate::Error;
+use crate::frame::Frame;
 
 /// CPUs that are woken: the farthest apart.
 const WOKEN: usize = 4;
@@ -39,32 +38,35 @@ pub struct Options {
 /// # Errors
 /// If a CPU that was asked for cannot be used.
 pub fn observe(options: &Options, topology: &Topology) -> Result<Idle, Error> {
-    let started = Instant::now();
     let mut section = told(options);
-    let steal = stolen::steal_s(&topology.cpus());
-    section.wakeups = wake(options, topology, started)?;
-    let per_state = [("passes", json!(effort(options).passes)), ("samples", json!(effort(options).samples))];
-    section.method = Method {
-        description: "What the kernel's cpuidle and cpufreq tell. A thread sleeps until a moment of the clock, or until \
-                      a thread on another CPU wakes it by a futex or a pipe; the time is from that moment, or that \
-                      call, until the thread runs."
-            .into(),
-        parameters: per_state.map(|(name, value)| (name.to_owned(), value)).into(),
-        passes: effort(options).passes as u64,
-        duration_s: started.elapsed().as_secs_f64(),
-        interrupted: crate::stop::requested(),
-        steal_s: stolen::steal_s(&topology.cpus()).zip(steal).map_or(0.0, |(after, before)| after - before),
-        not_available: section.method.not_available,
-        ..Method::default()
-    };
+    let (effort, order) = (effort(options), woken(options, topology)?);
+    let mut ignore = |_| ();
+    let mut frame = Frame::start(&order, options.time_limit, options.seed, &mut ignore)?;
+    section.wakeups = wakeup::measure(&mut frame, &order, &effort)?;
+    frame.method.not_available = section.method.not_available;
+    frame.parameter("passes", effort.passes);
+    frame.parameter("samples", effort.samples);
+    section.method = frame.finish(DESCRIPTION);
     Ok(section)
 }
+
+const DESCRIPTION: &str = "What the kernel's cpuidle and cpufreq tell. A thread sleeps until a moment of the clock, or until \
+    a thread on another CPU wakes it by a futex or a pipe; the time is from that moment, or that call, until the thread \
+    runs.";
 
 /// How long CPUs take to wake as things are.
 ///
 /// # Errors
 /// If a CPU that was asked for cannot be used.
-pub(super) fn wake(options: &Options, topology: &Topology, started: Instant) -> Result<Vec<Wakeup>, Error> {
+pub(super) fn wake(options: &Options, topology: &Topology) -> Result<Vec<Wakeup>, Error> {
+    let order = woken(options, topology)?;
+    let mut ignore = |_| ();
+    let mut frame = Frame::start(&order, options.time_limit, options.seed, &mut ignore)?;
+    wakeup::measure(&mut frame, &order, &effort(options))
+}
+
+/// The CPUs that are woken, the first of which wakes the others.
+fn woken(options: &Options, topology: &Topology) -> Result<Vec<u32>, Error> {
     let allowed = pin::allowed()?.intersection(&topology.cpus());
     let cpus = match &options.cpus {
         // Those that may not be used shall be named.
@@ -72,19 +74,13 @@ pub(super) fn wake(options: &Options, topology: &Topology, started: Instant) -> 
         Some(cpus) => Mapping::BinaryTree.order(topology, cpus),
         None => Mapping::BinaryTree.order(topology, &allowed),
     };
-    let cpus: Vec<u32> = cpus.into_iter().take(WOKEN).collect();
-    wakeup::measure(&cpus, &effort(options), End::after(started, options.time_limit))
+    Ok(cpus.into_iter().take(WOKEN).collect())
 }
 
 fn effort(options: &Options) -> Effort {
     let (sleeps, passes, samples) =
         if options.quick { (&[200, 1000][..], 3, 8) } else { (&[100, 1000, 10_000][..], 6, 16) };
-    Effort {
-        sleeps: sleeps.iter().map(|&us| Duration::from_micros(us)).collect(),
-        passes,
-        samples,
-        seed: options.seed,
-    }
+    Effort { sleeps: sleeps.iter().map(|&us| Duration::from_micros(us)).collect(), passes, samples }
 }
 
 /// What the kernel's files tell, without waking anything; what is not there is named with the reason.

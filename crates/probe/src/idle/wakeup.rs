@@ -7,7 +7,7 @@ use std::time::Duration;
 use coho_profile::Wakeup;
 
 use crate::clock::Clock;
-use crate::stop::End;
+use crate::frame::Frame;
 use crate::workers::{Done, Job, Workers};
 use crate::{Error, statistics};
 
@@ -33,15 +33,13 @@ pub(super) struct Effort {
     pub sleeps: Vec<Duration>,
     pub passes: usize,
     pub samples: usize,
-    pub seed: u64,
 }
 
 /// Wakes each of the CPUs by a timer, and each but the first by the first one; interleaved, in random order.
 ///
 /// # Errors
-/// If a CPU cannot be used.
-pub(super) fn measure(cpus: &[u32], effort: &Effort, end: End) -> Result<Vec<Wakeup>, Error> {
-    let workers = Workers::start(cpus)?;
+/// If a CPU is lost.
+pub(super) fn measure(frame: &mut Frame<'_>, cpus: &[u32], effort: &Effort) -> Result<Vec<Wakeup>, Error> {
     let mut cells = Vec::new();
     for &sleep in &effort.sleeps {
         let cell = |by, cpu| Cell { by, cpu, sleep, passes: Vec::new() };
@@ -52,17 +50,11 @@ pub(super) fn measure(cpus: &[u32], effort: &Effort, end: End) -> Result<Vec<Wak
             );
         }
     }
-    let mut random = fastrand::Rng::with_seed(effort.seed);
-    'passes: for _ in 0..effort.passes {
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        random.shuffle(&mut order);
-        for index in order {
-            if end.has_come() {
-                break 'passes;
-            }
-            let pass = cells[index].run(&workers, effort.samples)?;
-            cells[index].passes.push(pass);
-        }
+    let mut walk = frame.passes("wake-ups", effort.passes, cells.len());
+    while let Some(step) = frame.next(&mut walk) {
+        let pass = cells[step.at].run(&frame.workers, effort.samples)?;
+        let pass = frame.value(pass);
+        cells[step.at].passes.push(pass);
     }
     let wakeup = |cell: Cell| {
         let (by, from) = match cell.by {
@@ -84,7 +76,7 @@ pub(super) fn measure(cpus: &[u32], effort: &Effort, end: End) -> Result<Vec<Wak
 
 impl Cell {
     /// One pass: times in ns from the moment to wake until the thread ran.
-    fn run(&self, workers: &Workers, samples: usize) -> Result<Vec<f64>, Error> {
+    fn run(&self, workers: &Workers, samples: usize) -> Result<Done<Vec<f64>>, Error> {
         let (cpu, sleep) = (self.cpu, self.sleep);
         let woken = match self.by {
             By::Timer => workers.run(vec![(cpu, Box::new(move || by_timer(sleep, samples)) as Job<'_, _>)]),
@@ -93,18 +85,14 @@ impl Cell {
                 pair(workers, (from, cpu), sleep, samples, |_| word.wake(), |_| word.wait())
             }
             By::Pipe(from) => {
-                let (reader, writer) = io::pipe().map_err(|error| Error::other(format!("pipe: {error}")))?;
+                let (reader, writer) = io::pipe().map_err(|error| Error::system("pipe", error))?;
                 let wake = |_| (&writer as &PipeWriter).write_all(&[1]).is_ok();
                 let wait = |_| (&reader as &PipeReader).read_exact(&mut [0]).is_ok();
                 pair(workers, (from, cpu), sleep, samples, wake, wait)
             }
         };
         // The sleeper's is the last.
-        woken
-            .into_iter()
-            .next_back()
-            .unwrap_or_else(|| Ok(Done { value: Vec::new(), involuntary_switches: 0 }))
-            .map(|done| done.value)
+        woken.into_iter().next_back().expect("one job or two have been run")
     }
 }
 

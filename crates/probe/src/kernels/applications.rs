@@ -11,7 +11,7 @@ const STEPS: u64 = 8;
 
 /// What is said where a crew's result is not that of one thread.
 fn differs(what: &str) -> Error {
-    Error::other(format!("{what} differs from that of one thread: the barrier or the memory is broken"))
+    Error::broken(format!("{what} differs from that of one thread: the barrier or the memory is broken"))
 }
 
 fn same(a: &[f64], b: &[f64]) -> bool {

@@ -85,7 +85,7 @@ impl Program for Daxpy {
     fn check(&self, arrays: &Arrays) -> Result<f64, Error> {
         match arrays.a.iter().enumerate().find(|&(i, a)| *a != b(i) + S * c(i)) {
             None => Ok(0.0),
-            Some((i, a)) => Err(Error::other(format!(
+            Some((i, a)) => Err(Error::broken(format!(
                 "element {i} of a loop over {} is {a} and not {}: the barrier or the memory is broken",
                 arrays.a.len(),
                 b(i) + S * c(i)

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::Error;
-use crate::pages::Pages;
+use coho_platform::pages::Pages;
 
 /// Zeros at first, aligned to a page; whoever first writes a page makes its memory node the page's home.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Field {
     pub(super) fn map(length: usize) -> Result<Self, Error> {
         let bytes = length.checked_mul(size_of::<f64>());
         let bytes =
-            bytes.ok_or_else(|| Error::other(format!("{length} numbers are more than fit in memory")))?;
+            bytes.ok_or_else(|| Error::memory(format!("{length} numbers are more than fit in memory")))?;
         Ok(Self { pages: Pages::map(bytes)?, length })
     }
 }

@@ -88,7 +88,7 @@ impl Default for Options {
 
 /// Runs a program under every barrier, mapping and number of threads.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A team
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A team
 /// that cannot be had, or whose CPU is lost on the way, is named in `method.not_available`.
 ///
 /// # Errors
@@ -101,7 +101,7 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Kernel, Error> {
     if options.barriers.is_empty() || options.mappings.is_empty() {
-        return Err(Error::other("there is no barrier or no mapping to measure"));
+        return Err(Error::argument("there is no barrier or no mapping to measure"));
     }
     match which {
         Which::Daxpy => {

@@ -1,10 +1,8 @@
 //! Every crew in turn with every other, in several passes of random order, and what comes of it.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use coho_platform::{cgroup, stolen};
-use coho_profile::{Kernel, KernelPoint, Method};
+use coho_profile::{Kernel, KernelPoint};
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
 use serde_json::json;
@@ -15,9 +13,8 @@ use super::visit::{BATCH, Effort, Program, Samples, visit};
 use super::{Options, vector};
 use crate::barrier::same_places;
 use crate::clock::Clock;
-use crate::stop::End;
-use crate::workers::{Job, Workers};
-use crate::{Error, Progress, pin, statistics};
+use crate::frame::{Frame, Progress};
+use crate::{Error, statistics};
 
 /// One way to run a program, and what it has brought.
 struct Configuration {
@@ -52,57 +49,20 @@ pub(super) fn run<P: Program>(
     topology: &Topology,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Kernel, Error> {
-    let cpus = if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
-    let workers = Workers::start(&cpus)?;
-    let cpus = workers.cpus();
-    let mut method = Method::default();
-    let mut configurations = configurations(&cpus, options, topology, &mut method.not_available)?;
-    let started = Instant::now();
-    let end = End::after(started, options.time_limit);
-    let steal_before = stolen::steal_s(&cpus.iter().copied().collect());
+    let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
+    let mut configurations = configurations(options, topology, &mut frame)?;
     let (passes, batches, time) = if options.quick { (3, 12, 60) } else { (6, 30, 500) };
-    let effort = Effort { batches, time: Duration::from_millis(time), end };
-    let mut random = fastrand::Rng::with_seed(options.seed);
-    let total = passes * configurations.len() as u64;
-    let mut done = 0;
-    for _ in 0..passes {
-        let mut order: Vec<usize> = (0..configurations.len()).collect();
-        random.shuffle(&mut order);
-        for at in order {
-            if end.has_come() {
-                break;
-            }
-            done += 1;
-            if configurations[at].lost.is_none() {
-                let seed = random.u64(..);
-                let switches = turn(program, &mut configurations[at], &workers, effort, seed)?;
-                method.involuntary_switches += switches;
-            }
-            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
-            progress(Progress { phase, done, total, left: Some(left) });
-        }
-        method.passes += u64::from(!end.has_come());
-    }
-    method.interrupted = end.has_come();
-    method.duration_s = started.elapsed().as_secs_f64();
-    let steal = stolen::steal_s(&cpus.iter().copied().collect());
-    match (steal_before, steal) {
-        (Some(before), Some(after)) => method.steal_s = after - before,
-        _ => {
-            method.not_available.insert("steal".into(), "/proc/stat does not tell".into());
-        }
+    let effort = Effort { batches, time: Duration::from_millis(time), end: frame.end().clone() };
+    let mut walk = frame.passes(phase, passes, configurations.len());
+    while let Some(step) = frame.next(&mut walk) {
+        turn(program, &mut configurations[step.at], &mut frame, &effort)?;
     }
     for configuration in &configurations {
         if let Some(why) = &configuration.lost {
-            method.not_available.insert(configuration.name(), why.clone());
+            frame.lacks(configuration.name(), why.clone());
         }
     }
-    method.description = DESCRIPTION.into();
-    method.parameters = parameters(&cpus, options, batches);
-    let vectors = if P::WIDE { vector::name() } else { "the architecture's baseline" };
-    method.parameters.insert("vectors".into(), json!(vectors));
-    method.parameters.insert("regions_a_run".into(), json!(P::REGIONS));
-    method.parameters.insert("barriers_a_run".into(), json!(P::BARRIERS));
+    describe::<P>(&mut frame, batches);
     let mut points = Vec::new();
     let mut invariant_error: Option<f64> = None;
     for configuration in &configurations {
@@ -112,7 +72,7 @@ pub(super) fn run<P: Program>(
         }
     }
     points.sort_by_key(|point| point.size);
-    Ok(Kernel { method, points, invariant_error, ..Kernel::default() })
+    Ok(Kernel { method: frame.finish(DESCRIPTION), points, invariant_error, ..Kernel::default() })
 }
 
 const DESCRIPTION: &str = "Batches of every size in random order, by every team in turn in passes of random order. \
@@ -120,7 +80,7 @@ const DESCRIPTION: &str = "Batches of every size in random order, by every team 
     every barrier, and what is not their own work is waiting. The share of waiting in watched batches times the time \
     of the others is sync_seconds, so that reading the clock does not add to the times.";
 
-fn parameters(cpus: &[u32], options: &Options, batches: usize) -> BTreeMap<String, serde_json::Value> {
+fn describe<P: Program>(frame: &mut Frame<'_>, batches: usize) {
     let clock = Clock::get();
     let readings = 1000;
     let start = clock.now();
@@ -128,52 +88,37 @@ fn parameters(cpus: &[u32], options: &Options, batches: usize) -> BTreeMap<Strin
         std::hint::black_box(clock.now());
     }
     let reading_ns = clock.ns(clock.now() - start) / f64::from(readings);
-    let mut parameters: BTreeMap<_, _> = [
-        ("cpus".into(), json!(cpus)),
-        ("batches_a_pass".into(), json!(batches)),
-        ("batch_us".into(), json!(BATCH.as_micros() as u64)),
-        ("clock_reading_ns".into(), json!(reading_ns)),
-        ("clock_readings_of_a_watched_thread".into(), json!("2 a region and 2 a barrier inside it")),
-        ("seed".into(), json!(options.seed)),
-    ]
-    .into();
-    if let Some(quota) = cgroup::cpu_quota() {
-        parameters.insert("cpu_quota".into(), json!(quota));
-    }
-    parameters
+    frame.parameter("batches_a_pass", batches);
+    frame.parameter("batch_us", BATCH.as_micros() as u64);
+    frame.parameter("clock_reading_ns", reading_ns);
+    frame.parameter("clock_readings_of_a_watched_thread", "2 a region and 2 a barrier inside it");
+    frame.parameter("vectors", if P::WIDE { vector::name() } else { "the architecture's baseline" });
+    frame.parameter("regions_a_run", json!(P::REGIONS));
+    frame.parameter("barriers_a_run", json!(P::BARRIERS));
 }
 
-/// One visit; returns the involuntary switches of its first thread.
+/// One visit of a team that has not failed.
 fn turn<P: Program>(
     program: &P,
     configuration: &mut Configuration,
-    workers: &Workers,
-    effort: Effort,
-    seed: u64,
-) -> Result<u64, Error> {
-    let (cpus, barrier) = (&configuration.cpus, configuration.barrier);
-    let job: Job<'_, _> = Box::new(move || {
-        let mut random = fastrand::Rng::with_seed(seed);
-        match barrier {
-            None => Ok(visit(program, &mut Alone, effort, &mut random)),
-            // A team that can't be had is no error of the program.
-            Some(barrier) => team::lead(barrier, cpus, |leader| visit(program, leader, effort, &mut random)),
-        }
-    });
-    let outcome = workers.run(vec![(cpus[0], job)]).pop().expect("one job has one outcome");
-    match outcome {
-        Ok(done) => {
-            match done.value {
-                Ok(samples) => configuration.passes.push(samples?),
-                Err(why) => configuration.lost = Some(why.to_string()),
-            }
-            Ok(done.involuntary_switches)
-        }
-        Err(error) => {
-            configuration.lost = Some(error.to_string());
-            Ok(0)
-        }
+    frame: &mut Frame<'_>,
+    effort: &Effort,
+) -> Result<(), Error> {
+    if configuration.lost.is_some() {
+        return Ok(());
     }
+    let (cpus, barrier) = (&configuration.cpus, configuration.barrier);
+    let mut random = frame.random.fork();
+    let outcome = frame.run(cpus[0], move || match barrier {
+        None => Ok(visit(program, &mut Alone, effort, &mut random)),
+        // A team that can't be had is no error of the program.
+        Some(barrier) => team::lead(barrier, cpus, |leader| visit(program, leader, effort, &mut random)),
+    });
+    match outcome {
+        Ok(Ok(samples)) => configuration.passes.push(samples?),
+        Ok(Err(why)) | Err(why) => configuration.lost = Some(why.to_string()),
+    }
+    Ok(())
 }
 
 fn point<P: Program>(program: &P, configuration: &Configuration, size: usize) -> Option<KernelPoint> {
@@ -201,11 +146,11 @@ fn point<P: Program>(program: &P, configuration: &Configuration, size: usize) ->
 
 /// The teams to run, one thread first; a mapping that places a team like an earlier one is named and left out.
 fn configurations(
-    cpus: &[u32],
     options: &Options,
     topology: &Topology,
-    not_available: &mut BTreeMap<String, String>,
+    frame: &mut Frame<'_>,
 ) -> Result<Vec<Configuration>, Error> {
+    let cpus = frame.cpus.clone();
     let mut teams = options.threads.clone();
     if teams.is_empty() {
         teams =
@@ -215,14 +160,14 @@ fn configurations(
     teams.sort_unstable();
     teams.dedup();
     if let Some(&most) = teams.iter().find(|&&n| n as usize > cpus.len()) {
-        return Err(Error::other(format!(
+        return Err(Error::argument(format!(
             "a team of {most} threads needs as many CPUs of its own, there are {}: threads that share a CPU measure \
              its scheduler and not the barrier",
             cpus.len()
         )));
     }
     if teams.first() == Some(&0) {
-        return Err(Error::other("a team needs at least one thread"));
+        return Err(Error::argument("a team needs at least one thread"));
     }
     let alone =
         Configuration { barrier: None, mapping: None, cpus: vec![cpus[0]], passes: Vec::new(), lost: None };
@@ -233,7 +178,7 @@ fn configurations(
             let mut places = mapping.order(topology, &cpus.iter().copied().collect());
             places.truncate(threads as usize);
             if let Some((like, _)) = placed.iter().find(|(_, other)| *other == places) {
-                not_available.extend([same_places(mapping, threads as usize, *like)]);
+                frame.method.not_available.extend([same_places(mapping, threads as usize, *like)]);
                 continue;
             }
             for &barrier in &options.barriers {

@@ -8,11 +8,12 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use coho_platform::pin;
 use coho_sync::{Algorithm, Team};
 
 use super::crew::{Crew, Member};
+use crate::Error;
 use crate::clock::{Clock, Ticks};
-use crate::{Error, pin};
 
 /// Starts a team on these CPUs, on the first of which the caller is pinned, and lets the caller lead it through `visit`.
 ///
@@ -24,7 +25,7 @@ pub(super) fn lead<R: Send>(
     visit: impl FnOnce(&mut Leader<'_, '_>) -> R + Send,
 ) -> Result<R, Error> {
     let team = Team::builder(cpus.len()).cpus(cpus).algorithm(algorithm).start();
-    let mut team = team.map_err(|error| Error::other(error.to_string()))?;
+    let mut team = team?;
     let floor = Floor {
         region: Posted(UnsafeCell::new(None)),
         computed: cpus.iter().map(|_| Line(AtomicU64::new(0))).collect(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::crew::Crew;
 use crate::Error;
 use crate::clock::Clock;
-use crate::stop::End;
+use crate::frame::End;
 
 /// How long a batch of short loops takes.
 pub(super) const BATCH: Duration = Duration::from_micros(40);
@@ -62,7 +62,7 @@ pub(super) trait Program: Sync {
 }
 
 /// How much a visit does.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Effort {
     /// Batches of each size.
     pub(super) batches: usize,
@@ -87,7 +87,7 @@ pub(super) struct Samples {
 pub(super) fn visit<P: Program>(
     program: &P,
     crew: &mut impl Crew,
-    effort: Effort,
+    effort: &Effort,
     random: &mut fastrand::Rng,
 ) -> Result<Vec<Samples>, Error> {
     let mut order: Vec<usize> = (0..program.sizes().len()).collect();
@@ -109,7 +109,7 @@ fn batches<P: Program>(
     program: &P,
     problem: &mut P::Problem,
     crew: &mut impl Crew,
-    effort: Effort,
+    effort: &Effort,
     random: &mut fastrand::Rng,
 ) -> Samples {
     let clock = Clock::get();

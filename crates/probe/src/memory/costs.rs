@@ -7,6 +7,7 @@ use super::lines::{self, LINE, LineOperation};
 use super::survey::Survey;
 use super::{Options, Region};
 use crate::clock::Clock;
+use crate::frame::Passes;
 use crate::{Error, statistics};
 
 /// Lines of the paper's blocks, and fewer.
@@ -36,21 +37,14 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
             cells.extend(dirty.into_iter().map(|dirty| Cell { operation, lines, dirty, passes: Vec::new() }));
         }
     }
-    let mut random = fastrand::Rng::with_seed(survey.options.seed);
-    let end = survey.end;
+    let end = survey.frame.end().clone();
+    let passes = Passes::new(passes, cells.len(), &mut survey.frame.random, &end);
     let Options { paging, node, .. } = *survey.options;
     let cells = survey.on_first(move || -> Result<_, Error> {
         let region = Region::write_back_on(LARGEST * LINE, paging, node)?;
-        for _ in 0..passes {
-            let mut order: Vec<usize> = (0..cells.len()).collect();
-            random.shuffle(&mut order);
-            for at in order {
-                if end.has_come() {
-                    return Ok(cells);
-                }
-                let pass = cells[at].times(&region, samples);
-                cells[at].passes.push(pass);
-            }
+        for step in passes {
+            let pass = cells[step.at].times(&region, samples);
+            cells[step.at].passes.push(pass);
         }
         Ok(cells)
     })??;

@@ -80,7 +80,7 @@ impl Wanted {
 /// Adds bursts and partials to the rates of one thread, each counted on memory of the rate's own type and on blocks in its
 /// own state, or the reason why there are none.
 pub(super) fn add(survey: &mut Survey<'_>, typed: &[Typed]) -> Result<(), Error> {
-    let end = survey.end;
+    let end = survey.frame.end().clone();
     let Options { paging, node, .. } = *survey.options;
     let rates: Vec<Option<Wanted>> = survey.memory.rates.iter().map(Wanted::of).collect();
     let left_out = survey.memory.rates.iter().zip(&rates).any(|(_, wanted)| wanted.is_none());

@@ -7,8 +7,8 @@ use super::Options;
 use super::survey::Survey;
 use crate::clock::Clock;
 use crate::coherence::chase::{LINE, Ring, STRIDE, memory};
-use crate::pages::Paging;
 use crate::{Error, statistics};
+use coho_platform::pages::Paging;
 
 /// One in so many bytes of the available memory may be taken.
 const MEMORY_SHARE: u64 = 4;
@@ -19,10 +19,10 @@ const WINDOWS: usize = 16;
 pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let sizes = sizes(survey);
     let passes = if survey.options.quick { 2 } else { 4 };
-    let end = survey.end;
-    let Options { paging, node, seed, .. } = *survey.options;
+    let end = survey.frame.end().clone();
+    let Options { paging, node, .. } = *survey.options;
+    let mut random = survey.frame.random.fork();
     survey.memory.latency = survey.on_first(move || -> Result<_, Error> {
-        let mut random = fastrand::Rng::with_seed(seed);
         let mut rows = Vec::new();
         for bytes in sizes {
             if end.has_come() {

@@ -12,8 +12,9 @@ use super::loops::Loop;
 use super::survey::Survey;
 use super::{Options, Region, counts};
 use crate::clock::Clock;
-use crate::pages::Paging;
+use crate::frame::Passes;
 use crate::{Error, statistics};
+use coho_platform::pages::Paging;
 
 /// The paper's sizes and one beyond most level-2 caches' share.
 const SIZES: [usize; 3] = [512, 64 << 10, 1 << 20];
@@ -28,27 +29,20 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         return Ok(());
     }
     let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 8) };
-    let end = survey.end;
-    let Options { paging, node, seed, .. } = *survey.options;
+    let end = survey.frame.end().clone();
+    let mut random = survey.frame.random.fork();
+    let Options { paging, node, .. } = *survey.options;
     let (rows, counters) = survey.on_first(move || -> Result<_, Error> {
-        let mut random = fastrand::Rng::with_seed(seed);
         let counters = counts::lines_read();
         let mut rows = Vec::new();
         for bytes in SIZES {
             let block = Block::link(bytes, paging, node, &mut random)?;
             let mut times = vec![Vec::new(); FIRST.len()];
             let mut shares = vec![Vec::new(); FIRST.len()];
-            for _ in 0..passes {
-                let mut order: Vec<usize> = (0..FIRST.len()).collect();
-                random.shuffle(&mut order);
-                for first in order {
-                    let (ns, gone) = block.pass(FIRST[first].1, samples);
-                    times[first].push(ns);
-                    shares[first].push(gone);
-                }
-                if end.has_come() {
-                    break;
-                }
+            for step in Passes::new(passes, FIRST.len(), &mut random, &end) {
+                let (ns, gone) = block.pass(FIRST[step.at].1, samples);
+                times[step.at].push(ns);
+                shares[step.at].push(gone);
             }
             for ((name, _), (ns, gone)) in FIRST.iter().zip(times.iter().zip(&shares)) {
                 rows.push(LinesLeft {

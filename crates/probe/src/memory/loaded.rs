@@ -11,6 +11,7 @@ use super::loops::{Code, Loop, eightfold};
 use super::survey::Survey;
 use super::{Options, Region};
 use crate::clock::Clock;
+use crate::frame::Passes;
 use crate::workers::Job;
 use crate::{Error, statistics};
 
@@ -36,7 +37,8 @@ enum Seen {
 
 /// Adds the latency under each load.
 pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
-    let Some((&reader, others)) = survey.cpus.split_first().filter(|(_, others)| !others.is_empty()) else {
+    let Some((&reader, others)) = survey.frame.cpus.split_first().filter(|(_, others)| !others.is_empty())
+    else {
         survey.lacks("loaded latency", "it takes a second CPU");
         return Ok(());
     };
@@ -54,15 +56,15 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         return Ok(());
     }
 
-    let Options { paging, node, seed, .. } = *survey.options;
-    let link: Job<'_, _> =
-        Box::new(move || linked(bytes as u64, paging, node, &mut fastrand::Rng::with_seed(seed)));
-    let ring = survey.workers.run(vec![(reader, link)]).pop().expect("one job has one outcome")?.value?;
+    let Options { paging, node, .. } = *survey.options;
+    let mut random = survey.frame.random.fork();
+    let ring = survey.frame.run(reader, move || linked(bytes as u64, paging, node, &mut random))??;
     let map = |&cpu: &u32| {
         let job: Job<'_, Result<Region, Error>> = Box::new(move || Region::write_back_on(each, paging, node));
         (cpu, job)
     };
     let regions = survey
+        .frame
         .workers
         .run(others.iter().map(map).collect())
         .into_iter()
@@ -77,49 +79,41 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
             cells.push((one, pause_ns, Vec::new(), Vec::new()));
         }
     }
-    let mut random = fastrand::Rng::with_seed(seed);
+    let frame = &mut survey.frame;
+    let end = frame.end().clone();
     let mut at = 0;
-    for _ in 0..passes {
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        random.shuffle(&mut order);
-        for cell in order {
-            if survey.end.has_come() {
-                break;
+    for step in Passes::new(passes, cells.len(), &mut frame.random, &end) {
+        let (one, pause_ns, latencies, rates) = &mut cells[step.at];
+        let code = one.code().expect("those that cannot be had are left out");
+        let stop = AtomicBool::new(false);
+        let (ring, stop, at) = (&ring, &stop, &mut at);
+        let chase: Job<'_, Seen> = Box::new(move || {
+            let clock = Clock::get();
+            // The others are under way after some windows.
+            ring.follow(at, 4, &clock);
+            let windows = (0..WINDOWS)
+                .filter_map(|_| {
+                    let before = stolen::involuntary_switches();
+                    let ns = ring.follow(at, 1, &clock)[0];
+                    (stolen::involuntary_switches() == before).then_some(ns)
+                })
+                .collect();
+            stop.store(true, Release);
+            Seen::Latency(windows)
+        });
+        let pause_ns = *pause_ns;
+        let streams = others.iter().zip(&regions).map(|(&cpu, region)| {
+            let job: Job<'_, Seen> = Box::new(move || Seen::Rate(stream(code, region, pause_ns, stop)));
+            (cpu, job)
+        });
+        let mut rate = 0.0;
+        for done in frame.workers.run([(reader, chase)].into_iter().chain(streams).collect()) {
+            match frame.value(done?) {
+                Seen::Latency(windows) => latencies.push(windows),
+                Seen::Rate(one) => rate += one,
             }
-            let (one, pause_ns, latencies, rates) = &mut cells[cell];
-            let code = one.code().expect("those that cannot be had are left out");
-            let stop = AtomicBool::new(false);
-            let (ring, stop, at) = (&ring, &stop, &mut at);
-            let chase: Job<'_, Seen> = Box::new(move || {
-                let clock = Clock::get();
-                // The others are under way after some windows.
-                ring.follow(at, 4, &clock);
-                let windows = (0..WINDOWS)
-                    .filter_map(|_| {
-                        let before = stolen::involuntary_switches();
-                        let ns = ring.follow(at, 1, &clock)[0];
-                        (stolen::involuntary_switches() == before).then_some(ns)
-                    })
-                    .collect();
-                stop.store(true, Release);
-                Seen::Latency(windows)
-            });
-            let pause_ns = *pause_ns;
-            let streams = others.iter().zip(&regions).map(|(&cpu, region)| {
-                let job: Job<'_, Seen> = Box::new(move || Seen::Rate(stream(code, region, pause_ns, stop)));
-                (cpu, job)
-            });
-            let mut rate = 0.0;
-            for done in survey.workers.run([(reader, chase)].into_iter().chain(streams).collect()) {
-                let done = done?;
-                survey.memory.method.involuntary_switches += done.involuntary_switches;
-                match done.value {
-                    Seen::Latency(windows) => latencies.push(windows),
-                    Seen::Rate(one) => rate += one,
-                }
-            }
-            rates.push(vec![rate]);
         }
+        rates.push(vec![rate]);
     }
     survey.memory.loaded = cells
         .iter()

@@ -4,7 +4,7 @@ mod costs;
 mod counts;
 mod cuda;
 mod device;
-pub mod dma;
+mod dma;
 mod latency;
 mod leavings;
 mod lines;
@@ -27,8 +27,8 @@ use coho_topology::Topology;
 pub use loops::Loop;
 pub use region::Region;
 
-use crate::pages::Paging;
 use crate::{Error, Progress};
+use coho_platform::pages::Paging;
 
 /// What is measured of the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Options {
 
 /// Measures what a CPU moves and what it waits for.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
 /// If a CPU, a memory node or pages that were named cannot be had, or no instruction has that name.

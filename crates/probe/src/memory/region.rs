@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use coho_profile::CacheType;
 
 use crate::Error;
-use crate::pages::{PAGE, Pages, Paging};
+use coho_platform::pages::{PAGE, Pages, Paging};
 
 /// Memory of one type. Dropping it gives it back.
 ///

@@ -1,21 +1,18 @@
 //! The parts of the section, one after the other.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use coho_platform::{cgroup, stolen};
 use coho_profile::{CacheType, Memory};
 use coho_topology::Topology;
-use serde_json::json;
 
 use super::loops::Loop;
 use super::provider::{self, Offer, Wish};
 use super::rates::Typed;
 use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates, transfers, wbinvd};
+use crate::Error;
 use crate::coherence::nearness;
-use crate::pages::Pages;
-use crate::stop::End;
-use crate::workers::{Job, Workers};
-use crate::{Error, Progress, pin};
+use crate::frame::{Frame, Progress};
+use coho_platform::pages::Pages;
 
 /// Bytes of memory of other types than write-back: the paper's largest block.
 const TYPED: usize = 1 << 20;
@@ -27,16 +24,14 @@ const QUICK_ENGINES: Duration = Duration::from_secs(1);
 pub(super) struct Survey<'a> {
     pub(super) options: &'a Options,
     pub(super) topology: &'a Topology,
-    pub(super) workers: &'a Workers,
-    pub(super) cpus: Vec<u32>,
-    pub(super) end: End,
+    pub(super) frame: Frame<'a>,
     pub(super) memory: Memory,
 }
 
 impl Survey<'_> {
     /// Notes why something is missing.
     pub(super) fn lacks(&mut self, what: impl Into<String>, why: impl Into<String>) {
-        self.memory.method.not_available.insert(what.into(), why.into());
+        self.frame.lacks(what, why);
     }
 
     /// Notes why a part has failed: what other parts have found is not lost with one that has no room, say.
@@ -58,15 +53,12 @@ impl Survey<'_> {
         &mut self,
         work: impl FnOnce() -> T + Send + 'w,
     ) -> Result<T, Error> {
-        let job: Job<'w, T> = Box::new(work);
-        let done = self.workers.run(vec![(self.cpus[0], job)]).pop().expect("one job has one outcome")?;
-        self.memory.method.involuntary_switches += done.involuntary_switches;
-        Ok(done.value)
+        self.frame.run(self.frame.cpus[0], work)
     }
 
     /// The first CPU and that which is claimed to be nearest to it; `None` if there is only one.
     pub(super) fn pair(&self) -> Option<[u32; 2]> {
-        let (&first, others) = self.cpus.split_first()?;
+        let (&first, others) = self.frame.cpus.split_first()?;
         let nearest = others.iter().min_by_key(|&&other| nearness(self.topology, first, other))?;
         Some([first, *nearest])
     }
@@ -83,20 +75,13 @@ pub(super) fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Memory, Error> {
     check(options)?;
-    let cpus = if options.cpus.is_empty() { pin::allowed()?.iter().collect() } else { options.cpus.clone() };
-    let workers = Workers::start(&cpus)?;
-    let cpus = workers.cpus();
-    let started = Instant::now();
-    let end = End::after(started, options.time_limit);
-    let allowed = cpus.iter().copied().collect();
-    let steal_before = stolen::steal_s(&allowed);
-    let mut survey = Survey { options, topology, workers: &workers, cpus, end, memory: Memory::default() };
+    let frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
+    let mut survey = Survey { options, topology, frame, memory: Memory::default() };
 
     let typed = types(&mut survey)?;
     let wants = |part| options.parts.contains(&part);
     if wants(Part::Rates) {
-        let done =
-            rates::measure(&mut survey, &typed, progress).and_then(|()| counts::add(&mut survey, &typed));
+        let done = rates::measure(&mut survey, &typed).and_then(|()| counts::add(&mut survey, &typed));
         survey.part(Part::Rates, done)?;
     }
     for (part, measure) in [
@@ -111,28 +96,13 @@ pub(super) fn run(
         if wants(part) && is_left_out(options, part) {
             survey
                 .lacks(format!("part {part:?}").to_lowercase(), "it is of write-back memory: add --type WB");
-        } else if wants(part) && !end.has_come() {
+        } else if wants(part) && !survey.frame.end().has_come() {
             let done = measure(&mut survey);
             survey.part(part, done)?;
         }
     }
 
-    let mut memory = survey.memory;
-    memory.method.interrupted = end.has_come();
-    memory.method.duration_s = started.elapsed().as_secs_f64();
-    match (steal_before, stolen::steal_s(&allowed)) {
-        (Some(before), Some(after)) => memory.method.steal_s = after - before,
-        _ => {
-            memory.method.not_available.insert("steal".into(), "/proc/stat does not tell".into());
-        }
-    }
-    memory.method.description = DESCRIPTION.into();
-    memory.method.parameters.insert("cpus".into(), json!(allowed.iter().collect::<Vec<_>>()));
-    memory.method.parameters.insert("seed".into(), json!(options.seed));
-    if let Some(quota) = cgroup::cpu_quota() {
-        memory.method.parameters.insert("cpu_quota".into(), json!(quota));
-    }
-    Ok(memory)
+    Ok(Memory { method: survey.frame.finish(DESCRIPTION), ..survey.memory })
 }
 
 /// Whether a part is a frame for rates of write-back memory while the types asked for are others. Lines written back by
@@ -161,7 +131,7 @@ fn check(options: &Options) -> Result<(), Error> {
             let mut names: Vec<_> = Loop::all().iter().map(Loop::instruction).collect();
             names.sort_unstable();
             names.dedup();
-            return Err(Error::other(format!(
+            return Err(Error::argument(format!(
                 "no loop of these operations has the instruction '{name}'; there are: {}",
                 names.join(", ")
             )));
@@ -208,20 +178,18 @@ fn types(survey: &mut Survey<'_>) -> Result<Vec<Typed>, Error> {
             continue;
         };
         typed.extend(offer.region.take().map(|region| Typed { cache_type, region }));
-        let provider = json!(offer.row.provider);
-        survey.memory.method.parameters.insert(format!("{cache_type}_provider"), provider);
+        survey.frame.parameter(&format!("{cache_type}_provider"), offer.row.provider.clone());
     }
     Ok(typed)
 }
 
 /// Transfers by engines, or why there are none.
 fn engines(survey: &mut Survey<'_>) -> Result<(), Error> {
-    let (cache, passes, seed) =
-        (survey.cache(), if survey.options.quick { 3 } else { 6 }, survey.options.seed);
-    let limit = if survey.options.quick { QUICK_ENGINES } else { ENGINES };
-    let limit = survey.options.time_limit.map_or(limit, |whole| whole.min(limit));
-    let (rates, why_not) = survey.on_first(move || dma::measure(cache, passes, seed, Some(limit)))?;
+    let (cache, end) = (survey.cache(), survey.frame.end().clone());
+    let (passes, time) = if survey.options.quick { (3, QUICK_ENGINES) } else { (6, ENGINES) };
+    let mut random = survey.frame.random.fork();
+    let (rates, why_not) = survey.on_first(move || dma::measure(cache, (passes, time), &mut random, &end))?;
     survey.memory.dma = rates;
-    survey.memory.method.not_available.extend(why_not);
+    survey.frame.method.not_available.extend(why_not);
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::lines::LINE;
 use super::provider::CacheFlusher;
 use super::survey::Survey;
 use super::{Options, Region, lines};
-use crate::stop::End;
+use crate::frame::Passes;
 use crate::{Error, statistics};
 
 const NAME: &str = "WBINVD";
@@ -23,12 +23,12 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         }
     };
     let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 6) };
-    let (cpu, end) = (survey.cpus[0], survey.end);
+    let (cpu, end) = (survey.frame.cpus[0], survey.frame.end().clone());
     let Options { paging, node, .. } = *survey.options;
     let bytes = DIRTY[DIRTY.len() - 1] * LINE;
     let region = survey.on_first(move || Region::write_back_on(bytes, paging, node))??;
-    let random = fastrand::Rng::with_seed(survey.options.seed);
-    match survey.on_first(move || times(&flusher, &region, cpu, passes, samples, random, end))? {
+    let passes = Passes::new(passes, DIRTY.len(), &mut survey.frame.random, &end);
+    match survey.on_first(move || times(&flusher, &region, cpu, passes, samples))? {
         Ok(times) => {
             let rows = DIRTY.into_iter().zip(&times).filter_map(|(dirty, times)| {
                 Some(CoherenceCost {
@@ -50,30 +50,21 @@ fn times(
     flusher: &CacheFlusher,
     region: &Region,
     cpu: u32,
-    passes: usize,
+    passes: Passes,
     samples: usize,
-    mut random: fastrand::Rng,
-    end: End,
 ) -> Result<[Vec<Vec<f64>>; DIRTY.len()], String> {
     let bytes = DIRTY[DIRTY.len() - 1] * LINE;
     let mut all: [Vec<Vec<f64>>; DIRTY.len()] = Default::default();
-    let mut order: Vec<usize> = (0..DIRTY.len()).collect();
-    for _ in 0..passes {
-        random.shuffle(&mut order);
-        for &at in &order {
-            if end.has_come() {
-                return Ok(all);
-            }
-            let sample = |_| {
-                // What else is modified then is the machine's own.
-                flusher.wbinvd(cpu)?;
-                region.load(0, bytes);
-                region.dirty(0, DIRTY[at] * LINE);
-                lines::wait();
-                flusher.wbinvd(cpu)
-            };
-            all[at].push((0..samples).map(sample).collect::<Result<_, String>>()?);
-        }
+    for step in passes {
+        let sample = |_| {
+            // What else is modified then is the machine's own.
+            flusher.wbinvd(cpu)?;
+            region.load(0, bytes);
+            region.dirty(0, DIRTY[step.at] * LINE);
+            lines::wait();
+            flusher.wbinvd(cpu)
+        };
+        all[step.at].push((0..samples).map(sample).collect::<Result<_, String>>()?);
     }
     Ok(all)
 }

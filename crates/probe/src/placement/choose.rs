@@ -1,10 +1,13 @@
 //! From a placement's word to CPUs of this machine.
 
+use coho_platform::load::Busy;
+use coho_platform::pin;
+use coho_platform::room::Room;
 use coho_sync::Mapping;
 use coho_topology::{CpuSet, Level, Topology};
 
-use super::{Busy, Placement, Room, levels, name};
-use crate::{Error, pin};
+use super::{Placement, levels, name};
+use crate::Error;
 
 /// The CPUs that a placement means here and now.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +33,8 @@ impl Choice {
 /// If the topology does not tell the level, or no CPU of a list may be used.
 ///
 /// ```
-/// use coho_probe::placement::{Busy, Placement, Room, choose};
+/// use coho_platform::{load::Busy, room::Room};
+/// use coho_probe::placement::{Placement, choose};
 /// use coho_topology::{CpuSet, Topology, Unit};
 /// let unit = |cpus: &str| Unit { id: None, cpus: cpus.parse().unwrap() };
 /// let topology = Topology { packages: vec![unit("0-3"), unit("4-7")], ..Topology::default() };
@@ -144,7 +148,7 @@ fn least(objects: Vec<CpuSet>, key: impl Fn(&CpuSet) -> (usize, f64)) -> Option<
 
 fn unknown(level: Level, topology: &Topology) -> Error {
     let known: Vec<_> = levels().filter(|&level| !topology.partition(level).is_empty()).map(name).collect();
-    Error::other(format!("this machine tells no level '{}'; it tells {}", name(level), known.join(", ")))
+    Error::argument(format!("this machine tells no level '{}'; it tells {}", name(level), known.join(", ")))
 }
 
 #[cfg(test)]

@@ -1,17 +1,13 @@
 //! Where work may run: the words for it, and which CPUs they mean on this machine now.
 
-mod busy;
 mod choose;
-mod room;
 
 use std::fmt;
 use std::str::FromStr;
 
 use coho_topology::{CpuSet, Level, Topology};
 
-pub use busy::Busy;
 pub use choose::{Choice, choose};
-pub use room::Room;
 
 /// A rule by which CPUs are chosen for a number of threads or copies: first which, then in what order.
 #[derive(Debug, Clone, PartialEq, Eq)]

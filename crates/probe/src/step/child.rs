@@ -2,8 +2,9 @@
 
 use std::ffi::c_void;
 
+use coho_platform::timer;
+
 use super::{Options, machine};
-use crate::timer;
 
 /// A closure behind plain pointers: the marks call it by one instruction.
 #[derive(Clone, Copy)]

@@ -43,7 +43,7 @@ impl Code {
         if !self.instructions.contains_key(&at) {
             let bytes = self.bytes(pid, at)?;
             let instruction = Instruction::decode(bytes.as_slice(), at).ok_or_else(|| {
-                Error::other(format!("the work executed an unknown instruction: {:02x?}", bytes.as_slice()))
+                Error::work(format!("the work executed an unknown instruction: {:02x?}", bytes.as_slice()))
             })?;
             self.instructions.insert(at, instruction);
         }

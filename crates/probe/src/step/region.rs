@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use coho_platform::stop;
+
 use super::Options;
 use super::code::Code;
 use super::machine::{self, Registers};
 use super::tally::Tally;
 use super::tracee::{Go, Tracee};
-use crate::{Error, stop};
+use crate::Error;
 
 /// Steps between two looks at the clock.
 const LOOK: u64 = 1024;
@@ -27,7 +29,7 @@ pub(super) fn count(
     for step in 0..options.most_steps {
         if step % LOOK == 0 {
             if stop::requested() {
-                return Err(Error::other("stopped while single steps were counted"));
+                return Err(Error::Stopped);
             }
             if Instant::now() >= end {
                 return Err(too_long(options.limit));
@@ -56,7 +58,7 @@ pub(super) fn count(
         before = after;
     }
     let most = options.most_steps;
-    Err(Error::other(format!("the work did not end within {most} steps: count a shorter piece of it")))
+    Err(Error::time_is_up(format!("the work did not end within {most} steps: count a shorter piece of it")))
 }
 
 /// Lets the child run at full speed to its next mark; returns its registers there.
@@ -91,5 +93,5 @@ fn skip_rdpmc(
 }
 
 pub(super) fn too_long(limit: Duration) -> Error {
-    Error::other(format!("the work did not end within {} s under single steps", limit.as_secs_f64()))
+    Error::time_is_up(format!("the work did not end within {} s under single steps", limit.as_secs_f64()))
 }

@@ -81,13 +81,13 @@ impl Tracee {
             Ended::Stopped(status) => status,
             Ended::Exited(status) => {
                 let what = format!("the work ended its process with status {status} instead of returning");
-                return Err(Error::other(what));
+                return Err(Error::work(what));
             }
             Ended::Killed(signal) => return Err(self.killed(signal)),
         };
         match status >> 16 {
             0 => Ok(libc::WSTOPSIG(status)),
-            libc::PTRACE_EVENT_EXEC => Err(Error::other("the work replaced its process by another program")),
+            libc::PTRACE_EVENT_EXEC => Err(Error::work("the work replaced its process by another program")),
             _ => {
                 let mut born: libc::c_ulong = 0;
                 // SAFETY: the message is one long.
@@ -95,7 +95,7 @@ impl Tracee {
                     libc::ptrace(libc::PTRACE_GETEVENTMSG as _, self.pid, 0usize, &raw mut born);
                 }
                 self.offspring = libc::pid_t::try_from(born).ok().filter(|&pid| pid > 0);
-                Err(Error::other(
+                Err(Error::work(
                     "the work starts a thread or a process: only what one thread does can be counted",
                 ))
             }
@@ -121,7 +121,7 @@ impl Tracee {
     fn wait_for_any(&mut self) -> Result<Ended, Error> {
         let status = wait(self.pid).map_err(|error| {
             self.ended = true;
-            Error::other(format!("the child process that runs the work was lost: {error}"))
+            Error::system("the child process that runs the work was lost", error)
         })?;
         if libc::WIFSTOPPED(status) {
             return Ok(Ended::Stopped(status));
@@ -138,7 +138,7 @@ impl Tracee {
         if signal == libc::SIGKILL && self.start.elapsed() >= self.limit {
             return super::region::too_long(self.limit);
         }
-        Error::other(format!("the work died by signal {signal}{}", name(signal)))
+        Error::work(format!("the work died by signal {signal}{}", name(signal)))
     }
 }
 
@@ -186,7 +186,7 @@ fn wait(pid: libc::pid_t) -> io::Result<libc::c_int> {
 }
 
 pub(super) fn unavailable(what: &str, error: &io::Error) -> Error {
-    Error::other(format!("not available: {what}: {error}"))
+    Error::not_available(format!("not available: {what}: {error}"))
 }
 
 /// Why the child may not be traced, with what is known to forbid it.
@@ -198,7 +198,7 @@ fn refused(errno: i32) -> Error {
         (libc::EPERM, _) => " (a debugger traces this process, or a container's rules forbid it)".to_owned(),
         _ => String::new(),
     };
-    Error::other(format!("{error}{hint}"))
+    Error::not_available(format!("{error}{hint}"))
 }
 
 fn name(signal: libc::c_int) -> &'static str {

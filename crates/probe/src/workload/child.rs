@@ -7,12 +7,13 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
+use coho_platform::{pin, stop, timer};
 use coho_topology::CpuSet;
 
 use super::folder::Folder;
 use super::functions::Failure;
 use super::report::Report;
-use crate::{Error, pin, stop, timer};
+use crate::Error;
 
 /// Between two looks at where the processes run.
 const LOOK: Duration = Duration::from_millis(50);
@@ -82,7 +83,7 @@ pub(super) fn run(
         match Child::start(act, cpus.clone(), folder, limit) {
             Ok(child) => children.push(child),
             Err(error) => {
-                result = Err(Error::other(format!("no process: {error}")));
+                result = Err(Error::system("no process", error));
                 break;
             }
         }
@@ -195,7 +196,7 @@ impl Child {
             Some(report) if status == 0 => Ok(Outcome { report, elapsed_s, seen: self.seen }),
             _ => {
                 let last = text.lines().rev().find(|line| !line.trim().is_empty());
-                Err(Error::other(match last {
+                Err(Error::work(match last {
                     Some(line) => line.chars().take(300).collect(),
                     None if libc::WIFSIGNALED(status) => {
                         format!("ended by signal {}", libc::WTERMSIG(status))
@@ -230,17 +231,17 @@ fn attend(children: &mut [Child], end: Instant) -> Result<(), Error> {
             }
         }
         if stop::requested() {
-            return Err(Error::other("a stop was requested"));
+            return Err(Error::Stopped);
         }
         if Instant::now() >= end {
-            return Err(Error::other("it did not end in time"));
+            return Err(Error::time_is_up("it did not end in time"));
         }
         for child in children.iter_mut().filter(|child| child.pipe.is_some()) {
             if let Some((asked, given)) = child.cpus.as_ref().zip(affinity(child.pid)) {
                 // At first it may not have got so far; later, a CPU that goes away lets go of it silently.
                 child.placed |= given == *asked;
                 if child.placed && given != *asked {
-                    return Err(Error::other(format!("a process for CPU {asked} may now run on {given}")));
+                    return Err(Error::work(format!("a process for CPU {asked} may now run on {given}")));
                 }
             }
             // Before it is placed it is where its starter was.

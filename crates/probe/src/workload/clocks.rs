@@ -20,7 +20,6 @@ const SENSORS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "k
 
 /// The clocks over the run.
 pub(super) struct Clocks {
-    workers: Workers,
     started: Instant,
     sensors: Vec<PathBuf>,
     pub(super) points: Vec<ClockPoint>,
@@ -31,10 +30,9 @@ pub(super) struct Clocks {
     pub(super) no_idle: Option<String>,
 }
 
-impl Clocks {
-    pub(super) fn new(workers: Workers) -> Self {
+impl Default for Clocks {
+    fn default() -> Self {
         Self {
-            workers,
             started: Instant::now(),
             sensors: sensors(Path::new("/sys/class/hwmon")),
             points: Vec::new(),
@@ -43,11 +41,9 @@ impl Clocks {
             no_idle: None,
         }
     }
+}
 
-    pub(super) fn workers(&self) -> &Workers {
-        &self.workers
-    }
-
+impl Clocks {
     /// Why there is no temperature; `None` if there is.
     pub(super) fn no_temperature(&self) -> Option<&'static str> {
         self.sensors.is_empty().then_some("no sensor of a CPU in /sys/class/hwmon")
@@ -81,23 +77,23 @@ impl Clocks {
         self.temperatures.extend(temperatures.into_iter().take(room));
         (value, seen)
     }
+}
 
-    /// The first CPU's clock by the chains, and by a hardware counter of cycles during the same chains, in GHz.
-    ///
-    /// # Errors
-    /// Why one of them is not to be had.
-    pub(super) fn proof(&self, cpu: u32) -> Result<(f64, f64), String> {
-        let job: Job<'_, _> = Box::new(|| {
-            let cycles = Counter::open(&Event::cycles(), Mode::User).map_err(|error| error.to_string())?;
-            let clock = Clock::get();
-            let read = || cycles.read().map_err(|lost| lost.to_string());
-            let (before, start) = (read()?, clock.now());
-            let by_chains = effective_ghz()?;
-            let counted = read()? - before;
-            Ok((by_chains, counted as f64 / clock.ns(clock.now() - start)))
-        });
-        self.workers.run(vec![(cpu, job)]).remove(0).map_err(|error| error.to_string())?.value
-    }
+/// A CPU's clock by the chains, and by a hardware counter of cycles during the same chains, in GHz.
+///
+/// # Errors
+/// Why one of them is not to be had.
+pub(super) fn proof(workers: &Workers, cpu: u32) -> Result<(f64, f64), String> {
+    let job: Job<'_, _> = Box::new(|| {
+        let cycles = Counter::open(&Event::cycles(), Mode::User).map_err(|error| error.to_string())?;
+        let clock = Clock::get();
+        let read = || cycles.read().map_err(|lost| lost.to_string());
+        let (before, start) = (read()?, clock.now());
+        let by_chains = effective_ghz()?;
+        let counted = read()? - before;
+        Ok((by_chains, counted as f64 / clock.ns(clock.now() - start)))
+    });
+    workers.run(vec![(cpu, job)]).remove(0).map_err(|error| error.to_string())?.value
 }
 
 /// The files of the sensors of CPUs.
@@ -123,18 +119,18 @@ fn celsius(path: &Path) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn clocks_or_a_reason_while_work_goes_on() {
         let allowed = pin::allowed().unwrap();
         let cpus: Vec<u32> = allowed.iter().collect();
-        let mut clocks = Clocks::new(Workers::start(&cpus).unwrap());
+        let mut clocks = Clocks::default();
         let ((), seen) =
             clocks.during(&allowed, || std::thread::sleep(std::time::Duration::from_millis(300)));
         assert!(seen.looks.len() >= cpus.len().min(16) || clocks.refused.is_some(), "{seen:?}");
         assert_eq!(clocks.points.len(), seen.looks.len());
-        if let Ok((by_chains, by_counter)) = clocks.proof(cpus[0]) {
+        if let Ok((by_chains, by_counter)) = proof(&Workers::start(&cpus).unwrap(), cpus[0]) {
             // Interruptions take counted cycles away, and only the fastest chains count.
             assert!(by_counter < by_chains * 1.2, "{by_counter} {by_chains}");
         }

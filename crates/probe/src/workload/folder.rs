@@ -18,9 +18,8 @@ impl Folder {
     /// # Errors
     /// If none of them can be written or lets programs run, or nobody would end the tests if this process were killed.
     pub(super) fn create(parent: Option<&Path>) -> Result<Self, Error> {
-        let scratch = scratch::Folder::create(Wish { name: "bench", parent, runs_programs: true })
-            .map_err(|error| Error::other(error.to_string()))?;
-        let group = scratch.group().map_err(Error::other)?;
+        let scratch = scratch::Folder::create(Wish { name: "bench", parent, runs_programs: true })?;
+        let group = scratch.group().map_err(Error::work)?;
         Ok(Self { scratch, group })
     }
 
@@ -65,7 +64,7 @@ mod tests {
         // SAFETY: the copy makes system calls alone, and ends by its timer or the signal.
         let holder = unsafe { libc::fork() };
         if holder == 0 {
-            let held = crate::timer::die_after(KEEPING);
+            let held = coho_platform::timer::die_after(KEEPING);
             // SAFETY: no pointers.
             unsafe {
                 while held.is_ok() {

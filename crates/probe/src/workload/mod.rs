@@ -86,7 +86,7 @@ impl Options {
 
 /// Runs the tests in passes of random order.
 ///
-/// A stop ([`crate::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. Whatever
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. Whatever
 /// ends this process, the processes of the tests end with it, and their folder is removed.
 ///
 /// # Errors

@@ -21,14 +21,13 @@ impl Peer {
     /// # Errors
     /// If it holds no such programs.
     pub(super) fn open(tree: &Path, folder: &Folder) -> Result<Self, Error> {
-        let failed =
-            |path: &Path, error: std::io::Error| Error::other(format!("{}: {error}", path.display()));
+        let failed = |path: &Path, error: std::io::Error| Error::system(path.display(), error);
         let tree = fs::canonicalize(tree).map_err(|error| failed(tree, error))?;
         let programs = [tree.join("pgms"), tree.clone()];
         let is_there = |programs: &&PathBuf| Test::all().any(|test| programs.join(file(test)).is_file());
         let programs = programs.iter().find(is_there).cloned().ok_or_else(|| {
             let tree = tree.display();
-            Error::other(format!(
+            Error::argument(format!(
                 "{tree}: no built UnixBench: there is no pgms/pipe or other program; run make there"
             ))
         })?;

@@ -1,11 +1,13 @@
 //! What is run where: tests by placements and numbers of copies.
 
+use coho_platform::load::Busy;
+use coho_platform::room::Room;
 use coho_topology::{CpuSet, Topology};
 
 use super::Test;
 use super::pairs::{self, Class, SAME_CPU};
 use crate::Error;
-use crate::placement::{Busy, Placement, Room, choose};
+use crate::placement::{Placement, choose};
 
 /// One row of the results: a test under a placement with so many copies.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +119,7 @@ fn order(
         Placement::Within(_) => {
             let object = chosen(placement, None, room(allowed.clone()))?.cpus;
             if object.len() < 2 {
-                return Err(Error::other("no two of the CPUs share such a level"));
+                return Err(Error::argument("no two of the CPUs share such a level"));
             }
             Ok(chosen(&Placement::Spread, Some(processes), room(object))?.order)
         }

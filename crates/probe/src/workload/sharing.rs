@@ -8,11 +8,12 @@ use coho_profile::{Estimate, SharedKernel};
 use coho_topology::{CacheKind, CpuSet, Topology};
 
 use super::pairs::Class;
+use crate::Error;
 use crate::calls::walk::Ring;
 use crate::clock::{Clock, Ticks};
+use crate::frame::{Frame, Passes};
 use crate::statistics;
 use crate::workers::{Job, Workers};
-use crate::{Error, stop};
 
 /// How long a kernel runs.
 const RUN: Duration = Duration::from_millis(10);
@@ -112,12 +113,13 @@ struct Samples {
 /// # Errors
 /// If a CPU is lost, or there is no memory.
 pub(super) fn measure(
-    workers: &Workers,
+    frame: &mut Frame<'_>,
     topology: &Topology,
     classes: &[Class],
     passes: usize,
-    random: &mut fastrand::Rng,
 ) -> Result<Vec<SharedKernel>, Error> {
+    let end = frame.end().clone();
+    let Frame { workers, random, .. } = frame;
     let chosen: Vec<Vec<[u32; 2]>> = classes
         .iter()
         .map(|class| {
@@ -133,28 +135,23 @@ pub(super) fn measure(
     let mut samples: BTreeMap<(usize, usize), Samples> = BTreeMap::new();
     let pairs =
         || chosen.iter().enumerate().flat_map(|(class, pairs)| pairs.iter().map(move |pair| (class, *pair)));
-    let mut order: Vec<(usize, [u32; 2], usize)> = pairs()
+    let runs: Vec<(usize, [u32; 2], usize)> = pairs()
         .flat_map(|(class, pair)| (0..Kernel::ALL.len()).map(move |kernel| (class, pair, kernel)))
         .collect();
-    for _ in 0..passes {
-        random.shuffle(&mut order);
-        for &(class, pair, kernel) in &order {
-            if stop::requested() {
-                break;
-            }
-            let run = |cpus: &[u32]| together(workers, &rings, Kernel::ALL[kernel], cpus);
-            let alone = || Ok::<_, Error>([run(&pair[..1])?, run(&pair[1..])?].concat());
-            let (alone, both) = if random.bool() {
-                (alone()?, run(&pair)?)
-            } else {
-                let both = run(&pair)?;
-                (alone()?, both)
-            };
-            let samples = samples.entry((class, kernel)).or_default();
-            samples.ratios.push((both[0] + both[1]) / (alone[0] + alone[1]));
-            samples.alone.push(alone);
-            samples.together.push(both);
-        }
+    for step in Passes::new(passes, runs.len(), random, &end) {
+        let (class, pair, kernel) = runs[step.at];
+        let run = |cpus: &[u32]| together(workers, &rings, Kernel::ALL[kernel], cpus);
+        let alone = || Ok::<_, Error>([run(&pair[..1])?, run(&pair[1..])?].concat());
+        let (alone, both) = if random.bool() {
+            (alone()?, run(&pair)?)
+        } else {
+            let both = run(&pair)?;
+            (alone()?, both)
+        };
+        let samples = samples.entry((class, kernel)).or_default();
+        samples.ratios.push((both[0] + both[1]) / (alone[0] + alone[1]));
+        samples.alone.push(alone);
+        samples.together.push(both);
     }
     let estimate = |samples: &[Vec<f64>]| -> Option<Estimate> { statistics::estimate(samples) };
     Ok(samples
@@ -219,17 +216,17 @@ fn bytes(topology: &Topology, cpu: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pin;
     use crate::workload::pairs;
+    use coho_platform::pin;
 
     #[test]
     fn alone_and_together_on_every_class() {
         let topology = coho_topology::detect().unwrap();
         let allowed = pin::allowed().unwrap();
-        let workers = Workers::start(&allowed.iter().collect::<Vec<_>>()).unwrap();
+        let mut ignore = |_| ();
+        let mut frame = Frame::start(&[], None, 1, &mut ignore).unwrap();
         let classes = pairs::classes(&topology, &allowed);
-        let mut random = fastrand::Rng::with_seed(1);
-        let measured = measure(&workers, &topology, &classes, 2, &mut random).unwrap();
+        let measured = measure(&mut frame, &topology, &classes, 2).unwrap();
         assert_eq!(measured.len(), (classes.len() - 1) * Kernel::ALL.len());
         let is_rate = |rate: &Option<Estimate>| {
             rate.as_ref().is_some_and(|rate| rate.min > 0.0 && rate.high.is_finite())

@@ -108,7 +108,8 @@ impl Stage {
         match programs::of(test, &self.folder) {
             Some(path) => {
                 let words = [path.into_os_string(), time.as_secs_f64().to_string().into()];
-                let program = Program::new(words, &[]).map_err(|error| Error::other(error.to_string()))?;
+                let program = Program::new(words, &[])
+                    .map_err(|error| Error::system("a program of the test", error))?;
                 let acts: Vec<_> = (0..started).map(|copy| (Act::Program(&program), cpus(copy))).collect();
                 child::run(&acts, &self.folder, limit)
             }
@@ -135,7 +136,7 @@ impl Stage {
         seat: Option<&Seat>,
         seconds: u64,
     ) -> Result<Vec<Outcome>, Error> {
-        let program = peer.program(test, seconds, &self.folder).map_err(Error::other)?;
+        let program = peer.program(test, seconds, &self.folder).map_err(Error::not_available)?;
         let limit = GRACE + Duration::from_secs(seconds) * 10;
         child::run(&[(Act::Program(&program), seat.map(|seat| seat.first.clone()))], &self.folder, limit)
     }

@@ -1,24 +1,22 @@
 //! Passes over all cells in random order, and what they come to.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use coho_platform::{cgroup, stolen};
-use coho_profile::{Estimate, Method, WorkloadPeer, WorkloadResult, Workloads};
+use coho_platform::load::Busy;
+use coho_profile::{Estimate, WorkloadPeer, WorkloadResult, Workloads};
 use coho_topology::{CpuSet, Topology};
 use serde_json::json;
 
 use super::child::Outcome;
-use super::clocks::Clocks;
+use super::clocks::{self, Clocks};
 use super::peer::Peer;
 use super::plan::{self, Cell, Seat};
 use super::stage::Stage;
 use super::witness::{Seen, Witness};
 use super::{Options, Test, building, pairs, programs, report, sharing};
-use crate::placement::Busy;
-use crate::stop::{self, End};
-use crate::workers::Workers;
-use crate::{Error, Progress, meanwhile, pin, statistics};
+use crate::frame::{End, Frame, Progress};
+use crate::{Error, meanwhile, statistics};
 
 /// Runs of each sharing kernel on a pair, for each pass.
 const SHARING_RUNS: usize = 2;
@@ -44,26 +42,14 @@ struct Pair {
     failed: Option<String>,
 }
 
-/// A step of a pass.
-#[derive(Clone, Copy)]
-enum Step {
-    Row(usize),
-    Peer(usize),
-}
-
 pub(super) fn run(
     options: &Options,
     topology: &Topology,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Workloads, Error> {
-    let started = Instant::now();
-    let end = End::after(started, options.time_limit);
-    let allowed: CpuSet = match &options.cpus[..] {
-        [] => pin::allowed()?,
-        cpus => cpus.iter().copied().collect(),
-    };
-    let busy = Busy::look().of(allowed.iter());
-    let workers = Workers::start(&allowed.iter().collect::<Vec<_>>())?;
+    let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
+    let allowed: CpuSet = frame.cpus.iter().copied().collect();
+    frame.parameter("busy_before", Busy::look().of(allowed.iter()));
     let copies = match &options.copies[..] {
         [] => vec![1, allowed.len() as u32],
         copies => copies.to_vec(),
@@ -72,55 +58,41 @@ pub(super) fn run(
     let stage = Stage::set(&options.tests, options.folder.as_deref())?;
     let peer = options.peer.as_deref().map(|tree| Peer::open(tree, stage.folder())).transpose()?;
     let (cells, left_out) = plan::cells(&options.tests, &options.placements, &copies, topology, &allowed);
-    let bench = Bench { options, allowed: &allowed, stage, end };
+    frame.method.not_available.extend(left_out);
+    let bench = Bench { options, allowed: &allowed, stage, end: frame.end().clone() };
     let mut rows: Vec<Row> = cells.into_iter().map(|cell| Row::new(cell, &bench.stage)).collect();
     let mut beside: Vec<Pair> =
         peer.iter().flat_map(|_| options.tests.iter().map(|&test| Pair::new(test))).collect();
-    let mut clocks = Clocks::new(workers);
-    let mut workloads = Workloads::default();
-    let steal_before = stolen::steal_s(&allowed);
-    let mut random = fastrand::Rng::with_seed(options.seed);
-    let mut order: Vec<Step> =
-        (0..rows.len()).map(Step::Row).chain((0..beside.len()).map(Step::Peer)).collect();
-    let total = options.passes * order.len() as u64;
-    let mut done = 0;
-    for _ in 0..options.passes {
-        random.shuffle(&mut order);
-        for &step in &order {
-            if end.has_come() {
-                break;
+    let mut clocks = Clocks::default();
+    let mut walk = frame.passes("tests", options.passes as usize, rows.len() + beside.len());
+    while let Some(step) = frame.next(&mut walk) {
+        match (rows.get_mut(step.at), &peer) {
+            (Some(row), _) => bench.sample(row, &mut clocks, &mut frame.random),
+            (None, Some(peer)) => {
+                let of_rows = rows.len();
+                bench.beside(&mut beside[step.at - of_rows], peer, &mut frame.random);
             }
-            match step {
-                Step::Row(at) => bench.sample(&mut rows[at], &mut clocks, &mut random),
-                Step::Peer(at) => {
-                    let peer = peer.as_ref().expect("pairs are made for a peer");
-                    bench.beside(&mut beside[at], peer, &mut random);
-                }
-            }
-            done += 1;
-            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
-            progress(Progress { phase: "tests", done, total, left: Some(left) });
+            (None, None) => unreachable!("pairs are made for a peer"),
         }
-        workloads.method.passes += u64::from(!end.has_come());
     }
-    if options.sharing && !end.has_come() {
+    let mut workloads = Workloads::default();
+    if options.sharing && !frame.end().has_come() {
         let classes = pairs::classes(topology, &allowed);
         let runs = options.passes as usize * SHARING_RUNS;
-        workloads.sharing = sharing::measure(clocks.workers(), topology, &classes, runs, &mut random)?;
+        workloads.sharing = sharing::measure(&mut frame, topology, &classes, runs)?;
     }
-    workloads.method.interrupted = end.has_come();
-    workloads.method.duration_s = started.elapsed().as_secs_f64();
-    if let (Some(before), Some(after)) = (steal_before, stolen::steal_s(&allowed)) {
-        workloads.method.steal_s = after - before;
-    }
-    bench.describe(&mut workloads.method, &clocks, left_out);
-    workloads.method.parameters.insert("busy_before".into(), json!(busy));
+    bench.describe(&mut frame, &clocks);
+    workloads.method = frame.finish(DESCRIPTION);
     workloads.results = rows.into_iter().map(Row::result).collect();
     workloads.peers = beside.into_iter().map(Pair::result).collect();
     workloads.clock = clocks.points;
     workloads.temperature = clocks.temperatures;
     Ok(workloads)
 }
+
+const DESCRIPTION: &str = "Passes over all tests, placements and numbers of copies in random order, a sample each. The \
+    clock is that of the CPUs that were used, every tenth of a second during the sample, by two kinds of dependent \
+    chains that must agree and that hold up the work for a thousandth of its time.";
 
 fn distinct(mut copies: Vec<u32>) -> Vec<u32> {
     copies.sort_unstable();
@@ -162,7 +134,7 @@ impl Bench<'_> {
                 row.cpus = row.cpus.union(&cpus);
             }
             // What a stop or the time limit cut short has not failed.
-            (Err(_), _) if self.end.has_come() || stop::requested() => {}
+            (Err(_), _) if self.end.has_come() => {}
             (Err(error), _) => row.failed = Some(error.to_string()),
         }
     }
@@ -203,47 +175,33 @@ impl Bench<'_> {
         }
     }
 
-    fn describe(&self, method: &mut Method, clocks: &Clocks, left_out: Vec<(String, String)>) {
-        method.description = "Passes over all tests, placements and numbers of copies in random order, a sample each. The \
-            clock is that of the CPUs that were used, every tenth of a second during the sample, by two kinds of dependent \
-            chains that must agree and that hold up the work for a thousandth of its time."
-            .into();
+    fn describe(&self, frame: &mut Frame<'_>, clocks: &Clocks) {
         let filesystem = self.stage.folder().filesystem();
-        let parameters = [
-            ("cpus", json!(self.allowed.iter().collect::<Vec<_>>())),
-            ("sample_s", json!(self.options.sample.as_secs_f64())),
-            ("seed", json!(self.options.seed)),
-            ("filesystem", json!(filesystem)),
-        ];
-        method.parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
+        frame.parameter("sample_s", self.options.sample.as_secs_f64());
+        frame.parameter("filesystem", filesystem);
         if let Some(compiler) = self.stage.compiler() {
-            method.parameters.insert("compiler".into(), json!(compiler));
-            method.parameters.insert("compiler_flags".into(), json!(programs::FLAGS.join(" ")));
-            method.parameters.insert("build_flags".into(), json!(building::FLAGS));
+            frame.parameter("compiler", json!(compiler));
+            frame.parameter("compiler_flags", programs::FLAGS.join(" "));
+            frame.parameter("build_flags", json!(building::FLAGS));
         }
-        if let Some(quota) = cgroup::cpu_quota() {
-            method.parameters.insert("cpu_quota".into(), json!(quota));
-        }
-        if let Some(Ok((by_chains, by_counter))) = self.allowed.first().map(|cpu| clocks.proof(cpu)) {
-            method.parameters.insert("clock_ghz_by_chains".into(), json!(by_chains));
-            method.parameters.insert("clock_ghz_by_counter".into(), json!(by_counter));
-        }
-        let missing = &mut method.not_available;
-        missing.extend(left_out);
-        if let Some(Err(why)) = self.allowed.first().map(|cpu| clocks.proof(cpu)) {
-            missing.insert("clock by a counter of cycles".into(), why);
+        match clocks::proof(&frame.workers, frame.cpus[0]) {
+            Ok((by_chains, by_counter)) => {
+                frame.parameter("clock_ghz_by_chains", by_chains);
+                frame.parameter("clock_ghz_by_counter", by_counter);
+            }
+            Err(why) => frame.lacks("clock by a counter of cycles", why),
         }
         if let (true, Some(why)) = (clocks.points.is_empty(), &clocks.refused) {
-            missing.insert("clock".into(), why.clone());
+            frame.lacks("clock", why.clone());
         }
         if let Some(why) = &clocks.no_idle {
-            missing.insert("time in idle states".into(), why.clone());
+            frame.lacks("time in idle states", why.clone());
         }
         if let Some(why) = clocks.no_temperature() {
-            missing.insert("temperature".into(), why.into());
+            frame.lacks("temperature", why);
         }
         if !self.stage.folder().is_in_memory() {
-            missing.insert("tmpfs".into(), format!("the files lie on {filesystem}"));
+            frame.lacks("tmpfs", format!("the files lie on {filesystem}"));
         }
     }
 }

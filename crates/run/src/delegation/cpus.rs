@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use coho_probe::placement::Room;
+use coho_platform::room::Room;
 use coho_profile::{Coherence, PairMethod};
 use coho_topology::{CpuSet, Level, Topology};
 
@@ -67,7 +67,7 @@ impl fmt::Display for NoHost {
 /// [`NoHost`] if a host has no CPU of its own.
 ///
 /// ```
-/// use coho_probe::placement::Room;
+/// use coho_platform::room::Room;
 /// use coho_run::delegation::divide;
 /// use coho_topology::{CpuSet, Topology};
 /// let room = Room { cpus: CpuSet::up_to(2), quota: None };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
-use coho_probe::pin;
+use coho_platform::pin;
 use coho_topology::CpuSet;
 
 use crate::child::orphans;

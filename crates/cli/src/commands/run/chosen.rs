@@ -1,7 +1,8 @@
 //! What a placement came to on this machine, and why, in one line.
 
 use coho_model::stability;
-use coho_probe::placement::{self, Busy, Choice, Placement};
+use coho_platform::load::{self, Busy};
+use coho_probe::placement::{self, Choice, Placement};
 use coho_profile::{Coherence, Pair, PairMethod, Profile};
 use coho_topology::CpuSet;
 
@@ -116,10 +117,9 @@ pub(super) fn measured(profile: &Profile) -> String {
 /// Where the scheduler chooses, from how much and how much has been running: `2 CPUs, load 0.35 in the last minute`.
 fn loaded(cpus: &CpuSet) -> String {
     let count = text::count(cpus.len(), "CPU");
-    let load = std::fs::read_to_string("/proc/loadavg").ok();
-    match load.as_deref().and_then(|load| load.split(' ').next()) {
-        Some(load) => format!("{count}, load {} in the last minute", text::tame(load)),
-        None => count,
+    match load::average() {
+        Ok(load) => format!("{count}, load {load:.2} in the last minute"),
+        Err(_) => count,
     }
 }
 

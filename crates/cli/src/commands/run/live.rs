@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use coho_probe::host;
+use coho_platform::host::date;
 use coho_probe::placement::Placement;
 use coho_profile::{Examination, Live};
 use coho_run::child::Signals;
@@ -46,7 +46,7 @@ pub fn follow(
     };
     match live::run(&candidates, &machine.room.cpus, &measure, &options, signals, &mut tell) {
         Ok((live, ended)) => {
-            let live = Live { date: Some(host::date()), ..live };
+            let live = Live { date: Some(date()), ..live };
             if live.best.is_some() {
                 // The exit status is the command's in any case.
                 remembered::remember_live(args, &live).unwrap_or_else(|error| crate::say!("coho: {error:#}"));

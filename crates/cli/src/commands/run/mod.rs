@@ -16,7 +16,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context;
-use coho_probe::placement::{Busy, Placement, Room};
+use coho_platform::load::Busy;
+use coho_platform::room::Room;
+use coho_probe::placement::Placement;
 use coho_profile::Profile;
 use coho_run::child::orphans;
 use coho_run::live::Measure;
@@ -185,7 +187,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         remembered::check(args)?;
     }
     let topology = coho_topology::detect().context("cannot tell the topology")?;
-    let room = Room::here(&topology)?;
+    let room = Room::here(&topology.cpus())?;
     let machine = Machine { topology, room, profile: remembered::profile(args)? };
     if args.per_thread || args.per_process {
         let objection = args.command.first().and_then(per_thread::objection);

@@ -1,8 +1,9 @@
 //! Trying placements, and acting on what was found.
 
 use anyhow::bail;
-use coho_probe::host;
-use coho_probe::placement::{Busy, Placement};
+use coho_platform::host::date;
+use coho_platform::load::Busy;
+use coho_probe::placement::Placement;
 use coho_profile::Trial;
 use coho_run::child::{Output, Signals};
 use coho_run::trial::{self, Candidate, Options};
@@ -119,7 +120,7 @@ pub fn compare(
     let options =
         Options { repeats: args.repeat, time_limit: args.course.time_limit, seed: args.course.seed() };
     let trial = trial::compare(&candidates, &options, signals, &mut progress::on_stderr())?;
-    Ok(Trial { allowed_cpus: machine.room.cpus.iter().collect(), date: Some(host::date()), ..trial })
+    Ok(Trial { allowed_cpus: machine.room.cpus.iter().collect(), date: Some(date()), ..trial })
 }
 
 /// The command under each of the placements.

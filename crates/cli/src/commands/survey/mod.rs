@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use coho_model::delegation;
-use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, kernels, memory, stop};
+use coho_platform::stop;
+use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, kernels, memory};
 use coho_profile::{
     Calls, Coherence, Contention, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection,
     check_writable, write_atomic,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use coho_probe::stop;
+use coho_platform::stop;
 use coho_profile::{Host, Profile, TopologySection};
 
 use super::figures::Figures;

@@ -75,7 +75,7 @@ impl Pthread {
             0 => Ok(Self(barrier)),
             error => {
                 let error = std::io::Error::from_raw_os_error(error);
-                Err(Error::other(format!("pthread_barrier_init: {error}")))
+                Err(Error::system("pthread_barrier_init", error))
             }
         }
     }

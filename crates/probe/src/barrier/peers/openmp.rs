@@ -76,27 +76,26 @@ impl OpenMp {
     pub(in crate::barrier) fn load(runtime: Runtime, directory: &Path) -> Result<Self, Error> {
         let source = directory.join("openmp.c");
         let library = directory.join(format!("{}.so", runtime.name));
-        std::fs::write(&source, SOURCE)
-            .map_err(|error| Error::other(format!("{}: {error}", source.display())))?;
+        std::fs::write(&source, SOURCE).map_err(|error| Error::system(source.display(), error))?;
         let compiled = Command::new(runtime.compiler)
             .args(["-O2", runtime.option, "-shared", "-fPIC", "-o"])
             .args([&library, &source])
             .env("TMPDIR", directory)
             .stdin(Stdio::null())
             .output()
-            .map_err(|error| Error::other(format!("{}: {error}", runtime.compiler)))?;
+            .map_err(|error| Error::system(runtime.compiler, error))?;
         if !compiled.status.success() {
             let why = String::from_utf8_lossy(&compiled.stderr);
             let why = why.lines().find(|line| line.contains("error")).unwrap_or("it failed");
-            return Err(Error::other(format!("{} {}: {why}", runtime.compiler, runtime.option)));
+            return Err(Error::system(format!("{} {}", runtime.compiler, runtime.option), why));
         }
         // SAFETY: compiled from the source above, whose initialisers are the runtime's own. It is never unloaded: the
         // runtime's threads run in it.
         let loaded = Box::leak(Box::new(
             unsafe { libloading::Library::new(&library) }
-                .map_err(|error| Error::other(format!("{}: {error}", runtime.name)))?,
+                .map_err(|error| Error::system(runtime.name, error))?,
         ));
-        let missing = |error: libloading::Error| Error::other(format!("{}: {error}", runtime.name));
+        let missing = |error: libloading::Error| Error::system(runtime.name, error);
         // SAFETY: the types are those of the source.
         unsafe {
             Ok(Self {
@@ -112,12 +111,12 @@ impl OpenMp {
     pub(in crate::barrier) fn pin(&self, cpus: &[u32]) -> Result<(), Error> {
         // A runtime ends the process where it is refused a thread.
         threads::can_start(cpus.len().saturating_sub(1))
-            .map_err(|error| Error::other(format!("{} threads: {error}", cpus.len())))?;
+            .map_err(|error| Error::system(format!("{} threads", cpus.len()), error))?;
         let places: Vec<_> = cpus.iter().map(|&cpu| cpu as c_int).collect();
         // SAFETY: as many places as threads.
         match unsafe { (self.pin)(places.len() as c_int, places.as_ptr()) } {
             0 => Ok(()),
-            failed => Err(Error::other(format!("{failed} of its threads could not be pinned"))),
+            failed => Err(Error::work(format!("{failed} of its threads could not be pinned"))),
         }
     }
 

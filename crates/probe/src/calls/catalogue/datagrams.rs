@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use super::super::arch::syscall;
 use super::super::subject::{Body, With};
 use super::Bounded;
-use crate::pages::Pages;
+use coho_platform::pages::Pages;
 
 /// Room that a socket's buffer surely has, in bytes, and what the kernel adds to each datagram.
 const ROOM: usize = 128 << 10;

@@ -11,7 +11,7 @@ use super::super::arch::{self, syscall};
 use super::super::scratch::Scratch;
 use super::super::subject::{Body, Buffer, Payload, With};
 use super::{Bounded, MOST};
-use crate::pages::Pages;
+use coho_platform::pages::Pages;
 
 /// Size of the file: what a batch of reads or writes passes over.
 const FILE: usize = 1 << 20;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::super::arch::syscall;
 use super::super::subject::{Body, With};
 use super::Bounded;
-use crate::pages::Pages;
+use coho_platform::pages::Pages;
 
 /// Bytes that may be under way: what a receiver comes to take without being read from.
 const UNDER_WAY: usize = 128 << 10;

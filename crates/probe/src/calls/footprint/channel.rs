@@ -13,8 +13,8 @@ use super::record::{Mode, kept};
 use super::remote::{Remote, do_nothing};
 use super::stand::median;
 use crate::clock::Clock;
-use crate::pages::Pages;
 use crate::{Error, statistics};
+use coho_platform::pages::Pages;
 
 /// Requests posted together.
 const BATCHES: [usize; 6] = [1, 2, 4, 8, 16, 32];

@@ -14,13 +14,12 @@ mod stand;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use coho_counters::Column;
 use coho_delegate::Host;
-use coho_platform::stolen;
 use coho_profile::{Calls, Method};
-use coho_topology::{CpuSet, Level, Topology};
+use coho_topology::{Level, Topology};
 
 use self::channel::Parcels;
 use self::deed::Deeds;
@@ -31,9 +30,9 @@ use self::stand::{Stand, Way};
 use super::Options;
 use super::caches::Caches;
 use super::pmu::{Hardware, Source};
-use crate::stop::End;
-use crate::workers::{Job, Workers};
-use crate::{Error, Progress, pin};
+use crate::Error;
+use crate::frame::{self, Frame, Progress};
+use crate::workers::Workers;
 
 /// How the curves are measured.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,7 +49,7 @@ const QUICK: Duration = Duration::from_secs(12);
 /// The part of the time for one caller; the rest is for several.
 const PART: f64 = 0.85;
 /// More passes are not worth their time.
-const PASSES: u64 = 40;
+const PASSES: usize = 40;
 /// Passes for which there should be time.
 const WANTED: f64 = 8.0;
 /// Columns of the counters beside which times stand.
@@ -59,11 +58,10 @@ const MISSES: Column = Column::L1dMisses;
 /// Measures the curves and what explains them, and puts them into the section. What cannot be measured is named in
 /// `footprint_conditions.not_available`.
 pub(super) fn add(calls: &mut Calls, options: &Options, curves: &Curves, progress: &mut dyn FnMut(Progress)) {
-    let started = Instant::now();
-    match Run::start(options, curves, started) {
+    match Run::start(options, curves, progress) {
         Ok(mut run) => {
-            run.passes(progress);
-            run.finish(calls, progress);
+            run.passes();
+            run.finish(calls);
         }
         Err(error) => {
             let why = [("footprint".to_owned(), format!("not available: {error}"))];
@@ -86,7 +84,6 @@ struct Away {
 struct Run<'a> {
     options: &'a Options,
     curves: &'a Curves,
-    cpus: Vec<u32>,
     cpu: u32,
     caches: Caches,
     stand: Stand,
@@ -101,18 +98,11 @@ struct Run<'a> {
     affinity: BTreeMap<usize, affinity::Times>,
     loads: Vec<(&'static str, usize, f64)>,
     source: Option<Box<dyn Source>>,
-    random: fastrand::Rng,
-    not_available: BTreeMap<String, String>,
-    passes: u64,
     /// The distance at which most visits were made, how many these are, and how many there were.
     visits_at: Option<(Distances, usize, usize)>,
-    involuntary_switches: u64,
-    interrupted: bool,
     limit: Duration,
-    started: Instant,
-    steal_before: Option<f64>,
     // Last, so that the stand, which its thread has touched, goes before it.
-    workers: Workers,
+    frame: Frame<'a>,
 }
 
 /// One visit of a pass.
@@ -124,65 +114,62 @@ enum Visit {
 }
 
 impl<'a> Run<'a> {
-    fn start(options: &'a Options, curves: &'a Curves, started: Instant) -> Result<Self, Error> {
-        let cpus: Vec<u32> = match &curves.cpus[..] {
-            [] => pin::allowed()?.iter().collect(),
-            some => some.to_vec(),
-        };
-        let first = cpus.first().copied().ok_or_else(|| Error::other("the process may use no CPU"))?;
-        let cpu = options.cpu.unwrap_or(first);
-        let topology = coho_topology::detect().map_err(|error| Error::other(error.to_string()))?;
+    fn start(
+        options: &'a Options,
+        curves: &'a Curves,
+        progress: &'a mut dyn FnMut(Progress),
+    ) -> Result<Self, Error> {
+        let cpus = frame::chosen(&curves.cpus)?;
+        let cpu = options.cpu.map_or_else(|| frame::chosen_one(cpus.first().copied()), Ok)?;
+        let topology = coho_topology::detect()?;
         let caches = Caches::of(&topology, cpu)?;
         let points = ground::points(caches, options.quick);
         let needed = 4 * points.iter().map(|point| point.bytes as u64).max().unwrap_or(0);
         let left = coho_platform::memory::room();
         if left < needed {
-            return Err(Error::other(format!(
+            return Err(Error::memory(format!(
                 "walking twice the last-level cache takes {} MiB of memory, and only {} MiB are left",
                 needed >> 20,
                 left >> 20
             )));
         }
         let deeds = Deeds::new(options, curves.folder.as_deref())?;
-        let mut not_available: BTreeMap<_, _> =
-            deeds.refused.iter().map(|(what, why)| (what.clone(), format!("not available: {why}"))).collect();
-        let workers = Workers::start(&[cpu])?;
+        let mut frame = Frame::bare(cpus, None, options.seed, progress);
+        frame.workers = Workers::start(&[cpu])?;
+        for (what, why) in &deeds.refused {
+            frame.lacks(what, format!("not available: {why}"));
+        }
         let mut hosts = Vec::new();
-        for host in nearest_and_farthest(&topology, cpu, &cpus) {
+        for host in nearest_and_farthest(&topology, cpu, &frame.cpus) {
             let started = remote::host(host)?;
             let remote = Some(Remote::to(&started, channel::LINES));
             let claimed = topology.claimed(cpu, host);
             hosts.push(Away { cpu: host, claimed, times: channel::Times::default(), remote, _host: started });
         }
         if hosts.is_empty() {
-            let why = "not available: another core takes a second CPU, and the run has one";
-            not_available.insert("away".into(), why.into());
+            frame.lacks("away", "not available: another core takes a second CPU, and the run has one");
         }
         let near = hosts.first_mut().and_then(|near| near.remote.take());
         let seed = options.seed;
         type SetUp = (Stand, Parcels, Vec<(&'static str, usize, f64)>, Vec<f64>);
-        let set_up: Job<'_, Result<SetUp, Error>> = Box::new(|| {
+        let (stand, parcels, loads, walks) = frame.run(cpu, || -> Result<SetUp, Error> {
             let stand = Stand::new(&points, caches, near, seed)?;
             let loads = ground::load_ns(caches, &stand.clock, &mut fastrand::Rng::with_seed(seed))?;
             let walks = points.iter().map(|point| stand.time_walk(*point)).collect();
             Ok((stand, Parcels::new()?, loads, walks))
-        });
-        let (stand, parcels, loads, walks) = workers.run(vec![(cpu, set_up)]).remove(0)?.value?;
-        let source = options.pmu.then(|| {
-            let find: Job<'_, _> =
-                Box::new(|| Hardware::find().map(|hardware| Box::new(hardware) as Box<dyn Source>));
-            workers.run(vec![(cpu, find)]).remove(0).map(|done| done.value)
-        });
+        })??;
+        let find = || Hardware::find().map(|hardware| Box::new(hardware) as Box<dyn Source>);
+        let source = options.pmu.then(|| frame.run(cpu, find));
         let source = match source {
             Some(Ok(Ok(source))) if !source.disturbs() && source.has(MISSES) => Some(source),
             Some(Ok(Err(why))) => {
-                not_available.insert("misses".into(), format!("not available: {why}"));
+                frame.lacks("misses", format!("not available: {why}"));
                 None
             }
             _ => {
                 let why =
                     "not available: no counter of the level-1 data cache's misses that reading leaves alone";
-                not_available.insert("misses".into(), why.into());
+                frame.lacks("misses", why);
                 None
             }
         };
@@ -202,40 +189,22 @@ impl<'a> Run<'a> {
             affinity: BTreeMap::new(),
             loads,
             source,
-            random: fastrand::Rng::with_seed(seed),
-            not_available,
-            passes: 0,
             visits_at: None,
-            involuntary_switches: 0,
-            interrupted: false,
             limit: options.time_limit.unwrap_or(if options.quick { QUICK } else { TIME }),
-            started,
-            steal_before: stolen::steal_s(&cpus.iter().copied().collect::<CpuSet>()),
-            cpus,
-            workers,
+            frame,
         })
     }
 
-    /// Passes over everything, each in an order of its own, for as long as there is time.
-    fn passes(&mut self, progress: &mut dyn FnMut(Progress)) {
-        let mut visits = self.visits();
-        let began = Instant::now();
-        let (own, all) = (self.limit.mul_f64(PART), End::after(self.started, None));
-        let end = End::after(self.started, Some(own));
-        while self.passes < PASSES {
-            self.random.shuffle(&mut visits);
-            for visit in &visits {
-                if all.has_come() || end.has_come() {
-                    self.interrupted |= all.has_come() || self.passes == 0;
-                    return;
-                }
-                self.visit(*visit);
-                let done = began.elapsed().min(own);
-                let left = Some(own.saturating_sub(done));
-                let (done, total) = (done.as_millis() as u64, own.as_millis() as u64);
-                progress(Progress { phase: "calls by footprint", done, total, left });
-            }
-            self.passes += 1;
+    /// Passes over everything for as long as there is time.
+    fn passes(&mut self) {
+        let visits = self.visits();
+        let own = self.limit.mul_f64(PART).saturating_sub(self.frame.elapsed());
+        let mut walk = self.frame.passes_within("calls by footprint", (own, PASSES), visits.len());
+        while let Some(step) = self.frame.next(&mut walk) {
+            self.visit(visits[step.at]);
+        }
+        if self.frame.method.passes == 0 {
+            self.frame.end().come();
         }
     }
 
@@ -254,37 +223,36 @@ impl<'a> Run<'a> {
     }
 
     fn visit(&mut self, visit: Visit) {
+        let (cpu, mut random) = (self.cpu, self.frame.random.fork());
         match visit {
             Visit::Channel(host) => {
-                let random = &mut self.random;
                 let (stand, parcels) = (&mut self.stand, &self.parcels);
                 let Away { times, remote, .. } = &mut self.hosts[host];
                 let clock = stand.clock;
-                let job: Job<'_, ()> = Box::new(move || {
+                let outcome = self.frame.run(cpu, move || {
                     if let Some(remote) = remote.as_mut().or(stand.remote.as_mut()) {
-                        times.pass(remote, parcels, &clock, random);
+                        times.pass(remote, parcels, &clock, &mut random);
                     }
                 });
-                let results = self.workers.run(vec![(self.cpu, job)]);
-                self.note(results);
+                self.note(outcome);
             }
             Visit::Affinity(deed) if !self.failed[deed] => {
                 let times = self.affinity.entry(deed).or_default();
-                let (stand, deeds, random) = (&mut self.stand, &mut self.deeds.all, &mut self.random);
-                let job: Job<'_, _> = Box::new(move || affinity::pass(stand, deeds, deed, times, random));
-                let results = self.workers.run(vec![(self.cpu, job)]);
-                let outcome = self.note(results);
+                let (stand, deeds) = (&mut self.stand, &mut self.deeds.all);
+                let outcome =
+                    self.frame.run(cpu, move || affinity::pass(stand, deeds, deed, times, &mut random));
+                let outcome = self.note(outcome);
                 self.check(deed, outcome);
             }
             Visit::Curve { deed, point } if !self.failed[deed] => {
                 let calls = self.calls(point);
                 let ways = self.ways(point);
-                let (stand, act, random) = (&mut self.stand, &mut self.deeds.all[deed], &mut self.random);
+                let (stand, act) = (&mut self.stand, &mut self.deeds.all[deed]);
                 let (at, source) = (self.points[point], self.source.as_deref());
-                let job: Job<'_, _> =
-                    Box::new(move || curve::curve(stand, act, at, calls, ways, source, random));
-                let results = self.workers.run(vec![(self.cpu, job)]);
-                let outcome = self.note(results);
+                let outcome = self
+                    .frame
+                    .run(cpu, move || curve::curve(stand, act, at, calls, ways, source, &mut random));
+                let outcome = self.note(outcome);
                 if let Some(found) = self.check(deed, outcome) {
                     self.records.entry((deed, point)).or_default().add(&found);
                 }
@@ -294,18 +262,12 @@ impl<'a> Run<'a> {
     }
 
     /// What a job on the caller's CPU came to; without that CPU the run ends.
-    fn note<T>(&mut self, mut results: Vec<Result<crate::workers::Done<T>, Error>>) -> Option<T> {
-        match results.remove(0) {
-            Ok(done) => {
-                self.involuntary_switches += done.involuntary_switches;
-                Some(done.value)
-            }
-            Err(error) => {
-                self.not_available.insert(format!("CPU {}", self.cpu), error.to_string());
-                self.failed.fill(true);
-                None
-            }
-        }
+    fn note<T>(&mut self, outcome: Result<T, Error>) -> Option<T> {
+        let lost = |error: Error| {
+            self.frame.lacks(format!("CPU {}", self.cpu), error.to_string());
+            self.failed.fill(true);
+        };
+        outcome.map_err(lost).ok()
     }
 
     /// A call that fails is not made again.
@@ -315,7 +277,7 @@ impl<'a> Run<'a> {
             Err(error) => {
                 self.failed[deed] = true;
                 let name = self.deeds.all[deed].name();
-                self.not_available.insert(name, format!("not available: the call failed: {error}"));
+                self.frame.lacks(name, format!("not available: the call failed: {error}"));
                 None
             }
         }

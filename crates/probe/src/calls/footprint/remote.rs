@@ -179,7 +179,7 @@ mod tests {
     use super::super::super::scratch::Scratch;
     use super::super::deed::act;
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn the_host_makes_the_call_and_returns_what_it_returned() {

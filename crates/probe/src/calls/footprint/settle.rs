@@ -2,18 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use coho_platform::stolen;
 use coho_profile::{Calls, Method};
-use coho_topology::CpuSet;
 use serde_json::json;
 
 use super::record::{Callers, Mode as Distances, WORKS};
 use super::{MISSES, Run, affinity, ground, several};
-use crate::Progress;
-use crate::stop::End;
 
 impl Run<'_> {
-    pub(super) fn finish(mut self, calls: &mut Calls, progress: &mut dyn FnMut(Progress)) {
+    pub(super) fn finish(mut self, calls: &mut Calls) {
         let distances = || self.records.values().flat_map(|record| record.one_way.iter().copied());
         let mode = Distances::of_most(distances());
         if let Some(mode) = mode {
@@ -46,35 +42,26 @@ impl Run<'_> {
         // Hosts poll, and several callers take their CPUs.
         self.hosts.clear();
         self.stand.remote = None;
+        let frame = &mut self.frame;
+        let others = frame.cpus.iter().copied().filter(|cpu| *cpu != self.cpu);
         let crowd = several::Crowd {
-            cpus: std::iter::once(self.cpu)
-                .chain(self.cpus.iter().copied().filter(|cpu| *cpu != self.cpu))
-                .collect(),
+            cpus: std::iter::once(self.cpu).chain(others).collect(),
             caches: self.caches,
             place: &self.deeds.places[0],
             seed: self.options.seed,
-            end: End::after(self.started, Some(self.limit)),
         };
-        let together = crowd.measure(&mut self.not_available, progress);
+        let left = self.limit.saturating_sub(frame.elapsed());
+        let together = crowd.measure(frame, left);
         calls.footprint.extend(together.rows);
         calls.assignments = together.assignments;
-        self.interrupted |= crate::stop::requested();
         calls.footprint_conditions = Some(self.conditions(together.passes));
     }
 
-    fn conditions(self, passes_together: u64) -> Method {
-        let cpus: CpuSet = self.cpus.iter().copied().collect();
-        let steal = stolen::steal_s(&cpus).zip(self.steal_before).map(|(now, before)| now - before);
-        let mut not_available = self.not_available;
-        if steal.is_none() {
-            not_available.insert("steal".into(), "/proc/stat does not tell it".into());
-        }
+    fn conditions(mut self, passes_together: usize) -> Method {
         let loads: BTreeMap<_, _> =
             self.loads.iter().map(|(name, _, ns)| ((*name).to_owned(), json!(ns))).collect();
         let parameters = [
-            ("seed", json!(self.options.seed)),
             ("caller", json!(self.cpu)),
-            ("cpus", json!(self.cpus)),
             ("l1d_bytes", json!(self.caches.l1d)),
             ("l2_bytes", json!(self.caches.l2)),
             ("last_level_cache_bytes", json!(self.caches.last)),
@@ -88,27 +75,22 @@ impl Run<'_> {
             ("misses", json!(self.source.is_some().then(|| MISSES.name()))),
             ("folder", json!(self.curves.folder)),
         ];
-        Method {
-            description: "Each call, as the instruction where it has that form, between two walks of its caller's \
-                          working set: data in random order up to half of the level-2 cache, of more the last \
-                          `window_bytes` so and what comes before in order; then nops. Timed: the call, for reads a \
-                          look at what was read, and walking what was in random order and the nops again; less the \
-                          same without a call. Home: the caller makes it. \
-                          Away: a thread that polls on another CPU makes it, on a file of its own in the same folder, \
-                          while the caller waits. Async: the caller posts it, works in registers, then waits; what it \
-                          writes is copied first. What is written was stored into by the caller after the walk. \
-                          Blocks of some calls each, the first of which does not count; blocks of all ways follow each \
-                          other in random order, visits of all calls and sets as well; a pass has one figure of each, \
-                          and gains are taken within it. Each visit measures before and after how far apart the two \
-                          CPUs are; those count that were made at the distance of most, `one_way_ns`."
-                .into(),
-            parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            passes: self.passes,
-            duration_s: self.started.elapsed().as_secs_f64(),
-            interrupted: self.interrupted,
-            involuntary_switches: self.involuntary_switches,
-            steal_s: steal.unwrap_or(0.0),
-            not_available,
+        for (name, value) in parameters {
+            self.frame.parameter(name, value);
         }
+        self.frame.finish(DESCRIPTION)
     }
 }
+
+const DESCRIPTION: &str = "Each call, as the instruction where it has that form, between two walks of its caller's \
+    working set: data in random order up to half of the level-2 cache, of more the last \
+    `window_bytes` so and what comes before in order; then nops. Timed: the call, for reads a \
+    look at what was read, and walking what was in random order and the nops again; less the \
+    same without a call. Home: the caller makes it. \
+    Away: a thread that polls on another CPU makes it, on a file of its own in the same folder, \
+    while the caller waits. Async: the caller posts it, works in registers, then waits; what it \
+    writes is copied first. What is written was stored into by the caller after the walk. \
+    Blocks of some calls each, the first of which does not count; blocks of all ways follow each \
+    other in random order, visits of all calls and sets as well; a pass has one figure of each, \
+    and gains are taken within it. Each visit measures before and after how far apart the two \
+    CPUs are; those count that were made at the distance of most, `one_way_ns`.";

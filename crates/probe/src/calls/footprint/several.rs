@@ -5,8 +5,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::time::Duration;
 
 use coho_delegate::Host;
+use coho_platform::pin;
 use coho_profile::{AssignedBy, Assignment, Files, Footprint};
 
 use super::super::caches::Caches;
@@ -18,9 +20,9 @@ use super::ground::Point;
 use super::record::{Callers, Record};
 use super::remote::{self, Remote};
 use super::stand::{Stand, Way, median};
-use crate::stop::End;
+use crate::Error;
+use crate::frame::{Frame, Passes, Phase};
 use crate::workers::Job;
-use crate::{Error, Progress, pin};
 
 /// What is called: the paper's calls on files.
 const CALLS: [&str; 4] = ["stat", "open", "write(1)", "write(4096)"];
@@ -30,7 +32,7 @@ const WALKED: usize = 8 << 10;
 const BLOCK: usize = 40;
 const ON: usize = 2;
 /// Passes at most.
-const PASSES: u64 = 12;
+const PASSES: usize = 12;
 /// Callers and hosts whose assignment is compared.
 const PAIRED: usize = 2;
 
@@ -40,7 +42,6 @@ pub(super) struct Crowd<'a> {
     pub(super) caches: Caches,
     pub(super) place: &'a Scratch,
     pub(super) seed: u64,
-    pub(super) end: End,
 }
 
 /// What they came to.
@@ -48,7 +49,7 @@ pub(super) struct Crowd<'a> {
 pub(super) struct Together {
     pub(super) rows: Vec<Footprint>,
     pub(super) assignments: Vec<Assignment>,
-    pub(super) passes: u64,
+    pub(super) passes: usize,
 }
 
 /// A caller among others.
@@ -64,32 +65,28 @@ type Case = (usize, usize, Files);
 
 impl Crowd<'_> {
     /// Measures as much as there is time for; what cannot be measured is named.
-    pub(super) fn measure(
-        &self,
-        not_available: &mut BTreeMap<String, String>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Together {
+    pub(super) fn measure(&self, frame: &mut Frame<'_>, time: Duration) -> Together {
         let cpus = self.cpus.len();
         if cpus < 2 {
             let why = "not available: several callers take two CPUs, and the run has one";
-            not_available.insert("several callers".into(), why.into());
+            frame.lacks("several callers", why);
             return Together::default();
         }
         if cpus < 3 {
             let why = "not available: two callers and a host take three CPUs, and the run has two";
-            not_available.insert("several callers, away".into(), why.into());
+            frame.lacks("several callers, away", why);
         }
         if cpus < 2 * PAIRED {
             let why = format!(
                 "not available: two callers and two hosts take four CPUs, and the run has {cpus}; affinity is that \
                  of functions alone"
             );
-            not_available.insert("assignments".into(), why);
+            frame.lacks("assignments", why);
         }
-        match self.seats().and_then(|seats| self.passes(seats, progress)) {
+        match self.seats().and_then(|seats| self.passes(seats, frame, time)) {
             Ok(together) => together,
             Err(error) => {
-                not_available.insert("several callers".into(), format!("not available: {error}"));
+                frame.lacks("several callers", format!("not available: {error}"));
                 Together::default()
             }
         }
@@ -118,7 +115,7 @@ impl Crowd<'_> {
     fn deed(&self, call: &str, file: &str) -> Result<Deed, Error> {
         let request: Request = call.parse()?;
         let act = |place: &str| {
-            deed::act(request, &self.place.beside(&format!("{file}-{place}"))).map_err(Error::other)
+            deed::act(request, &self.place.beside(&format!("{file}-{place}"))).map_err(Error::work)
         };
         Ok(Deed {
             call: request.name(),
@@ -129,8 +126,7 @@ impl Crowd<'_> {
         })
     }
 
-    fn passes(&self, mut seats: Vec<Seat>, progress: &mut dyn FnMut(Progress)) -> Result<Together, Error> {
-        let mut random = fastrand::Rng::with_seed(self.seed);
+    fn passes(&self, mut seats: Vec<Seat>, frame: &mut Frame<'_>, time: Duration) -> Result<Together, Error> {
         let mut cases: Vec<Case> = Vec::new();
         for number in numbers(self.cpus.len()) {
             let files = [Files::Same, Files::Different];
@@ -139,32 +135,31 @@ impl Crowd<'_> {
         let mut records: BTreeMap<Case, Record> = BTreeMap::new();
         let mut assigned: BTreeMap<AssignedBy, Vec<f64>> = BTreeMap::new();
         let mut together = Together::default();
-        'all: for pass in 0..PASSES {
-            random.shuffle(&mut cases);
-            for &case in &cases {
-                if self.end.has_come() {
-                    break 'all;
-                }
-                let costs = self.case(&mut seats, case, &mut random)?;
+        // After the cases the two ways to assign calls to hosts.
+        let pairs = usize::from(self.cpus.len() >= 2 * PAIRED);
+        let end = frame.end().clone();
+        let mut passes = Passes::new(PASSES, cases.len() + pairs, &mut frame.random, &end).within(time);
+        let mut phase = Phase::new("several callers", passes.total() as u64);
+        for step in passes.by_ref() {
+            if let Some(&case) = cases.get(step.at) {
+                let costs = self.case(&mut seats, case, &mut frame.random)?;
                 let record = records.entry(case).or_default();
                 record.home.push(costs.0);
                 if let Some(away) = costs.1 {
                     record.away.push(away);
                     record.gain.push(costs.0 - away);
                 }
-            }
-            if self.cpus.len() >= 2 * PAIRED {
+            } else {
                 let mut ways = [AssignedBy::Function, AssignedBy::Application];
-                random.shuffle(&mut ways);
+                frame.random.shuffle(&mut ways);
                 for by in ways {
                     let ns = self.assigned(&mut seats, by)?;
                     assigned.entry(by).or_default().push(ns);
                 }
             }
-            together.passes = pass + 1;
-            let (done, total) = (together.passes, PASSES);
-            progress(Progress { phase: "several callers", done, total, left: None });
+            frame.advance(&mut phase, 1);
         }
+        together.passes = passes.complete();
         for ((number, call, files), record) in &records {
             let callers = Callers { number: *number as u32, files: Some(*files) };
             together.rows.extend(record.rows(&seats[0].same[*call], point(), callers));
@@ -309,7 +304,7 @@ fn on_their_cpus<T: Send>(jobs: Vec<(u32, Job<'_, T>)>) -> Vec<Result<T, Error>>
             .collect();
         if pinned.iter().any(Result::is_err) {
             let refused =
-                |pin: Result<(), Error>| pin.and_then(|()| Err(Error::other("another CPU cannot be used")));
+                |pin: Result<(), Error>| pin.and_then(|()| Err(Error::work("another CPU cannot be used")));
             return pinned.into_iter().map(refused).collect();
         }
         let threads: Vec<_> = jobs
@@ -333,7 +328,7 @@ fn on_their_cpus<T: Send>(jobs: Vec<(u32, Job<'_, T>)>) -> Vec<Result<T, Error>>
 
 fn middle(results: Vec<Result<io::Result<f64>, Error>>) -> Result<f64, Error> {
     let value = |result: Result<io::Result<f64>, Error>| {
-        result?.map_err(|error| Error::other(format!("a call failed: {error}")))
+        result?.map_err(|error| Error::work(format!("a call failed: {error}")))
     };
     Ok(median(results.into_iter().map(value).collect::<Result<_, _>>()?))
 }
@@ -343,7 +338,7 @@ mod tests {
     use coho_topology::CpuSet;
 
     use super::*;
-    use crate::pin;
+    use coho_platform::pin;
 
     #[test]
     fn callers_are_powers_of_two_and_all() {
@@ -359,13 +354,7 @@ mod tests {
         let cpus: Vec<u32> = [0, 1, 2, 3].map(|i| allowed.iter().nth(i % allowed.len()).unwrap()).to_vec();
         let topology = coho_topology::detect().unwrap();
         let place = Scratch::create().unwrap();
-        let crowd = Crowd {
-            caches: Caches::of(&topology, cpus[0]).unwrap(),
-            cpus,
-            place: &place,
-            seed: 1,
-            end: End::after(std::time::Instant::now(), None),
-        };
+        let crowd = Crowd { caches: Caches::of(&topology, cpus[0]).unwrap(), cpus, place: &place, seed: 1 };
         let mut seats = crowd.seats().unwrap();
         let mut random = fastrand::Rng::with_seed(1);
         for files in [Files::Same, Files::Different] {

@@ -10,8 +10,8 @@ use super::ground::{Ground, Point};
 use super::remote::Remote;
 use crate::Error;
 use crate::clock::{Clock, Ticks};
-use crate::pages::Pages;
 use crate::statistics;
+use coho_platform::pages::Pages;
 
 /// How a call is made, if at all.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,8 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use coho_platform::stop;
+
 use super::{RankCommand, STOP, library};
-use crate::stop;
 
 /// Time that compiling may take.
 const COMPILING: Duration = Duration::from_secs(60);

@@ -43,9 +43,8 @@ fn byte(slot: usize) -> *mut u8 {
 impl Library {
     /// Loads the functions and starts MPI.
     pub(super) fn start(path: &Path) -> Result<Self, Error> {
-        let failed = |error: libloading::Error| {
-            Error::other(format!("the functions over MPI cannot be loaded: {error}"))
-        };
+        let failed =
+            |error: libloading::Error| Error::system("the functions over MPI cannot be loaded", error);
         // SAFETY: compiled from the source above, whose initialisers are MPI's own.
         let loaded = unsafe { libloading::Library::new(path) }.map_err(failed)?;
         // SAFETY: the types are those of the source.
@@ -55,7 +54,7 @@ impl Library {
             let version: libloading::Symbol<'_, unsafe extern "C" fn(*mut c_char, c_int)> =
                 loaded.get(b"coho_mpi_version").map_err(failed)?;
             let (mut rank, mut ranks) = (0, 0);
-            done(start(&mut rank, &mut ranks)).map_err(|error| Error::other(format!("MPI_Init: {error}")))?;
+            done(start(&mut rank, &mut ranks)).map_err(|error| Error::system("MPI_Init", error))?;
             let mut text = [0u8; 256];
             version(text.as_mut_ptr().cast(), text.len() as c_int);
             let text = text.split(|&byte| byte == 0 || byte == b'\n').next().unwrap_or_default();
@@ -138,5 +137,5 @@ impl Library {
 
 /// The error that MPI returned, as one.
 pub(super) fn done(error: c_int) -> Result<(), Error> {
-    if error == 0 { Ok(()) } else { Err(Error::other(format!("MPI error {error}"))) }
+    if error == 0 { Ok(()) } else { Err(Error::work(format!("MPI error {error}"))) }
 }

@@ -118,7 +118,7 @@ impl Link {
 
     /// Ends MPI in both ranks.
     pub(super) fn close(&self) -> Result<(), Error> {
-        self.order(Order::End, 0).map_err(|error| Error::other(error.to_string()))?;
+        self.order(Order::End, 0).map_err(|error| Error::work(error.to_string()))?;
         done(self.0.end())
     }
 }

@@ -17,13 +17,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use coho_platform::scratch::{self, Wish};
+use coho_platform::{pin, stop};
 use coho_profile::{Call, Calls, Damage};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use rank::rank_main;
 
 use super::Options;
-use crate::{Error, Progress, pin, stop};
+use crate::{Error, Progress};
 use launch::{Tools, Transport, tcp_segments};
 use rank::{BEYOND, Outcome, Task};
 
@@ -50,7 +51,7 @@ impl RankCommand {
     /// If the system does not tell which program it is.
     pub fn this(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Self, Error> {
         let program = std::env::current_exe();
-        let program = program.map_err(|error| Error::other(format!("the program's own path: {error}")))?;
+        let program = program.map_err(|error| Error::system("the program's own path", error))?;
         Ok(Self { program, arguments: arguments.into_iter().map(|one| one.as_ref().to_owned()).collect() })
     }
 }
@@ -197,14 +198,14 @@ fn cpus(options: &Options) -> Result<(u32, u32), String> {
 }
 
 fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let failed = |error: &dyn std::fmt::Display| Error::other(format!("{}: {error}", path.display()));
+    let failed = |error: &dyn std::fmt::Display| Error::system(path.display(), error);
     let text = serde_json::to_string(value).map_err(|error| failed(&error))?;
     let part = path.with_extension("part");
     fs::write(&part, text).and_then(|()| fs::rename(&part, path)).map_err(|error| failed(&error))
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let failed = |error: &dyn std::fmt::Display| Error::other(format!("{}: {error}", path.display()));
+    let failed = |error: &dyn std::fmt::Display| Error::system(path.display(), error);
     let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
     serde_json::from_str(&text).map_err(|error| failed(&error))
 }

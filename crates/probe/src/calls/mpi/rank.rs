@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use coho_platform::{pin, stop, timer};
 use coho_profile::Calls;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use super::super::{Options, Set, survey};
 use super::library::{self, Library};
 use super::link::{Function, Link, PEER, serve};
 use super::{RESULT, STOP, TASK, read, write};
-use crate::{Error, pin, stop, timer};
+use crate::Error;
 
 /// Time that ranks may live beyond what they were given: for starting and ending.
 pub(super) const BEYOND: Duration = Duration::from_secs(60);
@@ -42,11 +43,11 @@ pub(super) struct Outcome {
 /// If it was not started so, or MPI fails; the launcher reports what is printed of it.
 pub fn rank_main(folder: &Path) -> Result<(), Error> {
     let task: Task = read(&folder.join(TASK))?;
-    timer::die_after(task.time_limit + BEYOND).map_err(|error| Error::other(format!("no timer: {error}")))?;
-    stop::on_signals().map_err(|error| Error::other(format!("no signal handlers: {error}")))?;
+    timer::die_after(task.time_limit + BEYOND).map_err(|error| Error::system("no timer", error))?;
+    stop::on_signals().map_err(|error| Error::system("no signal handlers", error))?;
     let library = Library::start(&folder.join(library::FILE))?;
     if library.ranks != 2 {
-        return Err(Error::other(format!(
+        return Err(Error::work(format!(
             "{} ranks were started instead of 2: mpicc and mpiexec may belong to different MPIs",
             library.ranks
         )));

@@ -141,7 +141,7 @@ mod tests {
 
     impl Region {
         fn new(pages: usize) -> Self {
-            let bytes = pages * crate::pages::PAGE;
+            let bytes = pages * coho_platform::pages::PAGE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             // SAFETY: a new mapping at an address of the kernel's choice, advised against large pages.
             unsafe {
@@ -154,7 +154,7 @@ mod tests {
         }
 
         fn touch(&self) {
-            for offset in (0..self.1).step_by(crate::pages::PAGE) {
+            for offset in (0..self.1).step_by(coho_platform::pages::PAGE) {
                 // SAFETY: within the mapping, which nobody else knows.
                 unsafe { self.0.cast::<u8>().add(offset).write_volatile(1) };
             }

@@ -1,7 +1,6 @@
 //! Whether what was set has an effect: by the counters of idle states, the clock, and how long CPUs take to wake.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use coho_profile::{IdleControl, Wakeup};
 use coho_topology::Topology;
@@ -37,7 +36,7 @@ impl Effect {
             states.into_iter().map(|state| (state.folder, state.usage)).collect()
         };
         let before = usage();
-        let wakeups = observe::wake(options, topology, Instant::now())?;
+        let wakeups = observe::wake(options, topology)?;
         let mut entries = usage();
         entries
             .iter_mut()

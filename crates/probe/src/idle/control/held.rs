@@ -27,12 +27,12 @@ impl Held {
     pub fn apply(root: &Root, plan: &Plan) -> Result<Self, Error> {
         let journal = Journal::open(root)?;
         if journal.read()?.is_some() {
-            return Err(Error::other(
+            return Err(Error::held(
                 "an earlier run ended before it could restore what it had changed; run `coho idle restore` first",
             ));
         }
         let before = plan.changes.iter().map(|change| {
-            let text = root.read(&change.path).map_err(Error::other)?;
+            let text = root.read(&change.path).map_err(Error::not_available)?;
             Ok(Before { path: change.path.clone(), text })
         });
         let before = before.collect::<Result<Vec<_>, Error>>()?;
@@ -43,7 +43,7 @@ impl Held {
         for change in &plan.changes {
             if let Err(why) = held.set(&change.path, &change.value) {
                 held.restore()?;
-                return Err(Error::other(why));
+                return Err(Error::not_available(why));
             }
         }
         if let Some(us) = plan.dma_latency_us {
@@ -51,7 +51,7 @@ impl Held {
                 Ok(file) => held._dma_latency = Some(file),
                 Err(why) => {
                     held.restore()?;
-                    return Err(Error::other(why));
+                    return Err(Error::not_available(why));
                 }
             }
         }
@@ -112,7 +112,7 @@ fn put_back(root: &Root, journal: &Journal, before: &[Before]) -> Result<(), Err
     if failures.is_empty() {
         return journal.remove();
     }
-    Err(Error::other(format!(
+    Err(Error::work(format!(
         "not everything could be put back; `coho idle restore` tries again: {}",
         failures.join("; ")
     )))

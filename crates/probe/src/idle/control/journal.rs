@@ -41,23 +41,26 @@ impl Journal {
     /// If another process has it, or another user may write the folder.
     pub(super) fn open(root: &Root) -> Result<Self, Error> {
         let folder = root.path(FOLDER);
-        let failed = |what: &Path, error: io::Error| Error::other(format!("{}: {error}", what.display()));
+        let failed = |what: &Path, error: io::Error| Error::system(what.display(), error);
         match DirBuilder::new().mode(0o700).create(&folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(&folder, error)),
             _ => {}
         }
         let found = fs::symlink_metadata(&folder).map_err(|error| failed(&folder, error))?;
         if !found.is_dir() {
-            return Err(Error::other(format!("{} must be a folder", folder.display())));
+            return Err(Error::not_available(format!("{} must be a folder", folder.display())));
         }
         trust::check_one(&folder, &found).map_err(|why| {
-            Error::other(format!("{} must be a folder that nobody else may write: {why}", folder.display()))
+            Error::not_available(format!(
+                "{} must be a folder that nobody else may write: {why}",
+                folder.display()
+            ))
         })?;
         let path = folder.join(LOCK);
         let lock = private().create(true).open(&path).map_err(|error| failed(&path, error))?;
         // SAFETY: a call without memory arguments on an open file.
         if unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            return Err(Error::other(format!(
+            return Err(Error::held(format!(
                 "another coho holds {}: it has changed idle states or governors, and restores them at its end",
                 path.display()
             )));
@@ -67,7 +70,8 @@ impl Journal {
 
     /// Writes down what was there, so that it outlives the process. There must be no earlier journal.
     pub(super) fn write(&self, before: &[Before]) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(before).map_err(|error| Error::other(error.to_string()))?;
+        let text =
+            serde_json::to_string_pretty(before).map_err(|error| Error::system("the journal", error))?;
         let unfinished = self.folder.join(UNFINISHED);
         let written = (|| {
             // What an earlier run left half-written was followed by no change.
@@ -79,7 +83,7 @@ impl Journal {
             File::open(&self.folder)?.sync_all()
         })();
         written.map_err(|error: io::Error| {
-            Error::other(format!("nothing was changed: {}: {error}", unfinished.display()))
+            Error::system(format!("nothing was changed: {}", unfinished.display()), error)
         })
     }
 
@@ -89,7 +93,7 @@ impl Journal {
     /// If it cannot be read, or cannot be what a run wrote.
     pub(super) fn read(&self) -> Result<Option<Vec<Before>>, Error> {
         let path = self.folder.join(JOURNAL);
-        let refused = |why: String| Error::other(format!("{}: {why}", path.display()));
+        let refused = |why: String| Error::system(path.display(), why);
         let file = match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|error| refused(error.to_string()))?,
@@ -113,7 +117,7 @@ impl Journal {
         let removed = remove(&self.folder.join(UNFINISHED))
             .and_then(|()| remove(&path))
             .and_then(|()| File::open(&self.folder)?.sync_all());
-        removed.map_err(|error| Error::other(format!("{}: {error}", path.display())))
+        removed.map_err(|error| Error::system(path.display(), error))
     }
 }
 

@@ -90,7 +90,7 @@ impl Plan {
             if !states.iter().any(|state| state.name == *name) {
                 let known: BTreeSet<_> = states.iter().map(|state| state.name.as_str()).collect();
                 let known = known.into_iter().collect::<Vec<_>>().join(", ");
-                return Err(Error::other(format!("no CPU has an idle state '{name}'; there are {known}")));
+                return Err(Error::argument(format!("no CPU has an idle state '{name}'; there are {known}")));
             }
         }
         let too_slow = |latency_us: u64| wish.max_latency_us.is_some_and(|most| latency_us > most);
@@ -109,7 +109,7 @@ impl Plan {
             frequency::policies(root, cpus).map_err(|why| not_available("setting a governor", &why))?;
         for policy in &policies {
             if !policy.available.iter().any(|known| known == governor) {
-                return Err(Error::other(format!(
+                return Err(Error::argument(format!(
                     "CPUs {} have no governor '{governor}'; they have {}",
                     policy.cpus,
                     policy.available.join(", ")
@@ -124,5 +124,5 @@ impl Plan {
 }
 
 fn not_available(what: &str, why: &str) -> Error {
-    Error::other(format!("{what} is not available: {why}"))
+    Error::not_available(format!("{what} is not available: {why}"))
 }

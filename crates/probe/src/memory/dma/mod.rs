@@ -10,13 +10,13 @@ mod idxd;
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use coho_profile::DmaRate;
 
 use crate::flush::{fence, flush_line};
+use crate::frame::{End, Passes};
 use crate::statistics;
-use crate::stop::End;
 
 const LINE: usize = 64;
 /// The smallest block: the paper's.
@@ -98,19 +98,12 @@ struct Cell {
 ///
 /// Blocks reach four times `last_level_bytes`, the size of the last-level cache, but at most 64 MiB. The calling thread
 /// prepares the sources: it should be pinned.
-///
-/// ```
-/// use coho_probe::memory::dma;
-/// let (rates, why_not) = dma::measure(1 << 20, 2, 1, None);
-/// assert!(!rates.is_empty() || why_not.contains_key("DMA by Intel DSA"));
-/// ```
-pub fn measure(
+pub(super) fn measure(
     last_level_bytes: usize,
-    passes: u64,
-    seed: u64,
-    time_limit: Option<Duration>,
+    (passes, time): (usize, Duration),
+    random: &mut fastrand::Rng,
+    end: &End,
 ) -> (Vec<DmaRate>, BTreeMap<String, String>) {
-    let end = End::after(Instant::now(), time_limit);
     let mut not_available = BTreeMap::new();
     let sizes = sizes(last_level_bytes);
     let largest = sizes.last().copied().unwrap_or(SMALLEST);
@@ -121,8 +114,9 @@ pub fn measure(
             Err(why) => drop(not_available.insert(format!("DMA by {engine}"), why)),
         }
     }
-    let mut random = fastrand::Rng::with_seed(seed);
-    let rates = sweep(&mut ways, &sizes, passes, &mut random, end, &mut not_available);
+    let mut cells = cells(&ways, &sizes);
+    let passes = Passes::new(passes, cells.len(), random, end).within(time);
+    let rates = sweep(&mut ways, &mut cells, passes, &mut not_available);
     (rates, not_available)
 }
 
@@ -134,14 +128,8 @@ fn sizes(last_level_bytes: usize) -> Vec<usize> {
         .collect()
 }
 
-fn sweep(
-    ways: &mut [Way],
-    sizes: &[usize],
-    passes: u64,
-    random: &mut fastrand::Rng,
-    end: End,
-    not_available: &mut BTreeMap<String, String>,
-) -> Vec<DmaRate> {
+/// Each size of each source of each way.
+fn cells(ways: &[Way], sizes: &[usize]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (at, way) in ways.iter().enumerate() {
         let sources: &[Source] = if way.source.is_some() { &Source::HOST } else { &[Source::Device] };
@@ -149,26 +137,28 @@ fn sweep(
             cells.extend(sizes.iter().map(|&bytes| Cell { way: at, source, bytes, passes: Vec::new() }));
         }
     }
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    for _ in 0..passes {
-        random.shuffle(&mut order);
-        for &at in &order {
-            if end.has_come() {
-                break;
-            }
-            let cell = &mut cells[at];
-            let way = &mut ways[cell.way];
-            match visit(way, cell.source, cell.bytes) {
-                Ok(rates) => cell.passes.push(rates),
-                Err(why) => {
-                    let name = format!("DMA by {}, {}", way.engine, way.direction);
-                    not_available.insert(name, why);
-                }
+    cells
+}
+
+fn sweep(
+    ways: &mut [Way],
+    cells: &mut [Cell],
+    passes: Passes,
+    not_available: &mut BTreeMap<String, String>,
+) -> Vec<DmaRate> {
+    for step in passes {
+        let cell = &mut cells[step.at];
+        let way = &mut ways[cell.way];
+        match visit(way, cell.source, cell.bytes) {
+            Ok(rates) => cell.passes.push(rates),
+            Err(why) => {
+                let name = format!("DMA by {}, {}", way.engine, way.direction);
+                not_available.insert(name, why);
             }
         }
     }
     cells
-        .into_iter()
+        .iter()
         .filter_map(|cell| {
             Some(DmaRate {
                 engine: ways[cell.way].engine.into(),
@@ -197,6 +187,8 @@ fn visit(way: &mut Way, source: Source, bytes: usize) -> Result<Vec<f64>, String
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::clock::Clock;
     use crate::memory::Region;
@@ -227,9 +219,11 @@ mod tests {
         };
         let mut reasons = BTreeMap::new();
         let sizes = sizes(4096);
+        let mut ways = [by_the_cpu(region), failing];
+        let mut cells = cells(&ways, &sizes);
         let end = End::after(Instant::now(), None);
-        let mut random = fastrand::Rng::with_seed(1);
-        let rates = sweep(&mut [by_the_cpu(region), failing], &sizes, 2, &mut random, end, &mut reasons);
+        let passes = Passes::new(2, cells.len(), &mut fastrand::Rng::with_seed(1), &end);
+        let rates = sweep(&mut ways, &mut cells, passes, &mut reasons);
         assert_eq!(rates.len(), 3 * sizes.len());
         for source in ["clean", "dirty", "uncached"] {
             assert_eq!(rates.iter().filter(|rate| rate.source == source).count(), sizes.len());

@@ -3,7 +3,7 @@
 use coho_profile::Operation;
 
 use super::*;
-use crate::pages::PAGE;
+use coho_platform::pages::PAGE;
 
 /// Sizes about the ends of steps, and odd ones.
 const SIZES: [usize; 20] =

@@ -17,6 +17,7 @@ use super::blocks::PART;
 use super::visit::{LONGEST, PREPARED_NS, VALUE, Window, clock_ticks};
 use super::{cells, together_of};
 use crate::clock::Clock;
+use crate::frame::Passes;
 use crate::workers::Job;
 use crate::{Error, statistics};
 
@@ -30,7 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Adds the rates of the first CPU with blocks that its nearest neighbour has had.
 pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let mut cells = all(survey.options);
-    if cells.is_empty() || survey.end.has_come() {
+    if cells.is_empty() || survey.frame.end().has_come() {
         return Ok(());
     }
     let Some(pair) = survey.pair() else {
@@ -38,35 +39,29 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         return Ok(());
     };
     let largest = cells.iter().map(|cell| cell.task.bytes).max().unwrap_or(0);
-    let Options { paging, node, quick, seed, .. } = *survey.options;
+    let Options { paging, node, quick, .. } = *survey.options;
     let region = move || Region::write_back_on(largest, paging, node);
     let (to, from) = survey.on_first(move || Ok::<_, Error>((region()?, region()?)))??;
-    let mut random = fastrand::Rng::with_seed(seed);
     let (passes, windows) = if quick { (3, 4) } else { (6, 6) };
-    for _ in 0..passes {
-        random.shuffle(&mut cells);
-        for cell in &mut cells {
-            if survey.end.has_come() {
-                break;
-            }
-            let (task, steps) = (cell.task, &Steps::default());
-            let (to, from) = (&to, &from);
-            let jobs: Vec<(u32, Job<'_, Vec<Window>>)> = vec![
-                (pair[0], Box::new(move || task.lead(to, from, steps, windows))),
-                (pair[1], Box::new(move || task.prepare(to, from, steps))),
-            ];
-            let mut lead = Vec::new();
-            for done in survey.workers.run(jobs) {
-                let done = done?;
-                survey.memory.method.involuntary_switches += done.involuntary_switches;
-                lead.extend(done.value);
-            }
-            cell.passes.push(together_of(&[lead], windows).0);
+    let frame = &mut survey.frame;
+    let end = frame.end().clone();
+    for step in Passes::new(passes, cells.len(), &mut frame.random, &end) {
+        let cell = &mut cells[step.at];
+        let (task, steps) = (cell.task, &Steps::default());
+        let (to, from) = (&to, &from);
+        let jobs: Vec<(u32, Job<'_, Vec<Window>>)> = vec![
+            (pair[0], Box::new(move || task.lead(to, from, steps, windows))),
+            (pair[1], Box::new(move || task.prepare(to, from, steps))),
+        ];
+        let mut lead = Vec::new();
+        for done in frame.workers.run(jobs) {
+            lead.extend(frame.value(done?));
         }
+        cell.passes.push(together_of(&[lead], windows).0);
     }
     cells.sort_by_key(|cell| (cell.one.op(), cell.one.instruction(), cell.task.state, cell.task.bytes));
     survey.memory.rates.extend(cells.iter().filter_map(|cell| cell.row(&from)));
-    survey.memory.method.parameters.insert("shared_and_remote_cpus".into(), json!(pair));
+    survey.frame.parameter("shared_and_remote_cpus", json!(pair));
     Ok(())
 }
 

@@ -8,9 +8,8 @@ mod together;
 mod visit;
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
-use coho_profile::{BlockState, CacheType, Memory, MemoryRate, Operation};
+use coho_profile::{BlockState, CacheType, MemoryRate, Operation};
 use coho_topology::Topology;
 
 use self::cells::Cell;
@@ -21,8 +20,9 @@ use self::visit::{Window, Work};
 use super::loops::Stores;
 use super::survey::Survey;
 use super::{Options, Region};
+use crate::frame::Frame;
 use crate::workers::{Job, Workers};
-use crate::{Error, Progress, statistics};
+use crate::{Error, statistics};
 
 /// The least that a pool has, in bytes.
 const LEAST_POOL: usize = 16 << 20;
@@ -70,37 +70,21 @@ pub(super) fn largest_cache(topology: &Topology) -> usize {
 }
 
 /// Measures what is asked for and adds it to the section.
-pub(super) fn measure(
-    survey: &mut Survey<'_>,
-    typed: &[Typed],
-    progress: &mut dyn FnMut(Progress),
-) -> Result<(), Error> {
-    let Survey { options, topology, workers, cpus, end, memory } = survey;
+pub(super) fn measure(survey: &mut Survey<'_>, typed: &[Typed]) -> Result<(), Error> {
+    let Survey { options, topology, frame, memory } = survey;
+    let cpus = frame.cpus.clone();
     let extent = Extent::of(topology, options, cpus.len());
-    let mut cells = cells::all(cpus, topology, options, extent, typed, &mut memory.method.not_available);
-    let mut places = places(workers, &cells, options, extent)?;
-    memory.method.parameters.insert("pool_bytes".into(), extent.pool.into());
-    let mut random = fastrand::Rng::with_seed(options.seed);
+    let mut cells = cells::all(&cpus, topology, options, extent, typed, &mut frame.method.not_available);
+    let mut places = places(&frame.workers, &cells, options, extent)?;
     let (passes, windows) = if options.quick { (3, 4) } else { (6, 6) };
-    let total = passes * cells.len() as u64;
-    let (started, mut done) = (Instant::now(), 0);
-    for _ in 0..passes {
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        random.shuffle(&mut order);
-        for at in order {
-            if end.has_come() {
-                break;
-            }
-            visit(workers, &mut cells[at], &mut places, typed, windows, memory)?;
-            done += 1;
-            let left = started.elapsed().mul_f64((total - done) as f64 / done as f64);
-            progress(Progress { phase: "rates", done, total, left: Some(left) });
-        }
-        memory.method.passes += u64::from(!end.has_come());
+    let mut walk = frame.passes("rates", passes, cells.len());
+    while let Some(step) = frame.next(&mut walk) {
+        visit(frame, &mut cells[step.at], &mut places, typed, windows)?;
     }
     let dropped: u64 = cells.iter().map(|cell| cell.dropped).sum();
-    memory.method.parameters.insert("windows_dropped".into(), dropped.into());
-    memory.method.parameters.insert("windows_a_visit".into(), windows.into());
+    frame.parameter("pool_bytes", extent.pool);
+    frame.parameter("windows_dropped", dropped);
+    frame.parameter("windows_a_visit", windows);
     memory.rates = cells.iter().filter_map(|cell| rate(cell, &places, typed, extent)).collect();
     drop(places);
     between::measure(survey)
@@ -131,12 +115,11 @@ fn places(
 }
 
 fn visit(
-    workers: &Workers,
+    frame: &mut Frame<'_>,
     cell: &mut Cell,
     places: &mut BTreeMap<u32, Place>,
     typed: &[Typed],
     windows: usize,
-    memory: &mut Memory,
 ) -> Result<(), Error> {
     let together = Together::of(cell.cpus.len());
     let (work, kind) = (cell.work, cell.kind);
@@ -155,10 +138,8 @@ fn visit(
         (cpu, job)
     });
     let mut all = Vec::new();
-    for done in workers.run(jobs.collect()) {
-        let done = done?;
-        memory.method.involuntary_switches += done.involuntary_switches;
-        all.push(done.value);
+    for done in frame.workers.run(jobs.collect()) {
+        all.push(frame.value(done?));
     }
     let (rates, dropped) = together_of(&all, windows);
     cell.dropped += dropped;

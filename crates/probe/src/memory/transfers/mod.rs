@@ -18,9 +18,9 @@ use super::Options;
 use super::rates::clock_ticks;
 use super::survey::Survey;
 use crate::clock::{Clock, Ticks};
-use crate::pages::Pages;
-use crate::stop::End;
+use crate::frame::{End, Passes};
 use crate::{Error, statistics};
+use coho_platform::pages::Pages;
 
 /// Sizes of a message, in bytes, behind the least that a way has.
 const SIZES: [usize; 9] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, LARGEST];
@@ -104,12 +104,12 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         survey.lacks("transfers", "they take two CPUs, and only one may be used");
         return Ok(());
     };
-    let (options, end) = (survey.options, survey.end);
-    let found = survey.on_first(move || Exchange::run(pair, options, end))?;
+    let (options, end) = (survey.options, survey.frame.end().clone());
+    let found = survey.on_first(move || Exchange::run(pair, options, &end))?;
     match found {
         Ok(exchange) => {
             survey.memory.transfers = exchange.rows;
-            survey.memory.method.not_available.extend(exchange.not_available);
+            survey.frame.method.not_available.extend(exchange.not_available);
         }
         Err(error) => survey.lacks("transfers", error.to_string()),
     }
@@ -176,7 +176,7 @@ impl Cell {
 const PATHS: [(&str, usize); 3] = [("shared-memory", 0), ("process-vm", 64), ("tcp-loopback", 1)];
 
 impl Exchange {
-    fn run([from, to]: [u32; 2], options: &Options, end: End) -> Result<Self, Error> {
+    fn run([from, to]: [u32; 2], options: &Options, end: &End) -> Result<Self, Error> {
         let mut exchange = Self::default();
         let (mut names, mut mine, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
         let all = [shared::ways(LARGEST), process_vm::ways(), tcp::ways()];
@@ -205,26 +205,21 @@ impl Exchange {
         let mut lost: Vec<usize> = Vec::new();
         let mut random = fastrand::Rng::with_seed(options.seed);
         let (passes, windows) = if options.quick { (3, 4) } else { (6, 6) };
-        for _ in 0..passes {
-            random.shuffle(&mut cells);
-            for cell in &mut cells {
-                if end.has_come() {
-                    break;
+        for step in Passes::new(passes, cells.len(), &mut random, end) {
+            let cell = &mut cells[step.at];
+            if lost.contains(&cell.way) {
+                continue;
+            }
+            // SAFETY: the pages are this process's own, and nothing else refers to them here.
+            let message = unsafe { std::slice::from_raw_parts_mut(pages.start().as_ptr(), cell.bytes) };
+            let least = names[cell.way].1;
+            match visit(&partner, cell.way, mine[cell.way].as_mut(), message, least, windows) {
+                Ok(pass) => cell.passes.push(pass),
+                Err(Lost::Refused(why)) => {
+                    lost.push(cell.way);
+                    exchange.not_available.push((format!("transfers by {}", names[cell.way].0), why));
                 }
-                if lost.contains(&cell.way) {
-                    continue;
-                }
-                // SAFETY: the pages are this process's own, and nothing else refers to them here.
-                let message = unsafe { std::slice::from_raw_parts_mut(pages.start().as_ptr(), cell.bytes) };
-                let least = names[cell.way].1;
-                match visit(&partner, cell.way, mine[cell.way].as_mut(), message, least, windows) {
-                    Ok(pass) => cell.passes.push(pass),
-                    Err(Lost::Refused(why)) => {
-                        lost.push(cell.way);
-                        exchange.not_available.push((format!("transfers by {}", names[cell.way].0), why));
-                    }
-                    Err(Lost::Silent) => return Err(partner.why_lost(names[cell.way].0)),
-                }
+                Err(Lost::Silent) => return Err(partner.why_lost(names[cell.way].0)),
             }
         }
         cells.retain(|cell| !lost.contains(&cell.way));
@@ -376,7 +371,7 @@ mod tests {
 
     use super::*;
     use crate::workers::{Job, Workers};
-    use crate::{pin, stop};
+    use coho_platform::pin;
 
     #[test]
     fn every_byte_comes_through() {
@@ -440,9 +435,9 @@ mod tests {
         let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
         let [from, to] = [cpus[0], cpus[1]];
         let workers = Workers::start(&[from]).unwrap();
-        let end = stop::End::after(std::time::Instant::now(), None);
+        let end = End::after(std::time::Instant::now(), None);
         let job: Job<'_, _> =
-            Box::new(move || Exchange::run([from, to], &Options { seed: 1, ..Options::quick() }, end));
+            Box::new(move || Exchange::run([from, to], &Options { seed: 1, ..Options::quick() }, &end));
         let exchange = workers.run(vec![(from, job)]).remove(0).unwrap().value.unwrap();
         for (path, _) in PATHS {
             let found = exchange.rows.iter().any(|row| row.path == path);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::shared::{Both, wait};
 use super::{Lost, Untimed, Way};
-use crate::pages::Pages;
-use crate::{Error, pin, timer};
-use coho_platform::stolen;
+use crate::Error;
+use coho_platform::pages::Pages;
+use coho_platform::{pin, stolen, timer};
 
 /// Longer than any series of messages takes: what its starter lost sight of does not stay.
 const LIFE: Duration = Duration::from_secs(300);
@@ -54,7 +54,7 @@ impl Partner {
         // little or nothing: the C libraries of Linux keep malloc usable after fork.
         let pid = unsafe { libc::fork() };
         if pid < 0 {
-            return Err(Error::other(format!("no process: {}", io::Error::last_os_error())));
+            return Err(Error::system("no process", io::Error::last_os_error()));
         }
         if pid == 0 {
             let answered = catch_unwind(AssertUnwindSafe(|| {
@@ -98,7 +98,7 @@ impl Partner {
         // SAFETY: a status to write to; the process is this one's child, and is not waited for elsewhere before.
         let ended = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) } == self.pid;
         let why = if ended { "the other process has ended" } else { "the other process does not answer" };
-        Error::other(format!("{path}: {why}"))
+        Error::work(format!("{path}: {why}"))
     }
 }
 
@@ -122,10 +122,10 @@ fn set_up(cpu: u32) -> Result<(), Error> {
             libc::signal(signal, libc::SIG_IGN);
         }
         if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
-            return Err(Error::other(io::Error::last_os_error().to_string()));
+            return Err(Error::system("prctl", io::Error::last_os_error()));
         }
     }
-    timer::die_after(LIFE).map_err(|error| Error::other(error.to_string()))?;
+    timer::die_after(LIFE).map_err(|error| Error::system("no timer", error))?;
     Ok(pin::to(cpu)?)
 }
 

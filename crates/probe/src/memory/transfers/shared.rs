@@ -62,7 +62,7 @@ fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
     };
     if start == libc::MAP_FAILED {
         let error = io::Error::last_os_error();
-        return Err(Error::other(format!("no room for {bytes} bytes of shared memory: {error}")));
+        return Err(Error::memory(format!("no room for {bytes} bytes of shared memory: {error}")));
     }
     Ok(NonNull::new(start.cast()).expect("mmap does not map page 0 unasked"))
 }

@@ -18,7 +18,7 @@ struct Tcp(TcpStream);
 /// If there is no such interface, or somebody else connects.
 pub(super) fn ways() -> Result<[Box<dyn Way>; 2], Error> {
     let [here, there] =
-        connection().map_err(|error| Error::other(format!("TCP on the loopback interface: {error}")))?;
+        connection().map_err(|error| Error::system("TCP on the loopback interface", error))?;
     Ok([Box::new(Tcp(here)), Box::new(Tcp(there))])
 }
 

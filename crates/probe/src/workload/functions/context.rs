@@ -3,10 +3,10 @@
 use std::io;
 use std::time::Duration;
 
+use coho_platform::pin;
 use coho_topology::CpuSet;
 
 use super::{Failure, Report, Stretch, ends, raw};
-use crate::pin;
 
 const BYTES: usize = size_of::<u64>();
 

@@ -4,7 +4,10 @@ use std::io;
 use std::time::Duration;
 
 /// Has the kernel kill this process after some time. Makes system calls only, so that it may be used after `fork`.
-pub(crate) fn die_after(limit: Duration) -> io::Result<()> {
+///
+/// # Errors
+/// The system's own, if it has no timer left.
+pub fn die_after(limit: Duration) -> io::Result<()> {
     // SAFETY: zeroed values of these types are valid, and the pointers live through the calls.
     let set = unsafe {
         let mut event: libc::sigevent = std::mem::zeroed();

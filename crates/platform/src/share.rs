@@ -1,14 +1,31 @@
 //! What all buffers together may take of the memory that is left to this process. The kernel grants more, and kills
 //! whoever touches it.
 
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use crate::Error;
 
 /// Buffers up to this size are not worth looking for room.
 const LITTLE: u64 = 1 << 20;
 /// Buffers leave a quarter to everything else.
 const PARTS: (u64, u64) = (3, 4);
+
+/// More memory was asked for than is left to this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoShare {
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Bytes that are left.
+    pub left: u64,
+}
+
+impl fmt::Display for NoShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, left) = (self.bytes >> 20, self.left >> 20);
+        write!(f, "no room for {bytes} MiB: {left} MiB are left to this process")
+    }
+}
+
+impl std::error::Error for NoShare {}
 
 /// What is shared out.
 #[derive(Debug, Default)]
@@ -22,17 +39,13 @@ struct Budget {
 impl Budget {
     /// Takes a share where what is left now holds it, and what was left before holds all shares: some of them may not
     /// have been touched yet.
-    fn take(&mut self, bytes: u64, left: u64) -> Result<(), Error> {
+    fn take(&mut self, bytes: u64, left: u64) -> Result<(), NoShare> {
         if self.taken == 0 {
             self.room = left;
         }
         let part = |room: u64| room / PARTS.1 * PARTS.0;
         if bytes > part(left) || self.taken.saturating_add(bytes) > part(self.room) {
-            let left = left.min(self.room.saturating_sub(self.taken)) >> 20;
-            let bytes = bytes >> 20;
-            return Err(Error::other(format!(
-                "no room for {bytes} MiB: {left} MiB are left to this process"
-            )));
+            return Err(NoShare { bytes, left: left.min(self.room.saturating_sub(self.taken)) });
         }
         self.taken += bytes;
         Ok(())
@@ -45,21 +58,21 @@ fn budget() -> MutexGuard<'static, Budget> {
     BUDGET.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A share, which is given back when it is dropped.
+/// A part of the memory that is left to this process, which is given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Share(u64);
+pub struct Share(u64);
 
 impl Share {
     /// Takes so many bytes.
     ///
     /// # Errors
     /// If they do not fit beside what is taken.
-    pub(crate) fn take(bytes: u64) -> Result<Self, Error> {
+    pub fn take(bytes: u64) -> Result<Self, NoShare> {
         if bytes <= LITTLE {
             return Ok(Self(0));
         }
         let mut budget = budget();
-        budget.take(bytes, coho_platform::memory::room())?;
+        budget.take(bytes, crate::memory::room())?;
         Ok(Self(bytes))
     }
 }

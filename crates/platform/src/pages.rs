@@ -1,10 +1,10 @@
 //! Memory whose place is known: pages of one's own, on a chosen node or by first touch.
 
+use std::fmt;
 use std::io;
 use std::ptr::NonNull;
 
-use crate::Error;
-use crate::budget::Share;
+use crate::share::{NoShare, Share};
 
 /// Size of a small page, in bytes; also where the system's pages are larger.
 pub const PAGE: usize = 4096;
@@ -21,6 +21,69 @@ pub enum Paging {
     /// Huge ones that the administrator has set aside (hugetlbfs).
     Reserved,
 }
+
+/// Why pages cannot be had.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// More than can be addressed.
+    TooLarge {
+        /// The size asked for.
+        bytes: usize,
+    },
+    /// More than is left to this process beside what it has taken.
+    NoRoom(NoShare),
+    /// The system refuses the mapping.
+    Map {
+        /// The size asked for.
+        bytes: usize,
+        /// What kind of pages.
+        paging: Paging,
+        /// The system's own reason.
+        error: io::Error,
+    },
+    /// The system refuses to place memory on a node.
+    Node {
+        /// The node.
+        node: u32,
+        /// The system's own reason.
+        error: io::Error,
+        /// The nodes that have memory, where that is what is wrong.
+        known: Option<String>,
+    },
+    /// A node has too few reserved huge pages that are free.
+    Reserved {
+        /// The node.
+        node: u32,
+        /// The system's own reason.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { bytes } => write!(f, "no room for {bytes} bytes"),
+            Self::NoRoom(why) => why.fmt(f),
+            Self::Map { bytes, paging, error } => {
+                let kind = match paging {
+                    Paging::Reserved => " of reserved huge pages (vm.nr_hugepages)",
+                    Paging::Small | Paging::Huge => "",
+                };
+                write!(f, "no room for {bytes} bytes{kind}: {error}")
+            }
+            Self::Node { node, error, known } => {
+                write!(f, "cannot place memory on node {node} (mbind): {error}")?;
+                known.iter().try_for_each(|known| write!(f, "; the nodes with memory are: {known}"))
+            }
+            Self::Reserved { node, error } => {
+                write!(f, "node {node} has too few reserved huge pages free: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// Zeroed pages that nothing else uses; untouched, so that the first toucher's node becomes their home.
 #[derive(Debug)]
@@ -54,13 +117,13 @@ impl Pages {
     pub fn map_on(bytes: usize, paging: Paging) -> Result<Self, Error> {
         let huge = paging == Paging::Reserved || (bytes >= HUGE && paging == Paging::Huge);
         let align = if huge { HUGE } else { PAGE };
-        let too_much = || Error::other(format!("no room for {bytes} bytes"));
-        let bytes = bytes.max(1).checked_next_multiple_of(align).ok_or_else(too_much)?;
+        let too_large = || Error::TooLarge { bytes };
+        let bytes = bytes.max(1).checked_next_multiple_of(align).ok_or_else(too_large)?;
         let share = match paging {
             Paging::Reserved => None,
-            _ => Some(Share::take(bytes as u64)?),
+            _ => Some(Share::take(bytes as u64).map_err(Error::NoRoom)?),
         };
-        let mapped = bytes.checked_add(if huge { HUGE } else { 0 }).ok_or_else(too_much)?;
+        let mapped = bytes.checked_add(if huge { HUGE } else { 0 }).ok_or_else(too_large)?;
         let reserved = if paging == Paging::Reserved {
             libc::MAP_HUGETLB | libc::MAP_HUGE_2MB
         } else {
@@ -78,10 +141,7 @@ impl Pages {
             )
         };
         if mapping == libc::MAP_FAILED {
-            let hint =
-                if paging == Paging::Reserved { " of reserved huge pages (vm.nr_hugepages)" } else { "" };
-            let error = io::Error::last_os_error();
-            return Err(Error::other(format!("no room for {mapped} bytes{hint}: {error}")));
+            return Err(Error::Map { bytes: mapped, paging, error: io::Error::last_os_error() });
         }
         let mapping = NonNull::new(mapping.cast::<u8>()).expect("mmap does not map page 0 unasked");
         let offset = if huge { mapping.as_ptr().align_offset(HUGE) } else { 0 };
@@ -157,9 +217,7 @@ impl Pages {
             let error = io::Error::last_os_error();
             // What EINVAL means here; a container that forbids the call says EPERM.
             let known = (error.raw_os_error() == Some(libc::EINVAL)).then(nodes_with_memory).flatten();
-            let known =
-                known.map_or_else(String::new, |known| format!("; the nodes with memory are: {known}"));
-            Err(Error::other(format!("cannot place memory on node {node} (mbind): {error}{known}")))
+            Err(Error::Node { node, error, known })
         }
     }
 
@@ -174,7 +232,7 @@ impl Pages {
         if result == 0 || error.raw_os_error() == Some(libc::EINVAL) {
             return Ok(());
         }
-        Err(Error::other(format!("node {node} has too few reserved huge pages free: {error}")))
+        Err(Error::Reserved { node, error })
     }
 
     /// Touches every page, on the calling thread.

@@ -1,9 +1,11 @@
-//! How busy each CPU is with other work.
+//! How busy the CPUs are with other work.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
+
+use crate::stat::{self, Ticks};
 
 /// Long enough for ten of the kernel's ticks.
 const A_MOMENT: Duration = Duration::from_millis(100);
@@ -15,10 +17,9 @@ pub struct Busy(BTreeMap<u32, f64>);
 impl Busy {
     /// Looks at all CPUs for a tenth of a second.
     pub fn look() -> Self {
-        let read = || ticks(&fs::read_to_string("/proc/stat").unwrap_or_default());
-        let before = read();
+        let before = stat::ticks();
         sleep(A_MOMENT);
-        Self::between(&before, &read())
+        Self::between(&before, &stat::ticks())
     }
 
     fn between(before: &BTreeMap<u32, Ticks>, after: &BTreeMap<u32, Ticks>) -> Self {
@@ -48,33 +49,25 @@ impl FromIterator<(u32, f64)> for Busy {
     }
 }
 
-/// Time of a CPU since boot, in the kernel's ticks.
-struct Ticks {
-    all: u64,
-    /// Idle, or waiting for a disk.
-    idle: u64,
-}
-
-fn ticks(stat: &str) -> BTreeMap<u32, Ticks> {
-    let line = |line: &str| {
-        let mut fields = line.split_ascii_whitespace();
-        let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
-        // user nice system idle iowait irq softirq steal; guests' time is in user and nice already.
-        let times: Vec<u64> = fields.take(8).map_while(|field| field.parse().ok()).collect();
-        let idle = times.get(3)?.saturating_add(*times.get(4)?);
-        Some((cpu, Ticks { all: times.iter().fold(0, |sum, time| sum.saturating_add(*time)), idle }))
-    };
-    stat.lines().filter_map(line).collect()
+/// How many threads ran or waited to run, on average over the last minute.
+///
+/// # Errors
+/// The reason, where the kernel does not say.
+pub fn average() -> Result<f64, String> {
+    let text = fs::read_to_string("/proc/loadavg").map_err(|error| format!("/proc/loadavg: {error}"))?;
+    let first = text.split(' ').next().and_then(|load| load.parse().ok());
+    first.ok_or_else(|| "/proc/loadavg holds no number".into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stat::parse;
 
     #[test]
     fn shares_are_of_the_time_between_two_looks() {
-        let before = ticks("cpu  1 1 1 1 1\ncpu0 10 0 0 90 0 0 0 0 0 0\ncpu1 10 0 0 90 0\nintr 5\n");
-        let after = ticks("cpu0 14 0 1 90 5 0 0 0 0 0\ncpu1 10 0 0 90 0\ncpu2 1 1 1 1 1\n");
+        let before = parse("cpu  1 1 1 1 1\ncpu0 10 0 0 90 0 0 0 0 0 0\ncpu1 10 0 0 90 0\nintr 5\n");
+        let after = parse("cpu0 14 0 1 90 5 0 0 0 0 0\ncpu1 10 0 0 90 0\ncpu2 1 1 1 1 1\n");
         let busy = Busy::between(&before, &after);
         assert_eq!((busy.of([0]), busy.of([1]), busy.of([0, 1])), (0.5, 0.0, 0.25));
         assert_eq!(busy.of([]), 0.0);
@@ -83,12 +76,13 @@ mod tests {
     #[test]
     fn this_machine_tells() {
         let allowed = crate::pin::allowed().unwrap();
-        let now = ticks(&fs::read_to_string("/proc/stat").unwrap());
+        let now = stat::ticks();
         for cpu in allowed.iter() {
             let of_cpu = now.get(&cpu).unwrap_or_else(|| panic!("no CPU {cpu}"));
             assert!(of_cpu.idle <= of_cpu.all && of_cpu.all > 0, "CPU {cpu}");
         }
         let busy = Busy::look();
+        assert!(average().unwrap() >= 0.0);
         assert!(!busy.0.is_empty() && busy.0.values().all(|share| (0.0..=1.0).contains(share)), "{busy:?}");
     }
 }

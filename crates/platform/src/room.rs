@@ -1,0 +1,72 @@
+//! What the process was given to run on.
+
+use std::fmt;
+
+use crate::{CpuSet, cgroup, pin};
+
+/// Why a process has no CPU to run on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system does not say which CPUs the process may use.
+    Pin(pin::Error),
+    /// None of those that it may use is online.
+    Offline {
+        /// Those that it may use.
+        allowed: CpuSet,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pin(error) => error.fmt(f),
+            Self::Offline { allowed } => {
+                write!(f, "none of the CPUs that the process may use is online: {allowed}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The CPUs that a process may use, and how much of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Room {
+    /// The inherited affinity mask, which the cpuset bounds, where CPUs are online.
+    pub cpus: CpuSet,
+    /// CPU time that the control groups allow, in CPUs; `None` without a quota.
+    pub quota: Option<f64>,
+}
+
+impl Room {
+    /// The calling thread's, of the CPUs that are online.
+    ///
+    /// # Errors
+    /// If the operating system does not say, or leaves no CPU that is online.
+    pub fn here(online: &CpuSet) -> Result<Self, Error> {
+        let allowed = pin::allowed().map_err(Error::Pin)?;
+        let cpus = allowed.intersection(online);
+        if cpus.is_empty() {
+            return Err(Error::Offline { allowed });
+        }
+        Ok(Self { cpus, quota: cgroup::cpu_quota() })
+    }
+
+    /// How many threads can run at once: more CPUs than that only share out the same quota.
+    pub fn width(&self) -> usize {
+        let quota = self.quota.map_or(usize::MAX, |quota| quota.ceil() as usize);
+        self.cpus.len().min(quota).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_narrows_the_room() {
+        let room = |quota| Room { cpus: CpuSet::up_to(8), quota }.width();
+        assert_eq!([None, Some(1.5), Some(0.2), Some(64.0)].map(room), [8, 2, 1, 8]);
+    }
+}
