@@ -44,6 +44,14 @@ pub fn fails(arguments: &[&str], status: i32) -> String {
     errors
 }
 
+/// Runs the command in a folder, expects this status and returns what it says on standard error.
+#[track_caller]
+pub fn fails_in(folder: &Path, arguments: &[&str], status: i32) -> String {
+    let output = coho(arguments).current_dir(folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
 pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }

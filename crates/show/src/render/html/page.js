@@ -6,13 +6,15 @@
   tip.hidden = true;
   document.body.append(tip);
 
-  for (const image of document.querySelectorAll("image[data-codes]")) {
-    const names = image.dataset.names.split("|");
-    const low = Number(image.dataset.low), step = Number(image.dataset.step);
+  for (const image of document.querySelectorAll("image[data-low]")) {
+    // The small map at the head shows what the first large one does.
+    const times = (image.dataset.codes ? image : document.querySelector("image[data-codes]")).dataset;
+    const names = times.names.split("|");
+    const low = Number(times.low), step = Number(times.step);
     const n = names.length;
     let codes;
     image.addEventListener("pointermove", (event) => {
-      codes ??= Uint8Array.from(atob(image.dataset.codes), (c) => c.charCodeAt(0));
+      codes ??= Uint8Array.from(atob(times.codes), (c) => c.charCodeAt(0));
       const box = image.getBoundingClientRect();
       const column = Math.min(n - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * n)));
       const row = Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));

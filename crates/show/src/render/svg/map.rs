@@ -48,7 +48,7 @@ pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Ma
         svg class="map" viewBox=(format!("0 0 {} {}", px(width), px(height))) width=(px(width)) height=(px(height)) role="img"
             aria-label=(map.title) font-family="system-ui, sans-serif" font-size="11" fill="currentColor" {
             @if n <= BOXES { (cells(matrix, view, order, (left, top, side), (low, high))) }
-            @else { (picture(matrix, view, order, (left, top, side), (low, high))) }
+            @else { (picture(matrix, view, order, (left, top, side), (low, high), size)) }
             (bounds(order, (left, top, side)))
             @for (place, text) in &ticks {
                 text x=(px(left - 6.0)) y=(px(top + at(*place) - left + side / n as f64 / 2.0 + 4.0)) text-anchor="end" { (text) }
@@ -104,14 +104,15 @@ fn on([red, green, blue]: Rgb) -> &'static str {
     if light > 120.0 { "#000" } else { "#fff" }
 }
 
-/// One point a cell, and the times beside it in base64 for whoever points at one: code 0 is "not measured", code `c` the
-/// time `low * exp((c - 1) * step)`.
+/// One point a cell. A large map has the times beside it in base64 for whoever points at one: code 0 is "not measured",
+/// code `c` the time `low * exp((c - 1) * step)`; the page's script takes those of a small one from the large one.
 fn picture(
     matrix: &Matrix,
     view: &View,
     order: &Order,
     (left, top, side): (f64, f64, f64),
     ends: (f64, f64),
+    size: Size,
 ) -> Markup {
     let n = order.cells.len();
     let mut points = vec![0u8; n * n];
@@ -133,10 +134,14 @@ fn picture(
         }
     }
     let names: Vec<&str> = order.cells.iter().map(|&cell| matrix.labels[cell].as_str()).collect();
+    let (codes, names) = match size {
+        Size::Small => (None, None),
+        Size::Large => (Some(STANDARD.encode(codes)), Some(names.join("|"))),
+    };
     html! {
         image x=(px(left)) y=(px(top)) width=(px(side)) height=(px(side)) style="image-rendering:pixelated" preserveAspectRatio="none"
             href=(format!("data:image/png;base64,{}", STANDARD.encode(png(n, &points))))
-            data-codes=(STANDARD.encode(codes)) data-low=(least) data-step=(step) data-names=(names.join("|")) {}
+            data-codes=[codes] data-low=(least) data-step=(step) data-names=[names] {}
     }
 }
 
