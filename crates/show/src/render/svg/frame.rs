@@ -102,7 +102,9 @@ fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
             let at = px(x.at(value));
             let right = at + 4.0 + text_width(&label) > space.right;
             let (place, anchor) = if right { (at - 4.0, "end") } else { (at + 4.0, "start") };
-            (format!("M{at} {}V{}", px(space.top), px(space.bottom)), (place, space.top + 12.0), anchor)
+            // Bars would cover it within the frame, and leave the room above free.
+            let height = if y.is_some() { space.top + 12.0 } else { space.top - 5.0 };
+            (format!("M{at} {}V{}", px(space.top), px(space.bottom)), (place, height), anchor)
         }
         (At::Y(value), Some(y)) => {
             let at = px(y.at(value));
