@@ -212,9 +212,44 @@ mod tests {
                     example.starts_with(&format!("coho {}", name.split(' ').next().unwrap())),
                     "{example}"
                 );
-                let parsed = Cli::parse_words(example.split_whitespace().map(Into::into));
-                assert!(parsed.is_ok(), "{example}: {}", parsed.err().unwrap());
+                assert_parses(example);
             }
         }
+    }
+
+    #[track_caller]
+    fn assert_parses(command: &str) {
+        let parsed = Cli::parse_words(command.split_whitespace().map(Into::into));
+        assert!(parsed.is_ok(), "{command}: {}", parsed.err().unwrap());
+    }
+
+    /// Commands of which the findings speak, with values for the names that stand in them.
+    #[test]
+    fn every_command_that_a_finding_names_is_one() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/src/findings");
+        let mut commands = 0;
+        for file in std::fs::read_dir(folder).unwrap() {
+            let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let said = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let source = said.collect::<Vec<_>>().join("\n");
+            // Lines of a string that goes on.
+            let source = source
+                .replace("\\\n", "")
+                .replace("{nearest}", "0-3")
+                .replace("{threads}", "4")
+                .replace("{short}", "e5620");
+            for command in source.split('`').filter(|part| part.starts_with("coho ")) {
+                assert_parses(command);
+                commands += 1;
+            }
+        }
+        assert!(commands > 5, "{commands} commands");
+    }
+
+    #[test]
+    fn every_command_that_would_tell_of_a_claim_is_one() {
+        let judged = coho_model::claims::judge(&coho_profile::Profile::default());
+        let all = judged.iter().filter_map(|one| one.measure.as_deref());
+        all.flat_map(|commands| commands.split("; ")).for_each(assert_parses);
     }
 }

@@ -6,7 +6,6 @@ mod cli;
 mod commands;
 mod examples;
 mod history;
-mod judge;
 mod printed;
 mod report;
 mod results;

@@ -52,6 +52,9 @@ pub struct Coherence {
     pub unknown: BTreeMap<String, Value>,
 }
 
+/// Share of a machine's figures that may jump before the run as a whole counts as unstable.
+const UNSTABLE: f64 = 0.02;
+
 impl Coherence {
     /// Whether all figures are of the same two CPUs, so that no distance stands beside another.
     pub fn is_one_pair(&self) -> bool {
@@ -64,6 +67,23 @@ impl Coherence {
     pub fn judged(&self) -> Vec<&Pair> {
         let strict: Vec<&Pair> = self.pairs.iter().filter(|pair| pair.method.is_strict()).collect();
         if strict.is_empty() { self.pairs.iter().collect() } else { strict }
+    }
+
+    /// Whether all but a few of the figures by which a run is judged kept to one value, and so did the pair that was watched,
+    /// if one was. Of figures that were not repeated nothing is known.
+    pub fn keeps_to_its_values(&self) -> Option<bool> {
+        let judged = self.judged();
+        let told = judged.iter().filter_map(|pair| pair.ns.stable);
+        let (told, jumped) = (told.clone().count(), told.filter(|stable| !stable).count());
+        let pairs = (told > 0).then_some(jumped as f64 <= UNSTABLE * told as f64);
+        let counts =
+            |method: PairMethod| method.is_strict() || !judged.iter().any(|pair| pair.method.is_strict());
+        let watched = self.timeline.as_ref().filter(|timeline| counts(timeline.method));
+        match (pairs, watched.and_then(Timeline::kept_to_one_value)) {
+            (_, Some(false)) => Some(false),
+            (None, watched) if judged.is_empty() => watched,
+            (pairs, _) => pairs,
+        }
     }
 
     /// The time of every pair with a figure, listed or in columns: two CPUs, how and where it was measured, ns.
@@ -272,6 +292,17 @@ pub struct Timeline {
     pub change_points_s: Vec<f64>,
     /// The values between which it jumped.
     pub modes: Vec<crate::Mode>,
+}
+
+impl Timeline {
+    /// The fewest samples of which two values could be told apart.
+    pub const FEWEST_TOLD: usize = 16;
+
+    /// Whether the pair kept to one value while it was watched; `None` of too few samples for two values to be told apart.
+    pub fn kept_to_one_value(&self) -> Option<bool> {
+        let jumped = self.modes.len() > 1 || !self.change_points_s.is_empty();
+        (self.samples.len() >= Self::FEWEST_TOLD || jumped).then_some(!jumped)
+    }
 }
 
 /// The present figures beside those of earlier surveys of the same pairs of CPUs since the same boot, by the same method

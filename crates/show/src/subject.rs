@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use coho_model::{Answers, delegation};
+use coho_model::{Answers, judge};
 use coho_profile::{Coherence, Estimate, Pair, Profile, published};
 
 use crate::figure::Figure;
@@ -72,9 +72,7 @@ impl Subject {
         let name = publication.name;
         let subject = |(machine, mut profile): (String, Profile)| {
             // Papers tell figures; what follows from them is the model's.
-            if let Some(calls) = &mut profile.calls {
-                delegation::judge(calls, profile.coherence.as_ref());
-            }
+            judge::calls(&mut profile);
             Self { published: true, ..Self::new(format!("{name}/{machine}"), profile) }
         };
         publication.machines.into_iter().map(subject).collect()

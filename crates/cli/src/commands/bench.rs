@@ -12,7 +12,6 @@ use coho_profile::Workloads;
 use coho_topology::CpuSet;
 
 use crate::arguments::{self, Course, PLACEMENTS, offering};
-use crate::judge;
 use crate::results::Results;
 use crate::terminal::{self, progress};
 
@@ -95,7 +94,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         ..default
     };
     let mut workloads = workload::measure(&options, &topology, &mut progress::on_stderr())?;
-    judge::workloads(&mut workloads);
+    coho_model::judge::workloads(&mut workloads);
     let mut before = BTreeSet::new();
     args.results.file.keep(
         "workloads",

@@ -5,29 +5,22 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
+use coho_model::judge;
 use coho_model::{Matrix, check_known, claim, coherence_from_matrix, coherence_of_machine};
 use coho_platform::{pin, stop};
 use coho_probe::coherence::{self, Options, Pairs};
 use coho_probe::host;
 use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text, write_atomic};
+use coho_show::sections;
+use coho_show::visible::{Out, Style};
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
 use crate::history;
-use crate::judge::{self, judge};
 use crate::results::{Results, same_machine, same_machine_as_read};
-use crate::terminal::{self, Depth, progress};
-
-const EXAMPLES: &str = "\
-Examples:
-  coho coherence --quick --matrix mine.csv           measure, and write a matrix for other tools
-  coho coherence --from theirs.csv                   the levels of somebody's matrix
-  coho coherence --from theirs.csv --topology theirs.cpuid
-                                                     does the matrix contradict that topology?
-  coho coherence --from survey.json --matrix mine.csv";
+use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Measure these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
@@ -107,27 +100,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
         },
     )?;
-    let coherence = profile.coherence.context("nothing was measured")?;
+    let coherence = profile.coherence.as_ref().context("nothing was measured")?;
+    let nothing = coherence.times().next().is_none() && coherence.timeline.is_none() && args.from.is_none();
+    let fails = nothing && !coherence.method.interrupted;
     if let Some(path) = &args.matrix {
-        write_matrix(path, &coherence)?;
+        write_matrix(path, coherence)?;
     }
-    let mut out = terminal::out(args.results.json);
     if args.results.json {
         // Whoever reads the section alone should not miss that CPUs left in the middle.
         for (cpu, why) in coherence.method.not_available.iter().filter(|(what, _)| what.starts_with("CPU ")) {
             crate::say!("coho: warning: {cpu}: {why}");
         }
-        let mut out = BufWriter::new(&mut out);
-        serde_json::to_writer_pretty(&mut out, &coherence)?;
+        let mut out = BufWriter::new(Out::new(Style::Json));
+        serde_json::to_writer_pretty(&mut out, coherence)?;
         writeln!(out)?;
         out.flush()?;
-    } else if let Some(timeline) = &coherence.timeline {
-        terminal::timeline::write(&mut out, timeline)?;
     } else {
-        terminal::coherence::write(&mut out, &coherence, Depth::of_stdout())?;
+        args.results.show(profile, |profile| &profile.coherence, sections::coherence::section)?;
     }
-    let nothing = coherence.times().next().is_none() && coherence.timeline.is_none() && args.from.is_none();
-    if nothing && !coherence.method.interrupted {
+    if fails {
         bail!("no pair was measured; 'method.not_available' of --json says why");
     }
     Ok(())
@@ -169,7 +160,7 @@ fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profi
             coherence.method.not_available.retain(|what, _| !what.starts_with("coherence time,"));
             coherence::put_coherence_times(&mut coherence, topology, clock_ghz);
         }
-        judge(&mut coherence, topology, clock_ghz);
+        judge::coherence(&mut coherence, topology, clock_ghz);
     }
     Ok(Profile {
         host: profile.host,
@@ -202,7 +193,7 @@ fn measure(args: &Args) -> anyhow::Result<Profile> {
         None => coherence::measure(&options(args, resume)?, &topology, &mut progress::on_stderr())?,
     };
     if measured.timeline.is_none() {
-        judge(&mut measured, &topology, clock_ghz);
+        judge::coherence(&mut measured, &topology, clock_ghz);
         // Some of the figures of a run that was resumed are of another time.
         if !args.history.no_history && args.resume.is_none() {
             history::meet(&mut measured, &host);

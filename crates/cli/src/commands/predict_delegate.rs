@@ -5,7 +5,6 @@ use coho_model::delegation::{self, Choice, Mode};
 use coho_run::delegation::{List, NAMES};
 use serde::Serialize;
 
-use crate::judge;
 use crate::report::subject::Subject;
 use crate::terminal;
 
@@ -43,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let name = &args.profile;
     let mut subjects = Subject::load(name)?;
     for subject in &mut subjects {
-        judge::calls(&mut subject.profile);
+        coho_model::judge::calls(&mut subject.profile);
     }
     let choices =
         subjects.iter().filter_map(|subject| subject.profile.calls.as_ref()).map(delegation::choices);

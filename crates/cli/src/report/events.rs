@@ -4,7 +4,7 @@ use coho_profile::published::shimosawa_hori_ishikawa;
 use coho_profile::{CacheState, Call, Calls, Counters, Counts, Estimate, Judgement, Side};
 
 use super::text;
-use crate::judge;
+use coho_model::judge;
 
 /// The columns of Shimosawa, Hori & Ishikawa's Tables 5 to 7, with its abbreviations; Table 4 has all but the last.
 pub const COLUMNS: [&str; 9] = ["L1DR", "L1DM", "L1IM", "L2M", "L3M", "INS", "CYCLE", "STALL", "CPI"];

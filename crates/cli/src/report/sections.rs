@@ -1,7 +1,6 @@
 //! The sections that every profile has in the page, and the one that is made of several charts.
 
 use coho_model::stability as stability_of;
-use coho_probe::coherence::kept_to_one_value;
 use coho_profile::{Pair, Verdict};
 use maud::{Markup, PreEscaped, html};
 
@@ -48,7 +47,7 @@ pub fn stability(subject: &Subject, mut figure: impl FnMut(Chart, &Markup) -> Ma
     }
     let timeline = coherence.timeline.as_ref().map(|timeline| {
         let samples = stability::samples(timeline);
-        let kept = kept_to_one_value(timeline);
+        let kept = timeline.kept_to_one_value();
         let caption = html! {
             strong { "CPUs " (timeline.a) " and " (timeline.b) " watched, " (classes::method_name(timeline.method)) ". " }
             "A point is the median of a sample's batches; n = " (timeline.samples.len()) " samples"

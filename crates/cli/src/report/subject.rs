@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use coho_profile::{Coherence, Pair, Profile, published};
 
-use crate::judge;
+use coho_model::judge;
 
 /// Stands before the name of a paper, in place of a file.
 const PUBLISHED: &str = "published:";

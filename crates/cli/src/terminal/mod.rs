@@ -3,13 +3,8 @@
 pub mod barrier;
 pub mod bench;
 pub mod calls;
-pub mod claims;
-pub mod coherence;
 mod colour;
-pub mod contention;
 pub mod counters;
-pub mod findings;
-mod heat_map;
 pub mod idle;
 pub mod kernels;
 pub mod memory;

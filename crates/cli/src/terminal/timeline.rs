@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use coho_probe::coherence::kept_to_one_value;
 use coho_profile::{Timeline, order};
 
 use crate::report::text;
@@ -21,7 +20,7 @@ pub fn write(out: &mut impl Write, timeline: &Timeline) -> io::Result<()> {
         writeln!(out, "{:>10} ns, {:.0} % of the time", text::number(mode.value), mode.share * 100.0)?;
     }
     match &timeline.change_points_s[..] {
-        [] if kept_to_one_value(timeline).is_none() => {
+        [] if timeline.kept_to_one_value().is_none() => {
             writeln!(out, "Too few samples to tell whether it changes.")
         }
         [] => writeln!(out, "It did not change for good in that time."),

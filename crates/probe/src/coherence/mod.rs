@@ -36,11 +36,10 @@ use std::time::Duration;
 
 use coho_profile::{Coherence, Home, PairMethod};
 
-pub use steady::is_stable;
 pub use survey::measure;
 pub(crate) use times::nearness;
 pub use times::put_coherence_times;
-pub use watch::{kept_to_one_value, watch};
+pub use watch::watch;
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq)]

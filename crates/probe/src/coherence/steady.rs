@@ -4,27 +4,6 @@ use coho_profile::{Coherence, PairMethod};
 use serde_json::Value;
 
 use super::cells::Cell;
-use super::watch::kept_to_one_value;
-
-/// Share of a machine's figures that may jump before the run as a whole counts as unstable.
-const UNSTABLE: f64 = 0.02;
-
-/// Whether all but a few of the figures by which a run is judged ([`Coherence::judged`]) kept to one value, and so did
-/// the pair that was watched, if one was. Of figures that were not repeated nothing is known.
-pub fn is_stable(coherence: &Coherence) -> Option<bool> {
-    let judged = coherence.judged();
-    let told = judged.iter().filter_map(|pair| pair.ns.stable);
-    let (told, jumped) = (told.clone().count(), told.filter(|stable| !stable).count());
-    let pairs = (told > 0).then_some(jumped as f64 <= UNSTABLE * told as f64);
-    let counts =
-        |method: PairMethod| method.is_strict() || !judged.iter().any(|pair| pair.method.is_strict());
-    let watched = coherence.timeline.as_ref().filter(|timeline| counts(timeline.method));
-    match (pairs, watched.and_then(kept_to_one_value)) {
-        (_, Some(false)) => Some(false),
-        (None, watched) if judged.is_empty() => watched,
-        (pairs, _) => pairs,
-    }
-}
 
 /// The fewest passes, and the shortest time from a first visit to a last, that a figure rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,7 +80,7 @@ mod tests {
 
     #[test]
     fn only_figures_that_keep_to_one_value_make_a_stable_run() {
-        let stable = |pairs: &[(PairMethod, Option<bool>)]| is_stable(&section(pairs));
+        let stable = |pairs: &[(PairMethod, Option<bool>)]| section(pairs).keeps_to_its_values();
         assert_eq!(stable(&[]), None);
         let (yes, no) = (Some(true), Some(false));
         assert_eq!(stable(&[(TURN, yes), (FREE, no)]), yes);
@@ -116,7 +95,7 @@ mod tests {
     fn a_watched_pair_that_jumped_makes_the_run_unstable() {
         let (yes, no) = (Some(true), Some(false));
         let with = |pairs: &[(PairMethod, Option<bool>)], timeline| {
-            is_stable(&Coherence { timeline, ..section(pairs) })
+            Coherence { timeline, ..section(pairs) }.keeps_to_its_values()
         };
         assert_eq!(with(&[(TURN, yes)], watched(TURN, true)), no);
         assert_eq!(with(&[(TURN, yes)], watched(TURN, false)), yes);

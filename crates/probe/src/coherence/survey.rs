@@ -13,7 +13,7 @@ use super::cells::{Cell, kept};
 use super::run::BATCH;
 use super::schedule::{self, Pair, Rank, ranks};
 use super::singles::Alone;
-use super::steady::{self, is_stable};
+use super::steady;
 use super::times::put_coherence_times;
 use super::{Options, Pairs, patience, reads};
 use crate::frame::{Frame, Progress};
@@ -234,7 +234,7 @@ impl<'a> Survey<'a> {
             coherence.pairs.extend(shared.cells.iter().filter_map(|cell| cell.pair(a, b, &shared.claimed)));
         }
         put_coherence_times(&mut coherence, self.topology, self.clock.median());
-        coherence.stable = is_stable(&coherence);
+        coherence.stable = coherence.keeps_to_its_values();
         coherence.notes = self.notes(&coherence);
         self.frame.method.not_available.append(&mut coherence.method.not_available);
         coherence.method = self.method();

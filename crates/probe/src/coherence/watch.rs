@@ -55,12 +55,6 @@ pub fn watch(
     timeline((a, b), method, samples)
 }
 
-/// Whether a pair kept to one value while it was watched; `None` of too few samples for two values to be told apart.
-pub fn kept_to_one_value(timeline: &Timeline) -> Option<bool> {
-    let jumped = timeline.modes.len() > 1 || !timeline.change_points_s.is_empty();
-    (timeline.samples.len() >= statistics::FEWEST_TOLD || jumped).then_some(!jumped)
-}
-
 fn sample(workers: &Workers, (a, b): (u32, u32), task: &Task<'_>, effort: &Effort) -> Result<Outcome, Error> {
     let visit = Visit::new(vec![*task], *effort);
     let parts = workers.run([a, b].into_iter().zip(visit.jobs()).collect());
@@ -94,7 +88,7 @@ mod tests {
         assert_eq!(timeline.change_points_s, [3.0]);
         assert_eq!(timeline.modes.len(), 2);
         assert!((timeline.modes[0].value - 25.3).abs() < 0.1);
-        assert_eq!(kept_to_one_value(&timeline), Some(false));
+        assert_eq!(timeline.kept_to_one_value(), Some(false));
     }
 
     #[test]
@@ -102,7 +96,7 @@ mod tests {
         let watched = |n: u32| {
             let sample =
                 |i: u32| TimelineSample { at_s: f64::from(i) * 0.05, ns: 25.0 + f64::from(i % 3) * 0.1 };
-            kept_to_one_value(&timeline((0, 1), PairMethod::Turn, (0..n).map(sample).collect()).unwrap())
+            timeline((0, 1), PairMethod::Turn, (0..n).map(sample).collect()).unwrap().kept_to_one_value()
         };
         assert_eq!((watched(1), watched(15), watched(16)), (None, None, Some(true)));
     }

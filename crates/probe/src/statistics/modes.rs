@@ -11,9 +11,9 @@ const RATIO: f64 = 1.25;
 /// A mode holds at least this share of the samples,
 const SHARE: f64 = 0.05;
 /// and at least this many of them.
-const FEWEST: usize = 8;
+const FEWEST: usize = FEWEST_TOLD / 2;
 /// The fewest samples of which two modes could be told.
-pub const FEWEST_TOLD: usize = 2 * FEWEST;
+pub const FEWEST_TOLD: usize = coho_profile::Timeline::FEWEST_TOLD;
 /// Between two modes the samples are at most this dense, relative to the thinner of them.
 const VALLEY: f64 = 0.25;
 /// The distance of two modes is at least so many times the wider one's interquartile range (on a logarithmic scale).

@@ -1,9 +1,11 @@
 //! A file for each section of the profile: the only place that knows what of it is worth showing.
 
+pub mod coherence;
 pub mod contention;
 pub mod machine;
 mod method;
 pub mod papers;
+pub mod topology;
 
 use crate::Subject;
 use crate::part::Section;
@@ -20,8 +22,11 @@ pub struct Entry {
 }
 
 /// All sections, in the order in which they are shown.
-pub const ALL: &[Entry] =
-    &[Entry { id: "contention", title: "Many CPUs on one line", of: contention::section }];
+pub const ALL: &[Entry] = &[
+    Entry { id: "coherence", title: "Sharing a cache line", of: coherence::section },
+    Entry { id: "topology", title: "The machine", of: topology::section },
+    Entry { id: "contention", title: "Many CPUs on one line", of: contention::section },
+];
 
 /// The sections that a profile has.
 pub fn of(subject: &Subject) -> Vec<Section> {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use coho_model::delegation;
+use coho_model::judge;
 use coho_platform::stop;
 use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, kernels, memory};
 use coho_profile::{
@@ -24,7 +25,6 @@ use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs};
 use crate::history;
-use crate::judge::{self, judge};
 use crate::results::{enough_memory, same_machine};
 use crate::{printed, terminal};
 use sections::{Measured, Sections};
@@ -177,7 +177,7 @@ fn share(
     }
     match coherence::measure(options, topology, &mut terminal::progress::on_stderr()) {
         Ok(mut measured) => {
-            judge(&mut measured, topology, clock_ghz);
+            judge::coherence(&mut measured, topology, clock_ghz);
             Ok(Some(Ok(measured)))
         }
         // A CPU that was asked for by name must be there; a machine of one CPU still has a topology to tell.

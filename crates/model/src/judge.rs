@@ -1,14 +1,14 @@
 //! What the model finds in measured figures, put beside them: classes, levels, verdict and contradictions of
 //! coherence; what calls and messages cost.
 
-use coho_model::{Matrix, audit, classify, delegation, unixbench};
-use coho_probe::coherence::{is_stable, kept_to_one_value};
 use coho_profile::{Coherence, Profile, Score, Timeline, Verdict, Workloads};
 use coho_topology::Topology;
 use serde_json::Value;
 
+use crate::{Matrix, audit, classify, delegation, unixbench};
+
 /// Fills `classes`, `levels`, `verdict` and `contradictions` from the pairs. `clock_ghz` turns ns into cycles.
-pub fn judge(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
+pub fn coherence(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
     let clock_ghz = self::clock_ghz(coherence, clock_ghz);
     let measured = coherence.times().next().is_some();
     coherence.contradictions = measured.then(|| audit(topology, coherence));
@@ -44,12 +44,12 @@ const CHANGED: &str = "changed while they were watched";
 /// Puts a timeline beside the pairs, in place of an earlier one, and judges anew whether the figures keep to their values.
 pub fn watched(coherence: &mut Coherence, timeline: Timeline) {
     coherence.notes.retain(|note| !note.ends_with(CHANGED));
-    if kept_to_one_value(&timeline) == Some(false) {
+    if timeline.kept_to_one_value() == Some(false) {
         let (a, b) = (timeline.a, timeline.b);
         coherence.notes.push(format!("the time between CPUs {a} and {b} {CHANGED}"));
     }
     coherence.timeline = Some(timeline);
-    coherence.stable = is_stable(coherence);
+    coherence.stable = coherence.keeps_to_its_values();
     if let Some(matrix) = Matrix::of(coherence) {
         coherence.verdict = Some(verdict(coherence, classify(&matrix).verdict));
     }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_pair_that_jumps_while_it_is_watched_changes_the_verdict() {
         let matrix = Matrix::parse_csv("\n25\n90,92\n91,93,26\n").unwrap();
-        let mut coherence = coho_model::coherence_from_matrix(&matrix);
+        let mut coherence = crate::coherence_from_matrix(&matrix);
         coherence.pairs.iter_mut().for_each(|pair| {
             (pair.method, pair.ns.stable, pair.ns.n) = (PairMethod::Turn, Some(true), 40);
         });
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn one_pair_that_was_watched_says_nothing_of_pairs_that_were_not_repeated() {
         let matrix = Matrix::parse_csv("\n25\n90,92\n91,93,26\n").unwrap();
-        let mut coherence = coho_model::coherence_from_matrix(&matrix);
+        let mut coherence = crate::coherence_from_matrix(&matrix);
         watched(&mut coherence, timeline(false));
         assert_eq!((coherence.stable, coherence.verdict), (None, Some(Verdict::Hops)));
     }

@@ -1,0 +1,158 @@
+//! What it costs CPUs to share a line: classes first, then pairs, reads, and whether all that stays so.
+
+mod classes;
+mod pairs;
+mod reads;
+mod stability;
+
+use coho_model::stability as watched;
+use coho_profile::{Coherence, Verdict};
+
+use super::method;
+use crate::Subject;
+use crate::chart::{Map, Matrix};
+use crate::figure::Figure;
+use crate::part::{Cell, Column, Facts, Row, Section, Table, Text};
+use crate::words;
+
+/// What there is to show of it.
+pub fn section(subject: &Subject) -> Option<Section> {
+    let coherence = subject.coherence()?;
+    let mut section = Section::new("coherence", "Sharing a cache line", headline(subject, coherence));
+    classes::add_found(&mut section, coherence);
+    sentences(&mut section, subject, coherence);
+    map(&mut section, subject);
+    classes::add_times(&mut section, subject, coherence);
+    pairs::add(&mut section, subject, coherence);
+    classes::add_histograms(&mut section, subject, coherence);
+    reads::add(&mut section, subject, coherence);
+    stability::add(&mut section, subject, coherence);
+    section.detail(verdict_facts(coherence));
+    method::add(&mut section, "coherence-method", &coherence.method);
+    Some(section)
+}
+
+/// `25.0 · 99.0 · 213 ns, 3 classes; all 66 times … kept to one value …`.
+fn headline(subject: &Subject, coherence: &Coherence) -> String {
+    let medians: Vec<String> =
+        coherence.classes.iter().take(4).map(|class| words::number(class.ns.median)).collect();
+    let classes = match coherence.classes.len() {
+        0 => String::new(),
+        1 => format!("{} ns", medians[0]),
+        n => format!("{} ns, {n} classes", medians.join(" · ")),
+    };
+    let stays = match (subject.published, coherence.stable) {
+        (true, _) | (_, None) => String::new(),
+        (_, Some(true)) => watched::kept(coherence).unwrap_or_default(),
+        (_, Some(false)) => "not all kept to one value".to_owned(),
+    };
+    let told: Vec<String> = [classes, stays].into_iter().filter(|part| !part.is_empty()).collect();
+    if told.is_empty() { verdict(coherence).unwrap_or_default().to_owned() } else { told.join("; ") }
+}
+
+fn verdict(coherence: &Coherence) -> Option<&'static str> {
+    Some(match coherence.verdict? {
+        Verdict::Hops => "hops: CPUs form groups that are near within and far across",
+        Verdict::Flat if coherence.is_one_pair() => "flat: one pair, with none to compare it with",
+        Verdict::Flat => "flat: all pairs are alike",
+        Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
+        Verdict::Unstable => "unstable: the figures jumped during the run",
+    })
+}
+
+/// Verdict, stability, what becomes of the claims, and notes.
+fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
+    if let Some(words) = verdict(coherence) {
+        section.summary(Text::labelled("verdict", words));
+    }
+    if let Some(watched) = watched::watched(coherence).filter(|_| !subject.published) {
+        let told = match (coherence.stable, watched::kept(coherence)) {
+            (Some(false), _) => format!("not all kept to one value {watched}"),
+            (_, Some(kept)) => format!("{kept}, {watched}"),
+            (_, None) => format!("too few samples to tell whether they keep to one value: {watched}"),
+        };
+        section.summary(Text::labelled("stable", told));
+    }
+    match coherence.contradictions.as_deref() {
+        None => {}
+        Some([]) if coherence.is_one_pair() => {
+            let told = "not checked: one pair alone cannot tell near from far";
+            section.summary(Text::labelled("claims", told));
+        }
+        Some([]) => {
+            section.summary(Text::labelled("claims", "no figure contradicts the claimed topology"));
+        }
+        Some(found) => {
+            for contradiction in found {
+                let told = format!("claimed: {}; measured: {}", contradiction.claim, contradiction.figures);
+                section.summary(Text::new(told));
+            }
+        }
+    }
+    for note in &coherence.notes {
+        section.summary(Text::labelled("note:", words::short(note, 500)));
+    }
+}
+
+fn map(section: &mut Section, subject: &Subject) {
+    let Some(matrix) = Matrix::of(subject) else { return };
+    let Some(view) = matrix.views.first() else { return };
+    let mut caption = format!("{}. ", words::pair_method_meaning(view.method));
+    caption += &format!("{} of {} cells measured. ", view.measured(), view.ns.len());
+    if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
+        caption += "White lines bound groups, thicker ones wider groups. ";
+    }
+    if matrix.labels.len() > 2 {
+        caption +=
+            "Colours are logarithmic, dark is near; the outermost hundredth of times has the colours' ends. ";
+    }
+    if matrix.cpus_per_cell > 1 {
+        let n = matrix.cpus_per_cell;
+        caption += &format!("Each cell is the median of up to {n} × {n} pairs. ");
+    }
+    let title = format!("Time of each pair of CPUs, {}, ns", words::pair_method(view.method));
+    section.summary(Map { id: "heat-map".into(), title, caption: caption.trim().to_owned(), matrix });
+}
+
+/// What the figures say as a whole, for `compare`. A publication that passes no verdict has no classes or levels either.
+fn verdict_facts(coherence: &Coherence) -> Facts {
+    let mut facts = Vec::new();
+    if let Some(verdict) = coherence.verdict {
+        let name = match verdict {
+            Verdict::Hops => "hops",
+            Verdict::Flat => "flat",
+            Verdict::HomeBiased => "home-biased",
+            Verdict::Unstable => "unstable",
+        };
+        let kept = match coherence.stable {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "–",
+        };
+        let contradictions =
+            coherence.contradictions.as_ref().map_or("–".to_owned(), |found| found.len().to_string());
+        facts = vec![
+            ("verdict".to_owned(), name.to_owned()),
+            ("one value, but for a few".to_owned(), kept.to_owned()),
+            ("classes found".to_owned(), coherence.classes.len().to_string()),
+            ("levels found".to_owned(), coherence.levels.len().to_string()),
+            ("contradictions".to_owned(), contradictions),
+        ];
+    }
+    Facts { id: "verdict", title: String::new(), facts, compared: true }
+}
+
+/// A table of rows of one estimate each: used where figures are summed up by what they are of.
+fn summed_up(
+    id: &str,
+    title: &str,
+    column: &str,
+    rows: impl IntoIterator<Item = (String, String, Figure)>,
+) -> Table {
+    let row = |(key, label, figure): (String, String, Figure)| {
+        Row::new([Cell::Text(label.clone()), figure.into()]).keyed(key, label)
+    };
+    Table::new(id, title)
+        .columns([Column::text(""), Column::figures(column, "ns").compared("ns")])
+        .rows(rows.into_iter().map(row))
+}
