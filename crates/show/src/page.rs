@@ -96,19 +96,34 @@ fn folded(section: &Section, id: &str, open: bool) -> Markup {
     }
 }
 
-/// The first map of a profile, small.
+/// The first map of a profile, small; of a machine that has room beside it, the first drawing, too.
 fn map(sections: &[Section]) -> Markup {
-    let maps = sections.iter().flat_map(|section| &section.parts).filter_map(|part| match &part.body {
+    let bodies = || sections.iter().flat_map(|section| &section.parts).map(|part| &part.body);
+    let map = bodies().find_map(|body| match body {
         Body::Map(map) => Some(map),
         _ => None,
     });
-    html! { @for map in maps.take(1) {
-        @let order = map.matrix.orders.len().saturating_sub(1);
-        @if let Some(drawn) = svg::map(map, 0, order, Size::Small) {
-            figure { (drawn) figcaption { b { (words::short(&map.title, 100)) ". " } (text(&map.caption)) } }
+    let is_small = map.is_none_or(|map| map.matrix.labels.len() <= ROOMY);
+    let drawing = bodies().find_map(|body| match body {
+        Body::Drawing(drawing) if is_small => Some(drawing),
+        _ => None,
+    });
+    html! { div {
+        @if let Some(map) = map {
+            @let order = map.matrix.orders.len().saturating_sub(1);
+            @if let Some(drawn) = svg::map(map, 0, order, Size::Small) {
+                figure { (drawn) figcaption { b { (words::short(&map.title, 100)) ". " } (text(&map.caption)) } }
+            }
+        }
+        @if let Some(drawing) = drawing {
+            figure { (svg::drawing(drawing, ASIDE)) figcaption { b { (words::short(&drawing.title, 100)) "." } } }
         }
     } }
 }
+
+/// Up to so many CPUs there is room for a drawing beside the findings, of this width.
+const ROOMY: usize = 16;
+const ASIDE: f64 = 320.0;
 
 /// In one line what was not measured; folded, why.
 fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {

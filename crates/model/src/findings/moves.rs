@@ -24,8 +24,15 @@ fn have_differed(coherence: &Coherence) -> bool {
 }
 
 fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
-    let (text, evidence) =
-        between_surveys(coherence).or_else(|| within_run(coherence)).or_else(|| between_sections(profile))?;
+    let seen = between_surveys(coherence).or_else(|| within_run(coherence));
+    let (text, evidence, condition) = match seen {
+        Some((text, evidence)) => (text, evidence, stability::condition(coherence)?),
+        None => {
+            let (text, evidence) = between_sections(profile)?;
+            // Each part may have kept to its values: that says nothing of the time between them.
+            (text, evidence, "two moments of measuring; when it changed, and how often, is not known".into())
+        }
+    };
     let next = match is_virtual {
         true => {
             "Have the host pin the virtual CPUs. `coho coherence --watch-for 60s` shows when they move; compare programs \
@@ -35,14 +42,8 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
             "Keep other load off the machine and measure again. `coho coherence --watch-for 60s` shows when times change."
         }
     };
-    Some(Finding {
-        id: "placement-moves",
-        text,
-        urgency: Urgency::Warning,
-        evidence,
-        condition: stability::condition(coherence)?,
-        next: next.into(),
-    })
+    let (id, urgency) = ("placement-moves", Urgency::Warning);
+    Some(Finding { id, text, urgency, evidence, condition, next: next.into() })
 }
 
 fn values(all: impl Iterator<Item = f64>) -> String {

@@ -33,14 +33,15 @@ pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Ma
     let matrix = &map.matrix;
     let (view, order) = (matrix.views.get(view)?, matrix.orders.get(order)?);
     let (low, high) = scale::robust_ends(view.ns.iter().copied())?;
+    // A few CPUs need no large cells.
+    let n = order.cells.len();
     let side = match size {
-        Size::Small => 250.0,
-        Size::Large => 470.0,
+        Size::Small => (60.0 * n as f64).min(250.0),
+        Size::Large => (90.0 * n as f64).min(470.0),
     };
     let ticks = ticks(matrix, order);
     let left = ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max) + GAP;
     let top = 8.0;
-    let n = order.cells.len();
     let at = |place: usize| left + place as f64 / n as f64 * side;
     let height = top + side + 40.0;
     let width = left + side + 14.0;
