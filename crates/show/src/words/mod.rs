@@ -82,6 +82,12 @@ pub fn cpus(cpus: &[u32]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
+/// With a capital at its beginning.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Why something is missing, for a place that says already that it is.
 pub fn reason(why: &str) -> String {
     on_one_line(why.strip_prefix("not available: ").unwrap_or(why))

@@ -11,7 +11,8 @@ use crate::figure::{Figure, Format};
 use crate::part::{Cell, Column, Row, Section, Table, Text};
 use crate::{scale, words};
 
-/// Members of groups are listed on the page's and the terminal's one line up to so many letters.
+/// So many groups are named in the summary, in so many letters; a table lists all.
+const FEW_GROUPS: usize = 24;
 const MEMBERS: usize = 400;
 
 /// The classes and levels that the figures show.
@@ -51,9 +52,37 @@ pub(super) fn add_found(section: &mut Section, coherence: &Coherence) {
                 words::number(level.min_across_ns)
             ),
         ));
-        let groups: Vec<String> = level.groups.iter().map(|group| words::cpus(group)).collect();
-        section.summary(Text::labelled("", words::short(&groups.join(" | "), MEMBERS)));
+        if level.groups.len() <= FEW_GROUPS {
+            let groups: Vec<String> = level.groups.iter().map(|group| words::cpus(group)).collect();
+            section.summary(Text::new(words::short(&groups.join(" | "), MEMBERS)));
+        }
     }
+    if !coherence.levels.is_empty() {
+        section.detail(groups(coherence));
+    }
+}
+
+/// Every group with its members.
+fn groups(coherence: &Coherence) -> Table {
+    let mut rows = Vec::new();
+    for (level, number) in coherence.levels.iter().zip(1..) {
+        for (group, at) in level.groups.iter().zip(1..) {
+            rows.push(Row::new([
+                Figure::count(number as u64).into(),
+                Figure::count(at as u64).into(),
+                Figure::count(group.len()).into(),
+                words::cpus(group).into(),
+            ]));
+        }
+    }
+    Table::new("groups", "Groups of CPUs that are near within and far across")
+        .columns([
+            Column::figures("level", ""),
+            Column::figures("group", ""),
+            Column::figures("CPUs", ""),
+            Column::text("members"),
+        ])
+        .rows(rows)
 }
 
 /// Coherence time by claimed class, as Kawabe & Furuya's tables 1 and 2 have it, with theirs beside; and the means of pairs

@@ -6,7 +6,7 @@ mod reads;
 mod stability;
 
 use coho_model::stability as watched;
-use coho_profile::{Coherence, Verdict};
+use coho_profile::{Coherence, PairMethod, Verdict};
 
 use super::method;
 use crate::Subject;
@@ -97,7 +97,7 @@ fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
 fn map(section: &mut Section, subject: &Subject) {
     let Some(matrix) = Matrix::of(subject) else { return };
     let Some(view) = matrix.views.first() else { return };
-    let mut caption = format!("{}. ", words::pair_method_meaning(view.method));
+    let mut caption = format!("{}. ", words::sentence(words::pair_method_meaning(view.method)));
     caption += &format!("{} of {} cells measured. ", view.measured(), view.ns.len());
     if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
         caption += "White lines bound groups, thicker ones wider groups. ";
@@ -110,7 +110,10 @@ fn map(section: &mut Section, subject: &Subject) {
         let n = matrix.cpus_per_cell;
         caption += &format!("Each cell is the median of up to {n} × {n} pairs. ");
     }
-    let title = format!("Time of each pair of CPUs, {}, ns", words::pair_method(view.method));
+    let title = match view.method {
+        PairMethod::Unknown => "Time of each pair of CPUs, ns".to_owned(),
+        method => format!("Time of each pair of CPUs, {}, ns", words::pair_method(method)),
+    };
     section.summary(Map { id: "heat-map".into(), title, caption: caption.trim().to_owned(), matrix });
 }
 
