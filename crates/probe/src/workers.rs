@@ -22,7 +22,8 @@ type Erased = Box<dyn FnOnce() + Send>;
 /// One pinned thread on each of some CPUs.
 ///
 /// ```
-/// use coho_probe::{pin, workers::Workers};
+/// use coho_platform::pin;
+/// use coho_probe::workers::Workers;
 /// let cpu = pin::allowed()?.first().expect("a CPU to run on");
 /// let workers = Workers::start(&[cpu])?;
 /// let done = workers.run(vec![(cpu, Box::new(pin::current))]);
