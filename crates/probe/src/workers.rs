@@ -8,8 +8,9 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::Error;
 use coho_platform::{pin, stolen};
+
+use crate::Error;
 
 /// How long a worker spins for its next job before it sleeps.
 const BRIEF: Duration = Duration::from_micros(20);
