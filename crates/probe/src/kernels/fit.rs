@@ -52,6 +52,8 @@ pub fn fork_join(barrier: &str, mapping: &str, threads: u32) -> String {
 /// assert!((fitted[fit::SERIAL] - 10.0).abs() < 1e-6);
 /// assert!((fitted[fit::ELEMENT] - 0.5).abs() < 1e-9);
 /// assert!((fitted[&fit::fork_join("fbs", "sequential", 2)] - 200.0).abs() < 1e-6);
+/// let seconds = fit::predict(&fitted, 4000, 2, "fbs", "sequential").unwrap();
+/// assert!((seconds * 1e9 - 1210.0).abs() < 1e-6);
 /// ```
 pub fn fit(points: &[KernelPoint], longest: u64) -> BTreeMap<String, f64> {
     let equations: Vec<Equation> = points.iter().filter_map(|point| Equation::of(point, longest)).collect();
@@ -114,6 +116,24 @@ fn error_left_out(equations: &[&Equation]) -> f64 {
 fn root_mean_square(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value * value, n + 1.0));
     (sum / n).sqrt()
+}
+
+/// The time of a loop by fitted constants, in s; `None` where none were fitted for that barrier, mapping and number of
+/// threads. One thread forks and joins nobody, whatever `barrier` and `mapping` say.
+pub fn predict(
+    fitted: &BTreeMap<String, f64>,
+    length: u64,
+    threads: u32,
+    barrier: &str,
+    mapping: &str,
+) -> Option<f64> {
+    let wait = match threads {
+        0 => return None,
+        1 => 0.0,
+        _ => *fitted.get(&fork_join(barrier, mapping, threads))?,
+    };
+    let work = fitted.get(ELEMENT)? * length as f64 / f64::from(threads);
+    Some((fitted.get(SERIAL)? + work + wait) / 1e9)
 }
 
 /// A point as an equation for the constants.
@@ -215,8 +235,8 @@ mod tests {
 
     use super::*;
 
-    /// Of a machine that keeps to the model, loops that were not fitted are met as well as the others; of one that does not,
-    /// worse.
+    /// A machine that keeps to the model is predicted at lengths that were not fitted; one that does not is fitted better
+    /// than it is predicted.
     #[test]
     fn lengths_that_the_fit_has_not_seen_tell_what_it_is_worth() {
         let waits = [("fbs", 2, 200.0)];
@@ -267,7 +287,13 @@ mod tests {
             assert!((found / wait - 1.0).abs() < 0.03, "{barrier} {threads}: {found}");
         }
         assert!((0.01..0.03).contains(&fitted[RESIDUAL]), "{fitted:?}");
-        assert!(fitted[LEFT_OUT] < 0.1 && !fitted.contains_key(&fork_join("fbs", "sequential", 4)));
+        for point in &points {
+            let known = point.seconds.as_ref().unwrap().median;
+            let length = point.length.unwrap();
+            let told = predict(&fitted, length, point.threads, &point.barrier, &point.mapping).unwrap();
+            assert!((told / known - 1.0).abs() < 0.1);
+        }
+        assert_eq!(predict(&fitted, 64, 4, "fbs", "sequential"), None);
     }
 
     #[test]
