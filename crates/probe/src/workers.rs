@@ -8,8 +8,9 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::Error;
 use coho_platform::{pin, stolen};
+
+use crate::Error;
 
 /// How long a worker spins for its next job before it sleeps.
 const BRIEF: Duration = Duration::from_micros(20);
@@ -22,7 +23,8 @@ type Erased = Box<dyn FnOnce() + Send>;
 /// One pinned thread on each of some CPUs.
 ///
 /// ```
-/// use coho_probe::{pin, workers::Workers};
+/// use coho_platform::pin;
+/// use coho_probe::workers::Workers;
 /// let cpu = pin::allowed()?.first().expect("a CPU to run on");
 /// let workers = Workers::start(&[cpu])?;
 /// let done = workers.run(vec![(cpu, Box::new(pin::current))]);

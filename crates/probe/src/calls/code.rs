@@ -2,9 +2,10 @@
 
 use std::io;
 
+use coho_platform::pages::PAGE;
+
 use super::arch;
 use crate::Error;
-use coho_platform::pages::PAGE;
 
 /// A function without arguments in pages of its own.
 pub(super) struct Code {

@@ -2,9 +2,10 @@
 
 use std::io;
 
+use coho_platform::pages::Pages;
+
 use super::caches::LINE;
 use super::{Set, arch};
-use coho_platform::pages::Pages;
 
 /// A call in one form.
 pub(super) struct Subject {

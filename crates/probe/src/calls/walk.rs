@@ -1,10 +1,11 @@
 //! Sets of lines that are walked: to bring them into a cache, to time how many are still there, or to sweep others out.
 
+use coho_platform::pages::Pages;
+
 use super::arch;
 use super::caches::LINE;
 use crate::Error;
 use crate::clock::{Clock, Ticks};
-use coho_platform::pages::Pages;
 
 /// Sets lie on huge pages where the system grants them, so that the lines of page tables do not join in.
 const HUGE: usize = 2 << 20;

@@ -1,9 +1,10 @@
 //! The lines that a CPU brings to its pairs, two on each page.
 
+use coho_platform::pages::{PAGE, Pages};
+
 use super::line::Two;
 use super::sync::AtomicU64;
 use crate::Error;
-use coho_platform::pages::{PAGE, Pages};
 
 /// Lines of a batch,
 pub(crate) const SEGMENTS: usize = 4;

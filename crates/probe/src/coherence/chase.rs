@@ -3,10 +3,11 @@
 use std::borrow::Borrow;
 use std::ptr::NonNull;
 
+use coho_platform::pages::{Pages, Paging};
+
 use crate::Error;
 use crate::clock::Clock;
 use crate::flush::{fence, flush_line};
-use coho_platform::pages::{Pages, Paging};
 
 /// Bytes of a line.
 pub(crate) const LINE: usize = 64;

@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use coho_platform::pages::{Pages, Paging};
 use coho_profile::{Home, LineState, StateRead};
 
 use super::chase::{self, LINE, Ring, STRIDE};
@@ -24,7 +25,6 @@ use crate::clock::Clock;
 use crate::frame::Phase;
 use crate::statistics;
 use crate::workers::Job;
-use coho_platform::pages::{Pages, Paging};
 
 const SMALLEST: u64 = 16 << 10;
 /// The largest buffer of a quick survey.

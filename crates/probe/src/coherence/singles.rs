@@ -1,9 +1,10 @@
 //! One CPU alone (Kawabe & Furuya, measurement 1): increments of a line that nobody else uses.
 
+use coho_platform::stolen::involuntary_switches;
+
 use super::arena::Arena;
 use super::increment;
 use super::run::Effort;
-use coho_platform::stolen::involuntary_switches;
 
 /// Figures of one CPU in one pass, in ns per increment.
 #[derive(Debug, Clone, Default, PartialEq)]

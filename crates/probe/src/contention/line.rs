@@ -3,9 +3,10 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use coho_platform::pages::{PAGE, Pages};
+
 use crate::Error;
 use crate::workers::{Job, Workers};
-use coho_platform::pages::{PAGE, Pages};
 
 /// Words of a line.
 pub(super) const WORDS: usize = 8;

@@ -199,7 +199,7 @@ pub(crate) fn chosen(asked: &[u32]) -> Result<Vec<u32>, Error> {
 pub(crate) fn chosen_one(asked: Option<u32>) -> Result<u32, Error> {
     match asked {
         Some(cpu) => Ok(cpu),
-        None => pin::allowed()?.first().ok_or_else(|| Error::NoCpu),
+        None => pin::allowed()?.first().ok_or(Error::NoCpu),
     }
 }
 

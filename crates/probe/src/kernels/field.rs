@@ -2,8 +2,9 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::Error;
 use coho_platform::pages::Pages;
+
+use crate::Error;
 
 /// Zeros at first, aligned to a page; whoever first writes a page makes its memory node the page's home.
 #[derive(Debug)]

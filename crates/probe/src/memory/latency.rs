@@ -1,5 +1,6 @@
 //! Latency of loads that wait for each other, by size.
 
+use coho_platform::pages::Paging;
 use coho_platform::stolen;
 use coho_profile::{CacheType, MemoryLatency};
 
@@ -8,7 +9,6 @@ use super::survey::Survey;
 use crate::clock::Clock;
 use crate::coherence::chase::{LINE, Ring, STRIDE, memory};
 use crate::{Error, statistics};
-use coho_platform::pages::Paging;
 
 /// One in so many bytes of the available memory may be taken.
 const MEMORY_SHARE: u64 = 4;

@@ -4,6 +4,7 @@
 //! held against the same after reads that certainly left the lines, and after a flush. By counter, where one has passed
 //! its test: the lines that the second read brings in from memory.
 
+use coho_platform::pages::Paging;
 use coho_platform::stolen;
 use coho_profile::{LinesLeft, Operation};
 
@@ -14,7 +15,6 @@ use super::{Options, Region, counts};
 use crate::clock::Clock;
 use crate::frame::Passes;
 use crate::{Error, statistics};
-use coho_platform::pages::Paging;
 
 /// The paper's sizes and one beyond most level-2 caches' share.
 const SIZES: [usize; 3] = [512, 64 << 10, 1 << 20];

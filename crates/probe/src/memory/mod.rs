@@ -20,6 +20,7 @@ mod wbinvd;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use coho_platform::pages::Paging;
 use coho_profile::{BlockState, CacheType, Fence, Memory, Operation};
 use coho_sync::Mapping;
 use coho_topology::Topology;
@@ -28,7 +29,6 @@ pub use loops::Loop;
 pub use region::Region;
 
 use crate::{Error, Progress};
-use coho_platform::pages::Paging;
 
 /// What is measured of the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

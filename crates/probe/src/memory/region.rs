@@ -4,10 +4,10 @@ use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
 
+use coho_platform::pages::{PAGE, Pages, Paging};
 use coho_profile::CacheType;
 
 use crate::Error;
-use coho_platform::pages::{PAGE, Pages, Paging};
 
 /// Memory of one type. Dropping it gives it back.
 ///

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use coho_platform::pages::Pages;
 use coho_profile::{CacheType, Memory};
 use coho_topology::Topology;
 
@@ -12,7 +13,6 @@ use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates,
 use crate::Error;
 use crate::coherence::nearness;
 use crate::frame::{Frame, Progress};
-use coho_platform::pages::Pages;
 
 /// Bytes of memory of other types than write-back: the paper's largest block.
 const TYPED: usize = 1 << 20;

@@ -4,10 +4,11 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
+use coho_platform::pages::Pages;
+
 use super::super::arch::syscall;
 use super::super::subject::{Body, With};
 use super::Bounded;
-use coho_platform::pages::Pages;
 
 /// Room that a socket's buffer surely has, in bytes, and what the kernel adds to each datagram.
 const ROOM: usize = 128 << 10;

@@ -7,11 +7,12 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 
+use coho_platform::pages::Pages;
+
 use super::super::arch::{self, syscall};
 use super::super::scratch::Scratch;
 use super::super::subject::{Body, Buffer, Payload, With};
 use super::{Bounded, MOST};
-use coho_platform::pages::Pages;
 
 /// Size of the file: what a batch of reads or writes passes over.
 const FILE: usize = 1 << 20;

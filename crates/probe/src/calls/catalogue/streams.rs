@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
+use coho_platform::pages::Pages;
+
 use super::super::arch::syscall;
 use super::super::subject::{Body, With};
 use super::Bounded;
-use coho_platform::pages::Pages;
 
 /// Bytes that may be under way: what a receiver comes to take without being read from.
 const UNDER_WAY: usize = 128 << 10;

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
 
+use coho_platform::pages::Pages;
 use coho_profile::{Batch, Channel, ChannelPayload};
 
 use super::super::caches::LINE;
@@ -14,7 +15,6 @@ use super::remote::{Remote, do_nothing};
 use super::stand::median;
 use crate::clock::Clock;
 use crate::{Error, statistics};
-use coho_platform::pages::Pages;
 
 /// Requests posted together.
 const BATCHES: [usize; 6] = [1, 2, 4, 8, 16, 32];

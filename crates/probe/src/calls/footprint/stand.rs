@@ -2,6 +2,8 @@
 
 use std::io;
 
+use coho_platform::pages::Pages;
+
 use super::super::caches::{Caches, LINE};
 use super::super::pmu::Count;
 use super::super::subject::{Buffer, Payload};
@@ -11,7 +13,6 @@ use super::remote::Remote;
 use crate::Error;
 use crate::clock::{Clock, Ticks};
 use crate::statistics;
-use coho_platform::pages::Pages;
 
 /// How a call is made, if at all.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -24,7 +24,8 @@ use serde::{Serialize, de::DeserializeOwned};
 pub use rank::rank_main;
 
 use super::Options;
-use crate::{Error, Progress};
+use crate::Error;
+use crate::frame::{Phase, Progress};
 use launch::{Tools, Transport, tcp_segments};
 use rank::{BEYOND, Outcome, Task};
 
@@ -58,7 +59,8 @@ impl RankCommand {
 
 /// Measures MPI's functions and adds what came of it: rows, or why there are none.
 pub(super) fn add(calls: &mut Calls, options: &Options, progress: &mut dyn FnMut(Progress)) {
-    progress(Progress { phase: "MPI calls", done: 0, total: 2, left: None });
+    let mut phase = Phase::new("MPI calls", 2);
+    progress(phase.advance(0));
     let start = Instant::now();
     let spent = Duration::from_secs_f64(calls.conditions.duration_s);
     match Ranks::prepare(options) {
@@ -68,11 +70,11 @@ pub(super) fn add(calls: &mut Calls, options: &Options, progress: &mut dyn FnMut
             calls.conditions.interrupted |= stop::requested();
         }
         Ok(ranks) => {
-            for (done, transport) in [(1, Transport::Memory), (2, Transport::Tcp)] {
+            for transport in [Transport::Memory, Transport::Tcp] {
                 let limit = options.time_limit.unwrap_or(LONGEST).saturating_sub(spent + start.elapsed());
                 let outcome = ranks.measure(transport, limit);
                 take(calls, transport, outcome);
-                progress(Progress { phase: "MPI calls", done, total: 2, left: None });
+                progress(phase.advance(1));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Every loop moves exactly what it says, whatever the size.
 
+use coho_platform::pages::PAGE;
 use coho_profile::Operation;
 
 use super::*;
-use coho_platform::pages::PAGE;
 
 /// Sizes about the ends of steps, and odd ones.
 const SIZES: [usize; 20] =

@@ -10,6 +10,7 @@ mod process_vm;
 mod shared;
 mod tcp;
 
+use coho_platform::pages::Pages;
 use coho_platform::stolen;
 use coho_profile::{Estimate, Transfer, TransferPass};
 
@@ -20,7 +21,6 @@ use super::survey::Survey;
 use crate::clock::{Clock, Ticks};
 use crate::frame::{End, Passes};
 use crate::{Error, statistics};
-use coho_platform::pages::Pages;
 
 /// Sizes of a message, in bytes, behind the least that a way has.
 const SIZES: [usize; 9] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, LARGEST];

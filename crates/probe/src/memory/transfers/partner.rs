@@ -6,11 +6,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
+use coho_platform::pages::Pages;
+use coho_platform::{pin, stolen, timer};
+
 use super::shared::{Both, wait};
 use super::{Lost, Untimed, Way};
 use crate::Error;
-use coho_platform::pages::Pages;
-use coho_platform::{pin, stolen, timer};
 
 /// Longer than any series of messages takes: what its starter lost sight of does not stay.
 const LIFE: Duration = Duration::from_secs(300);
