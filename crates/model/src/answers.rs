@@ -2,6 +2,7 @@
 
 use coho_profile::Profile;
 
+use crate::barrier::{self, Mapping};
 use crate::claims::{self, Judgement};
 use crate::findings::{Finding, findings};
 
@@ -12,11 +13,20 @@ pub struct Answers {
     pub findings: Vec<Finding>,
     /// What they say of the papers' conclusions.
     pub claims: Vec<Judgement>,
+    /// Its barriers as they would be predicted, or why they cannot be; `None` if it has none.
+    pub barriers: Option<Result<barrier::Answer, String>>,
+    /// The CPUs of a team's ranks by each mapping.
+    pub orders: Vec<(Mapping, Vec<u32>)>,
 }
 
 impl Answers {
     /// All answers that this profile's figures allow.
     pub fn of(profile: &Profile) -> Self {
-        Self { findings: findings(profile), claims: claims::judge(profile) }
+        Self {
+            findings: findings(profile),
+            claims: claims::judge(profile),
+            barriers: barrier::answer(profile),
+            orders: barrier::orders(profile),
+        }
     }
 }

@@ -1,9 +1,14 @@
 //! A file for each section of the profile: the only place that knows what of it is worth showing.
 
+pub mod barriers;
 pub mod contention;
 pub mod machine;
 mod method;
 pub mod papers;
+pub mod predictions;
+pub mod programs;
+mod ratios;
+pub mod waiting;
 
 use crate::Subject;
 use crate::part::Section;
@@ -20,8 +25,11 @@ pub struct Entry {
 }
 
 /// All sections, in the order in which they are shown.
-pub const ALL: &[Entry] =
-    &[Entry { id: "contention", title: "Many CPUs on one line", of: contention::section }];
+pub const ALL: &[Entry] = &[
+    Entry { id: "contention", title: "Many CPUs on one line", of: contention::section },
+    Entry { id: "barriers", title: "Barriers, fork and join", of: barriers::section },
+    Entry { id: "programs", title: "Programs under barriers", of: programs::section },
+];
 
 /// The sections that a profile has.
 pub fn of(subject: &Subject) -> Vec<Section> {

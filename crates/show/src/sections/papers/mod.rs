@@ -1,6 +1,7 @@
 //! The papers' tables, figures and conclusions, where a profile has something to set beside them.
 
 pub mod claims;
+mod nakamura_fbs;
 
 use coho_model::claims::{Judgement, Verdict};
 
@@ -9,7 +10,7 @@ use crate::part::{Part, Section};
 use crate::words::{PAPERS, Paper};
 
 /// What each paper's file sets beside the published figures, by the paper's name.
-const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] = &[];
+const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] = &[("nakamura-fbs", nakamura_fbs::parts)];
 
 /// A section for each paper that this profile has something to set beside.
 pub fn of(subject: &Subject) -> Vec<Section> {
