@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Waiting, WaitingCell};
 
-use crate::figure::Figure;
+use crate::figure::{Figure, Format};
 use crate::part::{Body, Cell, Column, Depth, Missing, Part, Row, Table, Text};
 use crate::{scale, words};
 
@@ -34,9 +34,7 @@ fn conditions(waiting: &Waiting) -> Table {
     let row = |here: &(&str, &str, u32)| {
         let cells = || waiting.cells.iter().filter(|cell| place(cell) == *here);
         let pthread = cells().next().map(|cell| 1e-3 * cell.ns.median / cell.pthread_ratio.median);
-        let ratio = |name: &str| {
-            Cell::maybe(cells().find(|cell| cell.algorithm == name).map(|cell| cell.pthread_ratio.median))
-        };
+        let ratio = |name: &str| Cell::maybe(cells().find(|cell| cell.algorithm == name).map(times));
         let (condition, pinning, threads) = *here;
         let head = [condition.into(), pinning.into(), Figure::count(threads).into(), Cell::maybe(pthread)];
         let row = Row::new(head.into_iter().chain(SHOWN.map(ratio)));
@@ -58,6 +56,10 @@ fn place(cell: &WaitingCell) -> (&str, &str, u32) {
     (&cell.condition, cell.pinning, cell.threads)
 }
 
+fn times(cell: &WaitingCell) -> Figure {
+    Figure::exact(cell.pthread_ratio.median).format(Format::Ratio)
+}
+
 fn worst(waiting: &Waiting) -> Table {
     let mut by_algorithm: BTreeMap<&str, Vec<&WaitingCell>> = BTreeMap::new();
     for cell in &waiting.cells {
@@ -70,8 +72,8 @@ fn worst(waiting: &Waiting) -> Table {
         Some(Row::new([
             (*name).into(),
             format!("{with}, {}, {}", worst.pinning, worst.condition).into(),
-            Cell::maybe(middle),
-            worst.pthread_ratio.median.into(),
+            Cell::maybe(middle.map(|times| Figure::exact(times).format(Format::Ratio))),
+            times(worst).into(),
         ]))
     });
     Table::new("waiting-worst", "")
@@ -108,6 +110,6 @@ mod tests {
         assert_eq!(conditions.rows[0].cells[3], Cell::from(1.0), "the C library's time, in us");
         assert_eq!(conditions.rows[1].cells[5], Cell::Nothing, "fbs was not measured with 200 threads");
         assert_eq!(worst.rows[0].cells[1], "200 threads, free, idle".into());
-        assert_eq!(worst.rows[0].cells[2], Cell::from(0.875));
+        assert_eq!(worst.rows[0].cells[2], Figure::exact(0.875).format(Format::Ratio).into());
     }
 }

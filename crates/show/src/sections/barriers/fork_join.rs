@@ -83,7 +83,6 @@ fn times(subject: &Subject, sync: &Sync) -> Table {
     let mut table = Table::new("fork-join", "")
         .columns([
             Column::text("fork and join"),
-            Column::text("by"),
             Column::figures("threads", ""),
             Column::text("mapping"),
             Column::figures("fork", "ns").compared("fork.ns").detail(),
@@ -103,8 +102,8 @@ fn row(subject: &Subject, row: &ForkJoinTime) -> Row {
     let (id, label) = key(&row.algorithm, back_to_back, row.threads, &row.mapping);
     let figure = |of: &Option<Estimate>| Cell::maybe(of.as_ref().map(|ns| subject.figure(ns)));
     Row::new([
-        row.algorithm.clone().into(),
-        row.by.clone().into(),
+        if row.by.is_empty() { row.algorithm.clone() } else { format!("{} by {}", row.algorithm, row.by) }
+            .into(),
         Figure::count(row.threads).into(),
         row.mapping.clone().into(),
         figure(&row.fork_ns),

@@ -13,7 +13,6 @@ use crate::chart::{Axis, BarSeries, Chart, Colour, Drawing, Plot};
 use crate::part::{Body, Cell, Column, Depth, Part, Row, Table};
 use crate::sections::barriers::{Timed, bar, fork_join_times, team};
 use crate::sections::ratios;
-use crate::words;
 
 /// The paper's short name for its machine.
 const MACHINE: &str = "SR11000";

@@ -5,7 +5,6 @@ use coho_profile::{Estimate, Kernel, KernelPoint, fitted};
 use super::{median, team};
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::figure::Figure;
 use crate::{scale, words};
 
 /// A profile may bring any number of teams and lengths.

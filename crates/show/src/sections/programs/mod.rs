@@ -41,6 +41,13 @@ pub fn parts(name: &str, kernel: &Kernel) -> Vec<Part> {
 }
 
 fn add(section: &mut Section, subject: &Subject, name: &str, kernel: &Kernel) {
+    // Files are named by these.
+    let (check, method_id) = match name {
+        "daxpy" => ("daxpy-check", "daxpy-method"),
+        "galerkin" => ("galerkin-check", "galerkin-method"),
+        "weather" => ("weather-check", "weather-method"),
+        _ => ("program-check", "program-method"),
+    };
     if is_loop(kernel)
         && let Some(chart) = charts::rates(subject, kernel)
     {
@@ -63,9 +70,9 @@ fn add(section: &mut Section, subject: &Subject, name: &str, kernel: &Kernel) {
         let error = if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") };
         let told = (format!("largest relative error of {}", words::short(&kernel.invariant, 120)), error);
         let title = format!("Checked, {}", words::short(name, 40));
-        section.detail(Facts { id: "program-check", title, facts: vec![told], compared: false });
+        section.detail(Facts { id: check, title, facts: vec![told], compared: false });
     }
-    method::add(section, "program-method", &kernel.method);
+    method::add(section, method_id, &kernel.method);
 }
 
 /// Whether it is a loop of many lengths rather than an application.
