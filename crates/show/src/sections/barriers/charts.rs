@@ -11,8 +11,8 @@ use crate::words;
 
 /// Up to so many numbers of threads are drawn as bars.
 const FEW_SIZES: usize = 3;
-/// In a group of bars are so many at most.
-const MOST_TEAMS: usize = 6;
+/// In a group of bars are so many at most; of more teams, those of sequential mapping are drawn.
+const MOST_TEAMS: usize = 3;
 /// A profile may bring any number of rows.
 const MOST: usize = 400;
 
@@ -52,7 +52,6 @@ pub(super) fn barriers(subject: &Subject, sync: &Sync) -> Option<Chart> {
         .collect();
     let limits = table::limits(sync);
     let (axes, plot) = plot(&rows, "time of a barrier, ns", subject.published)?;
-    let measured = format!("Grey: the latency limit of each team, measured in the same passes; {LIMIT}.");
     let chart =
         |x, y, plot| Chart::new("barriers", "Barriers by algorithm and number of threads", x, y, plot);
     let chart = match plot {
@@ -70,16 +69,20 @@ pub(super) fn barriers(subject: &Subject, sync: &Sync) -> Option<Chart> {
             }
             let more =
                 "Solid: sequential mapping; dashed: binary tree. The table has the other algorithms, too.";
-            chart(axes.0, axes.1, Plot::Lines(series)).caption(format!("{measured} {more}"))
+            let measured = "Grey: the latency limit of each team, measured in the same passes";
+            chart(axes.0, axes.1, Plot::Lines(series)).caption(format!("{measured}; {LIMIT}. {more}"))
         }
         plot => {
-            let mark = |(threads, ns): (&u32, &f64)| Mark {
+            // One line: those of several teams would lie over each other.
+            let mark = limits.last_key_value().map(|(threads, ns)| Mark {
                 at: At::X(*ns),
                 label: if limits.len() > 1 { format!("limit, {threads} threads") } else { "limit".into() },
                 colour: Colour::GREY,
                 published: false,
-            };
-            chart(axes.0, axes.1, plot).marks(limits.iter().map(mark)).caption(measured)
+            });
+            chart(axes.0, axes.1, plot).marks(mark).caption(format!(
+                "Grey: the latency limit of the largest team, measured in the same passes; {LIMIT}."
+            ))
         }
     };
     Some(chart)
@@ -106,10 +109,14 @@ fn bars(rows: &[Timed<'_>], published: bool) -> Plot {
             categories.push(row.name.clone());
         }
         let team = (row.threads, row.mapping);
-        if !teams.contains(&team) && teams.len() < MOST_TEAMS {
+        if !teams.contains(&team) {
             teams.push(team);
         }
     }
+    if teams.len() > MOST_TEAMS {
+        teams.retain(|(_, mapping)| *mapping == "sequential");
+    }
+    teams.truncate(MOST_TEAMS);
     let series = teams.iter().enumerate().map(|(index, &(threads, mapping))| BarSeries {
         name: team(threads, mapping),
         colour: Colour::nth(index),

@@ -131,7 +131,11 @@ fn parts(subject: &Subject, sync: &Sync) -> Option<Chart> {
     if rows.is_empty() {
         return None;
     }
-    let name = |row: &&ForkJoinTime| format!("{}, {}", row.algorithm, team(row.threads, &row.mapping));
+    let mappings_differ = rows.iter().any(|row| row.mapping != rows[0].mapping);
+    let name = |row: &&ForkJoinTime| match mappings_differ {
+        true => format!("{}, {}, {}", row.algorithm, row.threads, row.mapping),
+        false => format!("{}, {}", row.algorithm, team(row.threads, "")),
+    };
     let series = |part: &str, index, of: fn(&ForkJoinTime) -> &Option<Estimate>| BarSeries {
         name: part.to_owned(),
         colour: Colour::nth(index),

@@ -86,16 +86,25 @@ fn fork_join(sync: &Sync, theirs: &Sync) -> Option<Chart> {
     let largest = mine.iter().map(|row| row.threads).max()?;
     let is_told = |row: &&Timed<'_>| [largest, 8, 16].contains(&row.threads) && row.mapping != "binary-tree";
     let mine: Vec<&Timed<'_>> = mine.iter().filter(is_told).take(MOST).collect();
-    let rows = || mine.iter().copied().map(|row| (row, false)).chain(theirs.iter().map(|row| (row, true)));
-    let series = |published: bool| BarSeries {
-        name: if published { format!("published, {MACHINE}") } else { "here".to_owned() },
-        colour: if published { Colour::GREY } else { Colour::nth(0) },
-        published,
-        bars: rows().map(|(row, theirs)| (theirs == published).then(|| bar(row, published))).collect(),
+    let theirs: Vec<&Timed<'_>> = theirs.iter().collect();
+    let name = |row: &&Timed<'_>| format!("{}, {}", row.name, team(row.threads, ""));
+    let mut categories: Vec<String> = Vec::new();
+    for category in mine.iter().chain(&theirs).map(name) {
+        if !categories.contains(&category) {
+            categories.push(category);
+        }
+    }
+    let series = |what: &str, colour, rows: &[&Timed<'_>], published| {
+        let row = |category: &String| rows.iter().find(|row| name(row) == *category);
+        let bars = categories.iter().map(|category| row(category).map(|row| bar(row, published))).collect();
+        BarSeries { name: what.to_owned(), colour, published, bars }
     };
-    let categories = rows().map(|(row, _)| format!("{}, {}", row.name, team(row.threads, ""))).collect();
+    let series = vec![
+        series("here", Colour::nth(0), &mine, false),
+        series(&format!("published, {MACHINE}"), Colour::GREY, &theirs, true),
+    ];
     let (x, y) = (Axis::log("time of fork and join, ns"), Axis::linear(""));
-    let plot = Plot::Bars { categories, series: vec![series(false), series(true)] };
+    let plot = Plot::Bars { categories, series };
     let title = "Fork and join, here and published (Figs. 4-1 and 4-3)";
     Some(Chart::new("nakamura-fork-join", title, x, y, plot).caption(
         "The paper's node begins and ends a region by a barrier at each end, as all rows here but team; it has 16 CPUs.",
