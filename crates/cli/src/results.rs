@@ -10,12 +10,13 @@ use coho_platform::{memory, stop};
 use coho_probe::host;
 use coho_profile::{Host, Profile};
 use coho_show::Subject;
-use coho_show::part::Section;
+use coho_show::part::{Part, Section};
 use coho_show::render::terminal::{self as render, Options};
 use coho_show::visible::{Out, Style};
 use serde::Serialize;
 
 use crate::arguments::file_name;
+use crate::printed::How;
 use crate::{say, terminal};
 
 /// What an experiment needs beside its buffers, which fit themselves to the memory that is left.
@@ -192,6 +193,14 @@ impl Results {
             render::section(&mut out, &section, Options::stdout(self.full))?;
         }
         Ok(())
+    }
+
+    /// Prints a result that is no section of a profile: as JSON and nothing else, or its parts.
+    ///
+    /// # Errors
+    /// If standard output cannot be written to.
+    pub fn parts<T: Serialize>(&self, result: &T, parts: impl FnOnce(&T) -> Vec<Part>) -> anyhow::Result<()> {
+        How { json: self.json, full: self.full }.print(result, parts)
     }
 
     /// Prints a section as JSON and nothing else, or as `people` write it.

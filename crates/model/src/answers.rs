@@ -3,6 +3,7 @@
 use coho_profile::published::kawabe_furuya;
 use coho_profile::{PairMethod, Profile};
 
+use crate::barrier::{self, Mapping};
 use crate::claims::{self, Judgement};
 use crate::cpi::{self, Line};
 use crate::findings::{Finding, findings};
@@ -18,6 +19,10 @@ pub struct Answers {
     pub cpi: Vec<Line>,
     /// The same of the paper's machines, by name; empty where this profile has no such line.
     pub published_cpi: Vec<(String, Vec<Line>)>,
+    /// Its barriers as they would be predicted, or why they cannot be; `None` if it has none.
+    pub barriers: Option<Result<barrier::Answer, String>>,
+    /// The CPUs of a team's ranks by each mapping.
+    pub orders: Vec<(Mapping, Vec<u32>)>,
 }
 
 impl Answers {
@@ -42,6 +47,13 @@ impl Answers {
                 machines.map(|(machine, profile)| (machine, by_paper(&profile))).collect()
             }
         };
-        Self { findings: findings(profile), claims: claims::judge(profile), cpi, published_cpi }
+        Self {
+            findings: findings(profile),
+            claims: claims::judge(profile),
+            cpi,
+            published_cpi,
+            barriers: barrier::answer(profile),
+            orders: barrier::orders(profile),
+        }
     }
 }

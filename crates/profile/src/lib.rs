@@ -10,6 +10,7 @@ mod contention;
 mod counters;
 mod estimate;
 mod file;
+pub mod fitted;
 mod footprint;
 mod host;
 mod idle;
@@ -24,6 +25,7 @@ mod run;
 mod sections;
 mod sync;
 mod time_matrix;
+mod waiting;
 mod workload;
 
 pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Judgement, Side};
@@ -51,6 +53,7 @@ pub use profile::{Profile, SCHEMA, TopologySection};
 pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial};
 pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
 pub use time_matrix::TimeMatrix;
+pub use waiting::{Waiting, WaitingCell};
 pub use workload::{
     ClockPoint, Score, SharedKernel, TemperaturePoint, WorkloadPeer, WorkloadResult, Workloads,
 };

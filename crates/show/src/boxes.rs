@@ -7,7 +7,7 @@ use crate::words;
 /// A box of the drawing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Decides the box's colour: `package`, `die`, `numa`, `l3`, `module`, `l2`, `core` or `pu`.
+    /// Decides the box's colour: `package`, `die`, `numa`, `l3`, `module`, `l2`, `core`, `pu` or `pu marked`.
     pub kind: &'static str,
     /// Written in the box.
     pub label: String,

@@ -100,11 +100,20 @@ fn figures(sections: &[Section]) -> Vec<Keyed> {
     }) {
         for row in &table.rows {
             let Some(key) = &row.key else { continue };
+            let has_figure = |(column, cell): &(&Column, &Content)| {
+                column.key.is_some() && matches!(cell, Content::Figure(_))
+            };
+            let several = table.columns.iter().zip(&row.cells).filter(has_figure).count() > 1;
             for (column, cell) in table.columns.iter().zip(&row.cells) {
                 let (Some(ending), Content::Figure(figure)) = (column.key, cell) else { continue };
                 let id = format!("{}.{ending}", key.id);
                 if figure.value.is_finite() && seen.insert(id.clone()) {
-                    let label = words::short(&key.label, 80);
+                    // Of several figures of one row the column tells which.
+                    let label = match several && !column.name.is_empty() {
+                        true => format!("{}: {}", key.label, column.name),
+                        false => key.label.clone(),
+                    };
+                    let label = words::short(&label, 80);
                     figures.push(Keyed { id, label, unit: column.unit, figure: figure.clone() });
                 }
             }

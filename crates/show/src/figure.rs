@@ -40,6 +40,8 @@ pub enum Format {
     Digits,
     /// A ratio, never by powers of ten: `1.10`, `0.003`.
     Ratio,
+    /// Three digits, never by powers of ten: `1710`, `0.00857`.
+    Plain,
     /// Something counted, no finer than by tenths: `22.3`.
     Tenths,
     /// As papers print: two decimals.

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use coho_probe::barrier;
 use coho_probe::barrier::waiting::WaitingOptions;
-use coho_probe::barrier::{self, Options};
 use coho_probe::host;
-use coho_profile::Sync;
+use coho_profile::{Profile, Sync};
+use coho_show::sections;
 use coho_sync::Algorithm;
 
 use crate::arguments::{Course, Teams, WrongUsage, duration, offering};
 use crate::results::Results;
-use crate::terminal::{self, progress};
+use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -53,8 +54,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let host = host::collect();
     let topology = coho_topology::detect().context("cannot tell the topology")?;
-    let usual = Options::default();
-    let options = Options {
+    let usual = barrier::Options::default();
+    let options = barrier::Options {
         cpus: args.teams.cpus(),
         threads: args.teams.threads.clone(),
         algorithms: if args.algorithms.is_empty() { usual.algorithms } else { args.algorithms.clone() },
@@ -77,8 +78,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             profile.sync = Some(Sync { kernels, ..sync.clone() });
         },
     )?;
-    args.results.print(&sync, terminal::barrier::write)?;
-    if sync.barriers.iter().all(|barrier| barrier.ns.is_none()) && !sync.method.interrupted {
+    let is_empty = sync.barriers.iter().all(|barrier| barrier.ns.is_none()) && !sync.method.interrupted;
+    let profile = Profile { sync: Some(sync), ..Profile::default() };
+    args.results.show(profile, |profile| &profile.sync, sections::barriers::section)?;
+    if is_empty {
         bail!("no barrier was measured: it takes two CPUs, or --threads 2 on one");
     }
     Ok(())
@@ -95,5 +98,5 @@ fn waiting(args: &Args) -> anyhow::Result<()> {
     };
     let waiting = barrier::waiting::measure(&options, &topology, &mut progress::on_stderr())?;
     args.results.file.keep("waiting", None, |_| false, |_| ())?;
-    args.results.print(&waiting, terminal::waiting::write)
+    args.results.parts(&waiting, sections::waiting::parts)
 }

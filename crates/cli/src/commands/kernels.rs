@@ -4,10 +4,11 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use coho_probe::host;
 use coho_probe::kernels::{self, Options, Which};
+use coho_show::sections;
 
 use crate::arguments::{Course, Teams};
 use crate::results::Results;
-use crate::terminal::{self, progress};
+use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -63,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             profile.sync.get_or_insert_default().kernels.insert(which.name().into(), kernel.clone());
         },
     )?;
-    args.results.print(&kernel, terminal::kernels::write)?;
+    args.results.parts(&kernel, |kernel| sections::programs::parts(which.name(), kernel))?;
     if kernel.points.is_empty() && !kernel.method.interrupted {
         bail!("nothing was measured; 'method.not_available' of --json says why");
     }

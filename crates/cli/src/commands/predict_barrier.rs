@@ -4,16 +4,16 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use coho_model::barrier::{
-    Basis, By, Check, Comparison, ExtraLine, Fit, LeftOut, Machine, Mapping, Prediction, Published, Quickest,
-    Source, Tier, add_ranges, add_rivals, barrier_limit, compare, fit, fork_join_limit, predict,
-    predict_fork_join, predict_quick, quickest, team_sizes,
+    Basis, By, Check, ExtraLine, Fit, Forecast, LeftOut, Limits, Machine, Mapping, Prediction, Published,
+    Quickest, Source, Tier, choice_name, fit,
 };
 use coho_model::{Matrix, stability};
 use coho_profile::{Profile, read_text};
+use coho_show::Subject;
+use coho_show::sections::predictions::barriers;
 use serde_json::{Value, json};
 
-use crate::report::subject::Subject;
-use crate::terminal;
+use crate::printed::How;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -31,9 +31,8 @@ pub struct Args {
     /// What one more remote line costs a reader [default: as measured or, for want of that, 3 ns]
     #[arg(long, value_name = "NS", value_parser = extra_line)]
     extra_line: Option<f64>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: How,
 }
 
 fn extra_line(text: &str) -> Result<f64, String> {
@@ -43,118 +42,84 @@ fn extra_line(text: &str) -> Result<f64, String> {
     }
 }
 
-/// All that is predicted for a team.
-pub struct Predicted {
-    pub machine: Machine,
-    pub threads: usize,
-    /// The limits of barriers and of fork and join by mapping, in ns.
-    pub limits: Vec<(Mapping, f64, f64)>,
-    pub barriers: Vec<Prediction>,
-    pub fork_joins: Vec<Prediction>,
-    /// The winners by size of team and mapping.
-    pub quickest: Vec<Quickest>,
-    /// Measured on the same machine, or why that cannot be compared.
-    pub compared: Result<Comparison, String>,
-    /// A machine whose latencies are fitted to published times.
-    pub fit: Option<Fit>,
-}
-
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let predicted = Predicted::of(args).with_context(|| args.machine.clone())?;
-    terminal::print(args.json, &predicted.json(), |out, _| terminal::predict_barrier::write(out, &predicted))
+    let forecast = forecast(args).with_context(|| args.machine.clone())?;
+    args.how.print(&json(&forecast), |_| barriers::parts(&forecast))
 }
 
-impl Predicted {
-    fn of(args: &Args) -> anyhow::Result<Self> {
-        let (mut machine, profile, fit) = machine(&args.machine)?;
-        if let Some(ns) = args.extra_line {
-            machine.extra_line = ExtraLine::between(ns, ns, ns, Source::Assumed("as asked for".into()));
-        }
-        let variants = match &fit {
-            Some(fit) if args.extra_line.is_none() => fit.alternatives.clone(),
-            _ => machine.variants(),
-        };
-        let threads = args.threads.map_or(machine.len(), |threads| threads as usize);
-        let mappings = if args.mapping.is_empty() { Mapping::ALL.to_vec() } else { args.mapping.clone() };
-        let (mut limits, mut barriers, mut fork_joins) = (Vec::new(), Vec::new(), Vec::new());
-        let mut winners = Vec::new();
-        for &mapping in &mappings {
-            let of_all = predict(&machine, threads, mapping)?;
-            let team = &machine.order(mapping)[..threads];
-            limits.push((mapping, barrier_limit(&machine, team), fork_join_limit(&machine, team, 0)));
-            for size in team_sizes(threads) {
-                winners.extend(if size == threads {
-                    quickest(&machine, mapping, &of_all)
-                } else {
-                    quickest(&machine, mapping, &predict_quick(&machine, size, mapping)?)
-                });
-            }
-            barriers.extend(of_all);
-            fork_joins.extend(predict_fork_join(&machine, threads, mapping)?);
-        }
-        add_ranges(&mut barriers, &variants);
-        add_ranges(&mut fork_joins, &variants);
-        winners.iter_mut().for_each(|winner| add_rivals(winner, &variants));
-        let compared = compare(&machine, &profile).map_err(|error| error.to_string());
-        Ok(Self { machine, threads, limits, barriers, fork_joins, quickest: winners, compared, fit })
+fn forecast(args: &Args) -> anyhow::Result<Forecast> {
+    let (mut machine, profile, fit) = machine(&args.machine)?;
+    if let Some(ns) = args.extra_line {
+        machine.extra_line = ExtraLine::between(ns, ns, ns, Source::Assumed("as asked for".into()));
     }
+    let variants = match &fit {
+        Some(fit) if args.extra_line.is_none() => fit.alternatives.clone(),
+        _ => machine.variants(),
+    };
+    let threads = args.threads.map_or(machine.len(), |threads| threads as usize);
+    let mappings = if args.mapping.is_empty() { Mapping::ALL.to_vec() } else { args.mapping.clone() };
+    let forecast = Forecast::of(machine, &variants, threads, &mappings, &profile)?;
+    Ok(Forecast { fit, ..forecast })
+}
 
-    fn json(&self) -> Value {
-        let machine = &self.machine;
-        let (_, barrier, fork_join) = self.limits[0];
-        let limit = |(mapping, barrier, fork_join): &(Mapping, f64, f64)| json!({ "mapping": mapping.to_string(), "barrier": barrier, "fork_join": fork_join });
-        let winner = |winner: &Quickest| {
-            let mut row = row(&winner.quickest);
-            row["rule"] = json!(terminal::predict_barrier::choice_name(&winner.choice));
-            row["rule_ns"] = json!(winner.choice_ns);
-            row["or_quickest"] = winner.rivals.iter().map(ToString::to_string).collect();
-            row
-        };
-        let mut all = json!({
-            "limit_ns": { "barrier": barrier, "fork_join": fork_join },
-            "limits_ns": self.limits.iter().map(limit).collect::<Vec<_>>(),
-            "algorithms": self.barriers.iter().map(row).collect::<Vec<_>>(),
-            "fork_join": self.fork_joins.iter().map(row).collect::<Vec<_>>(),
-            "quickest": self.quickest.iter().map(winner).collect::<Vec<_>>(),
-            "method": {
-                "latency": machine.latency_source.to_string(),
-                "extra_line_ns": machine.extra_line.ns,
-                "extra_line_of_latency": machine.extra_line.of_latency,
-                "extra_line": machine.extra_line.source.to_string(),
-                "extra_line_range": machine.extra_line.range.map(|gap| json!({ "ns": gap.ns, "of_latency": gap.of_latency })),
-                "local_ns": machine.local.ns,
-                "local": machine.local.source.to_string(),
-                "notes": machine.notes,
-            },
-        });
-        match &self.compared {
-            Ok(found) => {
-                all["measured"] = found.checks.iter().map(check_row).collect();
-                all["method"]["not_predicted"] = found.left_out.iter().map(left_out).collect();
-            }
-            Err(why) => all["method"]["not_available"] = json!({ "measured": why }),
+fn json(forecast: &Forecast) -> Value {
+    let machine = &forecast.machine;
+    let first = &forecast.limits[0];
+    let limit = |limits: &Limits| json!({ "mapping": limits.mapping.to_string(), "barrier": limits.barrier_ns, "fork_join": limits.fork_join_ns });
+    let winner = |winner: &Quickest| {
+        let mut row = row(&winner.quickest);
+        row["rule"] = json!(choice_name(&winner.choice));
+        row["rule_ns"] = json!(winner.choice_ns);
+        row["or_quickest"] = winner.rivals.iter().map(ToString::to_string).collect();
+        row
+    };
+    let mut all = json!({
+        "limit_ns": { "barrier": first.barrier_ns, "fork_join": first.fork_join_ns },
+        "limits_ns": forecast.limits.iter().map(limit).collect::<Vec<_>>(),
+        "algorithms": forecast.barriers.iter().map(row).collect::<Vec<_>>(),
+        "fork_join": forecast.fork_joins.iter().map(row).collect::<Vec<_>>(),
+        "quickest": forecast.quickest.iter().map(winner).collect::<Vec<_>>(),
+        "method": {
+            "latency": machine.latency_source.to_string(),
+            "extra_line_ns": machine.extra_line.ns,
+            "extra_line_of_latency": machine.extra_line.of_latency,
+            "extra_line": machine.extra_line.source.to_string(),
+            "extra_line_range": machine.extra_line.range.map(|gap| json!({ "ns": gap.ns, "of_latency": gap.of_latency })),
+            "local_ns": machine.local.ns,
+            "local": machine.local.source.to_string(),
+            "notes": machine.notes,
+        },
+    });
+    match &forecast.compared {
+        Ok(found) => {
+            all["measured"] = found.checks.iter().map(check_row).collect();
+            all["method"]["not_predicted"] = found.left_out.iter().map(left_out).collect();
         }
-        if let Some(fit) = &self.fit {
-            let figure = |figure: &coho_model::barrier::Figure| {
-                json!({
-                    "name": figure.name,
-                    "published": figure.published,
-                    "fitted": figure.fitted,
-                    "residual": figure.residual(),
-                    "predicted_left_out": figure.left_out,
-                    "error_left_out": figure.error_left_out(),
-                })
-            };
-            let figures: Vec<Value> = fit.figures.iter().map(figure).collect();
-            all["fit"] = json!({
-                "latencies_ns": fit.tiers_ns,
-                "extra_line_of_latency": fit.share,
-                "shares_as_good": { "low": fit.shares.0, "high": fit.shares.1 },
-                "figures": figures,
-            });
-        }
-        all
+        Err(why) => all["method"]["not_available"] = json!({ "measured": why }),
     }
+    if let Some(fit) = &forecast.fit {
+        all["fit"] = fitted(fit);
+    }
+    all
+}
+
+fn fitted(fit: &Fit) -> Value {
+    let figure = |figure: &coho_model::barrier::Figure| {
+        json!({
+            "name": figure.name,
+            "published": figure.published,
+            "fitted": figure.fitted,
+            "residual": figure.residual(),
+            "predicted_left_out": figure.left_out,
+            "error_left_out": figure.error_left_out(),
+        })
+    };
+    json!({
+        "latencies_ns": fit.tiers_ns,
+        "extra_line_of_latency": fit.share,
+        "shares_as_good": { "low": fit.shares.0, "high": fit.shares.1 },
+        "figures": fit.figures.iter().map(figure).collect::<Vec<_>>(),
+    })
 }
 
 fn machine(source: &str) -> anyhow::Result<(Machine, Profile, Option<Fit>)> {

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use coho_model::openmp::{Counts, Prediction, predict};
+use coho_model::openmp::{Counts, predict};
 use coho_profile::{Profile, read_text};
+use coho_show::sections::predictions::openmp::{self, Process};
 use serde_json::{Value, json};
 
-use crate::terminal;
+use crate::printed::How;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -17,13 +18,9 @@ pub struct Args {
     /// A profile of the same machine, with barriers: `coho barrier --peers -o PROFILE` measures also libgomp's
     #[arg(short, long, value_name = "PROFILE")]
     profile: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: How,
 }
-
-/// The processes of a command, each with its prediction, or why there is none.
-pub type Predicted = Vec<(u32, Result<Prediction, String>)>;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let name = args.counts.display();
@@ -35,19 +32,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let Some(sync) = &profile.sync else {
         bail!("{0} has no barriers; `coho barrier --peers -o {0}` measures them", args.profile.display());
     };
-    let predicted: Predicted =
+    let predicted: Vec<Process> =
         counts.processes.iter().map(|process| (process.pid, predict(process, sync))).collect();
-    terminal::print(args.json, &json(&predicted), |out, _| terminal::predict_openmp::write(out, &predicted))?;
+    args.how.print(&json(&predicted), |_| openmp::parts(&predicted))?;
     ensure!(predicted.iter().any(|(_, of)| of.is_ok()), "not available: no process can be predicted");
     Ok(())
 }
 
-fn json(predicted: &Predicted) -> Value {
-    let process = |(pid, of): &(u32, Result<Prediction, String>)| match of {
+fn json(predicted: &[Process]) -> Value {
+    let process = |(pid, of): &Process| match of {
         Ok(prediction) => json!(prediction),
         Err(why) => json!({ "pid": pid, "not_available": why }),
     };
     let findings: Vec<_> =
-        predicted.iter().filter_map(|(_, of)| terminal::predict_openmp::finding(of.as_ref().ok()?)).collect();
+        predicted.iter().filter_map(|(_, of)| openmp::finding(of.as_ref().ok()?)).collect();
     json!({ "processes": predicted.iter().map(process).collect::<Vec<_>>(), "findings": findings })
 }

@@ -6,19 +6,16 @@ pub mod calls;
 mod colour;
 pub mod counters;
 pub mod idle;
-pub mod kernels;
 pub mod memory;
 pub mod path;
 pub mod path_check;
 pub mod placement;
 pub mod predict_barrier;
 pub mod predict_delegate;
-pub mod predict_openmp;
 pub mod progress;
 pub mod run;
 pub mod table;
 pub mod timeline;
-pub mod waiting;
 
 use std::io::Write;
 

@@ -11,9 +11,11 @@
 //! it.
 
 mod algorithm;
+mod answer;
 mod check;
 mod choose;
 mod fit;
+mod forecast;
 mod latency;
 mod limit;
 mod machine;
@@ -29,13 +31,15 @@ mod tests;
 pub use coho_sync::Mapping;
 
 pub use algorithm::{Algorithm, By};
+pub use answer::{Answer, answer, orders};
 pub use check::{Basis, Check, Comparison, LeftOut, compare};
 pub use choose::{Choice, Cluster, choose, clusters, longest_message};
 pub use fit::{Figure, Fit, Published, fit};
+pub use forecast::{Forecast, Limits};
 pub use latency::Tier;
 pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Gap, Local, Machine, Source};
 pub use measured::{is_slower, quickest_measured};
 pub use predict::{Prediction, predict, predict_fork_join, predict_quick};
-pub use quickest::{Quickest, quickest, team_sizes};
+pub use quickest::{Quickest, choice_name, quickest, team_sizes};
 pub use range::{MOST_VARIED, add_ranges, add_rivals};

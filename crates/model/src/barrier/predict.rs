@@ -31,6 +31,17 @@ pub struct Prediction {
     pub range_ns: Option<(f64, f64)>,
 }
 
+impl Prediction {
+    /// The algorithm with its layout and groups: `fbs, one-line`, `grid 16x8`.
+    pub fn name(&self) -> String {
+        let layout = self.algorithm.layout();
+        let layout = if layout.is_empty() { String::new() } else { format!(", {layout}") };
+        let shape: Vec<_> = self.shape.iter().map(usize::to_string).collect();
+        let shape = if shape.is_empty() { String::new() } else { format!(" {}", shape.join("x")) };
+        format!("{}{layout}{shape}", self.algorithm.name())
+    }
+}
+
 /// The time of a barrier of the first `threads` CPUs of a mapping, for every algorithm, quickest first. Those that
 /// gather in groups do so along the machine's levels or by the block, whatever is quickest, and are left out where there
 /// is nothing to gather.

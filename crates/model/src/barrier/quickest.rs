@@ -36,6 +36,17 @@ pub fn quickest(machine: &Machine, mapping: Mapping, predictions: &[Prediction])
     Some(Quickest { quickest, rivals: Vec::new(), choice, choice_ns })
 }
 
+/// The rule's choice under the names that algorithms have: `fbs, one-line`.
+pub fn choice_name(choice: &Choice) -> String {
+    match choice {
+        Choice::OneLine => "fbs, one-line".into(),
+        Choice::Flat => "fbs".into(),
+        Choice::Grid { group } => format!("grid of {group}"),
+        Choice::Hierarchical => "hierarchical".into(),
+        Choice::Dissemination => "dissemination-2".into(),
+    }
+}
+
 /// Sizes of teams worth looking at: powers of two, and all threads.
 pub fn team_sizes(threads: usize) -> Vec<usize> {
     let powers = std::iter::successors(Some(2usize), |size| size.checked_mul(2));

@@ -1,7 +1,6 @@
 //! Barriers where threads have to wait for each other's CPUs: more threads than CPUs, all on one, a busy neighbour, a
 //! quota. Each beside the C library's barrier, which always sleeps, by the same threads in the same run.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -9,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use coho_platform::{cgroup, pin, threads};
-use coho_profile::{Estimate, Method};
+use coho_profile::Method;
+pub use coho_profile::{Waiting, WaitingCell};
 use coho_sync::{Algorithm, Barrier, Mapping, Team};
 use coho_topology::{CpuSet, Topology};
-use serde::Serialize;
 
 use super::peers::Pthread;
 use crate::clock::Clock;
@@ -41,38 +40,6 @@ pub struct WaitingOptions {
     pub time_limit: Option<Duration>,
     /// Seed of the random order.
     pub seed: u64,
-}
-
-/// How barriers wait, in each of several conditions.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Waiting {
-    /// What was measured.
-    pub cells: Vec<WaitingCell>,
-    /// What could not be, and why.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub not_available: BTreeMap<String, String>,
-    /// Whether it was stopped before its end.
-    pub interrupted: bool,
-    /// Time that the hypervisor took away from the CPUs meanwhile, in seconds.
-    pub steal_s: f64,
-}
-
-/// One barrier in one condition.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct WaitingCell {
-    /// `auto`, `fbs`, …, or `team`: the barrier of a team's members.
-    pub algorithm: String,
-    /// Threads that meet.
-    pub threads: u32,
-    /// `own CPU`, in turn where there are fewer; `one CPU`: all on the first, of which the barrier is not told; `free`.
-    pub pinning: &'static str,
-    /// `idle`: nothing else of this program; `neighbour`: a thread that computes without end on the first CPU; `quota
-    /// 0.5`: the CPU time that the control group allows.
-    pub condition: String,
-    /// Time of a barrier in ns, over bursts of about 30 ms.
-    pub ns: Estimate,
-    /// That over the time of `pthread_barrier_wait` in the same round.
-    pub pthread_ratio: Estimate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

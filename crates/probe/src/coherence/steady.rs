@@ -1,6 +1,6 @@
 //! Whether a run's figures kept to their values, and over what that was seen.
 
-use coho_profile::{Coherence, PairMethod};
+use coho_profile::Coherence;
 use serde_json::Value;
 
 use super::cells::Cell;
@@ -47,7 +47,7 @@ fn of_run(coherence: &Coherence) -> Option<Window> {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use coho_profile::{Estimate, Home, Pair, Timeline, TimelineSample};
+    use coho_profile::{Estimate, Home, Pair, PairMethod, Timeline, TimelineSample};
 
     use super::super::run::Sample;
     use super::super::visit::{Kind, Outcome};

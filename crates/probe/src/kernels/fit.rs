@@ -7,26 +7,9 @@
 use std::collections::BTreeMap;
 
 use coho_profile::KernelPoint;
-
-/// Name of the serial part S, in ns.
-pub const SERIAL: &str = "S_ns";
-/// Name of the time of an element on one thread, P, in ns.
-pub const ELEMENT: &str = "P_ns_per_element";
-/// Name of the root of the mean squared relative residual.
-pub const RESIDUAL: &str = "relative_residual";
-/// Name of the root of the mean squared relative error of loops whose length the fit has not seen: of each length by a fit to
-/// all others.
-pub const LEFT_OUT: &str = "relative_error_of_lengths_left_out";
-/// Name of the longest loop among the points fitted.
-pub const LONGEST: &str = "longest_fitted_length";
-
-/// How the names of sums of fork and join, T_F + T_B, begin, before their teams.
-pub const FORK_JOIN: &str = "T_F_plus_T_B_ns, ";
-
-/// Name of the sum of fork and join, T_F + T_B, under a barrier; its value is in ns.
-pub fn fork_join(barrier: &str, mapping: &str, threads: u32) -> String {
-    format!("{FORK_JOIN}{barrier}, {mapping}, {threads} threads")
-}
+pub use coho_profile::fitted::{
+    ELEMENT, FORK_JOIN, LEFT_OUT, LONGEST, RESIDUAL, SERIAL, fork_join, seconds as predict,
+};
 
 /// Fits S, P and every T_F + T_B to the points of loops no longer than `longest`, beyond which P is another because
 /// the data lie farther away. What the profile's [`fitted`](coho_profile::Kernel::fitted) holds: constants by name.
@@ -116,24 +99,6 @@ fn error_left_out(equations: &[&Equation]) -> f64 {
 fn root_mean_square(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value * value, n + 1.0));
     (sum / n).sqrt()
-}
-
-/// The time of a loop by fitted constants, in s; `None` where none were fitted for that barrier, mapping and number of
-/// threads. One thread forks and joins nobody, whatever `barrier` and `mapping` say.
-pub fn predict(
-    fitted: &BTreeMap<String, f64>,
-    length: u64,
-    threads: u32,
-    barrier: &str,
-    mapping: &str,
-) -> Option<f64> {
-    let wait = match threads {
-        0 => return None,
-        1 => 0.0,
-        _ => *fitted.get(&fork_join(barrier, mapping, threads))?,
-    };
-    let work = fitted.get(ELEMENT)? * length as f64 / f64::from(threads);
-    Some((fitted.get(SERIAL)? + work + wait) / 1e9)
 }
 
 /// A point as an equation for the constants.

@@ -1,11 +1,16 @@
 //! A file for each section of the profile: the only place that knows what of it is worth showing.
 
+pub mod barriers;
 pub mod coherence;
 pub mod contention;
 pub mod machine;
 mod method;
 pub mod papers;
+pub mod predictions;
+pub mod programs;
+mod ratios;
 pub mod topology;
+pub mod waiting;
 
 use crate::Subject;
 use crate::part::Section;
@@ -26,6 +31,8 @@ pub const ALL: &[Entry] = &[
     Entry { id: "coherence", title: "Sharing a cache line", of: coherence::section },
     Entry { id: "topology", title: "The machine", of: topology::section },
     Entry { id: "contention", title: "Many CPUs on one line", of: contention::section },
+    Entry { id: "barriers", title: "Barriers, fork and join", of: barriers::section },
+    Entry { id: "programs", title: "Programs under barriers", of: programs::section },
 ];
 
 /// The sections that a profile has.

@@ -58,6 +58,10 @@ pub fn formatted(value: f64, format: Format) -> String {
     match format {
         Format::Digits => number(value),
         Format::Ratio => ratio(value),
+        Format::Plain if value != 0.0 && (1e-9..0.0995).contains(&value.abs()) => {
+            format!("{value:.*}", (2.0 - value.abs().log10().floor()) as usize)
+        }
+        Format::Plain => number(value),
         Format::Tenths if value.abs() < 9.995 => format!("{:.1}", value.max(0.0)),
         Format::Tenths => number(value),
         Format::Printed => printed(value),
@@ -99,6 +103,15 @@ mod tests {
         assert_eq!(within(&Estimate { low: 112.0, high: 112.0, n: 40, ..figure.clone() }), "112 ±1 %");
         assert_eq!(within(&Estimate::exact(112.0)), "112 (one sample)");
         assert_eq!(within(&Estimate { n: 5, ..figure.clone() }), "112 (5 samples, ±2 %)");
+    }
+
+    #[test]
+    fn small_numbers_are_plain_where_a_column_has_large_ones() {
+        let plain = |value| formatted(value, Format::Plain);
+        assert_eq!(
+            [1710.2, 8.57, 0.5, 0.008_569, 0.0].map(plain),
+            ["1710", "8.57", "0.50", "0.00857", "0.00"]
+        );
     }
 
     #[test]

@@ -123,6 +123,7 @@ fn group(placed: &Placed<'_>, x: f64, y: f64) -> Markup {
 fn shade(kind: &str) -> &'static str {
     match kind {
         "pu" => "0",
+        "pu marked" => ".25",
         "core" => ".02",
         _ => ".05",
     }

@@ -70,7 +70,11 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
     let widest = |place: usize, width: fn(&str) -> usize| {
         rows.iter().filter_map(|row| row.get(place)).map(|text| width(text)).max().unwrap_or(0)
     };
-    let whole: usize = (0..head.len()).map(|place| widest(place, |text| text.chars().count()) + 2).sum();
+    let whole: usize = (0..head.len()).map(|place| widest(place, |text| text.chars().count()) + 3).sum();
+    if whole <= COLUMNS {
+        // Where there is room, nothing needs to be broken.
+        table.set_content_arrangement(ContentArrangement::Disabled);
+    }
     // Where a space on both sides is too much, one between columns is enough.
     let padding = if whole > COLUMNS { (0, 1) } else { (1, 1) };
     for (place, column) in table.column_iter_mut().enumerate() {

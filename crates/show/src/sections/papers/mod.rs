@@ -2,6 +2,7 @@
 
 pub mod claims;
 mod kawabe_furuya;
+mod nakamura_fbs;
 
 use coho_model::claims::{Judgement, Verdict};
 
@@ -10,7 +11,8 @@ use crate::part::{Part, Section};
 use crate::words::{PAPERS, Paper};
 
 /// What each paper's file sets beside the published figures, by the paper's name.
-const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] = &[("kawabe-furuya", kawabe_furuya::parts)];
+const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] =
+    &[("kawabe-furuya", kawabe_furuya::parts), ("nakamura-fbs", nakamura_fbs::parts)];
 
 /// A section for each paper that this profile has something to set beside.
 pub fn of(subject: &Subject) -> Vec<Section> {

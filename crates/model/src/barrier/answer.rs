@@ -1,0 +1,91 @@
+//! What the model says of the barriers in a profile, as far as that takes no time to speak of.
+
+use coho_profile::Profile;
+
+use super::{Comparison, Machine, Mapping, Quickest, Source, compare, predict_quick, quickest, team_sizes};
+
+/// CPUs of the largest machine that is simulated unasked, and threads of the largest team.
+const MOST_SIMULATED: usize = 64;
+/// CPUs of the largest machine whose ranks are told one by one.
+const MOST_RANKED: usize = 128;
+
+/// Predictions beside a profile's own figures.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Each time that was measured beside the prediction.
+    pub comparison: Comparison,
+    /// The quickest barrier of teams of every size by each mapping.
+    pub winners: Vec<Quickest>,
+    /// Where the one-way times come from.
+    pub latency: Source,
+    /// What an extra line costs, in ns.
+    pub extra_line_ns: f64,
+    /// Where that comes from.
+    pub extra_line: Source,
+}
+
+/// Predicts the barriers that a profile has, from its own times between CPUs; `None` if it has none.
+///
+/// # Errors
+/// Why they cannot be predicted.
+pub fn answer(profile: &Profile) -> Option<Result<Answer, String>> {
+    let sync = profile.sync.as_ref()?;
+    (!sync.barriers.is_empty() || !sync.fork_join.is_empty()).then(|| {
+        let machine = Machine::from_profile(profile).map_err(|error| error.to_string())?;
+        if machine.len() > MOST_SIMULATED {
+            return Err("the machine is large; `coho predict barrier` takes its time".to_owned());
+        }
+        let comparison = compare(&machine, profile).map_err(|error| error.to_string())?;
+        Ok(Answer {
+            comparison,
+            winners: winners(&machine),
+            extra_line_ns: machine.extra_line.ns,
+            extra_line: machine.extra_line.source.clone(),
+            latency: machine.latency_source,
+        })
+    })
+}
+
+fn winners(machine: &Machine) -> Vec<Quickest> {
+    let teams =
+        team_sizes(machine.len()).into_iter().flat_map(|size| Mapping::ALL.map(|mapping| (size, mapping)));
+    let winner = |(size, mapping)| quickest(machine, mapping, &predict_quick(machine, size, mapping).ok()?);
+    teams.filter_map(winner).collect()
+}
+
+/// The CPUs of the ranks 0, 1, … of a team of all CPUs by each mapping; empty without a topology, and for machines so large
+/// that nobody would follow the ranks.
+pub fn orders(profile: &Profile) -> Vec<(Mapping, Vec<u32>)> {
+    let Some(section) = &profile.topology else { return Vec::new() };
+    let topology = &section.topology;
+    if topology.pus.len() > MOST_RANKED {
+        return Vec::new();
+    }
+    Mapping::ALL.map(|mapping| (mapping, mapping.order(topology, &topology.cpus()))).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::published;
+
+    use super::*;
+
+    #[test]
+    fn eight_of_sixteen_ranks_fill_one_module_or_spread_over_both() {
+        let paper = published::nakamura_fbs::figures().publication().machines.remove(0).1;
+        let in_first_module = |(mapping, cpus): (Mapping, Vec<u32>)| {
+            assert_eq!(cpus.len(), 16);
+            (mapping, cpus[..8].iter().filter(|&&cpu| cpu < 8).count())
+        };
+        let told: Vec<_> = orders(&paper).into_iter().map(in_first_module).collect();
+        assert_eq!(told, [(Mapping::Sequential, 8), (Mapping::BinaryTree, 4)]);
+        assert!(orders(&Profile::default()).is_empty());
+    }
+
+    #[test]
+    fn barriers_without_times_between_cpus_have_a_reason_and_no_prediction() {
+        let paper = published::nakamura_fbs::figures().publication().machines.remove(0).1;
+        assert!(answer(&paper).unwrap().is_err());
+        assert!(answer(&Profile::default()).is_none());
+    }
+}

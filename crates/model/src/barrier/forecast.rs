@@ -1,0 +1,81 @@
+//! All that the model says of a team's barriers, fork and join, beside what was measured.
+
+use coho_profile::Profile;
+
+use super::{
+    Comparison, Fit, Machine, Mapping, Prediction, Quickest, add_ranges, add_rivals, barrier_limit, compare,
+    fork_join_limit, predict, predict_fork_join, predict_quick, quickest, team_sizes,
+};
+use crate::Error;
+
+/// Predictions for a team on a machine, by one or more mappings.
+#[derive(Debug, Clone)]
+pub struct Forecast {
+    /// The machine.
+    pub machine: Machine,
+    /// Threads of the team.
+    pub threads: usize,
+    /// What nothing can be quicker than, by mapping.
+    pub limits: Vec<Limits>,
+    /// Barriers by every algorithm.
+    pub barriers: Vec<Prediction>,
+    /// Fork and join by every algorithm.
+    pub fork_joins: Vec<Prediction>,
+    /// The winners by size of team and mapping.
+    pub quickest: Vec<Quickest>,
+    /// What was measured on the same machine, or why that cannot be compared.
+    pub compared: Result<Comparison, String>,
+    /// How the machine's latencies were fitted, where they were.
+    pub fit: Option<Fit>,
+}
+
+/// The limits of a team.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Which CPUs its ranks take.
+    pub mapping: Mapping,
+    /// Of a barrier, in ns.
+    pub barrier_ns: f64,
+    /// Of fork and join, in ns.
+    pub fork_join_ns: f64,
+}
+
+impl Forecast {
+    /// Predicts for `threads` threads; `variants` are machines that agree as well with what is known, for the ranges.
+    ///
+    /// # Errors
+    /// As [`predict`].
+    pub fn of(
+        machine: Machine,
+        variants: &[Machine],
+        threads: usize,
+        mappings: &[Mapping],
+        profile: &Profile,
+    ) -> Result<Self, Error> {
+        let (mut limits, mut barriers, mut fork_joins) = (Vec::new(), Vec::new(), Vec::new());
+        let mut winners = Vec::new();
+        for &mapping in mappings {
+            let of_all = predict(&machine, threads, mapping)?;
+            let team = &machine.order(mapping)[..threads];
+            limits.push(Limits {
+                mapping,
+                barrier_ns: barrier_limit(&machine, team),
+                fork_join_ns: fork_join_limit(&machine, team, 0),
+            });
+            for size in team_sizes(threads) {
+                winners.extend(if size == threads {
+                    quickest(&machine, mapping, &of_all)
+                } else {
+                    quickest(&machine, mapping, &predict_quick(&machine, size, mapping)?)
+                });
+            }
+            barriers.extend(of_all);
+            fork_joins.extend(predict_fork_join(&machine, threads, mapping)?);
+        }
+        add_ranges(&mut barriers, variants);
+        add_ranges(&mut fork_joins, variants);
+        winners.iter_mut().for_each(|winner| add_rivals(winner, variants));
+        let compared = compare(&machine, profile).map_err(|error| error.to_string());
+        Ok(Self { machine, threads, limits, barriers, fork_joins, quickest: winners, compared, fit: None })
+    }
+}

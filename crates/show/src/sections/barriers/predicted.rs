@@ -1,0 +1,46 @@
+//! What the model makes of the same machine: every time beside its prediction, and which barrier wins where.
+
+use coho_model::barrier::{Answer, Basis, Check};
+
+use crate::Subject;
+use crate::part::{Section, Text};
+use crate::sections::predictions::barriers::{measured, winners};
+use crate::words;
+
+pub(super) fn add(section: &mut Section, subject: &Subject) {
+    match &subject.answers.barriers {
+        // A paper that tells no times between CPUs is not at fault.
+        None => {}
+        Some(Err(_)) if subject.published => {}
+        Some(Err(why)) => {
+            section.detail(Text::new(format!("Not predicted: {why}.")));
+        }
+        Some(Ok(answer)) => {
+            if !answer.comparison.checks.is_empty() {
+                section.detail(measured(&answer.comparison.checks));
+                section.detail(Text::new(basis(answer)));
+            }
+            if !answer.winners.is_empty() {
+                section.detail(winners(&answer.winners));
+            }
+        }
+    }
+}
+
+/// Where predictions come from, and how far they are off.
+fn basis(answer: &Answer) -> String {
+    let mut told = format!(
+        "Predicted: an event simulation of line transfers; latencies {}; an extra line {} ns, {}.",
+        answer.latency,
+        words::number(answer.extra_line_ns),
+        answer.extra_line
+    );
+    let predicted = answer.comparison.checks.iter().filter(|check| check.basis != Basis::Fit);
+    let mut errors: Vec<f64> = predicted.map(|check: &Check| check.error().abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    if let Some(middle) = errors.get(errors.len() / 2) {
+        let n = words::count(errors.len(), "prediction");
+        told += &format!(" Median size of the error: {:.0} % of {n}.", 100.0 * middle);
+    }
+    told
+}

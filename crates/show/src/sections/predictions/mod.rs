@@ -1,0 +1,4 @@
+//! Answers of the model that are no section of a profile.
+
+pub mod barriers;
+pub mod openmp;

@@ -1,0 +1,200 @@
+//! Programs that live by barriers, under several of them (Nakamura et al.): a loop by its length, and applications.
+
+mod charts;
+mod fitted;
+mod table;
+
+use coho_profile::{Estimate, Kernel, KernelPoint, Profile, Sync};
+
+use super::{method, ratios};
+use crate::Subject;
+use crate::part::{Facts, Part, Section};
+use crate::{scale, words};
+
+/// What there is to show of them.
+pub fn section(subject: &Subject) -> Option<Section> {
+    let sync = subject.profile.sync.as_ref()?;
+    let ratios = ratios::table(subject, "program-ratios", "Ratios of programs", |ratio| {
+        !ratios::is_of_fork_join(ratio)
+    });
+    if sync.kernels.is_empty() && ratios.is_none() {
+        return None;
+    }
+    let mut section = Section::new("programs", "Programs under barriers", headline(sync));
+    for (name, kernel) in &sync.kernels {
+        add(&mut section, subject, name, kernel);
+    }
+    if let Some(table) = ratios {
+        section.detail(table);
+    }
+    Some(section)
+}
+
+/// What there is to show of one program.
+pub fn parts(name: &str, kernel: &Kernel) -> Vec<Part> {
+    let kernels = [(name.to_owned(), kernel.clone())].into();
+    let sync = Sync { kernels, ..Sync::default() };
+    let subject = Subject::new("", Profile { sync: Some(sync), ..Profile::default() });
+    let mut section = Section::new("programs", "", "");
+    add(&mut section, &subject, name, kernel);
+    section.parts
+}
+
+fn add(section: &mut Section, subject: &Subject, name: &str, kernel: &Kernel) {
+    // Files are named by these.
+    let (check, method_id) = match name {
+        "daxpy" => ("daxpy-check", "daxpy-method"),
+        "galerkin" => ("galerkin-check", "galerkin-method"),
+        "weather" => ("weather-check", "weather-method"),
+        _ => ("program-check", "program-method"),
+    };
+    if is_loop(kernel)
+        && let Some(chart) = charts::rates(subject, kernel)
+    {
+        section.summary(chart);
+    }
+    if !kernel.points.is_empty() {
+        section.summary(table::points(subject, name, kernel));
+    }
+    if is_loop(kernel) {
+        if let Some(chart) = charts::model(subject, kernel) {
+            section.detail(chart);
+        }
+    } else if let Some(chart) = charts::waiting(subject, name, kernel) {
+        section.detail(chart);
+    }
+    if let Some(facts) = fitted::facts(kernel) {
+        section.detail(facts);
+    }
+    if let Some(error) = kernel.invariant_error {
+        let error = if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") };
+        let told = (format!("largest relative error of {}", words::short(&kernel.invariant, 120)), error);
+        let title = format!("Checked, {}", words::short(name, 40));
+        section.detail(Facts { id: check, title, facts: vec![told], compared: false });
+    }
+    method::add(section, method_id, &kernel.method);
+}
+
+/// Whether it is a loop of many lengths rather than an application.
+fn is_loop(kernel: &Kernel) -> bool {
+    kernel.points.iter().any(|point| point.length.is_some())
+}
+
+/// What two and more threads make of each program under FBS.
+fn headline(sync: &Sync) -> String {
+    let told = sync.kernels.iter().filter_map(|(name, kernel)| {
+        let name = words::short(name, 40);
+        if is_loop(kernel) {
+            let (length, threads) = gains_from(kernel)?;
+            return Some(format!("a loop gains by {threads} threads from {length} elements on"));
+        }
+        let largest = kernel.points.iter().filter_map(|point| point.size).max();
+        let of = |point: &&KernelPoint| point.size == largest;
+        let alone = kernel.points.iter().filter(of).find(|point| point.threads == 1)?;
+        let team = kernel.points.iter().filter(of).filter(|point| point.barrier == "fbs");
+        let team = team.max_by_key(|point| point.threads)?;
+        let speed = median(&alone.seconds)? / median(&team.seconds)?;
+        Some(format!(
+            "{name} runs {} times as fast on {} threads as on one",
+            words::times(speed),
+            team.threads
+        ))
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// The least length from which on the largest team is quicker than one thread under FBS beyond chance, at every length that
+/// was measured; and its threads.
+fn gains_from(kernel: &Kernel) -> Option<(u64, u32)> {
+    let threads =
+        kernel.points.iter().filter(|point| point.barrier == "fbs").map(|point| point.threads).max()?;
+    let mut lengths: Vec<u64> = kernel.points.iter().filter_map(|point| point.length).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    lengths.dedup();
+    let gains = |&length: &u64| {
+        let time = |threads: u32, barrier: &str| {
+            let mut points = kernel.points.iter().filter(|point| point.length == Some(length));
+            points
+                .find(|point| (point.threads, point.barrier.as_str()) == (threads, barrier))?
+                .seconds
+                .as_ref()
+        };
+        let (Some(team), Some(alone)) = (time(threads, "fbs"), time(1, "none")) else { return false };
+        coho_model::barrier::is_slower(team, alone)
+    };
+    let least = lengths.into_iter().take_while(gains).last()?;
+    Some((least, threads))
+}
+
+fn median(estimate: &Option<Estimate>) -> Option<f64> {
+    estimate.as_ref().map(|estimate| estimate.median).filter(|value| scale::is_time(*value))
+}
+
+/// `1 thread`, `fbs, sequential, 8 threads`.
+fn team(point: &KernelPoint) -> String {
+    match point.threads {
+        1 => "1 thread".to_owned(),
+        n => {
+            let words = [point.barrier.clone(), point.mapping.clone(), format!("{n} threads")];
+            words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Colour, Plot};
+    use crate::part::Body;
+
+    fn point(length: u64, threads: u32, ns: f64) -> KernelPoint {
+        let seconds = Estimate { low: 0.95e-9 * ns, high: 1.05e-9 * ns, n: 9, ..Estimate::exact(1e-9 * ns) };
+        KernelPoint {
+            length: Some(length),
+            threads,
+            barrier: if threads > 1 { "fbs" } else { "none" }.into(),
+            mapping: if threads > 1 { "sequential" } else { "" }.into(),
+            gflops: Some(Estimate::exact(2.0 * length as f64 / ns)),
+            seconds: Some(seconds),
+            ..KernelPoint::default()
+        }
+    }
+
+    #[test]
+    fn a_loop_gains_where_every_longer_one_does_beyond_chance() {
+        let of = |team: [f64; 3]| {
+            let points = [64, 128, 256]
+                .into_iter()
+                .zip(team)
+                .flat_map(|(length, ns)| [point(length, 1, length as f64), point(length, 2, ns)]);
+            gains_from(&Kernel { points: points.collect(), ..Kernel::default() })
+        };
+        assert_eq!(of([200.0, 100.0, 150.0]), Some((128, 2)));
+        assert_eq!(of([20.0, 126.0, 150.0]), Some((256, 2)), "126 of 128 ns is no gain");
+        assert_eq!(of([20.0, 50.0, 300.0]), None);
+    }
+
+    #[test]
+    fn loops_are_told_by_length_and_constants_in_words() {
+        let points = vec![point(64, 1, 28.0), point(64, 2, 280.0), point(128, 1, 56.0), point(128, 2, 290.0)];
+        let mut kernel = Kernel { points, ..Kernel::default() };
+        kernel.fitted.insert(coho_profile::fitted::fork_join("fbs", "sequential", 2), 852.0);
+        kernel.fitted.insert(coho_profile::fitted::SERIAL.into(), 12.0);
+        let parts = parts("daxpy", &kernel);
+        let text = format!("{parts:?}");
+        assert!(text.contains("\"length\"") && !text.contains("\"size\""), "{text}");
+        assert!(text.contains("fork and join (T_F + T_B), fbs, sequential, 2 threads\", \"852 ns"), "{text}");
+        assert!(text.contains("sync.daxpy.64.fbs.2.sequential"), "{text}");
+        let Body::Chart(chart) = &parts[0].body else { panic!("{text}") };
+        let Plot::Lines(series) = &chart.plot else { panic!("{text}") };
+        assert_eq!(series.iter().map(|one| one.points.len()).collect::<Vec<_>>(), [2, 2]);
+        assert_eq!(series[0].colour, Colour::GREY, "one thread is what teams are compared with");
+    }
+
+    #[test]
+    fn without_programs_nothing_is_pretended() {
+        assert!(section(&Subject::new("mine", Profile::default())).is_none());
+        let sync = Some(Sync::default());
+        assert!(section(&Subject::new("mine", Profile { sync, ..Profile::default() })).is_none());
+    }
+}

@@ -1,0 +1,221 @@
+//! The ratios of Nakamura et al., of a measured section as of the published one.
+
+use coho_profile::published::nakamura_fbs::ratio;
+use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};
+
+use crate::Subject;
+use crate::figure::Figure;
+use crate::part::{Cell, Column, Row, Table};
+
+/// A ratio or share.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ratio {
+    /// One of [`ratio`].
+    pub name: &'static str,
+    /// For people.
+    pub label: &'static str,
+    /// Whether it is a share, told in per cent.
+    pub is_share: bool,
+    /// A ratio, or per cent; it lies within its interval if all its figures lie in theirs.
+    pub figure: Figure,
+}
+
+/// In the paper's order.
+const ALL: [(&str, &str); 9] = [
+    (ratio::ONE_LINE, "fork + join, FBS on one line / on separate lines"),
+    (ratio::LOCK, "fork + join, lock / FBS"),
+    (ratio::MAPPING, "fork + join, binary tree / sequential"),
+    (ratio::SHORT_LOOPS, "daxpy speed-up by FBS, shortest loop"),
+    (ratio::PEAK, "daxpy speed-up by FBS, peak"),
+    (ratio::UNTUNED, "untuned program, FBS / lock"),
+    (ratio::TUNED, "tuned program, FBS / lock"),
+    (ratio::WAITING_HALF, "tuned program, waiting, half the CPUs"),
+    (ratio::WAITING_ALL, "tuned program, waiting, all CPUs"),
+];
+
+/// The ratios that a section's figures give, or that it tells without them.
+pub(crate) fn of(sync: &Sync) -> Vec<Ratio> {
+    let told = |name: &str| {
+        let estimate = sync.ratios.get(name)?;
+        let interval = (estimate.low < estimate.high).then_some((estimate.low, estimate.high));
+        let figure = Figure::within(estimate.median, interval, 1);
+        Some(figure.worded(sync.inexact.get(name).copied()))
+    };
+    let one = |&(name, label): &(&'static str, &'static str)| {
+        let measured = measured(sync, name).map(|(value, interval)| Figure::within(value, interval, 1));
+        let is_share = matches!(name, ratio::WAITING_HALF | ratio::WAITING_ALL);
+        let figure = measured.or_else(|| told(name))?.scaled(if is_share { 100.0 } else { 1.0 });
+        figure.value.is_finite().then_some(Ratio { name, label, is_share, figure })
+    };
+    ALL.iter().filter_map(one).collect()
+}
+
+/// Whether a ratio is one of fork and join, rather than of programs.
+pub(super) fn is_of_fork_join(ratio: &Ratio) -> bool {
+    ratio.name.starts_with("fork-join.")
+}
+
+/// Those of a kind as a table; `None` where there are none.
+pub(super) fn table(subject: &Subject, id: &str, title: &str, is: fn(&Ratio) -> bool) -> Option<Table> {
+    let sync = subject.profile.sync.as_ref()?;
+    let rows = of(sync).into_iter().filter(is).map(|ratio| {
+        let figure = Cell::Figure(ratio.figure);
+        let cells = match ratio.is_share {
+            true => [ratio.label.into(), Cell::Nothing, figure, Cell::Nothing],
+            false => [ratio.label.into(), figure, Cell::Nothing, Cell::Nothing],
+        };
+        Row::new(cells).keyed(format!("sync.{}", ratio.name), ratio.label)
+    });
+    let mut rows: Vec<Row> = rows.collect();
+    if id.starts_with("fork-join")
+        && let Some(ns) = total(sync, "fbs", 1, None)
+    {
+        // As the paper's node has it, whatever the number of CPUs: for comparison with others.
+        let label = "fork + join, FBS, all CPUs";
+        let cells = [label.into(), Cell::Nothing, Cell::Nothing, subject.figure(ns).into()];
+        rows.push(Row::new(cells).keyed("sync.fork-join.fbs.all", label));
+    }
+    let columns = [
+        Column::text("of the largest team"),
+        Column::figures("ratio", "").compared("ratio"),
+        Column::figures("share", "%").compared("%"),
+        Column::figures("", "ns").compared("ns"),
+    ];
+    (!rows.is_empty()).then(|| Table::new(id, title).columns(columns).rows(rows))
+}
+
+type Value = (f64, Option<(f64, f64)>);
+
+fn measured(sync: &Sync, name: &str) -> Option<Value> {
+    let (daxpy, weather) = (sync.kernels.get("daxpy"), sync.kernels.get("weather"));
+    match name {
+        ratio::ONE_LINE => over(total(sync, "fbs-one-line", 1, None)?, total(sync, "fbs", 1, None)?),
+        ratio::LOCK => over(total(sync, "lock", 1, None)?, total(sync, "fbs", 1, None)?),
+        ratio::MAPPING => {
+            over(total(sync, "fbs", 2, Some("binary-tree"))?, total(sync, "fbs", 2, Some("sequential"))?)
+        }
+        ratio::SHORT_LOOPS => {
+            let shortest = daxpy?.points.iter().filter_map(|point| point.length).min()?;
+            let time = |barrier| {
+                let mut points = of_barrier(daxpy?, barrier, 1);
+                points.find(|point| point.length == Some(shortest))?.seconds.as_ref()
+            };
+            over(time("lock")?, time("fbs")?)
+        }
+        ratio::PEAK => {
+            let peak = |barrier| {
+                let rates = of_barrier(daxpy?, barrier, 1).filter_map(|point| point.gflops.as_ref());
+                rates.max_by(|a, b| a.median.total_cmp(&b.median))
+            };
+            over(peak("fbs")?, peak("lock")?)
+        }
+        ratio::UNTUNED => by_barrier(sync.kernels.get("galerkin")?),
+        ratio::TUNED => by_barrier(weather?),
+        ratio::WAITING_HALF => waiting(weather?, 2),
+        ratio::WAITING_ALL => waiting(weather?, 1),
+        _ => None,
+    }
+}
+
+/// Fork and join of the largest team's `part`-th part, in the first mapping that has it.
+pub(super) fn total<'a>(
+    sync: &'a Sync,
+    algorithm: &str,
+    part: u32,
+    mapping: Option<&str>,
+) -> Option<&'a Estimate> {
+    let all = sync.fork_join.iter().map(|row| row.threads).max()?;
+    let mine = |row: &&ForkJoinTime| {
+        row.algorithm == algorithm
+            && row.by == "barrier"
+            && u64::from(row.threads) * u64::from(part) == u64::from(all)
+            && mapping.is_none_or(|mapping| row.mapping == mapping)
+    };
+    sync.fork_join.iter().find(mine)?.total_ns.as_ref()
+}
+
+/// The points of the largest team's `part`-th part under a barrier, in the first mapping that has them.
+fn of_barrier<'a>(kernel: &'a Kernel, barrier: &'a str, part: u32) -> impl Iterator<Item = &'a KernelPoint> {
+    let all = kernel.points.iter().map(|point| point.threads).max().unwrap_or(0);
+    let mine = move |point: &&KernelPoint| {
+        point.barrier == barrier && u64::from(point.threads) * u64::from(part) == u64::from(all)
+    };
+    let mapping = kernel.points.iter().find(mine).map(|point| point.mapping.as_str());
+    kernel.points.iter().filter(mine).filter(move |point| Some(point.mapping.as_str()) == mapping)
+}
+
+/// The largest problem's time by FBS over that by the lock.
+fn by_barrier(kernel: &Kernel) -> Option<Value> {
+    let time = |barrier| of_barrier(kernel, barrier, 1).max_by_key(|point| point.size)?.seconds.as_ref();
+    over(time("fbs")?, time("lock")?)
+}
+
+/// The share of waiting in the largest problem's time by FBS.
+fn waiting(kernel: &Kernel, part: u32) -> Option<Value> {
+    let point = of_barrier(kernel, "fbs", part).max_by_key(|point| point.size)?;
+    over(point.sync_seconds.as_ref()?, point.seconds.as_ref()?)
+}
+
+fn over(a: &Estimate, b: &Estimate) -> Option<Value> {
+    let told = a.has_interval() && b.has_interval() && b.low > 0.0;
+    (b.median > 0.0).then(|| (a.median / b.median, told.then(|| (a.low / b.high, a.high / b.low))))
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Inexact, published};
+
+    use super::*;
+
+    #[test]
+    fn the_papers_ratios_come_out_of_its_profile() {
+        let paper = published::read("nakamura-fbs").unwrap();
+        let ratios = of(paper.machines[0].1.sync.as_ref().unwrap());
+        assert_eq!(ratios.len(), ALL.len());
+        let figure = |name: &str| &ratios.iter().find(|ratio| ratio.name == name).unwrap().figure;
+        assert!((figure(ratio::LOCK).value - 5.8).abs() < 1e-9);
+        assert_eq!((figure(ratio::PEAK).value, figure(ratio::PEAK).interval()), (1.3, None));
+        assert_eq!(figure(ratio::WAITING_ALL).inexact, Some(Inexact::Below));
+        assert_eq!(figure(ratio::TUNED).text(), "0.70–0.80");
+        assert_eq!(figure(ratio::UNTUNED).text(), "≈ 0.50");
+    }
+
+    #[test]
+    fn measured_ratios_are_of_the_largest_team_and_its_half() {
+        let row = |threads, algorithm: &str, mapping: &str, ns| ForkJoinTime {
+            algorithm: algorithm.into(),
+            by: "barrier".into(),
+            threads,
+            mapping: mapping.into(),
+            total_ns: Some(Estimate { n: 10, ..Estimate::exact(ns) }),
+            ..ForkJoinTime::default()
+        };
+        let point = |barrier: &str, size, seconds, sync| KernelPoint {
+            size: Some(size),
+            threads: 4,
+            barrier: barrier.into(),
+            mapping: "sequential".into(),
+            seconds: Some(Estimate::exact(seconds)),
+            sync_seconds: Some(Estimate::exact(sync)),
+            ..KernelPoint::default()
+        };
+        let weather = Kernel {
+            points: vec![point("lock", 9, 8.0, 4.0), point("fbs", 9, 6.0, 1.5), point("fbs", 3, 1.0, 1.0)],
+            ..Kernel::default()
+        };
+        let sync = Sync {
+            fork_join: vec![
+                row(2, "fbs", "sequential", 50.0),
+                row(2, "fbs", "binary-tree", 90.0),
+                row(4, "fbs", "sequential", 100.0),
+                row(4, "lock", "sequential", 400.0),
+            ],
+            kernels: [("weather".to_owned(), weather)].into(),
+            ..Sync::default()
+        };
+        let ratios: Vec<_> = of(&sync).into_iter().map(|ratio| (ratio.name, ratio.figure.value)).collect();
+        let expected =
+            [(ratio::LOCK, 4.0), (ratio::MAPPING, 1.8), (ratio::TUNED, 0.75), (ratio::WAITING_ALL, 25.0)];
+        assert_eq!(ratios, expected);
+    }
+}
