@@ -16,54 +16,77 @@ use crate::{Calls, Coherence, Contention, Counters, Host, Idle, Memory, Runs, Sy
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
 
-/// What was measured on a machine: one file.
-///
-/// ```
-/// let profile = coho_profile::Profile::default();
-/// let text = profile.to_json();
-/// assert_eq!(coho_profile::Profile::from_json(&text)?, profile);
-/// # Ok::<(), coho_profile::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Profile {
-    /// `coho-profile/1`.
-    pub schema: String,
+/// The one list of sections: name, type and what it tells.
+macro_rules! sections {
+    ($($(#[$told:meta])* $section:ident: $kind:ty,)+) => {
+        /// What was measured on a machine: one file.
+        ///
+        /// ```
+        /// let profile = coho_profile::Profile::default();
+        /// let text = profile.to_json();
+        /// assert_eq!(coho_profile::Profile::from_json(&text)?, profile);
+        /// # Ok::<(), coho_profile::Error>(())
+        /// ```
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        pub struct Profile {
+            /// `coho-profile/1`.
+            pub schema: String,
+            $(
+                $(#[$told])*
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $section: Option<$kind>,
+            )+
+            /// Sections that this version does not know; kept on rewrite.
+            #[serde(flatten)]
+            pub unknown: BTreeMap<String, Value>,
+        }
+
+        impl Default for Profile {
+            fn default() -> Self {
+                Self { schema: SCHEMA.into(), $($section: None,)+ unknown: BTreeMap::new() }
+            }
+        }
+
+        impl Profile {
+            /// The names of all sections that this version knows, in the order of the file.
+            pub const SECTIONS: &[&str] = &[$(stringify!($section)),+];
+
+            /// Puts the sections that differ from those before into a file's, or takes them out.
+            fn put_changed(&self, before: &Self, file: &mut Sections<'_>) -> Result<(), Error> {
+                $(
+                    if before.$section != self.$section {
+                        file.set(stringify!($section), self.$section.as_ref())?;
+                    }
+                )+
+                file.put_rest(before, self)
+            }
+        }
+    };
+}
+
+sections! {
     /// The machine and its software.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<Host>,
+    host: Host,
     /// What the machine says it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub topology: Option<TopologySection>,
+    topology: TopologySection,
     /// What sharing a line costs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coherence: Option<Coherence>,
+    coherence: Coherence,
     /// What reading a counter costs, and which events may be used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counters: Option<Counters>,
+    counters: Counters,
     /// What system, libc and MPI calls cost and evict.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls: Option<Calls>,
+    calls: Calls,
     /// What it costs CPUs to wait for each other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sync: Option<Sync>,
+    sync: Sync,
     /// What many CPUs on one line at once cost each other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contention: Option<Contention>,
+    contention: Contention,
     /// How fast a CPU moves data, by instruction, memory type and size.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Memory>,
+    memory: Memory,
     /// What whole programs do under placements.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workloads: Option<Workloads>,
+    workloads: Workloads,
     /// Idle states, frequency, and how long CPUs take to wake.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idle: Option<Idle>,
+    idle: Idle,
     /// Which placement suits which command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<Runs>,
-    /// Sections that this version does not know; kept on rewrite.
-    #[serde(flatten)]
-    pub unknown: BTreeMap<String, Value>,
+    run: Runs,
 }
 
 /// A topology with the counts that scripts ask for.
@@ -82,26 +105,6 @@ pub struct TopologySection {
 impl From<Topology> for TopologySection {
     fn from(topology: Topology) -> Self {
         Self { counts: topology.counts(), topology, unknown: BTreeMap::new() }
-    }
-}
-
-impl Default for Profile {
-    fn default() -> Self {
-        Self {
-            schema: SCHEMA.into(),
-            host: None,
-            topology: None,
-            coherence: None,
-            counters: None,
-            calls: None,
-            sync: None,
-            contention: None,
-            memory: None,
-            workloads: None,
-            idle: None,
-            run: None,
-            unknown: BTreeMap::new(),
-        }
     }
 }
 
@@ -157,7 +160,7 @@ impl Profile {
         let mut sections = Sections::read(&text).map_err(|error| error.in_file(path))?;
         let mut after = before.clone();
         change(&mut after);
-        sections.replace_changed(before, &after)?;
+        after.put_changed(&before, &mut sections)?;
         replacement.finish(|out| sections.write(out))?;
         Ok(after)
     }

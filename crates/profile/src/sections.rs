@@ -23,19 +23,11 @@ impl<'a> Sections<'a> {
         serde_json::from_str(text).map_err(Error::from_json)
     }
 
-    /// Puts the sections that differ between two profiles in, or takes them out.
+    /// Puts the schema, and the sections that this version does not know, in as they are now.
     ///
     /// # Errors
     /// If one cannot be serialised.
-    pub(crate) fn replace_changed(&mut self, before: Profile, after: &Profile) -> Result<(), Error> {
-        macro_rules! replace {
-            ($($section:ident),+) => {$(
-                if before.$section != after.$section {
-                    self.set(stringify!($section), after.$section.as_ref())?;
-                }
-            )+};
-        }
-        replace!(host, topology, coherence, counters, calls, sync, contention, memory, workloads, idle, run);
+    pub(crate) fn put_rest(&mut self, before: &Profile, after: &Profile) -> Result<(), Error> {
         if before.schema != after.schema {
             self.set("schema", Some(&after.schema))?;
         }
@@ -48,7 +40,11 @@ impl<'a> Sections<'a> {
         Ok(())
     }
 
-    fn set<T: Serialize>(&mut self, name: &str, section: Option<&T>) -> Result<(), Error> {
+    /// Puts a section in, in place of an earlier one, or takes it out.
+    ///
+    /// # Errors
+    /// If it cannot be serialised.
+    pub(crate) fn set<T: Serialize>(&mut self, name: &str, section: Option<&T>) -> Result<(), Error> {
         let Some(section) = section else {
             self.0.retain(|(other, _)| other != name);
             return Ok(());
