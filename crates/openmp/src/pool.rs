@@ -142,10 +142,12 @@ impl Own {
     fn pool(&mut self, size: usize, has_tasks: bool) -> Result<&mut Pool, Error> {
         let at = self.open.load(Relaxed);
         // In a copy of the process the parent's teams have no threads. Those at work stay: the copy is within their regions.
-        if self.pools.get(at).is_some_and(|pool| pool.capacity < size || pool.team.is_forked()) {
-            self.pools.remove(at);
-        }
-        if self.pools.len() <= at {
+        let is_usable = |pool: &Box<Pool>| pool.capacity >= size && !pool.team.is_forked();
+        if !self.pools.get(at).is_some_and(is_usable) {
+            if at < self.pools.len() {
+                self.pools.remove(at);
+            }
+            // Those of regions within keep their places after it.
             self.pools.insert(at, Box::new(Pool::new(size)?));
         }
         let pool = &mut *self.pools[at];
