@@ -10,7 +10,7 @@ use libc::{c_uint, c_void};
 use crate::binding::Places;
 use crate::count::Watch;
 use crate::group::Group;
-use crate::here::{Membership, Region, here};
+use crate::here::{Membership, OwnLine, Region, here};
 use crate::openings;
 use crate::pool;
 use crate::settings::{Bind, Schedule, processors, settings};
@@ -129,6 +129,7 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
         opener: ptr::from_ref(opener),
         group: ptr::from_ref(group),
         copied: AtomicPtr::new(ptr::null_mut()),
+        singles: OwnLine::default(),
         tasks: None,
         variables,
         begin,
