@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use coho_sync::Member;
 use libc::c_void;
@@ -21,6 +21,11 @@ use crate::sharing::Sharing;
 use crate::task::Tasks;
 use crate::thread;
 
+/// A count that members write, apart from what they only read.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct OwnLine(pub AtomicUsize);
+
 /// What the members of a region share.
 #[derive(Debug)]
 pub struct Region<'a> {
@@ -35,6 +40,8 @@ pub struct Region<'a> {
     pub group: *const Group,
     /// What the member of a `single` has left for the others to copy.
     pub copied: AtomicPtr<c_void>,
+    /// How many `single`s have had their first member.
+    pub singles: OwnLine,
     /// Where a program has tasks.
     pub tasks: Option<&'a Tasks>,
     /// What the members' tasks begin with.
@@ -95,6 +102,7 @@ fn outside<'a>() -> &'a Membership {
         opener: ptr::null(),
         group: ptr::null(),
         copied: AtomicPtr::new(ptr::null_mut()),
+        singles: OwnLine::default(),
         tasks: None,
         variables: settings().variables,
         begin: Begin::Nothing,

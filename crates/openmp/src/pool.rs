@@ -5,7 +5,7 @@ use std::sync::Once;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use coho_sync::{Error, Member, Team};
+use coho_sync::{Error, Member, Team, WaitPolicy};
 use libc::c_void;
 
 use crate::group::Group;
@@ -142,11 +142,13 @@ impl Own {
     fn pool(&mut self, size: usize, has_tasks: bool) -> Result<&mut Pool, Error> {
         let at = self.open.load(Relaxed);
         // In a copy of the process the parent's teams have no threads. Those at work stay: the copy is within their regions.
-        if self.pools.get(at).is_some_and(|pool| pool.capacity < size || pool.team.is_forked()) {
-            self.pools.remove(at);
-        }
-        if self.pools.len() <= at {
-            self.pools.insert(at, Box::new(Pool::new(size)?));
+        let found = self.pools.get(at);
+        if !found.is_some_and(|pool| pool.capacity >= size && !pool.team.is_forked()) {
+            if at < self.pools.len() {
+                self.pools.remove(at);
+            }
+            // Those of regions within keep their places after it.
+            self.pools.insert(at, Box::new(Pool::new(size, at)?));
         }
         let pool = &mut *self.pools[at];
         let mut size = size.min(pool.most);
@@ -168,15 +170,22 @@ impl Own {
 }
 
 impl Pool {
-    fn new(size: usize) -> Result<Self, Error> {
+    /// For regions within so many others.
+    fn new(size: usize, within: usize) -> Result<Self, Error> {
         let settings = settings();
-        let capacity = size.max(settings.processors as usize);
+        let processors = settings.processors as usize;
+        let capacity = size.max(processors);
+        let policy = match settings.policy {
+            // Who spins without end keeps those from running whom it waits for.
+            WaitPolicy::Active if size > processors || within > 0 => WaitPolicy::Adaptive,
+            policy => policy,
+        };
         // Begins with one: what cannot be had later leaves that.
         let mut builder = Team::builder(1)
             .capacity(capacity)
             .pinned(false)
             .lenient(true)
-            .policy(settings.policy)
+            .policy(policy)
             .algorithm(settings.algorithm);
         builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(stack::default_bytes));
         Ok(Self { team: builder.start()?, capacity, most: capacity, tasks: None })

@@ -10,10 +10,10 @@ use libc::{c_uint, c_void};
 use crate::binding::Places;
 use crate::count::Watch;
 use crate::group::Group;
-use crate::here::{Membership, Region, here};
+use crate::here::{Membership, OwnLine, Region, here};
 use crate::openings;
 use crate::pool;
-use crate::settings::{Bind, Schedule, Settings, processors, settings};
+use crate::settings::{Bind, Schedule, processors, settings};
 use crate::sharing::Bounds;
 
 /// What the compiler has made of a region's body.
@@ -118,6 +118,10 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
     if let Some(threads) = settings.threads_within(level) {
         variables.threads = threads;
     }
+    let bind = policy(variables.bind, flags);
+    if settings.places.is_some() {
+        variables.bind = settings.bind_within(level).unwrap_or(bind);
+    }
     let mut region = Region {
         size,
         level,
@@ -125,6 +129,7 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
         opener: ptr::from_ref(opener),
         group: ptr::from_ref(group),
         copied: AtomicPtr::new(ptr::null_mut()),
+        singles: OwnLine::default(),
         tasks: None,
         variables,
         begin,
@@ -144,7 +149,7 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
     region.active_level += 1;
     region.tasks = team.tasks();
     if settings.places.is_some() {
-        region.places = Places::of(policy(settings, opener, flags), opener.part(), region.size);
+        region.places = Places::of(bind, opener.part(), region.size);
     }
     let watch = Watch::start(0, || region.size);
     let function = match begin {
@@ -171,14 +176,13 @@ fn count(opener: &Membership, asked: u32) -> u32 {
     size.clamp(1, MAX_THREADS as u32)
 }
 
-/// The clause's policy, or the user's.
-fn policy(settings: &Settings, opener: &Membership, flags: c_uint) -> Bind {
-    let chosen = settings.bind_within(opener.region().level);
-    match (chosen, flags & 7) {
+/// The clause's policy, or the opener's.
+fn policy(openers: Bind, flags: c_uint) -> Bind {
+    match (openers, flags & 7) {
         (Bind::False, _) => Bind::False,
         (_, 2) => Bind::Primary,
         (_, 3) => Bind::Close,
         (_, 4) => Bind::Spread,
-        (chosen, _) => chosen,
+        (openers, _) => openers,
     }
 }

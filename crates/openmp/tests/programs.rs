@@ -53,6 +53,23 @@ fn constructs() {
 }
 
 #[test]
+fn singles() {
+    needs!(Capability::Gcc);
+    same("singles.c", &THREADS, &[]);
+}
+
+/// It would take minutes if each spun for as long as it is let.
+#[test]
+fn a_crowd_does_not_spin_without_end() {
+    needs!(Capability::Gcc);
+    let program = compile("crowd.c", &[]);
+    let mut run = preloaded(&program);
+    run.env("OMP_NUM_THREADS", "1").env("OMP_WAIT_POLICY", "active");
+    let run = finish(&mut run, Duration::from_secs(60));
+    assert_eq!((run.status, run.output.as_str()), (Some(0), "0 wrong\n"), "{}", run.errors);
+}
+
+#[test]
 fn tasks() {
     needs!(Capability::Gcc);
     same("tasks.c", &THREADS, &[]);

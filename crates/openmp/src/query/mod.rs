@@ -99,7 +99,7 @@ pub extern "C" fn get_cancellation() -> c_int {
 }
 
 pub extern "C" fn get_max_task_priority() -> c_int {
-    0
+    settings().max_task_priority.min(c_int::MAX as u32) as c_int
 }
 
 pub extern "C" fn in_final() -> c_int {

@@ -17,7 +17,7 @@ fn cpus(place: c_int) -> Vec<u32> {
 
 /// OpenMP's number of the policy that the next region has.
 pub extern "C" fn get_proc_bind() -> c_int {
-    match settings().bind_within(here().region().level) {
+    match here().variables().bind {
         Bind::False => 0,
         Bind::True => 1,
         Bind::Primary => 2,

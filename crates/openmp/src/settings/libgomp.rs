@@ -16,6 +16,7 @@ pub struct Answers {
     pub is_dynamic: Option<bool>,
     pub max_active_levels: Option<u32>,
     pub thread_limit: Option<u32>,
+    pub max_task_priority: Option<u32>,
     /// The schedule's number and chunk.
     pub schedule: Option<(c_int, c_int)>,
     /// The number of the first level's policy.
@@ -51,6 +52,7 @@ pub fn ask() -> Answers {
         is_dynamic: number(function!("omp_get_dynamic": Number)).map(|dynamic| dynamic != 0),
         max_active_levels: count(function!("omp_get_max_active_levels": Number)),
         thread_limit: count(function!("omp_get_thread_limit": Number)),
+        max_task_priority: count(function!("omp_get_max_task_priority": Number)),
         schedule,
         bind: number(function!("omp_get_proc_bind": Number)),
         places: places().unwrap_or_default(),

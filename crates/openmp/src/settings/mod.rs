@@ -45,6 +45,8 @@ pub struct Variables {
     /// The schedule as the program has set it, in OpenMP's numbers: `auto` is kept for whoever asks.
     pub schedule_kind: i32,
     pub is_dynamic: bool,
+    /// How the next region binds its threads, unless that says otherwise.
+    pub bind: Bind,
 }
 
 /// Where a region's threads are bound.
@@ -61,14 +63,16 @@ pub enum Bind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub variables: Variables,
-    /// For regions at each level; beyond its end the last holds.
+    /// For regions at each level; beyond its end the task's own number holds.
     pub threads: Vec<u32>,
+    /// For regions at each level; beyond its end the policy of the region around holds.
     pub bind: Vec<Bind>,
     /// None: threads are not bound.
     pub places: Option<Vec<Mask>>,
     pub thread_limit: u32,
     /// None: as the C library's threads have.
     pub stack_bytes: Option<usize>,
+    pub max_task_priority: u32,
     pub policy: WaitPolicy,
     pub algorithm: Algorithm,
     /// CPUs that the process might use when it began.
@@ -104,9 +108,9 @@ impl Settings {
         self.threads.get(level as usize).copied()
     }
 
-    /// How regions of this level bind their threads.
-    pub fn bind_within(&self, level: u32) -> Bind {
-        *self.bind.get(level as usize).or(self.bind.last()).unwrap_or(&Bind::False)
+    /// How regions that a task of this level opens bind their threads, unless that is what they are opened by.
+    pub fn bind_within(&self, level: u32) -> Option<Bind> {
+        self.bind.get(level as usize).copied()
     }
 }
 

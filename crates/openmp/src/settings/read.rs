@@ -22,18 +22,19 @@ type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
     let processors = libgomp.processors.unwrap_or(1).max(1);
     let (kind, chunk) = libgomp.schedule.unwrap_or((DYNAMIC, 1));
+    let bind = match libgomp.bind {
+        None | Some(0) => vec![Bind::False],
+        Some(first) => list(variable("OMP_PROC_BIND"), policy_named)
+            .filter(|list| list.len() > 1)
+            .unwrap_or_else(|| vec![policy_numbered(first)]),
+    };
     let variables = Variables {
         threads: libgomp.threads.unwrap_or(processors).max(1),
         max_active_levels: libgomp.max_active_levels.unwrap_or(1).min(MOST_LEVELS),
         schedule: schedule(kind, chunk).unwrap_or(Schedule { kind: Kind::Dynamic, chunk: 1 }),
         schedule_kind: kind,
         is_dynamic: libgomp.is_dynamic.unwrap_or(false),
-    };
-    let bind = match libgomp.bind {
-        None | Some(0) => vec![Bind::False],
-        Some(first) => list(variable("OMP_PROC_BIND"), policy_named)
-            .filter(|list| list.len() > 1)
-            .unwrap_or_else(|| vec![policy_numbered(first)]),
+        bind: bind[0],
     };
     Settings {
         variables,
@@ -41,10 +42,11 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         places: Some(libgomp.places).filter(|places| bind != [Bind::False] && !places.is_empty()),
         bind,
         thread_limit: libgomp.thread_limit.filter(|&limit| limit < i32::MAX as u32).unwrap_or(u32::MAX),
-        stack_bytes: variable("OMP_STACKSIZE")
-            .or_else(|| variable("GOMP_STACKSIZE"))
-            .and_then(|text| bytes(&text))
+        stack_bytes: ["OMP_STACKSIZE", "GOMP_STACKSIZE"]
+            .into_iter()
+            .find_map(|name| bytes(&variable(name)?))
             .filter(|&bytes| stack::is_enough(bytes)),
+        max_task_priority: libgomp.max_task_priority.unwrap_or(0),
         policy: policy(variable, variables.threads <= processors),
         algorithm: variable("COHO_OPENMP_BARRIER")
             .and_then(|text| text.parse().ok())
@@ -192,7 +194,8 @@ mod tests {
         assert_eq!(settings.variables.threads, 3);
         assert_eq!(settings.threads_within(1), Some(2));
         assert_eq!(settings.threads_within(2), None);
-        assert_eq!((settings.bind_within(0), settings.bind_within(5)), (Bind::Spread, Bind::Close));
+        assert_eq!(settings.variables.bind, Bind::Spread);
+        assert_eq!((settings.bind_within(1), settings.bind_within(2)), (Some(Bind::Close), None));
         assert_eq!(settings.places, Some(places));
         assert_eq!(with(&[], Answers { bind: Some(0), ..libgomp }).places, None);
     }

@@ -40,6 +40,8 @@ pub struct Sharing {
     /// The chunk that it works on, in iterations.
     chunk: Cell<(u64, u64)>,
     is_ordered: Cell<bool>,
+    /// How many `single`s the member has come to.
+    singles: Cell<usize>,
     /// Set outside all regions.
     entered: UnsafeCell<Option<Entered>>,
 }
@@ -57,6 +59,7 @@ impl Sharing {
             guided: Cell::new(Guided::NONE),
             chunk: Cell::new((0, 0)),
             is_ordered: Cell::new(false),
+            singles: Cell::new(0),
             entered: UnsafeCell::new(None),
         }
     }
@@ -116,12 +119,14 @@ impl Membership {
     /// Whether it is the first to come to a `single`.
     #[inline]
     pub fn is_first(&self) -> bool {
-        let Some(member) = self.member() else { return true };
+        if self.member().is_none() {
+            return true;
+        }
         count::count_single(self.rank, || self.region().size);
-        let share = member.enter();
-        let first = share.is_first();
-        member.leave(share);
-        first
+        let number = self.sharing.singles.replace(self.sharing.singles.get() + 1);
+        // Nobody comes to the next one before somebody has been the first here. The others need not write.
+        let begun = &self.region().singles.0;
+        begun.load(Relaxed) == number && begun.compare_exchange(number, number + 1, Relaxed, Relaxed).is_ok()
     }
 
     /// Begins a loop.

@@ -55,5 +55,10 @@ int main(void)
         total += omp_get_thread_num() + 1;
     }
     printf("to and fro: %d\n", total);
+    /* Larger than ever before, after regions within regions. */
+    total = 0;
+#pragma omp parallel num_threads(9) reduction(+ : total)
+    total += omp_get_num_threads();
+    printf("larger: %d; nested again: %d\n", total, nested(2, 3));
     return 0;
 }

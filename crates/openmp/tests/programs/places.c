@@ -44,5 +44,9 @@ int main(void)
     tell("first");
     omp_set_num_threads(2);
     tell("two");
+#pragma omp parallel num_threads(2) proc_bind(spread)
+#pragma omp single
+    printf("by the clause: bind %d\n", omp_get_proc_bind());
+    printf("afterwards: bind %d\n", omp_get_proc_bind());
     return 0;
 }
