@@ -2,8 +2,13 @@
 
 pub mod contention;
 pub mod machine;
+pub mod memory;
 mod method;
 pub mod papers;
+pub mod paths;
+pub mod placement;
+pub mod trials;
+pub mod workloads;
 
 use crate::Subject;
 use crate::part::Section;
@@ -20,8 +25,13 @@ pub struct Entry {
 }
 
 /// All sections, in the order in which they are shown.
-pub const ALL: &[Entry] =
-    &[Entry { id: "contention", title: "Many CPUs on one line", of: contention::section }];
+pub const ALL: &[Entry] = &[
+    Entry { id: "contention", title: "Many CPUs on one line", of: contention::section },
+    Entry { id: "memory", title: "Memory", of: memory::section },
+    Entry { id: "paths", title: "Messages between processes", of: paths::section },
+    Entry { id: "workloads", title: "Programs under placements", of: workloads::section },
+    Entry { id: "runs", title: "Commands under placements", of: trials::section },
+];
 
 /// The sections that a profile has.
 pub fn of(subject: &Subject) -> Vec<Section> {
