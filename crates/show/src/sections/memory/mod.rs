@@ -12,7 +12,7 @@ use crate::figure::Figure;
 use crate::part::{Column, Missing, Row, Section, Table, Text};
 use crate::words;
 
-pub(super) use rates::{is_plain, kind};
+pub(super) use rates::kind;
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -142,10 +142,13 @@ fn how(section: &mut Section, memory: &Memory) {
 
 /// The usual case: one thread moves the same block of usual memory again and again, and waits for its stores in the end.
 fn is_usual(rate: &MemoryRate) -> bool {
-    rate.threads <= 1
-        && rate.cache_type == CacheType::WriteBack
-        && rate.destination_type.is_none_or(|to| to == CacheType::WriteBack)
-        && is_warm(rate)
+    rate.cache_type == CacheType::WriteBack && is_usual_of(rate)
+}
+
+/// The same of any type of memory.
+pub(super) fn is_usual_of(rate: &MemoryRate) -> bool {
+    let usual = rate.threads <= 1 && is_warm(rate);
+    usual && rate.destination_type.is_none_or(|to| to == CacheType::WriteBack)
 }
 
 /// The block is where the call before left it, and its stores are waited for once a run.

@@ -15,7 +15,7 @@ use crate::words;
 const SIZES: usize = 4;
 
 /// Plain instructions move words; MOVNTI is the plain one of the stores past the caches.
-pub fn is_plain(instruction: &str) -> bool {
+fn is_plain(instruction: &str) -> bool {
     instruction.starts_with("plain") || instruction.starts_with("movnti")
 }
 

@@ -1,6 +1,8 @@
 //! The papers' tables, figures and conclusions, where a profile has something to set beside them.
 
 pub mod claims;
+mod hamada_dimmnet;
+mod kimoto_bulldozer;
 
 use coho_model::claims::{Judgement, Verdict};
 
@@ -9,7 +11,8 @@ use crate::part::{Part, Section};
 use crate::words::{PAPERS, Paper};
 
 /// What each paper's file sets beside the published figures, by the paper's name.
-const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] = &[];
+const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] =
+    &[("hamada-dimmnet", hamada_dimmnet::parts), ("kimoto-bulldozer", kimoto_bulldozer::parts)];
 
 /// A section for each paper that this profile has something to set beside.
 pub fn of(subject: &Subject) -> Vec<Section> {
