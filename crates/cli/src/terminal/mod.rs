@@ -1,7 +1,6 @@
 //! What people see on a terminal: tables of 80 columns, maps in colour, progress.
 
 pub mod barrier;
-pub mod bench;
 pub mod calls;
 pub mod claims;
 pub mod coherence;
@@ -12,9 +11,6 @@ pub mod findings;
 mod heat_map;
 pub mod idle;
 pub mod kernels;
-pub mod memory;
-pub mod path;
-pub mod path_check;
 pub mod placement;
 pub mod predict_barrier;
 pub mod predict_delegate;
