@@ -27,15 +27,20 @@ pub struct Args {
     /// Readings of the paper's path: H1, H2, H3 [default: H1]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     reading: Vec<String>,
-    #[command(flatten)]
-    how: How,
+    // Not flattened: an optional group of arguments knows its own only.
+    /// Print the result as JSON, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Show all rows, and how they came about
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
 }
 
 /// The name that stands for a reading of the paper's path.
 const DIMMNET: &str = "dimmnet";
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.how.print(&summary(args)?, paths::path)
+    How { json: args.json, full: args.full }.print(&summary(args)?, paths::path)
 }
 
 /// What is asked for of one path, or of several readings of it.
