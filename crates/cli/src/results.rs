@@ -184,12 +184,12 @@ impl Results {
         &self,
         profile: Profile,
         section: fn(&Profile) -> &Option<T>,
-        shown: fn(&Subject) -> Option<Section>,
+        shown: impl FnOnce(&Subject) -> Option<Section>,
     ) -> anyhow::Result<()> {
         let mut out = Out::new(if self.json { Style::Json } else { Style::Plain });
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(section(&profile))?)?;
-        } else if let Some(section) = shown(&Subject::new("", profile)) {
+        } else if let Some(section) = shown(&Subject::new("", profile).answered()) {
             render::section(&mut out, &section, Options::stdout(self.full))?;
         }
         Ok(())

@@ -44,7 +44,7 @@ fn results_scores_and_conditions_for_scripts() {
 fn tables_keep_to_a_page_and_a_profile_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json").display().to_string();
-    let text = succeeds(&["bench", "context1", "--sample", "50ms", "--quick", "-o", &file]);
+    let text = succeeds(&["bench", "context1", "--sample", "50ms", "--quick", "--full", "-o", &file]);
     assert!(text.contains("context1") && text.contains("same CPU"), "{text}");
     // What others took is told.
     assert!(text.contains("waited for a CPU: ") || !fs::exists("/proc/pressure/cpu").unwrap(), "{text}");

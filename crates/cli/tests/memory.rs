@@ -76,7 +76,15 @@ fn parts_that_are_not_measured_anew_stay_with_their_method() {
 
 #[test]
 fn people_get_tables_of_a_page() {
-    let text = succeeds(&with(&["--parts", "rates,coherence", "--state", "fresh", "--operations", "copy"]));
+    let text = succeeds(&with(&[
+        "--parts",
+        "rates,coherence",
+        "--state",
+        "fresh",
+        "--operations",
+        "copy",
+        "--full",
+    ]));
     assert!(text.contains("copy WB, one thread") && text.contains("plain-8"), "{text}");
     assert!(text.contains("Lines written back by hand"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -89,7 +97,7 @@ fn nothing_is_told_of_types_that_nobody_asked_for() {
     assert!(latency.starts_with("Latency"), "{latency}");
     let run = support::run(&with(&["--parts", "rates,latency", "--type", "UC"]));
     let [text, error] = [&run.stdout, &run.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    assert!(text.contains("UC  PCI") && !text.contains("WC  "), "{text}");
+    assert!(text.contains("UC by PCI") && !text.contains("WC by "), "{text}");
     assert!(!text.contains("Latency of loads"), "{text}");
     if !run.status.success() {
         assert!(error.contains("no rate was measured; the lines above say why"), "{error}");

@@ -1,12 +1,14 @@
 //! Everything that the model says of a profile, computed once and before anything is shown.
 
-use coho_profile::published::kawabe_furuya;
+use coho_profile::published::{kawabe_furuya, kimoto_bulldozer};
 use coho_profile::{PairMethod, Profile};
 
 use crate::barrier::{self, Mapping};
 use crate::claims::{self, Judgement};
 use crate::cpi::{self, Line};
 use crate::findings::{Finding, findings};
+use crate::path::Own;
+use crate::placement::{self, Checked, Costs, RUNS, SEED};
 
 /// What follows from a profile's figures.
 #[derive(Debug, Clone, Default)]
@@ -23,37 +25,44 @@ pub struct Answers {
     pub barriers: Option<Result<barrier::Answer, String>>,
     /// The CPUs of a team's ranks by each mapping.
     pub orders: Vec<(Mapping, Vec<u32>)>,
+    /// What messages between two processes cost here; `None` where none was timed.
+    pub paths: Option<Own>,
+    /// What ULE's rules say of Kimoto's tests, where this profile has such tests, too.
+    pub ule: Vec<placement::Finding>,
+    /// The simulator beside this machine's programs on one CPU and on two, where they were measured.
+    pub placement: Option<Checked>,
 }
 
 impl Answers {
     /// All answers that this profile's figures allow.
     pub fn of(profile: &Profile) -> Self {
-        let paper = kawabe_furuya::figures();
-        let by_paper = |profile: &Profile| {
-            let method = &paper.method;
-            let lines = cpi::lines(
-                profile,
-                method.base_cpi,
-                &method.cpi_rates_percent,
-                Some(PairMethod::FreeRunning),
-            );
-            lines.unwrap_or_default()
-        };
-        let cpi = by_paper(profile);
-        let published_cpi = match cpi.is_empty() {
-            true => Vec::new(),
-            false => {
-                let machines = paper.publication().machines.into_iter();
-                machines.map(|(machine, profile)| (machine, by_paper(&profile))).collect()
-            }
-        };
+        let cpi = lines(profile);
+        let costs = Costs::default();
         Self {
             findings: findings(profile),
             claims: claims::judge(profile),
+            published_cpi: if cpi.is_empty() { Vec::new() } else { published_lines() },
             cpi,
-            published_cpi,
             barriers: barrier::answer(profile),
             orders: barrier::orders(profile),
+            paths: Own::of(profile),
+            ule: match &profile.workloads {
+                Some(_) => placement::Finding::all(&kimoto_bulldozer::figures(), &costs, RUNS, SEED),
+                None => Vec::new(),
+            },
+            placement: placement::check(profile, &costs, RUNS, SEED).ok(),
         }
     }
+}
+
+/// The lines of a profile by free-running increments, as the paper's are; none where it has no such pairs.
+fn lines(profile: &Profile) -> Vec<Line> {
+    let paper = kawabe_furuya::figures().method;
+    let lines = cpi::lines(profile, paper.base_cpi, &paper.cpi_rates_percent, Some(PairMethod::FreeRunning));
+    lines.unwrap_or_default()
+}
+
+fn published_lines() -> Vec<(String, Vec<Line>)> {
+    let machines = kawabe_furuya::figures().publication().machines.into_iter();
+    machines.map(|(machine, profile)| (machine, lines(&profile))).collect()
 }

@@ -24,6 +24,7 @@ pub mod placement;
 mod range;
 pub mod stability;
 mod stats;
+pub mod trial;
 pub mod unixbench;
 
 pub use answers::Answers;

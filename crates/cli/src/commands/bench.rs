@@ -8,12 +8,13 @@ use anyhow::{Context, bail};
 use coho_probe::host;
 use coho_probe::placement::Placement;
 use coho_probe::workload::{self, Options, Test};
-use coho_profile::Workloads;
+use coho_profile::{Profile, Workloads};
+use coho_show::sections;
 use coho_topology::CpuSet;
 
 use crate::arguments::{self, Course, PLACEMENTS, offering};
 use crate::results::Results;
-use crate::terminal::{self, progress};
+use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -107,8 +108,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         },
     )?;
     args.results.file.say_gone("workloads", before, &names(&workloads));
-    args.results.print(&workloads, terminal::bench::write)?;
-    if workloads.results.iter().all(|result| result.value.is_none()) && !workloads.method.interrupted {
+    let is_empty =
+        workloads.results.iter().all(|result| result.value.is_none()) && !workloads.method.interrupted;
+    let profile = Profile { workloads: Some(workloads), ..Profile::default() };
+    args.results.show(profile, |profile| &profile.workloads, sections::workloads::section)?;
+    if is_empty {
         bail!("nothing was measured; 'not_available' of --json says why");
     }
     Ok(())

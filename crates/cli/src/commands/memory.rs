@@ -8,11 +8,13 @@ use coho_platform::pages::Paging;
 use coho_probe::host;
 use coho_probe::memory::provider::Physical;
 use coho_probe::memory::{self, Options, Part};
-use coho_profile::{BlockState, CacheType, Fence, Memory, Operation};
+use coho_profile::{BlockState, CacheType, Fence, Memory, Operation, Profile};
+use coho_show::part::{self, Depth};
+use coho_show::sections;
 
 use crate::arguments::{self, Course, Teams, named, offering};
 use crate::results::Results;
-use crate::terminal::{self, progress};
+use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -116,13 +118,27 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             profile.memory = Some(memory);
         },
     )?;
-    args.results.print(&memory, |out, memory| terminal::memory::write(out, memory, &args.types))?;
+    let is_empty = memory.rates.is_empty() && !memory.method.interrupted;
+    let has_reasons = !memory.method.not_available.is_empty();
+    let profile = Profile { topology: Some(topology.into()), memory: Some(memory), ..Profile::default() };
+    args.results.show(
+        profile,
+        |profile| &profile.memory,
+        |subject| {
+            let mut section = sections::memory::section(subject)?;
+            let asked =
+                subject.profile.memory.iter().flat_map(|memory| sections::memory::asked(memory, &args.types));
+            let asked = asked.map(|missing| part::Part { depth: Depth::Summary, body: missing.into() });
+            section.parts.splice(0..0, asked.collect::<Vec<_>>());
+            Some(section)
+        },
+    )?;
     let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
-    if rates && memory.rates.is_empty() && !memory.method.interrupted {
-        let why = match (memory.method.not_available.is_empty(), args.results.json) {
-            (true, _) => ": each window was interrupted",
-            (false, true) => "; 'method.not_available' says why",
-            (false, false) => "; the lines above say why",
+    if rates && is_empty {
+        let why = match (has_reasons, args.results.json) {
+            (false, _) => ": each window was interrupted",
+            (true, true) => "; 'method.not_available' says why",
+            (true, false) => "; the lines above say why",
         };
         bail!("no rate was measured{why}");
     }

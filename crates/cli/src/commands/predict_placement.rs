@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use coho_model::placement::{
-    self, Costs, Finding, Machine, Prediction, View, Workload, freebsd_order, predict,
+    self, Costs, Finding, Machine, Outcome, Prediction, RUNS, SEED, View, Workload, freebsd_order, predict,
 };
 use coho_model::stability;
 use coho_profile::{Coherence, Profile, published::kimoto_bulldozer};
+use coho_show::sections::placement as shown;
 use coho_topology::cpuid::Dump;
 use coho_topology::{Loaded, Topology};
 
+use super::predict_placement_json as json;
 use super::topology::Kernel;
+use crate::printed::How;
 use crate::report::subject::Subject;
-use crate::terminal;
-use crate::terminal::placement::{Placement, RUNS, SEED};
 
 /// More CPUs than FreeBSD of the article's time took.
 const MAX_CPUS: usize = 256;
@@ -48,9 +49,8 @@ pub struct Args {
     /// Also tell where tasks were put, and how often their CPU had halted
     #[arg(long)]
     why: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: How,
 }
 
 fn workload(text: &str) -> Result<Workload, String> {
@@ -95,9 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     if args.check {
         let checked = checked.map_err(|why| anyhow::anyhow!("{}: not checked: {why}", question.label))?;
-        return terminal::print(args.json, &terminal::placement::check_json(&checked), |out, _| {
-            terminal::placement::check(out, &checked)
-        });
+        return args.how.print(&json::check(&checked), |_| shown::check(&checked));
     }
     // What the profile has measured stands in for what is assumed, here too.
     let costs = match &checked {
@@ -122,7 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let measured =
         question.coherence.as_ref().filter(|_| !question.of_paper && machine.measured_pairs().0 > 0);
     let condition = measured.and_then(stability::condition);
-    let placement = Placement {
+    let outcome = Outcome {
         machine: question.label,
         measured_pairs: machine.measured_pairs(),
         condition,
@@ -135,9 +133,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.seed,
         not_available,
     };
-    terminal::print(args.json, &placement.json(), |out, _| {
-        terminal::placement::write(out, &placement, args.why)
-    })
+    args.how.print(&json::outcome(&outcome), |_| shown::outcome(&outcome, args.why))
 }
 
 impl Question {

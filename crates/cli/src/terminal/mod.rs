@@ -1,14 +1,10 @@
 //! What people see on a terminal: tables of 80 columns, maps in colour, progress.
 
 pub mod barrier;
-pub mod bench;
 pub mod calls;
 mod colour;
 pub mod counters;
 pub mod idle;
-pub mod memory;
-pub mod path;
-pub mod path_check;
 pub mod placement;
 pub mod predict_barrier;
 pub mod predict_delegate;

@@ -40,10 +40,12 @@ mod figure;
 mod file;
 mod fit;
 mod loggp;
+mod own;
 mod rate;
 pub mod ready;
 mod resolve;
 mod stage;
+pub mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -54,8 +56,10 @@ pub use figure::{Crossing, Crossover, Figure, Point, Spread};
 pub use file::PathFile;
 pub use fit::{Fit, Segment, fit, parse_pairs};
 pub use loggp::LogGp;
+pub use own::Own;
 pub use rate::Rate;
 pub use stage::{Kind, Overlap, Side, Stage};
+pub use summary::Summary;
 
 /// How far figures of this model hold.
 pub const VALIDITY: &str = "one transfer at a time on idle machines; no incast, nothing shared";

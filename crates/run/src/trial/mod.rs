@@ -1,24 +1,21 @@
 //! Runs a command under several placements in turn and tells which is best.
 
-mod choose;
 mod counted;
 mod decide;
-mod difference;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+pub use coho_model::trial::choice;
 use coho_probe::{Progress, meanwhile, statistics};
 use coho_profile::{Estimate, Method, PlacementTime, Trial};
 use coho_topology::CpuSet;
 use serde_json::json;
 
 use crate::child::{Failed, Job, Signals, Status, orphans};
-pub use choose::choice;
 use counted::Counted;
 pub use decide::{Verdict, decide};
-pub use difference::{Difference, differences};
 
 /// How long what a command has left behind may take to end before the next run.
 const ENDING: Duration = Duration::from_secs(5);

@@ -17,7 +17,7 @@ pub(super) fn add(section: &mut Section, id: &'static str, method: &Method) {
     section.detail(facts(id, method));
 }
 
-fn facts(id: &'static str, method: &Method) -> Facts {
+pub(super) fn facts(id: &'static str, method: &Method) -> Facts {
     let mut facts = Vec::new();
     let mut tell = |name: &str, value: String| facts.push((name.to_owned(), value));
     if !method.description.is_empty() {

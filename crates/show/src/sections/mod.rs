@@ -4,13 +4,18 @@ pub mod barriers;
 pub mod coherence;
 pub mod contention;
 pub mod machine;
+pub mod memory;
 mod method;
 pub mod papers;
+pub mod paths;
+pub mod placement;
 pub mod predictions;
 pub mod programs;
 mod ratios;
 pub mod topology;
+pub mod trials;
 pub mod waiting;
+pub mod workloads;
 
 use crate::Subject;
 use crate::part::Section;
@@ -33,6 +38,10 @@ pub const ALL: &[Entry] = &[
     Entry { id: "contention", title: "Many CPUs on one line", of: contention::section },
     Entry { id: "barriers", title: "Barriers, fork and join", of: barriers::section },
     Entry { id: "programs", title: "Programs under barriers", of: programs::section },
+    Entry { id: "memory", title: "Memory", of: memory::section },
+    Entry { id: "paths", title: "Messages between processes", of: paths::section },
+    Entry { id: "workloads", title: "Programs under placements", of: workloads::section },
+    Entry { id: "runs", title: "Commands under placements", of: trials::section },
 ];
 
 /// The sections that a profile has.

@@ -8,13 +8,15 @@ use coho_model::path::{self, Check, VALIDITY};
 use coho_probe::host;
 use coho_probe::memory::{self, Options, Part};
 use coho_profile::{Memory, Transfer};
+use coho_show::sections::paths;
 use coho_topology::CpuSet;
 use serde_json::{Value, json};
 
 use super::show::one;
 use crate::arguments::{self, Course, named};
+use crate::printed::How;
 use crate::results::File;
-use crate::terminal::{self, progress};
+use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -32,19 +34,18 @@ pub struct Args {
     quick: bool,
     #[command(flatten)]
     course: Course,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: How,
     #[command(flatten)]
     file: File,
 }
 
 /// What is told of a check.
-pub struct Checked {
-    pub checks: Vec<Check>,
+struct Checked {
+    checks: Vec<Check>,
     /// The same messages predicted from an earlier profile's parts; empty where none is named or it has none.
-    pub by_profile: Vec<Check>,
-    pub memory: Memory,
+    by_profile: Vec<Check>,
+    memory: Memory,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -88,7 +89,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     memory.transfers = measured;
     let checked = Checked { checks, by_profile, memory };
-    terminal::print(args.json, &checked.json(), |out, _| terminal::path_check::write(out, &checked))?;
+    args.how
+        .print(&checked.json(), |_| paths::checked(&checked.checks, &checked.by_profile, &checked.memory))?;
     if checked.checks.is_empty() && !checked.memory.method.interrupted {
         bail!("no message was timed; 'not_available' of --json says why");
     }
@@ -97,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 impl Checked {
     /// The same message by the earlier profile's parts.
-    pub fn by_profile(&self, check: &Check) -> Option<&Check> {
+    fn by_profile(&self, check: &Check) -> Option<&Check> {
         self.by_profile.iter().find(|other| (&other.path, other.bytes) == (&check.path, check.bytes))
     }
 

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use coho_model::path::{self, Fit, Segment};
 use coho_profile::read_text;
+use coho_show::render::terminal::{self, Options};
+use coho_show::sections::paths;
+use coho_show::visible::{Out, Style};
 use serde_json::json;
-
-use crate::report::text;
-use crate::terminal;
-use crate::terminal::table::table;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,7 +24,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let text = read_text(&args.pairs)?;
     let pairs = path::parse_pairs(&args.pairs.display().to_string(), &text)?;
     let fit = path::fit(&pairs);
-    let mut out = terminal::out(args.json);
+    let mut out = Out::new(if args.json { Style::Json } else { Style::Plain });
     if args.json {
         let segment = |part: &Segment| {
             json!({
@@ -40,20 +39,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(out, "{:#}", json!({ "pairs": fit.pairs, "segments": segments }))?;
         return Ok(());
     }
-    let rows = fit.segments.iter().map(|part| {
-        [
-            text::number(part.from_bytes),
-            text::number(part.to_bytes),
-            text::number(part.fixed_ns),
-            part.bytes_per_s.map_or_else(|| "–".to_owned(), |rate| text::number(rate / 1e9)),
-            format!("{:.1} %", part.error * 100.0),
-        ]
-    });
-    let header = ["from, B", "to, B", "fixed, ns", "rate, GB/s", "rms error"];
-    writeln!(out, "{}", table(header, 0, rows.collect()))?;
-    let lines =
-        if fit.segments.len() > 1 { "; several lines: the protocol changes between them" } else { "" };
-    writeln!(out, "{} pairs{lines}.\n", fit.pairs)?;
+    terminal::parts(&mut out, &paths::fitted(&fit), Options::stdout(false))?;
+    writeln!(out)?;
     out.write_all(stages(&fit).as_bytes())?;
     Ok(())
 }

@@ -3,10 +3,9 @@
 use std::io::Write;
 
 use coho_model::path::ready;
+use coho_show::render::terminal::wrapped;
+use coho_show::visible::{Out, Style};
 use serde_json::json;
-
-use crate::terminal;
-use crate::terminal::table::wrapped;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -16,7 +15,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut out = terminal::out(args.json);
+    let mut out = Out::new(if args.json { Style::Json } else { Style::Plain });
     let mut listed = Vec::new();
     for name in ready::names() {
         let file = ready::file(name)?;

@@ -7,9 +7,6 @@ mod show;
 
 use clap::Subcommand;
 
-pub use check::Checked;
-pub use show::{Crossover, Point, Shown};
-
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {

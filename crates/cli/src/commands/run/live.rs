@@ -8,6 +8,7 @@ use coho_probe::placement::Placement;
 use coho_profile::{Examination, Live};
 use coho_run::child::Signals;
 use coho_run::live::{self, Error, Measure, News, Options};
+use coho_show::sections::trials;
 
 use super::{Args, Machine, remembered, tried};
 use crate::terminal;
@@ -33,7 +34,7 @@ pub fn follow(
             News::Settled(examination) if is_as(last.as_ref(), examination) => return,
             News::Settled(examination) => {
                 last = Some(examination.clone());
-                terminal::run::settled(examination, measure.name())
+                trials::settled(examination, measure.name())
             }
             News::Silent => {
                 "live: it comes on by nothing that is seen; it stays where the scheduler puts it".into()

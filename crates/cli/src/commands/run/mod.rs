@@ -105,6 +105,9 @@ pub struct Args {
     /// the scheduler's choice for one of them where it is worse. A live command's output then goes to standard error
     #[arg(long)]
     json: bool,
+    /// With --try: also show cache misses and the clock, where they were counted
+    #[arg(long, requires = "trial", conflicts_with = "json")]
+    full: bool,
     /// Say nothing
     #[arg(short, long)]
     quiet: bool,

@@ -7,12 +7,14 @@ use coho_probe::placement::Placement;
 use coho_profile::Trial;
 use coho_run::child::{Output, Signals};
 use coho_run::trial::{self, Candidate, Options};
+use coho_show::sections::trials;
 use coho_topology::Level;
 
 use super::chosen::Chosen;
 use super::{Args, Machine, job, remembered, threads};
+use crate::printed::How;
 use crate::results::Stopped;
-use crate::terminal::{self, progress};
+use crate::terminal::progress;
 
 /// Levels that `auto` tries where they mean more or fewer CPUs than what it tries already.
 const LEVELS: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Level::Numa, Level::Package];
@@ -21,7 +23,7 @@ const LEVELS: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Le
 pub fn report(list: &[Placement], args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<()> {
     let placements = if list.is_empty() { worth_trying(args, machine)? } else { list.to_vec() };
     let trial = try_each(&placements, args, machine, signals)?;
-    terminal::print(args.json, &trial, terminal::run::write)?;
+    How { json: args.json, full: args.full }.print(&trial, trials::trial)?;
     let Some(signal) = signals.asked_to_end() else {
         if trial.best.is_none() {
             bail!("it was stopped before every placement had run once");
@@ -70,7 +72,7 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
     };
     if !args.quiet {
         let date = trial.date.as_deref().unwrap_or("an unknown date");
-        crate::say!("coho: auto, as tried {date}: {}", terminal::run::verdict(trial));
+        crate::say!("coho: auto, as tried {date}: {}", trials::verdict(trial));
     }
     match trial::choice(trial) {
         Some(best) => {

@@ -1,7 +1,9 @@
 //! The papers' tables, figures and conclusions, where a profile has something to set beside them.
 
 pub mod claims;
+mod hamada_dimmnet;
 mod kawabe_furuya;
+mod kimoto_bulldozer;
 mod nakamura_fbs;
 
 use coho_model::claims::{Judgement, Verdict};
@@ -11,8 +13,12 @@ use crate::part::{Part, Section};
 use crate::words::{PAPERS, Paper};
 
 /// What each paper's file sets beside the published figures, by the paper's name.
-const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] =
-    &[("kawabe-furuya", kawabe_furuya::parts), ("nakamura-fbs", nakamura_fbs::parts)];
+const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] = &[
+    ("kawabe-furuya", kawabe_furuya::parts),
+    ("nakamura-fbs", nakamura_fbs::parts),
+    ("hamada-dimmnet", hamada_dimmnet::parts),
+    ("kimoto-bulldozer", kimoto_bulldozer::parts),
+];
 
 /// A section for each paper that this profile has something to set beside.
 pub fn of(subject: &Subject) -> Vec<Section> {

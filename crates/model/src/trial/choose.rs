@@ -15,7 +15,7 @@ use coho_profile::{PlacementTime, Trial};
 ///     winners: vec!["compact".into(), "l3".into()],
 ///     ..Trial::default()
 /// };
-/// assert_eq!(coho_run::trial::choice(&trial), Some("compact"));
+/// assert_eq!(coho_model::trial::choice(&trial), Some("compact"));
 /// ```
 pub fn choice(trial: &Trial) -> Option<&str> {
     let best = trial.best.as_deref()?;

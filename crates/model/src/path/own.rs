@@ -1,0 +1,46 @@
+//! What the ready paths say of the machine that a profile was measured on.
+
+use coho_profile::Profile;
+
+use super::{CHECKED, Check, Summary, check_within};
+
+/// The path whose protocols cross here.
+const EAGER: &str = "eager";
+
+/// Paths between two processes of one machine, by its own figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Own {
+    /// The paths that messages were timed on, each by the parts of these.
+    pub between_processes: Vec<Summary>,
+    /// From which size on rendezvous is quicker than eager; `None` where figures are missing.
+    pub eager: Option<Summary>,
+    /// Each message beside what its path predicts.
+    pub checks: Vec<Check>,
+    /// Why there are no checks, or no paths.
+    pub lacking: Option<String>,
+}
+
+impl Own {
+    /// What the paths say; `None` of a profile without messages between processes.
+    pub fn of(profile: &Profile) -> Option<Self> {
+        let transfers = &profile.memory.as_ref()?.transfers;
+        if transfers.is_empty() {
+            return None;
+        }
+        let mut lacking = None;
+        let mut between_processes = Vec::new();
+        for name in CHECKED {
+            if transfers.iter().any(|one| one.path == name) {
+                match Summary::of(name, profile) {
+                    Ok(summary) => between_processes.push(summary),
+                    Err(error) => lacking = Some(error.message().to_owned()),
+                }
+            }
+        }
+        let checks = check_within(transfers).unwrap_or_else(|error| {
+            lacking = Some(error.message().to_owned());
+            Vec::new()
+        });
+        Some(Self { between_processes, eager: Summary::of(EAGER, profile).ok(), checks, lacking })
+    }
+}

@@ -1,0 +1,272 @@
+//! What a path says, in one value: points of figures, crossovers, times by size, LogGP's parameters, and what the paper
+//! states.
+
+use coho_profile::Profile;
+use serde::{Serialize, Serializer};
+
+use super::dimmnet::{self, Statement};
+use super::{Crossing, Error, LogGp, Path, Spread, VALIDITY, ready};
+
+/// What one path says, or several readings of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Its name, as it was asked for.
+    pub path: String,
+    /// What it is.
+    pub about: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// How far the model holds.
+    pub validity: &'static str,
+    /// Points of figures: gains of one variant over another.
+    pub points: Vec<Point>,
+    /// From which size on another protocol is the quickest.
+    pub crossovers: Vec<Crossover>,
+    /// Times of each variant by size, without varied gaps.
+    pub times: Vec<Time>,
+    /// LogGP's parameters of each variant.
+    pub loggp: Vec<View>,
+    /// What the paper states, of its own path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<Met>,
+    /// Titles of the figures, by name.
+    #[serde(skip)]
+    pub titles: Vec<(String, String)>,
+}
+
+/// A point of a figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// The reading of the paper, where there are several.
+    pub reading: Option<String>,
+    /// The figure's name.
+    pub figure: String,
+    /// The bus that it is drawn for.
+    pub bus: String,
+    /// Size of the transfer.
+    #[serde(serialize_with = "whole")]
+    pub bytes: f64,
+    /// By which instructions a CPU copies.
+    pub instruction: String,
+    /// The start-up gap.
+    pub gap_ns: f64,
+    /// Time of the first variant.
+    pub time_a_ns: f64,
+    /// Time of the second one.
+    pub time_b_ns: f64,
+    /// Share of the second variant's time that the first saves.
+    pub gain: f64,
+    /// The first variant.
+    pub a: String,
+    /// The second one.
+    pub b: String,
+}
+
+/// From which size on another way is the quickest.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Crossover {
+    /// The reading of the paper, where there are several.
+    pub reading: Option<String>,
+    /// What is compared.
+    pub name: String,
+    /// By which instructions a CPU copies.
+    pub instruction: String,
+    /// The quickest below; the only one where nothing crosses.
+    pub from: String,
+    /// The quickest from here on; `null` where nothing crosses.
+    pub to: Option<String>,
+    /// The least whole number of bytes; of a publication's grid the least size of that.
+    #[serde(serialize_with = "whole_or_none")]
+    pub bytes: Option<f64>,
+    /// How many sizes that grid has; `null` where there is none.
+    pub grid_points: Option<usize>,
+    /// The intersection itself.
+    pub exact_bytes: Option<f64>,
+    /// Where single passes of the messages that it rests on have it: least and greatest, in bytes.
+    pub by_pass_bytes: Option<(f64, f64)>,
+    /// In how many passes of how many they cross at all.
+    pub by_pass: Option<(usize, usize)>,
+}
+
+/// How long a transfer takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Time {
+    /// The reading of the paper, where there are several.
+    pub reading: Option<String>,
+    /// The way that it goes.
+    pub variant: String,
+    /// By which instructions a CPU copies.
+    pub instruction: String,
+    /// Size of the transfer.
+    #[serde(serialize_with = "whole")]
+    pub bytes: f64,
+    /// `null` where so large a transfer cannot go this way.
+    pub ns: Option<f64>,
+}
+
+/// LogGP's parameters of a variant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(non_snake_case)]
+pub struct View {
+    /// The reading of the paper, where there are several.
+    pub reading: Option<String>,
+    /// The way that it goes.
+    pub variant: String,
+    /// By which instructions a CPU copies.
+    pub instruction: String,
+    /// Size of the small message.
+    #[serde(serialize_with = "whole")]
+    pub bytes: f64,
+    /// The sender's overhead.
+    pub o_send_ns: f64,
+    /// The receiver's overhead.
+    pub o_receive_ns: f64,
+    /// Latency.
+    pub L_ns: f64,
+    /// Gap between messages.
+    pub g_ns: f64,
+    /// Gap a byte.
+    pub G_ns_per_byte: f64,
+}
+
+/// A statement of the paper.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Met {
+    /// The reading.
+    pub reading: String,
+    /// The figure that it is about.
+    pub figure: &'static str,
+    /// What is stated.
+    pub text: &'static str,
+    /// Whether the reading bears it out.
+    pub met: bool,
+}
+
+/// A size in bytes, without a point where it has no fraction.
+fn whole<S: Serializer>(bytes: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if bytes.fract() == 0.0 && (0.0..=EXACT).contains(bytes) {
+        serializer.serialize_u64(*bytes as u64)
+    } else {
+        serializer.serialize_f64(*bytes)
+    }
+}
+
+/// Up to here every whole number is one of `f64`.
+const EXACT: f64 = (1u64 << 53) as f64;
+
+fn whole_or_none<S: Serializer>(bytes: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match bytes {
+        Some(bytes) => whole(bytes, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+impl Summary {
+    /// A path that comes with the program, by a profile's figures.
+    ///
+    /// # Errors
+    /// If the profile lacks figures that the path takes.
+    pub fn of(name: &str, profile: &Profile) -> Result<Self, Error> {
+        let file = ready::file(name)?;
+        let path = file.resolve(Some(profile))?;
+        let mut summary = Self::begin(name, &path);
+        summary.add(&path, &file.by_pass(profile), None, &[]);
+        Ok(summary)
+    }
+
+    /// Of a path under this name; it holds nothing yet.
+    pub fn begin(name: &str, path: &Path) -> Self {
+        Self {
+            path: name.to_owned(),
+            about: path.about.trim().replace('\n', " "),
+            source: path.source.clone(),
+            validity: VALIDITY,
+            points: Vec::new(),
+            crossovers: Vec::new(),
+            times: Vec::new(),
+            loggp: Vec::new(),
+            statements: Vec::new(),
+            titles: path.figures.iter().map(|figure| (figure.name.clone(), figure.title.clone())).collect(),
+        }
+    }
+
+    /// Adds what the path says, and its readings' figures: all, or only those named. `passes` are the path as each pass of
+    /// its messages has it.
+    pub fn add(&mut self, path: &Path, passes: &[Path], reading: Option<&str>, figures: &[String]) {
+        let own = || reading.map(str::to_owned);
+        for figure in
+            path.figures.iter().filter(|figure| figures.is_empty() || figures.contains(&figure.name))
+        {
+            let [a, b] = path.ways(figure).map(|way| way.name.clone());
+            self.points.extend(path.points(figure).into_iter().map(|point| Point {
+                reading: own(),
+                figure: figure.name.clone(),
+                bus: figure.bus.clone(),
+                bytes: point.bytes,
+                instruction: path.instructions[point.instruction].clone(),
+                gap_ns: point.gap_ns,
+                time_a_ns: point.time_a_ns,
+                time_b_ns: point.time_b_ns,
+                gain: point.gain(),
+                a: a.clone(),
+                b: b.clone(),
+            }));
+        }
+        for (index, instruction) in path.instructions.iter().enumerate() {
+            for (at, crossover) in path.crossovers.iter().enumerate() {
+                let spread = |crossing: &Crossing| Spread::of(passes, at, index, crossing);
+                let row = |from: &str, crossing: Option<&Crossing>| Crossover {
+                    reading: own(),
+                    name: crossover.name.clone(),
+                    instruction: instruction.clone(),
+                    from: from.to_owned(),
+                    to: crossing.map(|crossing| path.variants[crossing.to].name.clone()),
+                    bytes: crossing.map(|crossing| crossing.bytes),
+                    grid_points: crossing.and(crossover.grid_points()),
+                    exact_bytes: crossing.map(|crossing| crossing.exact_bytes),
+                    by_pass_bytes: crossing
+                        .and_then(spread)
+                        .map(|spread| (spread.least_bytes, spread.greatest_bytes)),
+                    by_pass: crossing.and_then(spread).map(|spread| (spread.crossed, spread.passes)),
+                };
+                let found = path.crossings(crossover, index);
+                self.crossovers.extend(found.iter().map(|one| row(&path.variants[one.from].name, Some(one))));
+                if found.is_empty()
+                    && let Some(only) = path.quickest_at_first(crossover, index)
+                {
+                    self.crossovers.push(row(&only.name, None));
+                }
+            }
+            for variant in &path.variants {
+                self.times.extend(path.bytes.iter().map(|&bytes| Time {
+                    reading: own(),
+                    variant: variant.name.clone(),
+                    instruction: instruction.clone(),
+                    bytes,
+                    ns: variant.takes(bytes).then(|| variant.time_ns(bytes, 0.0, index)),
+                }));
+                let LogGp { bytes, o_send_ns, o_receive_ns, latency_ns, gap_ns, gap_per_byte_ns } =
+                    path.loggp(variant, index);
+                self.loggp.push(View {
+                    reading: own(),
+                    variant: variant.name.clone(),
+                    instruction: instruction.clone(),
+                    bytes,
+                    o_send_ns,
+                    o_receive_ns,
+                    L_ns: latency_ns,
+                    g_ns: gap_ns,
+                    G_ns_per_byte: gap_per_byte_ns,
+                });
+            }
+        }
+        if let Some(reading) = reading {
+            let met =
+                |Statement { figure, text, met }| Met { reading: reading.to_owned(), figure, text, met };
+            let wanted = |statement: &Statement| {
+                figures.is_empty() || figures.iter().any(|figure| figure == statement.figure)
+            };
+            self.statements.extend(dimmnet::statements(path).into_iter().filter(wanted).map(met));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Everything that is predicted of a machine under several topologies.
+
+use super::{Checked, Costs, Finding, Prediction, View};
+
+/// How often each workload runs, with other costs out of their ranges each time, where nothing else is asked for.
+pub const RUNS: u32 = 16;
+/// Seed of these.
+pub const SEED: u64 = 1;
+
+/// What a scheduler's idea of a machine does to programs.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The machine's name.
+    pub machine: String,
+    /// Pairs of CPUs whose lines' time is measured, and all pairs.
+    pub measured_pairs: (usize, usize),
+    /// The condition under which those times hold.
+    pub condition: Option<String>,
+    /// What the kernels believe of it.
+    pub views: Vec<View>,
+    /// Each workload under each view.
+    pub predictions: Vec<Prediction>,
+    /// Beside what Kimoto measured, on that machine.
+    pub findings: Vec<Finding>,
+    /// The simulator beside the machine's own programs, or why it was not held against any.
+    pub checked: Result<Checked, String>,
+    /// What each step is taken to cost.
+    pub costs: Costs,
+    /// How often each workload ran.
+    pub runs: u32,
+    /// Seed of costs and chance.
+    pub seed: u64,
+    /// Views that could not be had, and why.
+    pub not_available: Vec<(String, String)>,
+}
+
+/// Two views whose rates are divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ratio<'a> {
+    /// The view whose rates are divided.
+    pub over: &'a str,
+    /// By those of this one.
+    pub under: &'a str,
+}
+
+impl Outcome {
+    /// The predictions under a view.
+    pub fn of_view(&self, name: &str) -> impl Iterator<Item = &Prediction> {
+        self.predictions.iter().filter(move |prediction| prediction.view == name)
+    }
+
+    /// A prediction's workload under another view.
+    pub fn under(&self, prediction: &Prediction, view: &str) -> Option<&Prediction> {
+        self.of_view(view).find(|other| other.workload == prediction.workload)
+    }
+
+    /// Views to divide; what the patch does comes apart where the control is known.
+    pub fn ratios(&self) -> Vec<Ratio<'_>> {
+        let names: Vec<&str> = self.views.iter().map(|view| view.name.as_str()).collect();
+        let Some((&first, others)) = names.split_first() else { return Vec::new() };
+        let mut ratios: Vec<Ratio<'_>> =
+            others.iter().map(|&view| Ratio { over: view, under: first }).collect();
+        if first == "stock" && names.contains(&"control") && names.contains(&"patched") {
+            ratios.insert(1.min(ratios.len()), Ratio { over: "patched", under: "control" });
+        }
+        ratios
+    }
+}

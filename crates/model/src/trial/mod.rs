@@ -1,0 +1,7 @@
+//! What follows from a command's trial under several placements: which of them to take, and what may explain its time.
+
+mod choose;
+mod difference;
+
+pub use choose::choice;
+pub use difference::{Difference, differences};

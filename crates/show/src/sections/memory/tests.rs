@@ -1,0 +1,182 @@
+use std::collections::BTreeSet;
+
+use coho_profile::{Estimate, MemoryType, Profile};
+
+use super::*;
+use crate::chart::{Chart, Plot};
+use crate::part::{Body, Cell, Depth};
+use crate::render::terminal::{self, Colours, Options};
+
+fn of(memory: Memory) -> Section {
+    section(&Subject::new("mine", Profile { memory: Some(memory), ..Profile::default() })).unwrap()
+}
+
+fn told(memory: Memory, depth: Depth) -> String {
+    let mut out = Vec::new();
+    terminal::section(&mut out, &of(memory), Options { depth, colours: Colours::None }).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    text
+}
+
+fn rate(op: Operation, instruction: &str, bytes: u64, gb: f64) -> MemoryRate {
+    let estimate = Estimate { low: 0.99e9 * gb, high: 1.01e9 * gb, n: 12, ..Estimate::exact(1e9 * gb) };
+    MemoryRate {
+        op,
+        instruction: instruction.into(),
+        bytes,
+        threads: 1,
+        state: Some(BlockState::Warm),
+        fence: (op != Operation::Read).then_some(Fence::Run),
+        bytes_per_s: Some(estimate),
+        traffic_bytes_per_s: Some(3e9 * gb),
+        ..MemoryRate::default()
+    }
+}
+
+/// The figures that `compare` knows, by their ids.
+fn figures(subject: &Subject) -> Vec<(String, f64)> {
+    let section = section(subject).unwrap();
+    let mut all = Vec::new();
+    for part in &section.parts {
+        let Body::Table(table) = &part.body else { continue };
+        for row in &table.rows {
+            for (column, cell) in table.columns.iter().zip(&row.cells) {
+                if let (Some(key), Some(ending), Cell::Figure(figure)) = (&row.key, column.key, cell) {
+                    all.push((format!("{}.{ending}", key.id), figure.value));
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_rate_of_the_paper_has_a_key_of_its_own() {
+    let paper = Subject::load("published:hamada-dimmnet").unwrap().remove(0);
+    let all = figures(&paper);
+    let ids: BTreeSet<_> = all.iter().map(|(id, _)| id).collect();
+    assert_eq!(ids.len(), all.len());
+    let rates = paper.profile.memory.as_ref().unwrap().rates.len();
+    assert_eq!(all.iter().filter(|(id, _)| id.ends_with("GB/s") && !id.contains(".kind.")).count(), rates);
+    let value = |id: &str| all.iter().find(|one| one.0 == id).map(|one| words::number(one.1));
+    assert_eq!(value("memory.write.simd.65536.wc.GB/s").as_deref(), Some("1.05"));
+    assert_eq!(value("memory.copy.plain-prefetchnta.512.GB/s").as_deref(), Some("0.17"));
+}
+
+#[test]
+fn rates_meet_the_papers_by_kind() {
+    let mut subject = Subject::load("published:hamada-dimmnet").unwrap().remove(0);
+    let papers: BTreeSet<_> = figures(&subject).into_iter().map(|(id, _)| id).collect();
+    let other = |instruction: &str, gb, fence, state| MemoryRate {
+        fence: Some(fence),
+        state: Some(state),
+        ..rate(Operation::Write, instruction, 512, gb)
+    };
+    subject.profile.memory.as_mut().unwrap().rates = vec![
+        other("plain-4", 4.0, Fence::Run, BlockState::Warm),
+        other("plain-8", 8.0, Fence::Run, BlockState::Warm),
+        other("plain-8", 80.0, Fence::Run, BlockState::Fresh),
+        other("avx2-nt", 16.0, Fence::None, BlockState::Warm),
+        other("avx2-nt", 160.0, Fence::Call, BlockState::Warm),
+        other("rep-stosb", 32.0, Fence::Run, BlockState::Warm),
+    ];
+    let mut mine = figures(&subject);
+    mine.retain(|(id, _)| id.contains("kind"));
+    assert!(mine.iter().all(|(id, _)| papers.contains(id)), "{mine:?}");
+    let told: Vec<_> = mine.iter().map(|(id, value)| (id.as_str(), *value)).collect();
+    let plain = ("memory.kind.write.plain.wb.512.GB/s", 4.0);
+    let past = ("memory.kind.write.simd-nt.wb.512.GB/s", 16.0);
+    assert_eq!(told, [plain, past], "words of 4 bytes, as the paper's");
+}
+
+#[test]
+fn a_sweep_of_many_sizes_has_a_short_summary_and_all_rows_in_full() {
+    let sizes: Vec<u64> = (0..13).map(|power| 1 << (9 + power)).collect();
+    let by = ["avx512", "avx512-nt", "plain-8"];
+    let rates = Operation::ALL.into_iter().flat_map(|op| {
+        sizes.iter().flat_map(move |&bytes| by.map(|instruction| rate(op, instruction, bytes, 123.4)))
+    });
+    let memory = Memory { rates: rates.collect(), ..Memory::default() };
+    let summary = told(memory.clone(), Depth::Summary);
+    assert!(summary.lines().count() < 30, "{summary}");
+    assert!(summary.contains("non-temporal") && !summary.contains("copy WB, one thread"), "{summary}");
+    let full = told(memory, Depth::Detail);
+    assert!(full.contains("copy WB, one thread") && full.contains("370"), "{full}");
+}
+
+#[test]
+fn the_headline_tells_the_best_of_the_largest_block() {
+    let rates = [("avx2-nt", 512, 99.0), ("plain-8", 1 << 20, 7.0), ("avx2-nt", 1 << 20, 22.6)];
+    let rates = rates.map(|(instruction, bytes, gb)| rate(Operation::Write, instruction, bytes, gb)).to_vec();
+    let headline = of(Memory { rates, ..Memory::default() }).headline;
+    assert_eq!(headline, "write 22.6 (22.4–22.8) GB/s (the best of 2: avx2-nt), blocks of 1 MiB");
+    assert_eq!(of(Memory::default()).headline, "");
+}
+
+#[test]
+fn rates_of_several_threads_are_not_those_of_one() {
+    let two =
+        MemoryRate { threads: 2, mapping: "sequential".into(), ..rate(Operation::Copy, "avx2", 4096, 22.0) };
+    let rates = vec![rate(Operation::Copy, "avx2", 4096, 11.0), two];
+    let text = told(Memory { rates, ..Memory::default() }, Depth::Detail);
+    assert!(text.contains("copy, 2 threads") && text.contains("copy WB, 2 threads, sequential"), "{text}");
+    let row = text.lines().find(|line| line.trim_start().starts_with("copy ")).unwrap();
+    assert!(row.contains("11.0") && !row.contains("22.0"), "{text}");
+}
+
+#[test]
+fn types_that_nobody_asked_for_take_a_line() {
+    let one = |name, provider: &str| MemoryType {
+        name,
+        provider: provider.into(),
+        why: "no /dev/dri\x1b[31m here".into(),
+        ..MemoryType::default()
+    };
+    let mut memory = Memory {
+        types: vec![one(CacheType::WriteCombining, "vgem"), one(CacheType::Uncached, "PCI")],
+        ..Memory::default()
+    };
+    memory.method.not_available.insert("rates of UC".into(), "because".into());
+    assert_eq!(told(memory.clone(), Depth::Summary), "2 parts more: --full\n", "no rate has a type");
+    memory.rates = vec![rate(Operation::Read, "plain-8", 512, 1.0)];
+    let text = told(memory.clone(), Depth::Summary);
+    assert!(text.starts_with("types      WB; `--type WC,UC` tells why"), "{text}");
+    assert!(!text.contains("vgem") && !text.contains("because"), "{text}");
+    let missing = asked(&memory, &[CacheType::Uncached]);
+    assert_eq!(missing.len(), 1);
+    assert_eq!(missing[0].what, "UC by PCI");
+    // What its self-test did not prove is not measured unasked.
+    memory.types[0].available = true;
+    assert!(told(memory.clone(), Depth::Summary).starts_with("types      WB; "));
+    memory.types[0].proven = true;
+    assert!(told(memory.clone(), Depth::Summary).starts_with("types      WB, WC (vgem); "));
+    assert!(told(memory, Depth::Detail).contains("\\u{1b}[31m"), "what steers a terminal is shown");
+}
+
+#[test]
+fn what_was_not_counted_is_not_shown() {
+    let mut rates =
+        vec![rate(Operation::Write, "avx2-nt", 512, 1.0), rate(Operation::Write, "avx2", 512, 1.0)];
+    let columns =
+        |rates: &[MemoryRate]| told(Memory { rates: rates.to_vec(), ..Memory::default() }, Depth::Detail);
+    assert!(!columns(&rates).contains(" bursts "), "no column without a figure");
+    rates[0].bursts = Some(Estimate::exact(8.0));
+    let text = columns(&rates);
+    let row = |name: &str| {
+        text.lines().rfind(|line| line.trim_start().starts_with(name) && line.contains("warm")).unwrap()
+    };
+    assert!(row("avx2-nt").trim_end().ends_with('8'), "{text}");
+    assert!(row("avx2 ").trim_end().ends_with('–'), "{text}");
+}
+
+#[test]
+fn the_best_is_drawn_by_size_and_one_size_is_no_line() {
+    let charts = |sizes: &[u64]| -> usize {
+        let rates = sizes.iter().map(|&bytes| rate(Operation::Read, "avx2", bytes, 1.0)).collect();
+        let section = of(Memory { rates, ..Memory::default() });
+        let lines = |chart: &Chart| matches!(chart.plot, Plot::Lines(_));
+        section.parts.iter().filter(|part| matches!(&part.body, Body::Chart(chart) if lines(chart))).count()
+    };
+    assert_eq!((charts(&[512, 4096]), charts(&[512])), (2, 0));
+}

@@ -1,0 +1,260 @@
+//! Commands that ran under several placements, and what was chosen for each.
+
+use std::collections::BTreeMap;
+
+use coho_model::trial::{choice, differences};
+use coho_profile::{Examination, Live, PlacementRate, PlacementTime, Trial};
+
+use crate::Subject;
+use crate::figure::{Figure, Format};
+use crate::part::{Cell, Column, Missing, Part, Row, Section, Table, Text};
+use crate::words;
+
+/// Counters that are told of one placement at most.
+const COUNTERS: usize = 3;
+/// Commands that are shown: a profile may bring any number.
+const MOST: usize = 50;
+
+/// What `coho run` remembers in a profile.
+pub fn section(subject: &Subject) -> Option<Section> {
+    let runs = subject.profile.run.as_ref()?;
+    let commands = runs.commands.len() + runs.live.len();
+    if commands == 0 {
+        return None;
+    }
+    let names = runs.commands.keys().chain(runs.live.keys()).take(3).map(|name| words::short(name, 30));
+    let headline = format!("{}: {}", words::count(commands, "command"), names.collect::<Vec<_>>().join(", "));
+    let mut section = Section::new("runs", "Commands under placements", headline);
+    for (name, trial) in runs.commands.iter().take(MOST) {
+        let taken = choice(trial).unwrap_or("none");
+        let name = words::short(name, 80);
+        section.summary(Text::labelled(name.clone(), format!("{taken} is taken: {}.", verdict(trial))));
+        let mut table = times(trial, Some(taken));
+        table.id = format!("run-{name}");
+        table.title = titled(&name, &trial.command, trial.date.as_deref());
+        section.detail(table);
+    }
+    for (name, live) in runs.live.iter().take(MOST) {
+        lived(&mut section, &words::short(name, 80), live);
+    }
+    if commands > MOST {
+        section.detail(Text::new(format!(
+            "At most {MOST} commands of a kind are shown; all are in the profile."
+        )));
+    }
+    Some(section)
+}
+
+fn titled(name: &str, command: &[String], date: Option<&str>) -> String {
+    let date = date.map_or(String::new(), |date| format!(", {}", words::short(date, 40)));
+    format!("{name}: {}{date}", words::short(&command.join(" "), 300))
+}
+
+fn lived(section: &mut Section, name: &str, live: &Live) {
+    let Some(last) = live.examinations.last() else {
+        section.summary(Missing {
+            what: format!("a placement of {name} while it ran"),
+            why: "it ended before one was settled on".into(),
+        });
+        return;
+    };
+    section.summary(Text::labelled(name, settled(last, &live.progress)));
+    let row = |one: &PlacementRate| {
+        let rate = match (&one.same_as, &one.rate) {
+            (Some(other), _) => format!("as {}", words::short(other, 40)).into(),
+            (None, rate) => Cell::maybe(rate.as_ref()),
+        };
+        let mark = if one.name == last.best { "*" } else { "" };
+        Row::new([
+            format!("{}{mark}", words::short(&one.name, 40)).into(),
+            words::cpus(&one.cpus).into(),
+            rate,
+            Cell::maybe(one.best_times.as_ref()),
+        ])
+    };
+    let order =
+        live.examinations.iter().map(|one| words::short(&one.best, 40)).collect::<Vec<_>>().join(", ");
+    section.detail(
+        Table::new(
+            format!("live-{name}"),
+            titled(&format!("{name}, while it ran"), &live.command, live.date.as_deref()),
+        )
+        .columns([
+            Column::text("placement"),
+            Column::text("CPUs"),
+            Column::figures("progress a second", ""),
+            Column::figures("settled on / this", ""),
+        ])
+        .rows(last.placements.iter().take(MOST).map(row))
+        .note(format!(
+            "Progress: `{}`, {} s after its begin; *: settled on. Settled on, in turn: {}.",
+            words::short(&live.progress, 80),
+            words::number(last.at_s),
+            words::short(&order, 400)
+        )),
+    );
+}
+
+/// The times, which is best, and what may explain it.
+pub fn trial(trial: &Trial) -> Vec<Part> {
+    let mut told = Section::new("trial", "", "");
+    told.summary(times(trial, None));
+    told.summary(Text::new(format!("{}.", verdict(trial))));
+    for line in explained(trial) {
+        told.summary(Text::new(format!("- {line}")));
+    }
+    // A reason that several counters share is told once.
+    let mut missing = BTreeMap::<&str, Vec<String>>::new();
+    for (what, why) in &trial.method.not_available {
+        missing.entry(why).or_default().push(what.replace('_', " "));
+    }
+    for (why, what) in missing {
+        told.summary(Missing { what: what.join(", "), why: words::reason(why) });
+    }
+    if trial.method.interrupted {
+        told.summary(Text::new("Stopped before its end; whole rounds are above."));
+    }
+    told.parts
+}
+
+/// A row for each placement; the one that is `taken` is marked.
+fn times(trial: &Trial, taken: Option<&str>) -> Table {
+    let medians = || trial.placements.iter().filter_map(|placement| Some(placement.seconds.as_ref()?.median));
+    let (unit, per_s) = if medians().any(|seconds| seconds < 1.0) { ("ms", 1e3) } else { ("s", 1.0) };
+    let row = |one: &PlacementTime| {
+        let counter = |name: &str| Cell::maybe(one.counters.get(name).map(|value| value.median));
+        let time = match (&one.same_as, &one.seconds) {
+            (Some(other), _) => format!("as {}", words::short(other, 40)).into(),
+            (None, seconds) => {
+                Cell::maybe(seconds.as_ref().map(|seconds| Figure::from(seconds).scaled(per_s)))
+            }
+        };
+        let over = one.times_best.as_ref().map(|ratio| Figure::from(ratio).format(Format::Ratio));
+        let mark = if taken == Some(&one.name) { "*" } else { "" };
+        let names = [
+            format!("{}{mark}", words::short(&one.name, 40)).into(),
+            words::short(&words::cpus(&one.cpus), 12).into(),
+            time,
+            Cell::maybe(over),
+        ];
+        let counters =
+            ["voluntary_switches", "migrations", "l2_misses", "l3_misses", "clock_ghz"].map(counter);
+        Row::new(names.into_iter().chain(counters))
+    };
+    let table = Table::new("trial", "")
+        .columns([
+            Column::text("placement"),
+            Column::text("CPUs"),
+            Column::figures(format!("{unit} (95 %)"), ""),
+            Column::figures("× best (95 %)", ""),
+            Column::figures("waits", ""),
+            Column::figures("moves", ""),
+            Column::figures("L2 misses", "").detail(),
+            Column::figures("L3 misses", "").detail(),
+            Column::figures("GHz", "").detail(),
+        ])
+        .rows(trial.placements.iter().take(MOST).map(row));
+    if taken.is_some() { table.note("*: taken by `coho run --place auto`.") } else { table }
+}
+
+fn ratio(estimate: &coho_profile::Estimate) -> String {
+    Figure::from(estimate).format(Format::Ratio).text()
+}
+
+/// Which placement is best, with the nearest other, in a sentence without its point.
+pub fn verdict(trial: &Trial) -> String {
+    let name = |name: &str| words::short(name, 60);
+    let Some(best) = trial.best.as_deref().map(name) else { return "no round was finished".into() };
+    let others = trial.placements.iter().filter_map(|one| Some((one, one.times_best.as_ref()?)));
+    let nearest = others.min_by(|one, other| one.1.median.total_cmp(&other.1.median));
+    let rounds = words::count(usize::try_from(trial.method.passes).unwrap_or(usize::MAX), "round");
+    match nearest {
+        None => format!("nothing to choose from: {best} is all that there is"),
+        Some((other, over)) if trial.decided => {
+            format!("{best} is best: {} takes {} times as long ({rounds})", name(&other.name), ratio(over))
+        }
+        Some(_) if partly_decided(trial) => {
+            let worst = trial.placements.iter().filter(|one| is_loser(trial, one));
+            let worst = worst.filter_map(|one| Some((one, one.times_best.as_ref()?)));
+            let worst: Vec<_> = worst
+                .map(|(one, over)| format!("{} ({} times {best})", name(&one.name), ratio(over)))
+                .collect();
+            let winners: Vec<_> = trial.winners.iter().map(|winner| name(winner)).collect();
+            format!(
+                "{} are not told apart, but worse than one of them beyond chance: {} ({rounds})",
+                winners.join(" and "),
+                worst.join(", ")
+            )
+        }
+        Some((other, over)) => format!(
+            "nothing is better beyond chance: {} takes {} times as long as {best} ({rounds})",
+            name(&other.name),
+            ratio(over)
+        ),
+    }
+}
+
+/// Whether some placements are worse than others beyond chance, though no single one is best.
+fn partly_decided(trial: &Trial) -> bool {
+    !trial.winners.is_empty() && trial.placements.iter().any(|one| is_loser(trial, one))
+}
+
+fn is_loser(trial: &Trial, one: &PlacementTime) -> bool {
+    one.same_as.is_none() && one.seconds.is_some() && !trial.winners.contains(&one.name)
+}
+
+/// What differs between the best placement and each other, beside the time.
+fn explained(trial: &Trial) -> Vec<String> {
+    let Some(best) = trial.placements.iter().find(|one| Some(&one.name) == trial.best.as_ref()) else {
+        return Vec::new();
+    };
+    let others = trial.placements.iter().filter(|one| one.times_best.is_some() && one.same_as.is_none());
+    let line = |other: &PlacementTime| {
+        let counters = differences(best, other).into_iter().take(COUNTERS).map(|one| {
+            let name = words::short(&one.counter, 40).replace('_', " ");
+            format!("{name} {} against {}", words::number(one.best), words::number(one.other))
+        });
+        let counters: Vec<_> = counters.collect();
+        let [best, other] = [&best.name, &other.name].map(|name| words::short(name, 60));
+        (!counters.is_empty()).then(|| format!("{best} and {other}: {}", counters.join(", ")))
+    };
+    others.filter_map(line).collect()
+}
+
+/// Where a live command stays, and how far it comes there and at the next best place.
+pub fn settled(examination: &Examination, progress: &str) -> String {
+    let unit = if progress == "instructions" { " instructions/s" } else { "/s" };
+    let rate = |one: &PlacementRate| one.rate.as_ref().map(|rate| rate.median);
+    let figure = |one: &PlacementRate| {
+        rate(one).map_or_else(|| "–".into(), |rate| format!("{}{unit}", with_prefix(rate)))
+    };
+    let best = words::short(&examination.best, 60);
+    let is_best = |one: &&PlacementRate| one.name == examination.best;
+    let Some(own) = examination.placements.iter().find(is_best) else { return format!("live: {best}") };
+    let others =
+        examination.placements.iter().filter(|one| one.best_times.is_some() && one.same_as.is_none());
+    let next =
+        others.max_by(|one, other| rate(one).partial_cmp(&rate(other)).unwrap_or(std::cmp::Ordering::Equal));
+    let beside = match next {
+        None => format!("{}, nothing else to compare", figure(own)),
+        Some(next) if examination.decided => {
+            format!("{}, {} {}", figure(own), words::short(&next.name, 60), figure(next))
+        }
+        Some(next) => {
+            let name = words::short(&next.name, 60);
+            format!("{}, {name} {}: nothing is better beyond chance", figure(own), figure(next))
+        }
+    };
+    let rounds = words::count(usize::try_from(examination.rounds).unwrap_or(usize::MAX), "round");
+    format!("live: {best} (CPUs {}): {beside} ({rounds})", words::short(&words::cpus(&own.cpus), 16))
+}
+
+/// `260 k`, `1.21 G`.
+fn with_prefix(value: f64) -> String {
+    const PREFIXES: [(f64, &str); 4] = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let prefix = PREFIXES.into_iter().find(|(factor, _)| value >= *factor);
+    prefix.map_or_else(|| words::number(value), |(factor, name)| words::number(value / factor) + name)
+}
+
+#[cfg(test)]
+mod tests;
