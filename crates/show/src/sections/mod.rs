@@ -1,7 +1,10 @@
 //! A file for each section of the profile: the only place that knows what of it is worth showing.
 
 pub mod contention;
+pub mod counters;
+pub mod idle;
 mod method;
+pub mod papers;
 
 use crate::Subject;
 use crate::part::Section;
@@ -18,8 +21,11 @@ pub struct Entry {
 }
 
 /// All sections, in the order in which they are shown.
-pub const ALL: &[Entry] =
-    &[Entry { id: "contention", title: "Many CPUs on one line", of: contention::section }];
+pub const ALL: &[Entry] = &[
+    Entry { id: "contention", title: "Many CPUs on one line", of: contention::section },
+    Entry { id: "counters", title: "Performance counters and the clock", of: counters::section },
+    Entry { id: "idle", title: "Idle states and waking", of: idle::section },
+];
 
 /// The sections that a profile has.
 pub fn of(subject: &Subject) -> Vec<Section> {

@@ -395,7 +395,11 @@ fn summarise(out: &mut impl Write, profile: &Profile) -> std::io::Result<()> {
     terminal::findings::write(out, &coho_model::findings(profile))?;
     writeln!(out)?;
     profile.coherence.iter().try_for_each(|coherence| terminal::coherence::findings(out, coherence))?;
-    profile.counters.iter().try_for_each(|counters| terminal::counters::findings(out, counters))?;
+    if let Some(section) =
+        coho_show::sections::counters::section(&coho_show::Subject::new("", profile.clone()))
+    {
+        coho_show::render::terminal::headline(out, &section)?;
+    }
     profile.calls.iter().try_for_each(|calls| terminal::calls::findings(out, calls))?;
     profile.memory.iter().try_for_each(|memory| terminal::memory::findings(out, memory))?;
     profile.sync.iter().try_for_each(|sync| terminal::barrier::findings(out, sync))?;
