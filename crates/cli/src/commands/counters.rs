@@ -2,12 +2,15 @@
 
 use coho_probe::counters::{self, Options};
 use coho_probe::host;
+use coho_profile::Profile;
+use coho_show::part::Section;
+use coho_show::{Subject, sections};
 
 use coho_topology::CpuSet;
 
 use crate::arguments::{Course, cpus};
 use crate::results::Results;
-use crate::terminal::{self, progress};
+use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -39,5 +42,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |profile| profile.counters.is_some(),
         |profile| profile.counters = Some(measured.clone()),
     )?;
-    args.results.print(&measured, terminal::counters::write)
+    let profile = Profile { counters: Some(measured), ..Profile::default() };
+    args.results.show(profile, |profile| &profile.counters, beside_the_paper)
+}
+
+/// The section, and behind it the paper's table with these figures.
+fn beside_the_paper(subject: &Subject) -> Option<Section> {
+    let mut section = sections::counters::section(subject)?;
+    section.parts.extend(sections::papers::shimosawa_hori_ishikawa::parts(subject));
+    Some(section)
 }

@@ -10,6 +10,9 @@ use coho_probe::idle::control::{Effect, Held, Plan, Wish, restore};
 use coho_probe::idle::{self, Options, Root};
 use coho_profile::{Idle, IdleControl, Profile, Wakeup};
 use coho_run::{Job, Output, Signals};
+use coho_show::Subject;
+use coho_show::render::terminal as render;
+use coho_show::visible::{Out, Style};
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, WrongUsage};
@@ -45,6 +48,9 @@ pub struct Args {
     /// Print the profile's section as JSON, and nothing else; a command's output then goes to standard error
     #[arg(long)]
     json: bool,
+    /// Show all rows and how they were measured
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
     #[command(flatten)]
     file: File,
     /// Where sys, dev and run lie
@@ -82,7 +88,13 @@ fn watch(args: &Args) -> anyhow::Result<ExitCode> {
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let idle = idle::observe(&options(args), &topology)?;
     keep(args, &idle)?;
-    terminal::print(args.json, &idle, terminal::idle::write)?;
+    if args.json {
+        return terminal::print(true, &idle, |_, _| Ok(())).map(|()| ExitCode::SUCCESS);
+    }
+    let profile = Profile { idle: Some(idle), ..Profile::default() };
+    if let Some(section) = coho_show::sections::idle::section(&Subject::new("", profile)) {
+        render::section(&mut Out::new(Style::Plain), &section, render::Options::stdout(args.full))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -121,7 +133,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
                 idle.controls = wish.names().into_iter().map(refused).collect();
             }
             if args.json {
-                terminal::print(true, &idle, terminal::idle::write)?;
+                terminal::print(true, &idle, |_, _| Ok(()))?;
             }
             return Err(why);
         }
@@ -145,7 +157,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     held.restore()?;
     keep(args, &idle)?;
     if args.json {
-        terminal::print(true, &idle, terminal::idle::write)?;
+        terminal::print(true, &idle, |_, _| Ok(()))?;
     }
     Ok(ExitCode::from(status))
 }

@@ -3,8 +3,6 @@
 pub mod barrier;
 pub mod calls;
 mod colour;
-pub mod counters;
-pub mod idle;
 pub mod placement;
 pub mod predict_barrier;
 pub mod predict_delegate;

@@ -3,6 +3,8 @@
 pub mod barriers;
 pub mod coherence;
 pub mod contention;
+pub mod counters;
+pub mod idle;
 pub mod machine;
 pub mod memory;
 mod method;
@@ -40,6 +42,8 @@ pub const ALL: &[Entry] = &[
     Entry { id: "programs", title: "Programs under barriers", of: programs::section },
     Entry { id: "memory", title: "Memory", of: memory::section },
     Entry { id: "paths", title: "Messages between processes", of: paths::section },
+    Entry { id: "counters", title: "Performance counters and the clock", of: counters::section },
+    Entry { id: "idle", title: "Idle states and waking", of: idle::section },
     Entry { id: "workloads", title: "Programs under placements", of: workloads::section },
     Entry { id: "runs", title: "Commands under placements", of: trials::section },
 ];

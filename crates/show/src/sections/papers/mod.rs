@@ -5,6 +5,7 @@ mod hamada_dimmnet;
 mod kawabe_furuya;
 mod kimoto_bulldozer;
 mod nakamura_fbs;
+pub mod shimosawa_hori_ishikawa;
 
 use coho_model::claims::{Judgement, Verdict};
 
@@ -15,6 +16,7 @@ use crate::words::{PAPERS, Paper};
 /// What each paper's file sets beside the published figures, by the paper's name.
 const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] = &[
     ("kawabe-furuya", kawabe_furuya::parts),
+    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::parts),
     ("nakamura-fbs", nakamura_fbs::parts),
     ("hamada-dimmnet", hamada_dimmnet::parts),
     ("kimoto-bulldozer", kimoto_bulldozer::parts),
