@@ -52,6 +52,9 @@ pub struct Coherence {
     pub unknown: BTreeMap<String, Value>,
 }
 
+/// Two times of one pair that are farther apart than this are not of one place of its CPUs.
+const MOVED: f64 = 1.5;
+
 /// Share of a machine's figures that may jump before the run as a whole counts as unstable.
 const UNSTABLE: f64 = 0.02;
 
@@ -81,9 +84,32 @@ impl Coherence {
         let watched = self.timeline.as_ref().filter(|timeline| counts(timeline.method));
         match (pairs, watched.and_then(Timeline::kept_to_one_value)) {
             (_, Some(false)) => Some(false),
+            _ if self.watched_elsewhere().is_some() => Some(false),
             (None, watched) if judged.is_empty() => watched,
             (pairs, _) => pairs,
         }
+    }
+
+    /// The pair that was watched, if its time was then another than when it was measured with all pairs by the same method: the
+    /// time then and the time while it was watched, in ns, more than 1.5 times apart.
+    pub fn watched_elsewhere(&self) -> Option<(f64, f64)> {
+        let timeline = self.timeline.as_ref()?;
+        let is_same = |pair: &&Pair| {
+            (pair.a.min(pair.b), pair.a.max(pair.b))
+                == (timeline.a.min(timeline.b), timeline.a.max(timeline.b))
+                && pair.method == timeline.method
+        };
+        let mut watched: Vec<f64> = timeline.samples.iter().map(|sample| sample.ns).collect();
+        if watched.len() < Timeline::FEWEST_TOLD {
+            return None;
+        }
+        let watched = crate::order::median_of(&mut watched);
+        // Lines at home with either CPU; the nearest of these times must be far off.
+        let apart = |ns: f64| (ns / watched).max(watched / ns);
+        let mut before: Vec<f64> = self.pairs.iter().filter(is_same).map(|pair| pair.ns.median).collect();
+        before.sort_by(|a, b| apart(*a).total_cmp(&apart(*b)));
+        let before = *before.first()?;
+        (apart(before) > MOVED).then_some((before, watched))
     }
 
     /// The time of every pair with a figure, listed or in columns: two CPUs, how and where it was measured, ns.

@@ -79,6 +79,17 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
         );
         return Some((text, vec!["/coherence/timeline".into(), stable]));
     }
+    if let (Some((before, watched)), Some(timeline)) = (coherence.watched_elsewhere(), &coherence.timeline) {
+        let text = format!(
+            "The time between CPUs {} and {} changed within the run: {} ns while all pairs were measured, {} ns while the two were \
+             watched afterwards.",
+            timeline.a,
+            timeline.b,
+            number(before),
+            number(watched)
+        );
+        return Some((text, vec!["/coherence/timeline".into(), "/coherence/pairs".into(), stable]));
+    }
     // Judged pairs stand among all.
     let strict = coherence.pairs.iter().any(|pair| pair.method.is_strict());
     let jumped = coherence.pairs.iter().enumerate().filter(|(_, pair)| {

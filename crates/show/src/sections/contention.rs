@@ -4,7 +4,7 @@ use coho_profile::{Contention, ContentionRow, Estimate, LineOperation, published
 
 use super::method;
 use crate::Subject;
-use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
+use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
 use crate::part::{Cell, Column, Row, Section, Table, Text};
 use crate::words;
@@ -28,7 +28,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     }
     let series = series(contention);
     if series.iter().any(|one| one.points.len() > 1) {
-        section.summary(chart(series));
+        section.summary(chart(&series).unwrap_or_else(|| bars(contention)));
     }
     method::add(&mut section, "contention-method", &contention.method);
     Some(section)
@@ -120,15 +120,45 @@ fn published_pairs() -> Vec<String> {
     published::kawabe_furuya::figures().machine.iter().map(machine).collect()
 }
 
-fn chart(series: Vec<Series>) -> Chart {
-    Chart::new(
+/// Lines by number of CPUs; `None` if there are but one and another, for which bars say more.
+fn chart(series: &[Series]) -> Option<Chart> {
+    if series.iter().all(|one| one.points.len() <= 2) {
+        return None;
+    }
+    let chart = Chart::new(
         "contention",
         "Operations on one line by number of CPUs",
         Axis::counts("CPUs at once"),
         Axis::log("10⁶ operations a second, all CPUs together"),
-        Plot::Lines(series),
+        Plot::Lines(series.to_vec()),
+    );
+    Some(chart.caption("Solid: the nearest CPUs; dashed: the farthest, where the two differ."))
+}
+
+/// Bars for each operation: one CPU alone and the most at once.
+fn bars(contention: &Contention) -> Chart {
+    let most = contention.rows.iter().map(|row| row.cpus.len()).max().unwrap_or(1);
+    let of = |n: usize, index: usize| {
+        let bar = |operation: &LineOperation| {
+            let row =
+                contention.rows.iter().find(|row| row.operation == *operation && row.cpus.len() == n)?;
+            let figure = Figure::from(row.ns.as_ref()?);
+            let hover = format!("{operation} by {}: {} ns", words::count(n, "CPU"), figure.text());
+            Some(Bar { value: figure.value, interval: figure.interval(), hover })
+        };
+        let bars = LineOperation::ALL.iter().map(bar).collect();
+        BarSeries { name: words::count(n, "CPU"), colour: Colour::nth(index), published: false, bars }
+    };
+    Chart::new(
+        "contention",
+        "One operation on a line, by one CPU alone and by several at once",
+        Axis::linear("time of one operation of one CPU, ns"),
+        Axis::linear(""),
+        Plot::Bars {
+            categories: LineOperation::ALL.map(|operation| operation.name().to_owned()).to_vec(),
+            series: vec![of(1, 5), of(most, 0)],
+        },
     )
-    .caption("Solid: the nearest CPUs; dashed: the farthest, where the two differ.")
 }
 
 /// A line for each operation and mapping; one CPU alone begins them all.
@@ -196,16 +226,23 @@ mod tests {
 
     #[test]
     fn nearest_and_farthest_are_lines_of_one_colour() {
-        let rows = vec![row(1, "sequential"), row(4, "sequential"), row(4, "binary-tree")];
-        let section = of(rows);
+        let rows = ["sequential", "binary-tree"].map(|mapping| [row(2, mapping), row(4, mapping)]);
+        let section = of(rows.into_iter().flatten().chain([row(1, "sequential")]).collect());
         let charts = section.parts.iter().filter_map(|part| match &part.body {
             Body::Chart(Chart { plot: Plot::Lines(series), .. }) => Some(series),
             _ => None,
         });
         let series: Vec<_> = charts.flatten().collect();
         let told: Vec<_> = series.iter().map(|line| (line.points.len(), line.stroke)).collect();
-        assert_eq!(told, [(2, Stroke::Solid), (2, Stroke::Dashed)]);
+        assert_eq!(told, [(3, Stroke::Solid), (3, Stroke::Dashed)]);
         assert_eq!(series[0].colour, series[1].colour);
+    }
+
+    #[test]
+    fn two_cpus_have_bars() {
+        let section = of(vec![row(1, "sequential"), row(2, "sequential")]);
+        let is_bars = |body: &Body| matches!(body, Body::Chart(Chart { plot: Plot::Bars { .. }, .. }));
+        assert_eq!(section.parts.iter().filter(|part| is_bars(&part.body)).count(), 1);
     }
 
     #[test]

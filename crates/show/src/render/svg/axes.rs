@@ -1,5 +1,6 @@
 //! Values to places, and the ticks of an axis.
 
+use super::text_width;
 use crate::chart::{Axis, Scale, Ticks};
 use crate::{scale, words};
 
@@ -92,10 +93,13 @@ impl Placed {
         // Numbers of CPUs gather at one end of the axis: what would stand on its neighbour is left out.
         let step = all.len().div_ceil(most * 2);
         let mut placed: Vec<(f64, String)> = Vec::new();
-        let keep_apart = if apart == APART_X { APART_X * 0.45 } else { APART_Y * 0.45 };
+        let room = |before: &str, text: &str| match apart == APART_X {
+            true => (text_width(before) + text_width(text)) / 2.0 + 5.0,
+            false => APART_Y * 0.45,
+        };
         for (value, text) in all.into_iter().step_by(step.max(1)) {
             let at = self.at(value);
-            if placed.last().is_none_or(|(before, _)| (at - before).abs() >= keep_apart) {
+            if placed.last().is_none_or(|(place, before)| (at - place).abs() >= room(before, &text)) {
                 placed.push((at, text));
             }
         }

@@ -77,9 +77,6 @@ fn table(subject: &Subject, lines: &Lines<'_>) -> Table {
 }
 
 fn chart(subject: &Subject, lines: &Lines<'_>) -> Chart {
-    let mut states: Vec<&str> = lines.keys().map(|(.., state)| state.as_str()).collect();
-    states.sort_unstable();
-    states.dedup();
     let line = |((_, relation, state), sizes): (&(usize, String, String), &BTreeMap<u64, Vec<&Estimate>>)| {
         let name = format!("{state}, {relation}");
         let point = |(bytes, estimates): (&u64, &Vec<&Estimate>)| {
@@ -91,15 +88,12 @@ fn chart(subject: &Subject, lines: &Lines<'_>) -> Chart {
                 hover: format!("{name}, {}: {} ns", words::bytes(*bytes), figure.text()),
             })
         };
-        let exclusive = state.starts_with("excl");
+        let stroke = if state == "modified" { Stroke::Solid } else { Stroke::Dashed };
         Series {
             name: name.clone(),
-            colour: if relation == OWN {
-                Colour::nth(states.iter().position(|other| other == state).unwrap_or(0))
-            } else {
-                Colour::of_class(relation)
-            },
-            stroke: if exclusive || relation == OWN { Stroke::Solid } else { Stroke::Dashed },
+            // No class of pairs has this colour.
+            colour: if relation == OWN { Colour::GREEN } else { Colour::of_class(relation) },
+            stroke,
             points: sizes.iter().filter_map(point).collect(),
         }
     };
