@@ -52,7 +52,7 @@ fn a_page_of_80_columns_with_the_published_table() {
     for arguments in [&["counters", "--quick"][..], &["counters", "--quick", "--full"]] {
         let told = succeeds(arguments);
         assert!(told.contains("RDPMC"), "{told}");
-        assert_eq!(told.contains("PAPI") && told.contains("5741"), arguments.contains(&"--full"), "{told}");
+        assert_eq!(told.contains("5741"), arguments.contains(&"--full"), "{told}");
         assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     }
 }

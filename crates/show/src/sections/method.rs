@@ -34,11 +34,21 @@ pub(super) fn facts(id: &'static str, method: &Method) -> Facts {
         tell("time stolen by the hypervisor", format!("{} s", words::number(method.steal_s)));
     }
     for (name, value) in &method.parameters {
-        let value = match value {
-            Value::String(text) => words::short(text, 300),
-            other => words::short(&other.to_string(), 300),
-        };
+        let value = words::short(&told(value), 300);
         tell(&words::short(name, 80), value);
     }
     Facts { id, title: "How it was measured".to_owned(), facts, compared: false }
+}
+
+/// A value for people, that can be broken between words: `read: page-faults, stop: page-faults`.
+fn told(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(told).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| format!("{name}: {}", told(value)));
+            fields.collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
 }
