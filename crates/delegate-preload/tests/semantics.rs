@@ -154,7 +154,11 @@ fn nonsense_is_said_and_nothing_delegated() {
     let folder = tempfile::tempdir().unwrap();
     for (calls, cpus, expected) in [
         ("getpid", "", "coho delegate: COHO_DELEGATE: \"getpid\" cannot be delegated\n"),
-        ("stat", "x", "coho delegate: COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3\n"),
+        (
+            "stat",
+            "x",
+            "coho delegate: COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3 or 2,3 write=4\n",
+        ),
         ("stat", "8000", "the program makes its calls itself\n"),
     ] {
         let mut command = Command::new(program());

@@ -21,6 +21,11 @@ const CLASSES: [usize; 2] = [256, 4096];
 /// Kinds of calls: each call with each class of payload.
 pub const KINDS: usize = Call::ALL.len() * (CLASSES.len() + 1);
 
+/// The call of a kind.
+fn call_of(kind: usize) -> Call {
+    Call::ALL[kind / (CLASSES.len() + 1)]
+}
+
 /// What a thread does with calls of a kind.
 struct Choice {
     /// For so many calls, before somebody thinks about it again.
@@ -55,7 +60,7 @@ fn think(kind: usize, choice: &Choice) {
     /// A handler has interrupted the thread while it was thinking, or the thread ends.
     const LATER: u32 = 64;
     let (is_away, calls) =
-        runtime::with_mine(|mine| mine.trials.think(kind, &mut mine.way)).unwrap_or((false, LATER));
+        runtime::with_mine(|mine| mine.trials.think(kind, &mut mine.ways)).unwrap_or((false, LATER));
     choice.is_away.set(is_away);
     choice.left.set(calls - 1);
 }

@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
 use age::{Ages, ticks};
@@ -24,6 +24,7 @@ use lock::Lock;
 use crate::descriptors::MOST;
 use crate::hooks;
 use crate::hosts::{self, Way};
+use crate::calls::Call;
 use crate::readable::is_readable;
 use crate::runtime;
 
@@ -44,6 +45,9 @@ static QUEUE: Lock<Option<Queue>> = Lock::new(None);
 /// Writes accepted: changed at the queue alone.
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 /// Writes done.
+/// Writes that are done at once before somebody looks whether the host is worth asking again, and how many at a time.
+static UNASKED: AtomicU32 = AtomicU32::new(0);
+const CALLS: u32 = 16;
 static DONE: Apart = Apart(AtomicU64::new(0));
 /// For each descriptor, the error of a write that had been accepted, until it is reported.
 static ERRORS: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
@@ -67,6 +71,17 @@ struct Queue {
 }
 
 /// Accepts a write if it can be done later: returns what the call does. `None`: it is to be done now.
+/// Whether writes are done at once for a while, without another look.
+#[inline(always)]
+pub fn rests() -> bool {
+    let left = UNASKED.load(Relaxed);
+    left > 0 && {
+        // Of two threads, one may count for both.
+        UNASKED.store(left - 1, Relaxed);
+        true
+    }
+}
+
 pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<isize> {
     if bytes == 0 || bytes > SLOT_BYTES || !is_readable_throughout(buffer as usize, bytes) {
         return None;
@@ -81,6 +96,7 @@ pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<
     // It may have ended meanwhile.
     let accepted = queue_of(&mut queue).filter(|_| runtime::writes_later()).and_then(|queue| {
         if queue.rests() {
+            UNASKED.store(CALLS, Relaxed);
             return None;
         }
         // SAFETY: handed on.
@@ -106,7 +122,8 @@ fn queue_of(queue: &mut Option<Queue>) -> Option<&mut Queue> {
         if runtime::may_be_handler() {
             return None;
         }
-        let mut way = hosts::way(LINES, SLOT_BYTES)?;
+        let _errno = Errno::kept();
+        let mut way = hosts::way(runtime::teams().of(Call::Write), LINES, SLOT_BYTES)?;
         // Other threads execute in `take_back` alone, where no handler interrupts them: so a handler may wait for the host
         // wherever it has interrupted its thread.
         way.caller.set_patience(Duration::MAX);

@@ -35,7 +35,7 @@ unsafe fn on_paths(
     }
     let [a, b, c, d, e] = arguments;
     // SAFETY: the caller's promises are handed on.
-    unsafe { away(Request::system(number, [a, b, c, d, e, 0])) }.map(|answer| give(answer) as c_int)
+    unsafe { away(call, Request::system(number, [a, b, c, d, e, 0])) }.map(|answer| give(answer) as c_int)
 }
 
 /// Defines functions that have a host make the call, or else the C library, from their arguments and the kernel's.
@@ -112,7 +112,7 @@ unsafe fn open_away(folder: c_int, path: *const c_char, flags: c_int, mode: mode
     cancellation_point();
     let arguments = [argument(folder), path as usize, argument(flags | libc::O_LARGEFILE), mode as usize, 0];
     // SAFETY: the caller's promises are handed on.
-    let answer = unsafe { away(Request::function(open_at_once, arguments)) };
+    let answer = unsafe { away(Call::Open, Request::function(open_at_once, arguments)) };
     answer.filter(|&answer| answer != MAY_WAIT).map(|answer| give(answer) as c_int)
 }
 

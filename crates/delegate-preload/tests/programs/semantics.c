@@ -70,8 +70,11 @@ static void files(void) {
     SHOW(access("tmp", F_OK));
 }
 
-static volatile sig_atomic_t handled;
-static void note(int signal) { handled = signal; }
+static volatile sig_atomic_t handled, notes;
+static void note(int signal) {
+    handled = signal;
+    notes++;
+}
 
 static void signals(void) {
     struct sigaction action = {.sa_handler = note};
@@ -89,6 +92,10 @@ static void signals(void) {
     handled = 0;
     SHOW(ftruncate(file, 1000));
     printf("signal %d\n", handled == SIGXFSZ);
+    for (int i = 0; i < 30; i++) {
+        if (pwrite(file, bytes, 1, 300 + i) != -1 || errno != EFBIG) abort();
+    }
+    printf("signals %d\n", notes);
     int ends[2];
     if (pipe(ends) != 0) abort();
     close(ends[0]);
