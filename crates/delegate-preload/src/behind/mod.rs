@@ -5,6 +5,8 @@
 //! empty: [`drain`].
 
 mod age;
+mod copy;
+pub mod errors;
 mod lock;
 
 use std::cell::Cell;
@@ -178,7 +180,7 @@ impl Queue {
         }
         let slot = self.way.caller.slot();
         // SAFETY: as the caller promises.
-        unsafe { std::ptr::copy_nonoverlapping(buffer, slot.as_mut_ptr(), bytes) };
+        unsafe { copy::copy(buffer, slot.as_mut_ptr(), bytes) };
         let arguments = [descriptor as usize, slot.as_ptr() as usize, bytes, 0, 0];
         PENDING.store(true, Relaxed);
         UNSEEN.store(!hooks::see_stdio(), Relaxed);
