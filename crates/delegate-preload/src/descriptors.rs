@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use coho_delegate::Request;
 use libc::{c_int, rlimit64, stat, statfs};
 
+use crate::behind::errors;
 use crate::runtime;
 
 /// Those from here on are not delegated.
@@ -120,6 +121,7 @@ fn look(descriptor: c_int) -> Option<u32> {
 pub fn forget(descriptor: c_int) {
     if let Some(known) = known(descriptor) {
         known.store(0, Relaxed);
+        errors::close(descriptor);
     }
 }
 
