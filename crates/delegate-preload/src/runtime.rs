@@ -203,12 +203,6 @@ pub fn finish() {
     behind::drain();
 }
 
-/// Whether any calls are delegated.
-#[inline(always)]
-pub fn is_on() -> bool {
-    CALLS.load(Relaxed) != 0
-}
-
 /// A reason for a thread to make its calls itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -262,7 +256,14 @@ pub fn ends_idle_hosts() -> bool {
     CALLS.load(Relaxed) & AUTO != 0
 }
 
-/// Whether this call, with so long a payload, is delegated. Each call asks once.
+/// Whether this call, with so long a payload, is made at home whatever it is on.
+#[inline(always)]
+pub fn stays_home(call: Call, payload_bytes: usize) -> bool {
+    let calls = CALLS.load(Relaxed);
+    calls & call.bit() == 0 || calls & AUTO != 0 && auto::waits(call, payload_bytes)
+}
+
+/// Whether this call, with so long a payload, is delegated. Each call that does not [stay](stays_home) asks once.
 #[inline(always)]
 pub fn delegates(call: Call, payload_bytes: usize) -> bool {
     let calls = CALLS.load(Relaxed);

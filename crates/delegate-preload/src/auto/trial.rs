@@ -102,6 +102,11 @@ impl Trials {
         &self.kinds
     }
 
+    /// The kind that is being tried.
+    pub fn try_now(&self) -> Option<usize> {
+        self.now.as_ref().map(|trial| trial.kind)
+    }
+
     /// Whether the next calls of a kind are delegated, and how many.
     pub fn think(&mut self, kind: usize, ways: &mut Vec<Way>) -> (bool, u32) {
         let known = &mut self.kinds[kind];

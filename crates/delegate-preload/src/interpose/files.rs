@@ -19,7 +19,7 @@ fn signals(answer: isize) -> bool {
 unsafe fn on_file(call: Call, number: libc::c_long, arguments: [usize; 4]) -> Option<isize> {
     let [descriptor, b, c, d] = arguments;
     let payload_bytes = if matches!(call, Call::Fsync | Call::Ftruncate) { 0 } else { c };
-    if !runtime::is_on() || !is_regular(descriptor as c_int) {
+    if runtime::stays_home(call, payload_bytes) || !is_regular(descriptor as c_int) {
         return None;
     }
     if call.is_cancellation_point() {
@@ -118,7 +118,9 @@ standing_before! {
     fn close(descriptor: c_int) -> c_int {
         drain();
         let error = take_error(descriptor);
-        let is_away = is_known_regular(descriptor) && delegates(Call::Close, 0);
+        let is_away = !runtime::stays_home(Call::Close, 0)
+            && is_known_regular(descriptor)
+            && delegates(Call::Close, 0);
         forget(descriptor);
         let request = Request::system(libc::SYS_close, [argument(descriptor), 0, 0, 0, 0, 0]);
         if is_away {
@@ -146,7 +148,7 @@ macro_rules! fstat {
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
             drain();
-            if delegates(Call::Stat, 0) {
+            if !runtime::stays_home(Call::Stat, 0) && delegates(Call::Stat, 0) {
                 let request = Request::system(libc::SYS_fstat, [argument(descriptor), status as usize, 0, 0, 0, 0]);
                 // SAFETY: the caller's promises are handed on.
                 if let Some(answer) = unsafe { away(Call::Stat, request) } {
