@@ -186,7 +186,10 @@ impl Files {
 enum Maker {
     Home,
     /// The host lives as long as its caller.
-    Host(Host, Caller),
+    Host {
+        caller: Caller,
+        _host: Host,
+    },
     Ring(IoUring),
     Polled(IoUring),
 }
@@ -201,7 +204,7 @@ impl Maker {
                 let host = Host::builder().cpu(host).start().map_err(|error| error.to_string())?;
                 let mut caller = host.caller_with(1, 0);
                 caller.set_patience(Duration::MAX);
-                Self::Host(host, caller)
+                Self::Host { caller, _host: host }
             }
             Way::Ring => Self::Ring(ring(&IoUring::builder())?),
             Way::Polled => {
@@ -217,7 +220,7 @@ impl Maker {
         unsafe {
             match self {
                 Self::Home => files.request(call, number, status).execute().raw(),
-                Self::Host(_, caller) => caller.call(files.request(call, number, status)).raw(),
+                Self::Host { caller, .. } => caller.call(files.request(call, number, status)).raw(),
                 Self::Ring(ring) => {
                     let _ = ring.submission().push(&files.entry(call, number, status));
                     ring.submit_and_wait(1).map_or_else(failed, |_| completed(ring))

@@ -36,13 +36,15 @@ struct Choice {
 }
 
 impl Choice {
-    const NEW: Self = Self { left: Cell::new(0), is_away: Cell::new(false), is_tried: Cell::new(false) };
+    const fn new() -> Self {
+        Self { left: Cell::new(0), is_away: Cell::new(false), is_tried: Cell::new(false) }
+    }
 }
 
 thread_local! {
     // Needs no destructor: a handler may be the first to come here.
     static CHOICES: [Choice; KINDS] =
-        const { [const { Choice::NEW }; KINDS] };
+        const { [const { Choice::new() }; KINDS] };
 }
 
 #[inline(always)]
