@@ -109,6 +109,31 @@ fn a_program_keeps_its_output_and_status_and_leaves_the_host_its_cpu() {
 }
 
 #[test]
+fn calls_have_hosts_of_their_own() {
+    needs!(Capability::TwoCpus, Capability::CCompiler);
+    let folder = folder();
+    let program = compiled(folder.path(), PROGRAM, &[]);
+    let program = program.to_str().unwrap();
+    let [own, host] = two();
+    // With two CPUs both have the same one.
+    let other = pin::allowed().unwrap().iter().nth(2).unwrap_or(host);
+    let [place, stats, writes] = [own.to_string(), format!("stat,open={host}"), format!("write={other}")];
+    for list in ["--delegate=stat,write", "--delegate=stat,write:async", "--delegate=auto,stat,write"] {
+        let place = [list, "--place", &place, "--host-cpus", &stats, "--host-cpus", &writes, "--", program];
+        let output = delegate(folder.path(), &place).output().unwrap();
+        let (told, errors) = texts(&output);
+        assert_eq!(output.status.code(), Some(7), "{list}: {errors}");
+        let said = format!("hosts on CPU {host} for stat, open, CPU {other} for write");
+        assert!(errors.contains(&said), "{list}: {errors}");
+        let mut cpus: Vec<u32> = told.lines().map(|cpu| cpu.parse().unwrap()).collect();
+        cpus.sort_unstable();
+        let mut expected = vec![own, host, other];
+        expected.dedup();
+        assert!(cpus == expected || list.contains("auto") && cpus == [own], "{list}: {cpus:?}");
+    }
+}
+
+#[test]
 fn auto_keeps_output_and_status_too() {
     needs!(Capability::TwoCpus, Capability::CCompiler);
     let folder = folder();
@@ -165,6 +190,7 @@ fn wrong_usage_says_what_there_is() {
         &["run", "--host-cpus", "0", "--", "true"],
         &["run", "--delegate-flush", "1ms", "--", "true"],
         &["run", "--delegate", "--host-cpus", "x", "--", "true"],
+        &["run", "--delegate", "--host-cpus", "getpid=1", "--", "true"],
         &["run", "--delegate", "--place", "auto", "--", "true"],
         &["run", "--delegate", "--openmp", "--try", "--", "true"],
         &["run", "--delegate", "--live", "--", "true"],

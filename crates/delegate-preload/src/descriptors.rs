@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use coho_delegate::Request;
 use libc::{c_int, rlimit64, stat, statfs};
 
+use crate::behind::errors;
 use crate::runtime;
 
 /// Those from here on are not delegated.
@@ -78,14 +79,14 @@ fn kind(descriptor: c_int) -> u32 {
     if runtime::is_vforked() {
         return 0;
     }
-    let Some(kind) = look(descriptor) else { return 0 };
+    let Some(kind) = look(descriptor, runtime::may_write_later()) else { return 0 };
     known.store(age << KIND_BITS | kind, Relaxed);
     kind
 }
 
-/// Asks the kernel; `errno` is not touched. `None`: it is not open.
+/// Asks the kernel, and for writes that may be done later only if `later`; `errno` is not touched. `None`: it is not open.
 #[cold]
-fn look(descriptor: c_int) -> Option<u32> {
+fn look(descriptor: c_int, later: bool) -> Option<u32> {
     let ask = |number, arguments: [usize; 4]| {
         let [a, b, c, d] = arguments;
         // SAFETY: zeroed values below are valid, and the kernel writes there alone.
@@ -106,6 +107,9 @@ fn look(descriptor: c_int) -> Option<u32> {
     {
         return Some(0);
     }
+    if !later {
+        return Some(REGULAR);
+    }
     let flags = ask(libc::SYS_fcntl, [descriptor, libc::F_GETFL as usize, 0, 0]).unwrap_or(0) as c_int;
     let limited = ask(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, (&raw mut limit) as usize])
         .is_err()
@@ -120,6 +124,7 @@ fn look(descriptor: c_int) -> Option<u32> {
 pub fn forget(descriptor: c_int) {
     if let Some(known) = known(descriptor) {
         known.store(0, Relaxed);
+        errors::close(descriptor);
     }
 }
 
@@ -190,10 +195,11 @@ mod tests {
             let mut options = std::fs::OpenOptions::new();
             options.read(true).write(write).create(write).custom_flags(flags).open(&path).unwrap()
         };
-        let plain = open(0, true);
-        assert!(writes_later(plain.as_raw_fd()));
+        let kind = |file: &std::fs::File| look(file.as_raw_fd(), true);
+        assert_eq!(kind(&open(0, true)), Some(REGULAR | WRITES_LATER));
         for file in [open(libc::O_SYNC, true), open(libc::O_DSYNC, true), open(0, false)] {
-            assert!(is_regular(file.as_raw_fd()) && !writes_later(file.as_raw_fd()));
+            assert_eq!(kind(&file), Some(REGULAR));
         }
+        assert_eq!(look(open(0, true).as_raw_fd(), false), Some(REGULAR));
     }
 }

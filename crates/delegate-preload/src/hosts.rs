@@ -12,7 +12,8 @@ struct Hosts {
     running: Vec<Host>,
     /// Ways to them.
     users: usize,
-    next: usize,
+    /// Threads so far, by team.
+    threads: Vec<usize>,
     /// Requests that those have executed that have ended, for their callers.
     served: u64,
     /// No more are started.
@@ -20,7 +21,7 @@ struct Hosts {
 }
 
 static HOSTS: Mutex<Hosts> =
-    Mutex::new(Hosts { running: Vec::new(), users: 0, next: 0, served: 0, is_over: false });
+    Mutex::new(Hosts { running: Vec::new(), users: 0, threads: Vec::new(), served: 0, is_over: false });
 
 thread_local! {
     /// This thread has the hosts, or is about to.
@@ -77,8 +78,14 @@ pub fn has_memory(bytes: usize) -> bool {
     }
 }
 
-/// A way to the next host, with so many lines and slots of so many bytes. Hosts are started where there are none.
-pub fn way(lines: usize, slot_bytes: usize) -> Option<Way> {
+/// A thread's ways, one to each team: none if there are no hosts.
+pub fn ways() -> Vec<Way> {
+    let ways: Option<Vec<Way>> = (0..runtime::teams().count()).map(|team| way(team, 1, 0)).collect();
+    ways.unwrap_or_default()
+}
+
+/// A way to a team's next host, with so many lines and slots of so many bytes. Hosts are started where there are none.
+pub fn way(team: usize, lines: usize, slot_bytes: usize) -> Option<Way> {
     // A handler, or the program's own malloc, that comes while this thread has the hosts does without.
     let _work = Work::begin()?;
     if !has_memory(lines * slot_bytes) {
@@ -88,13 +95,15 @@ pub fn way(lines: usize, slot_bytes: usize) -> Option<Way> {
     if hosts.running.is_empty() && !hosts.is_over {
         hosts.running = start();
         hosts.is_over = hosts.running.is_empty();
+        hosts.threads.resize(runtime::teams().count(), 0);
     }
-    let number = hosts.next % hosts.running.len().max(1);
+    let thread = hosts.threads.get(team).copied()?;
+    let number = runtime::teams().place(team, thread);
     let mut caller = hosts.running.get(number)?.caller_with(lines, slot_bytes);
     if let Some(patience) = runtime::patience() {
         caller.set_patience(patience);
     }
-    hosts.next += 1;
+    hosts.threads[team] += 1;
     hosts.users += 1;
     Some(Way { caller })
 }
@@ -133,9 +142,11 @@ fn served_by(host: &Host) -> u64 {
 }
 
 fn start() -> Vec<Host> {
-    let builders = match runtime::cpus() {
-        [] => vec![Host::builder()],
-        cpus => cpus.iter().map(|&cpu| Host::builder().cpu(cpu)).collect(),
+    // What is to be done this soon is not slept over.
+    let builder = || Host::builder().longest_nap(runtime::flush() / 2);
+    let builders = match &runtime::teams().all_cpus()[..] {
+        [] => vec![builder()],
+        cpus => cpus.iter().map(|&cpu| builder().cpu(cpu)).collect(),
     };
     let hosts: Result<Vec<_>, _> = builders.into_iter().map(HostBuilder::start).collect();
     for host in hosts.iter().flatten() {

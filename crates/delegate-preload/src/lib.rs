@@ -1,7 +1,8 @@
 //! Preloaded into a dynamic program (`LD_PRELOAD`), it has another core execute the system calls that `COHO_DELEGATE` names,
-//! as in `COHO_DELEGATE=stat,write`: a thread of the same process, a [host](coho_delegate::Host), on one of the CPUs that
-//! `COHO_DELEGATE_CPUS` lists. The program waits for each answer. With `verbose` among the names, the library prints at exit
-//! how many calls were delegated, and how many of them hosts executed.
+//! as in `COHO_DELEGATE=stat,write`: a thread of the same process, a [host](coho_delegate::Host), on each of the CPUs that
+//! `COHO_DELEGATE_CPUS` lists. Hosts take the program's threads in turn. Calls may have hosts of their own, as in
+//! `COHO_DELEGATE_CPUS="2,3 write=4"`. The program waits for each answer. With `verbose` among the names, the library prints at
+//! exit how many calls were delegated, and how many of them hosts executed.
 //!
 //! A call that its host has not begun within 10 us, or as many as `COHO_DELEGATE_PATIENCE` says, is made at home. If such waits
 //! take more than a small part of the time, so are the calls after it for a multiple of what was lost, longer each time that
@@ -20,10 +21,10 @@
 //! With `write:async` among the names, a `write` to a file returns once its payload is copied, and is done later, all of the
 //! process's in the order in which they were accepted. It is done at once if it is longer than 16 KiB, if the descriptor asks
 //! for that (`O_SYNC`, `O_DIRECT`), if memory of the process shows the file (`MAP_SHARED`), or if the size of files is limited.
-//! An error is the result of the next read, write, `fsync`, `ftruncate` or `close` on the descriptor; what was accepted for it
-//! meanwhile is dropped. The library prints errors at exit that were not reported. Functions of the C library that others can
-//! observe, or that depend on what was written, wait until all is done. Instructions that enter the kernel without the C library
-//! do not, nor do other processes that look at the file.
+//! An error is the result of the next read, write, `fsync`, `ftruncate` or `close` on the descriptor, or on one that was made of
+//! it by `dup`; what was accepted for it meanwhile is dropped. The library prints errors at exit that were not reported.
+//! Functions of the C library that others can observe, or that depend on what was written, wait until all is done. Instructions
+//! that enter the kernel without the C library do not, nor do other processes that look at the file.
 //!
 //! A crash, SIGKILL or another signal that ends the program loses what was accepted and is not done: at most 16 writes. While
 //! the program goes on writing, these are no older than `COHO_DELEGATE_FLUSH` says, in microseconds, 1000 if it is not set: a
@@ -63,6 +64,7 @@ mod interpose;
 mod readable;
 mod real;
 mod runtime;
+mod teams;
 
 /// The library's file.
 pub const NAME: &str = "libcoho_delegate_preload.so";

@@ -7,12 +7,13 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use coho_delegate::{Caller, Request};
+use coho_delegate::{Caller, Executor, Request};
 use coho_preload::{is_privileged, line, setting};
 
 use crate::auto::Trials;
 use crate::calls::{Call, Chosen};
 use crate::hosts::Way;
+use crate::teams::Teams;
 use crate::{auto, behind, hooks, hosts};
 
 /// A thread's calls before it has a caller: what makes few gains nothing.
@@ -35,8 +36,8 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 static AWAY: AtomicU64 = AtomicU64::new(0);
 
 struct Settings {
-    /// Where hosts are to be; empty: anywhere.
-    cpus: Vec<u32>,
+    /// Where hosts are to be.
+    teams: Teams,
     patience: Option<Duration>,
     flush: Duration,
 }
@@ -46,7 +47,8 @@ const FLUSH: Duration = Duration::from_millis(1);
 
 /// A thread's.
 pub struct Mine {
-    pub way: Option<Way>,
+    /// One to each team, or none.
+    pub ways: Vec<Way>,
     pub trials: Trials,
     away: u64,
 }
@@ -56,7 +58,7 @@ impl Drop for Mine {
         AWAY.fetch_add(self.away, Relaxed);
         if FORKED.load(Relaxed) {
             // The host's thread runs in the parent alone: here nobody would answer.
-            std::mem::forget(self.way.take());
+            std::mem::forget(std::mem::take(&mut self.ways));
         } else {
             auto::gather(&self.trials);
         }
@@ -72,7 +74,7 @@ thread_local! {
     /// destroyed twice.
     static IS_READY: Cell<bool> = const { Cell::new(false) };
     static IS_BECOMING_READY: Cell<bool> = const { Cell::new(false) };
-    static MINE: RefCell<Mine> = const { RefCell::new(Mine { way: None, trials: Trials::new(), away: 0 }) };
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine { ways: Vec::new(), trials: Trials::new(), away: 0 }) };
 }
 
 /// When the library is loaded.
@@ -119,8 +121,8 @@ fn read_settings() {
         Ok(chosen) => chosen,
         Err(name) => return line("delegate", format_args!("COHO_DELEGATE: \"{name}\" cannot be delegated")),
     };
-    let Some(cpus) = numbers(c"COHO_DELEGATE_CPUS") else {
-        return line("delegate", "COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3");
+    let Some(teams) = Teams::parse(setting(c"COHO_DELEGATE_CPUS").unwrap_or_default()) else {
+        return line("delegate", "COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3 or 2,3 write=4");
     };
     let (Some(patience), Some(flush)) = (time(c"COHO_DELEGATE_PATIENCE"), time(c"COHO_DELEGATE_FLUSH"))
     else {
@@ -132,7 +134,7 @@ fn read_settings() {
     let flush = flush.unwrap_or(FLUSH);
     let calls =
         chosen.calls | if chosen.writes_later { LATER } else { 0 } | if chosen.is_auto { AUTO } else { 0 };
-    if SETTINGS.set(Settings { cpus, patience, flush }).is_ok() {
+    if SETTINGS.set(Settings { teams, patience, flush }).is_ok() {
         // SAFETY: the functions live as long as the library, which is never unloaded.
         unsafe { libc::pthread_atfork(Some(before_fork), None, Some(forked)) };
         if chosen.writes_later {
@@ -201,12 +203,6 @@ pub fn finish() {
     behind::drain();
 }
 
-/// Whether any calls are delegated.
-#[inline(always)]
-pub fn is_on() -> bool {
-    CALLS.load(Relaxed) != 0
-}
-
 /// A reason for a thread to make its calls itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -240,9 +236,9 @@ pub fn do_without_hosts() {
     CALLS.store(0, Relaxed);
 }
 
-/// Where hosts are to be; empty: anywhere.
-pub fn cpus() -> &'static [u32] {
-    SETTINGS.get().map_or(&[], |settings| &settings.cpus)
+/// Where hosts are to be. Only asked by who has been told that calls are delegated.
+pub fn teams() -> &'static Teams {
+    &SETTINGS.get().expect("the settings come before the first delegated call").teams
 }
 
 /// For how long callers wait for a host to begin, if it is said.
@@ -260,11 +256,23 @@ pub fn ends_idle_hosts() -> bool {
     CALLS.load(Relaxed) & AUTO != 0
 }
 
-/// Whether this call, with so long a payload, is delegated. Each call asks once.
+/// Whether this call, with so long a payload, is made at home whatever it is on.
+#[inline(always)]
+pub fn stays_home(call: Call, payload_bytes: usize) -> bool {
+    let calls = CALLS.load(Relaxed);
+    calls & call.bit() == 0 || calls & AUTO != 0 && auto::waits(call, payload_bytes)
+}
+
+/// Whether this call, with so long a payload, is delegated. Each call that does not [stay](stays_home) asks once.
 #[inline(always)]
 pub fn delegates(call: Call, payload_bytes: usize) -> bool {
     let calls = CALLS.load(Relaxed);
     calls & call.bit() != 0 && (calls & AUTO == 0 || auto::is_away(call, payload_bytes))
+}
+
+/// Whether writes may return before they are done.
+pub fn may_write_later() -> bool {
+    CALLS.load(Relaxed) & LATER != 0 && !is_vforked()
 }
 
 /// Whether writes return before they are done, and this thread is ready for it.
@@ -278,12 +286,23 @@ pub fn writes_later() -> bool {
 /// # Safety
 /// As the request's.
 #[inline]
-pub unsafe fn away(request: Request) -> Option<isize> {
+pub unsafe fn away(call: Call, request: Request) -> Option<isize> {
+    // SAFETY: handed on.
+    unsafe { away_by(call, request) }.map(|(answer, _)| answer)
+}
+
+/// As [`away`]; also by whom it was executed, as a caller may take back what its host is late for.
+///
+/// # Safety
+/// As the request's.
+#[inline]
+pub unsafe fn away_by(call: Call, request: Request) -> Option<(isize, Executor)> {
     if is_at_home() || CALLS.load(Relaxed) & AUTO == 0 && !is_set_up() {
         return None;
     }
     // SAFETY: handed on.
-    with_caller(|caller| unsafe { caller.call(request) }.raw())
+    with_caller(call, |caller| unsafe { caller.call_by(request) })
+        .map(|(answer, executor)| (answer.raw(), executor))
 }
 
 /// Where a thread can be cancelled. Nothing that is the library's needs cleaning up then.
@@ -296,14 +315,14 @@ pub fn cancellation_point() {
     unsafe { pthread_testcancel() };
 }
 
-fn with_caller(work: impl FnOnce(&mut Caller) -> isize) -> Option<isize> {
+fn with_caller<T>(call: Call, work: impl FnOnce(&mut Caller) -> T) -> Option<T> {
     if !IS_READY.get() {
         return None;
     }
     let done = MINE.try_with(|mine| {
         // Borrowed: this is a handler that has interrupted a call.
         let mut mine = mine.try_borrow_mut().ok()?;
-        let answer = work(&mut mine.way.as_mut()?.caller);
+        let answer = work(&mut mine.ways.get_mut(teams().of(call))?.caller);
         mine.away += 1;
         Some(answer)
     });
@@ -343,8 +362,8 @@ fn set_up(count: u32) -> bool {
         return false;
     }
     with_mine(|mine| {
-        if mine.way.is_none() {
-            mine.way = hosts::way(1, 0);
+        if mine.ways.is_empty() {
+            mine.ways = hosts::ways();
         }
     });
     true

@@ -102,24 +102,34 @@ fn writes_done_later_are_seen_by_all_that_looks() {
     assert!(later(&with) > 1000, "{with:?}");
 }
 
+/// Standard output and standard error of a case in a file system of 64 KiB.
+fn in_small(case: &str, calls: &str) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=64k none . && cd \"$PWD\" && exec \"$0\" $1";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).arg(program()).arg(case).current_dir(&folder);
+    if !calls.is_empty() {
+        command.env("LD_PRELOAD", library()).env("COHO_DELEGATE", calls);
+    }
+    common::texts(&command.output().unwrap())
+}
+
 #[test]
 fn an_error_of_a_write_done_later_is_told_once() {
     needs!(Capability::CCompiler, Capability::Mounts);
-    let folder = tempfile::tempdir().unwrap();
-    // In a file system of 64 KiB.
-    let script = "mount -t tmpfs -o size=64k none . && cd . && cd \"$PWD\" && exec \"$0\" full";
-    let run = |calls: &str| {
-        let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", script]).arg(program()).current_dir(&folder);
-        if !calls.is_empty() {
-            command.env("LD_PRELOAD", library()).env("COHO_DELEGATE", calls);
-        }
-        command.output().unwrap()
-    };
-    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
-    let (without, with) = (run(""), run("write:async"));
-    assert_eq!(text(&without), "written in order\nerror ENOSPC\nunreported 0\n", "{without:?}");
-    assert_eq!(text(&with), text(&without), "{with:?}");
+    let (without, with) = (in_small("full", ""), in_small("full", "write:async"));
+    assert_eq!(without.0, "written in order\nerror ENOSPC\nunreported 0\n", "{without:?}");
+    assert_eq!(with.0, without.0, "{with:?}");
+}
+
+#[test]
+fn an_error_of_a_write_done_later_is_its_open_file_s() {
+    needs!(Capability::CCompiler, Capability::Mounts);
+    let without = in_small("doubles", "");
+    assert_eq!(without.0.matches("told 1, then 0 0\n").count(), 8, "{without:?}");
+    for calls in ["write:async", &format!("write:async,{}", all())] {
+        assert_eq!(in_small("doubles", calls), without, "{calls}");
+    }
 }
 
 /// Whatever the moment, the file is the beginning of what was written.
@@ -154,7 +164,11 @@ fn nonsense_is_said_and_nothing_delegated() {
     let folder = tempfile::tempdir().unwrap();
     for (calls, cpus, expected) in [
         ("getpid", "", "coho delegate: COHO_DELEGATE: \"getpid\" cannot be delegated\n"),
-        ("stat", "x", "coho delegate: COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3\n"),
+        (
+            "stat",
+            "x",
+            "coho delegate: COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3 or 2,3 write=4\n",
+        ),
         ("stat", "8000", "the program makes its calls itself\n"),
     ] {
         let mut command = Command::new(program());

@@ -1,4 +1,5 @@
-//! Hosts that stall at random moments, or have their CPU taken: the same files as without. `COHO_STALL_RUNS` asks for more runs.
+//! Hosts that stall at random moments, or have their CPU taken: the same files as without. `COHO_STALL_RUNS` asks for more
+//! runs, `COHO_STALL_SEED` for others.
 
 #![cfg(debug_assertions)]
 
@@ -45,7 +46,8 @@ fn run(seed: u64, calls: &str, settings: &[(&str, &str)]) -> BTreeMap<String, Ve
 #[test]
 fn files_are_the_same_however_hosts_stall() {
     needs!(Capability::CCompiler);
-    let runs = std::env::var("COHO_STALL_RUNS").ok().map(|number| number.parse::<usize>().unwrap());
+    let asked = |name| std::env::var(name).ok().map(|number| number.parse::<usize>().unwrap());
+    let (runs, seed) = (asked("COHO_STALL_RUNS"), asked("COHO_STALL_SEED").unwrap_or(0) as u64);
     let cpu = coho_platform::pin::allowed().unwrap().last().unwrap();
     let begun = Instant::now();
     let (over, done) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -59,7 +61,7 @@ fn files_are_the_same_however_hosts_stall() {
             .map(|number| {
                 let (goes_on, done) = (&goes_on, &done);
                 scope.spawn(move || {
-                    let mut random = fastrand::Rng::with_seed(number);
+                    let mut random = fastrand::Rng::with_seed(TESTERS * seed + number);
                     while goes_on() {
                         done.fetch_add(compare(&mut random, cpu), Relaxed);
                     }

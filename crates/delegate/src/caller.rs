@@ -16,12 +16,23 @@ const LOOKS: u32 = 64;
 /// For so long it looks for the answer to what the host has begun, then gives way, then naps.
 const LOOKING: Duration = Duration::from_micros(100);
 const YIELDING: Duration = Duration::from_millis(1);
+/// Calls at home between two readings of the clock, which may cost a noticeable part of a call.
+const UNASKED: u32 = 16;
 /// A call that was begun and took this long was held up.
 const HELD_UP: Duration = Duration::from_micros(200);
 
 /// Names a request, to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(crate) Position);
+
+/// Who has executed a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Executor {
+    /// The host's thread.
+    Host,
+    /// The thread that posted it.
+    Caller,
+}
 
 /// One thread's way to a host. Its requests are executed in the order in which they are posted, whoever executes them.
 ///
@@ -58,6 +69,8 @@ pub struct Caller {
     done: Position,
     patience: Duration,
     rest: Rest,
+    /// Calls that are made at home before the clock is read again.
+    unasked: u32,
     taken_back: u64,
     epoch: Instant,
 }
@@ -71,6 +84,7 @@ impl Caller {
             done: 0,
             patience: PATIENCE,
             rest: Rest::default(),
+            unasked: 0,
             taken_back: 0,
             epoch: Instant::now(),
         }
@@ -137,7 +151,7 @@ impl Caller {
     }
 
     /// The slot beside the line of the next request, for a payload that is to be gathered, or room for one that comes back.
-    /// The request, whose arguments may point there, is to be posted next.
+    /// The request, whose arguments may point there, is to be posted next. The slot begins with a cache line.
     pub fn slot(&mut self) -> &mut [u8] {
         self.free_line();
         // SAFETY: nobody else has the line now: its last request is done, and the next cannot be posted during the borrow.
@@ -205,21 +219,43 @@ impl Caller {
     /// As that of the system call or the function, executed by another thread.
     #[inline(always)]
     pub unsafe fn call(&mut self, request: Request) -> Answer {
+        // SAFETY: as the caller promises.
+        unsafe { self.call_by(request) }.0
+    }
+
+    /// As [`call`](Self::call); also by whom it was executed. Signals that the kernel raises in a call's executor never reach a
+    /// host.
+    ///
+    /// # Safety
+    /// As for [`call`](Self::call).
+    #[inline(always)]
+    pub unsafe fn call_by(&mut self, request: Request) -> (Answer, Executor) {
         if self.is_at_home() {
             self.drain();
             // SAFETY: as the caller promises.
-            return unsafe { request.execute() };
+            return (unsafe { request.execute() }, Executor::Caller);
         }
         // SAFETY: as the caller promises; it is done before this returns.
         let ticket = unsafe { self.post(request) };
-        self.wait(ticket)
+        let before = self.taken_back;
+        let answer = self.wait(ticket);
+        // The last to be taken back, if any was.
+        (answer, if self.taken_back == before { Executor::Host } else { Executor::Caller })
     }
 
     /// Whether calls are not worth posting now.
     #[inline(always)]
     fn is_at_home(&mut self) -> bool {
+        if self.unasked > 0 {
+            self.unasked -= 1;
+            return true;
+        }
         let epoch = self.epoch;
-        self.rest.lasts(|| nanoseconds(epoch.elapsed())) || self.desk.ends()
+        let stays = self.rest.lasts(|| nanoseconds(epoch.elapsed())) || self.desk.ends();
+        if stays {
+            self.unasked = UNASKED;
+        }
+        stays
     }
 
     #[inline(always)]

@@ -20,7 +20,7 @@ const POLLING: Duration = Duration::from_millis(1);
 /// For so long, before it naps.
 const YIELDING: Duration = Duration::from_millis(10);
 const NAP: Duration = Duration::from_micros(50);
-/// Callers that do not wait have theirs done this late at worst, where the host has nothing else to do.
+/// Callers that do not wait have theirs done this late at worst, where the host has nothing else to do, by default.
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Looks between two readings of the clock.
 const LOOKS: u32 = 64;
@@ -61,12 +61,13 @@ pub struct Host {
 pub struct HostBuilder {
     cpu: Option<u32>,
     polling: Duration,
+    longest_nap: Duration,
 }
 
 impl Host {
     /// A builder for a host, which is pinned only if its [CPU](HostBuilder::cpu) is set.
     pub fn builder() -> HostBuilder {
-        HostBuilder { cpu: None, polling: POLLING }
+        HostBuilder { cpu: None, polling: POLLING, longest_nap: LONGEST_NAP }
     }
 
     /// A new caller, with as many requests on their way as fit into 8 lines, and no slots.
@@ -117,6 +118,13 @@ impl HostBuilder {
         self
     }
 
+    /// For how long it sleeps at most before it looks again, once it has polled and given way in vain: 1 ms by default. What is
+    /// posted meanwhile is begun then, if nobody waits for it.
+    pub fn longest_nap(mut self, nap: Duration) -> Self {
+        self.longest_nap = nap;
+        self
+    }
+
     /// Starts its thread, which has the calling thread's rights.
     ///
     /// # Errors
@@ -144,7 +152,7 @@ impl HostBuilder {
         // SAFETY: no arguments.
         let _ = told.send((unsafe { libc::gettid() }, pinned));
         if is_there {
-            serve(desk, self.polling);
+            serve(desk, self);
         }
     }
 }
@@ -168,10 +176,10 @@ struct Open {
     at: Position,
 }
 
-fn serve(desk: &Desk, polling: Duration) {
+fn serve(desk: &Desk, host: &HostBuilder) {
     let mut seen = None;
     let mut open: Vec<Open> = Vec::new();
-    let mut idle = Idle::new(polling);
+    let mut idle = Idle::new(host);
     loop {
         // Before the look at the mailboxes: what was posted before the end is done.
         let ends = desk.ends();
@@ -200,7 +208,7 @@ fn serve(desk: &Desk, polling: Duration) {
             }
         }
         if served {
-            idle = Idle::new(polling);
+            idle = Idle::new(host);
         } else if ends {
             return;
         } else {
@@ -222,14 +230,16 @@ fn reopen(open: &mut Vec<Open>, desk: &Desk) {
 /// How a host passes the time.
 struct Idle {
     polling: Duration,
+    longest_nap: Duration,
     looks: u32,
     since: Option<Instant>,
     gives_way: bool,
 }
 
 impl Idle {
-    fn new(polling: Duration) -> Self {
-        Self { polling, looks: 0, since: None, gives_way: false }
+    fn new(host: &HostBuilder) -> Self {
+        let &HostBuilder { polling, longest_nap, .. } = host;
+        Self { polling, longest_nap, looks: 0, since: None, gives_way: false }
     }
 
     #[inline(always)]
@@ -249,7 +259,7 @@ impl Idle {
         self.gives_way = true;
         match given.checked_sub(YIELDING) {
             None => thread::yield_now(),
-            Some(napped) => thread::sleep((napped / 8).clamp(NAP, LONGEST_NAP)),
+            Some(napped) => thread::sleep((napped / 8).max(NAP).min(self.longest_nap)),
         }
     }
 }

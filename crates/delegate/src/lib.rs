@@ -32,7 +32,7 @@ mod ring;
 mod stall;
 mod sync;
 
-pub use caller::{Caller, Ticket};
+pub use caller::{Caller, Executor, Ticket};
 pub use error::Error;
 pub use host::{Host, HostBuilder};
 pub use request::{Answer, Function, Request};

@@ -12,8 +12,23 @@ use crate::ring::{Position, Ring};
 pub(crate) struct Mailbox {
     pub(crate) ring: Ring,
     /// As many bytes for each line.
-    slots: Box<[UnsafeCell<u8>]>,
+    slots: Box<[SlotLine]>,
     slot_bytes: usize,
+}
+
+/// A part of a slot. No two slots share a line.
+#[derive(Debug)]
+#[repr(align(64))]
+struct SlotLine(#[expect(dead_code, reason = "only used by its address")] UnsafeCell<[u8; SLOT_LINE_BYTES]>);
+
+const SLOT_LINE_BYTES: usize = 64;
+
+impl SlotLine {
+    /// Its bytes, and those of the lines behind it that the pointer may be used for.
+    fn bytes(line: *const Self) -> *mut u8 {
+        let cell: *const UnsafeCell<[u8; SLOT_LINE_BYTES]> = line.cast();
+        UnsafeCell::raw_get(cell).cast()
+    }
 }
 
 // SAFETY: a slot belongs to whoever may write its line: the caller, and the executor while its request is claimed.
@@ -22,15 +37,19 @@ unsafe impl Sync for Mailbox {}
 impl Mailbox {
     pub(crate) fn new(lines: usize, slot_bytes: usize) -> Self {
         let ring = Ring::new(lines);
-        let slots = (0..ring.len() * slot_bytes).map(|_| UnsafeCell::new(0)).collect();
+        let slots = (0..ring.len() * slot_bytes.div_ceil(SLOT_LINE_BYTES))
+            .map(|_| SlotLine(UnsafeCell::new([0; SLOT_LINE_BYTES])))
+            .collect();
         Self { ring, slots, slot_bytes }
     }
 
     /// The slot of a position's line.
     pub(crate) fn slot(&self, position: Position) -> *mut [u8] {
-        let from = self.ring.index(position) * self.slot_bytes;
-        let bytes = &self.slots[from..from + self.slot_bytes];
-        std::ptr::slice_from_raw_parts_mut(UnsafeCell::raw_get(bytes.as_ptr()), self.slot_bytes)
+        let lines = self.slot_bytes.div_ceil(SLOT_LINE_BYTES);
+        let from = self.ring.index(position) * lines;
+        // Of all its lines, which follow each other.
+        let slot = self.slots[from..from + lines].as_ptr();
+        std::ptr::slice_from_raw_parts_mut(SlotLine::bytes(slot), self.slot_bytes)
     }
 }
 

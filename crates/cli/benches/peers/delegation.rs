@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use crate::delegation_calls;
 use crate::delegation_programs::{self, Program, lines};
 use crate::turns::{Busy, allowed_cpus, median};
 
@@ -24,6 +25,9 @@ pub fn run(quick: bool) {
         Ok(folder) => folder,
         Err(why) => return println!("  not available: a folder for files: {why}\n"),
     };
+    for folder in [folder.path(), Path::new(env!("CARGO_TARGET_TMPDIR"))] {
+        delegation_calls::run(folder, &cpus, quick);
+    }
     let rounds = if quick { 3 } else { 11 };
     println!("  files in {}", folder.path().display());
     records(folder.path(), rounds);
@@ -36,7 +40,7 @@ pub fn run(quick: bool) {
     }
     // A neighbour that computes where hosts are: `--host-cpus` names the last CPU, and nothing else is there.
     let host = cpus[cpus.len() - 1];
-    match delegation_programs::logs(folder.path(), 1, quick) {
+    match delegation_programs::logs(folder.path(), 1, 1, quick) {
         Ok(program) => {
             let _busy = Busy::on(&[host]);
             let program =
@@ -116,7 +120,7 @@ fn table(program: &Program, rounds: usize) {
 }
 
 /// `0.95 (0.93-0.97)`.
-fn ratios(own: &[f64], direct: &[f64]) -> String {
+pub fn ratios(own: &[f64], direct: &[f64]) -> String {
     let mut ratios: Vec<_> = own.iter().zip(direct).map(|(own, direct)| own / direct).collect();
     ratios.sort_by(f64::total_cmp);
     let quarter = ratios.len() / 4;

@@ -62,8 +62,9 @@ pub fn all(folder: &Path, quick: bool) -> Vec<Result<Program, String>> {
         Ok::<_, String>(path(&tree))
     };
     vec![
-        logs(folder, 1, quick),
-        logs(folder, 4096, quick),
+        logs(folder, 1, 1, quick),
+        logs(folder, 4096, 1, quick),
+        logs(folder, 1, 2, quick),
         script("Python that prints lines to a file", PRINTS, &[&path(&text), &count(150_000)], &[&text]),
         script("SQLite, a transaction a row", INSERTS, &[&path(&base), &count(10_000)], &[&base]),
         trees().map(|tree| {
@@ -72,6 +73,7 @@ pub fn all(folder: &Path, quick: bool) -> Vec<Result<Program, String>> {
         trees().map(|tree| {
             Program::new("cp -r of many small files", &["cp", "-r", &tree, &path(&copy)], &[&copy])
         }),
+        redis(folder, &count(50_000)),
         compiled("sweep").map(|program| {
             let words = [&path(&program)[..], &path(&program), "512", &count(15_000)];
             Program::new("computation in 512 KiB, stat between", &words, &[])
@@ -80,14 +82,33 @@ pub fn all(folder: &Path, quick: bool) -> Vec<Result<Program, String>> {
     ]
 }
 
-/// Records of so many bytes, with 2 us of work before each.
-pub fn logs(folder: &Path, bytes: u32, quick: bool) -> Result<Program, String> {
+/// Records of so many bytes, with 2 us of work before each, shared among threads.
+pub fn logs(folder: &Path, bytes: u32, threads: u32, quick: bool) -> Result<Program, String> {
     let program = compiled("log")?;
     let file = folder.join("records");
     let records = if quick { 40_000 } else { 200_000 };
     let [program, path] = [&program, &file].map(|path| path.display().to_string());
-    let words = [&program[..], &path, &bytes.to_string(), &records.to_string()];
-    Ok(Program::new(&format!("logging, {bytes} B every 2 us"), &words, &[&file]))
+    let words = [&program[..], &path, &bytes.to_string(), &records.to_string(), &threads.to_string()];
+    let by = if threads == 1 { String::new() } else { format!(", {threads} threads") };
+    Ok(Program::new(&format!("logging, {bytes} B every 2 us{by}"), &words, &[]))
+}
+
+/// A server with a log of all changes, and the client that makes them.
+fn redis(folder: &Path, requests: &str) -> Result<Program, String> {
+    const SCRIPT: &str = "
+redis-server --port 0 --unixsocket socket --save '' --appendonly yes --daemonize no --dir . >server &
+until redis-cli -s socket ping >/dev/null 2>&1; do sleep 0.01; done
+redis-benchmark -s socket -c 4 -n \"$1\" -t set -q >/dev/null
+redis-cli -s socket shutdown
+wait";
+    let state = folder.join("redis");
+    if !Command::new("redis-benchmark").arg("--version").output().is_ok_and(|output| output.status.success())
+    {
+        return Err("redis with its log: not available: no redis-benchmark".into());
+    }
+    let path = state.to_str().expect("a plain path");
+    let script = format!("mkdir -p \"$0\" && cd \"$0\" || exit 1{SCRIPT}");
+    Ok(Program::new("redis with its log, and its client", &["sh", "-c", &script, path, requests], &[&state]))
 }
 
 /// The interpreter itself: what stands for it may start several processes.
@@ -112,7 +133,7 @@ pub fn compiled(name: &str) -> Result<PathBuf, String> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../delegate-preload/examples/c");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let output = Command::new("cc")
-        .args(["-O2", "-o"])
+        .args(["-O2", "-pthread", "-o"])
         .arg(&program)
         .arg(examples.join(name).with_extension("c"))
         .output();

@@ -4,6 +4,7 @@ mod barriers;
 mod calls;
 mod counters;
 mod delegation;
+mod delegation_calls;
 mod delegation_programs;
 mod detection;
 mod memory;

@@ -6,8 +6,7 @@ use coho_preload::line;
 
 use super::trial::Trials;
 use super::verdict::Verdict;
-use super::{CLASSES, KINDS};
-use crate::calls::Call;
+use super::{CLASSES, KINDS, call_of};
 
 /// One kind of calls, over all threads that have ended.
 #[derive(Clone, Copy)]
@@ -68,7 +67,7 @@ pub fn print() {
             "delegate",
             format_args!(
                 "{:<10}{:<10}{home_ns:>9.0}{away_ns:>11.0}{difference:>22}  {threads:<19}{:>12}",
-                Call::ALL[kind / (CLASSES.len() + 1)].name(),
+                call_of(kind).name(),
                 payload(kind % (CLASSES.len() + 1)),
                 row.calls,
             ),

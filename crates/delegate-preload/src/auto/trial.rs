@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use coho_delegate::Request;
 
-use super::KINDS;
 use super::verdict::{PAIRS, Pair, Verdict, is_lost, judge};
+use super::{KINDS, call_of};
 use crate::hosts::{self, Way};
-use crate::runtime::may_be_handler;
+use crate::runtime::{self, may_be_handler};
 
 /// Calls of a kind before its first trial. A trial that is lost early, with the host that it starts, costs a small part of
 /// what these take.
@@ -102,28 +102,33 @@ impl Trials {
         &self.kinds
     }
 
+    /// The kind that is being tried.
+    pub fn try_now(&self) -> Option<usize> {
+        self.now.as_ref().map(|trial| trial.kind)
+    }
+
     /// Whether the next calls of a kind are delegated, and how many.
-    pub fn think(&mut self, kind: usize, way: &mut Option<Way>) -> (bool, u32) {
+    pub fn think(&mut self, kind: usize, ways: &mut Vec<Way>) -> (bool, u32) {
         let known = &mut self.kinds[kind];
         known.calls += u64::from(known.decided);
         let (is_away, calls) = match self.now.take() {
-            Some(trial) if trial.kind == kind => self.go_on(trial, way),
+            Some(trial) if trial.kind == kind => self.go_on(trial, ways),
             Some(other) if other.is_stale() => {
-                self.end(&other, way);
-                self.begin(kind, way)
+                self.end(&other, ways);
+                self.begin(kind, ways)
             }
             Some(other) => {
                 self.now = Some(other);
                 (known.is_away, BUSY)
             }
-            None => self.begin(kind, way),
+            None => self.begin(kind, ways),
         };
         self.kinds[kind].decided = calls;
         (is_away, calls)
     }
 
     /// A trial, if it is time for one.
-    fn begin(&mut self, kind: usize, way: &mut Option<Way>) -> (bool, u32) {
+    fn begin(&mut self, kind: usize, ways: &mut Vec<Way>) -> (bool, u32) {
         let known = &mut self.kinds[kind];
         let now = Instant::now();
         let begun = known.since.replace((now, known.calls));
@@ -134,29 +139,29 @@ impl Trials {
         if !may_pay || may_be_handler() {
             return (known.is_away, known.wait);
         }
-        if way.is_none() {
+        if ways.is_empty() {
             // Starting a host takes memory, which a handler may not.
-            *way = hosts::way(1, 0);
+            *ways = hosts::ways();
         }
-        let Some(way) = way else { return (false, u32::MAX) };
+        let Some(way) = way_of(ways, kind) else { return (false, u32::MAX) };
         // SAFETY: the function takes anything.
         unsafe { way.caller.post(Request::function(nothing, [0; 5])) };
         self.now = Some(Trial { kind, stage: Stage::Waking(now), pairs: [(0.0, 0.0); PAIRS], done: 0 });
         (false, LOOK)
     }
 
-    fn go_on(&mut self, mut trial: Trial, way: &mut Option<Way>) -> (bool, u32) {
+    fn go_on(&mut self, mut trial: Trial, ways: &mut Vec<Way>) -> (bool, u32) {
         let now = Instant::now();
         let nanoseconds = |since: Instant| (now - since).as_nanos() as f32 / BLOCK as f32;
         match trial.stage {
             Stage::Waking(since) => {
-                let is_awake = way.as_mut().is_some_and(|way| way.caller.room() > 0);
+                let is_awake = way_of(ways, trial.kind).is_some_and(|way| way.caller.room() > 0);
                 if !is_awake && now - since < WAKING {
                     self.now = Some(trial);
                     return (false, LOOK);
                 }
                 if !is_awake {
-                    return self.end(&trial, way);
+                    return self.end(&trial, ways);
                 }
                 trial.stage = Stage::First { is_away: self.toss(), since: now };
             }
@@ -169,7 +174,7 @@ impl Trials {
                 trial.pairs[trial.done] = if is_away { (first_ns, second_ns) } else { (second_ns, first_ns) };
                 trial.done += 1;
                 if trial.done == PAIRS || is_lost(&trial.pairs[..trial.done]) {
-                    return self.end(&trial, way);
+                    return self.end(&trial, ways);
                 }
                 trial.stage = Stage::First { is_away: self.toss(), since: now };
             }
@@ -182,7 +187,7 @@ impl Trials {
     }
 
     /// Decides, until the next trial.
-    fn end(&mut self, trial: &Trial, way: &mut Option<Way>) -> (bool, u32) {
+    fn end(&mut self, trial: &Trial, ways: &mut Vec<Way>) -> (bool, u32) {
         let verdict = judge(&trial.pairs[..trial.done]);
         let known = &mut self.kinds[trial.kind];
         known.wait = if verdict.gains == known.is_away && known.verdict.is_some() {
@@ -196,8 +201,8 @@ impl Trials {
         known.since = Some((Instant::now(), known.calls));
         let decided = (known.is_away, known.wait);
         if !self.kinds.iter().any(|kind| kind.is_away) {
-            // The host ends with its last user.
-            *way = None;
+            // Hosts end with their last user.
+            ways.clear();
         }
         decided
     }
@@ -210,6 +215,11 @@ impl Trials {
         }
         self.random & 1 == 1
     }
+}
+
+/// The way to the hosts that execute calls of a kind.
+fn way_of(ways: &mut [Way], kind: usize) -> Option<&mut Way> {
+    ways.get_mut(runtime::teams().of(call_of(kind)))
 }
 
 unsafe fn nothing(_: [usize; 5]) -> isize {

@@ -5,22 +5,26 @@
 //! empty: [`drain`].
 
 mod age;
+mod copy;
+pub mod errors;
 mod lock;
 
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
 use age::{Ages, ticks};
+pub use errors::take_error;
 
 use coho_delegate::{Request, Rest};
 use coho_preload::line;
 use libc::c_int;
 use lock::Lock;
 
+use crate::calls::Call;
 use crate::descriptors::MOST;
 use crate::hooks;
 use crate::hosts::{self, Way};
@@ -41,12 +45,13 @@ pub static PENDING: AtomicBool = AtomicBool::new(false);
 /// The same, where calls that stdio makes cannot be seen: its functions wait in their place.
 pub static UNSEEN: AtomicBool = AtomicBool::new(false);
 static QUEUE: Lock<Option<Queue>> = Lock::new(None);
+/// Writes that are done at once before somebody looks whether the host is worth asking again, and how many at a time.
+static UNASKED: AtomicU32 = AtomicU32::new(0);
+const CALLS: u32 = 16;
 /// Writes accepted: changed at the queue alone.
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 /// Writes done.
 static DONE: Apart = Apart(AtomicU64::new(0));
-/// For each descriptor, the error of a write that had been accepted, until it is reported.
-static ERRORS: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
 
 thread_local! {
     /// This thread holds the queue, or is about to.
@@ -66,6 +71,17 @@ struct Queue {
     epoch: Instant,
 }
 
+/// Whether writes are done at once for a while, without another look.
+#[inline(always)]
+pub fn rests() -> bool {
+    let left = UNASKED.load(Relaxed);
+    left > 0 && {
+        // Of two threads, one may count for both.
+        UNASKED.store(left - 1, Relaxed);
+        true
+    }
+}
+
 /// Accepts a write if it can be done later: returns what the call does. `None`: it is to be done now.
 pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<isize> {
     if bytes == 0 || bytes > SLOT_BYTES || !is_readable_throughout(buffer as usize, bytes) {
@@ -76,11 +92,11 @@ pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<
         return None;
     }
     AT_QUEUE.set(true);
-    let _errno = Errno::kept();
     let mut queue = QUEUE.lock();
     // It may have ended meanwhile.
     let accepted = queue_of(&mut queue).filter(|_| runtime::writes_later()).and_then(|queue| {
         if queue.rests() {
+            UNASKED.store(CALLS, Relaxed);
             return None;
         }
         // SAFETY: handed on.
@@ -106,7 +122,8 @@ fn queue_of(queue: &mut Option<Queue>) -> Option<&mut Queue> {
         if runtime::may_be_handler() {
             return None;
         }
-        let mut way = hosts::way(LINES, SLOT_BYTES)?;
+        let _errno = Errno::kept();
+        let mut way = hosts::way(runtime::teams().of(Call::Write), LINES, SLOT_BYTES)?;
         // Other threads execute in `take_back` alone, where no handler interrupts them: so a handler may wait for the host
         // wherever it has interrupted its thread.
         way.caller.set_patience(Duration::MAX);
@@ -161,7 +178,7 @@ impl Queue {
         }
         let slot = self.way.caller.slot();
         // SAFETY: as the caller promises.
-        unsafe { std::ptr::copy_nonoverlapping(buffer, slot.as_mut_ptr(), bytes) };
+        unsafe { copy::copy(buffer, slot.as_mut_ptr(), bytes) };
         let arguments = [descriptor as usize, slot.as_ptr() as usize, bytes, 0, 0];
         PENDING.store(true, Relaxed);
         UNSEEN.store(!hooks::see_stdio(), Relaxed);
@@ -215,16 +232,15 @@ fn nanoseconds(time: Duration) -> u64 {
 
 /// Host: writes all, unless an earlier write to the descriptor has failed, which nobody knows of yet.
 unsafe fn write_all([descriptor, at, bytes, ..]: [usize; 5]) -> isize {
-    let error = &ERRORS[descriptor];
     let mut written = 0;
-    while written < bytes && error.load(Relaxed) == 0 {
+    while written < bytes && !errors::is_set(descriptor) {
         let arguments = [descriptor, at + written, bytes - written, 0, 0, 0];
         // SAFETY: the slot holds as much.
         match unsafe { Request::system(libc::SYS_write, arguments).execute().result() } {
-            Ok(0) => error.store(libc::EIO, Release),
+            Ok(0) => errors::set(descriptor, libc::EIO),
             Ok(more) => written += more,
             Err(libc::EINTR) => {}
-            Err(number) => error.store(number, Release),
+            Err(number) => errors::set(descriptor, number),
         }
     }
     DONE.0.fetch_add(1, Release);
@@ -258,7 +274,6 @@ fn drain_all() {
         return;
     }
     AT_QUEUE.set(true);
-    let _errno = Errno::kept();
     let mut queue = QUEUE.lock();
     if let Some(queue) = queue.as_mut().filter(|_| !runtime::is_forked()) {
         queue.wait_until(|queue| queue.way.caller.room() == LINES);
@@ -275,15 +290,6 @@ pub fn is_empty() {
     UNSEEN.store(false, Relaxed);
 }
 
-/// The error of a write that was accepted, once.
-pub fn take_error(descriptor: c_int) -> Option<c_int> {
-    let error = ERRORS.get(usize::try_from(descriptor).ok()?)?;
-    if error.load(Acquire) == 0 {
-        return None;
-    }
-    Some(error.swap(0, Relaxed)).filter(|&number| number != 0)
-}
-
 /// At the end: waits, and says what nobody was told.
 pub fn end() {
     drain();
@@ -295,7 +301,7 @@ pub fn end() {
     }
 }
 
-/// The calling thread's, put back when this is dropped: whoever waits for a lock may have it changed.
+/// The calling thread's, put back when this is dropped: to start a host changes it. What waits enters the kernel without it.
 struct Errno(c_int);
 
 impl Errno {

@@ -142,14 +142,13 @@ macro_rules! jumping {
 
 jumping! {
     settling {
-        lseek lseek64 msync truncate truncate64 fallocate fallocate64 posix_fallocate posix_fallocate64
+        lseek lseek64 msync truncate truncate64 posix_fallocate posix_fallocate64
         __read_chk __pread_chk __pread64_chk __open_2 __open64_2 __openat_2 __openat64_2
         __xstat __xstat64 __lxstat __lxstat64 __fxstat __fxstat64 __fxstatat __fxstatat64 ftw ftw64 nftw nftw64 fts_read fts64_read
-        readv preadv preadv64 preadv2 preadv64v2 writev pwritev pwritev64 pwritev2 pwritev64v2
-        sendfile sendfile64 splice tee vmsplice copy_file_range send sendto sendmsg sendmmsg connect shutdown
-        ioctl dup flock lockf lockf64 sync syncfs sync_file_range
+        splice tee vmsplice send sendto sendmsg sendmmsg connect shutdown
+        ioctl flock lockf lockf64 sync syncfs
         link linkat symlink symlinkat renameat2 chmod fchmod fchmodat chown fchown lchown fchownat
-        utime utimes utimensat futimens futimes statfs statfs64 fstatfs fstatfs64 statvfs statvfs64 fstatvfs fstatvfs64
+        utime utimes utimensat futimens futimes futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr statfs statfs64 fstatfs fstatfs64 statvfs statvfs64 fstatvfs fstatvfs64
         kill raise pthread_kill pthread_sigqueue sigqueue killpg tgkill
         wait waitpid waitid wait3 wait4 pause sigsuspend sigwait sigwaitinfo sigtimedwait
         posix_spawn posix_spawnp system popen pclose wordexp sem_post mq_send mq_timedsend msgsnd semop semtimedop

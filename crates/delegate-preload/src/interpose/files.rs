@@ -1,6 +1,6 @@
 //! Calls on descriptors.
 
-use coho_delegate::Request;
+use coho_delegate::{Executor, Request};
 use libc::{c_int, c_void, off_t, size_t, ssize_t, stat};
 
 use super::{argument, fail, give, standing_before};
@@ -8,7 +8,7 @@ use crate::behind::{self, drain, take_error};
 use crate::calls::Call;
 use crate::descriptors::{forget, is_known_regular, is_regular, writes_later};
 use crate::real::real;
-use crate::runtime::{self, away, cancellation_point, delegates};
+use crate::runtime::{self, away, away_by, cancellation_point, delegates};
 
 /// The kernel raises a signal in whoever it refuses these to: the program's thread is to have it.
 fn signals(answer: isize) -> bool {
@@ -19,7 +19,7 @@ fn signals(answer: isize) -> bool {
 unsafe fn on_file(call: Call, number: libc::c_long, arguments: [usize; 4]) -> Option<isize> {
     let [descriptor, b, c, d] = arguments;
     let payload_bytes = if matches!(call, Call::Fsync | Call::Ftruncate) { 0 } else { c };
-    if !runtime::is_on() || !is_regular(descriptor as c_int) {
+    if runtime::stays_home(call, payload_bytes) || !is_regular(descriptor as c_int) {
         return None;
     }
     if call.is_cancellation_point() {
@@ -28,8 +28,9 @@ unsafe fn on_file(call: Call, number: libc::c_long, arguments: [usize; 4]) -> Op
     let request = Request::system(number, [descriptor, b, c, d, 0, 0]);
     if delegates(call, payload_bytes)
         // SAFETY: the caller's promises are handed on.
-        && let Some(answer) = unsafe { away(request) }
-        && !signals(answer)
+        && let Some((answer, executor)) = unsafe { away_by(call, request) }
+        // Who has executed it itself has had the signal.
+        && !(executor == Executor::Host && signals(answer))
     {
         return Some(answer);
     }
@@ -91,7 +92,7 @@ standing_before! {
     }
 
     fn write(descriptor: c_int, buffer: *const c_void, bytes: size_t) -> ssize_t {
-        let is_later = runtime::writes_later() && writes_later(descriptor);
+        let is_later = runtime::writes_later() && writes_later(descriptor) && !behind::rests();
         if !is_later {
             drain();
         }
@@ -117,14 +118,16 @@ standing_before! {
     fn close(descriptor: c_int) -> c_int {
         drain();
         let error = take_error(descriptor);
-        let is_away = is_known_regular(descriptor) && delegates(Call::Close, 0);
+        let is_away = !runtime::stays_home(Call::Close, 0)
+            && is_known_regular(descriptor)
+            && delegates(Call::Close, 0);
         forget(descriptor);
         let request = Request::system(libc::SYS_close, [argument(descriptor), 0, 0, 0, 0, 0]);
         if is_away {
             cancellation_point();
         }
         // SAFETY: the caller's promises are handed on.
-        let answer = if is_away { unsafe { away(request) } } else { None };
+        let answer = if is_away { unsafe { away(Call::Close, request) } } else { None };
         let result = match answer {
             Some(answer) => give(answer) as c_int,
             // SAFETY: as above.
@@ -145,10 +148,10 @@ macro_rules! fstat {
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
             drain();
-            if delegates(Call::Stat, 0) {
+            if !runtime::stays_home(Call::Stat, 0) && delegates(Call::Stat, 0) {
                 let request = Request::system(libc::SYS_fstat, [argument(descriptor), status as usize, 0, 0, 0, 0]);
                 // SAFETY: the caller's promises are handed on.
-                if let Some(answer) = unsafe { away(request) } {
+                if let Some(answer) = unsafe { away(Call::Stat, request) } {
                     return give(answer) as c_int;
                 }
             }

@@ -7,6 +7,7 @@ mod memory;
 pub mod paths;
 mod process;
 mod rights;
+mod telling;
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 mod vfork;
 

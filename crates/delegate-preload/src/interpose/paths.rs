@@ -8,7 +8,7 @@ use crate::behind::drain;
 use crate::calls::Call;
 use crate::readable::starts_with;
 use crate::real::real;
-use crate::runtime::{away, cancellation_point, delegates};
+use crate::runtime::{self, away, cancellation_point, delegates};
 
 type Status = libc::stat;
 
@@ -30,12 +30,12 @@ unsafe fn on_paths(
     arguments: [usize; 5],
 ) -> Option<c_int> {
     drain();
-    if !delegates(call, 0) || !paths.iter().all(|&path| is_common(path)) {
+    if runtime::stays_home(call, 0) || !delegates(call, 0) || !paths.iter().all(|&path| is_common(path)) {
         return None;
     }
     let [a, b, c, d, e] = arguments;
     // SAFETY: the caller's promises are handed on.
-    unsafe { away(Request::system(number, [a, b, c, d, e, 0])) }.map(|answer| give(answer) as c_int)
+    unsafe { away(call, Request::system(number, [a, b, c, d, e, 0])) }.map(|answer| give(answer) as c_int)
 }
 
 /// Defines functions that have a host make the call, or else the C library, from their arguments and the kernel's.
@@ -106,13 +106,13 @@ unsafe fn open_at_once([folder, path, flags, mode, _]: [usize; 5]) -> isize {
 /// As `openat`; `None`: at home.
 unsafe fn open_away(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> Option<c_int> {
     drain();
-    if !delegates(Call::Open, 0) || !is_common(path) {
+    if runtime::stays_home(Call::Open, 0) || !delegates(Call::Open, 0) || !is_common(path) {
         return None;
     }
     cancellation_point();
     let arguments = [argument(folder), path as usize, argument(flags | libc::O_LARGEFILE), mode as usize, 0];
     // SAFETY: the caller's promises are handed on.
-    let answer = unsafe { away(Request::function(open_at_once, arguments)) };
+    let answer = unsafe { away(Call::Open, Request::function(open_at_once, arguments)) };
     answer.filter(|&answer| answer != MAY_WAIT).map(|answer| give(answer) as c_int)
 }
 

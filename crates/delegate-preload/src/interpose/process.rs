@@ -3,7 +3,7 @@
 use libc::{FILE, c_int, c_uint, pid_t, rlimit};
 
 use super::{fail, rights};
-use crate::behind::{at_once, drain, take_error};
+use crate::behind::{at_once, drain, errors, take_error};
 use crate::descriptors::{forget, forget_all};
 use crate::readable;
 use crate::real::real;
@@ -31,13 +31,74 @@ pub unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
     }
 }
 
-/// What is replaced is closed, and whatever is wrong with it nobody learns.
-fn replace(from: c_int, to: c_int) {
-    if from != to && !runtime::is_vforked() {
-        let _ = take_error(to);
-    }
-    forget(to);
+macro_rules! doubling {
+    ($($name:ident($from:ident, $to:ident $(, $flags:ident)?);)+) => { $(
+        /// Stands before the C library's function of this name.
+        ///
+        /// # Safety
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($from: c_int, $to: c_int $(, $flags: c_int)?) -> c_int {
+            drain();
+            forget($to);
+            // SAFETY: the caller's promises are handed on.
+            let result = unsafe { real!($name($from, $to $(, $flags)?; c_int, c_int $(, doubling!(@int $flags))?) -> c_int) };
+            replaced($from, $to, result);
+            result
+        }
+    )+ };
+    (@int $flags:ident) => { c_int };
 }
+
+doubling! {
+    dup2(from, to);
+    dup3(from, to, flags);
+}
+
+/// What was there before is closed, if the call succeeded.
+fn replaced(from: c_int, to: c_int, result: c_int) {
+    forget(to);
+    if result == to && from != to && !runtime::is_vforked() {
+        errors::replace(to);
+        errors::share(from, to);
+    }
+}
+
+/// Stands before the C library's function of this name.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dup(from: c_int) -> c_int {
+    drain();
+    // SAFETY: the caller's promises are handed on.
+    let to = unsafe { real!(dup(from; c_int) -> c_int) };
+    errors::share(from, to);
+    to
+}
+
+macro_rules! controlling {
+    ($($name:ident)+) => { $(
+        /// Stands before the C library's function of this name.
+        ///
+        /// # Safety
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(descriptor: c_int, command: c_int, argument: usize) -> c_int {
+            drain();
+            set_flags(command);
+            // SAFETY: the caller's promises are handed on.
+            let result = at_once(|| unsafe { real!($name(descriptor, command, argument; c_int, c_int, usize) -> c_int) });
+            set_flags(command);
+            if [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&command) {
+                errors::share(descriptor, result);
+            }
+            result
+        }
+    )+ };
+}
+
+controlling!(fcntl fcntl64);
 
 macro_rules! forgetful {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty: $before:expr;)+) => { $(
@@ -58,16 +119,12 @@ macro_rules! forgetful {
 }
 
 forgetful! {
-    dup2(from: c_int, to: c_int) -> c_int: replace(from, to);
-    dup3(from: c_int, to: c_int, flags: c_int) -> c_int: replace(from, to);
     freopen(path: *const libc::c_char, mode: *const libc::c_char, file: *mut FILE) -> *mut FILE: forget_all();
     freopen64(path: *const libc::c_char, mode: *const libc::c_char, file: *mut FILE) -> *mut FILE: forget_all();
     fcloseall() -> c_int: forget_all();
     close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int: forget_all();
     closefrom(first: c_int) -> (): forget_all();
     login_tty(descriptor: c_int) -> c_int: forget_all();
-    fcntl(descriptor: c_int, command: c_int, argument: usize) -> c_int: set_flags(command);
-    fcntl64(descriptor: c_int, command: c_int, argument: usize) -> c_int: set_flags(command);
     setrlimit(kind: c_uint, limit: *const rlimit) -> c_int: set_limit(kind, limit.cast());
     setrlimit64(kind: c_uint, limit: *const rlimit) -> c_int: set_limit(kind, limit.cast());
     prlimit(process: pid_t, kind: c_uint, limit: *const rlimit, before: *mut rlimit) -> c_int: set_limit(kind, limit);

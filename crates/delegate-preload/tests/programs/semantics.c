@@ -70,8 +70,11 @@ static void files(void) {
     SHOW(access("tmp", F_OK));
 }
 
-static volatile sig_atomic_t handled;
-static void note(int signal) { handled = signal; }
+static volatile sig_atomic_t handled, notes;
+static void note(int signal) {
+    handled = signal;
+    notes++;
+}
 
 static void signals(void) {
     struct sigaction action = {.sa_handler = note};
@@ -89,6 +92,10 @@ static void signals(void) {
     handled = 0;
     SHOW(ftruncate(file, 1000));
     printf("signal %d\n", handled == SIGXFSZ);
+    for (int i = 0; i < 30; i++) {
+        if (pwrite(file, bytes, 1, 300 + i) != -1 || errno != EFBIG) abort();
+    }
+    printf("signals %d\n", notes);
     int ends[2];
     if (pipe(ends) != 0) abort();
     close(ends[0]);
@@ -324,6 +331,36 @@ static void full(void) {
     printf("unreported %d\n", unreported);
 }
 
+/* An error of a write to a full file system comes once, by whichever descriptor of the same open file. */
+static void doubles(void) {
+    int filler = open("/proc/self/cwd/filler", O_CREAT | O_RDWR, 0600);
+    char block[512] = {0}, page[4096] = {0};
+    for (long at = 0; pwrite(filler, page, sizeof page, at) > 0; at += sizeof page) {}
+    int lines = open("/proc/self/cwd/more", O_CREAT | O_RDWR, 0600);
+    struct iovec parts = {block, sizeof block};
+    for (int way = 0; way < 8; way++) {
+        int other = 900 + way;
+        switch (way % 4) {
+        case 0: other = dup(lines); break;
+        case 1: other = dup2(lines, other); break;
+        case 2: other = dup3(lines, other, O_CLOEXEC); break;
+        case 3: other = fcntl(lines, F_DUPFD_CLOEXEC, other); break;
+        }
+        int writer = way < 4 ? lines : other, asker = way < 4 ? other : lines;
+        int told = write(writer, block, sizeof block) < 0;
+        switch (way % 4) {
+        case 0: told += fsync(asker) < 0; break;
+        case 1: told += read(asker, block, 1) < 0; break;
+        case 2: told += writev(asker, &parts, 1) < 0; break;
+        case 3: told += way < 4 ? close(asker) < 0 : fsync(asker) < 0; break;
+        }
+        /* writev fails as well where the write has been told of. */
+        printf("told %d, then %d %d\n", told > 0, fsync(writer), fsync(lines));
+        close(other);
+    }
+    SHOW(close(lines));
+}
+
 static void count(void) {
     int lines = open("lines", O_CREAT | O_WRONLY, 0600);
     char line[32];
@@ -337,7 +374,7 @@ int main(int arguments_count, char **arguments) {
     static const struct test cases[] = {
         {"errors", errors}, {"files", files}, {"signals", signals}, {"numbers", numbers}, {"handlers", handlers},
         {"threads", threads}, {"children", children}, {"rights", rights}, {"cancellation", cancellation}, {"own", own},
-        {"later", later}, {"full", full}, {"count", count},
+        {"later", later}, {"full", full}, {"doubles", doubles}, {"count", count},
     };
     return choose(cases, sizeof cases / sizeof *cases, arguments_count, arguments);
 }

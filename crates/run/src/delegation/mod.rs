@@ -1,28 +1,32 @@
 //! Programs whose system calls another core executes: which calls, on which CPUs, and the variables that say so to the library.
 
 mod cpus;
+mod hosts;
 mod list;
 
 use std::ffi::OsString;
 use std::time::Duration;
 
 pub use cpus::{Division, NoHost, Way, divide};
+pub use hosts::HostCpus;
 pub use list::{List, NAMES};
 
-use crate::per_thread;
-
-/// The variables that have [the library](crate::preload::Library::Delegate) delegate these calls to hosts on these CPUs. With
+/// The variables that have [the library](crate::preload::Library::Delegate) delegate these calls to these hosts. With
 /// `flush`, a write waits if an earlier one was accepted longer ago and is not done.
 ///
 /// ```
-/// let set = coho_run::delegation::environment(&"stat".parse()?, &[2, 3], None);
-/// assert_eq!(set, [("COHO_DELEGATE", "stat"), ("COHO_DELEGATE_CPUS", "2,3")].map(|(k, v)| (k.into(), v.into())));
+/// use coho_run::delegation::environment;
+/// let hosts = ["2-3".parse()?, "open=4".parse()?];
+/// let set = environment(&"stat,open".parse()?, &hosts, None);
+/// let expected = [("COHO_DELEGATE", "stat,open"), ("COHO_DELEGATE_CPUS", "2,3 open=4")];
+/// assert_eq!(set, expected.map(|(name, value)| (name.into(), value.into())));
 /// # Ok::<(), String>(())
 /// ```
-pub fn environment(calls: &List, hosts: &[u32], flush: Option<Duration>) -> Vec<(OsString, OsString)> {
+pub fn environment(calls: &List, hosts: &[HostCpus], flush: Option<Duration>) -> Vec<(OsString, OsString)> {
+    let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
     let mut variables: Vec<(OsString, OsString)> = vec![
         ("COHO_DELEGATE".into(), calls.to_string().into()),
-        ("COHO_DELEGATE_CPUS".into(), per_thread::list(hosts).into()),
+        ("COHO_DELEGATE_CPUS".into(), hosts.join(" ").into()),
     ];
     if let Some(flush) = flush {
         variables.push(("COHO_DELEGATE_FLUSH".into(), flush.as_micros().max(1).to_string().into()));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use coho_model::delegation::gaining;
 use coho_profile::Profile;
-use coho_run::delegation::{self, Division, List, NAMES, NoHost, Way};
+use coho_run::delegation::{self, Division, HostCpus, List, NAMES, NoHost, Way};
 use coho_run::trial::Candidate;
 use coho_run::{Signals, preload};
 use coho_topology::CpuSet;
@@ -31,10 +31,11 @@ pub struct DelegateArgs {
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
           conflicts_with = "live")]
     pub delegate: Option<List>,
-    /// The CPUs that execute delegated calls: a thread polls on each, and the program keeps off them [default: one near the
-    /// program's]
-    #[arg(long, value_name = "LIST", requires = "delegate", value_parser = arguments::cpus)]
-    host_cpus: Option<CpuSet>,
+    /// The CPUs that execute delegated calls: a thread polls on each, and the program, whose threads are dealt out over them,
+    /// keeps off them. With CALLS, names between commas, those of these calls alone; may be given several times [default: one
+    /// near the program's]
+    #[arg(long, value_name = "[CALLS=]LIST", requires = "delegate")]
+    host_cpus: Vec<HostCpus>,
     /// How long write:async may leave a write undone while the program goes on writing [default: 1ms]
     #[arg(long, value_name = "SECONDS", requires = "delegate", value_parser = arguments::duration)]
     delegate_flush: Option<Duration>,
@@ -44,6 +45,8 @@ pub struct DelegateArgs {
 pub struct Delegation {
     calls: List,
     division: Division,
+    /// Those that were asked for, or one for all calls.
+    hosts: Vec<HostCpus>,
     flush: Option<Duration>,
 }
 
@@ -60,10 +63,13 @@ impl Delegation {
         if let Some(why) = args.command.first().and_then(preload::objection) {
             return as_without(why);
         }
+        let mut hosts = HostCpus::gather(&args.delegation.host_cpus)
+            .map_err(|wrong| anyhow::anyhow!("--host-cpus: {wrong}"))?;
+        let asked_cpus: CpuSet = hosts.iter().flat_map(|part| part.cpus.iter()).collect();
         let division = delegation::divide(
             &machine.room,
             &chosen.choice.cpus,
-            args.delegation.host_cpus.as_ref(),
+            (!hosts.is_empty()).then_some(&asked_cpus),
             &machine.topology,
             machine.profile.as_ref().and_then(|profile| profile.coherence.as_ref()),
         );
@@ -76,7 +82,10 @@ impl Delegation {
             return as_without("by the profile, no call gains on another core at any footprint".into());
         };
         calls.verbose |= wants_words();
-        Ok(Some(Self { calls, division, flush: args.delegation.delegate_flush }))
+        if hosts.is_empty() {
+            hosts.push(HostCpus::of_all(division.hosts.iter().copied()));
+        }
+        Ok(Some(Self { calls, division, hosts, flush: args.delegation.delegate_flush }))
     }
 
     /// The CPUs that are left to the program.
@@ -86,7 +95,7 @@ impl Delegation {
 
     /// The variables that have the library delegate.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
-        delegation::environment(&self.calls, &self.division.hosts, self.flush)
+        delegation::environment(&self.calls, &self.hosts, self.flush)
     }
 
     /// What was chosen, on one line; with write:async, what it may lose, on another.
@@ -99,8 +108,9 @@ impl Delegation {
         };
         let later = writes_later.then(|| "write:async".to_owned());
         let calls: Vec<_> = Some(calls).filter(|calls| !calls.is_empty()).into_iter().chain(later).collect();
-        let hosts: CpuSet = self.division.hosts.iter().copied().collect();
-        crate::say!("coho: delegate: {}; hosts on {}{}", calls.join(", "), named(&hosts), self.way(machine));
+        let hosts: Vec<_> = self.hosts.iter().map(|part| named_hosts(part, self.hosts.len())).collect();
+        let (calls, hosts) = (calls.join(", "), hosts.join(", "));
+        crate::say!("coho: delegate: {calls}; hosts on {hosts}{}", self.way(machine));
         if *writes_later {
             let flush = humantime::format_duration(self.flush.unwrap_or(FLUSH));
             crate::say!(
@@ -141,6 +151,16 @@ fn candidates(asked: &List, profile: Option<&Profile>, quiet: bool) -> Option<Li
     };
     let some = !calls.is_empty() || asked.writes_later;
     some.then(|| List { auto: !calls.is_empty(), calls, ..asked.clone() })
+}
+
+/// `CPU 3`, or `CPUs 2-3 for write`.
+fn named_hosts(part: &HostCpus, parts: usize) -> String {
+    let HostCpus { calls, cpus } = part;
+    match &calls[..] {
+        [] if parts > 1 => format!("{} for the others", named(cpus)),
+        [] => named(cpus),
+        some => format!("{} for {}", named(cpus), some.join(", ")),
+    }
 }
 
 /// Whether the environment asks the library to say what it did.

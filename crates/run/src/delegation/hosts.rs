@@ -1,0 +1,102 @@
+//! CPUs for hosts, as they are asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use coho_topology::CpuSet;
+
+use super::NAMES;
+use crate::per_thread;
+
+/// CPUs whose hosts execute some calls, or all that have no hosts of their own. They take the program's threads in turn.
+///
+/// ```
+/// use coho_run::delegation::HostCpus;
+/// let own: HostCpus = "write,pwrite=2-3".parse()?;
+/// assert_eq!((own.calls.len(), own.to_string()), (2, "write,pwrite=2,3".to_owned()));
+/// assert_eq!("4".parse::<HostCpus>()?.to_string(), "4");
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostCpus {
+    /// None: all calls that are named nowhere else.
+    pub calls: Vec<&'static str>,
+    /// Where they poll.
+    pub cpus: CpuSet,
+}
+
+impl HostCpus {
+    /// For all calls.
+    pub fn of_all(cpus: impl IntoIterator<Item = u32>) -> Self {
+        Self { calls: Vec::new(), cpus: cpus.into_iter().collect() }
+    }
+
+    /// What was asked for in parts, those for all calls as one.
+    ///
+    /// # Errors
+    /// A call that several parts name.
+    pub fn gather(parts: &[Self]) -> Result<Vec<Self>, String> {
+        let calls: Vec<_> = parts.iter().flat_map(|part| &part.calls).collect();
+        if let Some(twice) = calls.iter().enumerate().find(|(at, call)| calls[..*at].contains(call)) {
+            return Err(format!("'{}' has hosts twice", twice.1));
+        }
+        let (all, mut own): (Vec<Self>, Vec<Self>) =
+            parts.iter().cloned().partition(|part| part.calls.is_empty());
+        if !all.is_empty() {
+            own.insert(0, Self::of_all(all.iter().flat_map(|part| part.cpus.iter())));
+        }
+        Ok(own)
+    }
+}
+
+impl FromStr for HostCpus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (names, list) = text.split_once('=').map_or((None, text), |(names, list)| (Some(names), list));
+        let call = |name: &str| {
+            let known = NAMES.into_iter().find(|known| *known == name);
+            known.ok_or_else(|| format!("'{name}' cannot be delegated; there are {}", NAMES.join(", ")))
+        };
+        let calls = names.map_or(Ok(Vec::new()), |names| names.split(',').map(call).collect())?;
+        let cpus: CpuSet = list.parse().map_err(|error| format!("{error}"))?;
+        if cpus.is_empty() { Err("names no CPU".into()) } else { Ok(Self { calls, cpus }) }
+    }
+}
+
+/// As the library reads it.
+impl fmt::Display for HostCpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.calls.is_empty() {
+            write!(f, "{}=", self.calls.join(","))?;
+        }
+        f.write_str(&per_thread::list(&self.cpus.iter().collect::<Vec<_>>()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gathered(parts: &[&str]) -> Result<Vec<String>, String> {
+        let parts: Vec<HostCpus> = parts.iter().map(|part| part.parse().unwrap()).collect();
+        Ok(HostCpus::gather(&parts)?.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn parts_for_all_calls_are_one() {
+        assert_eq!(gathered(&["3", "write=4", "1-2"]).unwrap(), ["1,2,3", "write=4"],);
+        assert_eq!(gathered(&["write=4", "stat=4"]).unwrap(), ["write=4", "stat=4"]);
+        assert!(gathered(&["write=4", "stat,write=5"]).unwrap_err().contains("'write'"));
+    }
+
+    #[test]
+    fn what_names_no_call_or_no_cpu_is_refused() {
+        for (text, word) in
+            [("getpid=1", "'getpid'"), ("write=", "CPU"), ("", "CPU"), ("x", "x"), ("=1", "''")]
+        {
+            let why = text.parse::<HostCpus>().unwrap_err();
+            assert!(why.contains(word), "{text}: {why}");
+        }
+    }
+}
