@@ -6,8 +6,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::visible::on_one_line;
-use crate::{commands, examples, say};
+use coho_show::say;
+use coho_show::visible::on_one_line;
+
+use crate::{commands, examples};
 
 /// What does it cost cores to share? Measure it, predict from it, act on it.
 #[derive(Debug, Parser)]

@@ -7,16 +7,14 @@ mod commands;
 mod examples;
 mod history;
 mod printed;
-mod report;
+mod progress;
 mod results;
-mod svg;
-mod terminal;
-mod visible;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use coho_platform::{file_limit, stop};
+use coho_show::say;
 
 fn main() -> ExitCode {
     if let Err(error) = file_limit::as_errors() {

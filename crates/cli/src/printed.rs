@@ -18,6 +18,14 @@ pub struct How {
     pub full: bool,
 }
 
+/// Prints a result on standard output as JSON.
+///
+/// # Errors
+/// If standard output cannot be written to.
+pub fn json<T: Serialize>(result: &T) -> anyhow::Result<()> {
+    Ok(writeln!(Out::new(Style::Json), "{}", serde_json::to_string_pretty(result)?)?)
+}
+
 impl How {
     /// Prints a result on standard output.
     ///

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::arguments::file_name;
 use crate::printed::How;
-use crate::{say, terminal};
+use coho_show::say;
 
 /// What an experiment needs beside its buffers, which fit themselves to the memory that is left.
 const LEAST_MEMORY: u64 = 16 << 20;
@@ -201,18 +201,6 @@ impl Results {
     /// If standard output cannot be written to.
     pub fn parts<T: Serialize>(&self, result: &T, parts: impl FnOnce(&T) -> Vec<Part>) -> anyhow::Result<()> {
         How { json: self.json, full: self.full }.print(result, parts)
-    }
-
-    /// Prints a section as JSON and nothing else, or as `people` write it.
-    ///
-    /// # Errors
-    /// If standard output cannot be written to.
-    pub fn print<T: Serialize>(
-        &self,
-        section: &T,
-        people: impl FnOnce(&mut crate::visible::Out, &T) -> std::io::Result<()>,
-    ) -> anyhow::Result<()> {
-        terminal::print(self.json, section, people)
     }
 }
 

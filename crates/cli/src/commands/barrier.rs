@@ -11,8 +11,8 @@ use coho_show::sections;
 use coho_sync::Algorithm;
 
 use crate::arguments::{Course, Teams, WrongUsage, duration, offering};
+use crate::progress;
 use crate::results::Results;
-use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -13,8 +13,8 @@ use coho_show::sections;
 use coho_topology::CpuSet;
 
 use crate::arguments::{self, Course, PLACEMENTS, offering};
+use crate::progress;
 use crate::results::Results;
-use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

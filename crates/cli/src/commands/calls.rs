@@ -8,11 +8,12 @@ use coho_probe::calls::mpi::RankCommand;
 use coho_probe::calls::{self, Curves, Options, Request, Set};
 use coho_probe::host;
 use coho_profile::{Calls, Coherence, Host, Profile};
+use coho_show::sections;
 use coho_topology::CpuSet;
 
 use crate::arguments::{Course, cpus, offering};
+use crate::progress;
 use crate::results::Results;
-use crate::terminal::{self, progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -67,8 +68,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         },
     )?;
     args.results.file.say_gone("calls", before, &names(&calls));
-    args.results.print(&calls, terminal::calls::write)?;
-    if calls.calls.is_empty() && !calls.conditions.interrupted {
+    let is_empty = calls.calls.is_empty() && !calls.conditions.interrupted;
+    let profile = Profile { calls: Some(calls), ..Profile::default() };
+    args.results.show(profile, |profile| &profile.calls, sections::calls::section)?;
+    if is_empty {
         bail!("no call was measured; 'conditions.not_available' of --json says why");
     }
     Ok(())

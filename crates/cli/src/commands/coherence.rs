@@ -17,8 +17,8 @@ use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
 use crate::history;
+use crate::progress;
 use crate::results::{Results, same_machine, same_machine_as_read};
-use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.results.json {
         // Whoever reads the section alone should not miss that CPUs left in the middle.
         for (cpu, why) in coherence.method.not_available.iter().filter(|(what, _)| what.starts_with("CPU ")) {
-            crate::say!("coho: warning: {cpu}: {why}");
+            coho_show::say!("coho: warning: {cpu}: {why}");
         }
         let mut out = BufWriter::new(Out::new(Style::Json));
         serde_json::to_writer_pretty(&mut out, coherence)?;
@@ -178,7 +178,10 @@ fn write_matrix(path: &Path, coherence: &Coherence) -> anyhow::Result<()> {
     if let Some((method, _)) = Matrix::best_method(&coherence.pairs)
         && method == PairMethod::FreeRunning
     {
-        crate::say!("coho: warning: {}: times of free-running increments, not of transfers", path.display());
+        coho_show::say!(
+            "coho: warning: {}: times of free-running increments, not of transfers",
+            path.display()
+        );
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use coho_profile::{LineOperation, Profile};
 use coho_show::sections;
 
 use crate::arguments::{Course, Teams, named, offering};
+use crate::progress;
 use crate::results::Results;
-use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -9,8 +9,8 @@ use coho_show::{Subject, sections};
 use coho_topology::CpuSet;
 
 use crate::arguments::{Course, cpus};
+use crate::progress;
 use crate::results::Results;
-use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let path =
                 newest(Path::new(".")).or_else(|| super::run::default_profile().filter(|path| path.exists()));
             let path = path.context("there is no profile here; name one, or let `coho survey` write one")?;
-            crate::say!("coho: findings of {}", path.display());
+            coho_show::say!("coho: findings of {}", path.display());
             Subject::only(&path.to_string_lossy())?
         }
     };

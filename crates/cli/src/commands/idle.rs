@@ -16,8 +16,8 @@ use coho_show::visible::{Out, Style};
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, WrongUsage};
+use crate::printed;
 use crate::results::File;
-use crate::terminal;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -76,8 +76,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn put_back(args: &Args) -> anyhow::Result<ExitCode> {
     match restore(&Root::at(&args.root))? {
-        0 => crate::say!("coho: nothing is left to restore"),
-        files => crate::say!("coho: restored {files} files"),
+        0 => coho_show::say!("coho: nothing is left to restore"),
+        files => coho_show::say!("coho: restored {files} files"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -89,7 +89,7 @@ fn watch(args: &Args) -> anyhow::Result<ExitCode> {
     let idle = idle::observe(&options(args), &topology)?;
     keep(args, &idle)?;
     if args.json {
-        return terminal::print(true, &idle, |_, _| Ok(())).map(|()| ExitCode::SUCCESS);
+        return printed::json(&idle).map(|()| ExitCode::SUCCESS);
     }
     let profile = Profile { idle: Some(idle), ..Profile::default() };
     if let Some(section) = coho_show::sections::idle::section(&Subject::new("", profile)) {
@@ -133,14 +133,14 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
                 idle.controls = wish.names().into_iter().map(refused).collect();
             }
             if args.json {
-                terminal::print(true, &idle, |_, _| Ok(()))?;
+                printed::json(&idle)?;
             }
             return Err(why);
         }
     };
     idle.wakeups.extend(after.into_iter().map(|wakeup| Wakeup { under: Some(plan.name()), ..wakeup }));
     for control in &idle.controls {
-        crate::say!("coho: {}: {}", control.name, control.status);
+        coho_show::say!("coho: {}: {}", control.name, control.status);
     }
     let job = Job {
         command: args.command.clone(),
@@ -150,14 +150,14 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     let status = match job.start(&signals) {
         Ok(running) => running.wait(&signals)?.status.exit_status(),
         Err(failed) => {
-            crate::say!("coho: {failed}");
+            coho_show::say!("coho: {failed}");
             failed.exit_status()
         }
     };
     held.restore()?;
     keep(args, &idle)?;
     if args.json {
-        terminal::print(true, &idle, |_, _| Ok(()))?;
+        printed::json(&idle)?;
     }
     Ok(ExitCode::from(status))
 }

@@ -7,8 +7,8 @@ use coho_probe::kernels::{self, Options, Which};
 use coho_show::sections;
 
 use crate::arguments::{Course, Teams};
+use crate::progress;
 use crate::results::Results;
-use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

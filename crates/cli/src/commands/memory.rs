@@ -13,8 +13,8 @@ use coho_show::part::{self, Depth};
 use coho_show::sections;
 
 use crate::arguments::{self, Course, Teams, named, offering};
+use crate::progress;
 use crate::results::Results;
-use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

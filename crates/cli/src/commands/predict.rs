@@ -1,22 +1,20 @@
 //! `coho predict`: what measured costs mean for a program.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{IsTerminal, Write};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Subcommand;
 use coho_model::cpi::{self, Line};
 use coho_profile::{PairMethod, check_writable, write_atomic};
-use comfy_table::{CellAlignment, Table, presets};
+use coho_show::Subject;
+use coho_show::render::svg;
+use coho_show::sections::predictions::cpi as shown;
 use serde_json::json;
 
 use crate::arguments::{check_outputs, file_name};
-use crate::report::subject::Subject;
-use crate::report::{classes, text};
-use crate::svg::lines::{Lines, Series};
-use crate::terminal;
-use crate::visible::{Style, visible};
+use crate::printed;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -58,9 +56,8 @@ struct CpiArgs {
     /// Whose times: free-running as the papers', turn, flags [default: the first of these that was measured]
     #[arg(long, value_name = "METHOD", value_parser = super::coherence::method)]
     method: Option<PairMethod>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: printed::How,
     /// Also draw the chart to a file
     #[arg(long, value_name = "FILE", value_parser = file_name())]
     svg: Option<PathBuf>,
@@ -104,15 +101,15 @@ fn run_cpi(args: &CpiArgs) -> anyhow::Result<()> {
     if let Some(file) = &args.svg
         && !prediction.lines.is_empty()
     {
-        write_atomic(file, visible(&prediction.svg()?, Style::Plain).as_bytes())?;
+        write_atomic(file, svg::file(&svg::chart(&shown::chart(&prediction.lines))).as_bytes())?;
     }
-    let mut out = terminal::out(args.json);
-    if args.json {
-        writeln!(out, "{:#}", prediction.json(args.base_cpi))?;
-    } else {
-        out.write_all(prediction.table(args).as_bytes())?;
+    let json = prediction.json(args.base_cpi);
+    args.how.print(&json, |_| {
+        shown::parts(&prediction.lines, args.base_cpi, &args.rate, &prediction.not_available)
+    })?;
+    if !args.how.json {
         if args.profiles == [PUBLISHED] && std::io::stderr().is_terminal() {
-            crate::say!("The published machines; `coho predict cpi PROFILE` shows yours.");
+            coho_show::say!("The published machines; `coho predict cpi PROFILE` shows yours.");
         }
     }
     if prediction.lines.is_empty() {
@@ -156,56 +153,5 @@ impl Prediction {
             all["not_available"] = json!(self.not_available);
         }
         all
-    }
-
-    fn table(&self, args: &CpiArgs) -> String {
-        let mut written = String::new();
-        if !self.lines.is_empty() {
-            let mut table = Table::new();
-            table.load_style(presets::NOTHING);
-            let rates = args.rate.iter().map(|rate| format!("{rate}%"));
-            let head = ["source", "class", "method", "cycles"].map(str::to_owned);
-            table.set_header(head.into_iter().chain(rates));
-            for (source, line) in &self.lines {
-                let cpis = line.points.iter().map(|point| format!("{:.2}", point.cpi));
-                let method = classes::method_name(line.method).to_owned();
-                let name = [text::tame(source), text::tame(&line.class), method];
-                table.add_row(name.into_iter().chain([format!("{:.2}", line.cycles)]).chain(cpis));
-            }
-            for column in table.column_iter_mut().skip(3) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-            written += &format!(
-                "Cycles per instruction by coherence events per 100 instructions, {} without:\n",
-                args.base_cpi
-            );
-            written += &table.trim_fmt();
-            written.push('\n');
-        }
-        let methods: BTreeSet<PairMethod> = self.lines.iter().map(|(_, line)| line.method).collect();
-        if methods.len() > 1 {
-            written +=
-                "Of different methods: a turn is a transfer, a free-running increment often less than one.\n";
-        }
-        for (source, reason) in self.not_available.iter().filter(|_| !self.lines.is_empty()) {
-            written += &format!("{}: not available: {}\n", text::tame(source), text::tame(reason));
-        }
-        written
-    }
-
-    fn svg(&self) -> anyhow::Result<String> {
-        let series = |(source, line): &(String, Line)| Series {
-            name: text::tame(&format!("{source}: {}, {:.1} cycles", line.class, line.cycles)),
-            points: line.points.iter().map(|point| (point.rate_percent, point.cpi)).collect(),
-        };
-        let series: Vec<Series> = self.lines.iter().map(series).collect();
-        let chart = Lines {
-            title: "CPI under coherence events",
-            x_label: "coherence events per 100 instructions",
-            y_label: "cycles per instruction",
-            series: &series,
-            y_from: 0.0,
-        };
-        chart.to_svg()
     }
 }

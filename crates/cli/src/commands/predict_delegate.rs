@@ -5,17 +5,17 @@ use coho_model::delegation::{self, Choice, Mode};
 use coho_run::delegation::{List, NAMES};
 use serde::Serialize;
 
-use crate::report::subject::Subject;
-use crate::terminal;
+use coho_show::{Subject, sections};
+
+use crate::printed;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A profile with curves of calls: `coho calls --footprint -o PROFILE` measures them
     #[arg(value_name = "PROFILE")]
     profile: String,
-    /// Print JSON: a row for each call, payload and mode; from_footprint_bytes is null if the call is not shown to pay
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: printed::How,
 }
 
 /// A choice, and the name by which `coho run --delegate` knows it.
@@ -53,5 +53,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             "{name} has no curves of calls at home and on another core; `coho calls --footprint -o {file}` measures them"
         );
     }
-    terminal::print(args.json, &rows, |out, rows| terminal::predict_delegate::write(out, rows))
+    args.how.print(&rows, |rows| {
+        let choices: Vec<_> = rows.iter().map(|row| (&row.choice, row.delegate.as_deref())).collect();
+        sections::calls::choices(&choices)
+    })
 }

@@ -15,7 +15,7 @@ use coho_topology::{Loaded, Topology};
 use super::predict_placement_json as json;
 use super::topology::Kernel;
 use crate::printed::How;
-use crate::report::subject::Subject;
+use coho_show::Subject;
 
 /// More CPUs than FreeBSD of the article's time took.
 const MAX_CPUS: usize = 256;

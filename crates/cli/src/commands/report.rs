@@ -58,7 +58,7 @@ fn write_all(
         for (stem, content) in of(subject)? {
             let file = folder.join(format!("{stem}{number}.{ending}"));
             write_atomic(&file, content.as_bytes())?;
-            crate::say!("wrote {}", file.display());
+            coho_show::say!("wrote {}", file.display());
         }
     }
     Ok(())
@@ -70,6 +70,6 @@ fn write(output: &Path, page: &str) -> anyhow::Result<()> {
         return Ok(stdout().lock().write_all(page.as_bytes())?);
     }
     write_atomic(output, page.as_bytes())?;
-    crate::say!("wrote {}", output.display());
+    coho_show::say!("wrote {}", output.display());
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use coho_profile::Profile;
 
-use crate::terminal;
-use crate::visible::on_one_line;
+use coho_show::visible::on_one_line;
+use coho_show::visible::{Out, Style};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut out = terminal::out(args.check.is_empty());
+    let mut out = Out::new(if args.check.is_empty() { Style::Json } else { Style::Plain });
     if args.check.is_empty() {
         writeln!(out, "{:#}", Profile::json_schema())?;
     }

@@ -11,8 +11,8 @@ use coho_topology::freebsd::{self, Variant};
 use coho_topology::{Counts, Loaded, Topology, hwloc, tree};
 
 use crate::arguments::is_stdout;
-use crate::terminal::table::wrapped;
-use crate::visible::{Out, Style};
+use coho_show::render::terminal::wrapped;
+use coho_show::visible::{Out, Style};
 
 /// The tree's width: it is read on terminals and pasted into reports.
 const COLUMNS: usize = 80;
@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         None => {
             let loaded = load(args)?.map_or_else(coho_topology::detect_with_dump, Ok)?;
             for missing in &loaded.not_available {
-                crate::say!("coho: not available: {missing}");
+                coho_show::say!("coho: not available: {missing}");
             }
             print(args, &loaded)?
         }
@@ -141,10 +141,10 @@ fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
     let measured = measured::measured(&claimed, coherence)?;
     let Measured { topology, corrections, notes, reservations, .. } = &measured;
     for note in notes {
-        crate::say!("coho: {note}");
+        coho_show::say!("coho: {note}");
     }
     for one in corrections {
-        crate::say!("coho: {} {} in place of {}: {}", one.level, one.measured, one.claimed, one.why);
+        coho_show::say!("coho: {} {} in place of {}: {}", one.level, one.measured, one.claimed, one.why);
     }
     Ok(match args.suggest {
         Some(whose) => {

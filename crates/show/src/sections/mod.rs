@@ -1,6 +1,7 @@
 //! A file for each section of the profile: the only place that knows what of it is worth showing.
 
 pub mod barriers;
+pub mod calls;
 pub mod coherence;
 pub mod contention;
 pub mod counters;
@@ -42,6 +43,7 @@ pub const ALL: &[Entry] = &[
     Entry { id: "programs", title: "Programs under barriers", of: programs::section },
     Entry { id: "memory", title: "Memory", of: memory::section },
     Entry { id: "paths", title: "Messages between processes", of: paths::section },
+    Entry { id: "calls", title: "System, libc and MPI calls", of: calls::section },
     Entry { id: "counters", title: "Performance counters and the clock", of: counters::section },
     Entry { id: "idle", title: "Idle states and waking", of: idle::section },
     Entry { id: "workloads", title: "Programs under placements", of: workloads::section },

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::show::one;
 use crate::arguments::{self, Course, named};
 use crate::printed::How;
+use crate::progress;
 use crate::results::File;
-use crate::terminal::progress;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Ok(checks) => checks,
         Err(error) => {
             if args.profile.is_some() {
-                crate::say!("coho: {error}");
+                coho_show::say!("coho: {error}");
             }
             Vec::new()
         }

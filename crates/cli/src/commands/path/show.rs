@@ -10,7 +10,7 @@ use coho_show::sections::paths;
 
 use crate::arguments::WrongUsage;
 use crate::printed::How;
-use crate::report::subject::Subject;
+use coho_show::Subject;
 
 #[derive(Debug, clap::Args)]
 #[group(id = "shown")]

@@ -7,7 +7,8 @@ use coho_profile::{Coherence, Pair, PairMethod, Profile};
 use coho_topology::CpuSet;
 
 use super::Machine;
-use crate::report::text;
+use coho_show::visible::on_one_line;
+use coho_show::words;
 
 /// A placement's CPUs, and how busy all CPUs were when they were chosen.
 #[derive(Clone)]
@@ -67,10 +68,10 @@ impl Chosen {
             line += &format!("; {dealt}");
         }
         if let Some(threads) = threads.filter(|&threads| threads as usize > cpus.len()) {
-            line += &format!("; {threads} threads share {}", text::count(cpus.len(), "CPU"));
+            line += &format!("; {threads} threads share {}", words::count(cpus.len(), "CPU"));
         }
         if let Some(quota) = room.quota.filter(|quota| *quota < cpus.len() as f64) {
-            line += &format!("; the quota is {} CPUs", text::number(quota));
+            line += &format!("; the quota is {} CPUs", words::number(quota));
         }
         if !refused.is_empty() {
             line += &format!("; not {}, which this process may not use", named(refused));
@@ -85,11 +86,11 @@ impl Chosen {
         let others = machine.room.cpus.difference(cpus);
         let farthest = |cpus: &CpuSet| farthest(machine, cpus);
         if let (Some(within), Some(all)) = (farthest(cpus), farthest(&machine.room.cpus)) {
-            let [within, all] = [within, all].map(text::number);
+            let [within, all] = [within, all].map(words::number);
             let measured = machine.profile.as_ref().map(measured).unwrap_or_default();
             return format!("a line's longest way: {within} ns here, {all} ns across all{measured}");
         }
-        let percent = |cpus: &CpuSet| text::number(100.0 * self.busy.of(cpus.iter()));
+        let percent = |cpus: &CpuSet| words::number(100.0 * self.busy.of(cpus.iter()));
         match others.is_empty() {
             true => format!("{} CPUs, {} % busy", cpus.len(), percent(cpus)),
             false => format!("{} % busy, the others {} %", percent(cpus), percent(&others)),
@@ -102,7 +103,7 @@ pub(super) fn measured(profile: &Profile) -> String {
     let date = profile.host.as_ref().and_then(|host| host.date.as_deref());
     let date = date.map_or_else(
         || ", as once measured".to_owned(),
-        |date| format!(", as measured {}", text::tame(date)),
+        |date| format!(", as measured {}", on_one_line(date)),
     );
     let moves = |coherence: &&Coherence| {
         let disagree = coherence.history.as_ref().is_some_and(|history| history.disagree > 0);
@@ -116,7 +117,7 @@ pub(super) fn measured(profile: &Profile) -> String {
 
 /// Where the scheduler chooses, from how much and how much has been running: `2 CPUs, load 0.35 in the last minute`.
 fn loaded(cpus: &CpuSet) -> String {
-    let count = text::count(cpus.len(), "CPU");
+    let count = words::count(cpus.len(), "CPU");
     match load::average() {
         Ok(load) => format!("{count}, load {load:.2} in the last minute"),
         Err(_) => count,

@@ -40,7 +40,7 @@ impl Counted {
     pub fn save(self, args: &Args) -> anyhow::Result<()> {
         let processes = self.processes()?;
         if processes.is_empty() {
-            crate::say!(
+            coho_show::say!(
                 "coho: nothing was counted: no process of the command ran on coho's teams and exited by itself \
                  (COHO_OPENMP=verbose tells whether one was taken over)"
             );
@@ -62,7 +62,7 @@ impl Counted {
             let path = entry?.path();
             match read(&path) {
                 Ok(process) => processes.push(process),
-                Err(why) => crate::say!("coho: the counts of a process cannot be read: {why:#}"),
+                Err(why) => coho_show::say!("coho: the counts of a process cannot be read: {why:#}"),
             }
         }
         processes.sort_by_key(|process| process.pid);
@@ -76,7 +76,7 @@ fn read(path: &Path) -> anyhow::Result<Process> {
 
 fn told(process: &Process) {
     for team in &process.teams {
-        crate::say!(
+        coho_show::say!(
             "coho: process {}, teams of {}: {} regions, {} barriers; of {:.3} s thread 0 waited {:.3} s",
             process.pid,
             team.threads,

@@ -10,14 +10,15 @@ use coho_profile::Profile;
 use coho_run::delegation::{self, Division, HostCpus, List, NAMES, NoHost, Way};
 use coho_run::trial::Candidate;
 use coho_run::{Signals, preload};
+use coho_show::sections::trials;
+use coho_show::words;
 use coho_topology::CpuSet;
 
 use super::chosen::{Chosen, measured, named};
 use super::{Args, Machine, Placement, job, tried};
 use crate::arguments;
-use crate::report::text;
+use crate::printed::How;
 use crate::results::Stopped;
-use crate::terminal;
 
 /// How long accepted writes stay undone at most, unless it is said otherwise.
 const FLUSH: Duration = Duration::from_millis(1);
@@ -56,7 +57,7 @@ impl Delegation {
         let Some(asked) = &args.delegation.delegate else { return Ok(None) };
         let as_without = |why: String| {
             if !args.quiet {
-                crate::say!("coho: {why}: the program runs as without --delegate");
+                coho_show::say!("coho: {why}: the program runs as without --delegate");
             }
             Ok(None)
         };
@@ -110,10 +111,10 @@ impl Delegation {
         let calls: Vec<_> = Some(calls).filter(|calls| !calls.is_empty()).into_iter().chain(later).collect();
         let hosts: Vec<_> = self.hosts.iter().map(|part| named_hosts(part, self.hosts.len())).collect();
         let (calls, hosts) = (calls.join(", "), hosts.join(", "));
-        crate::say!("coho: delegate: {calls}; hosts on {hosts}{}", self.way(machine));
+        coho_show::say!("coho: delegate: {calls}; hosts on {hosts}{}", self.way(machine));
         if *writes_later {
             let flush = humantime::format_duration(self.flush.unwrap_or(FLUSH));
-            crate::say!(
+            coho_show::say!(
                 "coho: write:async: a crash, or a signal that ends the program, may lose its last writes, a log's last lines among \
                  them: those of the last {flush} (--delegate-flush), or more if the host is late"
             );
@@ -124,7 +125,7 @@ impl Delegation {
         match self.division.way {
             Way::Measured(ns) => {
                 let when = machine.profile.as_ref().map(measured).unwrap_or_default();
-                format!(", one-way {} ns from the program's{when}", text::number(ns))
+                format!(", one-way {} ns from the program's{when}", words::number(ns))
             }
             Way::Claimed(Some(level)) => format!(", in the program's {level}"),
             Way::Claimed(None) => String::new(),
@@ -142,7 +143,7 @@ fn candidates(asked: &List, profile: Option<&Profile>, quiet: bool) -> Option<Li
         Some(gaining) => NAMES.into_iter().filter(|name| gaining.contains(name)).collect(),
         None => {
             if !quiet {
-                crate::say!(
+                coho_show::say!(
                     "coho: no profile says which calls gain (`coho calls --footprint` measures it): auto tries all"
                 );
             }
@@ -181,7 +182,7 @@ pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Resu
     if !args.quiet {
         delegation.say(machine);
         let [without, with] = [&all.choice.cpus, delegation.program()].map(named);
-        crate::say!("coho: direct has {without}, delegated {with} and the hosts'");
+        coho_show::say!("coho: direct has {without}, delegated {with} and the hosts'");
     }
     let without = job(args, &all, None, machine.profile.as_ref())?;
     let narrowed = all.clone().within(delegation.program());
@@ -193,7 +194,7 @@ pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Resu
     };
     let candidates = vec![candidate("direct", &all, without), candidate("delegated", &narrowed, with)];
     let trial = tried::compare(candidates, args, machine, signals)?;
-    terminal::print(args.json, &trial, terminal::run::write)?;
+    How { json: args.json, full: false }.print(&trial, trials::trial)?;
     match signals.asked_to_end() {
         Some(signal) => Err(Stopped { signal }.into()),
         None => Ok(ExitCode::SUCCESS),

@@ -11,7 +11,7 @@ use coho_run::live::{self, Error, Measure, News, Options};
 use coho_show::sections::trials;
 
 use super::{Args, Machine, remembered, tried};
-use crate::terminal;
+use crate::printed;
 
 /// Runs the command, keeps it where it comes farthest, and remembers what was found.
 pub fn follow(
@@ -42,7 +42,7 @@ pub fn follow(
             News::GivenUp(why) => format!("live: {why}; it stays where the scheduler puts it"),
         };
         if !args.quiet {
-            crate::say!("coho: {line}");
+            coho_show::say!("coho: {line}");
         }
     };
     match live::run(&candidates, &machine.room.cpus, &measure, &options, signals, &mut tell) {
@@ -50,17 +50,18 @@ pub fn follow(
             let live = Live { date: Some(date()), ..live };
             if live.best.is_some() {
                 // The exit status is the command's in any case.
-                remembered::remember_live(args, &live).unwrap_or_else(|error| crate::say!("coho: {error:#}"));
+                remembered::remember_live(args, &live)
+                    .unwrap_or_else(|error| coho_show::say!("coho: {error:#}"));
             } else if !args.quiet {
-                crate::say!("coho: live: it ended before a placement was settled on");
+                coho_show::say!("coho: live: it ended before a placement was settled on");
             }
             if args.json {
-                terminal::print(true, &live, |_, _| Ok(()))?;
+                printed::json(&live)?;
             }
             Ok(ExitCode::from(ended.status.exit_status()))
         }
         Err(Error::Start(failed)) => {
-            crate::say!("coho: {failed}");
+            coho_show::say!("coho: {failed}");
             Ok(ExitCode::from(failed.exit_status()))
         }
         Err(other) => Err(other.into()),

@@ -194,11 +194,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let machine = Machine { topology, room, profile: remembered::profile(args)? };
     if args.per_thread || args.per_process {
         let objection = args.command.first().and_then(per_thread::objection);
-        objection.into_iter().for_each(|why| crate::say!("coho: {why}"));
+        objection.into_iter().for_each(|why| coho_show::say!("coho: {why}"));
     }
     if args.openmp {
         let objection = args.command.first().and_then(preload::objection);
-        objection.into_iter().for_each(|why| crate::say!("coho: {why}: it runs as without --openmp"));
+        objection.into_iter().for_each(|why| coho_show::say!("coho: {why}: it runs as without --openmp"));
     }
     match &args.trial {
         Some(_) if args.openmp => return openmp::report(args, &machine, &signals),
@@ -234,7 +234,7 @@ fn place(
         chosen = chosen.within(delegation.program());
     }
     if !args.quiet {
-        crate::say!("coho: {}", chosen.line(machine, args.threads, args.dealt()));
+        coho_show::say!("coho: {}", chosen.line(machine, args.threads, args.dealt()));
         delegation.iter().for_each(|delegation| delegation.say(machine));
     }
     let counted = Counted::new(args)?;
@@ -246,12 +246,12 @@ fn place(
         Ok(running) => {
             let status = running.wait(signals)?.status.exit_status();
             if let Some(Err(why)) = counted.map(|counted| counted.save(args)) {
-                crate::say!("coho: the counts are lost: {why:#}");
+                coho_show::say!("coho: the counts are lost: {why:#}");
             }
             Ok(ExitCode::from(status))
         }
         Err(failed) => {
-            crate::say!("coho: {failed}");
+            coho_show::say!("coho: {failed}");
             Ok(ExitCode::from(failed.exit_status()))
         }
     }

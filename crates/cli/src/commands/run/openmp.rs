@@ -1,7 +1,6 @@
 //! Programs on coho's teams: whether they would be, whether it pays, and with which barrier.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -10,30 +9,33 @@ use coho_profile::Profile;
 use coho_run::Signals;
 use coho_run::openmp::{self, Decision};
 use coho_run::trial::Candidate;
+use coho_show::part::{Depth, Part, Text};
+use coho_show::sections::trials;
 
 use super::chosen::Chosen;
 use super::{Args, Machine, Placement, job, tried};
+use crate::printed::How;
 use crate::results::Stopped;
-use crate::terminal;
 
 /// Says whether the program would be taken over.
 pub fn check(args: &Args) -> anyhow::Result<ExitCode> {
     let program = args.command.first().expect("a command is required");
     let decision = openmp::check(program).map_err(anyhow::Error::msg)?;
-    terminal::print(args.json, &decision, |out, decision| write(out, program, decision))?;
+    How { json: args.json, full: false }.print(&decision, |decision| said(program, decision))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(out: &mut impl Write, program: &OsStr, decision: &Decision) -> std::io::Result<()> {
+fn said(program: &OsStr, decision: &Decision) -> Vec<Part> {
     let program = program.display();
-    match &decision.reason {
-        None => writeln!(out, "{program} would run on coho's teams.")?,
-        Some(reason) => writeln!(out, "{program} would run as without --openmp: {reason}.")?,
-    }
-    if !decision.imports.is_empty() {
-        writeln!(out, "It imports {}.", decision.imports.join(" "))?;
-    }
-    writeln!(out, "What it opens while it runs was not looked at.")
+    let first = match &decision.reason {
+        None => format!("{program} would run on coho's teams."),
+        Some(reason) => format!("{program} would run as without --openmp: {reason}."),
+    };
+    let imports =
+        (!decision.imports.is_empty()).then(|| format!("It imports {}.", decision.imports.join(" ")));
+    let last = "What it opens while it runs was not looked at.".to_owned();
+    let sentences = [Some(first), imports, Some(last)].into_iter().flatten();
+    sentences.map(|one| Part { depth: Depth::Summary, body: Text::new(one).into() }).collect()
 }
 
 /// The barrier that was the quickest when a team of all its CPUs was measured, where that is known.
@@ -62,7 +64,7 @@ pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Resu
         |name: &str, job| Candidate { name: name.into(), order: chosen.choice.order.clone(), job };
     let candidates = vec![candidate("libgomp", without), candidate("coho", with)];
     let trial = tried::compare(candidates, args, machine, signals)?;
-    terminal::print(args.json, &trial, terminal::run::write)?;
+    How { json: args.json, full: false }.print(&trial, trials::trial)?;
     match signals.asked_to_end() {
         Some(signal) => Err(Stopped { signal }.into()),
         None => Ok(ExitCode::SUCCESS),

@@ -13,8 +13,8 @@ use coho_topology::Level;
 use super::chosen::Chosen;
 use super::{Args, Machine, job, remembered, threads};
 use crate::printed::How;
+use crate::progress;
 use crate::results::Stopped;
-use crate::terminal::progress;
 
 /// Levels that `auto` tries where they mean more or fewer CPUs than what it tries already.
 const LEVELS: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Level::Numa, Level::Package];
@@ -50,11 +50,11 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
             let placements = worth_trying(args, machine)?;
             if !args.quiet {
                 let names: Vec<_> = placements.iter().map(Placement::to_string).collect();
-                crate::say!(
+                coho_show::say!(
                     "coho: nothing is remembered of '{name}': it runs {} times under each of",
                     args.repeat
                 );
-                crate::say!("      {}, and then under the best", names.join(", "));
+                coho_show::say!("      {}, and then under the best", names.join(", "));
             }
             now = try_each(&placements, args, machine, signals)?;
             if let Some(signal) = signals.asked_to_end() {
@@ -66,13 +66,13 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
                 bail!("it was stopped before its placements were compared");
             }
             // The command is to run in any case.
-            remembered::remember(args, &now).unwrap_or_else(|error| crate::say!("coho: {error:#}"));
+            remembered::remember(args, &now).unwrap_or_else(|error| coho_show::say!("coho: {error:#}"));
             &now
         }
     };
     if !args.quiet {
         let date = trial.date.as_deref().unwrap_or("an unknown date");
-        crate::say!("coho: auto, as tried {date}: {}", trials::verdict(trial));
+        coho_show::say!("coho: auto, as tried {date}: {}", trials::verdict(trial));
     }
     match trial::choice(trial) {
         Some(best) => {

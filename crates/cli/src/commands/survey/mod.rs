@@ -26,7 +26,7 @@ use coho_topology::{CpuSet, Topology};
 use crate::arguments::{self, Course, check_outputs};
 use crate::history;
 use crate::results::{enough_memory, same_machine};
-use crate::{printed, terminal};
+use crate::{printed, progress};
 use sections::{Measured, Sections};
 
 #[derive(Debug, clap::Args)]
@@ -175,7 +175,7 @@ fn share(
     if stop::requested() {
         return Ok(None);
     }
-    match coherence::measure(options, topology, &mut terminal::progress::on_stderr()) {
+    match coherence::measure(options, topology, &mut progress::on_stderr()) {
         Ok(mut measured) => {
             judge::coherence(&mut measured, topology, clock_ghz);
             Ok(Some(Ok(measured)))
@@ -202,7 +202,7 @@ fn count(args: &Args, seed: u64, left: Duration) -> Option<Measured<Counters>> {
     if is_over(left) {
         return None;
     }
-    let measured = counters::measure(&options, &mut terminal::progress::on_stderr());
+    let measured = counters::measure(&options, &mut progress::on_stderr());
     Some(measured.map_err(|error| {
         let mut section = Counters::default();
         section.method.not_available.insert("counters".into(), error.to_string());
@@ -226,7 +226,7 @@ fn call(args: &Args, seed: u64, left: Duration, earlier: &Profile) -> Option<Mea
     if args.quick {
         options.sets.retain(|set| *set != calls::Set::Mpi);
     }
-    let mut measured = calls::measure(&options, &mut terminal::progress::on_stderr());
+    let mut measured = calls::measure(&options, &mut progress::on_stderr());
     if let Ok(calls) = &mut measured {
         calls.keep_curves_of(earlier.calls.as_ref());
         delegation::judge(calls, earlier.coherence.as_ref());
@@ -249,7 +249,7 @@ fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Opt
         seed,
         ..memory::Options::quick()
     };
-    let measured = memory::measure(&options, topology, &mut terminal::progress::on_stderr());
+    let measured = memory::measure(&options, topology, &mut progress::on_stderr());
     Some(measured.map_err(|error| {
         let mut section = Memory::default();
         section.method.not_available.insert("memory".into(), error.to_string());
@@ -277,7 +277,7 @@ fn synchronise(
         seed,
         ..barrier::Options::default()
     };
-    let measured = barrier::measure(&options, topology, &mut terminal::progress::on_stderr());
+    let measured = barrier::measure(&options, topology, &mut progress::on_stderr());
     let mut section = match measured {
         Ok(section) => section,
         Err(error) => {
@@ -298,7 +298,7 @@ fn synchronise(
             seed,
             ..kernels::Options::default()
         };
-        match kernels::measure(which, &options, topology, &mut terminal::progress::on_stderr()) {
+        match kernels::measure(which, &options, topology, &mut progress::on_stderr()) {
             Ok(kernel) => drop(section.kernels.insert(which.name().into(), kernel)),
             Err(error) => {
                 drop(section.method.not_available.insert(which.name().into(), error.to_string()));
@@ -324,7 +324,7 @@ fn contend(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Optio
         seed,
         ..contention::Options::default()
     };
-    let measured = contention::measure(&options, topology, &mut terminal::progress::on_stderr());
+    let measured = contention::measure(&options, topology, &mut progress::on_stderr());
     Some(measured.map_err(|error| {
         let mut section = Contention::default();
         section.method.not_available.insert("contention".into(), error.to_string());
@@ -361,7 +361,7 @@ fn watch(mut measured: Coherence, time: Duration) -> Option<Coherence> {
         return None;
     }
     if !stop::requested() {
-        match coherence::watch((a, b), PairMethod::Turn, time, &mut terminal::progress::on_stderr()) {
+        match coherence::watch((a, b), PairMethod::Turn, time, &mut progress::on_stderr()) {
             Ok(timeline) => {
                 judge::watched(&mut measured, timeline);
             }

@@ -7,7 +7,7 @@ use coho_profile::{Host, Profile, TopologySection};
 
 use super::figures::Figures;
 use crate::results::signal_name;
-use crate::say;
+use coho_show::say;
 
 /// What one experiment came to: its section, or one that says only why nothing was measured.
 pub type Measured<T> = Result<T, T>;

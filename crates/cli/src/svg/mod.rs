@@ -1,3 +1,0 @@
-//! Charts as SVG, for papers and pages.
-
-pub mod lines;

@@ -1,0 +1,266 @@
+//! What calls cost by what their caller has used of its caches, at home and on another core, and what that decides.
+
+use coho_model::delegation::{self, Choice, Mode};
+use coho_profile::{CacheState, Calls, Channel, Decision, DelegationVerdict, Footprint, Side};
+
+use super::rows::{MACHINE, PAPER_GHZ, name};
+use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
+use crate::figure::Figure;
+use crate::part::{Cell, Column, Depth, Part, Row, Section, Table, Text};
+use crate::words;
+
+/// Posted calls are charted beside this much work, in ns, or the nearest that was measured.
+const CHARTED_WORK: f64 = 2000.0;
+/// Charts in the summary, and in all: a profile may bring any number of calls.
+const FIRST: usize = 2;
+const MOST: usize = 24;
+
+/// Adds what the curves decide, the curves of the calls that tell most, the channel, and what hosts do to each other.
+pub(super) fn add(section: &mut Section, calls: &Calls, paper: &Calls) {
+    let groups = by_call(calls);
+    if groups.is_empty() {
+        return;
+    }
+    section.summary(table(calls, &groups, paper));
+    if let Some(verdict) = calls.verdicts.first() {
+        section.summary(Text::labelled("held for", verdict.mode.clone()));
+    }
+    if let Some(finding) = delegation::finding(calls) {
+        section.summary(Text::new(format!("{finding}.")));
+    }
+    for channel in &calls.channel {
+        section.summary(Text::labelled("channel", self::channel(channel)));
+    }
+    for (at, rows) in telling(calls, &groups).into_iter().take(MOST).enumerate() {
+        let depth = if at < FIRST { Depth::Summary } else { Depth::Detail };
+        section.parts.push(Part { depth, body: chart(at, rows).into() });
+    }
+    section.detail(reasons(calls));
+}
+
+/// The rows of one caller that has walked data alone, by call.
+fn by_call(calls: &Calls) -> Vec<Vec<&Footprint>> {
+    let key = |row: &Footprint| (row.call.clone(), row.payload_bytes, row.filesystem.clone());
+    let mut groups: Vec<Vec<&Footprint>> = Vec::new();
+    for row in calls.footprint.iter().filter(|row| row.callers == 1 && row.instruction_bytes == 0) {
+        match groups.iter_mut().find(|group| key(group[0]) == key(row)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups.iter_mut().for_each(|group| group.sort_by_key(|row| row.bytes));
+    groups
+}
+
+/// A group for each call, the least payload on the first file system for it: those first for which the other core pays.
+fn telling<'a, 'b>(calls: &Calls, groups: &'b [Vec<&'a Footprint>]) -> Vec<&'b Vec<&'a Footprint>> {
+    let mut told: Vec<&Vec<&Footprint>> = Vec::new();
+    for group in groups {
+        if !told.iter().any(|other| other[0].call == group[0].call) {
+            told.push(group);
+        }
+    }
+    told.sort_by_key(|group| {
+        verdict_on(calls, group).is_none_or(|verdict| verdict.decision != Decision::From)
+    });
+    told
+}
+
+fn verdict_on<'a>(calls: &'a Calls, rows: &[&Footprint]) -> Option<&'a DelegationVerdict> {
+    let first = rows[0];
+    calls.verdicts.iter().find(|verdict| {
+        (&verdict.call, verdict.payload_bytes, &verdict.filesystem)
+            == (&first.call, first.payload_bytes, &first.filesystem)
+    })
+}
+
+fn table(calls: &Calls, groups: &[Vec<&Footprint>], paper: &Calls) -> Table {
+    let row = |rows: &Vec<&Footprint>| {
+        let (first, verdict) = (rows[0], verdict_on(calls, rows));
+        let ends = |figure: fn(&Footprint) -> Option<&coho_profile::Estimate>| {
+            let mut found = rows.iter().filter_map(|row| figure(row)).map(|ns| words::number(ns.median));
+            match (found.next(), found.next_back()) {
+                (Some(first), Some(last)) => Cell::Text(format!("{first}→{last}")),
+                (Some(only), None) => Cell::Text(only),
+                _ => Cell::Nothing,
+            }
+        };
+        let of = |said: fn(&DelegationVerdict) -> String| {
+            verdict.map_or(Cell::Nothing, |verdict| Cell::Text(said(verdict)))
+        };
+        Row::new([
+            name(&first.call, first.payload_bytes, first.filesystem.as_deref()).into(),
+            ends(|row| row.home_ns.as_ref()),
+            ends(|row| row.away_ns.as_ref()),
+            of(|verdict| pays(verdict.decision, verdict.from_footprint_bytes.map(words::bytes))),
+            of(|verdict| pays(verdict.async_decision, verdict.async_from_work_ns.map(microseconds))),
+            published(paper, first).map_or(Cell::Nothing, Cell::Text),
+            of(|verdict| format!("{}/{} %", percent(verdict.home_error), percent(verdict.away_error))),
+        ])
+    };
+    Table::new("calls-by-footprint", "Calls by what their caller has used of its caches, ns")
+        .columns([
+            Column::text("call"),
+            Column::figures("home", ""),
+            Column::figures("away", ""),
+            Column::figures("pays from", ""),
+            Column::figures("posted", ""),
+            Column::figures("publ.", ""),
+            Column::figures("off", ""),
+        ])
+        .rows(groups.iter().map(row))
+        .note(format!(
+            "home and away: what the call costs its caller with the walk over its working set afterwards, at the least and the largest \
+             footprint; pays from: the least footprint from which on the whole interval of the gain is above zero; posted: the \
+             least work from which on that is so at every footprint while the caller works on; off: how far the model's curve is from the \
+             measured one, home/away, median; publ.: {MACHINE}, second and cold call, by cycles.",
+        ))
+}
+
+fn pays(decision: Decision, from: Option<String>) -> String {
+    match (decision, from) {
+        (Decision::From, Some(from)) => from,
+        (Decision::Never, _) => "never".to_owned(),
+        _ => "undecided".to_owned(),
+    }
+}
+
+fn microseconds(ns: f64) -> String {
+    format!("{} us", ns / 1000.0)
+}
+
+fn percent(error: Option<f64>) -> String {
+    error.map_or_else(|| "–".into(), |error| format!("{:.0}", 100.0 * error))
+}
+
+/// The paper's second and cold call in its Tables 5 and 6, in ns at its clock: of a system call the kernel's side.
+fn published(paper: &Calls, row: &Footprint) -> Option<String> {
+    if row.payload_bytes > 1 || row.filesystem.as_deref().is_some_and(|name| name != "tmpfs") {
+        return None;
+    }
+    let ns = |state: CacheState| -> Option<f64> {
+        let mut cycles = 0.0;
+        for call in paper.calls.iter().filter(|call| call.name == row.call && call.state == state) {
+            if call.set == "syscalls" && call.side != Side::Kernel {
+                continue;
+            }
+            cycles += call.counts.CYCLE.as_ref()?.median;
+        }
+        (cycles > 0.0).then_some(cycles / PAPER_GHZ)
+    };
+    Some(format!("{}→{}", words::number(ns(CacheState::Second)?), words::number(ns(CacheState::Cold)?)))
+}
+
+/// `from CPU 0 to CPU 1: post 13 ns, there and back 355 (350–361) ns, …`.
+fn channel(channel: &Channel) -> String {
+    let told = [
+        ("post", &channel.post_ns),
+        ("one way", &channel.one_way_ns),
+        ("there and back", &channel.round_trip_ns),
+        ("around a busy host", &channel.busy_round_trip_ns),
+    ];
+    let told =
+        told.iter().filter_map(|(what, ns)| Some(format!("{what} {} ns", Figure::from(ns.as_ref()?).text())));
+    let told: Vec<String> = told.collect();
+    let batch = channel.batches.iter().filter(|batch| batch.requests > 1).filter_map(|batch| {
+        Some(format!("of {} together {} ns each", batch.requests, Figure::from(batch.ns.as_ref()?).text()))
+    });
+    let all: Vec<String> = told.into_iter().chain(batch.last()).collect();
+    format!("from CPU {} to CPU {}: {}", channel.caller, channel.host, all.join(", "))
+}
+
+/// The verdicts in words, without the mode, which is the same of all.
+fn reasons(calls: &Calls) -> Table {
+    let row = |verdict: &DelegationVerdict| {
+        let why =
+            verdict.why.strip_suffix(&verdict.mode).unwrap_or(&verdict.why).trim_end_matches([';', ' ']);
+        let name = name(&verdict.call, verdict.payload_bytes, verdict.filesystem.as_deref());
+        Row::new([name.into(), why.into()])
+    };
+    Table::new("delegation-verdicts", "What the curves decide")
+        .columns(["call", ""].map(Column::text))
+        .rows(calls.verdicts.iter().map(row))
+}
+
+/// Home, away and posted, over what the caller has walked.
+fn chart(at: usize, rows: &[&Footprint]) -> Chart {
+    let title = name(&rows[0].call, rows[0].payload_bytes, rows[0].filesystem.as_deref());
+    let point = |bytes: u64, ns: &coho_profile::Estimate, name: &str| {
+        let figure = Figure::from(ns);
+        let hover = format!("{name}: {} ns at {}", figure.text(), words::bytes(bytes));
+        Point { x: bytes as f64, y: figure.value, interval: figure.interval(), hover }
+    };
+    let line = |name: &str, index: usize, figure: fn(&Footprint) -> Option<&coho_profile::Estimate>| {
+        let mut points: Vec<Point> =
+            rows.iter().filter_map(|row| Some(point(row.bytes, figure(row)?, name))).collect();
+        points.dedup_by(|a, b| a.x == b.x);
+        Series { name: name.to_owned(), colour: Colour::nth(index), stroke: Stroke::Solid, points }
+    };
+    let far = |row: &Footprint| {
+        row.work_ns.as_ref().map_or(f64::INFINITY, |work| (work.median - CHARTED_WORK).abs())
+    };
+    let name = "away, posted, 2 us of work";
+    let nearest = rows.chunk_by(|one, next| one.bytes == next.bytes).filter_map(|group| {
+        let nearest = group.iter().min_by(|a, b| far(a).total_cmp(&far(b)))?;
+        Some(point(nearest.bytes, nearest.async_ns.as_ref()?, name))
+    });
+    let posted = Series {
+        name: name.to_owned(),
+        colour: Colour::nth(2),
+        stroke: Stroke::Dashed,
+        points: nearest.collect(),
+    };
+    let lines = [
+        line("home", 0, |row| row.home_ns.as_ref()),
+        line("away, caller waits", 1, |row| row.away_ns.as_ref()),
+        posted,
+    ];
+    Chart::new(
+        format!("calls-footprint-{at}"),
+        format!("{title}: cost to its caller by footprint"),
+        Axis::bytes("data that the caller has walked since its last call"),
+        Axis::linear("cost to the caller, ns"),
+        Plot::Lines(lines.into_iter().filter(|line| !line.points.is_empty()).collect()),
+    )
+    .caption("With walking the data again afterwards.")
+}
+
+/// What each of the columns of [`choices`] means.
+const MEANING: &str = "Pays from: at this footprint and all larger ones, the whole interval of the gain is above zero; the gain is that \
+    at this footprint. 'works 2 us': the caller needs that much work of its own during the call; its gain is the least over all \
+    footprints. Calls that are not shown to pay have their gain at the largest footprint, or with the most work. A gain below \
+    zero is a loss.";
+
+/// Which calls another core should execute, with the name by which `coho run --delegate` knows each, if it does.
+pub fn choices(choices: &[(&Choice, Option<&str>)]) -> Vec<Part> {
+    let row = |(choice, delegate): &(&Choice, Option<&str>)| {
+        let caller = match (choice.mode, choice.from_work_ns) {
+            (Mode::Sync, _) => "waits".to_owned(),
+            (Mode::Async, Some(work)) => format!("works {}", microseconds(work)),
+            (Mode::Async, None) => "works".to_owned(),
+        };
+        let interval = choice.gain_low_ns.zip(choice.gain_high_ns);
+        Row::new([
+            name(&choice.call, choice.payload_bytes, choice.filesystem.as_deref()).into(),
+            caller.into(),
+            pays(choice.decision, choice.from_footprint_bytes.map(words::bytes)).into(),
+            Cell::maybe(choice.gain_ns.map(|ns| Figure::within(ns, interval, 1))),
+            delegate.map_or(Cell::Nothing, Cell::from),
+        ])
+    };
+    let part = |body: crate::part::Body| Part { depth: Depth::Summary, body };
+    let mut conditions: Vec<&str> = choices.iter().map(|(choice, _)| choice.condition.as_str()).collect();
+    conditions.dedup();
+    let table = Table::new("delegation-choices", "")
+        .columns([
+            Column::text("call"),
+            Column::text("caller"),
+            Column::figures("pays from", ""),
+            Column::figures("gain", "ns"),
+            Column::text("--delegate"),
+        ])
+        .rows(choices.iter().map(row))
+        .note(MEANING);
+    let measured = conditions.into_iter().map(|condition| part(Text::labelled("measured", condition).into()));
+    std::iter::once(part(table.into())).chain(measured).collect()
+}

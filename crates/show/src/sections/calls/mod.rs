@@ -1,0 +1,62 @@
+//! What calls cost and evict, and which of them another core should execute.
+
+mod costs;
+mod footprint;
+mod rows;
+mod times;
+
+use coho_model::delegation;
+use coho_profile::{CacheState, CallMethod, Calls, Side};
+
+pub use footprint::choices;
+
+use super::method;
+use crate::Subject;
+use crate::part::{Missing, Section, Text};
+use crate::words;
+
+/// What there is to show of it.
+pub fn section(subject: &Subject) -> Option<Section> {
+    let calls = subject.profile.calls.as_ref()?;
+    let mut section = Section::new("calls", "System, libc and MPI calls", headline(calls));
+    if !subject.published {
+        section.summary(Text::labelled("measured", measured_by(calls.method)));
+    }
+    let paper = if subject.published { Calls::default() } else { rows::published() };
+    footprint::add(&mut section, calls, &paper);
+    times::add(&mut section, subject, calls, &paper);
+    costs::add(&mut section, subject, calls, &paper);
+    if let Some(conditions) = &calls.footprint_conditions {
+        for missing in Missing::all(&conditions.not_available) {
+            section.summary(missing);
+        }
+        if conditions.interrupted {
+            section.summary(Text::new("The curves were stopped before their end."));
+        }
+        section.detail(method::facts("calls-footprint-method", conditions));
+    }
+    method::add(&mut section, "calls-method", &calls.conditions);
+    Some(section)
+}
+
+fn measured_by(method: CallMethod) -> &'static str {
+    match method {
+        CallMethod::Pmu => "by performance counters",
+        CallMethod::Timing => "by time alone: prime and probe; what only a counter can tell is a dash",
+    }
+}
+
+/// Times in a loop, as programs make the calls, and what curves have decided.
+fn headline(calls: &Calls) -> String {
+    let warm = |call: &&coho_profile::Call| (call.state, call.side) == (CacheState::Warm, Side::Both);
+    let usual = |call: &&coho_profile::Call| {
+        call.wrapped || !calls.calls.iter().any(|other| other.name == call.name && other.wrapped)
+    };
+    let told = calls.calls.iter().filter(warm).filter(usual).filter_map(|call| {
+        Some(format!("{} {}", words::short(&call.name, 20), words::within(call.ns.as_ref()?)))
+    });
+    let told: Vec<String> = told.collect();
+    let times = if told.is_empty() { String::new() } else { format!("in a loop, ns: {}", told.join(", ")) };
+    let parts = [Some(times).filter(|times| !times.is_empty()), delegation::finding(calls)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}

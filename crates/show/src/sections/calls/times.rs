@@ -1,0 +1,294 @@
+//! Times by the state of the caches, and every figure call by call.
+
+use coho_profile::{CacheState, Call, Calls, Estimate, Side};
+
+use super::rows::{
+    COLUMNS, COLUMNS_MEANING, MACHINE, OVER_TCP, PAPER_GHZ, SETS, STATES, cleared, events, form,
+    is_other_form, judged, over_tcp, side, state,
+};
+use crate::Subject;
+use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot};
+use crate::figure::{Figure, Format};
+use crate::part::{Cell, Column, Depth, Part, Row, Section, Table};
+
+/// Charts have at most so many calls.
+const CHARTED: usize = 40;
+
+pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Calls) {
+    let times = all(calls);
+    if !times.is_empty() {
+        section.summary(table(subject, calls, paper, &times));
+    }
+    for (at, (set, title)) in SETS.into_iter().enumerate() {
+        if let Some(chart) = chart(subject, calls, paper, set, title) {
+            let depth = if at == 0 { Depth::Summary } else { Depth::Detail };
+            section.parts.push(Part { depth, body: chart.into() });
+        }
+    }
+    if !calls.calls.is_empty() {
+        section.detail(every_figure(subject, calls));
+    }
+}
+
+/// Times of a call in one form and on one side.
+struct Times<'a> {
+    /// The row that they were first met in.
+    call: &'a Call,
+    cold: Option<&'a Estimate>,
+    second: Option<&'a Estimate>,
+    steady: Option<&'a Estimate>,
+}
+
+impl Times<'_> {
+    /// Second over cold time, as the paper's warm over cold.
+    fn ratio(&self) -> Option<f64> {
+        let (second, cold) = (self.second?.median, self.cold?.median);
+        (cold > 0.0).then(|| second / cold)
+    }
+}
+
+/// In the order of the calls.
+fn all(calls: &Calls) -> Vec<Times<'_>> {
+    let mut all: Vec<Times<'_>> = Vec::new();
+    for call in calls.calls.iter().filter(|call| call.ns.is_some()) {
+        let form = |call: &Call| (call.name.clone(), call.side, call.wrapped);
+        let index = all.iter().position(|times| form(times.call) == form(call)).unwrap_or_else(|| {
+            all.push(Times { call, cold: None, second: None, steady: None });
+            all.len() - 1
+        });
+        match call.state {
+            CacheState::Cold => all[index].cold = call.ns.as_ref(),
+            CacheState::Second => all[index].second = call.ns.as_ref(),
+            CacheState::Warm => all[index].steady = call.ns.as_ref(),
+        }
+    }
+    all
+}
+
+fn percent(ratio: Option<f64>) -> Cell {
+    ratio.map_or(Cell::Nothing, |ratio| Cell::Text(format!("{:.1} %", 100.0 * ratio)))
+}
+
+fn table(subject: &Subject, calls: &Calls, paper: &Calls, times: &[Times<'_>]) -> Table {
+    let figure = |ns: Option<&Estimate>| Cell::maybe(ns.map(|ns| subject.figure(ns)));
+    // Single steps see the user's side: a row of its own.
+    let lines = |call: &Call, lines: fn(&Call) -> Option<u64>| {
+        let same =
+            calls.calls.iter().filter(|other| (&other.name, other.wrapped) == (&call.name, call.wrapped));
+        Cell::maybe(same.filter_map(lines).next().map(Figure::count))
+    };
+    let row = |times: &Times<'_>| {
+        let call = times.call;
+        let how = [form(call), side(call.side)].into_iter().filter(|word| !word.is_empty());
+        let how = how.collect::<Vec<_>>().join(" ");
+        let alike = call.set != "syscalls" || !call.wrapped;
+        let published = judged(paper, over_tcp(&call.name).unwrap_or(&call.name)).filter(|_| alike);
+        Row::new([
+            call.name.as_str().into(),
+            if how.is_empty() { Cell::Nothing } else { how.into() },
+            figure(times.cold),
+            figure(times.second),
+            figure(times.steady),
+            percent(times.ratio()),
+            percent(published.and_then(|judged| judged.warm_over_cold)),
+            Cell::maybe(
+                call.footprint_lines.as_ref().map(|lines| Figure::from(lines).format(Format::Tenths)),
+            ),
+            lines(call, |call| call.code_lines),
+            lines(call, |call| call.data_lines),
+        ])
+    };
+    let cleared = cleared(calls).map_or_else(String::new, |how| format!(" ({how})"));
+    Table::new("call-times", "Time of a call by the state of the caches")
+        .columns([
+            Column::text("call"),
+            Column::text("form"),
+            Column::figures("cold", "ns"),
+            Column::figures("second", "ns"),
+            Column::figures("steady", "ns"),
+            Column::figures("2nd/cold", ""),
+            Column::figures("publ.", ""),
+            Column::figures("data lines", "").detail(),
+            Column::figures("code lines, user", "").detail(),
+            Column::figures("data lines, user", "").detail(),
+        ])
+        .rows(times.iter().map(row))
+        .note(format!(
+            "cold: after the caches were cleared{cleared}; second: the call right after a cold one, which the paper calls warm; \
+             steady: one of many in a row; libc: through the C library's function; bare: the instruction in the loop; publ.: \
+             {MACHINE}, by cycles, system calls in the kernel alone. Data lines: used in the level-1 cache, estimated; those of user mode: by \
+             single steps, exact.",
+        ))
+}
+
+/// Every figure of every call, state, side and form, under the keys that `compare` has of them.
+fn every_figure(subject: &Subject, calls: &Calls) -> Table {
+    let row = |call: &Call| {
+        let named = match calls.calls.iter().any(|other| is_other_form(call, other)) {
+            true if call.wrapped => "libc",
+            true if call.set != "syscalls" => "bare",
+            _ => "",
+        };
+        // The paper's MPI went through sockets.
+        let socket = if subject.published && call.name.starts_with("MPI_") { OVER_TCP } else { "" };
+        let words = [state(call.state), side(call.side), named];
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let event = |(at, estimate): (usize, Option<&Estimate>)| {
+            let by_clock = call.by_clock && matches!(at, 6 | 8);
+            Cell::maybe(estimate.map(|estimate| {
+                let figure = subject.figure(estimate);
+                if by_clock { figure.marked("~") } else { figure }
+            }))
+        };
+        let cells = [
+            format!("{}{socket}", call.name).into(),
+            state(call.state).into(),
+            side(call.side).into(),
+            form(call).into(),
+            Cell::maybe(call.ns.as_ref().map(|ns| subject.figure(ns))),
+        ];
+        let name = format!("{}{socket}", call.name);
+        Row::new(cells.into_iter().chain(events(call).into_iter().enumerate().map(event)))
+            .keyed(format!("calls.{name}.{}", words.join(".")), format!("{name}, {}", words.join(", ")))
+    };
+    let columns = COLUMNS.map(|(name, key)| Column::figures(name, "").compared(key));
+    Table::new("calls", "Every call by state, side and form")
+        .columns(["call", "caches", "side", "form"].map(Column::text))
+        .columns([Column::figures("time", "ns").compared("ns")])
+        .columns(columns)
+        .rows(calls.calls.iter().map(row))
+        .note(format!("{COLUMNS_MEANING} ~: the time by the measured clock, not counted."))
+}
+
+/// A set's calls: a bar for each state of the caches, here and published.
+fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str) -> Option<Chart> {
+    let mut names: Vec<String> = Vec::new();
+    for call in calls.calls.iter().filter(|call| call.set == set) {
+        if !names.contains(&call.name) && names.len() < CHARTED {
+            names.push(call.name.clone());
+        }
+    }
+    let mut series = Vec::new();
+    for (of, published, ghz) in [(calls, false, subject.clock_ghz()), (paper, true, Some(PAPER_GHZ))] {
+        for (at, cache_state) in STATES.into_iter().enumerate() {
+            let whose = if published || subject.published { "published" } else { "here" };
+            let bar = |known: &String| {
+                let name = if published { over_tcp(known).unwrap_or(known) } else { known };
+                let figure = time(of, set, name, cache_state, ghz)?;
+                let hover = format!("{known}, {}, {whose}: {} ns", state(cache_state), figure.text());
+                Some(Bar { value: figure.value, interval: figure.interval(), hover })
+            };
+            let bars: Vec<Option<Bar>> = names.iter().map(bar).collect();
+            if bars.iter().any(Option::is_some) {
+                let name = format!("{}, {whose}", state(cache_state));
+                series.push(BarSeries { name, colour: Colour::nth(at), published, bars });
+            }
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let kernel = if set == "syscalls" { ", in the kernel alone" } else { "" };
+    let x = Axis::log("time of a call, ns (logarithmic)");
+    let plot = Plot::Bars { categories: names, series };
+    let title = format!("{title}: time by the state of the caches");
+    let chart = Chart::new(format!("calls-{set}"), title, x, Axis::linear(""), plot);
+    Some(chart.caption(match paper.calls.is_empty() {
+        true => "A cold call brings in again what it uses.".to_owned(),
+        false => format!(
+            "A cold call brings in again what it uses. Hollow: {MACHINE} (Shimosawa, Hori & Ishikawa), cycles at {PAPER_GHZ} GHz{kernel}."
+        ),
+    }))
+}
+
+/// A call's time in ns, or from its cycles: as programs issue it where that was measured, but of the paper's system calls the
+/// instruction, which the paper's stands beside.
+fn time(calls: &Calls, set: &str, name: &str, state: CacheState, ghz: Option<f64>) -> Option<Figure> {
+    let rows = || calls.calls.iter().filter(|call| call.name == name && call.state == state);
+    let in_form = |wrapped: bool| {
+        let form = || rows().filter(move |call| call.wrapped == wrapped);
+        let sum = |figure: fn(&Call) -> Option<&Estimate>| -> Option<Figure> {
+            if let Some(both) = form().filter(|call| call.side == Side::Both).find_map(figure) {
+                return Some(Figure::from(both));
+            }
+            let mut sides = form().filter(|call| call.side != Side::Both).peekable();
+            sides.peek()?;
+            sides
+                .map(|call| figure(call).map(|estimate| estimate.median))
+                .sum::<Option<f64>>()
+                .map(Figure::exact)
+        };
+        sum(|call| call.ns.as_ref())
+            .or_else(|| Some(sum(|call| call.counts.CYCLE.as_ref())?.scaled(1.0 / ghz?)))
+    };
+    let first = set != "syscalls";
+    in_form(first).or_else(|| in_form(!first)).filter(|figure| figure.value.is_finite() && figure.value > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::Profile;
+
+    use super::*;
+
+    fn keys(calls: Vec<Call>) -> Vec<String> {
+        let calls = Calls { calls, ..Calls::default() };
+        let subject = Subject::new("mine", Profile::default());
+        every_figure(&subject, &calls).rows.into_iter().filter_map(|row| Some(row.key?.id)).collect()
+    }
+
+    #[test]
+    fn a_bare_call_is_told_apart_only_where_both_forms_were_measured() {
+        let call = Call {
+            name: "write".into(),
+            set: "syscalls".into(),
+            ns: Some(Estimate::exact(500.0)),
+            ..Call::default()
+        };
+        assert_eq!(keys(vec![call.clone()]), ["calls.write.steady"]);
+        let both = vec![Call { wrapped: true, ..call.clone() }, call];
+        assert_eq!(keys(both.clone()), ["calls.write.steady.libc", "calls.write.steady"]);
+        // Of other calls the C library's is the usual form.
+        let others = both.into_iter().map(|call| Call { set: "extra".into(), ..call }).collect();
+        assert_eq!(keys(others), ["calls.write.steady", "calls.write.steady.bare"]);
+    }
+
+    #[test]
+    fn the_papers_tables_are_figures_and_every_key_is_one() {
+        let paper = Subject::only("published:shimosawa-hori-ishikawa").unwrap();
+        let table = every_figure(&paper, paper.profile.calls.as_ref().unwrap());
+        let mut ids: Vec<&str> = table.rows.iter().map(|row| row.key.as_ref().unwrap().id.as_str()).collect();
+        let n = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), n, "no two rows have the same key");
+        let row = |id: &str| table.rows.iter().find(|row| row.key.as_ref().unwrap().id == id).unwrap();
+        let value = |row: &Row, at: usize| match &row.cells[at] {
+            Cell::Figure(figure) => figure.value,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(value(row("calls.write.cold.kernel"), 8), 405.0);
+        assert_eq!(value(row("calls.MPI_Irecv over TCP.second.user"), 13), 4.61);
+    }
+
+    #[test]
+    fn times_of_one_call_stand_in_one_row() {
+        let call = |state, ns: f64| Call {
+            name: "write".into(),
+            state,
+            ns: Some(Estimate::exact(ns)),
+            ..Call::default()
+        };
+        let calls = Calls {
+            calls: vec![
+                call(CacheState::Cold, 5800.0),
+                call(CacheState::Second, 900.0),
+                call(CacheState::Warm, 530.0),
+            ],
+            ..Calls::default()
+        };
+        let all = all(&calls);
+        assert_eq!(all.len(), 1);
+        assert!((all[0].ratio().unwrap() - 900.0 / 5800.0).abs() < 1e-12);
+    }
+}
