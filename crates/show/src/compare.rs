@@ -108,8 +108,8 @@ fn figures(sections: &[Section]) -> Vec<Keyed> {
                 let (Some(ending), Content::Figure(figure)) = (column.key, cell) else { continue };
                 let id = format!("{}.{ending}", key.id);
                 if figure.value.is_finite() && seen.insert(id.clone()) {
-                    // Of several figures of one row the column tells which.
-                    let label = match several && !column.name.is_empty() {
+                    // Of several figures of one row the column tells which; that ns are a time goes without saying.
+                    let label = match several && !matches!(column.name.as_str(), "" | "time") {
                         true => format!("{}: {}", key.label, column.name),
                         false => key.label.clone(),
                     };
@@ -270,7 +270,7 @@ impl Comparison {
     fn table<'a>(&self, id: &str, title: &str, rows: impl Iterator<Item = &'a Row>) -> Table {
         let mut columns = vec![Column::text("figure")];
         for (index, profile) in self.profiles.iter().enumerate() {
-            columns.push(Column::figures(words::short(profile, 30), ""));
+            columns.push(Column::figures(breakable(profile), ""));
             if index > 0 {
                 columns.push(Column::figures("ratio", ""));
             }
@@ -293,7 +293,7 @@ impl Comparison {
 
     fn facts_table(&self, id: &str, title: &str, facts: &[Fact]) -> Table {
         let columns = std::iter::once(Column::text(""))
-            .chain(self.profiles.iter().map(|profile| Column::text(words::short(profile, 30))));
+            .chain(self.profiles.iter().map(|profile| Column::text(breakable(profile))));
         let row = |fact: &Fact| {
             let values = fact.values.iter().map(|value| value.as_deref().unwrap_or("not told"));
             let cells = std::iter::once(fact.name.as_str()).chain(values);
@@ -301,6 +301,11 @@ impl Comparison {
         };
         Table::new(format!("{id}-differs"), title).columns(columns).rows(facts.iter().map(row))
     }
+}
+
+/// A profile's label for a column's head: that of a paper's machine may be broken behind the paper's name.
+fn breakable(label: &str) -> String {
+    words::short(label, 30).replace('/', "/ ")
 }
 
 fn ratio(cell: &Cell) -> String {
