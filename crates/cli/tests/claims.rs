@@ -31,12 +31,14 @@ fn the_table_keeps_to_the_page_and_names_what_would_tell() {
     let file = file.to_str().unwrap();
     let shown = succeeds(&["compare", "--claims", file]);
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-    assert!(shown.contains("  0 holds") && shown.contains("coho coherence -o PROFILE"), "{shown}");
-    assert!(shown.contains("No command is known to settle 2 of them"), "{shown}");
+    assert!(!shown.contains("hold here") && shown.contains("coho coherence -o PROFILE"), "{shown}");
+    assert!(shown.contains("No command is known to settle 2 conclusions"), "{shown}");
     let paper = succeeds(&["compare", "--claims", "published:hamada-dimmnet"]);
     assert!(!paper.contains("What would tell"), "nothing measures the paper's machine: {paper}");
     let judged = json(&succeeds(&["compare", "--claims", file, "--json"]));
     assert!(judged.as_array().unwrap().iter().all(|one| one["verdict"] == "cannot be told"));
+    let all = judged.as_array().unwrap().len();
+    assert!(shown.contains(&format!("\n{all} cannot be told.\n")), "{shown}");
 }
 
 /// One figure without an interval decides nothing, as a profile that a paper did not print tells it.

@@ -51,6 +51,7 @@ fn a_matrix_is_held_against_a_topology() {
     let text = succeeds(&held);
     assert!(text.contains("no figure contradicts the claimed topology"), "{text}");
     // Beside each pair stands what is claimed of it.
+    let text = succeeds(&[&held[..], &["--full"]].concat());
     let claimed = |section: &Value, b: u32| {
         let pairs = section["pairs"].as_array().unwrap();
         pairs.iter().find(|pair| pair["a"] == 0 && pair["b"] == b).unwrap()["claimed"].clone()

@@ -100,26 +100,34 @@ fn figures(sections: &[Section]) -> Vec<Keyed> {
     }) {
         for row in &table.rows {
             let Some(key) = &row.key else { continue };
-            let has_figure = |(column, cell): &(&Column, &Content)| {
-                column.key.is_some() && matches!(cell, Content::Figure(_))
-            };
-            let several = table.columns.iter().zip(&row.cells).filter(has_figure).count() > 1;
             for (column, cell) in table.columns.iter().zip(&row.cells) {
                 let (Some(ending), Content::Figure(figure)) = (column.key, cell) else { continue };
                 let id = format!("{}.{ending}", key.id);
                 if figure.value.is_finite() && seen.insert(id.clone()) {
-                    // Of several figures of one row the column tells which; that ns are a time goes without saying.
-                    let label = match several && !matches!(column.name.as_str(), "" | "time") {
+                    let unit = unit(column, ending);
+                    // Where figures of one row have the same unit, the column tells which is which.
+                    let is_like =
+                        |other: &Column| other.key.is_some_and(|key| self::unit(other, key) == unit);
+                    let several = table.columns.iter().filter(|other| is_like(other)).count() > 1;
+                    let label = match several && !column.name.is_empty() {
                         true => format!("{}: {}", key.label, column.name),
                         false => key.label.clone(),
                     };
                     let label = words::short(&label, 80);
-                    figures.push(Keyed { id, label, unit: column.unit, figure: figure.clone() });
+                    figures.push(Keyed { id, label, unit, figure: figure.clone() });
                 }
             }
         }
     }
     figures
+}
+
+/// What a figure is in: as its column says, or else its key, as `ratio` or `lines`.
+fn unit(column: &Column, ending: &'static str) -> &'static str {
+    match column.unit {
+        "" => ending.rsplit('.').next().unwrap_or(ending),
+        unit => unit,
+    }
 }
 
 /// Compares the first profile with each of the others.

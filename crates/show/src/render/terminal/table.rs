@@ -70,16 +70,30 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
     let widest = |place: usize, width: fn(&str) -> usize| {
         rows.iter().filter_map(|row| row.get(place)).map(|text| width(text)).max().unwrap_or(0)
     };
-    let whole: usize = (0..head.len()).map(|place| widest(place, |text| text.chars().count()) + 3).sum();
-    if whole <= COLUMNS {
+    let longest = |most: usize| -> Vec<usize> {
+        (0..head.len()).map(|place| widest(place, longest_word).min(most)).collect()
+    };
+    let width = |padding: u16, columns: &[usize]| -> usize {
+        // Between columns stands one space more.
+        columns.iter().map(|width| width + padding as usize + 1).sum::<usize>() - 1
+    };
+    let whole: Vec<usize> = (0..head.len()).map(|place| widest(place, |text| text.chars().count())).collect();
+    if width(2, &whole) <= COLUMNS {
         // Where there is room, nothing needs to be broken.
         table.set_content_arrangement(ContentArrangement::Disabled);
     }
-    // Where a space on both sides is too much, one between columns is enough.
-    let padding = if whole > COLUMNS { (0, 1) } else { (1, 1) };
-    for (place, column) in table.column_iter_mut().enumerate() {
+    let fits = |padding: u16| width(padding, &longest(usize::MAX)) <= COLUMNS;
+    let padding = match () {
+        () if width(2, &whole) <= COLUMNS => (1, 1),
+        () if fits(1) => (0, 1),
+        () => (0, 0),
+    };
+    // Only where not even the words fit, the longest of them are broken.
+    let most = (1..=COLUMNS).rev().find(|most| width(padding.0 + padding.1, &longest(*most)) <= COLUMNS);
+    let words = longest(most.unwrap_or(1));
+    for (column, word) in table.column_iter_mut().zip(words) {
         column.set_padding(padding);
-        let word = widest(place, longest_word) as u16 + padding.0 + padding.1;
+        let word = word as u16 + padding.0 + padding.1;
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(word)));
     }
     table.to_string()

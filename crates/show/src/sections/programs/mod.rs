@@ -77,7 +77,7 @@ fn add(section: &mut Section, subject: &Subject, name: &str, kernel: &Kernel) {
 
 /// Whether it is a loop of many lengths rather than an application.
 fn is_loop(kernel: &Kernel) -> bool {
-    kernel.points.iter().any(|point| point.length.is_some())
+    kernel.points.iter().all(|point| point.size.is_none())
 }
 
 /// What two and more threads make of each program under FBS.
