@@ -71,6 +71,14 @@ fn a_library_that_is_opened_later_may_have_all_stand_aside() {
 }
 
 #[test]
+fn a_library_with_reductions_of_tasks_has_all_stand_aside() {
+    needs!(Capability::Gcc);
+    let plug = library("plug_reduces.c");
+    let ours = beside(&compile("opener.c", &["-ldl"]), &[&library("plug_plain.c"), &plug]);
+    assert!(ours.errors.contains("stands aside: imports GOMP_parallel_reductions"), "{}", ours.errors);
+}
+
+#[test]
 fn what_is_open_outside_all_regions_ends_where_it_began() {
     needs!(Capability::Gcc);
     let ours = beside(&compile("opener_within.c", &["-ldl"]), &[&library("plug_doacross.c")]);

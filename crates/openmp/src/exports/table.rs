@@ -52,6 +52,7 @@ macro_rules! exports {
 
 exports! {
     GOMP_parallel = region::parallel;
+    GOMP_parallel_reductions = region::parallel_reductions;
     GOMP_barrier = exclusive::barrier;
     GOMP_barrier_cancel = exclusive::barrier_cancel;
     GOMP_cancel = exclusive::cancel;
