@@ -278,6 +278,9 @@ mod tests {
         assert_eq!(service("omp_get_wtime_", None), Service::Left);
         assert_eq!(service("omp_set_num_teams_8_", Some("OMP_5.1")), Service::Left);
         assert_eq!(service("GOMP_teams4", None), Service::Missing);
+        // Task reductions, for which programs import this besides what begins the construct.
+        assert_eq!(service("GOMP_loop_start", Some("GOMP_5.0")), Service::Ours);
+        assert_eq!(service("GOMP_workshare_task_reduction_unregister", Some("GOMP_5.0")), Service::Missing);
         assert_eq!(service("GOMP_parallel_reductions", Some("GOMP_5.0")), Service::Missing);
         assert_eq!(service("__kmpc_fork_call", None), Service::Missing);
         assert_eq!(service("pthread_create", None), Service::None);
