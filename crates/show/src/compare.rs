@@ -220,6 +220,8 @@ fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'stat
     groups.into_iter().map(|(id, columns)| (id, told(columns))).collect()
 }
 
+/// A space at which no line is broken.
+const TOGETHER: char = '\u{a0}';
 /// Of so many changes the head tells.
 const LARGEST: usize = 10;
 
@@ -278,7 +280,9 @@ impl Comparison {
     fn table<'a>(&self, id: &str, title: &str, rows: impl Iterator<Item = &'a Row>) -> Table {
         let mut columns = vec![Column::text("figure")];
         for (index, profile) in self.profiles.iter().enumerate() {
-            columns.push(Column::figures(words::short(profile, 30), ""));
+            // A name in pieces looks like several, or like what stands elsewhere on the page.
+            let name = words::short(profile, 30).replace(' ', &TOGETHER.to_string());
+            columns.push(Column::figures(name, ""));
             if index > 0 {
                 columns.push(Column::figures("ratio", ""));
             }
@@ -321,7 +325,7 @@ fn ratio(cell: &Cell) -> String {
     let interval = cell
         .ratio_interval
         .map_or(String::new(), |(low, high)| format!(" ({}–{})", words::times(low), words::times(high)));
-    format!("{ratio}{interval} {sign}")
+    format!("{ratio}{interval}{TOGETHER}{sign}")
 }
 
 #[cfg(test)]
