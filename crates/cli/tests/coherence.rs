@@ -57,7 +57,7 @@ fn a_matrix_is_held_against_a_topology() {
         pairs.iter().find(|pair| pair["a"] == 0 && pair["b"] == b).unwrap()["claimed"].clone()
     };
     assert_eq!((claimed(&found, 1), claimed(&found, 7)), (json!("module"), json!("L3")));
-    assert!(text.lines().any(|line| line.contains("0–1") && line.contains("module")), "{text}");
+    assert!(text.lines().any(|line| line.contains("CPU 0 C0 – 1 C1") && line.contains("module")), "{text}");
     let alone = section(&succeeds(&["coherence", "--from", &matrix, "--json"]));
     assert_eq!((&alone["contradictions"], &alone["stable"]), (&Value::Null, &Value::Null));
     assert!(!succeeds(&["coherence", "--from", &matrix]).contains("contradict"));

@@ -220,6 +220,8 @@ fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'stat
     groups.into_iter().map(|(id, columns)| (id, told(columns))).collect()
 }
 
+/// A space at which no line is broken.
+const TOGETHER: char = '\u{a0}';
 /// Of so many changes the head tells.
 const LARGEST: usize = 10;
 
@@ -311,9 +313,10 @@ impl Comparison {
     }
 }
 
-/// A profile's label for a column's head: that of a paper's machine may be broken behind the paper's name.
+/// A profile's label for a column's head, in one piece; only that of a paper's machine may be broken, behind the paper's name.
 fn breakable(label: &str) -> String {
-    words::short(label, 30).replace('/', "/ ")
+    let together = words::short(label, 30).replace(' ', &TOGETHER.to_string());
+    together.replace('/', "/ ")
 }
 
 fn ratio(cell: &Cell) -> String {
@@ -326,7 +329,7 @@ fn ratio(cell: &Cell) -> String {
     let interval = cell
         .ratio_interval
         .map_or(String::new(), |(low, high)| format!(" ({}–{})", words::times(low), words::times(high)));
-    format!("{ratio}{interval} {sign}")
+    format!("{ratio}{interval}{TOGETHER}{sign}")
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ fn content(row: &Row, column: usize) -> String {
     }
 }
 
-/// The table, as wide as a page at most unless its words do not allow it. The first row is the head.
+/// The table, as wide as a page at most. The first row is the head.
 fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
     let align = |column| if is_figures(column) { CellAlignment::Right } else { CellAlignment::Left };
     let cell = |(column, text): (usize, &String)| Cell::new(text).set_alignment(align(column));
@@ -100,7 +100,7 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
 }
 
 fn longest_word(text: &str) -> usize {
-    text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
+    text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0)
 }
 
 /// Breaks text between words so that it keeps to the page: behind a label as it stands, later lines indented as far.
