@@ -1,6 +1,7 @@
 //! What the program is made of may change while it runs: what it opens (`dlopen`) is looked through before its next
 //! outermost region.
 
+use std::ffi::c_void;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -166,6 +167,14 @@ fn enter_outermost() -> Option<Entered> {
 #[cold]
 pub fn enter_construct() -> Entered {
     enter_outermost().unwrap_or(Entered(None))
+}
+
+/// libgomp's function for what is not served. A program that has it stands aside; one that has just opened it does so now,
+/// unless something is open. `name` ends with a zero.
+#[cold]
+pub fn unserved(name: &str) -> *mut c_void {
+    drop(enter());
+    exports::resolved(name).expect("the program's libgomp has it")
 }
 
 /// Waits until a change is done or given up.

@@ -40,6 +40,19 @@ pub unsafe extern "C-unwind" fn parallel(body: Body, data: *mut c_void, threads:
     unsafe { open(body, data, threads, flags, Begin::Nothing) };
 }
 
+/// A region with a reduction in which tasks take part.
+pub unsafe extern "C-unwind" fn parallel_reductions(
+    body: Body,
+    data: *mut c_void,
+    threads: c_uint,
+    flags: c_uint,
+) -> c_uint {
+    type Function = unsafe extern "C-unwind" fn(Body, *mut c_void, c_uint, c_uint) -> c_uint;
+    let libgomps = openings::unserved("GOMP_parallel_reductions\0");
+    // SAFETY: libgomp's function of that name has that type.
+    unsafe { std::mem::transmute::<*mut c_void, Function>(libgomps)(body, data, threads, flags) }
+}
+
 /// What each member of a region finds begun.
 #[derive(Debug, Clone, Copy)]
 pub enum Begin {

@@ -71,6 +71,29 @@ fn a_library_that_is_opened_later_may_have_all_stand_aside() {
 }
 
 #[test]
+fn reductions_of_tasks_are_left_to_libgomp() {
+    needs!(Capability::Gcc);
+    let ours = beside(&compile("task_reduction.c", &[]), &[]);
+    assert_eq!(
+        ours.errors,
+        "coho openmp: stands aside: imports GOMP_scope_start GOMP_task_reduction_remap \
+         GOMP_taskgroup_reduction_register GOMP_taskgroup_reduction_unregister \
+         GOMP_workshare_task_reduction_unregister\n"
+    );
+}
+
+#[test]
+fn a_library_with_reductions_of_tasks_has_all_stand_aside() {
+    needs!(Capability::Gcc);
+    let plug = library("plug_reduces.c");
+    let ours = beside(&compile("opener.c", &["-ldl"]), &[&library("plug_plain.c"), &plug]);
+    assert!(ours.errors.contains("stands aside: imports GOMP_parallel_reductions"), "{}", ours.errors);
+    // Outside all regions, where nothing else has the library looked through first.
+    let ours = beside(&compile("opener.c", &["-ldl"]), &[&library("plug_reduces_alone.c")]);
+    assert!(ours.errors.contains("stands aside: imports GOMP_workshare_task"), "{}", ours.errors);
+}
+
+#[test]
 fn what_is_open_outside_all_regions_ends_where_it_began() {
     needs!(Capability::Gcc);
     let ours = beside(&compile("opener_within.c", &["-ldl"]), &[&library("plug_doacross.c")]);

@@ -98,9 +98,11 @@ impl Writer {
         self.line(0, &format!("static void program_{number}(void) {{"));
         self.line(1, "long sum = 0, cells[64] = {0}; (void)cells;");
         for _ in 0..self.random.usize(1..5) {
-            match self.random.usize(..6) {
+            match self.random.usize(..8) {
                 0 => self.combined_loop(),
                 1 => self.combined_sections(),
+                2 => self.scan(),
+                3 => self.conditional(),
                 _ => self.region(1, true),
             }
         }
@@ -144,6 +146,36 @@ impl Writer {
         let clauses = format!("{threads}{schedule} reduction(+ : sum) lastprivate({last})");
         self.line(1, &format!("#pragma omp parallel for{clauses}"));
         self.line(1, &format!("{head} {{ {last} = (long){name}; sum += {last} * {last} % 1009; }}"));
+        self.line(1, &format!("sum = mix(sum, {last});"));
+    }
+
+    /// A loop of sums so far.
+    fn scan(&mut self) {
+        let (construct, kind) =
+            (self.pick(&["parallel for", "parallel for simd"]), self.pick(&["inclusive", "exclusive"]));
+        let (threads, name, count) = (self.threads(), self.name(), self.random.u32(0..64));
+        let (adds, keeps) =
+            (format!("sum += {name} * {name} % 101;"), format!("cells[{name}] += sum % 1013;"));
+        self.line(1, &format!("#pragma omp {construct}{threads} reduction(inscan, + : sum)"));
+        self.line(1, &format!("for (int {name} = 0; {name} < {count}; {name}++) {{"));
+        self.line(2, if kind == "inclusive" { &adds } else { &keeps });
+        self.line(2, &format!("#pragma omp scan {kind}(sum)"));
+        self.line(2, if kind == "inclusive" { &keeps } else { &adds });
+        self.line(1, "}");
+    }
+
+    /// What the last iteration leaves that has set a variable. The loop goes up: else GCC 12 errs.
+    fn conditional(&mut self) {
+        let (threads, schedule, name, last) = (self.threads(), self.schedule(), self.name(), self.name());
+        let kind = self.pick(&["int", "long", "unsigned long long"]);
+        let (count, step, every) = (self.random.u32(0..200), self.random.u32(1..6), self.random.u32(1..30));
+        self.line(1, &format!("long {last} = 1;"));
+        self.line(
+            1,
+            &format!("#pragma omp parallel for{threads}{schedule} lastprivate(conditional : {last})"),
+        );
+        self.line(1, &format!("for ({kind} {name} = 2; {name} < {}; {name} += {step})", count * step));
+        self.line(2, &format!("if ({name} % {every} == 0) {last} = (long){name};"));
         self.line(1, &format!("sum = mix(sum, {last});"));
     }
 

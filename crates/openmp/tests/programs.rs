@@ -52,6 +52,29 @@ fn constructs() {
     same("constructs.c", &[2], &[("OMP_WAIT_POLICY", "active")]);
 }
 
+/// Memory that is not zeroed shows: the C library fills what is allocated and what is freed.
+const FILLED: [(&str, &str); 1] = [("MALLOC_PERTURB_", "165")];
+
+#[test]
+fn scans() {
+    needs!(Capability::Gcc);
+    same("scans.c", &[1, 2, 3, 4, 5, 6, 7, 8], &FILLED);
+    same("scans.cpp", &THREADS, &FILLED);
+}
+
+#[test]
+fn conditional_last_values() {
+    needs!(Capability::Gcc);
+    same("conditional.c", &[1, 2, 3, 4, 5, 6, 7, 8], &FILLED);
+    same("conditional.c", &[2], &[("OMP_SCHEDULE", "dynamic,3")]);
+}
+
+#[test]
+fn memory_that_members_have_in_common_is_freed() {
+    needs!(Capability::Gcc);
+    same("common_memory.c", &[1, 2, 5], &[]);
+}
+
 #[test]
 fn singles() {
     needs!(Capability::Gcc);

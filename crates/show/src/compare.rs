@@ -280,9 +280,7 @@ impl Comparison {
     fn table<'a>(&self, id: &str, title: &str, rows: impl Iterator<Item = &'a Row>) -> Table {
         let mut columns = vec![Column::text("figure")];
         for (index, profile) in self.profiles.iter().enumerate() {
-            // A name in pieces looks like several, or like what stands elsewhere on the page.
-            let name = words::short(profile, 30).replace(' ', &TOGETHER.to_string());
-            columns.push(Column::figures(name, ""));
+            columns.push(Column::figures(breakable(profile), ""));
             if index > 0 {
                 columns.push(Column::figures("ratio", ""));
             }
@@ -305,7 +303,7 @@ impl Comparison {
 
     fn facts_table(&self, id: &str, title: &str, facts: &[Fact]) -> Table {
         let columns = std::iter::once(Column::text(""))
-            .chain(self.profiles.iter().map(|profile| Column::text(words::short(profile, 30))));
+            .chain(self.profiles.iter().map(|profile| Column::text(breakable(profile))));
         let row = |fact: &Fact| {
             let values = fact.values.iter().map(|value| value.as_deref().unwrap_or("not told"));
             let cells = std::iter::once(fact.name.as_str()).chain(values);
@@ -313,6 +311,12 @@ impl Comparison {
         };
         Table::new(format!("{id}-differs"), title).columns(columns).rows(facts.iter().map(row))
     }
+}
+
+/// A profile's label for a column's head: that of a paper's machine may be broken behind the paper's name, but nowhere else:
+/// a name in pieces looks like several.
+fn breakable(label: &str) -> String {
+    words::short(label, 30).replace(' ', &TOGETHER.to_string()).replace('/', "/ ")
 }
 
 fn ratio(cell: &Cell) -> String {

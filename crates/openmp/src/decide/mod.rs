@@ -60,6 +60,8 @@ const LEFT: &[&str] = &[
 
 /// Functions that are not served, known as OpenMP's where an import asks for no version.
 const UNSERVED: &[&str] = &[
+    // What calls it has all stand aside first.
+    "GOMP_parallel_reductions",
     "omp_capture_affinity",
     "omp_display_affinity",
     "omp_fulfill_event",
@@ -87,7 +89,7 @@ fn service(name: &str, version: Option<&str>) -> Service {
     let is_another = version.is_some_and(|version| !is_runtimes(version));
     if is_another || !may_be_another && !begins(&["GOMP_", "GOACC_", "__kmpc_"]) {
         Service::None
-    } else if exports::find(name).is_some() {
+    } else if exports::find(name).is_some() && !UNSERVED.contains(&base) {
         Service::Ours
     } else if LEFT.contains(&base) {
         Service::Left
@@ -276,6 +278,10 @@ mod tests {
         assert_eq!(service("omp_get_wtime_", None), Service::Left);
         assert_eq!(service("omp_set_num_teams_8_", Some("OMP_5.1")), Service::Left);
         assert_eq!(service("GOMP_teams4", None), Service::Missing);
+        // Task reductions, for which programs import this besides what begins the construct.
+        assert_eq!(service("GOMP_loop_start", Some("GOMP_5.0")), Service::Ours);
+        assert_eq!(service("GOMP_workshare_task_reduction_unregister", Some("GOMP_5.0")), Service::Missing);
+        assert_eq!(service("GOMP_parallel_reductions", Some("GOMP_5.0")), Service::Missing);
         assert_eq!(service("__kmpc_fork_call", None), Service::Missing);
         assert_eq!(service("pthread_create", None), Service::None);
         assert_eq!(service("omp_display_affinity", None), Service::Missing);

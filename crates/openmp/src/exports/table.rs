@@ -52,6 +52,7 @@ macro_rules! exports {
 
 exports! {
     GOMP_parallel = region::parallel;
+    GOMP_parallel_reductions = region::parallel_reductions;
     GOMP_barrier = exclusive::barrier;
     GOMP_barrier_cancel = exclusive::barrier_cancel;
     GOMP_cancel = exclusive::cancel;
@@ -113,6 +114,10 @@ exports! {
     GOMP_loop_ordered_runtime_next = sharing::loop_next;
     GOMP_loop_ull_ordered_runtime_start = sharing::ull_ordered_runtime_start;
     GOMP_loop_ull_ordered_runtime_next = sharing::loop_next;
+    GOMP_loop_start = sharing::loop_start;
+    GOMP_loop_ull_start = sharing::loop_ull_start;
+    GOMP_loop_ordered_start = sharing::loop_ordered_start;
+    GOMP_loop_ull_ordered_start = sharing::loop_ull_ordered_start;
     GOMP_loop_end = sharing::loop_end;
     GOMP_loop_end_nowait = sharing::loop_end_nowait;
     GOMP_loop_end_cancel = sharing::loop_end_cancel;
@@ -128,6 +133,7 @@ exports! {
     GOMP_parallel_loop_maybe_nonmonotonic_runtime = sharing::parallel_nonmonotonic_runtime;
     GOMP_parallel_sections = sharing::parallel_sections;
     GOMP_sections_start = sharing::sections_start;
+    GOMP_sections2_start = sharing::sections2_start;
     GOMP_sections_next = sharing::sections_next;
     GOMP_sections_end = sharing::sections_end;
     GOMP_sections_end_nowait = sharing::sections_end_nowait;

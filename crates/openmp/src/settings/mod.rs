@@ -9,7 +9,7 @@ use std::time::Duration;
 use coho_preload::Mask;
 use coho_sync::{Algorithm, WaitPolicy};
 
-pub use read::{MONOTONIC, schedule};
+pub use read::{DYNAMIC, GUIDED, MONOTONIC, STATIC, schedule};
 
 /// The most nested levels that OpenMP programs can ask for here, as many as libgomp's.
 pub const MOST_LEVELS: u32 = 255;

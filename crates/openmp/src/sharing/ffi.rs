@@ -11,7 +11,7 @@ use crate::settings::{Kind, MONOTONIC, Schedule};
 /// # Safety
 /// The pointers are to places for the loop's variable.
 #[inline(always)]
-unsafe fn hand_over(membership: &Membership, from: *mut u64, to: *mut u64) -> bool {
+pub(super) unsafe fn hand_over(membership: &Membership, from: *mut u64, to: *mut u64) -> bool {
     let Some(values) = membership.next_values() else { return false };
     // SAFETY: as the caller promises.
     unsafe { (*from, *to) = values };

@@ -1,12 +1,15 @@
 //! How a region's members share out loops and sections.
 
 mod bounds;
+mod common;
 mod ffi;
+mod general;
 mod parallel;
 mod sections;
 
 use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
+use std::ptr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -14,7 +17,9 @@ use coho_sync::Share;
 
 pub use bounds::Bounds;
 use bounds::{Chunks, Guided};
+use common::Common;
 pub use ffi::*;
+pub use general::*;
 pub use parallel::*;
 pub use sections::*;
 
@@ -40,6 +45,8 @@ pub struct Sharing {
     /// The chunk that it works on, in iterations.
     chunk: Cell<(u64, u64)>,
     is_ordered: Cell<bool>,
+    /// Null where the members have none.
+    common: Cell<*mut Common>,
     /// How many `single`s the member has come to.
     singles: Cell<usize>,
     /// Set outside all regions.
@@ -59,6 +66,7 @@ impl Sharing {
             guided: Cell::new(Guided::NONE),
             chunk: Cell::new((0, 0)),
             is_ordered: Cell::new(false),
+            common: Cell::new(ptr::null_mut()),
             singles: Cell::new(0),
             entered: UnsafeCell::new(None),
         }
@@ -192,6 +200,7 @@ impl Membership {
     /// Ends a loop.
     pub fn end_loop(&self) {
         self.leave_share();
+        self.leave_common();
         self.leave_construct();
         self.sharing.is_ordered.set(false);
     }

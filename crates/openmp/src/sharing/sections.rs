@@ -18,6 +18,7 @@ impl Membership {
 
     fn end_sections(&self) {
         self.leave_share();
+        self.leave_common();
         self.leave_construct();
     }
 

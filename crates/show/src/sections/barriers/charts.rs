@@ -95,7 +95,7 @@ pub(super) fn plot(rows: &[Timed<'_>], what: &str, published: bool) -> Option<((
     sizes.dedup();
     match sizes.len() {
         0 => None,
-        ..=FEW_SIZES => Some(((Axis::linear(what), Axis::linear("")), bars(rows, published))),
+        1..=FEW_SIZES => Some(((Axis::linear(what), Axis::linear("")), bars(rows, published))),
         _ => Some(((Axis::counts("threads"), Axis::log(what)), Plot::Lines(lines(rows, published)))),
     }
 }

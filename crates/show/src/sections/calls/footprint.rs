@@ -162,10 +162,10 @@ fn channel(channel: &Channel) -> String {
     let told =
         told.iter().filter_map(|(what, ns)| Some(format!("{what} {} ns", Figure::from(ns.as_ref()?).text())));
     let told: Vec<String> = told.collect();
-    let batch = channel.batches.iter().filter(|batch| batch.requests > 1).filter_map(|batch| {
+    let mut batch = channel.batches.iter().filter(|batch| batch.requests > 1).filter_map(|batch| {
         Some(format!("of {} together {} ns each", batch.requests, Figure::from(batch.ns.as_ref()?).text()))
     });
-    let all: Vec<String> = told.into_iter().chain(batch.last()).collect();
+    let all: Vec<String> = told.into_iter().chain(batch.next_back()).collect();
     format!("from CPU {} to CPU {}: {}", channel.caller, channel.host, all.join(", "))
 }
 

@@ -2,7 +2,7 @@
 
 mod costs;
 mod footprint;
-mod rows;
+pub(in crate::sections) mod rows;
 mod times;
 
 use coho_model::delegation;

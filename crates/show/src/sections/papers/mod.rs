@@ -13,8 +13,11 @@ use crate::Subject;
 use crate::part::{Part, Section};
 use crate::words::{PAPERS, Paper};
 
+/// Parts of a profile that stand beside a paper's.
+type Parts = fn(&Subject) -> Vec<Part>;
+
 /// What each paper's file sets beside the published figures, by the paper's name.
-const PARTS: &[(&str, fn(&Subject) -> Vec<Part>)] = &[
+const PARTS: &[(&str, Parts)] = &[
     ("kawabe-furuya", kawabe_furuya::parts),
     ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::parts),
     ("nakamura-fbs", nakamura_fbs::parts),

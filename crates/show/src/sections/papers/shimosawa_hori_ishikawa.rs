@@ -1,10 +1,12 @@
-//! Shimosawa, Hori & Ishikawa: what reading counters costs.
+//! Shimosawa, Hori & Ishikawa: what reading counters costs, and the events of calls.
 
 use coho_profile::published::shimosawa_hori_ishikawa::figures;
-use coho_profile::{CounterTool, Counters};
+use coho_profile::{Call, Calls, CounterTool, Counters, Estimate};
 
 use crate::Subject;
-use crate::part::{Body, Column, Depth, Part, Row, Table};
+use crate::figure::Figure;
+use crate::part::{Body, Cell, Column, Depth, Part, Row, Table};
+use crate::sections::calls::rows;
 use crate::sections::counters::{EVENTS, counted, events, tool_name};
 
 /// The paper's tables with this profile's figures beside them; none for what it did not measure, and beside the paper itself.
@@ -13,7 +15,53 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
         return Vec::new();
     }
     let counters = subject.profile.counters.iter().filter(|counters| !counters.tools.is_empty());
-    counters.map(|counters| Part { depth: Depth::Detail, body: Body::from(table_4(counters)) }).collect()
+    let calls = subject.profile.calls.iter().flat_map(tables_5_to_7);
+    let tables = counters.map(table_4).chain(calls);
+    tables.map(|table| Part { depth: Depth::Detail, body: Body::from(table) }).collect()
+}
+
+/// Tables 5 to 7: the events of each call that was counted or timed here, the paper's below. The paper's MPI went through
+/// sockets: its rows stand beside those over TCP, where these were measured.
+fn tables_5_to_7(calls: &Calls) -> Vec<Table> {
+    let paper = rows::published();
+    let sets = rows::SETS.into_iter().zip(5..8);
+    sets.filter_map(|((set, title), number)| {
+        let mut names: Vec<&str> = Vec::new();
+        for call in calls.calls.iter().filter(|call| call.set == set) {
+            if !names.contains(&call.name.as_str()) {
+                names.push(&call.name);
+            }
+        }
+        let mut table =
+            Table::new(format!("table-{number}"), format!("{title}, events of a call (Table {number})"))
+                .columns(["call", "whose", "caches", "side"].map(Column::text))
+                .columns(rows::COLUMNS.map(|(name, _)| Column::figures(name, "")))
+                .note(format!("{} published: {}.", rows::COLUMNS_MEANING, rows::MACHINE));
+        for name in &names {
+            let has_socket = names.iter().any(|other| *other == format!("{name}{}", rows::OVER_TCP));
+            let theirs = rows::over_tcp(name).unwrap_or(name);
+            for state in rows::STATES {
+                let of = |calls: &Calls, name: &str, whose: &str| -> Vec<Row> {
+                    let is = |call: &&Call| call.set == set && call.name == name && call.state == state;
+                    let counted = calls.calls.iter().filter(is).filter(|call| rows::counted(call));
+                    counted.map(|call| row(call, whose)).collect()
+                };
+                table = table.rows(of(calls, name, "here"));
+                if !has_socket {
+                    table = table.rows(of(&paper, theirs, "published"));
+                }
+            }
+        }
+        (!table.rows.is_empty()).then_some(table)
+    })
+    .collect()
+}
+
+fn row(call: &Call, whose: &str) -> Row {
+    let names = [call.name.as_str(), whose, rows::state(call.state), rows::side(call.side)].map(Cell::from);
+    let event =
+        |estimate: Option<&Estimate>| Cell::maybe(estimate.map(|estimate| Figure::exact(estimate.median)));
+    Row::new(names.into_iter().chain(rows::events(call).map(event)))
 }
 
 /// Table 4: this machine's start and stop beside the paper's, tool by tool.
@@ -43,7 +91,6 @@ mod tests {
     use coho_profile::{Counts, Estimate, Profile};
 
     use super::*;
-    use crate::part::Cell;
 
     fn with(tool: CounterTool) -> Subject {
         let counters = Some(Counters { tools: vec![tool], ..Counters::default() });

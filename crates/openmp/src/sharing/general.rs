@@ -1,0 +1,134 @@
+//! Loops and sections whose schedule is an argument, and which may have memory in common.
+
+use std::ffi::c_void;
+
+use libc::{c_int, c_long, c_uint, c_ulonglong};
+
+use super::ffi::{chosen, chosen_any_order, hand_over};
+use super::{Bounds, sections_start};
+use crate::here::{Membership, here};
+use crate::openings;
+use crate::settings::{DYNAMIC, GUIDED, Kind, MONOTONIC, STATIC, Schedule};
+
+/// A schedule by the compiler's number: OpenMP's own, but that 0 and that of `auto` are the user's choice, of which the latter
+/// says that any order will do.
+fn named(number: c_long, chunk: u64) -> Schedule {
+    let number = number as c_int;
+    let is_monotonic = number & MONOTONIC != 0;
+    let kind = match number & !MONOTONIC {
+        STATIC => Kind::Static,
+        DYNAMIC if is_monotonic => Kind::Dynamic,
+        DYNAMIC => Kind::Nonmonotonic,
+        GUIDED => Kind::Guided,
+        _ if is_monotonic => return chosen(),
+        _ => return chosen_any_order(),
+    };
+    Schedule { kind, chunk }
+}
+
+/// Puts what the members have in common where the compiler has put its size, if it wants any. It comes before the construct,
+/// for members meet elsewhere to get it.
+///
+/// # Safety
+/// It is null, or the compiler's.
+unsafe fn put_common(membership: &Membership, memory: *mut *mut c_void) {
+    // SAFETY: as the caller promises.
+    if let Some(memory) = unsafe { memory.as_mut() } {
+        *memory = membership.enter_common(memory.addr());
+    }
+}
+
+/// Hands a construct with a reduction in which tasks take part over to libgomp's function of this name.
+macro_rules! unless_reduced {
+    ($reductions:ident, $name:literal, fn($($argument:ident: $kind:ty),*) -> $result:ty) => {
+        if !$reductions.is_null() {
+            type Function = unsafe extern "C" fn($($kind),*) -> $result;
+            let libgomps = openings::unserved(concat!($name, "\0"));
+            // SAFETY: libgomp's function of that name has that type.
+            return unsafe { std::mem::transmute::<*mut c_void, Function>(libgomps)($($argument),*) };
+        }
+    };
+}
+
+macro_rules! signed {
+    ($($name:ident, $libgomps:literal: $ordered:expr, $order:expr;)*) => { $(
+        pub unsafe extern "C" fn $name(
+            start: c_long, end: c_long, step: c_long, schedule: c_long, chunk: c_long,
+            from: *mut c_long, to: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void,
+        ) -> bool {
+            unless_reduced!(reductions, $libgomps, fn(
+                start: c_long, end: c_long, step: c_long, schedule: c_long, chunk: c_long,
+                from: *mut c_long, to: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
+            ) -> bool);
+            let schedule = named(schedule | $order, chunk.max(0) as u64);
+            // SAFETY: the compiler's; a long has the size of its unsigned form.
+            unsafe { begin(Bounds::signed(start, end, step), schedule, $ordered, (from.cast(), to.cast()), memory) }
+        }
+    )* };
+}
+
+macro_rules! unsigned {
+    ($($name:ident, $libgomps:literal: $ordered:expr, $order:expr;)*) => { $(
+        pub unsafe extern "C" fn $name(
+            up: bool, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, schedule: c_long, chunk: c_ulonglong,
+            from: *mut c_ulonglong, to: *mut c_ulonglong, reductions: *mut usize, memory: *mut *mut c_void,
+        ) -> bool {
+            unless_reduced!(reductions, $libgomps, fn(
+                up: bool, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, schedule: c_long,
+                chunk: c_ulonglong, from: *mut c_ulonglong, to: *mut c_ulonglong, reductions: *mut usize,
+                memory: *mut *mut c_void
+            ) -> bool);
+            let schedule = named(schedule | $order, chunk);
+            // SAFETY: the compiler's.
+            unsafe { begin(Bounds::unsigned(up, start, end, step), schedule, $ordered, (from, to), memory) }
+        }
+    )* };
+}
+
+/// Turns are in ascending order whatever the schedule says.
+const IN_ORDER: c_long = MONOTONIC as c_long;
+
+signed! {
+    loop_start, "GOMP_loop_start": false, 0;
+    loop_ordered_start, "GOMP_loop_ordered_start": true, IN_ORDER;
+}
+
+unsigned! {
+    loop_ull_start, "GOMP_loop_ull_start": false, 0;
+    loop_ull_ordered_start, "GOMP_loop_ull_ordered_start": true, IN_ORDER;
+}
+
+/// Begins a loop. Where the compiler deals it out by itself, it has no places for the first chunk.
+///
+/// # Safety
+/// All pointers are null or the compiler's.
+unsafe fn begin(
+    bounds: Bounds,
+    schedule: Schedule,
+    is_ordered: bool,
+    (from, to): (*mut u64, *mut u64),
+    memory: *mut *mut c_void,
+) -> bool {
+    let membership = here();
+    // SAFETY: as the caller promises.
+    unsafe {
+        put_common(membership, memory);
+        membership.begin_loop(bounds, schedule, is_ordered);
+        from.is_null() || hand_over(membership, from, to)
+    }
+}
+
+pub unsafe extern "C" fn sections2_start(
+    count: c_uint,
+    reductions: *mut usize,
+    memory: *mut *mut c_void,
+) -> c_uint {
+    unless_reduced!(
+        reductions,
+        "GOMP_sections2_start",
+        fn(count: c_uint, reductions: *mut usize, memory: *mut *mut c_void) -> c_uint
+    );
+    // SAFETY: the compiler's.
+    unsafe { put_common(here(), memory) };
+    sections_start(count)
+}
