@@ -138,7 +138,9 @@ fn workloads_are_drawn_beside_the_article() {
     profiles::acts::add(&mut profile);
     let visit = visit("workloads", &profile, (2500, 4200));
     assert_drawn(&visit);
-    for told in ["C6", ">52000<", "there is no cpufreq", "([0-9]+) trips/s", "spread takes 5.60 times as long"] {
+    for told in
+        ["C6", ">52000<", "there is no cpufreq", "([0-9]+) trips/s", "spread takes 5.60 times as long"]
+    {
         assert!(visit.document.contains(told), "{told}");
     }
 }
