@@ -138,7 +138,7 @@ fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
         .collect();
     html! {
         @if !absent.is_empty() && !subject.published {
-            p.missing { "Not measured: " (absent.join("; ").to_lowercase()) "." }
+            p.missing { "Not measured: " (absent.into_iter().map(words::mid_sentence).collect::<Vec<_>>().join("; ")) "." }
         }
         @if !reasons.is_empty() {
             details.section id=(format!("{id}-missing")) {

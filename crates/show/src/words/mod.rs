@@ -88,6 +88,17 @@ pub fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// Without a capital at its beginning, unless it begins with an abbreviation.
+pub fn mid_sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
 /// Why something is missing, for a place that says already that it is.
 pub fn reason(why: &str) -> String {
     on_one_line(why.strip_prefix("not available: ").unwrap_or(why))
@@ -108,6 +119,12 @@ mod tests {
         assert_eq!(short("abcdef", 4), "abc…");
         assert_eq!(short("a\nb", 9), "a b");
         assert_eq!(reason("not available: no\nPMU"), "no PMU");
+    }
+
+    #[test]
+    fn capitals_of_abbreviations_stay() {
+        let words = ["System, libc and MPI calls", "MPI", ""].map(mid_sentence);
+        assert_eq!(words, ["system, libc and MPI calls", "MPI", ""]);
     }
 
     #[test]

@@ -83,9 +83,14 @@ fn paragraph(paragraph: &Text) -> Markup {
     html! { p { @if !paragraph.label.is_empty() { b.label { (on_one_line(&paragraph.label)) } " " } (text(&paragraph.text)) } }
 }
 
+/// Apart from those of tables, which may have the same name.
+fn drawn_anchor(section: &str, name: &str) -> String {
+    format!("{section}-chart-{name}")
+}
+
 fn chart(chart: &Chart, id: &str) -> Markup {
     html! {
-        figure id=(format!("{id}-{}", chart.id)) {
+        figure id=(drawn_anchor(id, &chart.id)) {
             div.chart { (svg::chart(chart)) }
             figcaption { b { (on_one_line(&chart.title)) ". " } (text(&chart.caption)) }
         }
@@ -98,7 +103,7 @@ fn map(map: &Map, id: &str) -> Markup {
     // Groups that the figures show are what there is to see; else those that are claimed.
     let order = matrix.orders.len().saturating_sub(1);
     html! {
-        figure id=(format!("{id}-{}", map.id)) {
+        figure id=(drawn_anchor(id, &map.id)) {
             div.chart { @if let Some(first) = drawn(0, order) { (first) } }
             figcaption {
                 b { (on_one_line(&map.title)) ". " }
@@ -138,7 +143,7 @@ fn is_small(map: &Map, view: usize) -> bool {
 
 fn drawing(drawing: &Drawing, id: &str) -> Markup {
     html! {
-        figure.drawing id=(format!("{id}-{}", drawing.id)) {
+        figure.drawing id=(drawn_anchor(id, &drawing.id)) {
             div.wide { (svg::drawing(drawing, WIDE)) }
             div.narrow { (svg::drawing(drawing, NARROW)) }
             figcaption { b { (on_one_line(&drawing.title)) ". " } (text(&drawing.caption)) }

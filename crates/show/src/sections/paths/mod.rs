@@ -61,7 +61,7 @@ fn times(own: &Own) -> Option<Table> {
     let row = |&bytes: &u64| {
         let [shared, tcp] = ["shared-memory", "tcp-loopback"].map(|path| check(path, bytes));
         let of = |check: Option<&Check>| {
-            let us = |ns: f64| Figure::exact(ns / 1e3);
+            let us = |ns: f64| Figure::exact(ns / 1e3).format(crate::figure::Format::Plain);
             [
                 Cell::maybe(check.map(|check| us(check.predicted_ns))),
                 Cell::maybe(check.map(|check| us(check.measured.median))),
