@@ -313,10 +313,10 @@ impl Comparison {
     }
 }
 
-/// A profile's label for a column's head: that of a paper's machine may be broken behind the paper's name, but nowhere else:
-/// a name in pieces looks like several.
+/// A profile's label for a column's head, in one piece; only that of a paper's machine may be broken, behind the paper's name.
 fn breakable(label: &str) -> String {
-    words::short(label, 30).replace(' ', &TOGETHER.to_string()).replace('/', "/ ")
+    let together = words::short(label, 30).replace(' ', &TOGETHER.to_string());
+    together.replace('/', "/ ")
 }
 
 fn ratio(cell: &Cell) -> String {

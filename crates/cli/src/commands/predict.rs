@@ -107,10 +107,8 @@ fn run_cpi(args: &CpiArgs) -> anyhow::Result<()> {
     args.how.print(&json, |_| {
         shown::parts(&prediction.lines, args.base_cpi, &args.rate, &prediction.not_available)
     })?;
-    if !args.how.json {
-        if args.profiles == [PUBLISHED] && std::io::stderr().is_terminal() {
-            coho_show::say!("The published machines; `coho predict cpi PROFILE` shows yours.");
-        }
+    if !args.how.json && args.profiles == [PUBLISHED] && std::io::stderr().is_terminal() {
+        coho_show::say!("The published machines; `coho predict cpi PROFILE` shows yours.");
     }
     if prediction.lines.is_empty() {
         let reasons: Vec<String> =
