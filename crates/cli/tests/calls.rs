@@ -197,7 +197,7 @@ fn curves_stay_until_they_are_measured_anew_and_are_shown() {
     assert_eq!((after.footprint, after.channel), (before.footprint, before.channel));
     assert_ne!(after.calls, before.calls);
     let page = succeeds(&["report", &file, "-o", "-"]);
-    assert!(page.contains("At home or on another core"), "the page shows them");
+    assert!(page.contains("id=\"s0-calls-calls-by-footprint\""), "the page shows them");
 }
 
 #[test]

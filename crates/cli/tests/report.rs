@@ -36,6 +36,15 @@ fn tags(markup: &str) -> impl Iterator<Item = &str> {
         .map(|part| part.split('>').next().unwrap())
 }
 
+/// What a link may lead to is one place.
+fn assert_anchors_are_unique(page: &str) {
+    let mut anchors: Vec<&str> =
+        page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    anchors.sort_unstable();
+    let twice: Vec<_> = anchors.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
+
 /// No part of a page that a browser shows or runs may come from elsewhere.
 fn assert_stands_alone(page: &str) {
     let markup = markup(page);
@@ -151,7 +160,8 @@ fn a_watched_pair_is_shown_with_its_values_and_jumps() {
 
 #[test]
 fn several_profiles_are_compared_first() {
-    let page = page(&[("a.json", profiles::two_cpus()), ("b.json", profiles::two_modes())]);
+    let page = page(&[("a.json", profiles::sync::sixteen()), ("b.json", profiles::calls::timed())]);
+    assert_anchors_are_unique(&markup(&page));
     let comparison = page.find("id=\"comparison\"").unwrap();
     assert!(comparison < page.find("id=\"s0\"").unwrap());
     assert!(page.contains("id=\"s1-coherence\""));
