@@ -4,9 +4,10 @@ use coho_profile::PairMethod;
 use coho_profile::published::kawabe_furuya;
 
 use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
+use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Series, Stroke};
 use crate::figure::{Figure, Format};
 use crate::part::{Body, Cell, Column, Depth, Part, Row, Table};
+use crate::sections::predictions::cpi::points;
 use crate::words;
 
 /// What there is to set beside: all of it rests on free-running pairs, as the paper's does.
@@ -124,17 +125,11 @@ fn cpi(subject: &Subject) -> Option<Chart> {
     let line = |line: &coho_model::cpi::Line, whose: &str, published: bool| {
         let class = words::class_of(&line.class, subject);
         let name = format!("{whose}: {class}, {} cycles", words::number(line.cycles));
-        let point = |point: &coho_model::cpi::Point| Point {
-            x: point.rate_percent,
-            y: point.cpi,
-            interval: None,
-            hover: format!("{name}: {} at {} %", words::printed(point.cpi), point.rate_percent),
-        };
         Series {
-            name: name.clone(),
             colour: Colour::of_class(&class),
             stroke: if published { Stroke::Published } else { Stroke::Solid },
-            points: line.points.iter().map(point).collect(),
+            points: points(&line.points, &name),
+            name,
         }
     };
     let mut series: Vec<Series> = mine.iter().map(|one| line(one, "here", false)).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_model::cpi::Line;
+use coho_model::cpi::{self, Line};
 use coho_profile::PairMethod;
 
 use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
@@ -55,17 +55,11 @@ fn table(lines: &[(String, Line)], base_cpi: f64, rates: &[f64]) -> Table {
 pub fn chart(lines: &[(String, Line)]) -> Chart {
     let series = |(source, line): &(String, Line)| {
         let name = format!("{source}: {}, {:.1} cycles", line.class, line.cycles);
-        let point = |point: &coho_model::cpi::Point| Point {
-            x: point.rate_percent,
-            y: point.cpi,
-            interval: None,
-            hover: format!("{name}: {} at {} %", words::printed(point.cpi), point.rate_percent),
-        };
         Series {
-            name: name.clone(),
             colour: Colour::of_class(&line.class.to_ascii_lowercase()),
             stroke: Stroke::Solid,
-            points: line.points.iter().map(point).collect(),
+            points: points(&line.points, &name),
+            name,
         }
     };
     Chart::new(
@@ -75,4 +69,15 @@ pub fn chart(lines: &[(String, Line)]) -> Chart {
         Axis::linear("cycles per instruction"),
         Plot::Lines(lines.iter().map(series).collect()),
     )
+}
+
+/// The points of a class's line, which say its name when pointed at.
+pub(in crate::sections) fn points(points: &[cpi::Point], name: &str) -> Vec<Point> {
+    let point = |point: &cpi::Point| Point {
+        x: point.rate_percent,
+        y: point.cpi,
+        interval: None,
+        hover: format!("{name}: {} at {} %", words::printed(point.cpi), point.rate_percent),
+    };
+    points.iter().map(point).collect()
 }
