@@ -1,7 +1,7 @@
 //! The commands by name.
 
 use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -78,12 +78,20 @@ impl Cli {
             // clap quotes the arguments in its message, so it is given harmless ones.
             let shown = std::env::args_os().map(|one| on_one_line(&one.to_string_lossy()).into());
             let error = Self::parse_words(shown).err().unwrap_or(error);
+            let code = ExitCode::from(error.exit_code() as u8);
+            if error.use_stderr() {
+                // One prefix for all errors, whoever finds them.
+                let told = error.render().to_string();
+                let told = told.strip_prefix("error: ").unwrap_or(&told);
+                let _ = write!(std::io::stderr().lock(), "coho: {told}");
+                return code;
+            }
             match error.print() {
                 Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {
                     say!("coho: {failed}");
                     ExitCode::FAILURE
                 }
-                _ => ExitCode::from(error.exit_code() as u8),
+                _ => code,
             }
         })
     }

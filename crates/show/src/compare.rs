@@ -241,13 +241,22 @@ impl Comparison {
             let head = match (beyond, changed.len()) {
                 (0, _) => String::new(),
                 (all, shown) if all > shown => {
-                    format!("The {shown} largest of {all} changes beyond both intervals")
+                    format!("The {shown} largest of {all} differences beyond both intervals")
                 }
-                (all, _) => format!("{} beyond both intervals", words::count(all, "change")),
+                (all, _) => format!("{} beyond both intervals", words::count(all, "difference")),
             };
-            if head.is_empty() {
-                let told = "No figure changed beyond both intervals.";
-                add(Depth::Summary, Text::new(told).into());
+            let told = self.figures.iter().flat_map(|row| row.values.iter().skip(1).flatten());
+            let told = told.filter(|cell| cell.beyond_noise.is_some()).count();
+            if told == 0 {
+                let said =
+                    "No figure has an interval on both sides: whether any differs beyond noise is not known.";
+                add(Depth::Summary, Text::new(said).into());
+            } else if head.is_empty() {
+                let said = format!(
+                    "Of {} with intervals on both sides, none differs beyond both.",
+                    words::count(told, "figure")
+                );
+                add(Depth::Summary, Text::new(said).into());
             } else {
                 let rows = changed.iter().map(|(row, _)| *row);
                 add(Depth::Summary, self.table("largest-changes", &head, rows).into());
@@ -380,7 +389,7 @@ mod tests {
         };
         let parts = comparison.parts();
         let Body::Table(head) = &parts[0].body else { panic!("{parts:?}") };
-        assert_eq!(head.title, "The 10 largest of 21 changes beyond both intervals");
+        assert_eq!(head.title, "The 10 largest of 21 differences beyond both intervals");
         assert_eq!(head.rows[0].cells[0], Content::from("halved, ns"));
         assert!((head.rows.len(), parts[1].depth) == (10, Depth::Detail));
     }

@@ -88,7 +88,7 @@ fn folded(section: &Section, id: &str, open: bool) -> Markup {
         details.section id=(id) open[open] {
             summary {
                 b { (words::short(section.title, 120)) }
-                span { (words::short(&section.headline, 160)) }
+                span { (words::short(&section.headline, 600)) }
                 span { (render::summary_counts(&section.parts)) }
             }
             div.inside { (render::parts(&section.parts, &id)) }

@@ -29,8 +29,8 @@ pub struct Subject {
 pub enum Error {
     /// The file cannot be read, or is no profile.
     Unreadable(coho_profile::Error),
-    /// A publication of several machines stands where one is wanted: its name as given, and how many there are.
-    Several(String, usize),
+    /// A publication of several machines stands where one is wanted: its name as given, and the machines'.
+    Several(String, Vec<String>),
     /// Nothing was named.
     Nothing,
 }
@@ -40,7 +40,12 @@ impl fmt::Display for Error {
         match self {
             Self::Unreadable(_) => f.write_str("cannot read a profile"),
             Self::Several(name, n) => {
-                write!(f, "'{name}' has {n} machines; name one of them, as in '{name}/MACHINE'")
+                write!(
+                    f,
+                    "'{name}' has {} machines; name one: '{PUBLISHED}{}'",
+                    n.len(),
+                    n.join(&format!("', '{PUBLISHED}"))
+                )
             }
             Self::Nothing => write!(f, "no profile given; give a profile file or '{PUBLISHED}NAME'"),
         }
@@ -97,10 +102,9 @@ impl Subject {
     /// As [`Subject::load`], or if the publication has several machines.
     pub fn only(name: &str) -> Result<Self, Error> {
         let mut subjects = Self::load(name)?;
-        match (subjects.pop(), subjects.len()) {
-            (Some(only), 0) => Ok(only),
-            (None, _) => Err(Error::Nothing),
-            (Some(_), others) => Err(Error::Several(name.to_owned(), others + 1)),
+        match subjects.len() {
+            0 | 1 => subjects.pop().ok_or(Error::Nothing),
+            _ => Err(Error::Several(name.to_owned(), subjects.into_iter().map(|one| one.label).collect())),
         }
     }
 

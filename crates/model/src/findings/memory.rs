@@ -106,7 +106,7 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
     let (text, urgency, row) = match both.get(from) {
         Some(row) if from == 0 => (
             format!(
-                "Non-temporal stores are quicker at each size measured, from {} on: there {}.",
+                "For writing alone, non-temporal stores are quicker at each size measured, from {} on: there {}.",
                 at(row),
                 beside(row)
             ),
@@ -114,13 +114,13 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
             row,
         ),
         Some(row) => (
-            format!("Non-temporal stores pay from {} on: there {}.", at(row), beside(row)),
+            format!("For writing alone, non-temporal stores pay from {} on: there {}.", at(row), beside(row)),
             Urgency::Advice,
             row,
         ),
         None if both.iter().all(costs) => (
             format!(
-                "Non-temporal stores pay at no size measured, {} to {}: at the last {}.",
+                "For writing alone, non-temporal stores pay at no size measured, {} to {}: at the last {}.",
                 at(first),
                 at(last),
                 beside(last)

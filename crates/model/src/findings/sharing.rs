@@ -1,6 +1,6 @@
 //! What it costs CPUs to share a line: near, far, and by where the line lies.
 
-use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod, Profile};
+use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod, Profile, Verdict};
 use coho_topology::CpuSet;
 
 use super::moves::have_stayed;
@@ -13,7 +13,15 @@ const ALIKE: f64 = 1.3;
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
     let cost = if coherence.matrix.is_some() { of_matrix(coherence) } else { of_pairs(coherence) };
-    [cost, groups(profile, coherence), lines(coherence)].into_iter().flatten().collect()
+    let mut found: Vec<Finding> =
+        [cost, groups(profile, coherence), lines(coherence)].into_iter().flatten().collect();
+    if coherence.verdict == Some(Verdict::HomeBiased) {
+        for finding in found.iter_mut().filter(|finding| finding.id != "lines-differ") {
+            finding.condition +=
+                "; beyond the levels found, times tell the way to the line's memory, not that between CPUs";
+        }
+    }
+    found
 }
 
 /// What is timed, with a verb for it, and by what.

@@ -81,7 +81,7 @@ impl Default for Options {
 ///
 /// # Errors
 /// `not available: …` where the system forbids or lacks `ptrace`. Otherwise if the work starts a thread or a process,
-/// dies, does not end within the limits of [`Options::default`], or if a stop is [requested](crate::stop).
+/// dies, does not end within the limits of [`Options::default`], or if a stop is requested.
 ///
 /// ```
 /// use coho_probe::step;

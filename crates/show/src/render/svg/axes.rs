@@ -16,6 +16,9 @@ pub(super) struct Placed {
     pub(super) ticks: Vec<(f64, String)>,
 }
 
+/// Nothing that is measured is larger, or smaller than its inverse: a damaged profile must not stretch an axis without end.
+const MOST: f64 = 1e18;
+
 /// More ticks than one in so many pixels cannot be read.
 const APART_X: f64 = 64.0;
 const APART_Y: f64 = 32.0;
@@ -23,7 +26,7 @@ const APART_Y: f64 = 32.0;
 impl Placed {
     /// An axis over `values`, which are what it must show, from one pixel to another.
     pub(super) fn of(axis: &Axis, values: &[f64], from_px: f64, to_px: f64) -> Self {
-        let usable = |value: &f64| value.is_finite() && (axis.scale == Scale::Linear || *value > 0.0);
+        let usable = |value: &f64| value.abs() < MOST && (axis.scale == Scale::Linear || *value > 1.0 / MOST);
         let values: Vec<f64> = values.iter().copied().filter(usable).collect();
         let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
             (low.min(value), high.max(value))

@@ -35,7 +35,12 @@ pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -
         .iter()
         .map(|one| Entry {
             name: one.name.clone(),
-            sample: if one.published { published_sample } else { sample },
+            sample: match (x.is_from_zero(), one.published) {
+                (true, false) => sample,
+                (true, true) => published_sample,
+                (false, false) => dot,
+                (false, true) => hollow_dot,
+            },
             colour: one.colour,
         })
         .collect();
@@ -87,6 +92,14 @@ fn published_sample(colour: Colour, x: f64, y: f64) -> Markup {
     }
 }
 
+fn dot(colour: Colour, x: f64, y: f64) -> Markup {
+    html! { circle cx=(px(x + 15.0)) cy=(px(y)) r="4.5" fill=(colour.css()) stroke=(colour.css()) {} }
+}
+
+fn hollow_dot(colour: Colour, x: f64, y: f64) -> Markup {
+    html! { circle cx=(px(x + 15.0)) cy=(px(y)) r="4.5" fill="none" stroke=(colour.css()) {} }
+}
+
 /// How often values lie between two bounds.
 pub(super) fn histogram(chart: &Chart, bins: &[Bin]) -> Markup {
     let values: Vec<f64> = bins.iter().flat_map(|bin| [bin.from, bin.to]).collect();
@@ -131,7 +144,7 @@ mod tests {
         assert_eq!(linear.matches("&lt;10&gt; ns").count(), 2, "{linear}");
         assert!(!linear.contains("<circle"), "{linear}");
         let log = super::super::chart(&chart(Axis::log("ns"))).into_string();
-        assert_eq!(log.matches("<circle").count(), 4, "{log}");
+        assert_eq!(log.matches("<circle").count(), 4 + 2, "four bars and two samples: {log}");
         assert!(linear.contains(&format!(">{}…<", "x".repeat(NAME - 1))), "a long name is cut: {linear}");
     }
 }

@@ -46,7 +46,8 @@ pub fn file(element: &Markup) -> String {
 
 /// A place in pixels, to a tenth.
 fn px(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
+    // What a damaged profile brings must not make the picture invalid.
+    if value.is_finite() { (value * 10.0).round() / 10.0 } else { 0.0 }
 }
 
 /// How wide a text is about, in pixels, at the size of charts' letters.

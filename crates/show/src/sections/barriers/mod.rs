@@ -58,7 +58,8 @@ fn headline(sync: &Sync) -> String {
     let measured: Vec<_> = of_all.filter_map(|row| Some((row, row.ns.as_ref()?))).collect();
     if let Some((row, ns)) = measured.iter().min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
         // Its interval and another's overlap, or one has none: the next run may find the other quicker.
-        let alike = measured.iter().filter(|(_, other)| !is_slower(ns, other)).count() - 1;
+        let others = measured.iter().filter(|(other, _)| !std::ptr::eq(*other, *row));
+        let alike = others.filter(|(_, other)| !is_slower(ns, other)).count();
         let which = if alike == 0 && measured.len() > 1 { "the quickest by" } else { "by" };
         let others = match alike {
             0 => String::new(),
@@ -75,7 +76,7 @@ fn headline(sync: &Sync) -> String {
     let team = sync.fork_join.iter().filter(|row| row.algorithm == "team").max_by_key(|row| row.threads);
     if let Some((row, ns)) = team.and_then(|row| Some((row, row.total_ns.as_ref()?))) {
         let ns = Figure::from(ns).text();
-        told.push(format!("fork and join of {} {ns} ns{}", row.threads, beside(row.times_limit)));
+        told.push(format!("fork and join of {} threads {ns} ns{}", row.threads, beside(row.times_limit)));
     }
     told.join("; ")
 }

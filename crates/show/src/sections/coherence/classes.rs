@@ -257,8 +257,9 @@ pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence
             Plot::Histogram(bins(pairs)),
         )
         .caption(format!(
-            "{} in steps of equal ratio, by claimed class. Dashed: the classes found.",
-            words::count(pairs.len(), "pair")
+            "{} in steps of equal ratio, by claimed class.{}",
+            words::count(pairs.len(), "pair"),
+            if marks.is_empty() { "" } else { " Dashed: the classes found." }
         ))
         .marks(std::mem::take(&mut marks));
         section.detail(chart);

@@ -98,7 +98,7 @@ fn map(section: &mut Section, subject: &Subject) {
     let Some(matrix) = Matrix::of(subject) else { return };
     let Some(view) = matrix.views.first() else { return };
     let mut caption = format!("{}. ", words::sentence(words::pair_method_meaning(view.method)));
-    caption += &format!("{} of {} cells measured. ", view.measured(), view.ns.len());
+    caption += &format!("{} of {} pairs measured. ", view.measured(), view.ns.len());
     if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
         caption += "White lines bound groups, thicker ones wider groups. ";
     }

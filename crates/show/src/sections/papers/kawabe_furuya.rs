@@ -14,7 +14,8 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     let free_running = subject.coherence().is_some_and(|coherence| {
         coherence.coherence_times.iter().any(|time| time.method == PairMethod::FreeRunning)
     });
-    if !free_running {
+    // The paper beside itself would say nothing.
+    if !free_running || subject.published {
         return Vec::new();
     }
     let papers = Subject::of_publication(kawabe_furuya::figures().publication());
