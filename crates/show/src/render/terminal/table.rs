@@ -157,6 +157,18 @@ mod tests {
     }
 
     #[test]
+    fn words_longer_than_the_page_are_broken_and_others_are_not() {
+        let row = Row::new([Content::from("x".repeat(300)), "all-at-once".into(), 12345.0.into()]);
+        let columns = [Column::text("name"), Column::text("how"), Column::figures("time", "ns")];
+        let mut out = Vec::new();
+        write(&mut out, &Table::new("t", "T").columns(columns).rows([row]), Depth::Summary).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert_eq!(text.matches('x').count(), 300, "{text}");
+        assert!(text.contains("all-at-once") && text.contains("12345"), "{text}");
+    }
+
+    #[test]
     fn a_column_in_which_nothing_stands_is_not_drawn() {
         let columns = [Column::text("name"), Column::figures("cycles", "")];
         let row = Row::new([Content::from("a"), Content::Nothing]);
