@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use coho_delegate::{Caller, Host, HostBuilder, Request};
 use coho_preload::line;
@@ -16,12 +17,20 @@ struct Hosts {
     threads: Vec<usize>,
     /// Requests that those have executed that have ended, for their callers.
     served: u64,
+    /// The processor time that those took.
+    took: Duration,
     /// No more are started.
     is_over: bool,
 }
 
-static HOSTS: Mutex<Hosts> =
-    Mutex::new(Hosts { running: Vec::new(), users: 0, threads: Vec::new(), served: 0, is_over: false });
+static HOSTS: Mutex<Hosts> = Mutex::new(Hosts {
+    running: Vec::new(),
+    users: 0,
+    threads: Vec::new(),
+    served: 0,
+    took: Duration::ZERO,
+    is_over: false,
+});
 
 thread_local! {
     /// This thread has the hosts, or is about to.
@@ -121,6 +130,12 @@ pub fn served() -> u64 {
     hosts.served + hosts.running.iter().map(served_by).sum::<u64>()
 }
 
+/// What hosts have taken so far.
+pub fn processor_time() -> Duration {
+    let hosts = hosts();
+    hosts.took + hosts.running.iter().map(Host::processor_time).sum::<Duration>()
+}
+
 /// Whether the calling thread executes calls: it does not wait for any.
 pub fn is_host() -> bool {
     IS_HOST.get()
@@ -130,6 +145,7 @@ impl Hosts {
     /// Callers that are left make their calls themselves.
     fn stop(&mut self) {
         for host in self.running.drain(..) {
+            self.took += host.processor_time();
             host.end();
             self.served += served_by(&host);
         }
@@ -152,7 +168,7 @@ fn start() -> Vec<Host> {
     for host in hosts.iter().flatten() {
         // Dropped, it waits until that is done.
         let mut caller = host.caller();
-        caller.set_patience(std::time::Duration::MAX);
+        caller.set_patience(Duration::MAX);
         // SAFETY: the function takes any arguments.
         unsafe { caller.post(Request::function(become_host, [0; 5])) };
     }

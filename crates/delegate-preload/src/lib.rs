@@ -37,6 +37,10 @@
 //! the first time after 8192 calls less than 50 us apart. It delegates if the 99 % interval of the median difference says that
 //! this gains, and looks again later. A host that nobody uses ends. `verbose` prints what was found.
 //!
+//! `COHO_DELEGATE_LEAVES` lists CPUs that a thread keeps off while it tries or delegates by `auto`: the program may use them until
+//! then, and again once nothing gains. If the program has as many busy threads as CPUs, nothing is tried or delegated. A thread
+//! has its CPUs back before it makes a thread or a process, executes another program, or asks for its CPUs.
+//!
 //! Calls that the C library makes for itself are seen on x86-64 with glibc 2.34 or newer: what stdio writes, reads, seeks and
 //! closes, and the open of `fopen`. There the library stores jumps at the entries of `write`, `read`, `close`, `lseek`, `open` and
 //! `openat` when it is loaded, unless the program has other threads by then, another preloaded library stands before the same
@@ -56,6 +60,7 @@
 mod auto;
 mod behind;
 mod calls;
+mod cpus;
 mod descriptors;
 #[cfg_attr(not(all(target_arch = "x86_64", target_env = "gnu")), path = "hooks/none.rs")]
 mod hooks;

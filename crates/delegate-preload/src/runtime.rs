@@ -14,7 +14,7 @@ use crate::auto::Trials;
 use crate::calls::{Call, Chosen};
 use crate::hosts::Way;
 use crate::teams::Teams;
-use crate::{auto, behind, hooks, hosts};
+use crate::{auto, behind, cpus, hooks, hosts};
 
 /// A thread's calls before it has a caller: what makes few gains nothing.
 const FIRST_CALLS: u32 = 64;
@@ -131,6 +131,12 @@ fn read_settings() {
             "COHO_DELEGATE_PATIENCE and COHO_DELEGATE_FLUSH must be numbers of microseconds",
         );
     };
+    let Some(shared) = numbers(c"COHO_DELEGATE_LEAVES") else {
+        return line("delegate", "COHO_DELEGATE_LEAVES must be a list of CPUs, such as 2,3");
+    };
+    if chosen.is_auto {
+        cpus::share(&shared);
+    }
     let flush = flush.unwrap_or(FLUSH);
     let calls =
         chosen.calls | if chosen.writes_later { LATER } else { 0 } | if chosen.is_auto { AUTO } else { 0 };
@@ -166,9 +172,10 @@ fn time(name: &CStr) -> Option<Option<Duration>> {
     Some(times.first().map(|&time| Duration::from_micros(time.into())))
 }
 
-/// The child begins with all done that its parent has asked for.
+/// The child begins with all done that its parent has asked for, and with its parent's CPUs.
 unsafe extern "C" fn before_fork() {
     behind::drain();
+    cpus::give_back();
 }
 
 /// In a forked process.
@@ -192,6 +199,7 @@ pub fn end() {
     if !FORKED.load(Relaxed) {
         behind::drain();
         hosts::end();
+        cpus::give_back();
     }
 }
 

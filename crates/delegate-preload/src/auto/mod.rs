@@ -4,6 +4,7 @@
 //! blocks of calls, one block made at home and one delegated, in random order. What counts is the time from a block's first
 //! call to the next block's: with what the program does between calls, so that what a call evicts from its caches is charged.
 
+mod load;
 mod table;
 mod trial;
 mod verdict;

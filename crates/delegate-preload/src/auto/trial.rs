@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use coho_delegate::Request;
 
+use super::load::Load;
 use super::verdict::{PAIRS, Pair, Verdict, is_lost, judge};
 use super::{KINDS, call_of};
+use crate::cpus;
 use crate::hosts::{self, Way};
 use crate::runtime::{self, may_be_handler};
 
@@ -18,6 +20,8 @@ const GROWTH: u32 = 4;
 const LONGEST_WAIT: u32 = 1 << 24;
 /// A choice to delegate is looked at again after so many calls: it costs something where the machine has changed.
 const LONGEST_AWAY: u32 = 1 << 18;
+/// Delegated calls between two looks at how many threads are busy.
+const LOOK_AROUND: u32 = 4096;
 /// Calls in a block.
 const BLOCK: u32 = 32;
 /// Calls that are this far apart cannot gain a noticeable part of the time.
@@ -38,6 +42,8 @@ pub struct Kind {
     decided: u32,
     /// The calls between trials now.
     wait: u32,
+    /// Of these, those that are left, if it delegates.
+    left: u32,
     /// Since when it waits.
     since: Option<(Instant, u64)>,
     pub is_away: bool,
@@ -89,13 +95,21 @@ pub struct Trials {
     kinds: [Kind; KINDS],
     now: Option<Trial>,
     random: u32,
+    load: Load,
 }
 
 impl Trials {
     pub const fn new() -> Self {
-        let kind =
-            Kind { calls: 0, decided: 0, wait: FIRST_WAIT, since: None, is_away: false, verdict: None };
-        Self { kinds: [kind; KINDS], now: None, random: 0x9e37_79b9 }
+        let kind = Kind {
+            calls: 0,
+            decided: 0,
+            wait: FIRST_WAIT,
+            left: 0,
+            since: None,
+            is_away: false,
+            verdict: None,
+        };
+        Self { kinds: [kind; KINDS], now: None, random: 0x9e37_79b9, load: Load::new() }
     }
 
     pub fn kinds(&self) -> &[Kind; KINDS] {
@@ -121,6 +135,7 @@ impl Trials {
                 self.now = Some(other);
                 (known.is_away, BUSY)
             }
+            None if known.left > 0 => self.stay_away(kind, ways),
             None => self.begin(kind, ways),
         };
         self.kinds[kind].decided = calls;
@@ -129,6 +144,7 @@ impl Trials {
 
     /// A trial, if it is time for one.
     fn begin(&mut self, kind: usize, ways: &mut Vec<Way>) -> (bool, u32) {
+        let has_room = self.has_room();
         let known = &mut self.kinds[kind];
         let now = Instant::now();
         let begun = known.since.replace((now, known.calls));
@@ -139,9 +155,17 @@ impl Trials {
         if !may_pay || may_be_handler() {
             return (known.is_away, known.wait);
         }
+        if !has_room {
+            self.come_home(ways);
+            return (false, self.kinds[kind].wait);
+        }
         if ways.is_empty() {
             // Starting a host takes memory, which a handler may not.
             *ways = hosts::ways();
+        }
+        if !cpus::leave() {
+            self.come_home(ways);
+            return (false, LONGEST_WAIT);
         }
         let Some(way) = way_of(ways, kind) else { return (false, u32::MAX) };
         // SAFETY: the function takes anything.
@@ -199,12 +223,43 @@ impl Trials {
         known.is_away = verdict.gains;
         known.verdict = Some(verdict);
         known.since = Some((Instant::now(), known.calls));
-        let decided = (known.is_away, known.wait);
-        if !self.kinds.iter().any(|kind| kind.is_away) {
-            // Hosts end with their last user.
-            ways.clear();
+        if known.is_away {
+            known.left = known.wait;
+            return self.stay_away(trial.kind, ways);
         }
-        decided
+        let wait = known.wait;
+        if !self.kinds.iter().any(|kind| kind.is_away) {
+            self.come_home(ways);
+        }
+        (false, wait)
+    }
+
+    /// Goes on delegating until the next look, if no thread needs the host's CPU.
+    fn stay_away(&mut self, kind: usize, ways: &mut Vec<Way>) -> (bool, u32) {
+        // It may have its CPUs back meanwhile.
+        if !self.has_room() || !cpus::leave() {
+            self.come_home(ways);
+            return (false, WAIT);
+        }
+        let known = &mut self.kinds[kind];
+        let calls = known.left.min(LOOK_AROUND);
+        known.left -= calls;
+        (true, calls)
+    }
+
+    /// Whether the program's busy threads have enough CPUs without the hosts'.
+    fn has_room(&mut self) -> bool {
+        !cpus::are_shared() || self.load.busy().is_some_and(cpus::are_enough)
+    }
+
+    /// Makes all calls at home.
+    fn come_home(&mut self, ways: &mut Vec<Way>) {
+        for kind in self.kinds.iter_mut().filter(|kind| kind.is_away) {
+            (kind.is_away, kind.left, kind.wait) = (false, 0, WAIT);
+        }
+        // Hosts end with their last user.
+        ways.clear();
+        cpus::give_back();
     }
 
     /// Xorshift.

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use crate::behind::{PENDING, UNSEEN, drain};
+use crate::cpus;
 use crate::real::Real;
 use crate::runtime;
 
@@ -17,6 +18,14 @@ extern "C" fn settle(real: &Real) -> *mut c_void {
 /// have where another program was to take over and cannot.
 extern "C" fn finish(real: &Real) -> *mut c_void {
     runtime::finish();
+    cpus::give_back();
+    real.address()
+}
+
+/// What makes a process: it has the calling thread's CPUs.
+extern "C" fn give_back(real: &Real) -> *mut c_void {
+    drain();
+    cpus::give_back();
     real.address()
 }
 
@@ -106,6 +115,12 @@ macro_rules! finishing {
     };
 }
 
+macro_rules! giving_back {
+    ($real:path) => {
+        after!(give_back, $real)
+    };
+}
+
 macro_rules! leaving {
     ($real:path) => {
         after!(leave, $real)
@@ -151,7 +166,7 @@ jumping! {
         utime utimes utimensat futimens futimes futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr statfs statfs64 fstatfs fstatfs64 statvfs statvfs64 fstatvfs fstatvfs64
         kill raise pthread_kill pthread_sigqueue sigqueue killpg tgkill
         wait waitpid waitid wait3 wait4 pause sigsuspend sigwait sigwaitinfo sigtimedwait
-        posix_spawn posix_spawnp system popen pclose wordexp sem_post mq_send mq_timedsend msgsnd semop semtimedop
+        pclose sem_post mq_send mq_timedsend msgsnd semop semtimedop
         eventfd_write pidfd_send_signal dlopen dlmopen
         aio_read aio_read64 aio_write aio_write64 aio_fsync aio_fsync64 lio_listio lio_listio64
         fopen fopen64 fdopen dprintf vdprintf __dprintf_chk __vdprintf_chk perror
@@ -163,6 +178,7 @@ jumping! {
         fread fread_unlocked fgets fgets_unlocked fgetc getc getline getdelim __uflow __underflow
         fseek fseeko fseeko64 ftell ftello ftello64 rewind
     }
+    giving_back { posix_spawn posix_spawnp system popen wordexp }
     finishing {
         _exit _Exit quick_exit abort __assert_fail __assert_perror_fail
         execve execv execvp execvpe execl execlp execle fexecve execveat

@@ -8,6 +8,7 @@ pub mod paths;
 mod process;
 mod rights;
 mod telling;
+mod threads;
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 mod vfork;
 

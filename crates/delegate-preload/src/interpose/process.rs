@@ -4,6 +4,7 @@ use libc::{FILE, c_int, c_uint, pid_t, rlimit};
 
 use super::{fail, rights};
 use crate::behind::{at_once, drain, errors, take_error};
+use crate::cpus;
 use crate::descriptors::{forget, forget_all};
 use crate::readable;
 use crate::real::real;
@@ -164,6 +165,7 @@ fn set_limit(kind: c_uint, limit: *const rlimit) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn _Fork() -> pid_t {
     drain();
+    cpus::give_back();
     // SAFETY: the caller's promises are handed on.
     unsafe {
         let child = real!(_Fork(;) -> pid_t);
@@ -216,6 +218,20 @@ const CHANGES_FILES: &[libc::c_long] = &[
     libc::SYS_setrlimit,
 ];
 
+/// Those that ask for or set a thread's CPUs, or make what has the same ones.
+const CONCERNS_CPUS: &[libc::c_long] = &[
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_setaffinity,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+];
+
 /// Those after which memory may be gone.
 const CHANGES_MEMORY: [libc::c_long; 5] =
     [libc::SYS_brk, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_mremap, libc::SYS_munmap];
@@ -238,6 +254,9 @@ pub unsafe extern "C-unwind" fn syscall(
     let is_within_process = number == libc::SYS_futex && b & libc::FUTEX_PRIVATE_FLAG as usize != 0;
     if !is_within_process {
         drain();
+    }
+    if CONCERNS_CPUS.contains(&number) {
+        cpus::give_back();
     }
     if number == libc::SYS_exit {
         runtime::leave();

@@ -8,6 +8,7 @@ use libc::c_int;
 
 use super::give;
 use crate::behind::drain;
+use crate::cpus;
 use crate::runtime::{AtHome, stay_at_home};
 
 /// Stands before the C library's function of this name.
@@ -75,6 +76,7 @@ pub unsafe extern "C" fn vfork() {
 
 extern "C" fn before() {
     drain();
+    cpus::give_back();
     stay_at_home(AtHome::Vforked, true);
 }
 

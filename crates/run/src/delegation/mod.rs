@@ -7,27 +7,41 @@ mod list;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use coho_topology::CpuSet;
 pub use cpus::{Division, NoHost, Way, divide};
 pub use hosts::HostCpus;
 pub use list::{List, NAMES};
 
-/// The variables that have [the library](crate::preload::Library::Delegate) delegate these calls to these hosts. With
+use crate::per_thread;
+
+/// The variables that have [the library](crate::preload::Library::Delegate) delegate these calls to these hosts. A thread
+/// `leaves` these CPUs only while it delegates by `auto`: until then it may use them. With
 /// `flush`, a write waits if an earlier one was accepted longer ago and is not done.
 ///
 /// ```
 /// use coho_run::delegation::environment;
+/// use coho_topology::CpuSet;
 /// let hosts = ["2-3".parse()?, "open=4".parse()?];
-/// let set = environment(&"stat,open".parse()?, &hosts, None);
+/// let set = environment(&"stat,open".parse()?, &hosts, &CpuSet::default(), None);
 /// let expected = [("COHO_DELEGATE", "stat,open"), ("COHO_DELEGATE_CPUS", "2,3 open=4")];
 /// assert_eq!(set, expected.map(|(name, value)| (name.into(), value.into())));
 /// # Ok::<(), String>(())
 /// ```
-pub fn environment(calls: &List, hosts: &[HostCpus], flush: Option<Duration>) -> Vec<(OsString, OsString)> {
+pub fn environment(
+    calls: &List,
+    hosts: &[HostCpus],
+    leaves: &CpuSet,
+    flush: Option<Duration>,
+) -> Vec<(OsString, OsString)> {
     let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
     let mut variables: Vec<(OsString, OsString)> = vec![
         ("COHO_DELEGATE".into(), calls.to_string().into()),
         ("COHO_DELEGATE_CPUS".into(), hosts.join(" ").into()),
     ];
+    if !leaves.is_empty() {
+        let leaves: Vec<_> = leaves.iter().collect();
+        variables.push(("COHO_DELEGATE_LEAVES".into(), per_thread::list(&leaves).into()));
+    }
     if let Some(flush) = flush {
         variables.push(("COHO_DELEGATE_FLUSH".into(), flush.as_micros().max(1).to_string().into()));
     }

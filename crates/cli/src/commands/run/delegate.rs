@@ -33,8 +33,8 @@ pub struct DelegateArgs {
           conflicts_with = "live")]
     pub delegate: Option<List>,
     /// The CPUs that execute delegated calls: a thread polls on each, and the program, whose threads are dealt out over them,
-    /// keeps off them. With CALLS, names between commas, those of these calls alone; may be given several times [default: one
-    /// near the program's]
+    /// keeps off them, with auto alone only while it delegates. With CALLS, names between commas, those of these calls alone; may
+    /// be given several times [default: one near the program's]
     #[arg(long, value_name = "[CALLS=]LIST", requires = "delegate")]
     host_cpus: Vec<HostCpus>,
     /// How long write:async may leave a write undone while the program goes on writing [default: 1ms]
@@ -46,6 +46,8 @@ pub struct DelegateArgs {
 pub struct Delegation {
     calls: List,
     division: Division,
+    /// The program's, the hosts' among them if it leaves them only while it delegates.
+    program: CpuSet,
     /// Those that were asked for, or one for all calls.
     hosts: Vec<HostCpus>,
     flush: Option<Duration>,
@@ -86,17 +88,22 @@ impl Delegation {
         if hosts.is_empty() {
             hosts.push(HostCpus::of_all(division.hosts.iter().copied()));
         }
-        Ok(Some(Self { calls, division, hosts, flush: args.delegation.delegate_flush }))
+        // Where each thread or process is given a CPU, that is never a host's.
+        let is_dealt = args.per_thread || args.per_process || args.openmp || args.omp_places;
+        let waits = calls.auto && !calls.writes_later && !is_dealt;
+        let program = if waits { chosen.choice.cpus.clone() } else { division.program.clone() };
+        Ok(Some(Self { calls, division, program, hosts, flush: args.delegation.delegate_flush }))
     }
 
-    /// The CPUs that are left to the program.
+    /// The program's CPUs.
     pub fn program(&self) -> &CpuSet {
-        &self.division.program
+        &self.program
     }
 
     /// The variables that have the library delegate.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
-        delegation::environment(&self.calls, &self.hosts, self.flush)
+        let leaves = self.program.difference(&self.division.program);
+        delegation::environment(&self.calls, &self.hosts, &leaves, self.flush)
     }
 
     /// What was chosen, on one line; with write:async, what it may lose, on another.

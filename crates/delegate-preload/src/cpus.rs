@@ -1,0 +1,120 @@
+//! The CPUs that a thread leaves to the hosts while it delegates by `auto`, and takes back with what it may use besides.
+//!
+//! `COHO_DELEGATE_LEAVES` lists them. Before a first trial, and where nothing gains, the program has all of its CPUs.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+use coho_delegate::Request;
+
+/// Of CPUs, as the kernel has them: enough for every machine that Linux runs on.
+const WORDS: usize = 128;
+type Mask = [u64; WORDS];
+
+/// Threads use a little more than they keep busy: the system's own work, and those that wake for short.
+const SLACK: f32 = 0.25;
+
+struct Shared {
+    cpus: Mask,
+    /// The program's CPUs without the shared ones, if it has any of these.
+    others: Option<u32>,
+}
+
+static SHARED: OnceLock<Shared> = OnceLock::new();
+
+/// What a thread could use, and what it kept of that.
+#[derive(Clone, Copy)]
+struct Left {
+    before: Mask,
+    kept: Mask,
+}
+
+thread_local! {
+    // Need no destructor: a handler may be the first to come here.
+    static HAS_LEFT: Cell<bool> = const { Cell::new(false) };
+    static LEFT: Cell<Left> = const { Cell::new(Left { before: [0; WORDS], kept: [0; WORDS] }) };
+}
+
+/// These are to be left. The calling thread's CPUs are the program's.
+pub fn share(list: &[u32]) {
+    let mut cpus = [0; WORDS];
+    for &cpu in list {
+        if let Some(word) = cpus.get_mut(cpu as usize / 64) {
+            *word |= 1 << (cpu % 64);
+        }
+    }
+    let Some(program) = allowed() else { return };
+    let count = |mask: &Mask| mask.iter().map(|word| word.count_ones()).sum::<u32>();
+    let others = count(&without(&program, &cpus));
+    let others = (others < count(&program)).then_some(others);
+    // The first to come has the process.
+    let _ = SHARED.set(Shared { cpus, others });
+}
+
+/// Whether threads leave CPUs that the program has.
+pub fn are_shared() -> bool {
+    SHARED.get().is_some_and(|shared| shared.others.is_some())
+}
+
+/// Whether so many busy threads have enough CPUs without the shared ones.
+pub fn are_enough(busy: f32) -> bool {
+    let others = SHARED.get().and_then(|shared| shared.others);
+    others.is_none_or(|others| busy <= others as f32 + SLACK)
+}
+
+/// Has the calling thread keep off the shared CPUs. Whether it has another.
+pub fn leave() -> bool {
+    let Some(shared) = SHARED.get() else { return true };
+    if HAS_LEFT.get() {
+        return true;
+    }
+    let Some(before) = allowed() else { return false };
+    let kept = without(&before, &shared.cpus);
+    if kept == before {
+        return true;
+    }
+    if kept == [0; WORDS] || !allow(&kept) {
+        return false;
+    }
+    LEFT.set(Left { before, kept });
+    HAS_LEFT.set(true);
+    true
+}
+
+/// Gives the calling thread back what it has left, unless the program has set its CPUs meanwhile. Threads and processes that it
+/// makes have the CPUs that it has then.
+#[inline(always)]
+pub fn give_back() {
+    if HAS_LEFT.get() {
+        give_all_back();
+    }
+}
+
+#[cold]
+fn give_all_back() {
+    let Left { before, kept } = LEFT.get();
+    HAS_LEFT.set(false);
+    if allowed() == Some(kept) {
+        allow(&before);
+    }
+}
+
+fn without(mask: &Mask, others: &Mask) -> Mask {
+    std::array::from_fn(|word| mask[word] & !others[word])
+}
+
+fn allowed() -> Option<Mask> {
+    let mut mask: Mask = [0; WORDS];
+    let arguments = [0, size_of::<Mask>(), (&raw mut mask) as usize, 0, 0, 0];
+    // SAFETY: the kernel writes no more than the mask.
+    unsafe { Request::system(libc::SYS_sched_getaffinity, arguments).execute() }
+        .result()
+        .is_ok()
+        .then_some(mask)
+}
+
+fn allow(mask: &Mask) -> bool {
+    let arguments = [0, size_of::<Mask>(), std::ptr::from_ref(mask) as usize, 0, 0, 0];
+    // SAFETY: the kernel reads the mask.
+    unsafe { Request::system(libc::SYS_sched_setaffinity, arguments).execute() }.result().is_ok()
+}
