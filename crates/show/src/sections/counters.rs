@@ -8,24 +8,11 @@ use super::method;
 use crate::Subject;
 use crate::figure::{Figure, Format};
 use crate::part::{Cell, Column, Facts, Missing, Row, Section, Table, Text};
+use crate::sections::calls::rows::{COLUMNS, COLUMNS_MEANING};
 use crate::words;
 
-/// The papers' columns by name, and what a figure's key ends in.
-pub(super) const EVENTS: [(&str, &str); 8] = [
-    ("L1DR", "L1DR.references"),
-    ("L1DM", "L1DM.lines"),
-    ("L1IM", "L1IM.lines"),
-    ("L2M", "L2M.lines"),
-    ("L3M", "L3M.lines"),
-    ("INS", "INS.instructions"),
-    ("CYCLE", "CYCLE.cycles"),
-    ("STALL", "STALL.share"),
-];
-
-/// What the columns count.
-const MEANING: &str = "L1DR: references to the level-1 data cache; L1DM, L1IM, L2M, L3M: lines missed in the level-1 data \
-                       and instruction, level-2 and last-level cache; INS: instructions; STALL: share of the cycles in \
-                       which nothing was executed";
+/// The papers' columns by name, and what a figure's key ends in: Table 4 has all but cycles per instruction.
+pub(super) const EVENTS: &[(&str, &str)] = COLUMNS.split_at(8).0;
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -160,9 +147,9 @@ fn events_by_tool(tools: &[CounterTool]) -> Table {
     };
     Table::new("counter-events", "Events of an operation")
         .columns([Column::text("tool"), Column::text("side")])
-        .columns(EVENTS.map(|(name, key)| Column::figures(name, "").compared(key)))
+        .columns(EVENTS.iter().map(|(name, key)| Column::figures(*name, "").compared(key)))
         .rows(tools.iter().filter(|tool| counted(tool)).flat_map(rows))
-        .note(MEANING)
+        .note(COLUMNS_MEANING)
 }
 
 fn tests(events: &[EventTest]) -> Table {

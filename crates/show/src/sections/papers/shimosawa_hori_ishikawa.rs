@@ -76,7 +76,7 @@ fn table_4(counters: &Counters) -> Table {
     };
     let mut table = Table::new("table-4", "Events of starting and stopping a counter (Table 4)")
         .columns(["tool", "whose", "side"].map(Column::text))
-        .columns(EVENTS.map(|(name, _)| Column::figures(name, "")))
+        .columns(EVENTS.iter().map(|(name, _)| Column::figures(*name, "")))
         .note("published: Xeon X5550, nothing between start and stop.");
     for theirs in published.unwrap_or_default().tools {
         let ours = counters.tools.iter().filter(|ours| tool_name(&ours.name) == tool_name(&theirs.name));
