@@ -63,7 +63,10 @@ fn the_chart_has_a_line_for_each_class() {
     let output = coho(&["predict", "cpi", "--svg", file.to_str().unwrap()]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let svg = std::fs::read_to_string(file).unwrap();
-    assert!(svg.matches("<polyline").count() >= 5 && svg.contains("x7560: 2-hop, 660.7 cycles"), "{svg}");
+    assert!(
+        svg.matches("stroke-linejoin=").count() == 5 && svg.contains("x7560: 2-hop, 660.7 cycles"),
+        "{svg}"
+    );
 }
 
 #[test]
