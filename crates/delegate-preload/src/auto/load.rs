@@ -67,13 +67,19 @@ mod tests {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| while !over.load(Relaxed) {});
+                scope.spawn(|| {
+                    while !over.load(Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
             }
             std::thread::sleep(Duration::from_millis(50));
             let mut load = Load::new();
             assert_eq!(load.busy(), None);
             let begun = of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap();
-            while of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap() - begun < 20 * WINDOW {}
+            while of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap() - begun < 20 * WINDOW {
+                std::hint::spin_loop();
+            }
             let busy = load.busy().unwrap();
             over.store(true, Relaxed);
             assert!(busy > 2.5, "{busy}");

@@ -31,6 +31,8 @@ const LOOK: u32 = 8;
 const WAKING: Duration = Duration::from_millis(20);
 /// A block that takes longer keeps other kinds from being tried.
 const STALE: Duration = Duration::from_millis(200);
+/// Trials that are lost take this part of the thread's time at most.
+const SHARE: u32 = 32;
 /// Calls until another kind's trial may be over.
 const BUSY: u32 = 1024;
 
@@ -60,6 +62,7 @@ impl Kind {
 #[derive(Debug)]
 struct Trial {
     kind: usize,
+    begun: Instant,
     stage: Stage,
     pairs: [Pair; PAIRS],
     done: usize,
@@ -96,6 +99,10 @@ pub struct Trials {
     now: Option<Trial>,
     random: u32,
     load: Load,
+    /// When the thread first thought.
+    begun: Option<Instant>,
+    /// The time that lost trials took.
+    lost: Duration,
 }
 
 impl Trials {
@@ -109,7 +116,14 @@ impl Trials {
             is_away: false,
             verdict: None,
         };
-        Self { kinds: [kind; KINDS], now: None, random: 0x9e37_79b9, load: Load::new() }
+        Self {
+            kinds: [kind; KINDS],
+            now: None,
+            random: 0x9e37_79b9,
+            load: Load::new(),
+            begun: None,
+            lost: Duration::ZERO,
+        }
     }
 
     pub fn kinds(&self) -> &[Kind; KINDS] {
@@ -147,6 +161,9 @@ impl Trials {
         let has_room = self.has_room();
         let known = &mut self.kinds[kind];
         let now = Instant::now();
+        if now - *self.begun.get_or_insert(now) < self.lost * SHARE {
+            return (known.is_away, BUSY);
+        }
         let begun = known.since.replace((now, known.calls));
         let calls = begun.map_or(0, |(_, calls)| known.calls - calls);
         let may_pay = begun.is_some_and(|(since, _)| {
@@ -170,7 +187,8 @@ impl Trials {
         let Some(way) = way_of(ways, kind) else { return (false, u32::MAX) };
         // SAFETY: the function takes anything.
         unsafe { way.caller.post(Request::function(nothing, [0; 5])) };
-        self.now = Some(Trial { kind, stage: Stage::Waking(now), pairs: [(0.0, 0.0); PAIRS], done: 0 });
+        self.now =
+            Some(Trial { kind, begun: now, stage: Stage::Waking(now), pairs: [(0.0, 0.0); PAIRS], done: 0 });
         (false, LOOK)
     }
 
@@ -231,6 +249,7 @@ impl Trials {
         if !self.kinds.iter().any(|kind| kind.is_away) {
             self.come_home(ways);
         }
+        self.lost += trial.begun.elapsed();
         (false, wait)
     }
 

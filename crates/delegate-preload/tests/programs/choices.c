@@ -1,4 +1,4 @@
-/* Many calls, on one CPU. Prints how many threads there are at the end. */
+/* Two seconds of calls or more, on one CPU. Prints how many threads there are at the end. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -6,7 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+static time_t seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
 
 int main(int count, char **arguments) {
     cpu_set_t one;
@@ -15,8 +22,9 @@ int main(int count, char **arguments) {
     if (sched_setaffinity(0, sizeof one, &one) != 0) abort();
     int file = open("file", O_CREAT | O_RDWR, 0600), threads = 0;
     struct stat status;
-    for (int i = 0; i < 50000; i++) {
-        if (pwrite(file, &i, sizeof i, i * sizeof i) != sizeof i || fstat(file, &status) != 0) abort();
+    time_t begun = seconds();
+    for (int i = 0; i < 50000 || seconds() - begun < 3; i++) {
+        if (pwrite(file, &i, sizeof i, i % 50000 * sizeof i) != sizeof i || fstat(file, &status) != 0) abort();
     }
     DIR *tasks = opendir("/proc/self/task");
     while (readdir(tasks)) threads++;

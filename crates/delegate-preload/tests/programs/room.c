@@ -10,6 +10,7 @@
 
 static pthread_barrier_t all;
 static char cpus[2][200];
+static volatile int over;
 
 static long processor_ms(void) {
     struct timespec now;
@@ -32,7 +33,8 @@ static void *logs(void *number) {
     sprintf(name, "log%ld", (long)number);
     int file = open(name, O_CREAT | O_RDWR | O_TRUNC, 0600);
     pthread_barrier_wait(&all);
-    for (long begun = processor_ms(); processor_ms() - begun < 150;) {
+    for (long begun = processor_ms(); !over;) {
+        over = over || processor_ms() - begun >= 150; /* for all: none is left alone */
         for (int i = 0; i < 256; i++) {
             if (pwrite(file, name, 4, 0) != 4) abort();
         }
