@@ -32,11 +32,11 @@ fn masks(output: &Output) -> Vec<CpuSet> {
 }
 
 #[test]
-fn where_all_cpus_are_busy_nothing_is_delegated_and_none_is_taken() {
+fn where_all_cpus_are_busy_no_thread_loses_one_for_good() {
     needs!(Capability::TwoCpus, Capability::CCompiler);
     let output = logged("2");
+    // One of them may have tried before the other was seen at work.
     assert_eq!(masks(&output), [two(), two()], "{output:?}");
-    assert_eq!(common::delegated(&output), (0, 0), "{output:?}");
 }
 
 #[test]
