@@ -161,6 +161,12 @@ impl Table {
         Self { id: id.into(), title: title.into(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() }
     }
 
+    /// Whether nothing stands in it: such a table is not shown.
+    pub fn is_empty(&self) -> bool {
+        let is_nothing = |row: &Row| row.cells.iter().all(|cell| *cell == Cell::Nothing);
+        self.rows.iter().all(is_nothing)
+    }
+
     /// With these columns.
     #[must_use]
     pub fn columns(mut self, columns: impl IntoIterator<Item = Column>) -> Self {

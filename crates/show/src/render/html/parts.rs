@@ -42,6 +42,7 @@ pub fn summary_counts(parts: &[Part]) -> String {
 
 fn body(body: &Body, id: &str) -> Markup {
     match body {
+        Body::Table(table) if table.is_empty() => html! {},
         Body::Table(table) => self::table(table, id),
         Body::Chart(chart) => self::chart(chart, id),
         Body::Map(map) => self::map(map, id),

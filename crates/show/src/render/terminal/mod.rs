@@ -63,6 +63,7 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
             continue;
         }
         match &part.body {
+            Body::Table(table) if table.is_empty() => {}
             Body::Table(table) => {
                 written.block(out)?;
                 table::write(out, table, options.depth)?;
@@ -286,6 +287,17 @@ mod tests {
             assert!(full.contains(told), "{full}");
         }
         assert!(!full.contains("more"), "{full}");
+    }
+
+    #[test]
+    fn a_table_in_which_nothing_stands_is_not_shown() {
+        let mut section = Section::new("x", "X", "");
+        let columns = [Column::text("name"), Column::figures("time", "ns")];
+        section.summary(Table::new("t", "Times").columns(columns.clone()));
+        section.summary(
+            Table::new("u", "Others").columns(columns).rows([Row::new([Cell::Nothing, Cell::Nothing])]),
+        );
+        assert_eq!(written(&section.parts, Depth::Summary), "");
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
     };
     let width = |padding: u16, columns: &[usize]| -> usize {
         // Between columns stands one space more.
-        columns.iter().map(|width| width + padding as usize + 1).sum::<usize>() - 1
+        columns.iter().map(|width| width + padding as usize + 1).sum::<usize>().saturating_sub(1)
     };
     let whole: Vec<usize> = (0..head.len()).map(|place| widest(place, |text| text.chars().count())).collect();
     if width(2, &whole) <= COLUMNS {
