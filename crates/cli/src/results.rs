@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -16,7 +15,7 @@ use coho_show::visible::{Out, Style};
 use serde::Serialize;
 
 use crate::arguments::file_name;
-use crate::printed::How;
+use crate::printed::{self, How};
 use coho_show::say;
 
 /// What an experiment needs beside its buffers, which fit themselves to the memory that is left.
@@ -186,11 +185,11 @@ impl Results {
         section: fn(&Profile) -> &Option<T>,
         shown: impl FnOnce(&Subject) -> Option<Section>,
     ) -> anyhow::Result<()> {
-        let mut out = Out::new(if self.json { Style::Json } else { Style::Plain });
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(section(&profile))?)?;
-        } else if let Some(section) = shown(&Subject::new("", profile).answered()) {
-            render::section(&mut out, &section, Options::stdout(self.full))?;
+            return printed::json(section(&profile));
+        }
+        if let Some(section) = shown(&Subject::new("", profile).answered()) {
+            render::section(&mut Out::new(Style::Plain), &section, Options::stdout(self.full))?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ pub fn page(subjects: &[Subject]) -> String {
         several => format!("coho: {}", words::count(several.len(), "profile")),
     };
     let body = html! {
-        @if let [only] = subjects { (head(only, "h1")) }
+        @if let [only] = subjects { (head(only)) }
         @else { header { h1 { (words::count(subjects.len(), "profile")) " side by side" } } }
         main {
             @if subjects.len() > 1 {
@@ -41,10 +41,10 @@ pub fn page(subjects: &[Subject]) -> String {
     render::document(&title, &body)
 }
 
-fn head(subject: &Subject, level: &str) -> Markup {
+fn head(subject: &Subject) -> Markup {
     let name = words::short(&machine::name(subject), 100);
     html! { header {
-        @if level == "h1" { h1 { (name) } } @else { h2 { (name) } }
+        h1 { (name) }
         p.sub { (machine::circumstances(subject).join(" · ")) }
     } }
 }
@@ -127,7 +127,7 @@ const ASIDE: f64 = 320.0;
 
 /// In one line what was not measured; folded, why.
 fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
-    let absent = sections::missing(subject);
+    let absent = sections::missing(sections);
     let reasons: Vec<(&Section, &Missing)> = sections
         .iter()
         .flat_map(|section| section.parts.iter().map(move |part| (section, part)))

@@ -55,7 +55,8 @@ pub fn of(subject: &Subject) -> Vec<Section> {
     ALL.iter().filter_map(|entry| (entry.of)(subject)).collect()
 }
 
-/// The titles of those that it does not have.
-pub fn missing(subject: &Subject) -> Vec<&'static str> {
-    ALL.iter().filter(|entry| (entry.of)(subject).is_none()).map(|entry| entry.title).collect()
+/// The titles of those that are not among a profile's sections.
+pub fn missing(present: &[Section]) -> Vec<&'static str> {
+    let absent = ALL.iter().filter(|entry| present.iter().all(|section| section.id != entry.id));
+    absent.map(|entry| entry.title).collect()
 }

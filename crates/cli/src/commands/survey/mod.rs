@@ -393,7 +393,7 @@ fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Re
     for section in &sections {
         written::headline(out, section)?;
     }
-    let absent = shown::missing(subject);
+    let absent = shown::missing(&sections);
     if !absent.is_empty() {
         writeln!(out, "{}", written::wrapped("not measured: ", &absent.join("; ").to_lowercase()))?;
     }
