@@ -99,7 +99,7 @@ impl Cli {
     /// Reads words as the command line.
     ///
     /// # Errors
-    /// What is wrong with them, or the help that they ask for.
+    /// If the words are not a valid command line, or ask for help or the version.
     pub fn parse_words(words: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::whole();
         let matches = command.try_get_matches_from_mut(words)?;

@@ -37,7 +37,7 @@ pub enum Error {
         /// Its answer.
         why: String,
     },
-    /// No folder can be had for files that live as long as the run.
+    /// The temporary folder for this run is not available.
     Scratch(scratch::Error),
     /// A barrier or a team cannot be had.
     Sync(coho_sync::Error),

@@ -115,7 +115,7 @@ impl Files {
     /// Mean ns of a burst of calls.
     fn burst(&self, call: Call, way: Way, host: u32) -> Result<f64, String> {
         let mut maker = Maker::new(way, host)?;
-        // Until the other side polls, and its caches are warm.
+        // The first burst wakes the other side and warms its caches; it does not count.
         self.make(&mut maker, call)?;
         let begun = self.make(&mut maker, call)?;
         Ok(begun.as_nanos() as f64 / BURST as f64)

@@ -16,7 +16,7 @@ static OWN: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
 static SHARED: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
 /// How many descriptors have each of these.
 static USERS: [AtomicU16; MOST] = [const { AtomicU16::new(0) }; MOST];
-/// Which of these a descriptor has, from 1; 0 for none.
+/// The number, counted from 1, of the entry that each descriptor uses; 0 if none.
 static SHARES: [AtomicU16; MOST] = [const { AtomicU16::new(0) }; MOST];
 
 fn place(descriptor: c_int) -> Option<usize> {
@@ -137,7 +137,7 @@ mod tests {
         set(third as usize, libc::EIO);
         replace(third);
         assert_eq!((take_error(third), take_error(second)), (None, Some(libc::EIO)));
-        // With the last one goes what nobody was told, so that the next description begins without.
+        // An error that nobody was told goes with its last descriptor; a new description starts without one.
         set(second as usize, libc::EIO);
         replace(second);
         share_all(other, &[second]);
