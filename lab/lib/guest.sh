@@ -10,7 +10,7 @@ section() {
 make_initramfs() {
     tree=$work/tree
     mkdir -p "$tree/bin" "$tree/lab" &&
-        cp "$(command -v busybox)" "$tree/bin/busybox" && cp "$coho" "$tree/bin/coho" &&
+        cp "$busybox" "$tree/bin/busybox" && cp "$coho" "$tree/bin/coho" &&
         cp "$lab/guest/init" "$tree/init" && cp "$lab/guest/in_cpuset" "$lab/guest/in_quota" "$tree/bin/" &&
         cp "$lab/guest/likes_one" "$lab/guest/typed_pages" "$tree/bin/" &&
         cp "$lab/guest/steps.sh" "$tree/lab/" && chmod +x "$tree/init" "$tree/bin/"* &&

@@ -1,15 +1,25 @@
 # shellcheck shell=sh disable=SC2154
-# What the lab needs from outside: QEMU and tools from the machine, Debian's kernels from its archive.
+# What the lab needs from outside: QEMU and tools from the machine, Debian's kernels and static BusyBox from its archive.
 
 need_commands() {
     [ "$(uname -m)" = x86_64 ] || skip x86-64 "the guests are x86_64, this machine is $(uname -m)"
     missing=
-    for need in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio jq:jq timeout:coreutils; do
+    for need in qemu-system-x86_64:qemu-system-x86 cpio:cpio jq:jq timeout:coreutils; do
         command -v "${need%%:*}" > /dev/null || missing="$missing ${need#*:}"
     done
     [ -z "$missing" ] || skip qemu "not installed:$missing (apt-get install --no-install-recommends$missing)"
-    # The guest has no libraries.
-    ! ldd "$(command -v busybox)" > /dev/null 2>&1 || skip qemu "busybox is not static (apt-get install busybox-static)"
+}
+
+# Sets `busybox` to one without libraries, which the guest lacks: the installed one, or Debian's from the cache, since its
+# package would take the place of a dynamic one.
+find_busybox() {
+    busybox=$(command -v busybox) && is_static "$busybox" && return 0
+    busybox=$cache/busybox
+    [ -x "$busybox" ] || fetch unpack_busybox || skip static-busybox "no static busybox to be had: $(tail -n 1 "$work/apt.log")"
+}
+
+is_static() {
+    ! ldd "$1" > /dev/null 2>&1
 }
 
 # Sets `kernel` to the cloud kernel's bzImage. The package is downloaded and unpacked once, into lab/cache, and never
@@ -47,6 +57,11 @@ kernel_package() {
 unpack_kernel() {
     package=$(kernel_package linux-image-cloud-amd64) && download "$work/kernel" "$package" || return 1
     unpack "$work/kernel" ./boot && mv "$work/kernel/boot/"vmlinuz-* "$cache/" 2>> "$work/apt.log"
+}
+
+unpack_busybox() {
+    download "$work/busybox" busybox-static && unpack "$work/busybox" ./bin/busybox &&
+        mv "$work/busybox/bin/busybox" "$busybox" 2>> "$work/apt.log"
 }
 
 # download FOLDER PACKAGE…: the packages' files, and nothing else, in that folder.

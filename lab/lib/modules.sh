@@ -22,7 +22,7 @@ find_modules() {
     done
     tree=$work/modules
     mkdir "$tree" && cp -r "$general/lib" "$tree/" && build_module "$tree" || exit 1
-    busybox depmod -b "$tree" "$(cat "$general/version")" && pack "$tree" > "$work/modules.cpio" || exit 1
+    "$busybox" depmod -b "$tree" "$(cat "$general/version")" && pack "$tree" > "$work/modules.cpio" || exit 1
 }
 
 # The modules of Debian's that a case may name: all but our own. The guest's disk needs nvme.
@@ -47,7 +47,7 @@ unpack_general() {
     download "$from" "$image" "linux-headers-$version" $build && unpack "$from" . || return 1
     # Where /lib is /usr/lib.
     [ -d "$from/lib/modules" ] || ln -s usr/lib "$from/lib"
-    rm -rf "$new" && mkdir -p "$new/lib/modules/$version" "$new/headers" && busybox depmod -b "$from" "$version" &&
+    rm -rf "$new" && mkdir -p "$new/lib/modules/$version" "$new/headers" && "$busybox" depmod -b "$from" "$version" &&
         closure "$from/lib/modules/$version/modules.dep" > "$work/closure" &&
         (cd "$from/lib/modules/$version" && xargs -a "$work/closure" cp --parents -t "$new/lib/modules/$version" modules.builtin modules.order) &&
         mv "$from/boot/vmlinuz-$version" "$new/vmlinuz" && mv "$from/usr" "$new/headers/" &&
