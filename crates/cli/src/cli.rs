@@ -81,9 +81,9 @@ impl Cli {
             let code = ExitCode::from(error.exit_code() as u8);
             if error.use_stderr() {
                 // One prefix for all errors, whoever finds them.
-                let told = error.render().to_string();
-                let told = told.strip_prefix("error: ").unwrap_or(&told);
-                let _ = write!(std::io::stderr().lock(), "coho: {told}");
+                let message = error.render().to_string();
+                let message = message.strip_prefix("error: ").unwrap_or(&message);
+                let _ = write!(std::io::stderr().lock(), "coho: {message}");
                 return code;
             }
             match error.print() {

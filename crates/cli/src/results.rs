@@ -9,7 +9,7 @@ use coho_platform::{memory, stop};
 use coho_probe::host;
 use coho_profile::{Host, Profile};
 use coho_show::Subject;
-use coho_show::part::{Part, Section};
+use coho_show::part::Section;
 use coho_show::render::terminal::{self as render, Options};
 use coho_show::visible::{Out, Style};
 use serde::Serialize;
@@ -39,12 +39,8 @@ pub fn enough_memory(least: u64) -> anyhow::Result<()> {
 /// What every experiment's command takes.
 #[derive(Debug, clap::Args)]
 pub struct Results {
-    /// Print the profile's section as JSON, and nothing else
-    #[arg(long)]
-    pub json: bool,
-    /// Show all rows and how they were measured
-    #[arg(long, conflicts_with = "json")]
-    pub full: bool,
+    #[command(flatten)]
+    pub how: How,
     #[command(flatten)]
     pub file: File,
 }
@@ -185,21 +181,13 @@ impl Results {
         section: fn(&Profile) -> &Option<T>,
         shown: impl FnOnce(&Subject) -> Option<Section>,
     ) -> anyhow::Result<()> {
-        if self.json {
+        if self.how.json {
             return printed::json(section(&profile));
         }
         if let Some(section) = shown(&Subject::new("", profile).answered()) {
-            render::section(&mut Out::new(Style::Plain), &section, Options::stdout(self.full))?;
+            render::section(&mut Out::new(Style::Plain), &section, Options::stdout(self.how.full))?;
         }
         Ok(())
-    }
-
-    /// Prints a result that is no section of a profile: as JSON and nothing else, or its parts.
-    ///
-    /// # Errors
-    /// If standard output cannot be written to.
-    pub fn parts<T: Serialize>(&self, result: &T, parts: impl FnOnce(&T) -> Vec<Part>) -> anyhow::Result<()> {
-        How { json: self.json, full: self.full }.print(result, parts)
     }
 }
 

@@ -122,10 +122,10 @@ fn kind(level: Level) -> &'static str {
 
 fn name(topology: &Topology, level: Level, number: usize, set: &CpuSet) -> String {
     let cache = |wanted: u8| {
-        let found = topology.caches.iter().find(|cache| {
+        let cache_of_set = topology.caches.iter().find(|cache| {
             cache.level == wanted && cache.kind != CacheKind::Instruction && cache.cpus == *set
         });
-        match found {
+        match cache_of_set {
             Some(cache) if cache.size_bytes > 0 => format!("L{wanted} {}", words::bytes(cache.size_bytes)),
             _ => format!("L{wanted}"),
         }

@@ -6,7 +6,7 @@ use coho_profile::Inexact;
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::part::{Body, Cell as Content, Column, Depth, Part, Row as Shown, Section, Table, Text};
+use crate::part::{Body, Cell as Content, Column, Depth, Part, PartList, Row as Shown, Section, Table, Text};
 use crate::{Subject, sections, words};
 
 /// What two or more profiles have in common and where they differ; the first is what the others are compared with.
@@ -200,24 +200,25 @@ fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'stat
             }
         }
     }
-    let told = |columns: Vec<BTreeMap<String, String>>| -> Vec<Fact> {
+    let facts_of = |columns: Vec<BTreeMap<String, String>>| -> Vec<Fact> {
         let names: BTreeSet<&String> = columns.iter().flat_map(BTreeMap::keys).collect();
         let fact = |name: &String| {
             let values: Vec<Option<String>> =
                 columns.iter().map(|column| column.get(name).cloned()).collect();
-            let told: Vec<&Option<String>> = values
+            let stated: Vec<&Option<String>> = values
                 .iter()
                 .zip(subjects)
                 .filter(|(value, subject)| value.is_some() || !subject.published)
                 .map(|(value, _)| value)
                 .collect();
-            told.windows(2)
+            stated
+                .windows(2)
                 .any(|two| two[0] != two[1])
                 .then(|| Fact { name: name.clone(), values: values.clone() })
         };
         names.into_iter().filter_map(fact).collect()
     };
-    groups.into_iter().map(|(id, columns)| (id, told(columns))).collect()
+    groups.into_iter().map(|(id, columns)| (id, facts_of(columns))).collect()
 }
 
 /// A space at which no line is broken.
@@ -229,9 +230,8 @@ impl Comparison {
     /// What there is to show of it: the largest changes, then every figure and the facts that differ.
     pub fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
-        let mut add = |depth, body: Body| parts.push(Part { depth, body });
         if self.figures.is_empty() {
-            add(Depth::Summary, Text::new("The profiles have no figure in common.").into());
+            parts.summary(Text::new("The profiles have no figure in common."));
         } else {
             let mut changed: Vec<(&Row, f64)> =
                 self.figures.iter().filter_map(|row| Some((row, row.change()?))).collect();
@@ -245,21 +245,21 @@ impl Comparison {
                 }
                 (all, _) => format!("{} beyond both intervals", words::count(all, "difference")),
             };
-            let told = self.figures.iter().flat_map(|row| row.values.iter().skip(1).flatten());
-            let told = told.filter(|cell| cell.beyond_noise.is_some()).count();
-            if told == 0 {
-                let said =
+            let comparable = self.figures.iter().flat_map(|row| row.values.iter().skip(1).flatten());
+            let comparable = comparable.filter(|cell| cell.beyond_noise.is_some()).count();
+            if comparable == 0 {
+                let text =
                     "No figure has an interval on both sides: whether any differs beyond noise is not known.";
-                add(Depth::Summary, Text::new(said).into());
+                parts.summary(Text::new(text));
             } else if head.is_empty() {
-                let said = format!(
+                let text = format!(
                     "Of {} with intervals on both sides, none differs beyond both.",
-                    words::count(told, "figure")
+                    words::count(comparable, "figure")
                 );
-                add(Depth::Summary, Text::new(said).into());
+                parts.summary(Text::new(text));
             } else {
                 let rows = changed.iter().map(|(row, _)| *row);
-                add(Depth::Summary, self.table("largest-changes", &head, rows).into());
+                parts.summary(self.table("largest-changes", &head, rows));
             }
             // Where no interval is told, as in publications, the figures themselves are what there is to see.
             let untold = self.figures.iter().flat_map(|row| row.values.iter().skip(1).flatten());
@@ -267,12 +267,12 @@ impl Comparison {
             let all =
                 self.table("comparison", &words::count(self.figures.len(), "figure"), self.figures.iter());
             let depth = if untold * 2 > self.figures.len() { Depth::Summary } else { Depth::Detail };
-            add(depth, all.into());
+            parts.add(depth, all);
         }
         if self.without_counterpart > 0 {
             let (n, of) =
                 (words::count(self.without_counterpart, "figure"), words::short(&self.profiles[0], 40));
-            add(Depth::Summary, Text::new(format!("{n} of {of} without a counterpart.")).into());
+            parts.summary(Text::new(format!("{n} of {of} without a counterpart.")));
         }
         for (id, facts) in self.facts.iter().filter(|(_, facts)| !facts.is_empty()) {
             let title = match *id {
@@ -281,7 +281,7 @@ impl Comparison {
                 "verdict" => "Verdicts that differ",
                 other => other,
             };
-            add(Depth::Summary, self.facts_table(id, title, facts).into());
+            parts.summary(self.facts_table(id, title, facts));
         }
         parts
     }

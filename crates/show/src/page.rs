@@ -50,10 +50,10 @@ fn head(subject: &Subject) -> Markup {
 }
 
 fn findings(subject: &Subject) -> Markup {
-    let found = &subject.answers.findings;
+    let findings = &subject.answers.findings;
     html! {
-        @if found.is_empty() { p.missing { (words::NO_FINDING) } }
-        @else { ul.findings { @for one in found { (render::finding(one)) } } }
+        @if findings.is_empty() { p.missing { (words::NO_FINDING) } }
+        @else { ul.findings { @for one in findings { (render::finding(one)) } } }
     }
 }
 

@@ -25,15 +25,35 @@ impl Section {
     }
 
     /// Adds what belongs to the summary.
-    pub fn summary(&mut self, body: impl Into<Body>) -> &mut Self {
-        self.parts.push(Part { depth: Depth::Summary, body: body.into() });
-        self
+    pub fn summary(&mut self, body: impl Into<Body>) {
+        self.parts.summary(body);
     }
 
     /// Adds what only those want who ask for everything.
-    pub fn detail(&mut self, body: impl Into<Body>) -> &mut Self {
-        self.parts.push(Part { depth: Depth::Detail, body: body.into() });
-        self
+    pub fn detail(&mut self, body: impl Into<Body>) {
+        self.parts.detail(body);
+    }
+}
+
+/// A list of parts that grows.
+pub trait PartList {
+    /// Adds what a reader of this depth wants.
+    fn add(&mut self, depth: Depth, body: impl Into<Body>);
+
+    /// Adds what belongs to the summary.
+    fn summary(&mut self, body: impl Into<Body>) {
+        self.add(Depth::Summary, body);
+    }
+
+    /// Adds what only those want who ask for everything.
+    fn detail(&mut self, body: impl Into<Body>) {
+        self.add(Depth::Detail, body);
+    }
+}
+
+impl PartList for Vec<Part> {
+    fn add(&mut self, depth: Depth, body: impl Into<Body>) {
+        self.push(Part { depth, body: body.into() });
     }
 }
 
@@ -54,6 +74,13 @@ pub struct Part {
     pub depth: Depth,
     /// What it is.
     pub body: Body,
+}
+
+impl Part {
+    /// One that belongs to the summary.
+    pub fn summary(body: impl Into<Body>) -> Self {
+        Self { depth: Depth::Summary, body: body.into() }
+    }
 }
 
 /// The kinds of things that can be shown.

@@ -98,5 +98,5 @@ fn waiting(args: &Args) -> anyhow::Result<()> {
     };
     let waiting = barrier::waiting::measure(&options, &topology, &mut progress::on_stderr())?;
     args.results.file.keep("waiting", None, |_| false, |_| ())?;
-    args.results.parts(&waiting, sections::waiting::parts)
+    args.results.how.print(&waiting, sections::waiting::parts)
 }

@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(path) = &args.matrix {
         write_matrix(path, coherence)?;
     }
-    if args.results.json {
+    if args.results.how.json {
         // Whoever reads the section alone should not miss that CPUs left in the middle.
         for (cpu, why) in coherence.method.not_available.iter().filter(|(what, _)| what.starts_with("CPU ")) {
             coho_show::say!("coho: warning: {cpu}: {why}");

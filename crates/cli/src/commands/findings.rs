@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use crate::printed;
 use coho_show::Subject;
-use coho_show::part::{Depth, Part, Text};
+use coho_show::part::{Part, Text};
 use coho_show::words::NO_FINDING;
 
 #[derive(Debug, clap::Args)]
@@ -31,9 +31,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     args.how.print(&coho_model::findings(&subject.profile), |findings| {
         if findings.is_empty() {
-            return vec![Part { depth: Depth::Summary, body: Text::new(NO_FINDING).into() }];
+            return vec![Part::summary(Text::new(NO_FINDING))];
         }
-        findings.iter().map(|one| Part { depth: Depth::Summary, body: one.clone().into() }).collect()
+        findings.iter().cloned().map(Part::summary).collect()
     })
 }
 

@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             profile.sync.get_or_insert_default().kernels.insert(which.name().into(), kernel.clone());
         },
     )?;
-    args.results.parts(&kernel, |kernel| sections::programs::parts(which.name(), kernel))?;
+    args.results.how.print(&kernel, |kernel| sections::programs::parts(which.name(), kernel))?;
     if kernel.points.is_empty() && !kernel.method.interrupted {
         bail!("nothing was measured; 'method.not_available' of --json says why");
     }

@@ -9,7 +9,7 @@ use coho_probe::host;
 use coho_probe::memory::provider::Physical;
 use coho_probe::memory::{self, Options, Part};
 use coho_profile::{BlockState, CacheType, Fence, Memory, Operation, Profile};
-use coho_show::part::{self, Depth};
+use coho_show::part;
 use coho_show::sections;
 
 use crate::arguments::{self, Course, Teams, named, offering};
@@ -128,14 +128,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let mut section = sections::memory::section(subject)?;
             let asked =
                 subject.profile.memory.iter().flat_map(|memory| sections::memory::asked(memory, &args.types));
-            let asked = asked.map(|missing| part::Part { depth: Depth::Summary, body: missing.into() });
+            let asked = asked.map(part::Part::summary);
             section.parts.splice(0..0, asked.collect::<Vec<_>>());
             Some(section)
         },
     )?;
     let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
     if rates && is_empty {
-        let why = match (has_reasons, args.results.json) {
+        let why = match (has_reasons, args.results.how.json) {
             (false, _) => ": each window was interrupted",
             (true, true) => "; 'method.not_available' says why",
             (true, false) => "; the lines above say why",

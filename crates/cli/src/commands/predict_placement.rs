@@ -55,8 +55,8 @@ pub struct Args {
 
 fn workload(text: &str) -> Result<Workload, String> {
     let names = || Workload::ALL.map(Workload::name).join(", ");
-    let found = Workload::ALL.into_iter().find(|workload| workload.name() == text);
-    found.ok_or_else(|| format!("workloads are {}", names()))
+    let workload = Workload::ALL.into_iter().find(|workload| workload.name() == text);
+    workload.ok_or_else(|| format!("workloads are {}", names()))
 }
 
 fn cost(text: &str) -> Result<(String, f64), String> {

@@ -205,9 +205,9 @@ mod tests {
 
     fn divided(cpus: &str, wanted: &str, asked: Option<&str>) -> Result<(Vec<u32>, String), NoHost> {
         let asked = asked.map(set);
-        let found = divide(&room(cpus, None), &set(wanted), asked.as_ref(), &two_threads_a_core(), None)?;
-        assert!(found.hosts.iter().all(|host| !found.program.contains(*host)), "{found:?}");
-        Ok((found.hosts, found.program.to_string()))
+        let division = divide(&room(cpus, None), &set(wanted), asked.as_ref(), &two_threads_a_core(), None)?;
+        assert!(division.hosts.iter().all(|host| !division.program.contains(*host)), "{division:?}");
+        Ok((division.hosts, division.program.to_string()))
     }
 
     #[test]
@@ -263,11 +263,11 @@ mod tests {
             let topology = two_threads_a_core();
             divide(&room("0-3", None), &set("0"), None, &topology, Some(coherence)).unwrap()
         };
-        let found = host(&coherence);
-        assert_eq!((found.hosts, found.way), (vec![2], Way::Measured(30.0)));
+        let hosts = host(&coherence);
+        assert_eq!((hosts.hosts, hosts.way), (vec![2], Way::Measured(30.0)));
         // One that was not measured might be nearer.
         coherence.pairs.pop();
-        let found = host(&coherence);
-        assert_eq!(found.hosts, [1], "{found:?}");
+        let hosts = host(&coherence);
+        assert_eq!(hosts.hosts, [1], "{hosts:?}");
     }
 }

@@ -264,15 +264,15 @@ impl<'a> Course<'a> {
         let best = self.distinct[result.best];
         self.affinity.set(&self.cpus[best])?;
         let placements = self.candidates.iter().enumerate().map(|(index, candidate)| {
-            let of = self.distinct.iter().position(|&one| self.cpus[one] == self.cpus[index]);
-            let of = of.expect("each is as a distinct one");
-            let same_as = self.distinct[of];
+            let twin = self.distinct.iter().position(|&one| self.cpus[one] == self.cpus[index]);
+            let twin = twin.expect("each is as a distinct one");
+            let same_as = self.distinct[twin];
             PlacementRate {
                 name: candidate.name.clone(),
                 cpus: candidate.order.clone(),
                 same_as: (same_as != index).then(|| self.candidates[same_as].name.clone()),
-                rate: result.rates[of].clone(),
-                best_times: result.best_times[of].clone(),
+                rate: result.rates[twin].clone(),
+                best_times: result.best_times[twin].clone(),
             }
         });
         Ok(Examination {
@@ -310,14 +310,14 @@ impl<'a> Course<'a> {
         self.affinity.set(&self.room)?;
         self.meter.begin()?;
         let begun = Instant::now();
-        let mut told = false;
+        let mut has_warned = false;
         loop {
             self.wait(self.options.period)?;
             if self.meter.rate()?.is_some_and(|rate| rate > 0.0) {
                 return Ok(());
             }
-            if !told && begun.elapsed() > SILENCE / 2 {
-                told = true;
+            if !has_warned && begun.elapsed() > SILENCE / 2 {
+                has_warned = true;
                 tell(News::Silent);
             }
         }

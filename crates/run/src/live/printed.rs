@@ -29,11 +29,11 @@ impl Printed {
     /// The operating system's own.
     pub(super) fn ready(expression: &Regex, to_stderr: bool) -> io::Result<Self> {
         let (sender, numbers) = mpsc::channel();
-        let found = (expression.clone(), sender);
+        let matcher = (expression.clone(), sender);
         let to: fn() -> Box<dyn Write> =
             if to_stderr { || Box::new(io::stderr()) } else { || Box::new(io::stdout()) };
-        let output = reader(to, found.clone())?;
-        let errors = reader(|| Box::new(io::stderr()), found)?;
+        let output = reader(to, matcher.clone())?;
+        let errors = reader(|| Box::new(io::stderr()), matcher)?;
         Ok(Self { numbers, output, errors })
     }
 
@@ -98,8 +98,8 @@ fn copy(mut from: impl Read, mut to: impl Write, (expression, found): &(Regex, S
 
 /// The number that an expression finds in a line: with k, M or G behind it if the expression takes that in.
 fn number(expression: &Regex, line: &[u8]) -> Option<f64> {
-    let found = expression.captures(line)?;
-    let text = found.get(1).or_else(|| found.get(0))?.as_bytes().trim_ascii();
+    let captures = expression.captures(line)?;
+    let text = captures.get(1).or_else(|| captures.get(0))?.as_bytes().trim_ascii();
     let text = std::str::from_utf8(text).ok()?;
     let factor = match text.bytes().last()? {
         b'k' | b'K' => 1e3,

@@ -147,15 +147,15 @@ pub fn compare(
     let seconds = |index: usize| samples[index].iter().map(|sample| sample.seconds).collect::<Vec<_>>();
     let verdict = decide(&distinct.iter().map(|&index| seconds(index)).collect::<Vec<_>>());
     let placements = candidates.iter().enumerate().map(|(index, candidate)| {
-        let of = same_as[index].unwrap_or(index);
-        let position = distinct.iter().position(|&other| other == of).expect("a distinct one");
+        let twin = same_as[index].unwrap_or(index);
+        let position = distinct.iter().position(|&other| other == twin).expect("a distinct one");
         PlacementTime {
             name: candidate.name.clone(),
             cpus: candidate.order.clone(),
             same_as: same_as[index].map(|other| candidates[other].name.clone()),
-            seconds: statistics::estimate(&[seconds(of)]),
+            seconds: statistics::estimate(&[seconds(twin)]),
             times_best: verdict.as_ref().and_then(|verdict| verdict.times_best[position].clone()),
-            counters: counters(&samples[of]),
+            counters: counters(&samples[twin]),
         }
     });
     let placements: Vec<_> = placements.collect();

@@ -2,7 +2,7 @@
 
 use coho_profile::{Contention, ContentionRow, Estimate, LineOperation, published};
 
-use super::method;
+use super::{Entry, method};
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
@@ -13,10 +13,13 @@ use crate::words;
 const PAIRS_DIFFER: &str = "The published pairs are free-running increments, as add by 2 CPUs, but each thread's ten \
     million were timed as a whole; here only the time counts in which both CPUs are at work, batch by batch.";
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "contention", title: "Many CPUs on one line", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let contention = subject.profile.contention.as_ref()?;
-    let mut section = Section::new("contention", "Many CPUs on one line", headline(contention));
+    let mut section = ENTRY.section(headline(contention));
     if !contention.rows.is_empty() {
         section.summary(table(subject, contention));
     }
@@ -30,7 +33,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     if series.iter().any(|one| one.points.len() > 1) {
         section.summary(chart(&series).unwrap_or_else(|| bars(contention)));
     }
-    method::add(&mut section, "contention-method", &contention.method);
+    method::add(&mut section.parts, "contention-method", &contention.method);
     Some(section)
 }
 
@@ -38,8 +41,8 @@ pub fn section(subject: &Subject) -> Option<Section> {
 fn headline(contention: &Contention) -> String {
     let adding =
         contention.rows.iter().filter(|row| row.operation == LineOperation::Add && row.cpus.len() > 1);
-    let told = adding.filter_map(|row| Some((row, row.ns.as_ref()?, row.times_alone.as_ref()?)));
-    told.max_by_key(|(row, ..)| row.cpus.len()).map_or_else(String::new, |(row, ns, times)| {
+    let measured = adding.filter_map(|row| Some((row, row.ns.as_ref()?, row.times_alone.as_ref()?)));
+    measured.max_by_key(|(row, ..)| row.cpus.len()).map_or_else(String::new, |(row, ns, times)| {
         format!(
             "{} CPUs add to one word: {} ns an addition, {} times one CPU alone",
             row.cpus.len(),
@@ -113,9 +116,9 @@ fn published_pairs() -> Vec<String> {
             ("one hop", Some(machine.hop1_mean)),
             ("two hops", machine.hop2_mean),
         ];
-        let told =
+        let times =
             places.iter().filter_map(|(place, ns)| Some(format!("{place} {} ns", words::number((*ns)?))));
-        format!("Kawabe & Furuya, {}: {}", machine.name, told.collect::<Vec<_>>().join(", "))
+        format!("Kawabe & Furuya, {}: {}", machine.name, times.collect::<Vec<_>>().join(", "))
     };
     published::kawabe_furuya::figures().machine.iter().map(machine).collect()
 }
@@ -138,7 +141,7 @@ fn chart(series: &[Series]) -> Option<Chart> {
 /// Bars for each operation: one CPU alone and the most at once.
 fn bars(contention: &Contention) -> Chart {
     let most = contention.rows.iter().map(|row| row.cpus.len()).max().unwrap_or(1);
-    let of = |n: usize, index: usize| {
+    let bars_of = |n: usize, index: usize| {
         let bar = |operation: &LineOperation| {
             let row =
                 contention.rows.iter().find(|row| row.operation == *operation && row.cpus.len() == n)?;
@@ -156,7 +159,7 @@ fn bars(contention: &Contention) -> Chart {
         Axis::linear(""),
         Plot::Bars {
             categories: LineOperation::ALL.map(|operation| operation.name().to_owned()).to_vec(),
-            series: vec![of(1, 5), of(most, 0)],
+            series: vec![bars_of(1, 5), bars_of(most, 0)],
         },
     )
 }
@@ -233,8 +236,8 @@ mod tests {
             _ => None,
         });
         let series: Vec<_> = charts.flatten().collect();
-        let told: Vec<_> = series.iter().map(|line| (line.points.len(), line.stroke)).collect();
-        assert_eq!(told, [(3, Stroke::Solid), (3, Stroke::Dashed)]);
+        let lines: Vec<_> = series.iter().map(|line| (line.points.len(), line.stroke)).collect();
+        assert_eq!(lines, [(3, Stroke::Solid), (3, Stroke::Dashed)]);
         assert_eq!(series[0].colour, series[1].colour);
     }
 

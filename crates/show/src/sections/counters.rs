@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{CounterTool, Counters, Counts, EventTest, Rdpmc};
 
-use super::method;
+use super::{Entry, method};
 use crate::Subject;
 use crate::figure::{Figure, Format};
 use crate::part::{Cell, Column, Facts, Missing, Row, Section, Table, Text};
@@ -14,15 +14,18 @@ use crate::words;
 /// The papers' columns by name, and what a figure's key ends in: Table 4 has all but cycles per instruction.
 pub(super) const EVENTS: &[(&str, &str)] = COLUMNS.split_at(8).0;
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "counters", title: "Performance counters and the clock", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let counters = subject.profile.counters.as_ref()?;
-    let told = rdpmc(&counters.rdpmc);
-    let mut section = Section::new("counters", "Performance counters and the clock", headline(counters));
+    let access = rdpmc(&counters.rdpmc);
+    let mut section = ENTRY.section(headline(counters));
     if !counters.tools.is_empty() {
         section.summary(costs(subject, &counters.tools));
     }
-    section.summary(Text::labelled("RDPMC", told));
+    section.summary(Text::labelled("RDPMC", access));
     if let Some(verdict) = tested(&counters.events) {
         section.summary(Text::labelled("events", verdict));
     }
@@ -43,7 +46,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     if let Some(clock) = clock(counters) {
         section.detail(clock);
     }
-    method::add(&mut section, "counters-method", &counters.method);
+    method::add(&mut section.parts, "counters-method", &counters.method);
     Some(section)
 }
 
@@ -169,7 +172,7 @@ fn tests(events: &[EventTest]) -> Table {
 
 /// Single instructions of which the other figures are made.
 fn instructions(subject: &Subject, counters: &Counters) -> Table {
-    let told = [
+    let costs = [
         ("rdpmc", "reading a counter in user mode", &counters.rdpmc.ns),
         ("cpuid", "CPUID", &counters.cpuid_ns),
         ("empty", "two readings of the clock", &counters.empty_ns),
@@ -182,7 +185,7 @@ fn instructions(subject: &Subject, counters: &Counters) -> Table {
     };
     Table::new("instructions", "Single instructions")
         .columns([Column::text("what"), Column::figures("time", "ns").compared("ns")])
-        .rows(told.into_iter().filter_map(row))
+        .rows(costs.into_iter().filter_map(row))
 }
 
 fn clock(counters: &Counters) -> Option<Facts> {
@@ -198,14 +201,14 @@ fn clock(counters: &Counters) -> Option<Facts> {
             words::number(worst.uncertainty_ns)
         )
     });
-    let told = [
+    let optional = [
         ("source", Some(words::short(&clock.source, 80))),
         ("frequency", clock.ghz.map(|ghz| format!("{ghz:.3} GHz"))),
         ("step", Some(format!("{} ns", words::number(clock.step_ns)))),
         ("one rate in all states", clock.invariant.map(|yes| if yes { "yes" } else { "no" }.to_owned())),
         ("offsets", worst),
     ];
-    let facts = told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+    let facts = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
     Some(Facts { id: "clock", title: "The clock".to_owned(), facts, compared: false })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Estimate, Idle, IdleState, Wakeup};
 
-use super::method;
+use super::{Entry, method};
 use crate::figure::{Figure, Format};
 use crate::part::{Cell, Column, Facts, Row, Section, Table};
 use crate::{Subject, scale, words};
@@ -12,11 +12,14 @@ use crate::{Subject, scale, words};
 /// Ways to wake, in the order of rows.
 const BY: [&str; 3] = ["timer", "futex", "pipe"];
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "idle", title: "Idle states and waking", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let idle = subject.profile.idle.as_ref()?;
     let grouped = grouped(idle);
-    let mut section = Section::new("idle", "Idle states and waking", headline(&grouped));
+    let mut section = ENTRY.section(headline(&grouped));
     if !grouped.is_empty() {
         section.summary(waking(&grouped));
     }
@@ -35,7 +38,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     method
         .not_available
         .retain(|_, why| !idle.controls.iter().any(|control| control.status.ends_with(&**why)));
-    method::add(&mut section, "idle-method", &method);
+    method::add(&mut section.parts, "idle-method", &method);
     Some(section)
 }
 
@@ -56,10 +59,11 @@ fn grouped(idle: &Idle) -> BTreeMap<Kind<'_>, Vec<&Estimate>> {
 
 /// The median of medians, between the medians of the intervals' ends.
 fn middle(estimates: &[&Estimate]) -> Option<Figure> {
-    let of = |end: fn(&Estimate) -> f64| scale::median(estimates.iter().map(|estimate| end(estimate)));
-    let value = of(|estimate| estimate.median)?;
+    let median_of = |end: fn(&Estimate) -> f64| scale::median(estimates.iter().map(|estimate| end(estimate)));
+    let value = median_of(|estimate| estimate.median)?;
     let all_tell = estimates.iter().all(|estimate| estimate.has_interval());
-    let interval = of(|estimate| estimate.low).zip(of(|estimate| estimate.high)).filter(|_| all_tell);
+    let interval =
+        median_of(|estimate| estimate.low).zip(median_of(|estimate| estimate.high)).filter(|_| all_tell);
     Some(Figure::within(value, interval, estimates.len() as u64))
 }
 
@@ -67,15 +71,15 @@ fn middle(estimates: &[&Estimate]) -> Option<Figure> {
 fn headline(grouped: &BTreeMap<Kind<'_>, Vec<&Estimate>>) -> String {
     let unset = || grouped.iter().filter(|((.., under), _)| under.is_empty());
     let Some(longest) = unset().map(|((_, slept, ..), _)| *slept).max() else { return String::new() };
-    let told =
+    let waking_times =
         unset().filter(|((_, slept, ..), _)| *slept == longest).filter_map(|((.., by, _), estimates)| {
             Some(format!("{} us by {by}", words::number(middle(estimates)?.value / 1e3)))
         });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() {
+    let waking_times: Vec<String> = waking_times.collect();
+    if waking_times.is_empty() {
         String::new()
     } else {
-        format!("waking after {longest} us takes {}", told.join(", "))
+        format!("waking after {longest} us takes {}", waking_times.join(", "))
     }
 }
 
@@ -171,7 +175,7 @@ fn facts(idle: &Idle) -> Facts {
         Idle::UNLIMITED_US => "none".to_owned(),
         us => format!("{us} us on all CPUs"),
     });
-    let told = [
+    let optional = [
         ("idle driver", idle.driver.clone()),
         ("idle governor", idle.governor.clone()),
         ("clock driver", frequency.driver.clone()),
@@ -180,7 +184,7 @@ fn facts(idle: &Idle) -> Facts {
         ("latency limit", limit),
     ];
     let mut facts: Vec<(String, String)> =
-        told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
     let limits = idle.resume_latency_us.iter();
     facts.extend(limits.map(|(cpu, us)| (format!("latency limit of CPU {cpu}"), format!("{us} us"))));
     let controls = idle.controls.iter();

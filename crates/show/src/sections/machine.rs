@@ -17,24 +17,25 @@ pub fn name(subject: &Subject) -> String {
 
 /// What else there is to know at first: hypervisor, what the topology claims, system, date, version.
 pub fn circumstances(subject: &Subject) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut circumstances = Vec::new();
     if subject.published {
-        told.push(format!("published figures: {}", subject.label));
+        circumstances.push(format!("published figures: {}", subject.label));
     }
     let host = subject.profile.host.as_ref();
-    told.extend(host.and_then(|host| host.hypervisor.as_ref()).map(|name| format!("virtual ({name})")));
-    told.extend(subject.profile.topology.as_ref().map(|topology| counted(topology.counts)));
+    circumstances
+        .extend(host.and_then(|host| host.hypervisor.as_ref()).map(|name| format!("virtual ({name})")));
+    circumstances.extend(subject.profile.topology.as_ref().map(|topology| counted(topology.counts)));
     if let Some(host) = host {
-        told.extend(host.kernel.clone());
-        told.extend(host.date.as_ref().map(|date| format!("measured {date}")));
-        told.extend(host.coho_version.as_ref().map(|version| format!("coho {version}")));
+        circumstances.extend(host.kernel.clone());
+        circumstances.extend(host.date.as_ref().map(|date| format!("measured {date}")));
+        circumstances.extend(host.coho_version.as_ref().map(|version| format!("coho {version}")));
     }
-    told.iter().map(|one| words::short(one, 120)).collect()
+    circumstances.iter().map(|one| words::short(one, 120)).collect()
 }
 
 /// `1 package, 1 NUMA node, 1 L3, 2 cores, 2 CPUs`.
 pub fn counted(counts: Counts) -> String {
-    let told = [
+    let objects = [
         (counts.package, "package"),
         (counts.die, "die"),
         (counts.numa, "NUMA node"),
@@ -43,6 +44,6 @@ pub fn counted(counts: Counts) -> String {
         (counts.core, "core"),
         (counts.pu, "CPU"),
     ];
-    let told = told.into_iter().filter(|(count, _)| *count > 0);
-    told.map(|(n, noun)| words::count(n, noun)).collect::<Vec<_>>().join(", ")
+    let objects = objects.into_iter().filter(|(count, _)| *count > 0);
+    objects.map(|(n, noun)| words::count(n, noun)).collect::<Vec<_>>().join(", ")
 }

@@ -3,18 +3,18 @@
 use coho_profile::Method;
 use serde_json::Value;
 
-use crate::part::{Facts, Missing, Section, Text};
+use crate::part::{Facts, Missing, Part, PartList, Text};
 use crate::words;
 
 /// Adds that the run was stopped, what is missing, and how the rest was measured.
-pub(super) fn add(section: &mut Section, id: &'static str, method: &Method) {
+pub(super) fn add(parts: &mut Vec<Part>, id: &'static str, method: &Method) {
     if method.interrupted {
-        section.summary(Text::new("Stopped before its end; what was measured is above."));
+        parts.summary(Text::new(words::STOPPED));
     }
     for missing in Missing::all(&method.not_available) {
-        section.summary(missing);
+        parts.summary(missing);
     }
-    section.detail(facts(id, method));
+    parts.detail(facts(id, method));
 }
 
 pub(super) fn facts(id: &'static str, method: &Method) -> Facts {

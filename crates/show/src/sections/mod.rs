@@ -34,20 +34,27 @@ pub struct Entry {
     pub of: fn(&Subject) -> Option<Section>,
 }
 
+impl Entry {
+    /// The section, without parts yet.
+    fn section(&self, headline: impl Into<String>) -> Section {
+        Section::new(self.id, self.title, headline)
+    }
+}
+
 /// All sections, in the order in which they are shown.
 pub const ALL: &[Entry] = &[
-    Entry { id: "coherence", title: "Sharing a cache line", of: coherence::section },
-    Entry { id: "topology", title: "The machine", of: topology::section },
-    Entry { id: "contention", title: "Many CPUs on one line", of: contention::section },
-    Entry { id: "barriers", title: "Barriers, fork and join", of: barriers::section },
-    Entry { id: "programs", title: "Programs under barriers", of: programs::section },
-    Entry { id: "memory", title: "Memory", of: memory::section },
-    Entry { id: "paths", title: "Messages between processes", of: paths::section },
-    Entry { id: "calls", title: "System, libc and MPI calls", of: calls::section },
-    Entry { id: "counters", title: "Performance counters and the clock", of: counters::section },
-    Entry { id: "idle", title: "Idle states and waking", of: idle::section },
-    Entry { id: "workloads", title: "Programs under placements", of: workloads::section },
-    Entry { id: "runs", title: "Commands under placements", of: trials::section },
+    coherence::ENTRY,
+    topology::ENTRY,
+    contention::ENTRY,
+    barriers::ENTRY,
+    programs::ENTRY,
+    memory::ENTRY,
+    paths::ENTRY,
+    calls::ENTRY,
+    counters::ENTRY,
+    idle::ENTRY,
+    workloads::ENTRY,
+    trials::ENTRY,
 ];
 
 /// The sections that a profile has.

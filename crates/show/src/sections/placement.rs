@@ -3,7 +3,7 @@
 use coho_model::placement::{Checked, Costs, Finding, Outcome, Range, Ratio, Sign};
 
 use crate::figure::Figure;
-use crate::part::{Cell, Column, Missing, Part, Row, Section, Table, Text};
+use crate::part::{Cell, Column, Missing, Part, PartList, Row, Table, Text};
 use crate::words;
 
 /// The share of the CPUs' time from which on other work is worth telling.
@@ -42,37 +42,37 @@ fn figures(name: impl Into<String>) -> Column {
 
 /// All that was predicted of a machine; `why` also tells where tasks were put.
 pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
-    let mut told = Section::new("placement", "", "");
-    told.summary(Text::new(format!("ULE on {}", words::short(&outcome.machine, 200))));
+    let mut parts = Vec::new();
+    parts.summary(Text::new(format!("ULE on {}", words::short(&outcome.machine, 200))));
     for view in &outcome.views {
-        told.summary(Text::labelled(view.name.clone(), view.shape.clone()));
+        parts.summary(Text::labelled(view.name.clone(), view.shape.clone()));
     }
     for (name, why) in &outcome.not_available {
-        told.summary(Missing { what: name.clone(), why: words::reason(why) });
+        parts.summary(Missing { what: name.clone(), why: words::reason(why) });
     }
     match &outcome.checked {
-        Ok(checked) => told.parts.extend(beside(checked)),
+        Ok(checked) => parts.extend(beside(checked)),
         Err(why) => {
             let line = format!("not checked on this machine: {}", words::short(why, 600));
-            told.summary(Text::new(line));
+            parts.summary(Text::new(line));
         }
     }
     if let Some(rates) = rates(outcome) {
-        told.summary(rates);
+        parts.summary(rates);
     }
     if why {
-        told.summary(wakes(outcome));
+        parts.summary(wakes(outcome));
     }
     if !outcome.findings.is_empty() {
-        told.parts.extend(explained(&outcome.findings));
+        parts.extend(explained(&outcome.findings));
     }
-    told.summary(costs(&outcome.costs));
+    parts.summary(costs(&outcome.costs));
     let (measured, pairs) = outcome.measured_pairs;
-    told.summary(Text::new(format!("Lines' times are measured for {measured} of {pairs} pairs of CPUs.")));
+    parts.summary(Text::new(format!("Lines' times are measured for {measured} of {pairs} pairs of CPUs.")));
     if let Some(condition) = &outcome.condition {
-        told.summary(Text::new(words::short(condition, 600)));
+        parts.summary(Text::new(words::short(condition, 600)));
     }
-    told.parts
+    parts
 }
 
 fn rates(outcome: &Outcome) -> Option<Table> {
@@ -132,8 +132,8 @@ fn explained(findings: &[Finding]) -> Vec<Part> {
         ];
         Row::new(words.into_iter().chain(percent.map(Cell::from)))
     });
-    let mut told = Section::new("ule", "", "");
-    told.summary(
+    let mut parts = Vec::new();
+    parts.summary(
         Table::new("ule-article", "Kimoto's tests: patched / stock")
             .columns([Column::text("test"), Column::text("verdict")])
             .columns(["model", "%", "found", "C6 on", "off, %"].map(figures))
@@ -144,17 +144,17 @@ fn explained(findings: &[Finding]) -> Vec<Part> {
             ),
     );
     for size in findings.iter().filter_map(Finding::size) {
-        told.summary(Text::new(size));
+        parts.summary(Text::new(size));
     }
-    told.parts
+    parts
 }
 
 /// The simulator beside a machine's own programs, and what it takes steps to cost.
 pub fn check(checked: &Checked) -> Vec<Part> {
-    let mut told = Section::new("placement-check", "", "");
-    told.parts.extend(beside(checked));
-    told.summary(costs(&checked.costs));
-    told.parts
+    let mut parts = Vec::new();
+    parts.extend(beside(checked));
+    parts.summary(costs(&checked.costs));
+    parts
 }
 
 /// The simulator beside a machine's own programs.
@@ -170,8 +170,8 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
     });
     let [a, b] = checked.cpus;
     let agree = checked.checks.iter().filter(|row| row.agrees()).count();
-    let mut told = Section::new("placement-check", "", "");
-    told.summary(
+    let mut parts = Vec::new();
+    parts.summary(
         Table::new("placement-check", "")
             .columns([Column::text("two CPUs / one"), Column::figures("predicted", "")])
             .columns([Column::figures("measured here", ""), figures("error"), figures("within")])
@@ -186,21 +186,21 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
     let missed: Vec<&str> = checked.checks.iter().filter(|row| !row.agrees()).map(|row| row.test).collect();
     if !missed.is_empty() {
         let missed = missed.join(", ");
-        told.summary(Text::new(format!(
+        parts.summary(Text::new(format!(
             "Not borne out on this machine: what the simulator says of {missed}."
         )));
     }
     if let Some(busy) = checked.busy.filter(|busy| *busy > BUSY) {
-        told.summary(Text::new(format!(
+        parts.summary(Text::new(format!(
             "Other work took {:.0} % of the CPUs when the programs began, which the simulator knows nothing of: the second CPU was \
              not theirs alone. `coho bench` on a quiet machine tells more.",
             100.0 * busy
         )));
     }
     for (test, why) in &checked.not_available {
-        told.summary(Text::new(format!("not checked: {test}: {}", words::short(why, 300))));
+        parts.summary(Text::new(format!("not checked: {test}: {}", words::short(why, 300))));
     }
-    told.parts
+    parts
 }
 
 /// What the simulator takes each step to cost.

@@ -35,7 +35,7 @@ const ALL: [(&str, &str); 9] = [
 
 /// The ratios that a section's figures give, or that it tells without them.
 pub(crate) fn of(sync: &Sync) -> Vec<Ratio> {
-    let told = |name: &str| {
+    let figure_of = |name: &str| {
         let estimate = sync.ratios.get(name)?;
         let interval = (estimate.low < estimate.high).then_some((estimate.low, estimate.high));
         let figure = Figure::within(estimate.median, interval, 1);
@@ -44,7 +44,7 @@ pub(crate) fn of(sync: &Sync) -> Vec<Ratio> {
     let one = |&(name, label): &(&'static str, &'static str)| {
         let measured = measured(sync, name).map(|(value, interval)| Figure::within(value, interval, 1));
         let is_share = matches!(name, ratio::WAITING_HALF | ratio::WAITING_ALL);
-        let figure = measured.or_else(|| told(name))?.scaled(if is_share { 100.0 } else { 1.0 });
+        let figure = measured.or_else(|| figure_of(name))?.scaled(if is_share { 100.0 } else { 1.0 });
         figure.value.is_finite().then_some(Ratio { name, label, is_share, figure })
     };
     ALL.iter().filter_map(one).collect()
@@ -157,8 +157,8 @@ fn waiting(kernel: &Kernel, part: u32) -> Option<Value> {
 }
 
 fn over(a: &Estimate, b: &Estimate) -> Option<Value> {
-    let told = a.has_interval() && b.has_interval() && b.low > 0.0;
-    (b.median > 0.0).then(|| (a.median / b.median, told.then(|| (a.low / b.high, a.high / b.low))))
+    let have_intervals = a.has_interval() && b.has_interval() && b.low > 0.0;
+    (b.median > 0.0).then(|| (a.median / b.median, have_intervals.then(|| (a.low / b.high, a.high / b.low))))
 }
 
 #[cfg(test)]

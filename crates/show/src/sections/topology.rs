@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::Host;
 use coho_topology::Counts;
 
-use super::machine;
+use super::{Entry, machine};
 use crate::boxes;
 use crate::chart::Drawing;
 use crate::part::{Facts, Missing, Section, Text};
@@ -16,6 +16,9 @@ const MAX_BOXES: usize = 768;
 /// Notes and disagreements that are told.
 const MOST: usize = 20;
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "topology", title: "The machine", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let (host, topology) = (subject.profile.host.as_ref(), subject.profile.topology.as_ref());
@@ -23,7 +26,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
         return None;
     }
     let headline = topology.map(|section| machine::counted(section.counts)).unwrap_or_default();
-    let mut section = Section::new("topology", "The machine", headline);
+    let mut section = ENTRY.section(headline);
     if let Some(claimed) = topology {
         section.summary(Drawing {
             id: "topology".into(),
@@ -38,14 +41,14 @@ pub fn section(subject: &Subject) -> Option<Section> {
             section.summary(Text::labelled("note:", words::short(note, 500)));
         }
         for disagreement in claimed.topology.disagreements.iter().take(MOST) {
-            let said = disagreement
+            let claims = disagreement
                 .claims
                 .iter()
                 .map(|claim| format!("{} says {}", claim.source, words::short(&claim.says, 200)));
-            let said = said.collect::<Vec<_>>().join("; ");
+            let claims = claims.collect::<Vec<_>>().join("; ");
             section.summary(Text::labelled(
                 "sources",
-                format!("disagree on {}: {said}; the first is believed", disagreement.level),
+                format!("disagree on {}: {claims}; the first is believed", disagreement.level),
             ));
         }
     }
@@ -63,7 +66,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
 fn facts(host: &Host) -> Facts {
     let switched = |on: bool| if on { "on" } else { "off" }.to_owned();
     let cpus = (!host.allowed_cpus.is_empty()).then(|| words::cpus(&host.allowed_cpus));
-    let told = [
+    let optional = [
         ("CPU", host.cpu.clone()),
         ("architecture", host.architecture.clone()),
         ("kernel", host.kernel.clone()),
@@ -79,31 +82,31 @@ fn facts(host: &Host) -> Facts {
         ("allowed CPUs", cpus),
         ("coho", host.coho_version.clone()),
     ];
-    let told =
-        told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), words::short(&value?, 300))));
+    let optional =
+        optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), words::short(&value?, 300))));
     let named = |kind: &'static str, map: &BTreeMap<String, String>| -> Vec<(String, String)> {
         map.iter()
             .map(|(name, value)| (format!("{kind} {}", words::short(name, 80)), words::short(value, 300)))
             .collect()
     };
-    let facts = told.chain(named("mitigation", &host.mitigations)).chain(named("limit", &host.limits));
+    let facts = optional.chain(named("mitigation", &host.mitigations)).chain(named("limit", &host.limits));
     Facts { id: "host", title: "Host".into(), facts: facts.collect(), compared: true }
 }
 
 /// What changes from run to run.
 fn circumstances(host: &Host) -> Facts {
-    let told = [
+    let optional = [
         ("date", host.date.clone()),
         ("time-stamp counter", host.tsc_ghz.map(|ghz| format!("{ghz:.3} GHz"))),
         ("timer step", host.timer_step_ns.map(|ns| format!("{} ns", words::number(ns)))),
         ("load when begun", host.load_average.map(|load| format!("{load:.2}"))),
     ];
-    let facts = told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let facts = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Facts { id: "circumstances", title: String::new(), facts: facts.collect(), compared: false }
 }
 
 fn counts(counts: Counts) -> Facts {
-    let told = [
+    let objects = [
         ("package", counts.package),
         ("die", counts.die),
         ("numa", counts.numa),
@@ -112,7 +115,7 @@ fn counts(counts: Counts) -> Facts {
         ("core", counts.core),
         ("pu", counts.pu),
     ];
-    let told = told.into_iter().filter(|(_, count)| *count > 0);
-    let facts = told.map(|(name, count)| (name.to_owned(), count.to_string())).collect();
+    let objects = objects.into_iter().filter(|(_, count)| *count > 0);
+    let facts = objects.map(|(name, count)| (name.to_owned(), count.to_string())).collect();
     Facts { id: "topology", title: "Objects claimed".into(), facts, compared: true }
 }

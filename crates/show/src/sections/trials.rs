@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 use coho_model::trial::{choice, differences};
 use coho_profile::{Examination, Live, PlacementRate, PlacementTime, Trial};
 
+use super::Entry;
 use crate::Subject;
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Missing, Part, Row, Section, Table, Text};
+use crate::part::{Cell, Column, Missing, Part, PartList, Row, Section, Table, Text};
 use crate::words;
 
 /// Counters that are told of one placement at most.
 const COUNTERS: usize = 3;
 /// Commands that are shown: a profile may bring any number.
 const MOST: usize = 50;
+
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "runs", title: "Commands under placements", of: section };
 
 /// What `coho run` remembers in a profile.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -24,7 +28,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     }
     let names = runs.commands.keys().chain(runs.live.keys()).take(3).map(|name| words::short(name, 30));
     let headline = format!("{}: {}", words::count(commands, "command"), names.collect::<Vec<_>>().join(", "));
-    let mut section = Section::new("runs", "Commands under placements", headline);
+    let mut section = ENTRY.section(headline);
     for (name, trial) in runs.commands.iter().take(MOST) {
         let taken = choice(trial).unwrap_or("none");
         let name = words::short(name, 80);
@@ -97,11 +101,11 @@ fn lived(section: &mut Section, name: &str, live: &Live) {
 
 /// The times, which is best, and what may explain it.
 pub fn trial(trial: &Trial) -> Vec<Part> {
-    let mut told = Section::new("trial", "", "");
-    told.summary(times(trial, None));
-    told.summary(Text::new(format!("{}.", verdict(trial))));
+    let mut parts = Vec::new();
+    parts.summary(times(trial, None));
+    parts.summary(Text::new(format!("{}.", verdict(trial))));
     for line in explained(trial) {
-        told.summary(Text::new(format!("- {line}")));
+        parts.summary(Text::new(format!("- {line}")));
     }
     // A reason that several counters share is told once.
     let mut missing = BTreeMap::<&str, Vec<String>>::new();
@@ -109,12 +113,12 @@ pub fn trial(trial: &Trial) -> Vec<Part> {
         missing.entry(why).or_default().push(what.replace('_', " "));
     }
     for (why, what) in missing {
-        told.summary(Missing { what: what.join(", "), why: words::reason(why) });
+        parts.summary(Missing { what: what.join(", "), why: words::reason(why) });
     }
     if trial.method.interrupted {
-        told.summary(Text::new("Stopped before its end; whole rounds are above."));
+        parts.summary(Text::new("Stopped before its end; whole rounds are above."));
     }
-    told.parts
+    parts
 }
 
 /// A row for each placement; the one that is `taken` is marked.

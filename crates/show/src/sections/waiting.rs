@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::{Waiting, WaitingCell};
 
 use crate::figure::{Figure, Format};
-use crate::part::{Body, Cell, Column, Depth, Missing, Part, Row, Table, Text};
+use crate::part::{Cell, Column, Missing, Part, PartList, Row, Table, Text};
 use crate::{scale, words};
 
 /// Those that a row of the first table has figures of.
@@ -15,12 +15,12 @@ const FEW: usize = 15;
 
 /// Every condition beside the C library's barrier, and each barrier at its worst.
 pub fn parts(waiting: &Waiting) -> Vec<Part> {
-    let mut bodies: Vec<Body> = vec![conditions(waiting).into(), worst(waiting).into()];
-    bodies.extend(Missing::all(&waiting.not_available).map(Body::from));
+    let mut parts = vec![Part::summary(conditions(waiting)), Part::summary(worst(waiting))];
+    parts.extend(Missing::all(&waiting.not_available).map(Part::summary));
     if waiting.interrupted {
-        bodies.push(Text::new("Stopped before its end; what was measured is above.").into());
+        parts.summary(Text::new(words::STOPPED));
     }
-    bodies.into_iter().map(|body| Part { depth: Depth::Summary, body }).collect()
+    parts
 }
 
 fn conditions(waiting: &Waiting) -> Table {
@@ -91,6 +91,7 @@ mod tests {
     use coho_profile::Estimate;
 
     use super::*;
+    use crate::part::Body;
 
     #[test]
     fn each_condition_is_a_row_and_each_barrier_has_its_worst() {

@@ -3,7 +3,7 @@
 use coho_model::unixbench;
 use coho_profile::{Estimate, WorkloadPeer, WorkloadResult, Workloads};
 
-use super::{method, placement};
+use super::{Entry, method, placement};
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
@@ -21,10 +21,13 @@ const PLACEMENTS: usize = 5;
 /// Units that are known: others may mean anything.
 const UNITS: [&str; 5] = ["lps", "lpm", "MWIPS", "KBps", "s"];
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "workloads", title: "Programs under placements", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let workloads = subject.profile.workloads.as_ref()?;
-    let mut section = Section::new("workloads", "Programs under placements", headline(workloads));
+    let mut section = ENTRY.section(headline(workloads));
     let placements = placements(workloads);
     for table in [by_placement(workloads, &placements), scores(workloads)].into_iter().flatten() {
         section.summary(table);
@@ -47,14 +50,14 @@ pub fn section(subject: &Subject) -> Option<Section> {
         section.parts.extend(parts.map(|part| Part { depth: Depth::Detail, ..part }));
     }
     // A reason that several rows share is told once.
-    let mut told: Vec<(&str, &str)> = Vec::new();
+    let mut reported: Vec<(&str, &str)> = Vec::new();
     for row in &workloads.results {
-        if let Some(why) = row.not_available.as_deref().filter(|why| !told.contains(&(&row.test, why))) {
-            told.push((&row.test, why));
+        if let Some(why) = row.not_available.as_deref().filter(|why| !reported.contains(&(&row.test, why))) {
+            reported.push((&row.test, why));
             section.summary(Missing { what: program(&row.test), why: words::reason(why) });
         }
     }
-    method::add(&mut section, "workloads-method", &workloads.method);
+    method::add(&mut section.parts, "workloads-method", &workloads.method);
     Some(section)
 }
 
@@ -137,13 +140,13 @@ fn by_placement(workloads: &Workloads, placements: &[&str]) -> Option<Table> {
     }
     let fewest = cases.iter().map(|case| case.1).min();
     let row = |&(test, copies, unit): &(&str, u32, &str)| {
-        let of = |placement: &str| {
+        let median_of = |placement: &str| {
             let same = |row: &&WorkloadResult| {
                 (row.test.as_str(), row.copies, &*row.placement) == (test, copies, placement)
             };
             Some(workloads.results.iter().find(same)?.value.as_ref()?.median)
         };
-        let values: Vec<Option<f64>> = placements.iter().map(|placement| of(placement)).collect();
+        let values: Vec<Option<f64>> = placements.iter().map(|placement| median_of(placement)).collect();
         let (scale, prefix) = prefix(values.iter().flatten().copied().fold(0.0, f64::max));
         let names = [
             program(test).into(),
@@ -254,15 +257,18 @@ fn chart(workloads: &Workloads, placements: &[&str]) -> Option<Chart> {
         let invert = |(low, high): (f64, f64)| (1.0 / high, 1.0 / low);
         Some(if inverted { (1.0 / median, ends.map(invert)) } else { (median, ends) })
     };
-    let of = |test: &str, placement: &str| {
+    let speed_of = |test: &str, placement: &str| {
         let same = |row: &&WorkloadResult| row.copies == 1 && row.test == test && row.placement == placement;
         workloads.results.iter().find(same).and_then(speed)
     };
     let series = placements.iter().take(PLACEMENTS).enumerate().map(|(index, placement)| {
         let bar = |test: &&str| {
-            let best =
-                placements.iter().filter_map(|other| of(test, other)).map(|one| one.0).reduce(f64::max)?;
-            let (value, ends) = of(test, placement)?;
+            let best = placements
+                .iter()
+                .filter_map(|other| speed_of(test, other))
+                .map(|one| one.0)
+                .reduce(f64::max)?;
+            let (value, ends) = speed_of(test, placement)?;
             let share = value / best;
             let hover = format!("{}, {placement}: {} of the best", program(test), words::ratio(share));
             let interval = ends.map(|(low, high)| (low / best, high / best));

@@ -16,6 +16,9 @@ use crate::visible::on_one_line;
 /// Stands where findings would.
 pub const NO_FINDING: &str = "Nothing follows from the figures of this profile beyond doubt.";
 
+/// Stands below the figures of a measurement that a signal or a limit of time has ended.
+pub const STOPPED: &str = "Stopped before its end; what was measured is above.";
+
 /// The method's name as it stands in profiles.
 pub fn pair_method(method: PairMethod) -> &'static str {
     match method {

@@ -87,9 +87,9 @@ fn readings(args: &Args) -> anyhow::Result<Vec<Option<String>>> {
         return Ok(vec![Some(READINGS[0].to_owned())]);
     }
     let known = |name: &String| {
-        let found = READINGS.into_iter().find(|known| known.eq_ignore_ascii_case(name));
+        let matched = READINGS.into_iter().find(|known| known.eq_ignore_ascii_case(name));
         let none = || WrongUsage::new(format!("no reading '{name}'; there are: {}", READINGS.join(", ")));
-        Ok(Some(found.ok_or_else(none)?.to_owned()))
+        Ok(Some(matched.ok_or_else(none)?.to_owned()))
     };
     args.reading.iter().map(known).collect()
 }

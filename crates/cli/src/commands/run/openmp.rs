@@ -9,7 +9,7 @@ use coho_profile::Profile;
 use coho_run::Signals;
 use coho_run::openmp::{self, Decision};
 use coho_run::trial::Candidate;
-use coho_show::part::{Depth, Part, Text};
+use coho_show::part::{Part, Text};
 use coho_show::sections::trials;
 
 use super::chosen::Chosen;
@@ -35,7 +35,7 @@ fn said(program: &OsStr, decision: &Decision) -> Vec<Part> {
         (!decision.imports.is_empty()).then(|| format!("It imports {}.", decision.imports.join(" ")));
     let last = "What it opens while it runs was not looked at.".to_owned();
     let sentences = [Some(first), imports, Some(last)].into_iter().flatten();
-    sentences.map(|one| Part { depth: Depth::Summary, body: Text::new(one).into() }).collect()
+    sentences.map(|one| Part::summary(Text::new(one))).collect()
 }
 
 /// The barrier that was the quickest when a team of all its CPUs was measured, where that is known.

@@ -20,11 +20,11 @@ const NARROW: f64 = 340.0;
 /// Parts one below the other; those that not everybody wants stand folded at the end. What is missing is left to the
 /// page.
 pub fn parts(parts: &[Part], id: &str) -> Markup {
-    let of = |depth: Depth| parts.iter().filter(move |part| part.depth == depth);
-    let details = of(Depth::Detail).filter(|part| !matches!(part.body, Body::Missing(_)));
+    let at_depth = |depth: Depth| parts.iter().filter(move |part| part.depth == depth);
+    let details = at_depth(Depth::Detail).filter(|part| !matches!(part.body, Body::Missing(_)));
     let details: Vec<Markup> = details.map(|part| body(&part.body, id)).collect();
     html! {
-        @for part in of(Depth::Summary) { (body(&part.body, id)) }
+        @for part in at_depth(Depth::Summary) { (body(&part.body, id)) }
         @if !details.is_empty() {
             details.more { summary { "All figures, and how they were measured" } @for one in &details { (one) } }
         }
@@ -36,8 +36,8 @@ pub fn summary_counts(parts: &[Part]) -> String {
     let count = |is: fn(&Body) -> bool| parts.iter().filter(|part| is(&part.body)).count();
     let drawn = count(|body| matches!(body, Body::Chart(_) | Body::Map(_) | Body::Drawing(_)));
     let tables = count(|body| matches!(body, Body::Table(_)));
-    let told = [(drawn, "chart"), (tables, "table")].into_iter().filter(|(n, _)| *n > 0);
-    told.map(|(n, noun)| words::count(n, noun)).collect::<Vec<_>>().join(", ")
+    let counts = [(drawn, "chart"), (tables, "table")].into_iter().filter(|(n, _)| *n > 0);
+    counts.map(|(n, noun)| words::count(n, noun)).collect::<Vec<_>>().join(", ")
 }
 
 fn body(body: &Body, id: &str) -> Markup {

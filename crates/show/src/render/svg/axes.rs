@@ -132,11 +132,11 @@ mod tests {
     fn every_axis_has_ticks() {
         for axis in [Axis::linear(""), Axis::log(""), Axis::bytes(""), Axis::counts("")] {
             for values in [&[][..], &[26.0], &[25.9, 26.1], &[1.0, 512.0], &[1e-3, 5e9]] {
-                let found = Placed::of(&axis, values, 0.0, 500.0).ticks;
+                let ticks = Placed::of(&axis, values, 0.0, 500.0).ticks;
                 if axis.ticks != Ticks::Values && axis.ticks != Ticks::Bytes {
-                    assert!(!found.is_empty(), "{axis:?} {values:?}");
+                    assert!(!ticks.is_empty(), "{axis:?} {values:?}");
                 }
-                assert!(found.len() <= 20 && found.iter().all(|(at, _)| (0.0..=500.0).contains(at)));
+                assert!(ticks.len() <= 20 && ticks.iter().all(|(at, _)| (0.0..=500.0).contains(at)));
             }
         }
     }

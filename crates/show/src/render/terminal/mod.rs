@@ -186,13 +186,13 @@ fn reasons(
     reasons: &[&Missing],
     depth: Depth,
 ) -> io::Result<()> {
-    let told = if depth == Depth::Detail { reasons.len() } else { reasons.len().min(REASONS) };
-    for missing in &reasons[..told] {
+    let shown = if depth == Depth::Detail { reasons.len() } else { reasons.len().min(REASONS) };
+    for missing in &reasons[..shown] {
         written.line(out)?;
         let why = format!("{}: {}", on_one_line(&missing.what), on_one_line(&missing.why));
         writeln!(out, "{}", wrapped("not available: ", &why))?;
     }
-    match reasons.len() - told {
+    match reasons.len() - shown {
         0 => Ok(()),
         n => writeln!(out, "not available: {n} more, which --full names"),
     }
@@ -253,13 +253,13 @@ mod tests {
 
     #[test]
     fn marks_tell_how_urgent_and_lines_keep_to_the_page() {
-        let found = [
+        let three = [
             finding(Urgency::Warning, &"word ".repeat(40), "Do `this`."),
             finding(Urgency::Advice, "a\u{1b}[31mb", ""),
             finding(Urgency::Note, "c", ""),
         ];
         let mut out = Vec::new();
-        findings(&mut out, &found).unwrap();
+        findings(&mut out, &three).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
         let marked: Vec<_> = text.lines().filter(|line| !line.starts_with("   ")).collect();

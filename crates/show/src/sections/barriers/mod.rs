@@ -12,7 +12,7 @@ use coho_profile::{Estimate, Sync};
 pub(crate) use charts::{Timed, bar};
 pub(crate) use fork_join::timed as fork_join_times;
 
-use super::{method, ratios};
+use super::{Entry, method, ratios};
 use crate::Subject;
 use crate::figure::Figure;
 use crate::part::{Column, Row, Section, Table};
@@ -21,6 +21,9 @@ use crate::{scale, words};
 /// Why a barrier may take less than its limit.
 pub const LIMIT: &str = "the limit is estimated from hand-overs of a line, the quicker of turn and flags";
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "barriers", title: "Barriers, fork and join", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let sync = subject.profile.sync.as_ref()?;
@@ -28,7 +31,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     if !measured && sync.method.not_available.is_empty() && !sync.method.interrupted {
         return None;
     }
-    let mut section = Section::new("barriers", "Barriers, fork and join", headline(sync));
+    let mut section = ENTRY.section(headline(sync));
     limits(&mut section, subject, sync);
     if let Some(chart) = charts::barriers(subject, sync) {
         section.summary(chart);
@@ -44,13 +47,13 @@ pub fn section(subject: &Subject) -> Option<Section> {
     {
         section.detail(table);
     }
-    method::add(&mut section, "barriers-method", &sync.method);
+    method::add(&mut section.parts, "barriers-method", &sync.method);
     Some(section)
 }
 
 /// The quickest barrier and the team's fork and join, of all threads.
 fn headline(sync: &Sync) -> String {
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     let beside =
         |times: Option<f64>| times.map_or_else(String::new, |times| format!(", {times:.2} times the limit"));
     let all = sync.barriers.iter().map(|row| row.threads).max();
@@ -65,7 +68,7 @@ fn headline(sync: &Sync) -> String {
             0 => String::new(),
             n => format!(", not told from {}", words::count(n, "other")),
         };
-        told.push(format!(
+        sentences.push(format!(
             "a barrier of {} threads takes {} ns{}, {which} {}{others}",
             row.threads,
             Figure::from(*ns).text(),
@@ -76,9 +79,13 @@ fn headline(sync: &Sync) -> String {
     let team = sync.fork_join.iter().filter(|row| row.algorithm == "team").max_by_key(|row| row.threads);
     if let Some((row, ns)) = team.and_then(|row| Some((row, row.total_ns.as_ref()?))) {
         let ns = Figure::from(ns).text();
-        told.push(format!("fork and join of {} threads {ns} ns{}", row.threads, beside(row.times_limit)));
+        sentences.push(format!(
+            "fork and join of {} threads {ns} ns{}",
+            row.threads,
+            beside(row.times_limit)
+        ));
     }
-    told.join("; ")
+    sentences.join("; ")
 }
 
 /// What nothing can be quicker than.

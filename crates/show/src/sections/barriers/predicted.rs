@@ -29,7 +29,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject) {
 
 /// Where predictions come from, and how far they are off.
 fn basis(answer: &Answer) -> String {
-    let mut told = format!(
+    let mut text = format!(
         "Predicted: an event simulation of line transfers; latencies {}; an extra line {} ns, {}.",
         answer.latency,
         words::number(answer.extra_line_ns),
@@ -40,7 +40,7 @@ fn basis(answer: &Answer) -> String {
     errors.sort_by(f64::total_cmp);
     if let Some(middle) = errors.get(errors.len() / 2) {
         let n = words::count(errors.len(), "prediction");
-        told += &format!(" Median size of the error: {:.0} % of {n}.", 100.0 * middle);
+        text += &format!(" Median size of the error: {:.0} % of {n}.", 100.0 * middle);
     }
-    told
+    text
 }

@@ -69,12 +69,12 @@ fn modes(estimate: &Estimate) -> Cell {
     if estimate.stable != Some(false) || estimate.modes.len() < 2 {
         return Cell::Nothing;
     }
-    let told = estimate
+    let modes = estimate
         .modes
         .iter()
         .take(3)
         .map(|mode| format!("{} ({} %)", words::number(mode.value), words::number(100.0 * mode.share)));
-    told.collect::<Vec<_>>().join(", ").into()
+    modes.collect::<Vec<_>>().join(", ").into()
 }
 
 /// The limit of each team; of equal teams by several mappings the least.

@@ -74,11 +74,11 @@ fn beyond_noise(estimate: &Estimate) -> String {
 }
 
 fn calibration(calls: &Calls) -> Chart {
-    let told = calls
+    let measured = calls
         .calibration
         .iter()
         .filter_map(|point| Some((point.lines, Figure::from(point.evicted.as_ref()?))));
-    let points = told.map(|(lines, figure)| Point {
+    let points = measured.map(|(lines, figure)| Point {
         x: lines as f64,
         y: figure.value,
         interval: figure.interval(),

@@ -6,7 +6,7 @@ use coho_profile::{CacheState, Calls, Channel, Decision, DelegationVerdict, Foot
 use super::rows::{MACHINE, PAPER_GHZ, name};
 use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::Figure;
-use crate::part::{Cell, Column, Depth, Part, Row, Section, Table, Text};
+use crate::part::{Cell, Column, Depth, Part, PartList, Row, Section, Table, Text};
 use crate::words;
 
 /// Posted calls are charted beside this much work, in ns, or the nearest that was measured.
@@ -33,7 +33,7 @@ pub(super) fn add(section: &mut Section, calls: &Calls, paper: &Calls) {
     }
     for (at, rows) in telling(calls, &groups).into_iter().take(MOST).enumerate() {
         let depth = if at < FIRST { Depth::Summary } else { Depth::Detail };
-        section.parts.push(Part { depth, body: chart(at, rows).into() });
+        section.parts.add(depth, chart(at, rows));
     }
     section.detail(reasons(calls));
 }
@@ -248,7 +248,6 @@ pub fn choices(choices: &[(&Choice, Option<&str>)]) -> Vec<Part> {
             delegate.map_or(Cell::Nothing, Cell::from),
         ])
     };
-    let part = |body: crate::part::Body| Part { depth: Depth::Summary, body };
     let mut conditions: Vec<&str> = choices.iter().map(|(choice, _)| choice.condition.as_str()).collect();
     conditions.dedup();
     let table = Table::new("delegation-choices", "")
@@ -261,6 +260,7 @@ pub fn choices(choices: &[(&Choice, Option<&str>)]) -> Vec<Part> {
         ])
         .rows(choices.iter().map(row))
         .note(MEANING);
-    let measured = conditions.into_iter().map(|condition| part(Text::labelled("measured", condition).into()));
-    std::iter::once(part(table.into())).chain(measured).collect()
+    let measured =
+        conditions.into_iter().map(|condition| Part::summary(Text::labelled("measured", condition)));
+    std::iter::once(Part::summary(table)).chain(measured).collect()
 }

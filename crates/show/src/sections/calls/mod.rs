@@ -10,15 +10,18 @@ use coho_profile::{CacheState, CallMethod, Calls, Side};
 
 pub use footprint::choices;
 
-use super::method;
+use super::{Entry, method};
 use crate::Subject;
 use crate::part::{Missing, Section, Text};
 use crate::words;
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "calls", title: "System, libc and MPI calls", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let calls = subject.profile.calls.as_ref()?;
-    let mut section = Section::new("calls", "System, libc and MPI calls", headline(calls));
+    let mut section = ENTRY.section(headline(calls));
     if !subject.published {
         section.summary(Text::labelled("measured", measured_by(calls.method)));
     }
@@ -35,7 +38,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
         }
         section.detail(method::facts("calls-footprint-method", conditions));
     }
-    method::add(&mut section, "calls-method", &calls.conditions);
+    method::add(&mut section.parts, "calls-method", &calls.conditions);
     Some(section)
 }
 

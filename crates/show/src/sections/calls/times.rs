@@ -9,7 +9,7 @@ use super::rows::{
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot};
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Depth, Part, Row, Section, Table};
+use crate::part::{Cell, Column, Depth, PartList, Row, Section, Table};
 
 /// Charts have at most so many calls.
 const CHARTED: usize = 40;
@@ -22,7 +22,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper
     for (at, (set, title)) in SETS.into_iter().enumerate() {
         if let Some(chart) = chart(subject, calls, paper, set, title) {
             let depth = if at == 0 { Depth::Summary } else { Depth::Detail };
-            section.parts.push(Part { depth, body: chart.into() });
+            section.parts.add(depth, chart);
         }
     }
     if !calls.calls.is_empty() {

@@ -8,17 +8,20 @@ mod stability;
 use coho_model::stability as watched;
 use coho_profile::{Coherence, PairMethod, Verdict};
 
-use super::method;
+use super::{Entry, method};
 use crate::Subject;
 use crate::chart::{Map, Matrix};
 use crate::figure::Figure;
 use crate::part::{Cell, Column, Facts, Row, Section, Table, Text};
 use crate::words;
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "coherence", title: "Sharing a cache line", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let coherence = subject.coherence()?;
-    let mut section = Section::new("coherence", "Sharing a cache line", headline(subject, coherence));
+    let mut section = ENTRY.section(headline(subject, coherence));
     classes::add_found(&mut section, coherence);
     sentences(&mut section, subject, coherence);
     map(&mut section, subject);
@@ -28,7 +31,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     reads::add(&mut section, subject, coherence);
     stability::add(&mut section, subject, coherence);
     section.detail(verdict_facts(coherence));
-    method::add(&mut section, "coherence-method", &coherence.method);
+    method::add(&mut section.parts, "coherence-method", &coherence.method);
     Some(section)
 }
 

@@ -6,7 +6,7 @@ use coho_profile::{Coherence, LineSpread, Pair, PairMethod};
 
 use crate::Subject;
 use crate::figure::{Figure, Format};
-use crate::part::{Body, Cell, Column, Depth, Part, Row, Section, Table, Text};
+use crate::part::{Cell, Column, Depth, PartList, Row, Section, Table, Text};
 use crate::words;
 
 /// So many pairs are still a summary.
@@ -22,12 +22,11 @@ pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherenc
         return;
     }
     let depth = |few: bool| if few { Depth::Summary } else { Depth::Detail };
-    let mut add = |few: bool, body: Body| section.parts.push(Part { depth: depth(few), body });
-    add(listed.len() <= FEW, table(subject, coherence).into());
+    section.parts.add(depth(listed.len() <= FEW), table(subject, coherence));
     let measured: Vec<_> =
         coherence.pairs.iter().filter_map(|pair| Some((pair, pair.lines.as_ref()?))).collect();
     if let Some((_, first)) = measured.first() {
-        add(measured.len() <= FEW, lines(subject, first.count, &measured).into());
+        section.parts.add(depth(measured.len() <= FEW), lines(subject, first.count, &measured));
     }
 }
 

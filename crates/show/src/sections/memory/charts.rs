@@ -63,11 +63,11 @@ pub(super) fn best(memory: &Memory) -> Option<Chart> {
         sizes.dedup();
         for past in [false, true] {
             for &bytes in &sizes {
-                let of = rates
+                let rates_of_kind = rates
                     .iter()
                     .copied()
                     .filter(|rate| rate.bytes == bytes && is_non_temporal(&rate.instruction) == past);
-                let Some(rate) = quickest(of) else { continue };
+                let Some(rate) = quickest(rates_of_kind) else { continue };
                 let Some(speed) = figure(&rate.bytes_per_s, 1e-9) else { continue };
                 let (name, stroke) = match past {
                     false => (op.to_string(), Stroke::Solid),
@@ -155,7 +155,7 @@ fn by_instruction(memory: &Memory, op: Operation) -> Option<Chart> {
 
 /// Bars of each state and fence for the quickest instruction of each operation.
 fn states(memory: &Memory) -> Option<Chart> {
-    let of = |rate: &&MemoryRate| {
+    let is_shown = |rate: &&MemoryRate| {
         rate.bytes == MIDDLE
             && rate.threads == 1
             && rate.cache_type == CacheType::WriteBack
@@ -163,7 +163,7 @@ fn states(memory: &Memory) -> Option<Chart> {
             && rate.bytes_per_s.is_some()
             && rate.fence != Some(Fence::None)
     };
-    let rates: Vec<&MemoryRate> = memory.rates.iter().filter(of).collect();
+    let rates: Vec<&MemoryRate> = memory.rates.iter().filter(is_shown).collect();
     let mut cases: Vec<(BlockState, Option<Fence>)> =
         rates.iter().filter_map(|rate| Some((rate.state?, rate.fence))).collect();
     // Loads have no fence: they stand with the stores that are waited for once.

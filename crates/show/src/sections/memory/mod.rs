@@ -6,7 +6,7 @@ mod tables;
 
 use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
 
-use super::method;
+use super::{Entry, method};
 use crate::Subject;
 use crate::figure::Figure;
 use crate::part::{Column, Missing, Row, Section, Table, Text};
@@ -14,10 +14,13 @@ use crate::words;
 
 pub(super) use rates::kind;
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "memory", title: "Memory", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let memory = subject.profile.memory.as_ref()?;
-    let mut section = Section::new("memory", "Memory", headline(memory));
+    let mut section = ENTRY.section(headline(memory));
     if let Some(types) = types_in_short(memory) {
         section.summary(types);
     }
@@ -62,7 +65,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
 /// The best of each operation at the largest block, by one thread.
 fn headline(memory: &Memory) -> String {
     let largest = memory.rates.iter().map(|rate| rate.bytes).max();
-    let of = |op: Operation| {
+    let best_of = |op: Operation| {
         let rates = memory.rates.iter().filter(move |rate| {
             rate.op == op && Some(rate.bytes) == largest && rate.threads == 1 && rate.bytes_per_s.is_some()
         });
@@ -72,7 +75,7 @@ fn headline(memory: &Memory) -> String {
         let (n, by) = (rates.count(), words::short(&best.instruction, 40));
         Some(format!("{op} {} GB/s (the best of {n}: {by})", figure.text()))
     };
-    let best: Vec<String> = Operation::ALL.into_iter().filter_map(of).collect();
+    let best: Vec<String> = Operation::ALL.into_iter().filter_map(best_of).collect();
     match largest {
         Some(bytes) if !best.is_empty() => {
             format!("{}, blocks of {}", best.join("; "), words::bytes(bytes))
@@ -131,7 +134,7 @@ fn how(section: &mut Section, memory: &Memory) {
     let of_type = |what: &str| CacheType::ALL.iter().any(|one| what == format!("rates of {one}"));
     let mut last = memory.method.clone();
     last.not_available.retain(|what, _| !of_type(what));
-    method::add(section, "memory-method", &last);
+    method::add(&mut section.parts, "memory-method", &last);
     for earlier in &memory.earlier {
         let mut facts = method::facts("memory-method-earlier", &earlier.method);
         let parts = words::short(&earlier.parts.join(", "), 80).replace('_', " ");

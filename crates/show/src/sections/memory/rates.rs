@@ -47,18 +47,18 @@ fn levels(subject: &Subject, sizes: &[u64]) -> Vec<(u64, String)> {
         let step = others.len().div_ceil(SIZES - 1).max(1);
         return others.iter().step_by(step).chain([&largest]).map(|&bytes| (bytes, String::new())).collect();
     };
-    let mut told: Vec<(u64, String)> = Vec::new();
+    let mut labelled: Vec<(u64, String)> = Vec::new();
     for (level, size) in caches {
         if let Some(&bytes) = sizes.iter().rfind(|&&bytes| 2 * bytes <= size)
-            && told.last().is_none_or(|(smaller, _)| *smaller < bytes)
+            && labelled.last().is_none_or(|(smaller, _)| *smaller < bytes)
         {
-            told.push((bytes, format!(", L{level}")));
+            labelled.push((bytes, format!(", L{level}")));
         }
     }
     if largest > last {
-        told.push((largest, ", memory".to_owned()));
+        labelled.push((largest, ", memory".to_owned()));
     }
-    told
+    labelled
 }
 
 /// The best rate of each operation at each level, the plain one's and that of the best non-temporal store; then the rates
@@ -74,15 +74,16 @@ pub(super) fn best(subject: &Subject, memory: &Memory) -> Option<Table> {
     let cases = levels.iter().cloned().map(|level| (1, level)).chain(together);
     let cases: Vec<(u32, (u64, String))> = cases.collect();
     let row = |op: Operation, threads: u32, (bytes, level): &(u64, String)| {
-        let of = || {
+        let rates_of_team = || {
             memory.rates.iter().filter(move |rate| {
                 let usual = MemoryRate { threads: rate.threads.min(1), ..(*rate).clone() };
                 rate.op == op && rate.bytes == *bytes && rate.threads.max(1) == threads && is_usual(&usual)
             })
         };
-        let best = quickest(of())?;
-        let plain = quickest(of().filter(|rate| matches!(&*rate.instruction, "plain" | "plain-8")));
-        let past = quickest(of().filter(|rate| is_non_temporal(&rate.instruction)));
+        let best = quickest(rates_of_team())?;
+        let plain =
+            quickest(rates_of_team().filter(|rate| matches!(&*rate.instruction, "plain" | "plain-8")));
+        let past = quickest(rates_of_team().filter(|rate| is_non_temporal(&rate.instruction)));
         let middle =
             |rate: Option<&MemoryRate>| Cell::maybe(rate.map(|rate| Figure::exact(median(rate) / 1e9)));
         let threads = if threads > 1 { format!("{op}, {threads} threads") } else { op.to_string() };

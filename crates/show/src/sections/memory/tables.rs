@@ -75,9 +75,9 @@ pub(super) fn costs(subject: &Subject, memory: &Memory) -> Option<Table> {
             figure(subject, &cost.ns, 1.0),
             Cell::maybe(line),
         ]);
-        let told = Some(cost.lines) == most && (cost.dirty == 0 || cost.dirty == cost.lines);
+        let is_summary = Some(cost.lines) == most && (cost.dirty == 0 || cost.dirty == cost.lines);
         let row = row.keyed(id, label);
-        if told { row } else { row.detail() }
+        if is_summary { row } else { row.detail() }
     };
     let columns = vec![
         Column::text("operation"),

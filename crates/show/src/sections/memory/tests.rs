@@ -84,10 +84,10 @@ fn rates_meet_the_papers_by_kind() {
     let mut mine = figures(&subject);
     mine.retain(|(id, _)| id.contains("kind"));
     assert!(mine.iter().all(|(id, _)| papers.contains(id)), "{mine:?}");
-    let told: Vec<_> = mine.iter().map(|(id, value)| (id.as_str(), *value)).collect();
+    let keys: Vec<_> = mine.iter().map(|(id, value)| (id.as_str(), *value)).collect();
     let plain = ("memory.kind.write.plain.wb.512.GB/s", 4.0);
     let past = ("memory.kind.write.simd-nt.wb.512.GB/s", 16.0);
-    assert_eq!(told, [plain, past], "words of 4 bytes, as the paper's");
+    assert_eq!(keys, [plain, past], "words of 4 bytes, as the paper's");
 }
 
 #[test]

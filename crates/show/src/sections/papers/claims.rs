@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_model::claims::{Judgement, Verdict};
 
-use crate::part::{Body, Cell, Column, Depth, Part, Row, Table, Text};
+use crate::part::{Cell, Column, Part, PartList, Row, Table, Text};
 use crate::words;
 
 /// A table of some conclusions.
@@ -29,31 +29,30 @@ pub(super) fn table(id: &str, title: &str, claims: &[&Judgement]) -> Table {
 
 /// `22 hold here, 6 do not hold, 3 cannot be told`; empty of none.
 pub(super) fn counted(claims: &[&Judgement]) -> String {
-    let said = [
+    let labels = [
         (Verdict::Holds, "hold here"),
         (Verdict::DoesNotHold, "do not hold"),
         (Verdict::CannotBeTold, "cannot be told"),
     ];
-    let counted =
-        said.map(|(verdict, words)| (claims.iter().filter(|claim| claim.verdict == verdict).count(), words));
-    let said = counted.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}"));
-    said.collect::<Vec<_>>().join(", ")
+    let counted = labels
+        .map(|(verdict, words)| (claims.iter().filter(|claim| claim.verdict == verdict).count(), words));
+    let parts = counted.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}"));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// A table for each paper, what the verdicts come to, and what would tell of those that cannot be told. `measured` where a
 /// run of this program brought the figures.
 pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut add = |body: Body| parts.push(Part { depth: Depth::Summary, body });
     for of_paper in judged.chunk_by(|a, b| a.paper == b.paper) {
         let claims: Vec<&Judgement> = of_paper.iter().collect();
-        add(table("claims", of_paper[0].paper, &claims).into());
+        parts.summary(table("claims", of_paper[0].paper, &claims));
     }
-    add(Text::new(counted(&judged.iter().collect::<Vec<_>>()) + ".").into());
+    parts.summary(Text::new(counted(&judged.iter().collect::<Vec<_>>()) + "."));
     if measured {
-        let told = "Each verdict goes as far as the run that measured its figures; a host that moves CPUs may give others in \
+        let caveat = "Each verdict goes as far as the run that measured its figures; a host that moves CPUs may give others in \
                     the next.";
-        add(Text::new(told).into());
+        parts.summary(Text::new(caveat));
     }
     let mut commands: BTreeMap<&str, usize> = BTreeMap::new();
     for command in judged.iter().filter_map(|one| one.measure.as_deref()) {
@@ -62,16 +61,17 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     if !commands.is_empty() {
         let rows = commands.iter().map(|(command, n)| Row::new([n.to_string().into(), (*command).into()]));
         let title = "What would tell of those that cannot be told; --json says why of each";
-        add(Table::new("claims-open", title)
-            .columns([Column::figures("conclusions", ""), Column::text("command")])
-            .rows(rows)
-            .into());
+        parts.summary(
+            Table::new("claims-open", title)
+                .columns([Column::figures("conclusions", ""), Column::text("command")])
+                .rows(rows),
+        );
     }
     let is_open = |one: &&Judgement| one.verdict == Verdict::CannotBeTold && one.measure.is_none();
     let open = judged.iter().filter(is_open).count();
     if open > 0 {
         let those = words::count(open, "conclusion");
-        add(Text::new(format!("No command is known to settle {those}; --json says why.")).into());
+        parts.summary(Text::new(format!("No command is known to settle {those}; --json says why.")));
     }
     parts
 }

@@ -5,7 +5,7 @@ use coho_profile::{CacheType, Memory, MemoryRate, Operation};
 
 use crate::Subject;
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Part, Row, Section, Table};
+use crate::part::{Cell, Column, Part, PartList, Row, Table};
 use crate::sections::memory::{is_usual_of, kind};
 
 /// The paper's sizes.
@@ -17,19 +17,19 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
         return Vec::new();
     };
     let paper = hamada_dimmnet::figures().publication().machines.remove(0).1.memory.unwrap_or_default();
-    let mut section = Section::new("hamada-dimmnet", "", "");
+    let mut parts = Vec::new();
     if let Some(rates) = rates(mine, &paper) {
-        section.detail(rates);
+        parts.detail(rates);
     }
     if let Some(leavings) = leavings(subject, mine, &paper) {
-        section.detail(leavings);
+        parts.detail(leavings);
     }
-    section.parts
+    parts
 }
 
 /// The best of a kind, as the paper tells it: one thread, the same block again and again.
 fn best(memory: &Memory, op: Operation, name: &str, kinds: CacheType, bytes: u64) -> Option<f64> {
-    let of = |rate: &&MemoryRate| {
+    let is_asked = |rate: &&MemoryRate| {
         rate.op == op
             && rate.cache_type == kinds
             && rate.bytes == bytes
@@ -39,7 +39,7 @@ fn best(memory: &Memory, op: Operation, name: &str, kinds: CacheType, bytes: u64
     memory
         .rates
         .iter()
-        .filter(of)
+        .filter(is_asked)
         .filter_map(|rate| Some(rate.bytes_per_s.as_ref()?.median / 1e9))
         .reduce(f64::max)
 }

@@ -6,7 +6,7 @@ use coho_profile::published::kawabe_furuya;
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Series, Stroke};
 use crate::figure::{Figure, Format};
-use crate::part::{Body, Cell, Column, Depth, Part, Row, Table};
+use crate::part::{Cell, Column, Part, Row, Table};
 use crate::sections::predictions::cpi::points;
 use crate::words;
 
@@ -21,14 +21,10 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     }
     let papers = Subject::of_publication(kawabe_furuya::figures().publication());
     let others: Vec<&Subject> = papers.iter().filter(|paper| paper.label != subject.label).collect();
-    let mut parts = vec![part(tables(subject, &others))];
-    parts.extend(cpi(subject).map(part));
-    parts.extend(evolution(subject).map(part));
+    let mut parts = vec![Part::summary(tables(subject, &others))];
+    parts.extend(cpi(subject).map(Part::summary));
+    parts.extend(evolution(subject).map(Part::summary));
     parts
-}
-
-fn part(body: impl Into<Body>) -> Part {
-    Part { depth: Depth::Summary, body: body.into() }
 }
 
 /// Tables 1 and 2: rows as printed there, a column for each machine.

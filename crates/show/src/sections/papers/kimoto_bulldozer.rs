@@ -7,23 +7,23 @@ use coho_profile::published::kimoto_bulldozer::{self, KERNEL_BUILD};
 
 use crate::Subject;
 use crate::figure::Figure;
-use crate::part::{Cell, Column, Part, Row, Section, Table, Text};
+use crate::part::{Cell, Column, Part, PartList, Row, Table, Text};
 use crate::sections::placement::{change, sign};
 
 /// What of this profile stands beside the article's tables.
 pub fn parts(subject: &Subject) -> Vec<Part> {
     let Some(workloads) = &subject.profile.workloads else { return Vec::new() };
-    let mut section = Section::new("kimoto-bulldozer", "", "");
+    let mut parts = Vec::new();
     if let Some(table) = four_tables(workloads).filter(|_| !subject.published) {
-        section.detail(table);
+        parts.detail(table);
     }
     if !subject.answers.ule.is_empty() {
-        section.detail(ule(&subject.answers.ule));
+        parts.detail(ule(&subject.answers.ule));
         for size in subject.answers.ule.iter().filter_map(Finding::size) {
-            section.detail(Text::new(size));
+            parts.detail(Text::new(size));
         }
     }
-    section.parts
+    parts
 }
 
 fn title(test: &str) -> &str {

@@ -33,14 +33,14 @@ pub fn of(subject: &Subject) -> Vec<Section> {
 fn section(paper: &'static Paper, subject: &Subject) -> Option<Section> {
     let claims: Vec<&Judgement> =
         subject.answers.claims.iter().filter(|claim| claim.paper.starts_with(paper.authors)).collect();
-    let told = claims.iter().any(|claim| claim.verdict != Verdict::CannotBeTold);
+    let is_any_judged = claims.iter().any(|claim| claim.verdict != Verdict::CannotBeTold);
     let beside = PARTS.iter().filter(|(name, _)| *name == paper.name).flat_map(|(_, parts)| parts(subject));
     let beside: Vec<Part> = beside.collect();
-    if beside.is_empty() && !told {
+    if beside.is_empty() && !is_any_judged {
         return None;
     }
     let mut section = Section::new(paper.name, paper.authors, headline(paper, &claims));
-    if told {
+    if is_any_judged {
         let title = "Conclusions, and what this profile's figures say of them";
         section.summary(claims::table(&format!("{}-claims", paper.name), title, &claims));
     }

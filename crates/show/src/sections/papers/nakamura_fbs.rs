@@ -10,7 +10,7 @@ use coho_topology::Topology;
 use crate::Subject;
 use crate::boxes::{self, Node};
 use crate::chart::{Axis, BarSeries, Chart, Colour, Drawing, Plot};
-use crate::part::{Body, Cell, Column, Depth, Part, Row, Table};
+use crate::part::{Cell, Column, Part, PartList, Row, Table};
 use crate::sections::barriers::{Timed, bar, fork_join_times, team};
 use crate::sections::ratios;
 
@@ -25,26 +25,25 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     let paper = figures().publication().machines.remove(0).1;
     let theirs = paper.sync.clone().unwrap_or_default();
     let mut parts = Vec::new();
-    let mut add = |depth, body: Body| parts.push(Part { depth, body });
     if let Some(table) = ratios_beside(sync, &theirs) {
-        add(Depth::Summary, table.into());
+        parts.summary(table);
     }
     if !sync.is_back_to_back()
         && let Some(chart) = fork_join(sync, &theirs)
     {
-        add(Depth::Summary, chart.into());
+        parts.summary(chart);
     }
     if let Some(table) = mapping_table(sync) {
-        add(Depth::Summary, table.into());
+        parts.summary(table);
     }
     // Two CPUs are taken in the same order by every mapping.
     let cpus = subject.profile.topology.as_ref().map_or(0, |section| section.topology.pus.len());
     if cpus > 2 && (!sync.barriers.is_empty() || !sync.fork_join.is_empty()) {
         for drawing in drawings("mapping", "", &subject.profile, &subject.answers.orders) {
-            add(Depth::Detail, drawing.into());
+            parts.detail(drawing);
         }
         for drawing in drawings("mapping-published", ", published", &paper, &orders(&paper)) {
-            add(Depth::Detail, drawing.into());
+            parts.detail(drawing);
         }
     }
     parts
@@ -53,13 +52,13 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
 /// The paper's ratios and those that this profile's figures give; `None` without one of these.
 fn ratios_beside(sync: &Sync, theirs: &Sync) -> Option<Table> {
     let mine = ratios::of(sync);
-    let told = |ratio: &ratios::Ratio| {
+    let cell = |ratio: &ratios::Ratio| {
         let unit = if ratio.is_share { " %" } else { "" };
         Cell::Text(ratio.figure.text() + unit)
     };
     let rows = ratios::of(theirs).into_iter().filter_map(|ratio| {
         let here = mine.iter().find(|other| other.name == ratio.name)?;
-        Some(Row::new([ratio.label.into(), told(here), told(&ratio)]))
+        Some(Row::new([ratio.label.into(), cell(here), cell(&ratio)]))
     });
     let rows: Vec<Row> = rows.collect();
     let as_figures = |name: String| Column { is_figures: true, ..Column::text(name) };
@@ -153,7 +152,7 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
 /// The binary tree's parts and those of sequential mapping.
 fn measured_mappings(kernel: &Kernel) -> Option<(Option<Parts>, Option<Parts>)> {
     let largest = kernel.points.iter().filter_map(|point| point.size).max()?;
-    let of = |mapping: &str, threads: u32| {
+    let parts_of = |mapping: &str, threads: u32| {
         let is = |point: &&KernelPoint| {
             (point.barrier.as_str(), point.mapping.as_str(), point.size, point.threads)
                 == ("fbs", mapping, Some(largest), threads)
@@ -167,9 +166,10 @@ fn measured_mappings(kernel: &Kernel) -> Option<(Option<Parts>, Option<Parts>)> 
         kernel.points.iter().map(|point| point.threads).filter(|&threads| threads > 1).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
-    let differing = sizes.iter().find(|&&n| of("binary-tree", n).is_some() && of("sequential", n).is_some());
+    let differing =
+        sizes.iter().find(|&&n| parts_of("binary-tree", n).is_some() && parts_of("sequential", n).is_some());
     let threads = *differing.or(sizes.first())?;
-    let (tree, sequential) = (of("binary-tree", threads), of("sequential", threads));
+    let (tree, sequential) = (parts_of("binary-tree", threads), parts_of("sequential", threads));
     let whole = tree.or(sequential)?.total;
     let percent = |parts: Parts| Parts {
         compute: 100.0 * parts.compute / whole,
@@ -223,6 +223,7 @@ mod tests {
     use coho_profile::{Estimate, ForkJoinTime};
 
     use super::*;
+    use crate::part::Body;
 
     fn paper() -> Profile {
         figures().publication().machines.remove(0).1

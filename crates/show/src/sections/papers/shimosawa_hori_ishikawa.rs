@@ -41,14 +41,14 @@ fn tables_5_to_7(calls: &Calls) -> Vec<Table> {
             let has_socket = names.iter().any(|other| *other == format!("{name}{}", rows::OVER_TCP));
             let theirs = rows::over_tcp(name).unwrap_or(name);
             for state in rows::STATES {
-                let of = |calls: &Calls, name: &str, whose: &str| -> Vec<Row> {
+                let rows_of = |calls: &Calls, name: &str, whose: &str| -> Vec<Row> {
                     let is = |call: &&Call| call.set == set && call.name == name && call.state == state;
                     let counted = calls.calls.iter().filter(is).filter(|call| rows::counted(call));
                     counted.map(|call| row(call, whose)).collect()
                 };
-                table = table.rows(of(calls, name, "here"));
+                table = table.rows(rows_of(calls, name, "here"));
                 if !has_socket {
-                    table = table.rows(of(&paper, theirs, "published"));
+                    table = table.rows(rows_of(&paper, theirs, "published"));
                 }
             }
         }

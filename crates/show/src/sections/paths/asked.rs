@@ -6,36 +6,36 @@ use coho_profile::Memory;
 
 use super::error;
 use crate::figure::Figure;
-use crate::part::{Cell, Column, Depth, Missing, Part, Row, Section, Table, Text};
+use crate::part::{Cell, Column, Missing, Part, PartList, Row, Table, Text};
 use crate::words;
 
 /// All that is told of a path.
 pub fn path(summary: &Summary) -> Vec<Part> {
-    let mut told = Section::new("path", "", "");
-    told.summary(Text::new(words::short(&format!("{}: {}", summary.path, summary.about), 2000)));
+    let mut parts = Vec::new();
+    parts.summary(Text::new(words::short(&format!("{}: {}", summary.path, summary.about), 2000)));
     if !summary.source.is_empty() {
-        told.summary(Text::labelled("figures", words::short(&summary.source, 2000)));
+        parts.summary(Text::labelled("figures", words::short(&summary.source, 2000)));
     }
     let varied = summary.points.iter().any(|point| point.gap_ns > 0.0);
     for table in if varied { gains(summary) } else { times(summary).into_iter().collect() } {
-        told.summary(table);
+        parts.summary(table);
     }
     for crossover in &summary.crossovers {
-        told.summary(Text::new(crossing(crossover)));
+        parts.summary(Text::new(crossing(crossover)));
     }
     if !varied {
-        told.summary(loggp(summary));
+        parts.summary(loggp(summary));
     }
     for (at, statement) in summary.statements.iter().enumerate() {
         let verdict = if statement.met { "met   " } else { "missed" };
         if at == 0 {
-            told.summary(Text::new("What the paper states:"));
+            parts.summary(Text::new("What the paper states:"));
         }
         let label = format!("{} {verdict} Fig. {:<3}", statement.reading, statement.figure);
-        told.summary(Text::labelled(label, statement.text));
+        parts.summary(Text::labelled(label, statement.text));
     }
-    told.summary(Text::labelled("valid for", summary.validity));
-    told.parts
+    parts.summary(Text::labelled("valid for", summary.validity));
+    parts
 }
 
 /// A table for each figure: gains by size and instruction, a column for each gap.
@@ -48,8 +48,9 @@ fn gains(summary: &Summary) -> Vec<Table> {
         }
     }
     let table = |(reading, figure): (Option<&str>, &str)| {
-        let of = |point: &&Point| (point.reading.as_deref(), point.figure.as_str()) == (reading, figure);
-        let points: Vec<&Point> = summary.points.iter().filter(of).collect();
+        let is_in_figure =
+            |point: &&Point| (point.reading.as_deref(), point.figure.as_str()) == (reading, figure);
+        let points: Vec<&Point> = summary.points.iter().filter(is_in_figure).collect();
         let title = summary.titles.iter().find(|(name, _)| name == figure).map_or("", |(_, title)| title);
         let reading = reading.map_or(String::new(), |reading| format!("{reading}, "));
         let title = format!("{reading}Fig. {figure}: {title}; time saved, %, by gap");
@@ -91,16 +92,16 @@ fn times(summary: &Summary) -> Option<Table> {
     }
     let (scale, unit) = unit(summary.times.iter().filter_map(|time| time.ns));
     let rows = sizes.iter().map(|&(bytes, instruction)| {
-        let of = |variant: &&str| {
+        let time_of = |variant: &&str| {
             let key = (bytes, instruction, *variant);
-            let mut found = summary
+            let mut times = summary
                 .times
                 .iter()
                 .filter(|time| (time.bytes, time.instruction.as_str(), time.variant.as_str()) == key);
-            Cell::maybe(found.next().and_then(|time| time.ns).map(|ns| ns / scale))
+            Cell::maybe(times.next().and_then(|time| time.ns).map(|ns| ns / scale))
         };
         let names = [Figure::bytes(bytes as u64).into(), word(instruction)];
-        Row::new(names.into_iter().chain(variants.iter().map(of)))
+        Row::new(names.into_iter().chain(variants.iter().map(time_of)))
     });
     let table = Table::new("path-times", "Times by size")
         .columns([Column::figures("size", ""), Column::text("by")])
@@ -119,7 +120,7 @@ pub(super) fn crossing(crossover: &Crossover) -> String {
     label.extend(
         [crossover.name.as_str(), crossover.instruction.as_str()].iter().filter(|name| !name.is_empty()),
     );
-    let found = match (&crossover.to, crossover.bytes, crossover.exact_bytes) {
+    let quickest = match (&crossover.to, crossover.bytes, crossover.exact_bytes) {
         (Some(to), Some(bytes), Some(exact)) => {
             let from = match crossover.grid_points {
                 Some(points) => format!("{exact:.1} B on ({bytes} on a grid of {points} sizes)"),
@@ -137,7 +138,7 @@ pub(super) fn crossing(crossover: &Crossover) -> String {
         }
         _ => format!("'{}' at every size", crossover.from),
     };
-    words::short(&format!("{}: {found}", label.join(", ")), 600)
+    words::short(&format!("{}: {quickest}", label.join(", ")), 600)
 }
 
 /// LogGP's view of each way.
@@ -177,7 +178,7 @@ fn duration(ns: f64) -> String {
 
 /// Predictions beside what was measured just now: a table for each path, with what an earlier profile's parts predict.
 pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<Part> {
-    let mut told = Section::new("path-check", "", "");
+    let mut parts = Vec::new();
     let mut paths: Vec<&str> = checks.iter().map(|check| check.path.as_str()).collect();
     paths.dedup();
     for path in paths {
@@ -196,7 +197,7 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
         let ends =
             memory.transfers.first().map_or(String::new(), |one| format!("{} and {}", one.from, one.to));
         let median = 100.0 * median_error(own.iter().copied()).unwrap_or_default();
-        told.summary(
+        parts.summary(
             Table::new(format!("check-{path}"), "")
                 .columns([
                     Column::figures(path, ""),
@@ -213,15 +214,12 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
                 )),
         );
     }
-    told.parts.extend(
-        Missing::all(&memory.method.not_available)
-            .map(|one| Part { depth: Depth::Summary, body: one.into() }),
-    );
+    parts.extend(Missing::all(&memory.method.not_available).map(Part::summary));
     if memory.method.interrupted {
-        told.summary(Text::new("Stopped before its end; what was measured is above."));
+        parts.summary(Text::new(words::STOPPED));
     }
-    told.summary(Text::labelled("valid for", VALIDITY));
-    told.parts
+    parts.summary(Text::labelled("valid for", VALIDITY));
+    parts
 }
 
 /// The lines through pairs of sizes and times.
@@ -237,8 +235,8 @@ pub fn fitted(fit: &Fit) -> Vec<Part> {
     });
     let several =
         if fit.segments.len() > 1 { "; several lines: the protocol changes between them" } else { "" };
-    let mut told = Section::new("path-fit", "", "");
-    told.summary(
+    let mut parts = Vec::new();
+    parts.summary(
         Table::new("fit", "")
             .columns([
                 Column::figures("from", "B"),
@@ -250,7 +248,7 @@ pub fn fitted(fit: &Fit) -> Vec<Part> {
             .rows(rows)
             .note(format!("{} pairs{several}.", fit.pairs)),
     );
-    told.parts
+    parts
 }
 
 #[cfg(test)]

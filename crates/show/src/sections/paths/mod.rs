@@ -4,6 +4,7 @@ mod asked;
 
 use coho_model::path::{Check, Own, Summary, VALIDITY, median_error};
 
+use super::Entry;
 use crate::Subject;
 use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::Figure;
@@ -12,10 +13,13 @@ use crate::words;
 
 pub use asked::{checked, fitted, path};
 
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "paths", title: "Messages between processes", of: section };
+
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let own = subject.answers.paths.as_ref()?;
-    let mut section = Section::new("paths", "Messages between processes", headline(own));
+    let mut section = ENTRY.section(headline(own));
     if let Some(table) = times(own) {
         section.summary(table);
     }
@@ -60,7 +64,7 @@ fn times(own: &Own) -> Option<Table> {
     let check = |path: &str, bytes: u64| own.checks.iter().find(|one| one.path == path && one.bytes == bytes);
     let row = |&bytes: &u64| {
         let [shared, tcp] = ["shared-memory", "tcp-loopback"].map(|path| check(path, bytes));
-        let of = |check: Option<&Check>| {
+        let cells_of = |check: Option<&Check>| {
             let us = |ns: f64| Figure::exact(ns / 1e3).format(crate::figure::Format::Plain);
             [
                 Cell::maybe(check.map(|check| us(check.predicted_ns))),
@@ -70,7 +74,7 @@ fn times(own: &Own) -> Option<Table> {
         };
         let saved = shared.zip(tcp).map(|(shared, tcp)| 1.0 - shared.predicted_ns / tcp.predicted_ns);
         let saved = saved.map(|share| Figure::exact(share).format(crate::figure::Format::Percent));
-        let cells = std::iter::once(Figure::bytes(bytes).into()).chain(of(shared)).chain(of(tcp));
+        let cells = std::iter::once(Figure::bytes(bytes).into()).chain(cells_of(shared)).chain(cells_of(tcp));
         Row::new(cells.chain([Cell::maybe(saved)]))
     };
     let pair = |name: &str| {

@@ -6,7 +6,7 @@ use coho_model::barrier::{
 };
 
 use crate::figure::{Figure, Format};
-use crate::part::{Body, Cell, Column, Depth, Facts, Part, Row, Table, Text};
+use crate::part::{Body, Cell, Column, Facts, Part, PartList, Row, Table, Text};
 use crate::words;
 
 /// So many of each mapping are shown by default, the quickest, and of fork and join.
@@ -18,30 +18,30 @@ const FEW: usize = 14;
 /// All of it.
 pub fn parts(forecast: &Forecast) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut add = |body: Body| parts.push(Part { depth: Depth::Summary, body });
     for limits in &forecast.limits {
-        let told = format!(
+        let limit = format!(
             "of {} threads, {}: barrier {} ns, fork and join {} ns",
             forecast.threads,
             limits.mapping,
             words::number(limits.barrier_ns),
             words::number(limits.fork_join_ns)
         );
-        add(Text::labelled("limit", told).into());
+        parts.summary(Text::labelled("limit", limit));
     }
-    add(predictions("predicted-barriers", "barrier", &forecast.barriers, QUICKEST).into());
-    add(predictions("predicted-fork-join", "fork and join", &forecast.fork_joins, QUICKEST_REGIONS)
-        .note(ranges(forecast))
-        .into());
-    add(winners(&forecast.quickest).into());
+    parts.summary(predictions("predicted-barriers", "barrier", &forecast.barriers, QUICKEST));
+    parts.summary(
+        predictions("predicted-fork-join", "fork and join", &forecast.fork_joins, QUICKEST_REGIONS)
+            .note(ranges(forecast)),
+    );
+    parts.summary(winners(&forecast.quickest));
     match &forecast.compared {
-        Ok(found) => compared(found).into_iter().for_each(&mut add),
-        Err(why) => add(Text::new(format!("Not compared: {why}.")).into()),
+        Ok(found) => compared(found).into_iter().for_each(|body| parts.summary(body)),
+        Err(why) => parts.summary(Text::new(format!("Not compared: {why}."))),
     }
     if let Some(fit) = &forecast.fit {
-        add(fitted(fit).into());
+        parts.summary(fitted(fit));
     }
-    assumptions(forecast).into_iter().for_each(add);
+    assumptions(forecast).into_iter().for_each(|body| parts.summary(body));
     parts
 }
 
@@ -246,9 +246,9 @@ fn assumptions(forecast: &Forecast) -> Vec<Body> {
     let mut bodies: Vec<Body> = vec![Facts { id: "predicted-from", title, facts, compared: false }.into()];
     let unbuilt = [Algorithm::Tree, Algorithm::Leaders];
     if forecast.barriers.iter().any(|prediction| unbuilt.contains(&prediction.algorithm)) {
-        let told = "\"tree\" has four children a node, as tournament-4 up to four threads; of \"leaders\", groups report to \
+        let note = "\"tree\" has four children a node, as tournament-4 up to four threads; of \"leaders\", groups report to \
                     one each, and these run FBS. Neither can be chosen as a barrier: both are there to compare with.";
-        bodies.push(Text::new(told).into());
+        bodies.push(Text::new(note).into());
     }
     bodies.extend(machine.notes.iter().map(|note| Body::from(Text::new(note.clone()))));
     bodies

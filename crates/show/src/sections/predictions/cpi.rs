@@ -7,7 +7,7 @@ use coho_profile::PairMethod;
 
 use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
-use crate::part::{Column, Depth, Part, Row, Table, Text};
+use crate::part::{Column, Part, PartList, Row, Table, Text};
 use crate::words;
 
 /// A line for each class of each source, at these rates, and why other sources have none.
@@ -18,18 +18,17 @@ pub fn parts(
     not_available: &BTreeMap<String, String>,
 ) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut add = |body: crate::part::Body| parts.push(Part { depth: Depth::Summary, body });
     if !lines.is_empty() {
-        add(table(lines, base_cpi, rates).into());
+        parts.summary(table(lines, base_cpi, rates));
     }
     let methods: BTreeSet<PairMethod> = lines.iter().map(|(_, line)| line.method).collect();
     if methods.len() > 1 {
-        let told =
+        let caveat =
             "Of different methods: a turn is a transfer, a free-running increment often less than one.";
-        add(Text::new(told).into());
+        parts.summary(Text::new(caveat));
     }
     for (source, reason) in not_available.iter().filter(|_| !lines.is_empty()) {
-        add(Text::new(format!("{source}: not available: {reason}")).into());
+        parts.summary(Text::new(format!("{source}: not available: {reason}")));
     }
     parts
 }

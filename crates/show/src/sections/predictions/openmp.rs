@@ -3,7 +3,7 @@
 use coho_model::openmp::{Prediction, Range};
 
 use crate::figure::Figure;
-use crate::part::{Body, Cell, Column, Depth, Missing, Part, Row, Table, Text};
+use crate::part::{Body, Cell, Column, Missing, Part, Row, Table, Text};
 use crate::words;
 
 /// A process by its number, with its prediction, or why there is none.
@@ -16,7 +16,7 @@ pub fn parts(processes: &[Process]) -> Vec<Part> {
         Err(why) => vec![Missing { what: format!("process {pid}"), why: words::reason(why) }.into()],
     };
     let bodies = processes.iter().flat_map(body);
-    bodies.map(|body| Part { depth: Depth::Summary, body }).collect()
+    bodies.map(Part::summary).collect()
 }
 
 fn one(prediction: &Prediction) -> Vec<Body> {
@@ -76,10 +76,10 @@ pub fn finding(prediction: &Prediction) -> Option<String> {
     let libgomp = prediction.libgomp_s?;
     let ratio = libgomp.value / prediction.predicted_s.value;
     let apart = libgomp.low > prediction.predicted_s.high || libgomp.high < prediction.predicted_s.low;
-    let told = if apart { "" } else { "; the profile's intervals do not tell the two apart" };
+    let caveat = if apart { "" } else { "; the profile's intervals do not tell the two apart" };
     Some(format!(
         "at its prices in the profile the same work, regions and barriers would take {} ms, {} times as long as on coho's \
-         teams{told}. `coho run --openmp --try` tells whether they do",
+         teams{caveat}. `coho run --openmp --try` tells whether they do",
         figure(libgomp).scaled(1e3).text(),
         words::times(ratio)
     ))

@@ -64,8 +64,9 @@ pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Option<Chart> {
                     hover: hover("measured", &figure.text()),
                 });
             }
-            let told = fitted::seconds(&kernel.fitted, length, point.threads, &point.barrier, &point.mapping);
-            if let Some(y) = told.map(|seconds| 1e9 * seconds).filter(|ns| scale::is_time(*ns)) {
+            let seconds =
+                fitted::seconds(&kernel.fitted, length, point.threads, &point.barrier, &point.mapping);
+            if let Some(y) = seconds.map(|seconds| 1e9 * seconds).filter(|ns| scale::is_time(*ns)) {
                 let hover = hover("model", &words::number(y));
                 by_model.push(Point { x: length as f64, y, interval: None, hover });
             }

@@ -6,10 +6,13 @@ mod table;
 
 use coho_profile::{Estimate, Kernel, KernelPoint, Profile, Sync};
 
-use super::{method, ratios};
+use super::{Entry, method, ratios};
 use crate::Subject;
-use crate::part::{Facts, Part, Section};
+use crate::part::{Facts, Part, PartList, Section};
 use crate::{scale, words};
+
+/// Its place among the sections.
+pub const ENTRY: Entry = Entry { id: "programs", title: "Programs under barriers", of: section };
 
 /// What there is to show of them.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -20,9 +23,9 @@ pub fn section(subject: &Subject) -> Option<Section> {
     if sync.kernels.is_empty() && ratios.is_none() {
         return None;
     }
-    let mut section = Section::new("programs", "Programs under barriers", headline(sync));
+    let mut section = ENTRY.section(headline(sync));
     for (name, kernel) in &sync.kernels {
-        add(&mut section, subject, name, kernel);
+        add(&mut section.parts, subject, name, kernel);
     }
     if let Some(table) = ratios {
         section.detail(table);
@@ -35,12 +38,12 @@ pub fn parts(name: &str, kernel: &Kernel) -> Vec<Part> {
     let kernels = [(name.to_owned(), kernel.clone())].into();
     let sync = Sync { kernels, ..Sync::default() };
     let subject = Subject::new("", Profile { sync: Some(sync), ..Profile::default() });
-    let mut section = Section::new("programs", "", "");
-    add(&mut section, &subject, name, kernel);
-    section.parts
+    let mut parts = Vec::new();
+    add(&mut parts, &subject, name, kernel);
+    parts
 }
 
-fn add(section: &mut Section, subject: &Subject, name: &str, kernel: &Kernel) {
+fn add(parts: &mut Vec<Part>, subject: &Subject, name: &str, kernel: &Kernel) {
     // Files are named by these.
     let (check, method_id) = match name {
         "daxpy" => ("daxpy-check", "daxpy-method"),
@@ -51,28 +54,28 @@ fn add(section: &mut Section, subject: &Subject, name: &str, kernel: &Kernel) {
     if is_loop(kernel)
         && let Some(chart) = charts::rates(subject, kernel)
     {
-        section.summary(chart);
+        parts.summary(chart);
     }
     if !kernel.points.is_empty() {
-        section.summary(table::points(subject, name, kernel));
+        parts.summary(table::points(subject, name, kernel));
     }
     if is_loop(kernel) {
         if let Some(chart) = charts::model(subject, kernel) {
-            section.detail(chart);
+            parts.detail(chart);
         }
     } else if let Some(chart) = charts::waiting(subject, name, kernel) {
-        section.detail(chart);
+        parts.detail(chart);
     }
     if let Some(facts) = fitted::facts(kernel) {
-        section.detail(facts);
+        parts.detail(facts);
     }
     if let Some(error) = kernel.invariant_error {
         let error = if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") };
-        let told = (format!("largest relative error of {}", words::short(&kernel.invariant, 120)), error);
+        let fact = (format!("largest relative error of {}", words::short(&kernel.invariant, 120)), error);
         let title = format!("Checked, {}", words::short(name, 40));
-        section.detail(Facts { id: check, title, facts: vec![told], compared: false });
+        parts.detail(Facts { id: check, title, facts: vec![fact], compared: false });
     }
-    method::add(section, method_id, &kernel.method);
+    method::add(parts, method_id, &kernel.method);
 }
 
 /// Whether it is a loop of many lengths rather than an application.
@@ -82,16 +85,16 @@ fn is_loop(kernel: &Kernel) -> bool {
 
 /// What two and more threads make of each program under FBS.
 fn headline(sync: &Sync) -> String {
-    let told = sync.kernels.iter().filter_map(|(name, kernel)| {
+    let gains = sync.kernels.iter().filter_map(|(name, kernel)| {
         let name = words::short(name, 40);
         if is_loop(kernel) {
             let (length, threads) = gains_from(kernel)?;
             return Some(format!("a loop gains by {threads} threads from {length} elements on"));
         }
         let largest = kernel.points.iter().filter_map(|point| point.size).max();
-        let of = |point: &&KernelPoint| point.size == largest;
-        let alone = kernel.points.iter().filter(of).find(|point| point.threads == 1)?;
-        let team = kernel.points.iter().filter(of).filter(|point| point.barrier == "fbs");
+        let is_largest = |point: &&KernelPoint| point.size == largest;
+        let alone = kernel.points.iter().filter(is_largest).find(|point| point.threads == 1)?;
+        let team = kernel.points.iter().filter(is_largest).filter(|point| point.barrier == "fbs");
         let team = team.max_by_key(|point| point.threads)?;
         let speed = median(&alone.seconds)? / median(&team.seconds)?;
         Some(format!(
@@ -100,7 +103,7 @@ fn headline(sync: &Sync) -> String {
             team.threads
         ))
     });
-    told.collect::<Vec<_>>().join("; ")
+    gains.collect::<Vec<_>>().join("; ")
 }
 
 /// The least length from which on the largest team is quicker than one thread under FBS beyond chance, at every length that
