@@ -34,7 +34,7 @@ fn the_table_keeps_to_the_page_and_names_what_would_tell() {
     assert!(!shown.contains("hold here") && shown.contains("coho coherence -o PROFILE"), "{shown}");
     assert!(shown.contains("No command is known to settle 2 conclusions"), "{shown}");
     let paper = succeeds(&["compare", "--claims", "published:hamada-dimmnet"]);
-    assert!(!paper.contains("What would tell"), "nothing measures the paper's machine: {paper}");
+    assert!(!paper.contains("Commands that would decide"), "nothing measures the paper's machine: {paper}");
     let judged = json(&succeeds(&["compare", "--claims", file, "--json"]));
     assert!(judged.as_array().unwrap().iter().all(|one| one["verdict"] == "cannot be told"));
     let all = judged.as_array().unwrap().len();
@@ -68,7 +68,7 @@ fn a_single_sample_is_no_verdict() {
     let host = measured.host.as_mut().unwrap();
     (host.date, host.coho_version) = (Some("2026-11-23T08:00:00Z".into()), Some("0.1.0".into()));
     measured.write(&file).unwrap();
-    let goes = "as far as the run that measured its figures";
+    let goes = "as good as the run that measured its figures";
     let told = |of: &str| succeeds(&["compare", "--claims", of]).replace('\n', " ");
     let shown = told(file.to_str().unwrap());
     assert!(shown.contains(goes), "{shown}");
