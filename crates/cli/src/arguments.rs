@@ -132,7 +132,7 @@ pub struct Teams {
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=MAX_THREADS as i64))]
     pub threads: Vec<u32>,
-    /// Which CPUs the ranks take: sequential, binary-tree [default: both]
+    /// How ranks are assigned to CPUs: sequential, binary-tree [default: both]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(str::parse::<Mapping>, Mapping::ALL.map(Mapping::name)))]
     mapping: Vec<Mapping>,

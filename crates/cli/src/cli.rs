@@ -21,39 +21,39 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run every quick experiment; write a profile and a report
+    /// Run all quick experiments, and write a profile and a report
     Survey(commands::survey::Args),
-    /// Tell what a profile means: findings, each with its condition and what to do
+    /// Print what a profile means: findings, the conditions that they hold under, and what to do
     Findings(commands::findings::Args),
-    /// Tell what the machine, or a description of one, says it is
+    /// Show the topology that this machine, or a description of another, claims to have
     Topology(commands::topology::Args),
     /// Predict from measured or published figures
     Predict(commands::predict::Args),
-    /// Measure what it costs CPUs to share a line
+    /// Measure what it costs CPUs to share a cache line
     Coherence(commands::coherence::Args),
-    /// Measure what CPUs cost each other that work on one line at once
+    /// Measure what CPUs cost each other when they all work on one cache line
     Contention(commands::contention::Args),
     /// Measure what reading a performance counter costs, and which events may be used
     Counters(commands::counters::Args),
     /// Measure what system, libc and MPI calls cost, and what they evict
     ///
-    /// The coherence of the profile that -o names, if it has that, tells what a message to another core costs.
+    /// If the profile that -o names has a coherence section, the cost of a message to another core is taken from there.
     Calls(commands::calls::Args),
-    /// Measure barriers, fork and join beside what the machine allows
+    /// Measure barriers, fork and join, and how far they are from the machine's limit
     Barrier(commands::barrier::Args),
-    /// Run programs that live by barriers
+    /// Run barrier-bound programs: DAXPY, a Galerkin method, a shallow-water model
     Kernels(commands::kernels::Args),
     /// Run system workloads under placements: UnixBench's tests and a build
     Bench(commands::bench::Args),
     /// Predict what a transfer costs, stage by stage
     Path(commands::path::Args),
-    /// Tell idle states and how long waking takes, or set them while a command runs
+    /// Show idle states and how long waking takes, or limit them while a command runs
     Idle(commands::idle::Args),
-    /// Run a command where its placement says, or find the best placement by trying
+    /// Run a command on chosen CPUs, on coho's OpenMP teams or with delegated calls, or try which is best
     Run(commands::run::Args),
     /// Measure how fast data moves, by instruction, memory type and size
     Memory(commands::memory::Args),
-    /// Make a page or charts from profiles
+    /// Turn profiles into a page, charts or tables
     Report(commands::report::Args),
     /// Compare a profile with another or with published figures
     Compare(commands::compare::Args),

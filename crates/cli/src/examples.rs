@@ -23,7 +23,7 @@ const ALL: &[(&str, &[Example])] = &[
         "findings",
         &[
             ("What the newest survey here means", "coho findings"),
-            ("The same of a profile, for scripts", "coho findings mine.json --json"),
+            ("The same for a profile, as JSON for scripts", "coho findings mine.json --json"),
         ],
     ),
     (
@@ -31,13 +31,13 @@ const ALL: &[(&str, &[Example])] = &[
         &[
             ("What this machine says it is", "coho topology"),
             ("What another machine's hwloc XML says", "coho topology --from other.xml"),
-            ("What the figures of a profile say instead", "coho topology --measured -p mine.json"),
+            ("What the times in a profile show instead", "coho topology --measured -p mine.json"),
         ],
     ),
     (
         "predict cpi",
         &[(
-            "What coherence costs a program, by how many of its instructions cause it",
+            "What coherence costs a program, by the share of its instructions that cause it",
             "coho predict cpi published:kawabe-furuya",
         )],
     ),
@@ -50,19 +50,19 @@ const ALL: &[(&str, &[Example])] = &[
     ),
     (
         "predict placement",
-        &[("What FreeBSD's scheduler does by each of three topologies", "coho predict placement --why")],
+        &[("How FreeBSD's scheduler treats programs under each of three topologies", "coho predict placement --why")],
     ),
     (
         "predict openmp",
         &[(
-            "What a program's regions and barriers cost here, by what `coho run --openmp --count` has counted",
+            "What a program's regions and barriers cost here, from the counts of `coho run --openmp --count`",
             "coho predict openmp counts.json -p mine.json",
         )],
     ),
     (
         "predict delegate",
         &[(
-            "Which calls another core should execute, by `coho calls --footprint`",
+            "Which calls another core should execute, from `coho calls --footprint`",
             "coho predict delegate mine.json",
         )],
     ),
@@ -71,7 +71,7 @@ const ALL: &[(&str, &[Example])] = &[
         &[
             ("Every pair of CPUs, and whether the claimed topology holds", "coho coherence"),
             (
-                "Hold a matrix of another tool against a topology",
+                "Check another tool's matrix against a topology",
                 "coho coherence --from matrix.csv --topology machine.xml",
             ),
             ("Watch whether the host moves the CPUs", "coho coherence --watch-for 60s"),
@@ -108,7 +108,7 @@ const ALL: &[(&str, &[Example])] = &[
             ("A message by shared memory, by this machine's figures", "coho path shared-memory -p mine.json"),
         ],
     ),
-    ("path list", &[("All of them", "coho path list")]),
+    ("path list", &[("List them", "coho path list")]),
     ("path fit", &[("Fixed cost and rate of measured transfers", "coho path fit transfers.csv")]),
     ("path check", &[("How far predictions are off here", "coho path check --quick")]),
     (
@@ -118,17 +118,17 @@ const ALL: &[(&str, &[Example])] = &[
             ("Run a command with waking in at most 10 us", "coho idle --dma-latency 10 -- ./server"),
         ],
     ),
-    ("idle restore", &[("Put back what a killed coho idle has left set", "coho idle restore")]),
+    ("idle restore", &[("Undo the settings that a killed coho idle left", "coho idle restore")]),
     (
         "run",
         &[
             ("Find the best placement by trying", "coho run --try -- make -j2"),
-            ("Run by what was best", "coho run --place auto -- make -j2"),
+            ("Run under the placement that was best", "coho run --place auto -- make -j2"),
             (
-                "Give an OpenMP program coho's barriers, and tell whether that pays",
+                "Run an OpenMP program on coho's barriers, and see whether that pays",
                 "coho run --openmp --try -- ./heat",
             ),
-            ("Have another core execute calls where that gains", "coho run --delegate -- ./server"),
+            ("Have another core execute the calls that gain from it", "coho run --delegate -- ./server"),
         ],
     ),
     (
@@ -144,9 +144,9 @@ const ALL: &[(&str, &[Example])] = &[
     (
         "report",
         &[
-            ("A page of one profile", "coho report mine.json -o mine.html"),
+            ("A report on one profile", "coho report mine.json -o mine.html"),
             (
-                "Every chart and every table as files of their own",
+                "Every chart and every table as a file of its own",
                 "coho report mine.json --svg charts --csv tables",
             ),
         ],

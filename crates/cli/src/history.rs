@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 4 << 20;
 /// Whether earlier surveys are looked at.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Choice {
-    /// Neither compare with earlier surveys of this host nor keep this one's headline figures
+    /// Do not compare with earlier surveys of this host, and do not record this one's main figures
     #[arg(long)]
     pub no_history: bool,
 }

@@ -13,7 +13,7 @@ pub struct How {
     /// Print the result as JSON, and nothing else
     #[arg(long)]
     pub json: bool,
-    /// Show all rows, and how they came about
+    /// Show all rows, and how they were obtained
     #[arg(long, alias = "all", conflicts_with = "json")]
     pub full: bool,
 }

@@ -18,8 +18,8 @@ use crate::results::Results;
 pub struct Args {
     #[command(flatten)]
     teams: Teams,
-    /// Measure these only: fbs, fbs-one-line, lock, spin-lock, central, dissemination-N, tournament-N, grid, hierarchical,
-    /// or auto: the one that coho would choose, by its name [default: all, dissemination-2, tournament-2 and -4]
+    /// Measure only these: fbs, fbs-one-line, lock, spin-lock, central, dissemination-N, tournament-N, grid,
+    /// hierarchical, or auto, the one that coho would choose [default: all, dissemination-2, tournament-2 and -4]
     #[arg(long = "method", alias = "algorithms", value_name = "LIST", value_delimiter = ',',
           hide_possible_values = true, value_parser = offering(str::parse::<Algorithm>, Algorithm::ALL.map(Algorithm::name)))]
     algorithms: Vec<Algorithm>,
@@ -29,11 +29,11 @@ pub struct Args {
     /// Fewer passes
     #[arg(long)]
     quick: bool,
-    /// How long a burst of barriers takes; 30ms tells what others who use the CPUs cost [default: 30us]
+    /// How long a burst of barriers takes; 30ms shows what other users of the CPUs cost [default: 30us]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     burst: Option<Duration>,
-    /// Measure instead how barriers wait where CPUs are scarce: up to 200 threads on own CPUs, on one, or free, beside a
-    /// busy neighbour or under this process's quota, each against the C library's barrier
+    /// Instead measure how barriers wait when CPUs are scarce: up to 200 threads, each on its own CPU, all on one, or
+    /// free, beside a busy neighbour or under this process's quota, each against the C library's barrier
     #[arg(long, conflicts_with_all = ["cpus", "mapping", "peers", "burst", "output"])]
     waiting: bool,
     #[command(flatten)]

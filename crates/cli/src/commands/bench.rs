@@ -18,12 +18,12 @@ use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The tests, by UnixBench's names (dhry2reg, context1), as tables tell them, or by a profile's (dhrystone2,
+    /// Tests, by UnixBench's names (dhry2reg, context1), as tables show them, or by a profile's (dhrystone2,
     /// pipe_context_switching), as JSON does; and 'build' [default: all]
     #[arg(value_name = "TEST")]
     tests: Vec<Test>,
-    /// Where the copies run: none, compact, spread, smt, module, l1, l2, l3, l4, die, numa, package, or 'all'
-    /// [default: none,compact,spread]
+    /// Where copies run: none, compact, spread, smt, module, l1, l2, l3, l4, die, numa, package, or 'all' [default:
+    /// none,compact,spread]
     #[arg(long, alias = "placement", value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(str::parse::<Where>, PLACEMENTS[1..].iter().copied().chain(["all"])))]
     place: Vec<Where>,
@@ -33,7 +33,7 @@ pub struct Args {
     /// Use these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
-    /// Also run the programs of a UnixBench that is built in this folder, in turn with ours
+    /// Also run the programs of the UnixBench that was built in this folder, in turn with coho's
     #[arg(long, value_name = "DIR")]
     peer: Option<PathBuf>,
     /// Work in a new folder below this one [default: in memory]

@@ -24,13 +24,14 @@ pub struct Args {
     /// Also measure this call, as in 'pread(4096)'; may be repeated
     #[arg(long, value_name = "CALL")]
     call: Vec<Request>,
-    /// Measure by time alone, also where performance counters count
+    /// Measure by time alone, even if performance counters work
     #[arg(long)]
     no_pmu: bool,
     /// Repetitions of a warm figure [default: 1000; 200 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     repeat: Option<u32>,
-    /// Also measure each call at home and on another core, by how much of its caches the caller has used since the last one
+    /// Also measure each call at home and on another core, by how much of its caches the caller has used since the
+    /// previous call
     ///
     /// Without --set and --call, it measures system calls, the C library's functions, and reads and writes of up to 64 KiB, on a tmpfs
     /// and, without --quick, on the file system of the working folder.

@@ -25,18 +25,18 @@ pub struct Args {
     /// Measure these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
-    /// What to do with the line: turn, flags, free-running [default: all; turn alone beyond 64 CPUs]
+    /// What the two CPUs do with the line: turn, flags, free-running [default: all; only turn beyond 64 CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = arguments::offering(method, ["turn", "flags", "free-running"]), conflicts_with = "from")]
     method: Vec<PairMethod>,
-    /// Where the line lives: first touched by a, by b, or on a third memory node [default: a,b; a alone beyond 64 CPUs]
+    /// Where the line lives: first touched by a, by b, or on a third NUMA node [default: a,b; only a beyond 64 CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = arguments::offering(home, ["a", "b", "third"]), conflicts_with = "from")]
     home: Vec<Home>,
-    /// Leave out the loads of lines in known states
+    /// Do not measure loads of lines in known states
     #[arg(long)]
     no_reads: bool,
-    /// Two measurements a CPU instead of all pairs: enough to contradict the claimed topology
+    /// Measure two pairs per CPU instead of all: enough to contradict the claimed topology
     #[arg(long, conflicts_with = "from")]
     audit: bool,
     /// Fewer passes and sizes
@@ -47,7 +47,7 @@ pub struct Args {
     /// Measure only what is missing or unstable in this profile
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     resume: Option<PathBuf>,
-    /// Watch one pair for this time (60s, 5m): when it changes, and between which values
+    /// Watch one pair for this long (60s, 5m): when its time changes, and between which values
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["from", "audit", "home", "no_reads", "quick", "resume", "seed", "time_limit"])]
     watch_for: Option<Duration>,
     /// The pair to watch [default: the first two CPUs]
@@ -56,10 +56,10 @@ pub struct Args {
     /// Read a matrix of times in ns, or a profile, instead of measuring
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cpus", "time_limit"])]
     from: Option<PathBuf>,
-    /// Hold what is read against this description of the machine: anything that `coho topology --from` reads
+    /// Check what is read against this description of the machine: anything that `coho topology --from` reads
     #[arg(long, value_name = "FILE", requires = "from")]
     topology: Option<PathBuf>,
-    /// Also write the times as a matrix in core-to-core-latency's CSV: ns, a row a CPU, no labels
+    /// Also write the times as a CSV matrix in core-to-core-latency's format: ns, one row per CPU, no labels
     #[arg(long, value_name = "FILE", value_parser = arguments::file_name(), conflicts_with = "watch_for")]
     matrix: Option<PathBuf>,
     #[command(flatten)]

@@ -15,7 +15,7 @@ pub struct Args {
     /// What to compare it with: a profile file, or `published:NAME[/MACHINE]`
     #[arg(value_name = "B", required_unless_present = "claims")]
     second: Option<String>,
-    /// Judge the papers' conclusions by the figures of this profile
+    /// Check the papers' conclusions against the figures of this profile
     #[arg(long, value_name = "PROFILE", conflicts_with_all = ["first", "second"])]
     claims: Option<String>,
     #[command(flatten)]

@@ -24,17 +24,17 @@ use crate::results::File;
 pub struct Args {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Disable these idle states while the command runs, by name
+    /// While the command runs, disable these idle states, by name
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "command")]
     disable: Vec<String>,
-    /// Disable idle states that take longer than this to leave while the command runs
+    /// While the command runs, disable idle states that take longer than this to leave
     #[arg(long, value_name = "US", requires = "command")]
     max_latency: Option<u64>,
-    /// Bound all CPUs' latency through /dev/cpu_dma_latency while the command runs
+    /// While the command runs, bound the wake-up latency of all CPUs through /dev/cpu_dma_latency
     #[arg(long, value_name = "US", requires = "command",
           value_parser = clap::value_parser!(u32).range(0..=i32::MAX as i64))]
     dma_latency: Option<u32>,
-    /// Set this frequency governor while the command runs
+    /// While the command runs, use this frequency governor
     #[arg(long, value_name = "GOVERNOR", requires = "command")]
     governor: Option<String>,
     /// These CPUs only (0-3,8)
@@ -48,7 +48,7 @@ pub struct Args {
     /// Print the profile's section as JSON, and nothing else; a command's output then goes to standard error
     #[arg(long)]
     json: bool,
-    /// Show all rows and how they were measured
+    /// Show all rows, and how they were obtained
     #[arg(long, conflicts_with = "json")]
     full: bool,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Put back what a run that was killed had set
+    /// Undo the settings of a run that was killed
     Restore,
 }
 

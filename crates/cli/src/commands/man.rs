@@ -8,7 +8,7 @@ use crate::cli::Cli;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The command, and its command where it has some (`predict barrier`) [default: coho itself]
+    /// The command, and its subcommand if it has any (`predict barrier`) [default: coho itself]
     command: Vec<String>,
     /// Write the pages of coho and of all its commands into this folder: coho.1, coho-survey.1, …
     #[arg(long, value_name = "DIR", conflicts_with = "command")]

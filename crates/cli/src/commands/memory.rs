@@ -18,27 +18,27 @@ use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Measure these parts only; those of the profile that -o names stay otherwise [default: all]
+    /// Measure only these parts; the profile that -o names keeps its others [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     parts: Vec<PartName>,
     #[command(flatten)]
     teams: Teams,
-    /// Sizes of a block (512,64K,1M) [default: these and a sweep to four times the largest cache]
+    /// Block sizes (512,64K,1M) [default: these, and a sweep up to four times the largest cache]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arguments::size)]
     sizes: Vec<u64>,
-    /// What is done: write, read, copy [default: all]
+    /// Operations: write, read, copy [default: all]
     #[arg(long = "operations", alias = "op", value_name = "LIST", value_delimiter = ',',
           hide_possible_values = true,
           value_parser = offering(|name: &str| named(&Operation::ALL, name), Operation::ALL.map(Operation::name)))]
     op: Vec<Operation>,
-    /// By what: plain-8, avx2 (which means avx2-nt and its other forms too), … [default: all that the CPU has]
+    /// Instructions: plain-8, avx2 (includes avx2-nt and its other forms), … [default: all that the CPU has]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     instructions: Vec<String>,
-    /// Where the block is before: warm, fresh, dirty, flushed, shared, remote [default: all]
+    /// State of the block beforehand: warm, fresh, dirty, flushed, shared, remote [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(|name: &str| named(&BlockState::ALL, name), BlockState::ALL.map(BlockState::name)))]
     state: Vec<BlockState>,
-    /// When stores are waited for: after each call, once a run, or none [default: all where it matters]
+    /// When to wait for stores: after each call, once a run, or never (none) [default: all, if it matters]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(|name: &str| named(&Fence::ALL, name), Fence::ALL.map(Fence::name)))]
     fence: Vec<Fence>,
@@ -46,17 +46,17 @@ pub struct Args {
     #[arg(long = "type", value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(|name: &str| named(&CacheType::ALL, name), CacheType::ALL.map(CacheType::name)))]
     types: Vec<CacheType>,
-    /// Also use this memory of a PCI device (/sys/bus/pci/devices/0000:01:00.0/resource2_wc). It is written to, and what
-    /// stood there put back: name none that somebody uses
+    /// Also use this memory of a PCI device (/sys/bus/pci/devices/0000:01:00.0/resource2_wc). It is written to and
+    /// restored: name none that is in use
     #[arg(long, value_name = "FILE")]
     pci_bar: Vec<PathBuf>,
-    /// Also use these physical addresses (0xfd000000+0x10000), by /dev/mem. They are written to likewise
+    /// Also use these physical addresses (0xfd000000+0x10000), through /dev/mem. They are written to and restored, too
     #[arg(long, value_name = "START+BYTES")]
     physical: Vec<Physical>,
-    /// Pages of usual memory
+    /// Pages of ordinary memory
     #[arg(long, value_enum, default_value = "huge")]
     pages: Pages,
-    /// Memory node of the buffers [default: the thread's own]
+    /// NUMA node of the buffers [default: the thread's own]
     #[arg(long, value_name = "NODE")]
     node: Option<u32>,
     /// Fewer instructions, sizes and passes
@@ -92,9 +92,9 @@ enum PartName {
 enum Pages {
     /// Small ones
     Small,
-    /// Huge ones where the kernel gives them
+    /// Huge ones if the kernel provides them
     Huge,
-    /// Huge ones that are set aside (vm.nr_hugepages)
+    /// Huge ones that are reserved (vm.nr_hugepages)
     Reserved,
 }
 

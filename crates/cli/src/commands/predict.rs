@@ -28,9 +28,10 @@ enum What {
     Cpi(CpiArgs),
     /// Barriers, fork and join from the latencies between CPUs, for every algorithm
     Barrier(super::predict_barrier::Args),
-    /// What FreeBSD's ULE does to programs by the topology that it believes in, and why
+    /// How FreeBSD's ULE scheduler treats programs under different ideas of the topology, and why
     Placement(super::predict_placement::Args),
-    /// What regions and barriers cost an OpenMP program, here and with libgomp, by its counts: `coho run --openmp --count`
+    /// What regions and barriers cost an OpenMP program, here and with libgomp, from the counts of `coho run --openmp
+    /// --count`
     Openmp(super::predict_openmp::Args),
     /// Which system calls another core should execute, from which cache footprint on, and what that gains
     Delegate(super::predict_delegate::Args),
@@ -53,7 +54,7 @@ struct CpiArgs {
         value_parser = percent
     )]
     rate: Vec<f64>,
-    /// Whose times: free-running as the papers', turn, flags [default: the first of these that was measured]
+    /// Which times to use: free-running as in the paper, turn, flags [default: the first of these that was measured]
     #[arg(long, value_name = "METHOD", value_parser = super::coherence::method)]
     method: Option<PairMethod>,
     #[command(flatten)]

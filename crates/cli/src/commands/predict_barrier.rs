@@ -25,10 +25,10 @@ pub struct Args {
     /// Number of threads [default: one a CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     threads: Option<u32>,
-    /// Which CPUs the ranks take: sequential, binary-tree [default: both]
+    /// How ranks are assigned to CPUs: sequential, binary-tree [default: both]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     mapping: Vec<Mapping>,
-    /// What one more remote line costs a reader [default: as measured or, for want of that, 3 ns]
+    /// What one more remote line costs a reader [default: as measured; 3 ns if it was not]
     #[arg(long, value_name = "NS", value_parser = extra_line)]
     extra_line: Option<f64>,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::printed;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A profile with curves of calls: `coho calls --footprint -o PROFILE` measures them
+    /// A profile with curves of calls, as `coho calls --footprint -o PROFILE` measures them
     #[arg(value_name = "PROFILE")]
     profile: String,
     #[command(flatten)]

@@ -12,10 +12,10 @@ use crate::printed::How;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What `coho run --openmp --count FILE` has written
+    /// The file that `coho run --openmp --count FILE` wrote
     #[arg(value_name = "FILE")]
     counts: PathBuf,
-    /// A profile of the same machine, with barriers: `coho barrier --peers -o PROFILE` measures also libgomp's
+    /// A profile of the same machine with barriers; `coho barrier --peers -o PROFILE` also measures libgomp's
     #[arg(short, long, value_name = "PROFILE")]
     profile: PathBuf,
     #[command(flatten)]

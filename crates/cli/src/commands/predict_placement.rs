@@ -22,13 +22,15 @@ const MAX_CPUS: usize = 256;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A profile with a topology; its pairs of CPUs, where measured, tell the costs of lines [default: the article's machine]
+    /// A profile with a topology; if its pairs of CPUs were measured, they give the costs of moving lines [default: the
+    /// article's machine]
     #[arg(value_name = "PROFILE")]
     profile: Option<String>,
-    /// A description of a machine, as `coho topology --from` takes it
+    /// A description of a machine, as `coho topology --from` reads it
     #[arg(long, value_name = "PATH", conflicts_with = "profile")]
     from: Option<PathBuf>,
-    /// Which kernels' ideas of it to compare with the first of them [default: stock, control, patched and full, where known]
+    /// Kernels whose ideas of the topology are compared with the first one's [default: stock, control, patched and
+    /// full, where known]
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     topology: Vec<Kernel>,
     /// Which workloads: pipe_context_switching, kernel_build, compute_2, … [default: all]
@@ -37,16 +39,16 @@ pub struct Args {
     /// Take a cost as known: `idle_exit_ns=1500`
     #[arg(long, value_name = "NAME=VALUE", value_parser = cost)]
     cost: Vec<(String, f64)>,
-    /// How often to run each, with other costs out of their ranges each time
+    /// How often to run each workload, each time with other costs from their ranges
     #[arg(long, value_name = "N", default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// Seed of the costs and of chance
+    /// Seed of the costs and of all other chance
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Only hold the simulator against the profile's own programs: on one CPU and on two, as `coho bench` runs them
+    /// Only compare the simulator with the profile's own programs, on one CPU and on two, as `coho bench` runs them
     #[arg(long, requires = "profile", conflicts_with_all = ["topology", "workload", "why"])]
     check: bool,
-    /// Also tell where tasks were put, and how often their CPU had halted
+    /// Also show where tasks were put, and how often their CPU had halted
     #[arg(long)]
     why: bool,
     #[command(flatten)]

@@ -14,14 +14,14 @@ pub struct Args {
     /// Profile files, or `published:NAME` (`published:kawabe-furuya/e5620`)
     #[arg(required = true, value_name = "PROFILE")]
     profiles: Vec<String>,
-    /// Where to write the page, - for standard output; it stands alone and fetches nothing
+    /// Where to write the page, - for standard output; it is one file and loads nothing from elsewhere
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
-    /// Also write every chart, map and drawing into this folder, an SVG file each: barriers.svg, heat-map-turn.svg,
+    /// Also write every chart, map and drawing into this folder, each as an SVG file: barriers.svg, heat-map-turn.svg,
     /// topology.svg, …; those of a second profile end in -2.svg, and so on
     #[arg(long, value_name = "DIR", value_parser = file_name())]
     svg: Option<PathBuf>,
-    /// Also write every table and matrix into this folder, a CSV file each: barriers.csv, …
+    /// Also write every table and matrix into this folder, each as a CSV file: barriers.csv, …
     #[arg(long, value_name = "DIR", value_parser = file_name())]
     csv: Option<PathBuf>,
 }

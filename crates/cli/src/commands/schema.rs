@@ -10,7 +10,7 @@ use coho_show::visible::{Out, Style};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Check these profiles against the schema's version and types instead of printing it
+    /// Instead of printing the schema, check that these profiles have its version and types
     #[arg(long, value_name = "FILE", num_args = 1..)]
     check: Vec<PathBuf>,
 }

@@ -26,28 +26,28 @@ pub struct Args {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Tree)]
     format: Format,
-    /// Same as --format json
+    /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Print FreeBSD's kern.sched.topology_spec, as a kernel would or as it should
+    /// Print FreeBSD's kern.sched.topology_spec, as a kernel prints it or as it should be
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["format", "json"])]
     freebsd: Option<Kernel>,
-    /// 64-bit words of its CPU masks: 4 where MAXCPU is 256, 16 where it is 1024
+    /// Number of 64-bit words in its CPU masks: 4 if MAXCPU is 256, 16 if it is 1024
     #[arg(long, value_enum, default_value_t = Words::Four, requires = "freebsd")]
     words: Words,
-    /// Print the raw CPUID answers that the topology was decoded from
+    /// Print the raw CPUID output that the topology was decoded from
     #[arg(long, conflicts_with_all = ["format", "json", "freebsd"])]
     dump_cpuid: bool,
-    /// Correct the claims by the times of a profile, where these contradict them
+    /// Correct the claims where the times in a profile contradict them
     #[arg(long, requires = "profile", conflicts_with_all = ["freebsd", "dump_cpuid"])]
     measured: bool,
-    /// The profile whose times and claimed topology are taken
+    /// The profile to take times and claimed topology from
     #[arg(short, long, value_name = "PROFILE", requires = "measured")]
     profile: Option<PathBuf>,
-    /// Print the options that would make a guest's claims, or a kernel's, those that were measured
+    /// Print the options that make a guest or a kernel claim the topology that was measured
     #[arg(long, value_enum, value_name = "TOOL", requires = "measured", conflicts_with_all = ["format", "json"])]
     suggest: Option<Whose>,
-    /// Write to a file instead of standard output, which is -
+    /// Write to a file instead of standard output (-)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ pub struct Args {
 enum Format {
     /// For people
     Tree,
-    /// Counts, units, caches and who told them
+    /// Counts, units, caches and their sources
     Json,
     /// For lstopo -i and other tools of hwloc
     HwlocXml,
@@ -68,11 +68,11 @@ pub enum Kernel {
     Stock,
     /// The same with Kimoto's patch for Bulldozer
     Patched,
-    /// The first with the tunable kern.smp.topology=5: the patch's pairs without their flag
+    /// Stock with the tunable kern.smp.topology=5: the patch's pairs without their flag
     Control,
     /// FreeBSD of 2016 and later
     Modern,
-    /// All that is known, which no kernel prints
+    /// Everything known; no kernel prints this
     Full,
 }
 

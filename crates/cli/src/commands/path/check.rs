@@ -23,10 +23,10 @@ pub struct Args {
     /// Which paths: shared-memory, tcp-loopback [default: both]
     #[arg(value_name = "NAME", value_parser = |name: &str| named(&path::CHECKED, name))]
     paths: Vec<&'static str>,
-    /// Predict from the parts of this profile's messages, too
+    /// Also predict from the message parts in this profile
     #[arg(short, long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Processes on the first of these CPUs and its nearest neighbour among them
+    /// Run the processes on the first of these CPUs and on the one of them that is nearest to it
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
     /// Fewer passes

@@ -20,9 +20,9 @@ pub struct Args {
 enum What {
     /// List the paths that come with coho
     List(list::Args),
-    /// Find a stage's fixed cost and rate in measured pairs of size and time
+    /// Fit a stage's fixed cost and rate to measured sizes and times
     Fit(fit::Args),
-    /// Compare predictions with messages between two processes here
+    /// Compare predictions with measured messages between two processes
     Check(check::Args),
 }
 

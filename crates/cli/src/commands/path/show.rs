@@ -18,10 +18,10 @@ pub struct Args {
     /// A path of `coho path list`, or a file
     #[arg(value_name = "NAME|FILE")]
     path: String,
-    /// Take this machine's figures from a profile, or from `published:NAME`
+    /// Take the machine's figures from a profile, or from `published:NAME`
     #[arg(short, long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Only these figures (of dimmnet: 4, 5, 6, 8, 9, 10, 11)
+    /// Only these figures of the paper (for dimmnet: 4, 5, 6, 8, 9, 10, 11)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     figure: Vec<String>,
     /// Readings of the paper's path: H1, H2, H3 [default: H1]
@@ -31,7 +31,7 @@ pub struct Args {
     /// Print the result as JSON, and nothing else
     #[arg(long)]
     json: bool,
-    /// Show all rows, and how they came about
+    /// Show all rows, and how they were obtained
     #[arg(long, conflicts_with = "json")]
     full: bool,
 }

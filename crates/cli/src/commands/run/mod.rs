@@ -46,20 +46,20 @@ pub struct Args {
     #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place",
           hide_possible_values = true, value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()))]
     trial: Option<Vec<Placement>>,
-    /// Move the command among these placements while it runs, and keep it where it comes farthest [default: compact,
-    /// spread, none and the levels that mean other numbers of CPUs]
+    /// Move the command among these placements while it runs, and keep it where it makes most progress [default:
+    /// compact, spread, none and the levels with other numbers of CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1, require_equals = true, hide_possible_values = true,
           value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()),
           conflicts_with_all = ["place", "per_thread", "per_process", "omp_places", "openmp"])]
     live: Option<Vec<Placement>>,
-    /// How far a live command comes: a rate in a line that it prints, which the expression finds, by its first group if it
-    /// has one [default: instructions, where the CPU counts them]
+    /// How to measure the progress of a live command: a regular expression for a rate in the lines that it prints; the
+    /// rate is the first group, if there is one [default: instructions, if the CPU counts them]
     #[arg(long, value_name = "REGEX", requires = "live", value_parser = Measure::printed)]
     rate: Option<Measure>,
-    /// How long a live command stays under a placement at a time; longer if its rate comes more seldom
+    /// How long a live command stays under a placement at a time; longer if it prints its rate less often
     #[arg(long, value_name = "SECONDS", requires = "live", default_value = "200ms", value_parser = arguments::duration)]
     period: Duration,
-    /// Compare a live command's placements again after this time [default: 20 times what it took]
+    /// Compare a live command's placements again after this time [default: 20 times what the comparison took]
     #[arg(long, value_name = "SECONDS", requires = "live", value_parser = arguments::duration)]
     again: Option<Duration>,
     /// Rounds of a trial
@@ -67,48 +67,49 @@ pub struct Args {
     repeat: u32,
     #[command(flatten)]
     course: Course,
-    /// Threads to make room for [default: one if compact, one on each core if spread, a level's all]
+    /// Threads to make room for [default: one for compact, one on each core for spread, all of a level]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
     /// Pin each new thread to the next CPU of the placement, in dynamic programs
     #[arg(long)]
     per_thread: bool,
-    /// Deal the command's processes out: each new one of a dynamic program is held to the next CPU of the placement
+    /// Pin each new process to the next CPU of the placement, in dynamic programs
     #[arg(long, conflicts_with = "per_thread")]
     per_process: bool,
     /// Export OMP_PLACES and OMP_PROC_BIND, so that OpenMP binds its threads in the placement's order
     #[arg(long)]
     omp_places: bool,
-    /// Run a program compiled by gcc -fopenmp on coho's teams and barriers instead of libgomp's. COHO_OPENMP=verbose in the
-    /// environment has it say whether it took over; with --place, threads are bound as by --omp-places
+    /// Run a program compiled by gcc -fopenmp on coho's teams and barriers instead of libgomp's. With
+    /// COHO_OPENMP=verbose in the environment, it says whether it took over; with --place, threads are bound as by
+    /// --omp-places
     #[arg(long)]
     openmp: bool,
-    /// Say whether --openmp would take over, and what the program imports of OpenMP, without running it
+    /// Say whether --openmp would take over, and which OpenMP functions the program imports, without running it
     #[arg(long, requires = "openmp", conflicts_with_all = ["comparison", "per_thread", "per_process"])]
     check: bool,
-    /// Count the regions, barriers and waiting of each process on coho's teams, and write them to a file, for `coho predict
-    /// openmp`. Counting costs a barrier two readings of the clock
+    /// Count each process's regions, barriers and waiting on coho's teams, and write them to a file for `coho predict
+    /// openmp`. Counting adds two clock readings to a barrier
     #[arg(long, value_name = "FILE", requires = "openmp", conflicts_with_all = ["comparison", "check"],
           value_parser = arguments::file_name())]
     count: Option<PathBuf>,
     #[command(flatten)]
     delegation: DelegateArgs,
-    /// A profile of this machine, for what sharing costs; choices are remembered there [default:
-    /// coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
+    /// A profile of this machine, for what sharing costs, and to remember choices in [default: coho/profile.json in
+    /// $XDG_STATE_HOME or ~/.local/state]
     #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
     profile: Option<PathBuf>,
     /// The name under which the choice is remembered [default: the program's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Print what --try, --live or --check found as JSON, and nothing else: 'best' took the least time, but is better than all
-    /// others beyond chance only if 'decided' is true; than 'winners' none is quicker beyond chance, and --place auto leaves
-    /// the scheduler's choice for one of them where it is worse. A live command's output then goes to standard error
+    /// Print what --try, --live or --check found as JSON, and nothing else. 'best' took the least time, but beat all
+    /// others beyond chance only if 'decided' is true; nothing beat the 'winners' beyond chance, and --place auto picks
+    /// one of them if the scheduler's own choice is worse. A live command's output then goes to standard error
     #[arg(long)]
     json: bool,
-    /// With --try: also show cache misses and the clock, where they were counted
+    /// With --try: also show cache misses and the clock, if they were counted
     #[arg(long, requires = "trial", conflicts_with = "json")]
     full: bool,
-    /// Say nothing
+    /// Print no messages of coho's own
     #[arg(short, long)]
     quiet: bool,
     /// The command and its arguments
