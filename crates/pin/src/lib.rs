@@ -1,16 +1,16 @@
-//! Preloaded into a dynamic program (`LD_PRELOAD`), it pins each thread that the program makes by `pthread_create` to the
-//! next CPU of the list in `COHO_PIN`, beginning anew at its end. The program's first thread is pinned, to the list's
-//! first CPU, when it makes its second: a program of one thread, such as a shell, stays free.
+//! A library to preload into a dynamically linked program (`LD_PRELOAD`). It pins each thread that the program creates
+//! by `pthread_create` to the next CPU of the list in `COHO_PIN`, starting over at its end. The program's first thread
+//! is pinned to the list's first CPU once it creates a second thread: a program of one thread, such as a shell, stays
+//! free.
 //!
-//! Never outside the mask that the process has; a thread whose maker gave it CPUs of its own keeps them. What the
-//! program starts begins with the mask that it had before. In programs that run with more rights than their user, and
-//! without the variable, it does nothing.
+//! A thread is never pinned outside the process's mask, and one that was created with CPUs of its own keeps them.
+//! Programs that a pinned thread starts begin with the mask that the process had before. The library does nothing if
+//! the variable is not set, or if the program runs with more rights than its user.
 //!
-//! With `COHO_DEAL` and `COHO_DEAL_TURNS` in the environment it deals out processes instead: each process of a job, forked or
-//! started, is held to the next CPU of the list, whose turn it is standing in the file that the second variable names. A
-//! process that becomes another program keeps its CPU, and so do children of one that chose its CPUs itself.
-//!
-//! `coho run --per-thread` and `--per-process` set it up.
+//! With `COHO_DEAL` and `COHO_DEAL_TURNS` in the environment it distributes processes instead: each process of a job,
+//! whether forked or started, is confined to the next CPU of the list; the file that the second variable names holds
+//! whose turn it is. A process that executes another program keeps its CPU, and children of a process that chose its
+//! CPUs itself inherit those. `coho run --per-thread` and `--per-process` set these variables.
 #![warn(missing_docs)]
 
 mod order;
@@ -28,7 +28,7 @@ mod interpose {
     use crate::processes;
     use crate::threads::{self, Start};
 
-    /// Stands before the C library's function of this name.
+    /// Takes the place of the C library's function of this name.
     ///
     /// # Safety
     /// As the C library's.
@@ -39,7 +39,7 @@ mod interpose {
         start: Start,
         argument: *mut c_void,
     ) -> c_int {
-        // SAFETY: the caller's promises are handed on.
+        // SAFETY: the caller upholds the contract of `pthread_create`.
         unsafe { threads::create(thread, attributes, start, argument) }
     }
 

@@ -4,8 +4,8 @@ use std::ffi::{CStr, CString};
 
 use coho_preload::{MOST, setting};
 
-/// The CPUs that a variable lists; none if it is not set, makes no sense, or the program runs with more rights than its
-/// user.
+/// The CPUs that a variable lists; none if the variable is not set or makes no sense, or if the program runs with more
+/// rights than its user.
 pub fn of_variable(name: &CStr) -> Vec<u32> {
     setting(name).map(parse).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! Dealing processes out: each takes the next CPU of a list, by a file that all processes of a job share.
+//! Distributing processes: each takes the next CPU of a list, with the help of a file that all processes of a job
+//! share.
 
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
@@ -10,15 +11,15 @@ use crate::order;
 
 const ORDER: &CStr = c"COHO_DEAL";
 const TURNS: &CStr = c"COHO_DEAL_TURNS";
-/// Processes that are known to have had their turn.
+/// How many processes that have had their turn are remembered.
 const SLOTS: usize = 8191;
 
 /// What the file holds.
 #[repr(C)]
 struct Turns {
     next: AtomicU32,
-    /// Those that have had their turn, at their number modulo the length: a process that becomes another program keeps its
-    /// CPU.
+    /// Processes that have had their turn, at their number modulo the length: a process that executes another program
+    /// keeps its CPU.
     had: [AtomicI32; SLOTS],
 }
 
@@ -31,7 +32,7 @@ struct Deal {
 }
 
 static DEAL: OnceLock<Deal> = OnceLock::new();
-/// The mask that this process was given last is this CPU alone; -1 before.
+/// The CPU that this process was confined to last; -1 before that.
 static GIVEN: AtomicI32 = AtomicI32::new(-1);
 
 /// Gives this process its CPU, and each that it forks one of its own. Does nothing without both variables.
@@ -49,7 +50,7 @@ impl Deal {
         let pid = unsafe { libc::getpid() };
         let slot = &self.turns.had[pid as usize % SLOTS];
         if slot.load(Relaxed) == pid {
-            // It was dealt a CPU before it became this program, or its maker has given it others since.
+            // It was given a CPU before it executed this program, or its parent has given it other CPUs since.
             return remember(only_cpu());
         }
         let turn = self.turns.next.fetch_add(1, Relaxed) as usize;
@@ -60,7 +61,7 @@ impl Deal {
     }
 }
 
-/// In a forked process: unless its parent has been given CPUs of its own since it was dealt one.
+/// In a forked process. Does nothing if the parent's CPUs have been changed since it was given one.
 unsafe extern "C" fn forked() {
     let Some(deal) = DEAL.get() else { return };
     if only_cpu().is_some_and(|cpu| cpu as i32 == GIVEN.load(Relaxed)) {

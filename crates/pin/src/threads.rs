@@ -1,4 +1,4 @@
-//! Making threads that begin by pinning themselves.
+//! Creating threads that begin by pinning themselves.
 
 use std::ffi::CStr;
 use std::mem::transmute;
@@ -17,8 +17,8 @@ pub type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 type Create = unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Start, *mut c_void) -> c_int;
 
 const ORDER: &CStr = c"COHO_PIN";
-/// The mask that the process had before its first thread was pinned, for what it starts: that begins with the pinned
-/// thread's mask.
+/// Holds the mask that the process had before its first thread was pinned, for the programs that it starts: these begin
+/// with the pinned thread's mask.
 const WIDE: &CStr = c"COHO_PIN_WIDE";
 
 /// What this process does with its threads.
@@ -30,11 +30,11 @@ struct Plan {
 }
 
 static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
-/// Threads made so far; the process's first is not among them.
+/// Threads created so far, not counting the process's first.
 static MADE: AtomicUsize = AtomicUsize::new(0);
 static FIRST_IS_PINNED: AtomicBool = AtomicBool::new(false);
 
-/// Begins a program that a pinned thread has started with the mask that its maker had before.
+/// Gives a program that a pinned thread has started the mask that its parent had before.
 pub fn widen() {
     let wide = order::of_variable(WIDE);
     if !wide.is_empty() {
@@ -49,11 +49,11 @@ struct Begin {
     start: Start,
     argument: *mut c_void,
     cpu: u32,
-    /// Its maker's mask, which it has unless it was given another.
+    /// Its creator's mask, which the thread has unless it was given another.
     inherited: Mask,
 }
 
-/// Makes a thread that pins itself first.
+/// Creates a thread that pins itself first.
 ///
 /// # Safety
 /// As `pthread_create`.
@@ -111,7 +111,7 @@ fn plan() -> Option<Plan> {
     })
 }
 
-/// Pins the process's first thread when it makes another.
+/// Pins the process's first thread when it creates another.
 fn pin_first(plan: &Plan) {
     // SAFETY: no arguments, and neither can fail.
     let first = unsafe { libc::gettid() == libc::getpid() };
@@ -123,7 +123,7 @@ fn pin_first(plan: &Plan) {
     }
 }
 
-/// In a forked copy: its only thread is the first, and free.
+/// In a forked child: its only thread is the first, and free.
 unsafe extern "C" fn begin_anew() {
     if let Some(Some(plan)) = PLAN.get() {
         plan.wide.apply();

@@ -9,7 +9,7 @@ use coho_testing::{Capability, needs};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 fn library() -> PathBuf {
-    // The dependency has cargo build it beside the tests.
+    // The dependency makes cargo build the library beside the tests.
     let _ = coho_pin::ORDER;
     std::env::current_exe().unwrap().with_file_name("libcoho_pin.so")
 }
@@ -128,7 +128,7 @@ const LOOK: &str = "sed -n 's/Cpus_allowed_list:.//p'";
 fn processes_take_the_list_s_cpus_in_turn_and_keep_them() {
     needs!(Capability::TwoCpus);
     let [a, b] = two();
-    // The shell first, then each that it starts; one that becomes another program has had its turn.
+    // The shell comes first, then each process that it starts; one that executes another program has had its turn.
     let script =
         format!("{LOOK} /proc/$$/status; {LOOK} /proc/self/status; (exec {LOOK} /proc/self/status); wait");
     let lines = dealt(&script, &format!("{a},{b}"));
@@ -160,7 +160,7 @@ fn nonsense_and_absence_change_nothing() {
 #[test]
 fn programs_with_other_rights_are_left_alone() {
     needs!(Capability::SetUserId, Capability::CCompiler, Capability::TwoCpus);
-    // Among temporary files, where such programs are known to count.
+    // Among temporary files: there the capability check has shown that the set-user-id bit works.
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("where-suid");
     compile(&program);

@@ -1,4 +1,4 @@
-/* Tells where its threads may run: the CPU if it is one, else how many. */
+/* Prints where its threads may run: the CPU if there is only one, else how many. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -23,7 +23,7 @@ static void *where(void *text) {
     return NULL;
 }
 
-/* Makes threads one after the other, and tells where each was. */
+/* Creates threads one after the other, and prints where each one was. */
 static void make(int n, const pthread_attr_t *attributes, int first_too) {
     char first[LONG], texts[MOST][LONG];
     int i;
@@ -40,7 +40,7 @@ static void make(int n, const pthread_attr_t *attributes, int first_too) {
         printf("thread %d: %s\n", i + 1, texts[i]);
 }
 
-/* What a program or a copy does that a pinned thread has started. */
+/* What a program or a forked child does that a pinned thread has started. */
 static int begin(const char *how) {
     char text[LONG];
     where(text);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// One more than the largest CPU number that any source may name; hostile input beyond it is an error.
 pub const MAX_CPUS: u32 = 1 << 16;
 
-/// Why a text or a mask is no set of CPUs.
+/// Why a text or a mask is not a valid set of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidCpus {
@@ -31,7 +31,7 @@ pub enum InvalidCpus {
     MaskTooLong,
 }
 
-/// Quotes what was read without its control characters, which would drive a terminal.
+/// Quotes the input without its control characters, which a terminal would obey.
 impl fmt::Display for InvalidCpus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let largest = MAX_CPUS - 1;
@@ -286,7 +286,7 @@ impl FromStr for CpuSet {
         }
         let number = |part: &str| -> Result<u32, InvalidCpus> {
             let part = part.trim();
-            // A sign, which integers may have, is no part of a CPU's number.
+            // Parsing an integer would accept a sign, which a CPU number must not have.
             let cpu: u32 = part
                 .parse()
                 .ok()

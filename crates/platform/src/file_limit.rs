@@ -1,15 +1,15 @@
-//! The limit on a file's size (`ulimit -f`): a write beyond it is to fail, not to end the process.
+//! The limit on a file's size (`ulimit -f`): makes a write beyond it fail instead of ending the process.
 
 use std::io;
 
 /// Does nothing: the write that has caused the signal fails with EFBIG.
 extern "C" fn pass(_: libc::c_int) {}
 
-/// From now on a write beyond the limit is an error, after which what was begun can be removed; SIGXFSZ would leave it
+/// From now on a write beyond the limit is an error, so that an unfinished file can be removed; SIGXFSZ would leave it
 /// behind. A signal that is ignored stays ignored.
 ///
-/// The signal is caught rather than ignored: `exec` gives a caught one its default action back, so that programs which
-/// this process starts find what they expect.
+/// The signal is caught rather than ignored: `exec` restores the default action of a caught signal, so that programs
+/// which this process starts find what they expect.
 ///
 /// # Errors
 /// The system's own, if it refuses the handler.

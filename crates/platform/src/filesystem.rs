@@ -1,4 +1,4 @@
-//! Which file system a path lies on, and where files may lie in memory.
+//! Which file system a path is on, and where files can be kept in memory.
 
 use std::ffi::CString;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// `f_type` of tmpfs in statfs(2).
 const TMPFS: i64 = 0x0102_1994;
-/// Names of what a folder may lie on.
+/// Names of the file systems that a folder may be on.
 const FILE_SYSTEMS: [(i64, &str); 6] = [
     (TMPFS, "tmpfs"),
     (0x8584_58f6, "ramfs"),
@@ -17,7 +17,7 @@ const FILE_SYSTEMS: [(i64, &str); 6] = [
     (0x794c_7630, "overlay"),
 ];
 
-/// Where temporary files may lie, best first: each tmpfs of /dev/shm and `XDG_RUNTIME_DIR`, then the usual place.
+/// Folders for temporary files, best first: each tmpfs of /dev/shm and `XDG_RUNTIME_DIR`, then the usual place.
 pub fn temporary() -> impl Iterator<Item = PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let in_memory = [Some(PathBuf::from("/dev/shm")), runtime].into_iter().flatten();
@@ -57,7 +57,7 @@ fn kind(path: &Path) -> io::Result<i64> {
         if libc::statfs(path.as_ptr(), &mut stats) != 0 {
             return Err(io::Error::last_os_error());
         }
-        // As its unsigned 32 bits: the field's own type differs between architectures.
+        // Compared as unsigned 32 bits: the field's own type differs between architectures.
         Ok(stats.f_type as i64 & 0xffff_ffff)
     }
 }

@@ -1,4 +1,4 @@
-//! What the host is: processor, firmware, kernel, limits, and what else figures depend on.
+//! What the host is: processor, firmware, kernel, limits, and whatever else figures depend on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::cgroup::Groups;
 use crate::{CpuSet, load, pin};
 
-/// A fact, or the reason why the host does not tell it.
+/// A fact, or the reason why it is not known.
 pub type Fact<T> = Result<T, String>;
 
 /// What the host says about itself.
@@ -43,7 +43,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of this host, now; some files are read.
+    /// Reads the facts of this host as they are now.
     pub fn read() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
@@ -102,7 +102,7 @@ fn hypervisor(cpuinfo: &str) -> Fact<String> {
     }
 }
 
-/// CPUID leaf 0x40000000, where leaf 1 says that it exists.
+/// CPUID leaf 0x40000000, if leaf 1 says that it exists.
 #[cfg(target_arch = "x86_64")]
 fn signature() -> Option<String> {
     use std::arch::x86_64::__cpuid;
@@ -125,7 +125,7 @@ fn firmware(dmi: &Path) -> Fact<String> {
         .filter_map(|name| read(dmi.join(name)).ok())
         .filter(|part| !part.is_empty())
         .collect();
-    if parts.is_empty() { Err(format!("{} tells no BIOS", dmi.display())) } else { Ok(parts.join(" ")) }
+    if parts.is_empty() { Err(format!("{} names no BIOS", dmi.display())) } else { Ok(parts.join(" ")) }
 }
 
 fn boost() -> Fact<bool> {

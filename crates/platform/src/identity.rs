@@ -6,7 +6,7 @@ use std::io::Read;
 /// No such file is longer.
 const LONGEST: u64 = 256;
 
-/// What tells one boot of one machine from every other, as far as the system says.
+/// Identifies one boot of one machine, as far as the system says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// `/etc/machine-id`, which a container may lack or share with others of its image.

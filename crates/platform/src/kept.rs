@@ -1,7 +1,8 @@
 //! A small file in the state folder that several runs of coho change, one after the other.
 //!
-//! What another user could have put there is not believed: a symbolic link, a file of somebody else's, one that others
-//! may write, one that is no regular file or too long. Such a file stays as it is, and so does one that `change` refuses.
+//! A file that another user could have put there is not trusted: a symbolic link, a file that belongs to somebody else
+//! or that others may write, one that is not a regular file or is too long. Such a file is left as it is, and so is one
+//! that `change` refuses.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -14,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use crate::{state, trust};
 
-/// How long others are waited for: a change takes milliseconds.
+/// How long to wait for other runs: a change takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two attempts to take the lock.
+/// The time between two attempts to take the lock.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// Why a file is neither read nor written.
@@ -33,9 +34,9 @@ pub enum Error {
     TooLong(PathBuf, u64),
     /// It cannot be read or written.
     Io(PathBuf, io::Error),
-    /// Other runs have held it all the time.
+    /// Other runs have held its lock all the time.
     Busy(PathBuf),
-    /// It does not hold what it should, in the words of whoever looked.
+    /// Its contents are not as expected; the text says how.
     Unfit(PathBuf, String),
 }
 
@@ -73,8 +74,8 @@ pub fn read(name: &str, most: u64) -> Result<Option<String>, Error> {
     read_in(&state::folder()?, name, most)
 }
 
-/// Replaces the text by what `change` makes of the present one, under a lock: of changes at the same time none is lost.
-/// The folder is made if need be.
+/// Replaces the text with what `change` makes of it, under a lock, so that no concurrent change is lost. Creates the
+/// folder if necessary.
 ///
 /// # Errors
 /// [`Error`], [`Error::Unfit`] with what `change` says; the file is then as it was.
@@ -89,7 +90,7 @@ pub fn update(
 fn read_in(folder: &Path, name: &str, most: u64) -> Result<Option<String>, Error> {
     let path = folder.join(name);
     let failed = |error| Error::Io(path.clone(), error);
-    // A pipe must not be waited for.
+    // Opening a pipe must not block.
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = match options.open(&path) {
@@ -124,7 +125,7 @@ fn update_in(
     if text.len() as u64 > most {
         return Err(Error::TooLong(path, most));
     }
-    // Under the lock, so that a draft can only be what a killed run has left.
+    // This happens under the lock, so a draft that exists can only be left over from a killed run.
     let draft = folder.join(format!(".{name}.draft"));
     let failed = |error| Error::Io(draft.clone(), error);
     match fs::remove_file(&draft) {
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(read().as_deref(), Some("one\ntwo\n"));
         let mode = fs::metadata(folder.path().join(NAME)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // What a killed run has left is in nobody's way.
+        // What a killed run left behind does not get in the way.
         fs::write(folder.path().join(".kept.draft"), "half").unwrap();
         add(folder.path(), "three\n").unwrap();
         assert_eq!(read().as_deref(), Some("one\ntwo\nthree\n"));

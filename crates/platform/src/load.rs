@@ -10,7 +10,7 @@ use crate::stat::{self, Ticks};
 /// Long enough for ten of the kernel's ticks.
 const A_MOMENT: Duration = Duration::from_millis(100);
 
-/// The share of a moment that each CPU was busy; CPUs that the kernel does not tell of count as free.
+/// How busy each CPU was for a moment, as a share; CPUs that the kernel does not list count as free.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Busy(BTreeMap<u32, f64>);
 
@@ -32,7 +32,7 @@ impl Busy {
         Self(after.iter().filter_map(share).collect())
     }
 
-    /// The mean share of some CPUs, 0 to 1; 0 of none.
+    /// The mean share of some CPUs, 0 to 1; 0 if there are none.
     pub fn of(&self, cpus: impl IntoIterator<Item = u32>) -> f64 {
         let (mut sum, mut n) = (0.0, 0u32);
         for cpu in cpus {
@@ -52,7 +52,7 @@ impl FromIterator<(u32, f64)> for Busy {
 /// How many threads ran or waited to run, on average over the last minute.
 ///
 /// # Errors
-/// The reason, where the kernel does not say.
+/// The reason, if the kernel does not say.
 pub fn average() -> Result<f64, String> {
     let text = fs::read_to_string("/proc/loadavg").map_err(|error| format!("/proc/loadavg: {error}"))?;
     let first = text.split(' ').next().and_then(|load| load.parse().ok());

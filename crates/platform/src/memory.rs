@@ -1,16 +1,16 @@
-//! How much memory this process may still take.
+//! How much memory this process may still use.
 
 use std::fs;
 
 use crate::cgroup::{Groups, listed};
 
-/// Addresses that glibc's allocator sets aside for a thread, whatever that takes of them.
+/// Address space that glibc's allocator reserves for a thread, however much of it is used.
 const ARENA: u64 = if cfg!(target_pointer_width = "64") { 64 << 20 } else { 1 << 20 };
 
-/// Memory that this process may still take without displacing anything, in bytes: the least of what the kernel calls
+/// Memory that this process may still use without displacing anything, in bytes: the least of what the kernel calls
 /// available, what control groups leave and what the process's own limits (`RLIMIT_AS`, `RLIMIT_DATA`) leave.
 ///
-/// Without `/proc/meminfo`, the free memory of sysinfo(2) stands for the available one, which is larger.
+/// Without `/proc/meminfo`, the free memory of sysinfo(2) is taken instead; it is less than the available memory.
 pub fn room() -> u64 {
     let meminfo = fs::read_to_string("/proc/meminfo").ok();
     let machine = meminfo.as_deref().and_then(available).unwrap_or_else(free);
@@ -30,8 +30,8 @@ pub fn page_size() -> u64 {
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// What `/proc/meminfo` calls available, in bytes; its kB are of 1024 bytes. Kernels before 3.14 do not say: then what
-/// is free or can be dropped.
+/// What `/proc/meminfo` calls available, in bytes; its kB are of 1024 bytes. For kernels before 3.14, which do not
+/// report it, this is the memory that is free or can be dropped.
 fn available(meminfo: &str) -> Option<u64> {
     let kib = listed(meminfo, "MemAvailable:").or_else(|| {
         let parts = ["MemFree:", "Buffers:", "Cached:"].map(|name| listed(meminfo, name));
@@ -51,7 +51,8 @@ fn free() -> u64 {
     if done { units.saturating_mul(u64::from(found.mem_unit.max(1))) } else { 0 }
 }
 
-/// Bytes mapped, and bytes of data, by `/proc/self/statm`; 0 where it cannot be read, as the process's own are few then.
+/// Bytes mapped, and bytes of data, by `/proc/self/statm`; 0 if it cannot be read: the process's own memory is little
+/// then.
 fn in_use(statm: &str, page: u64) -> (u64, u64) {
     let pages: Vec<u64> = statm.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
     // size resident shared text lib data dirty
@@ -59,7 +60,7 @@ fn in_use(statm: &str, page: u64) -> (u64, u64) {
     (bytes(0), bytes(5))
 }
 
-/// What a limit of this process leaves; `None` where there is none.
+/// What is left under a limit of this process; `None` if there is no limit.
 fn left_of(resource: libc::__rlimit_resource_t, used: u64) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the kernel fills the structure.

@@ -1,4 +1,4 @@
-//! Memory whose place is known: pages of one's own, on a chosen node or by first touch.
+//! Memory whose place is known: pages owned by a value, on a chosen NUMA node or placed by first touch.
 
 use std::fmt;
 use std::io;
@@ -10,19 +10,19 @@ use crate::share::{NoShare, Share};
 pub const PAGE: usize = 4096;
 const HUGE: usize = 2 << 20;
 
-/// What pages are asked for.
+/// The kind of pages to map.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Paging {
     /// Small ones.
     Small,
-    /// Huge ones where there are such, from 2 MiB on (`madvise`).
+    /// Huge ones if there are any, from 2 MiB on (`madvise`).
     #[default]
     Huge,
     /// Huge ones that the administrator has set aside (hugetlbfs).
     Reserved,
 }
 
-/// Why pages cannot be had.
+/// Why pages cannot be mapped.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -31,7 +31,7 @@ pub enum Error {
         /// The size asked for.
         bytes: usize,
     },
-    /// More than is left to this process beside what it has taken.
+    /// More than this process may still use.
     NoRoom(NoShare),
     /// The system refuses the mapping.
     Map {
@@ -48,7 +48,7 @@ pub enum Error {
         node: u32,
         /// The system's own reason.
         error: io::Error,
-        /// The nodes that have memory, where that is what is wrong.
+        /// The nodes that have memory, if naming another node was the mistake.
         known: Option<String>,
     },
     /// A node has too few reserved huge pages that are free.
@@ -92,7 +92,7 @@ pub struct Pages {
     bytes: usize,
     mapping: NonNull<u8>,
     mapped: usize,
-    /// Of the memory that is left to this process.
+    /// Their share of the memory that this process may use.
     _share: Option<Share>,
 }
 
@@ -153,7 +153,7 @@ impl Pages {
             _ => None,
         };
         if let Some(advice) = advice {
-            // SAFETY: the range lies within the mapping; the advice changes no contents, and is no more than that.
+            // SAFETY: the range lies within the mapping; the advice changes no contents, and the kernel may ignore it.
             unsafe { libc::madvise(start.as_ptr().cast(), bytes, advice) };
         }
         Ok(Self { start, bytes, mapping, mapped, _share: share })
@@ -174,8 +174,8 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Size of the pages that the kernel gave, once they are touched: that of most of the bytes. `None` if the kernel
-    /// does not tell.
+    /// Size of the pages that the kernel provided, known once they are touched: the size that holds for most of the
+    /// bytes. `None` if the kernel does not say.
     pub fn page_bytes(&self) -> Option<u64> {
         let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
         page_bytes(&smaps, self.start.as_ptr() as u64, self.bytes as u64)
@@ -191,7 +191,7 @@ impl Pages {
         self.bytes
     }
 
-    /// Makes the pages live on this memory node, once they are touched.
+    /// Binds the pages to this NUMA node; they are placed there once they are touched.
     ///
     /// # Errors
     /// If the operating system refuses: no such node, no rights in this container.
@@ -199,7 +199,7 @@ impl Pages {
         const MPOL_BIND: libc::c_int = 2;
         let mut mask = vec![0u64; node as usize / 64 + 1];
         mask[node as usize / 64] = 1 << (node % 64);
-        // SAFETY: the mask holds as many bits as are named, and one more as the kernel counts them.
+        // SAFETY: the mask has as many bits as the call says; the kernel expects one more than it reads.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_mbind,
@@ -221,8 +221,8 @@ impl Pages {
         }
     }
 
-    /// Has the kernel give all pages now. Huge ones are set aside for all nodes together, so that the one named may have
-    /// too few, of which the process would hear by SIGBUS.
+    /// Makes the kernel provide all pages now. Huge pages are reserved for all nodes together, so this node may have
+    /// too few; otherwise the process would learn that by SIGBUS.
     fn populate(&self, node: u32) -> Result<(), Error> {
         // SAFETY: the range is the mapping's own; its contents stay.
         let result =
@@ -243,7 +243,7 @@ impl Pages {
         }
     }
 
-    /// The node on which the first page lives; `None` before it is touched or if the kernel does not tell.
+    /// The node on which the first page lives; `None` before it is touched, or if the kernel does not say.
     pub fn node(&self) -> Option<u32> {
         let page = self.start.as_ptr();
         let mut status: libc::c_int = -1;
@@ -326,7 +326,7 @@ mod tests {
         let huge = Pages::map_on(HUGE, Paging::Huge).unwrap();
         huge.touch();
         assert!(huge.page_bytes().is_none_or(|bytes| bytes.is_power_of_two()));
-        // Seldom are there any; where there are, they are what was asked for.
+        // There are rarely any; if there are, they must be of the kind that was asked for.
         if let Ok(reserved) = Pages::map_on(PAGE, Paging::Reserved) {
             reserved.touch();
             assert_eq!(reserved.page_bytes(), Some(HUGE as u64));

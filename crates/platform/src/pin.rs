@@ -26,17 +26,17 @@ pub enum Error {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// There is no such CPU; the machine has these.
+    /// There is no such CPU; the machine has the listed ones.
     Missing(CpuSet),
     /// No machine has a CPU of that number.
     TooLarge,
-    /// It is offline; these are online.
+    /// It is offline; the listed CPUs are online.
     Offline(CpuSet),
-    /// The process may use these alone.
+    /// The process may use only the listed CPUs.
     OutsideCpuset(CpuSet),
-    /// The thread was pinned to it, but may now run on these.
+    /// The thread was pinned to it, but may now run on the listed CPUs.
     Unpinned(CpuSet),
-    /// The thread was pinned to it, but runs on this one.
+    /// The thread was pinned to it, but runs on the given one.
     Elsewhere(u32),
     /// The system's own reason.
     System(io::Error),
@@ -151,7 +151,7 @@ pub fn verify(cpu: u32) -> Result<(), Error> {
     }
 }
 
-/// Why this process cannot use a CPU, which the kernel's EINVAL does not say; `None` if nothing is known against it.
+/// Why this process cannot use a CPU, which the kernel's EINVAL does not say; `None` if no reason is known.
 pub fn refusal(cpu: u32) -> Option<Refusal> {
     let listed = |path| fs::read_to_string(path).ok()?.trim().parse::<CpuSet>().ok();
     let lacks = |set: &CpuSet| !set.contains(cpu);
@@ -160,19 +160,19 @@ pub fn refusal(cpu: u32) -> Option<Refusal> {
     possible.or_else(online).or_else(|| cpuset().filter(lacks).map(Refusal::OutsideCpuset))
 }
 
-/// What the kernel lists as allowed for the process's main thread, which pinned workers do not change.
+/// The CPUs that the kernel lists as allowed for the process's main thread; pinned workers do not change them.
 fn cpuset() -> Option<CpuSet> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     list.trim().parse().ok()
 }
 
-/// The calling thread pinned to one CPU; it may run where it might before when this is dropped.
+/// The calling thread pinned to one CPU. Dropping this restores the previous affinity mask.
 #[derive(Debug)]
 #[must_use = "the pin ends with the guard"]
 pub struct Pinned {
     before: CpuSet,
-    /// Another thread would restore itself.
+    /// Dropped on another thread, it would restore that thread's mask.
     not_send: PhantomData<*const ()>,
 }
 
@@ -190,7 +190,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // A cpuset that shrank meanwhile refuses; the thread then stays where the kernel put it.
+        // This fails if the cpuset has shrunk meanwhile; the thread then stays where the kernel put it.
         let _ = confine(&self.before);
     }
 }
@@ -206,8 +206,8 @@ mod system {
 
     pub(super) fn affinity(thread: u32) -> io::Result<CpuSet> {
         let mut words = vec![0u64; WORDS];
-        // SAFETY: the kernel writes at most the given number of bytes. The raw call, as glibc's wrapper assumes 1024
-        // CPUs.
+        // SAFETY: the kernel writes at most the given number of bytes. This is the raw call because glibc's wrapper
+        // assumes 1024 CPUs.
         let bytes =
             unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, WORDS * 8, words.as_mut_ptr()) };
         let bytes = usize::try_from(bytes).map_err(|_| io::Error::last_os_error())?;

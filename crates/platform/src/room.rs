@@ -1,4 +1,4 @@
-//! What the process was given to run on.
+//! The CPUs and the CPU time that the process was given.
 
 use std::fmt;
 
@@ -33,14 +33,14 @@ impl std::error::Error for Error {}
 /// The CPUs that a process may use, and how much of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Room {
-    /// The inherited affinity mask, which the cpuset bounds, where CPUs are online.
+    /// The online CPUs of the inherited affinity mask, which the cpuset bounds.
     pub cpus: CpuSet,
     /// CPU time that the control groups allow, in CPUs; `None` without a quota.
     pub quota: Option<f64>,
 }
 
 impl Room {
-    /// The calling thread's, of the CPUs that are online.
+    /// The room of the calling thread, among the CPUs that are online.
     ///
     /// # Errors
     /// If the operating system does not say, or leaves no CPU that is online.
@@ -53,7 +53,7 @@ impl Room {
         Ok(Self { cpus, quota: cgroup::cpu_quota() })
     }
 
-    /// How many threads can run at once: more CPUs than that only share out the same quota.
+    /// How many threads can run at once: more threads would only share the same quota.
     pub fn width(&self) -> usize {
         let quota = self.quota.map_or(usize::MAX, |quota| quota.ceil() as usize);
         self.cpus.len().min(quota).max(1)

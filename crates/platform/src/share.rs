@@ -1,12 +1,12 @@
-//! What all buffers together may take of the memory that is left to this process. The kernel grants more, and kills
-//! whoever touches it.
+//! How much of the memory left to this process all buffers together may take. The kernel would grant more, and kill the
+//! process that touches it.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Buffers up to this size are not worth looking for room.
+/// Buffers up to this size are allowed without checking.
 const LITTLE: u64 = 1 << 20;
-/// Buffers leave a quarter to everything else.
+/// Buffers leave a quarter for everything else.
 const PARTS: (u64, u64) = (3, 4);
 
 /// More memory was asked for than is left to this process.
@@ -27,18 +27,18 @@ impl fmt::Display for NoShare {
 
 impl std::error::Error for NoShare {}
 
-/// What is shared out.
+/// The memory shared out to buffers.
 #[derive(Debug, Default)]
 struct Budget {
-    /// What was left when nothing was shared out.
+    /// What was left before anything was shared out.
     room: u64,
     /// What is shared out, touched or not.
     taken: u64,
 }
 
 impl Budget {
-    /// Takes a share where what is left now holds it, and what was left before holds all shares: some of them may not
-    /// have been touched yet.
+    /// Takes a share if it fits into what is left now, and if all shares fit into what was left before, as some of them
+    /// may not have been touched yet.
     fn take(&mut self, bytes: u64, left: u64) -> Result<(), NoShare> {
         if self.taken == 0 {
             self.room = left;
@@ -58,7 +58,7 @@ fn budget() -> MutexGuard<'static, Budget> {
     BUDGET.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A part of the memory that is left to this process, which is given back when it is dropped.
+/// A share of the memory that is left to this process; dropping it gives the share back.
 #[derive(Debug)]
 pub struct Share(u64);
 
@@ -66,7 +66,7 @@ impl Share {
     /// Takes so many bytes.
     ///
     /// # Errors
-    /// If they do not fit beside what is taken.
+    /// If they do not fit beside what is already taken.
     pub fn take(bytes: u64) -> Result<Self, NoShare> {
         if bytes <= LITTLE {
             return Ok(Self(0));

@@ -1,4 +1,4 @@
-//! How each CPU has spent its time since boot, by `/proc/stat`.
+//! How each CPU has spent its time since boot, from `/proc/stat`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ pub(crate) struct Ticks {
     pub(crate) steal: Option<u64>,
 }
 
-/// Of each CPU; empty where the kernel does not say.
+/// The ticks of each CPU; empty if the kernel does not say.
 pub(crate) fn ticks() -> BTreeMap<u32, Ticks> {
     parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }

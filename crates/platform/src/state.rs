@@ -20,7 +20,7 @@ pub enum Error {
     NoHome,
     /// The folder cannot be made.
     Io(PathBuf, io::Error),
-    /// It is another user's, or others may write it: what is in it is nobody's word.
+    /// It belongs to another user, or others may write it, so its contents cannot be trusted.
     Unsafe(Distrust),
 }
 
@@ -36,17 +36,17 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Where the state lies: `coho` in `$XDG_STATE_HOME` or `$HOME/.local/state`. It need not exist. A relative path counts
-/// as none, as the XDG Base Directory Specification demands. Links are resolved.
+/// Where the state lies: `coho` in `$XDG_STATE_HOME` or `$HOME/.local/state`. It need not exist. A relative path is
+/// ignored, as the XDG Base Directory Specification demands. Links are resolved.
 ///
 /// # Errors
 /// [`Error::NoHome`], or [`Error::Unsafe`] if the folder that the variable names is not the caller's, or if others may
-/// change what lies on the way from there to the state, or above.
+/// change a folder on the way from there to the state, or one above it.
 pub fn folder() -> Result<PathBuf, Error> {
     named(&|name| env::var_os(name)).ok_or(Error::NoHome)?.checked()
 }
 
-/// The same; made, for this user alone, where there was none.
+/// The same folder, created for this user alone if there was none.
 ///
 /// # Errors
 /// As for [`folder`], and [`Error::Io`] if it cannot be made.
@@ -54,7 +54,7 @@ pub fn create() -> Result<PathBuf, Error> {
     named(&|name| env::var_os(name)).ok_or(Error::NoHome)?.made()
 }
 
-/// A folder for state in one that a variable names.
+/// A folder for state below the one that a variable names.
 #[derive(Debug, PartialEq)]
 struct Place {
     /// As in the variable.
@@ -66,7 +66,7 @@ impl Place {
     /// The folder if it may be used; nothing is made.
     fn checked(&self) -> Result<PathBuf, Error> {
         let Some(home) = exists(&self.home)? else {
-            // Whoever may write the folder above could make this one, and lead it elsewhere, at any time.
+            // Anybody who may write the folder above could create this one, or replace it with a link, at any time.
             let above = self.home.ancestors().skip(1);
             for part in above {
                 if exists(part)?.is_some() {
@@ -76,7 +76,7 @@ impl Place {
             }
             return Ok(self.folder.clone());
         };
-        // Root with a user's HOME would leave folders there that are not the user's.
+        // Root with a user's HOME would leave folders there that do not belong to the user.
         if !trust::is_mine(&home) {
             return Err(Error::Unsafe(Distrust::Owner(self.home.clone(), home.uid())));
         }
@@ -104,7 +104,7 @@ impl Place {
 fn exists(path: &Path) -> Result<Option<Metadata>, Error> {
     match fs::metadata(path) {
         Ok(found) => Ok(Some(found)),
-        // A link that leads nowhere is there, and is not to be made anew.
+        // A dangling link exists, and must not be replaced.
         Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
             Ok(None)
         }

@@ -1,5 +1,5 @@
-//! What is taken away from a thread or a CPU: involuntary switches, time that the hypervisor steals, and time in which
-//! tasks wait for a CPU.
+//! Time that is taken away from a thread or a CPU: involuntary switches, time that the hypervisor steals, and time in
+//! which tasks wait for a CPU.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ pub fn involuntary_switches() -> u64 {
     usage.ru_nivcsw.max(0) as u64
 }
 
-/// Time that the hypervisor takes away from some CPUs, from a moment on.
+/// Measures the time that the hypervisor takes away from some CPUs, from a moment on.
 #[derive(Debug, Clone)]
 pub struct Steal {
     cpus: CpuSet,
@@ -26,7 +26,7 @@ pub struct Steal {
 }
 
 impl Steal {
-    /// From now on.
+    /// Starts now.
     pub fn from_now(cpus: CpuSet) -> Self {
         Self { before: steal_ticks(&stat::ticks(), &cpus), cpus }
     }

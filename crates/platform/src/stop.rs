@@ -1,18 +1,18 @@
-//! The wish to stop: the first signal that asks for an end is noted, so that what is finished can be kept; the next
-//! one ends the process.
+//! Stopping on request: the first signal that asks for an end is recorded, so that finished results can be kept; the
+//! next one ends the process.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering::Relaxed};
 
-/// Signals that ask a process for its end, and can be answered.
+/// Signals that ask a process to end, and can be caught.
 pub const SIGNALS: [libc::c_int; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
 /// The signal that came first; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// When it came, in ns of the monotonic clock; 0 for never.
 static CAME_NS: AtomicI64 = AtomicI64::new(0);
-/// A second signal within this time is the same wish: some senders signal a process and then its group, or send SIGTERM
-/// and SIGHUP together. Nobody presses a key twice that quickly.
+/// A second signal within this time counts as the same request: some senders signal a process and then its group, or
+/// send SIGTERM and SIGHUP together. Nobody presses a key twice that quickly.
 const SAME_WISH_NS: i64 = 100_000_000;
 
 extern "C" fn note(signal: libc::c_int) {
@@ -47,8 +47,8 @@ pub fn on_signals() -> io::Result<()> {
     replace(libc::SIG_DFL, note as *const () as libc::sighandler_t)
 }
 
-/// Gives the signals back their default actions where [`on_signals`] took them. Makes system calls alone, so that a
-/// child may call it between `fork` and `exec`, or in place of `exec`.
+/// Restores the signals' default actions if [`on_signals`] changed them. Makes only system calls, so that a child may
+/// call it between `fork` and `exec`, or in place of `exec`.
 ///
 /// # Errors
 /// The system's own.
@@ -56,7 +56,7 @@ pub fn let_go() -> io::Result<()> {
     replace(note as *const () as libc::sighandler_t, libc::SIG_DFL)
 }
 
-/// Gives the signals another action where they have a certain one: what others have set stays.
+/// Replaces the signals' action if it is `old`; an action that other code has set stays.
 fn replace(old: libc::sighandler_t, new: libc::sighandler_t) -> io::Result<()> {
     for signal in SIGNALS {
         // SAFETY: a zeroed sigaction is a valid one, and `note` makes async-signal-safe calls alone.

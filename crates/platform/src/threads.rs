@@ -1,4 +1,4 @@
-//! Threads that the system may refuse: `std::thread::spawn` panics where a limit on processes or memory is met.
+//! Threads that the system may refuse: `std::thread::spawn` panics if a limit on processes or memory is reached.
 
 use std::io;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -18,7 +18,7 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// Runs `work` of each rank below `count` on a thread of its own, all at the same time. Where one thread is refused,
+/// Runs `work` for each rank below `count` on a thread of its own, all at the same time. If one thread is refused,
 /// `work` runs on none: ranks that wait for each other would wait for ever.
 ///
 /// # Errors
@@ -44,8 +44,8 @@ pub fn together<T: Send>(count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> io
     })
 }
 
-/// Checks that so many more threads can be had at once: libraries that start threads by themselves end the process
-/// where they are refused.
+/// Checks that `count` more threads can be created at once: libraries that start threads by themselves end the process
+/// if one is refused.
 ///
 /// # Errors
 /// The system's own, if it refuses a thread.
@@ -53,7 +53,7 @@ pub fn can_start(count: usize) -> io::Result<()> {
     together(count, &|_| ()).map(drop)
 }
 
-/// Where threads wait until it is decided whether they are to begin.
+/// Lets threads wait until it is decided whether they begin.
 #[derive(Default)]
 struct Gate {
     begin: Mutex<Option<bool>>,

@@ -1,9 +1,9 @@
-//! A timer that ends its own process: what nobody may be left to watch does not outlive it.
+//! A timer that ends its own process, for a process that may lose the one that watches it.
 
 use std::io;
 use std::time::Duration;
 
-/// Has the kernel kill this process after some time. Makes system calls only, so that it may be used after `fork`.
+/// Makes the kernel kill this process after some time. Makes system calls only, so that it may be used after `fork`.
 ///
 /// # Errors
 /// The system's own, if it has no timer left.

@@ -1,4 +1,5 @@
-//! Whom a file or folder obeys: what others may write is no place for a library to load or for state to believe.
+//! Who may change a file or folder. A library is not loaded, and state not believed, from a place that others may
+//! write.
 
 use std::fmt;
 use std::fs::{self, Metadata};
@@ -44,9 +45,9 @@ pub fn is_mine(found: &Metadata) -> bool {
 /// Checks that nobody but root and the caller may change what a path leads to: the file itself, and each folder above
 /// it. Returns the path without links and `..`.
 ///
-/// From `top` down, a folder that everybody may write counts as writable though it is sticky, as `/tmp` is: anybody may
-/// have made what is in it. Above `top`, being sticky is enough: there the next folder is known to be the right one, and
-/// nobody else may rename it.
+/// From `top` down, a folder that everybody may write counts as writable even if it is sticky, as `/tmp` is: anybody
+/// may have created what is in it. Above `top`, a sticky folder is accepted: the next folder there is known to be the
+/// right one, and nobody else may rename it.
 ///
 /// # Errors
 /// [`Distrust`], naming the first path, from the file up, that others may change.
@@ -55,7 +56,7 @@ pub fn check(path: &Path, top: &Path) -> Result<PathBuf, Distrust> {
         let path = path.to_owned();
         move |error| Distrust::Unreadable(path, error)
     };
-    // Links are followed first: of a link's own folders nothing is read.
+    // Links are resolved first: nothing is read from the folders that hold the links.
     let real = fs::canonicalize(path).map_err(unreadable(path))?;
     for part in real.ancestors() {
         let metadata = fs::symlink_metadata(part).map_err(unreadable(part))?;
@@ -81,7 +82,7 @@ pub fn check_one(path: &Path, found: &Metadata) -> Result<(), Distrust> {
     if !is_trusted(found.uid()) {
         return Err(Distrust::Owner(path.to_owned(), found.uid()));
     }
-    // Many systems give each user a group of the same number, and let it write what the user makes.
+    // Many systems give each user a group of the same number, and let it write the user's files.
     let own_group = found.gid() == 0 || found.gid() == user();
     let others = if own_group { 0o002 } else { 0o022 };
     if found.mode() & others != 0 {

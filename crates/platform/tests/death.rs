@@ -14,7 +14,8 @@ const PARENT: &str = "COHO_TEST_SCRATCH_PARENT";
 /// Longer than any machine takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The process that is to end: tells its folder, and once it is asked to stop, the signal; then waits for the next.
+/// The process that will be ended: prints its folder and, once it is asked to stop, the signal; then waits for the
+/// next.
 #[test]
 fn victim() {
     let Some(parent) = std::env::var_os(PARENT) else { return };
@@ -49,7 +50,7 @@ impl Victim {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "victim", "--nocapture", "--test-threads=1"]).env(PARENT, parent.path());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        // Also where the test itself was started with some ignored, as by nohup.
+        // Set explicitly, since the test itself may have been started with some ignored, as by nohup.
         let set = move || {
             for signal in stop::SIGNALS {
                 let action = if ignored.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };

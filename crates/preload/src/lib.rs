@@ -1,5 +1,6 @@
-//! What libraries that are preloaded into programs (`LD_PRELOAD`) share: settings that only an ordinary program obeys, the
-//! functions that they stand before, jumps to these, CPU masks without allocation, and a line on standard error.
+//! Code shared by the libraries that are preloaded into programs (`LD_PRELOAD`): settings that are ignored in
+//! privileged programs, the functions that the libraries replace, jumps to these, CPU masks without allocation, and a
+//! line on standard error.
 #![warn(missing_docs)]
 
 mod jump;

@@ -23,7 +23,7 @@ impl Mask {
         (got > 0).then_some(mask)
     }
 
-    /// Makes it the calling thread's; what the kernel refuses stays as it was.
+    /// Makes it the calling thread's mask; if the kernel refuses, the mask stays as it was.
     pub fn apply(&self) {
         // SAFETY: the kernel reads exactly the given number of bytes.
         unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&self.0), self.0.as_ptr()) };

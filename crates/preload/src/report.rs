@@ -1,4 +1,4 @@
-//! Telling the user something without a program's own streams.
+//! Messages to the user that do not pass through the program's own streams.
 
 use std::fmt::Display;
 

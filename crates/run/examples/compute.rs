@@ -1,4 +1,4 @@
-//! A thread for each CPU, each with work of its own: every CPU counts.
+//! A thread for each CPU, each with work of its own, so that every CPU counts.
 //!
 //!     coho run --try compact,spread -- target/release/examples/compute 20000
 //!     coho run --live compact,spread,none --rate '([0-9]+) pieces/s' -- target/release/examples/compute
@@ -14,7 +14,7 @@ fn main() {
     pieces(std::env::args().nth(1).and_then(|pieces| pieces.parse().ok()));
 }
 
-/// So many pieces of work; or on and on, telling how many a second.
+/// Does this many pieces of work; if `None`, goes on for ever and prints how many it does a second.
 pub fn pieces(most: Option<u64>) {
     let done = AtomicU64::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from);

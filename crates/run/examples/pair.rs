@@ -13,7 +13,7 @@ fn main() -> Result<()> {
     trips(std::env::args().nth(1).and_then(|trips| trips.parse().ok()))
 }
 
-/// So many trips there and back; or on and on, telling how many a second.
+/// Makes this many trips there and back; if `None`, goes on for ever and prints how many it makes a second.
 pub fn trips(most: Option<u64>) -> Result<()> {
     let (mut there, mut back) = (pipe()?, pipe()?);
     let echo = thread::spawn(move || echo(there.0, back.1));

@@ -1,4 +1,4 @@
-//! Events that tell the truth on a CPU.
+//! Events that count correctly on a CPU.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use coho_platform::{pin, threads};
 
 /// The events that stand for the columns, by the self-test on this CPU.
 pub(crate) fn chosen(cpu: u32, columns: &[Column]) -> Result<BTreeMap<Column, Vec<Event>>, String> {
-    // Without any counter the self-tests need not be laid out.
+    // If there is no counter at all, the self-tests are not set up.
     let tried = Counter::open(&Event::cycles(), Mode::User);
     if let Err(error @ (Error::NoCounters | Error::NotPermitted { .. })) = tried {
         return Err(error.to_string());

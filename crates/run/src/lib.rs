@@ -1,7 +1,8 @@
-//! Acting on what was measured: runs a command where it is to run, and finds out where that is.
+//! Acting on what was measured: runs a command on the CPUs where it runs best, and finds out which these are.
 //!
 //! A [`Job`] is a command with the CPUs that it and all its descendants may use; [`Signals`] that are meant for it are
-//! handed on while it runs. A [`trial`] runs it under several placements in turn; [`live`] moves one that runs for long.
+//! passed on while it runs. A [`trial`] runs it under several placements in turn; [`live`] moves one that runs for
+//! long.
 #![warn(missing_docs)]
 
 pub mod child;

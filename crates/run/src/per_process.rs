@@ -1,4 +1,4 @@
-//! Deals a job's processes out, by a library that is preloaded into each.
+//! Distributes a job's processes over CPUs, by a library that is preloaded into each.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,10 +8,10 @@ use coho_platform::scratch::{Folder, Wish};
 
 use crate::per_thread;
 
-/// Bytes of the file by which processes know whose turn it is: `coho_pin::TURNS_BYTES`, twice as many pages as it needs.
+/// Size of the file that holds whose turn it is: at least `coho_pin::TURNS_BYTES`.
 const BYTES: u64 = 64 << 10;
 
-/// Whose turn it is among the processes of one job; their file goes when this is dropped.
+/// Whose turn it is among the processes of one job; dropping this removes their file.
 #[derive(Debug)]
 pub(crate) struct Turns {
     folder: Folder,
@@ -30,8 +30,8 @@ impl Turns {
         Ok(Self { folder, order: order.to_vec() })
     }
 
-    /// Variables that have a program's processes take their turns, where [`Library::Pin`](crate::preload::Library::Pin) is
-    /// loaded.
+    /// Variables that make a program's processes take CPUs in turn, if [`Library::Pin`](crate::preload::Library::Pin)
+    /// is loaded.
     ///
     /// # Errors
     /// The operating system's.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::preload;
 
-/// The variable that has a program's threads take these CPUs in turn, where [`preload::Library::Pin`] is loaded.
+/// The variable that makes a program's threads take these CPUs in turn, if [`preload::Library::Pin`] is loaded.
 pub fn environment(order: &[u32]) -> (OsString, OsString) {
     ("COHO_PIN".into(), list(order).into())
 }
@@ -14,7 +14,7 @@ pub(crate) fn list(order: &[u32]) -> String {
     order.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Why a program's threads cannot be pinned by a preloaded library; `None` if nothing speaks against it.
+/// Why a program's threads cannot be pinned by a preloaded library; `None` if nothing prevents it.
 pub fn objection(program: &OsString) -> Option<String> {
     preload::objection(program).map(|why| format!("{why}: its threads share all CPUs of the placement"))
 }

@@ -1,4 +1,4 @@
-//! Libraries of coho's that are preloaded into a program.
+//! coho's libraries that are preloaded into a program.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,7 +15,7 @@ use coho_platform::trust;
 pub enum Library {
     /// Pins each thread.
     Pin,
-    /// Answers in place of libgomp.
+    /// Takes the place of libgomp.
     OpenMp,
     /// Has other cores execute system calls.
     Delegate,
@@ -31,16 +31,16 @@ impl Library {
     }
 }
 
-/// The variable that has the loader preload these libraries, before what is preloaded already.
+/// The variable that makes the loader preload these libraries, before any that are preloaded already.
 ///
 /// # Errors
-/// If one cannot be found, or lies where the loader cannot be told to look.
+/// If one cannot be found, or its path cannot be written in the variable.
 pub fn variable(libraries: &[Library]) -> Result<(OsString, OsString), String> {
     let mut paths = Vec::new();
     for library in libraries {
         let path = path(*library)?;
         if path.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte)) {
-            return Err(format!("{}: the loader takes no path with a blank or colon", path.display()));
+            return Err(format!("{}: the loader accepts no path with a blank or colon", path.display()));
         }
         paths.push(path.into_os_string());
     }
@@ -48,17 +48,17 @@ pub fn variable(libraries: &[Library]) -> Result<(OsString, OsString), String> {
     Ok(("LD_PRELOAD".into(), paths.join(":".as_ref())))
 }
 
-/// The library of the command that runs.
+/// The library that belongs to this command.
 ///
 /// # Errors
-/// If it is not there, or others than the command's owner could have put it there.
+/// If it is not there, or somebody other than the command's owner could have put it there.
 pub fn path(library: Library) -> Result<PathBuf, String> {
     let command = env::current_exe().and_then(fs::canonicalize);
     library_of(library, &command.map_err(|error| format!("where the command lies: {error}"))?)
 }
 
-/// Where `make install` puts it: in `PREFIX/lib/coho` for a command in `PREFIX/bin`. For a command in any other folder
-/// beside it, or where cargo builds. What anybody else could have put there is not loaded.
+/// Where `make install` puts it: in `PREFIX/lib/coho` for a command in `PREFIX/bin`. For a command in any other folder,
+/// beside it or where cargo builds. A library that anybody else could have put there is not loaded.
 fn library_of(library: Library, command: &Path) -> Result<PathBuf, String> {
     let folder = command.parent().unwrap_or(Path::new("/"));
     let prefix = folder.parent().filter(|_| folder.ends_with("bin"));
@@ -83,7 +83,7 @@ fn library_of(library: Library, command: &Path) -> Result<PathBuf, String> {
     Err(format!("{} is neither in {} nor beside the command", library.file(), places[0].1.display()))
 }
 
-/// Why no library is preloaded into a program; `None` if nothing speaks against it.
+/// Why no library is preloaded into a program; `None` if nothing prevents it.
 pub fn objection(program: &OsString) -> Option<String> {
     let path = find(program)?;
     let mode = fs::metadata(&path).ok()?.mode();
@@ -112,7 +112,7 @@ pub(crate) fn find(program: &OsString) -> Option<PathBuf> {
     folders.map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// Whether an ELF program asks for a loader; `None` if it is no 64-bit little-endian one: a script, say.
+/// Whether an ELF program names a loader; `None` if it is not a 64-bit little-endian ELF file (a script, say).
 fn is_dynamic(head: &[u8]) -> Option<bool> {
     const INTERPRETER: u32 = 3;
     if !head.starts_with(b"\x7fELF\x02\x01") {

@@ -1,4 +1,4 @@
-//! Programs that are moved while they run: where they end up, and what is put back.
+//! Programs that are moved while they run: where they end up, and what is restored.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ fn a_program_is_left_where_the_verdict_says() {
     let settled = settled.unwrap();
     assert_eq!(live.best.as_ref(), Some(&settled.best));
     assert!(settled.rounds >= 6, "{settled:?}");
-    // Who is left to the scheduler is there in any case; what is put elsewhere has figures that say why.
+    // The placement that leaves the scheduler its choice is always examined; figures justify any other choice.
     let [compact, none] = &settled.placements[..] else { panic!("{settled:?}") };
     let (others, is_best) = if settled.best == "none" { (compact, none) } else { (none, compact) };
     assert!(is_best.best_times.is_none(), "{settled:?}");
@@ -79,7 +79,7 @@ fn a_program_is_left_where_the_verdict_says() {
     assert!(settled.best == "none" || settled.decided, "{settled:?}");
 }
 
-/// Prints how far it comes: tenfold, once it finds itself on one CPU.
+/// Prints its progress, which is tenfold once it finds itself on one CPU.
 const LIKES_ONE: &str = "while :; do
     case $(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status) in *[,-]*) echo rate 10;; *) echo rate 100;; esac
     sleep 0.01
@@ -110,7 +110,8 @@ fn a_program_goes_where_its_rate_is_highest_with_all_its_processes() {
     assert_eq!((settled, live.examinations.len()), (1, 1));
     let examination = &live.examinations[0];
     assert_eq!(live.best.as_ref(), Some(&examination.best));
-    // Tenfold is what it says of itself; where others use the CPUs too, a line may come late and tell of other CPUs.
+    // The tenfold rate is what the program prints; if other processes use the CPUs too, a line may come late and belong
+    // to other CPUs.
     for placement in &examination.placements {
         let rate = placement.rate.as_ref().unwrap();
         assert!((10.0..=100.0).contains(&rate.median), "{placement:?}");

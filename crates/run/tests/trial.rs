@@ -1,4 +1,4 @@
-//! Placements that are tried: what is found, and what is not pretended.
+//! Trials of placements: what they find, and what they must not claim.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn a_verdict_is_what_its_rounds_carry() {
     let this = std::env::current_exe().unwrap().display().to_string();
     let command = [this.as_str(), "--exact", "--ignored", "many_messages"];
     let candidates = [candidate("compact", &cpus[..1], &command), candidate("spread", &cpus, &command)];
-    // Which of the two is quicker is for a quiet machine to say.
+    // Only a quiet machine could say which of the two is quicker.
     let found = trial(&candidates, 6).unwrap();
     let best = found.best.as_deref().unwrap();
     for placement in &found.placements {
@@ -80,7 +80,7 @@ fn placements_of_the_same_cpus_are_measured_once() {
     let found = trial(&[candidate("spread", &cpus, &command), none], 2).unwrap();
     assert_eq!(found.placements[1].same_as.as_deref(), Some("spread"));
     assert_eq!(found.placements[1].seconds, found.placements[0].seconds);
-    // Once to begin with, then in two rounds.
+    // One warm-up run, then two rounds.
     assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 3);
 }
 

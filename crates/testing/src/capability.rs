@@ -1,4 +1,4 @@
-//! The fixed list of what a machine may lack.
+//! The fixed list of capabilities that a machine may lack.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::perf;
 
-/// What a test may need that not every machine has.
+/// Something that a test may need and not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// Two CPUs that this process may use.
@@ -98,7 +98,7 @@ impl Capability {
         }
     }
 
-    /// Why this machine lacks it; nothing where it has it.
+    /// Why this machine lacks it; `None` if it has it.
     #[must_use]
     pub fn missing(self) -> Option<String> {
         match self {
@@ -134,7 +134,7 @@ impl Capability {
     }
 }
 
-/// Why none of these programs can be run; nothing where one can.
+/// Why none of these programs can be run; `None` if one can.
 fn not_installed(names: &[&str]) -> Option<String> {
     let runs = |name: &&str| {
         let mut command = Command::new(name);
@@ -153,15 +153,15 @@ fn not_root() -> Option<String> {
     (unsafe { libc::geteuid() } != 0).then(|| "not root".into())
 }
 
-/// Why root has no other users, as it may be in a namespace of its own.
+/// Why root has no other users: it may be in a user namespace of its own.
 fn no_other_users() -> Option<String> {
     const NOBODY: u32 = 65534;
     let error = Command::new("true").uid(NOBODY).gid(NOBODY).status().err()?;
     Some(format!("root has no other users here: {error}"))
 }
 
-/// Why a set-user-id program would run as its caller: the folder of temporary files ignores the bit, or this process has
-/// given up new rights.
+/// Why a set-user-id program would run as its caller: the folder of temporary files ignores the bit, or this process
+/// has renounced new privileges.
 fn no_set_user_id() -> Option<String> {
     let folder = std::ffi::CString::new(std::env::temp_dir().into_os_string().into_encoded_bytes()).ok()?;
     // SAFETY: the path ends in NUL, and statvfs fills the whole structure where it succeeds.
@@ -250,7 +250,7 @@ fn no_thread_sanitizer() -> Option<String> {
         let mut fetch = Command::new("cargo");
         fetch.args(["fetch", "--locked", "--manifest-path"]).arg(library.join("src/rust/library/Cargo.toml"));
         let fetched = fetch.env("RUSTC_BOOTSTRAP", "1").stdin(Stdio::null()).output();
-        let lacks = |why: &str| Some(format!("the standard library's dependencies cannot be had: {why}"));
+        let lacks = |why: &str| Some(format!("the standard library's dependencies are not available: {why}"));
         match fetched {
             Ok(output) if output.status.success() => None,
             Ok(output) => lacks(String::from_utf8_lossy(&output.stderr).trim().lines().last().unwrap_or("")),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use capability::Capability;
 
-/// The environment variable that names the file in which skips are noted.
+/// The environment variable that names the file in which skips are recorded.
 pub const SKIPS: &str = "COHO_TEST_SKIPS";
 
 /// A file or folder of the recorded data, by its path below `testdata/`.
@@ -25,8 +25,8 @@ pub fn data(path: &str) -> PathBuf {
     path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Gives the signals that ask for an end their default actions: a process may be started with some ignored, as by
-/// `nohup` or in a script's background, and then keeps them so.
+/// Restores the default actions of the signals that ask for an end: a process started by `nohup` or in the background
+/// of a script inherits some of them ignored.
 pub fn default_signals() {
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
         // SAFETY: the default action is no code of ours.

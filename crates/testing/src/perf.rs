@@ -25,7 +25,7 @@ pub(crate) fn software() -> Result<(), String> {
     open(perf::PERF_TYPE_SOFTWARE, perf::PERF_COUNT_SW_PAGE_FAULTS, false).map(drop)
 }
 
-/// The same in the kernel's own mode.
+/// The same, counted in kernel mode.
 pub(crate) fn of_the_kernel() -> Result<(), String> {
     open(perf::PERF_TYPE_SOFTWARE, perf::PERF_COUNT_SW_PAGE_FAULTS, true).map(drop)
 }
@@ -42,7 +42,7 @@ pub(crate) fn hardware() -> Result<(), String> {
     counts.then_some(()).ok_or_else(|| "the counter of instructions stands still".into())
 }
 
-/// The same, of which the kernel says that user mode may read it.
+/// The same, if the kernel says that user mode may read it.
 pub(crate) fn read_in_user_mode() -> Result<(), String> {
     hardware()?;
     let counter = instructions()?;

@@ -1,4 +1,4 @@
-//! Prints what this machine's CPUs answer to CPUID, as text that `coho_topology::cpuid::parse` reads.
+//! Prints the CPUID answers of this machine's CPUs, as text that `coho_topology::cpuid::parse` reads.
 
 use coho_topology::cpuid;
 

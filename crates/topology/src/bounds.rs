@@ -1,4 +1,4 @@
-//! Bounds on what a source from outside may make this crate hold in memory.
+//! Bounds on the memory that outside input may make this crate use.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use crate::{Cache, CacheKind, CpuSet, Error, Level, Topology};
 /// three caches of its own, take less.
 const MAX_WORDS: usize = 1 << 22;
 
-/// Counts the memory that a source's CPU sets take.
+/// Counts the memory that a source's CPU sets use.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     words: usize,
@@ -25,7 +25,8 @@ impl Budget {
         self.charge_words(set.words().len())
     }
 
-    /// Accounts for a set for each of these CPUs, which drawings and other formats hold: a short list can ask for many.
+    /// Accounts for one set for each of these CPUs, as drawings and other formats hold them: a short list can ask for
+    /// many.
     ///
     /// # Errors
     /// As for [`Budget::charge`].
@@ -33,7 +34,7 @@ impl Budget {
         cpus.iter().try_for_each(|cpu| self.charge_words(cpu as usize / 64 + 1))
     }
 
-    /// Accounts for a set of so many 64-bit words.
+    /// Accounts for a set of this many 64-bit words.
     ///
     /// # Errors
     /// As for [`Budget::charge`].
@@ -49,7 +50,7 @@ impl Budget {
 /// Reads an opened file of at most `limit` bytes as text.
 ///
 /// # Errors
-/// If it cannot be read, is longer, or is no UTF-8; the error names `path`.
+/// If it cannot be read, is longer, or is not UTF-8; the error names `path`.
 pub fn read_text(file: File, path: &Path, limit: u64) -> Result<String, Error> {
     let bytes = read_bytes(file, path, limit)?;
     String::from_utf8(bytes).map_err(|_| Error::new("not a text file (no UTF-8)").in_file(path))
@@ -91,11 +92,11 @@ fn report_text(bytes: Vec<u8>) -> Option<String> {
     String::from_utf16(&units).ok()
 }
 
-/// Checks what the rest of the crate relies on: CPUs that exist, levels whose objects do not overlap, cache
-/// levels from 1 to 4, at least one package and node.
+/// Checks the invariants that the rest of the crate relies on: CPUs that exist, levels whose objects do not overlap,
+/// cache levels from 1 to 4, at least one package and node.
 ///
 /// # Errors
-/// If the topology, read from a file that anybody may have written, breaks one of these.
+/// If the topology breaks one of these; it may come from a file that anybody wrote.
 pub(crate) fn check(topology: &Topology) -> Result<(), Error> {
     let mut cpus = CpuSet::new();
     for pu in &topology.pus {

@@ -7,7 +7,7 @@ use crate::recognise::Loaded;
 use crate::reconcile::reconcile;
 use crate::{Error, Topology, sysfs};
 
-/// The topology of this machine, from sysfs and CPUID, with what they disagree on.
+/// The topology of this machine, from sysfs and CPUID, including their disagreements.
 ///
 /// # Errors
 /// If neither source can be read.
@@ -26,8 +26,8 @@ pub fn detect() -> Result<Topology, Error> {
 /// # Errors
 /// If neither source can be read.
 pub fn detect_with_dump() -> Result<Loaded, Error> {
-    // One after the other: CPUID has a thread on each CPU already, and on a busy machine one more to wait for costs
-    // more than reading sysfs does.
+    // One after the other: CPUID already starts a thread on each CPU, and on a busy machine waiting for one more costs
+    // more than reading sysfs.
     let answered = cpuid::allowed_cpus().and_then(|cpus| cpuid::live(&cpus)).and_then(|dump| {
         let topology = cpuid::decode(&dump)?;
         Ok((topology, dump))

@@ -1,4 +1,4 @@
-//! What a source got wrong, and where.
+//! Errors in a source, and where they are.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use coho_platform::{InvalidCpus, pin};
 
 use crate::plain::plain;
 
-/// A failure to read or to believe a source: what, where (file and line, if any) and what to do.
+/// Why a source cannot be read or believed: what is wrong, where (file and line, if any) and what to do.
 ///
 /// Prints as `FILE:LINE: message`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use crate::{Error, Topology, bounds};
 
-/// What a profile of the version that is read here calls itself.
+/// The schema name of the profiles that can be read here.
 const PROFILE_SCHEMA: &str = "coho-profile/1";
 
-/// A profile's section that matters here.
+/// The section of a profile that matters here.
 #[derive(Deserialize)]
 struct Profile {
     topology: Option<Topology>,
@@ -31,7 +31,7 @@ pub(crate) fn load(text: &str) -> Result<Topology, Error> {
             serde_json::from_str(text).map_err(failed)?
         }
         Some(schema) if schema == PROFILE_SCHEMA => {
-            // The other sections' arrays of numbers are no sets of CPUs.
+            // The other sections' arrays of numbers are not sets of CPUs.
             value.get("topology").map_or(Ok(()), |section| charge(section, &mut budget))?;
             let profile: Profile = serde_json::from_str(text).map_err(failed)?;
             profile
@@ -49,7 +49,7 @@ pub(crate) fn load(text: &str) -> Result<Topology, Error> {
     Ok(topology)
 }
 
-/// Accounts for the sets that the arrays of numbers in this would make: a short text can ask for large masks.
+/// Accounts for the sets that the arrays of numbers in `value` would make: a short text can ask for large masks.
 fn charge(value: &Value, budget: &mut bounds::Budget) -> Result<(), Error> {
     match value {
         Value::Object(fields) => fields.values().try_for_each(|field| charge(field, budget)),

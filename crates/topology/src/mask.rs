@@ -6,7 +6,7 @@ use crate::{CpuSet, Error, MAX_CPUS};
 /// Reads a set.
 ///
 /// # Errors
-/// If a word is no hexadecimal number, the set is infinite (`0xf...f`), or it holds a CPU beyond the
+/// If a word is not a hexadecimal number, or the set is infinite (`0xf...f`) or holds a CPU beyond the largest
 /// supported.
 pub(crate) fn parse(text: &str) -> Result<CpuSet, Error> {
     let failed = |why: &str| {

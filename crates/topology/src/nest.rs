@@ -1,11 +1,10 @@
-//! Sets of CPUs nested into a tree by inclusion: what the tree for people, hwloc's XML and FreeBSD's groups
-//! share.
+//! Sets of CPUs nested into a tree by inclusion: common to the printed tree, hwloc's XML and FreeBSD's groups.
 
 use std::collections::HashMap;
 
 use crate::CpuSet;
 
-/// A set of CPUs, what it stands for, and the sets inside it.
+/// A set of CPUs, what it represents, and the sets inside it.
 #[derive(Debug, Clone)]
 pub(crate) struct Nest<T> {
     pub(crate) item: T,
@@ -16,8 +15,7 @@ pub(crate) struct Nest<T> {
 /// Nests `parts` below a root; of equal sets the earlier part is the outer one. Children are ordered by
 /// first CPU.
 ///
-/// Returns also the parts that no tree can hold: the empty ones, and those that cross a larger or earlier
-/// one.
+/// Also returns the parts that no tree can hold: empty ones, and those that cross a larger or earlier one.
 pub(crate) fn nest<T>(root: T, cpus: CpuSet, mut parts: Vec<(T, CpuSet)>) -> (Nest<T>, Vec<(T, CpuSet)>) {
     parts.sort_by_key(|(_, set)| std::cmp::Reverse(set.len()));
     // The innermost placed part around each CPU; 0 is the root.

@@ -1,7 +1,7 @@
-//! Text from outside, made fit for a terminal.
+//! Making outside text safe for a terminal.
 //!
-//! Anybody may have written a file, and a hypervisor fills in CPUID's strings as it likes: an escape sequence among
-//! them would drive the reader's terminal.
+//! Anybody may have written a file, and a hypervisor fills in CPUID's strings as it likes: an escape sequence in them
+//! would control the reader's terminal.
 
 use crate::Topology;
 
@@ -10,7 +10,8 @@ pub(crate) fn plain(text: &mut String) {
     text.retain(|letter| !letter.is_control());
 }
 
-/// Drops control characters from every text of a topology but the names of PUs, which are made here; a name that holds nothing else is no name.
+/// Drops control characters from every text of a topology, except the names of PUs, which are made here. A name that is
+/// then empty becomes `None`.
 pub(crate) fn topology(topology: &mut Topology) {
     let cpu = &mut topology.cpu;
     for name in [&mut cpu.vendor, &mut cpu.brand, &mut cpu.hypervisor] {

@@ -11,12 +11,12 @@ use crate::{Error, Topology, bounds, freebsd, hwloc, sysfs, xml};
 /// Longer than any description: a CPUID dump of 384 CPUs takes 1 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A described machine, and the raw answers that its description was decoded from.
+/// A described machine, and the raw answers that the description was decoded from.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The machine.
     pub topology: Topology,
-    /// The CPUID answers, where the source holds them.
+    /// The CPUID answers, if the source has them.
     pub dump: Option<Dump>,
     /// Sources that should have been there but could not be read, and why.
     pub not_available: Vec<String>,
@@ -33,8 +33,8 @@ impl From<Topology> for Loaded {
 /// holds a topology.
 ///
 /// # Errors
-/// If `path` cannot be read, is none of these, or is wrong in itself; the error names the file, and the
-/// line if there is one.
+/// If `path` cannot be read, is none of these, or contradicts itself; the error names the file, and the line if there
+/// is one.
 pub fn load(path: &Path) -> Result<Loaded, Error> {
     let io = |error: std::io::Error| Error::io(path, &error);
     let metadata = std::fs::metadata(path).map_err(io)?;
@@ -47,7 +47,7 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
     loaded.map_err(|error| error.in_file(path))
 }
 
-/// What [`load`] reads from a file, from its text.
+/// As [`load`], but from the text of a file.
 ///
 /// # Errors
 /// As for [`load`]; the caller adds the file's name.
@@ -72,7 +72,7 @@ pub fn load_text(text: &str) -> Result<Loaded, Error> {
     ))
 }
 
-/// The root element tells whose XML it is.
+/// The root element shows which format it is.
 fn load_xml(text: &str) -> Result<Topology, Error> {
     match xml::root(text)?.as_str() {
         "groups" => freebsd::parse(text).map(|spec| freebsd::to_topology(&spec)),

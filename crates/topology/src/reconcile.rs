@@ -1,22 +1,22 @@
-//! One topology from what sysfs and CPUID say of the same machine, and where they contradict each other.
+//! Combines what sysfs and CPUID say about the same machine into one topology, and records where they contradict each
+//! other.
 //!
 //! Which source is believed, level by level:
 //!
 //! | level | believed | why |
 //! |---|---|---|
-//! | CPUs, memory nodes | sysfs | only the operating system numbers them; CPUID sees allowed CPUs alone |
+//! | CPUs, memory nodes | sysfs | only the operating system numbers them; CPUID sees only allowed CPUs |
 //! | packages, dies | sysfs | it covers every online CPU; the kernel repairs known errors of firmware |
 //! | cores | sysfs, but CPUID on AMD's family 15h | there Linux calls a module of two cores a core |
 //! | modules | CPUID, else sysfs | on x86, Linux forms its clusters from the sharing of the L2 |
 //! | caches | sysfs, a level it lacks CPUID | the kernel reads the same leaves, for every CPU |
 //! | kinds, identity, hypervisor, APIC ids | CPUID, else sysfs | the processor names itself |
 //!
-//! CPUID's units and caches are taken only where it answers for exactly the online CPUs: under a cpuset it sees the
-//! allowed ones alone, and its partition of these would drop the others' cores and cut their caches.
+//! CPUID's units and caches are used only if it answers for exactly the online CPUs: under a cpuset it sees only the
+//! allowed ones, and its partition of these would drop the others' cores and cut their caches.
 //!
-//! A level is compared on the CPUs that both sources cover. The memory nodes that CPUID numbers are the
-//! hardware's, and firmware may join or divide them (interleaving, nodes per socket): that alone is no
-//! contradiction, crossing ones are.
+//! A level is compared on the CPUs that both sources cover. CPUID numbers the nodes of the hardware, and firmware may
+//! join or divide them (interleaving, nodes per socket). That alone is not a contradiction; nodes that cross are.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use crate::{Cache, Claim, CpuSet, Disagreement, Level, Source, Topology};
 /// AMD's Bulldozer to Excavator.
 const FAMILY_15H: u32 = 0x15;
 
-/// The topology to believe, given what sysfs tells and what CPUID answers.
+/// The topology to believe, given what sysfs and CPUID report.
 pub fn reconcile(sysfs: Topology, cpuid: &Topology) -> Topology {
     let mut believed = sysfs;
     let common = believed.cpus().intersection(&cpuid.cpus());
@@ -57,7 +57,7 @@ fn assumed(topology: &Topology, level: Level) -> bool {
     topology.facts.iter().any(|fact| fact.level == level && fact.source == Source::Assumed)
 }
 
-/// Takes the units that CPUID knows better than sysfs, or that sysfs lacks; both hold the same CPUs.
+/// Takes the units that CPUID knows better than sysfs, or that sysfs lacks; both cover the same CPUs.
 fn take_units(believed: &mut Topology, cpuid: &Topology, bulldozer: bool) {
     if told(cpuid, Level::Core) && (bulldozer || !told(believed, Level::Core)) {
         believed.cores = cpuid.cores.clone();
@@ -100,7 +100,7 @@ fn take_identity(believed: &mut Topology, cpuid: &Topology) {
     }
 }
 
-/// Takes the levels of caches that sysfs lacks; both hold the same CPUs.
+/// Takes the levels of caches that sysfs lacks; both cover the same CPUs.
 fn take_caches(believed: &mut Topology, cpuid: &Topology) {
     for (number, level) in [(1, Level::L1), (2, Level::L2), (3, Level::L3), (4, Level::L4)] {
         if !told(believed, level) && told(cpuid, level) {
@@ -110,7 +110,7 @@ fn take_caches(believed: &mut Topology, cpuid: &Topology) {
     }
 }
 
-/// Fills in what sysfs does not tell of a cache that both know.
+/// Fills in what sysfs does not report about a cache that both know.
 fn describe_caches(believed: &mut Topology, cpuid: &Topology) {
     let known: HashMap<_, &Cache> =
         cpuid.caches.iter().map(|cache| ((cache.level, cache.kind, &cache.cpus), cache)).collect();
@@ -125,8 +125,7 @@ fn describe_caches(believed: &mut Topology, cpuid: &Topology) {
     }
 }
 
-/// Reports a level on which the sources differ, for the CPUs that both cover; where they agree, both are
-/// named.
+/// Reports a level on which the sources differ, for the CPUs that both cover; if they agree, both are named.
 fn compare(believed: &mut Topology, cpuid: &Topology, level: Level, common: &CpuSet) {
     if assumed(believed, level) || assumed(cpuid, level) {
         return;

@@ -1,7 +1,7 @@
 //! Sizes as people read them.
 
-/// A size in bytes, in the largest binary unit in which two decimals tell it exactly: `48 KiB`, `1.25 MiB`, `1.5 KiB`,
-/// `100001 B`. Where none does, what has a mebibyte and more is rounded to two decimals.
+/// A size in bytes, in the largest binary unit that expresses it exactly with two decimals: `48 KiB`, `1.25 MiB`, `1.5
+/// KiB`, `100001 B`. If none does, sizes of a mebibyte or more are rounded to two decimals.
 ///
 /// ```
 /// assert_eq!(coho_topology::size(1280 << 10), "1.25 MiB");

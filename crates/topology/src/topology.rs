@@ -4,16 +4,16 @@ use std::fmt;
 
 use crate::{CpuSet, plain};
 
-/// What a machine says it is: its units, caches, memory nodes and CPU kinds, and who said so.
+/// What a machine says it is: its units, caches, NUMA nodes and CPU kinds, and which source said so.
 ///
-/// Every list is ordered by the first CPU of its members. A level that the sources do not tell, or that
-/// coincides with the packages (a die each), is an empty list, never an invented one; only `numa_nodes` and
-/// `packages` always hold at least one entry, as in hwloc.
+/// Every list is ordered by the first CPU of its members. A level that the sources do not report, or that coincides
+/// with the packages (one die in each), is an empty list, never an invented one; only `numa_nodes` and `packages`
+/// always hold at least one entry, as in hwloc.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(default))]
 pub struct Topology {
-    /// Whose processor it is.
+    /// The processor's identity.
     pub cpu: CpuIdentity,
     /// The processing units (hardware threads) that are online, by operating-system number.
     pub pus: Vec<Pu>,
@@ -21,7 +21,7 @@ pub struct Topology {
     pub offline: CpuSet,
     /// Sockets.
     pub packages: Vec<Unit>,
-    /// Dies (CPUID type "die", AMD core complex dies) where a package has several.
+    /// Dies (CPUID type "die", AMD core complex dies) if a package has several.
     pub dies: Vec<Unit>,
     /// Compute units: AMD family 15h's modules of two cores, Intel's modules (CPUID leaf 0x1F).
     pub modules: Vec<Unit>,
@@ -31,13 +31,13 @@ pub struct Topology {
     pub caches: Vec<Cache>,
     /// Memory nodes.
     pub numa_nodes: Vec<NumaNode>,
-    /// Kinds of cores on a hybrid processor; empty where all are alike.
+    /// Kinds of cores on a hybrid processor; empty if all are alike.
     pub kinds: Vec<CoreKind>,
-    /// Which fact came from which source.
+    /// Which source each fact came from.
     pub facts: Vec<Fact>,
     /// Where two sources contradict each other.
     pub disagreements: Vec<Disagreement>,
-    /// What of the source could not be read or is not all of the machine, a sentence each.
+    /// What could not be read from the source, or shows only part of the machine; one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct CpuIdentity {
     pub model: Option<u32>,
     /// Stepping.
     pub stepping: Option<u32>,
-    /// The hypervisor's CPUID signature, where one announces itself.
+    /// The hypervisor's CPUID signature, if one announces itself.
     pub hypervisor: Option<String>,
 }
 
@@ -68,8 +68,8 @@ pub struct Pu {
     pub os: u32,
     /// The (x2)APIC id, where known.
     pub apic_id: Option<u32>,
-    /// The papers' name: `C0` on a machine of one package, else `P0.C0`; `.T1` added where a core has several
-    /// threads. Packages and cores are counted in the order of their first CPUs, cores within their package.
+    /// The name used in the papers: `C0` on a machine with one package, otherwise `P0.C0`; `.T1` is added if a core has
+    /// several threads. Packages and cores are counted in the order of their first CPUs, cores within their package.
     pub name: String,
 }
 
@@ -104,7 +104,7 @@ pub struct Cache {
     pub level: u8,
     /// What it holds.
     pub kind: CacheKind,
-    /// Capacity in bytes; 0 in sources that do not tell it.
+    /// Capacity in bytes; 0 if the source does not give it.
     pub size_bytes: u64,
     /// Line size in bytes, where known.
     pub line_bytes: Option<u32>,
@@ -114,17 +114,17 @@ pub struct Cache {
     pub cpus: CpuSet,
 }
 
-/// A memory node and the CPUs near to it.
+/// A NUMA node and the CPUs near it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct NumaNode {
     /// The operating system's (or AMD's) node number.
     pub os: u32,
-    /// Its online CPUs; empty for a node of memory alone.
+    /// Its online CPUs; empty for a node with memory only.
     pub cpus: CpuSet,
     /// Memory in bytes, where known.
     pub memory_bytes: Option<u64>,
-    /// Distances (ACPI SLIT, 10 is local) to every node in the order of [`Topology::numa_nodes`]; empty if not told.
+    /// Distances (ACPI SLIT, 10 is local) to every node in the order of [`Topology::numa_nodes`]; empty if not known.
     pub distances: Vec<u32>,
 }
 
@@ -153,7 +153,7 @@ pub enum Source {
     FreebsdSpec,
     /// Times between CPUs, in place of what another source claims.
     Measured,
-    /// No source tells; the least that is always true was taken.
+    /// No source says; the least that is always true was assumed.
     Assumed,
 }
 
@@ -170,7 +170,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// One level of the topology, as a thing that sources tell and disagree on.
+/// One level of the topology, as sources report it and disagree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -213,7 +213,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Which source told a level, and by what.
+/// Which source a level came from, and by what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Fact {
@@ -225,7 +225,7 @@ pub struct Fact {
     pub by: String,
 }
 
-/// Two sources that tell different partitions for the same level.
+/// Two sources that give different partitions for the same level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Disagreement {
@@ -235,7 +235,7 @@ pub struct Disagreement {
     pub claims: Vec<Claim>,
 }
 
-/// What one source says of a level.
+/// What one source says about a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Claim {
@@ -245,7 +245,7 @@ pub struct Claim {
     pub says: String,
 }
 
-/// How many objects of each kind there are; a level that is not told counts 0.
+/// How many objects of each kind there are; a level that is not known counts 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[allow(missing_docs)]
@@ -318,13 +318,13 @@ impl Topology {
         Level::OUTWARD.into_iter().find(|&level| self.partition(level).iter().any(both))
     }
 
-    /// What the topology claims that both CPUs share: `core`, `L3`, `package`, …; `system` where no object holds both.
+    /// What the topology claims that both CPUs share: `core`, `L3`, `package`, …; `system` if no object holds both.
     pub fn claimed(&self, a: u32, b: u32) -> String {
         self.closest_shared(a, b).map_or_else(|| "system".to_owned(), |level| level.to_string())
     }
 
-    /// Names every PU after the papers, puts every list in the order of first CPUs and drops control characters from
-    /// every text, so that none drives a terminal; each decoder ends with it.
+    /// Names every PU as in the papers, puts every list in the order of first CPUs and drops control characters from
+    /// every text, so that none controls a terminal. Each decoder ends with this call.
     pub fn finish(&mut self) {
         plain::topology(self);
         self.pus.sort_by_key(|pu| pu.os);

@@ -1,4 +1,4 @@
-//! The topology as a tree for people.
+//! The topology as a printed tree.
 
 use std::fmt::Write;
 
@@ -8,9 +8,9 @@ use crate::{Cache, CacheKind, CpuSet, Fact, Level, Source, Topology, size};
 /// In trees of more rows than this, parts that are alike are drawn once.
 const UNFOLDED_ROWS: usize = 40;
 
-/// Draws packages, dies, memory nodes, caches, modules, cores and CPUs, the inner below the outer, in lines
-/// of at most `width` columns; in big machines, parts that are alike are drawn once. Below stand the
-/// sources and what they disagree on.
+/// Draws packages, dies, memory nodes, caches, modules, cores and CPUs, the inner below the outer, in lines of at most
+/// `width` columns; in big machines, parts that are alike are drawn once. The sources and their disagreements follow
+/// below.
 ///
 /// ```
 /// # let text = r#"<topology version="2.0"><object type="Machine" cpuset="0x1">
@@ -36,7 +36,7 @@ pub fn render(topology: &Topology, width: usize) -> String {
     out.lines().map(|line| clip(line, width) + "\n").collect()
 }
 
-/// What a part is, and which it is.
+/// What kind of part it is, and which one.
 #[derive(Clone)]
 struct Label {
     what: String,
@@ -144,7 +144,7 @@ impl Row {
     }
 }
 
-/// Draws rows, and theirs; `single` where the rows are not drawn on behalf of others.
+/// Draws rows and the rows inside them; `single` if the rows do not stand for others like them.
 fn draw(rows: &[Row], depth: usize, fold: bool, single: bool, out: &mut String) {
     for run in rows.chunk_by(|a, b| fold && a.shape == b.shape) {
         let first = &run[0];
@@ -161,7 +161,7 @@ fn draw(rows: &[Row], depth: usize, fold: bool, single: bool, out: &mut String) 
     }
 }
 
-/// The processor and what there is of it.
+/// The processor, and the counts of its parts.
 fn heading(topology: &Topology) -> String {
     let cpu = &topology.cpu;
     let vendor = cpu.vendor.as_deref();
@@ -238,7 +238,7 @@ fn footnotes(topology: &Topology, width: usize, out: &mut String) {
     }
 }
 
-/// Writes a sentence in lines of at most `width` columns, where its words allow.
+/// Writes a sentence in lines of at most `width` columns, as far as its words allow.
 fn wrap(lead: &str, sentence: &str, width: usize, out: &mut String) {
     let mut line = lead.to_owned();
     for word in sentence.split_whitespace() {

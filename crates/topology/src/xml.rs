@@ -1,7 +1,7 @@
 //! The XML that hwloc and FreeBSD write, read as a stream of elements that know their lines.
 //!
-//! Depth, attributes and size are bounded and no entity is ever expanded, so hostile text costs no more
-//! than its length.
+//! Depth, attributes and size are bounded and no entity is ever expanded, so hostile text cannot cost more than its
+//! length.
 
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
@@ -38,7 +38,7 @@ impl Element {
         self.get(key).map(number).transpose()
     }
 
-    /// Rejects what stands in this element.
+    /// An error about this element.
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {
         Error::at_line(self.line, message)
     }
@@ -47,7 +47,7 @@ impl Element {
 /// What comes next in the text.
 #[derive(Debug)]
 pub(crate) enum Node {
-    /// `<name …>`, also for `<name …/>`, which a [`Node::Close`] follows.
+    /// `<name …>`, and also `<name …/>`, which a [`Node::Close`] follows.
     Open(Element),
     /// The end of the element opened last.
     Close,
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over the rest of the element opened last, whatever it holds.
+    /// Skips the rest of the element opened last, whatever it holds.
     pub(crate) fn skip_to_close(&mut self) -> Result<(), Error> {
         let outside = self.depth - 1;
         while self.depth > outside {

@@ -19,7 +19,7 @@ fn machines() -> Vec<(String, Dump)> {
     machines
 }
 
-/// The answers whose sub-leaves count from 0 on, which tools that do not number them can print.
+/// The answers whose sub-leaves count up from 0, so that tools that do not number them can print them.
 fn countable(cpu: &CpuAnswers) -> Vec<(u32, u32, Registers)> {
     let mut answers: Vec<(u32, u32, Registers)> = Vec::new();
     for (&(leaf, subleaf), &registers) in &cpu.leaves {
@@ -175,8 +175,8 @@ fn line_ends_encodings_and_expected_output_change_nothing() {
     }
 }
 
-/// A dump that has lost lines, headings or CPUs is refused or read as what is left, never as fewer CPUs than it answers
-/// for.
+/// A dump that has lost lines, headings or CPUs is refused or read as what is left, never as fewer CPUs than it has
+/// answers for.
 #[test]
 fn a_lost_heading_is_an_error() {
     for (name, dump) in machines().into_iter().filter(|(_, dump)| dump.cpus.len() > 2) {

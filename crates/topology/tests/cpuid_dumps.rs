@@ -31,7 +31,7 @@ fn one_machine_in_four_dialects_is_one_topology() {
         let mut other = decode(name);
         // hwloc and libcpuid do not ask the hypervisor's leaves.
         other.cpu.hypervisor.clone_from(&own.cpu.hypervisor);
-        // libcpuid keeps one sub-leaf of leaf 0x1F, so leaf 0xB tells the same instead.
+        // libcpuid keeps one sub-leaf of leaf 0x1F, so leaf 0xB provides the same facts instead.
         other.facts.clone_from(&own.facts);
         assert_eq!(other, own, "{name}");
     }
@@ -59,7 +59,7 @@ fn emulated_processors_are_identified() {
     }
 }
 
-/// Sizes that QEMU's `target/i386/cpu.c` gives its models.
+/// The cache sizes of QEMU's models in `target/i386/cpu.c`.
 #[test]
 fn emulated_caches_have_their_sizes() {
     for (model, l1d, l2, l3) in

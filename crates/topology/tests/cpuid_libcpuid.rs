@@ -1,4 +1,4 @@
-//! Dumps of libcpuid's contributors against what its decoder is to say of them, which stands behind a line of dashes.
+//! Dumps of libcpuid's contributors against its decoder's expected output, which follows a line of dashes.
 
 mod cpuid_support;
 
@@ -28,7 +28,7 @@ fn counts_and_caches_as_libcpuid_expects_them() {
         // libcpuid counts the cores of a package.
         assert_eq!((counts.core / counts.package) as i64, cores, "{name}: cores");
         assert_eq!(counts.pu as i64, cpus, "{name}: CPUs");
-        // Of unnumbered sub-leaves libcpuid keeps none, and so knows no cache.
+        // libcpuid drops unnumbered sub-leaves, and so knows no cache.
         read += 1;
         if l1d < 0 {
             continue;

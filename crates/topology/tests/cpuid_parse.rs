@@ -1,4 +1,4 @@
-//! What each dialect allows, and that errors name the line.
+//! What each dialect allows; and errors name the line.
 
 use coho_topology::cpuid::{self, Registers};
 
@@ -116,7 +116,7 @@ fn a_report_without_headings_begins_a_cpu_at_each_leaf_0() {
     let dump = cpuid::parse(&[0, 1, 2].map(cpu).concat()).unwrap();
     assert_eq!(dump.cpus.iter().map(|cpu| cpu.os).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(cpuid::decode(&dump).unwrap().counts().pu, 3);
-    // The same CPU asked twice is no second CPU.
+    // The same CPU asked twice is not a second CPU.
     let error = cpuid::decode(&cpuid::parse(&[0, 0].map(cpu).concat()).unwrap()).unwrap_err().to_string();
     assert!(error.contains("APIC id"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Whatever the input: no panic, and what decodes is consistent.
+//! For any input: no panic, and whatever decodes is consistent.
 
 mod cpuid_support;
 
@@ -14,7 +14,7 @@ const VENDORS: [&[u8; 12]; 5] =
     [b"GenuineIntel", b"AuthenticAMD", b"HygonGenuine", b"  Shanghai  ", b"\xFF\xFFnonsense\0\0"];
 
 fn registers() -> impl Strategy<Value = Registers> {
-    // Small and large values both, so that counts and shifts meet their limits.
+    // Both small and large values, so that counts and shifts reach their limits.
     let value = || prop_oneof![Just(0), 0..64u32, any::<u32>(), Just(u32::MAX)];
     [value(), value(), value(), value()].prop_map(Registers::new)
 }
@@ -26,7 +26,7 @@ fn question() -> impl Strategy<Value = (u32, u32)> {
     ]
 }
 
-/// What all CPUs of a machine answer alike.
+/// The answers that all CPUs of a machine share.
 fn machine() -> impl Strategy<Value = CpuAnswers> {
     let answers = btree_map(question(), registers(), 0..24);
     let any_subleaf = btree_map(prop::sample::select(&INDEXED), registers(), 0..2);
@@ -45,10 +45,10 @@ fn machine() -> impl Strategy<Value = CpuAnswers> {
     )
 }
 
-/// What one CPU answers otherwise than the others.
+/// The answers in which one CPU differs from the others.
 type Own = (u8, Option<((u32, u32), Registers)>);
 
-/// CPUs that differ in their APIC ids, as real ones do, and here and there in more.
+/// CPUs that differ in their APIC ids, as real ones do, and occasionally in more.
 fn dump() -> impl Strategy<Value = Dump> {
     let own = (any::<u8>(), prop::option::weighted(0.2, (question(), registers())));
     (machine(), vec(own, 1..20)).prop_map(|(machine, own)| {

@@ -113,7 +113,7 @@ fn printing_a_dump_and_parsing_it_gives_the_same_dump() {
     }
 }
 
-/// A dump without the leaves that tell cores, or cut short in one CPU's answers, says so; a whole one does not.
+/// A dump that lacks the leaves about cores, or is truncated in one CPU's answers, says so; a complete one does not.
 #[test]
 fn leaves_that_were_not_recorded_are_noted() {
     let folder = coho_testing::data("cpuid");

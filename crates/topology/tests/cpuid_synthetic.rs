@@ -1,4 +1,4 @@
-//! Machines that no dump at hand is of: counts that are no power of two, kinds of cores, contradictions.
+//! Machines for which there is no dump: counts that are not powers of two, kinds of cores, contradictions.
 
 mod cpuid_support;
 
@@ -260,7 +260,7 @@ fn reserved_bits_are_no_cache() {
     }
     assert_eq!(outer_caches(VIA, 0x695, 0x0040_8120, 0), [(2, 64, Some(16))]);
     assert_eq!(outer_caches(VIA, 0x691, 0x0041_8120, 0), [(2, 64, Some(16))]);
-    // A third level is AMD's field alone.
+    // Only AMD defines the field for a third level.
     let l3 = 8 << 18 | 0xB << 12 | 64;
     assert_eq!(outer_caches(VIA, 0x695, 0x0040_8120, l3), [(2, 64, Some(16))]);
     assert_eq!(outer_caches(INTEL, 0x0001_0677, 0x0C00_6040, l3), [(2, 3072, Some(8))]);

@@ -55,9 +55,9 @@ fn kernels_rules_on_amd_as_predicted() {
     }
 }
 
-/// What the 2015 and 2016 rules make of Intel's dumps: leaf 0xB tells the threads as SMT, not HTT; the 2015
-/// rules have the cores of a package share an "L2", the threads of a core an "L1"; a hybrid's efficient
-/// cores are paired as if they were threads, since only the first CPU is looked at.
+/// What the 2015 and 2016 rules make of Intel's dumps: leaf 0xB reports the threads as SMT, not HTT; under the 2015
+/// rules the cores of a package share an "L2" and the threads of a core an "L1"; a hybrid's efficient cores are paired
+/// as if they were threads, since only the first CPU is looked at.
 const INTEL: [(&str, &str, &str); 6] = [
     ("Intel-Nehalem-2xXeon-X5550", "L0/16{2x L2/8{4x L1/2+SMT}}", "L0/16{2x L3/8{4x L2/2+SMT}}"),
     ("Intel-Westmere-2xXeon-X5650", "L0/24{2x L2/12{6x L1/2+SMT}}", "L0/24{2x L3/12{6x L2/2+SMT}}"),
@@ -76,8 +76,8 @@ fn kernels_rules_on_intel() {
     }
 }
 
-/// What the machines are, memory nodes included: 6+6 on the Opteron 6348, pairs also where the firmware
-/// hides them.
+/// What the machines really are, including NUMA nodes: 6+6 on the Opteron 6348, and pairs even if the firmware hides
+/// them.
 const FULL: [(&str, &str); 17] = [
     ("AMD-A10-6800K", "L0/4{2x L2/2}"),
     ("AMD-A12-9800", "L0/4{2x L2/2}"),

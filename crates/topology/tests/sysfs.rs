@@ -1,4 +1,4 @@
-//! Sysfs trees made up: shapes of machines, holes, contradictions, hostility.
+//! Made-up sysfs trees: shapes of machines, holes, contradictions, hostile contents.
 
 #[allow(dead_code, unused_imports, reason = "other tests use the rest")]
 mod sysfs_support;
@@ -182,7 +182,7 @@ fn contradictions_within_the_tree_are_reported_and_the_first_is_believed() {
     assert_eq!(topology.disagreements[1].claims[1].says, "1-2");
 }
 
-/// Asserts that one file is noted, perhaps with what is left out for it, and no CPU is lost.
+/// Asserts that one file is noted, perhaps with what is left out because of it, and that no CPU is lost.
 fn assert_noted(tree: &Tree, file: &str, part: &str) -> Topology {
     let topology = read(tree);
     let [note, rest @ ..] = topology.notes.as_slice() else { panic!("{file}: no note") };

@@ -1,4 +1,4 @@
-//! The same machine under kernels of all times: one topology. And what lstopo says of it.
+//! The same machine under kernels of all ages gives one topology, which agrees with lstopo.
 
 #[allow(dead_code, unused_imports, reason = "other tests use the rest")]
 mod sysfs_support;
@@ -148,7 +148,7 @@ fn lstopo_reads_the_same_of_any_kernel() {
         Machine { packages: 2, dies: 1, cores: 4, threads: 2 },
         Machine { packages: 3, dies: 2, cores: 3, threads: 2 },
     ];
-    // lstopo reads maps alone.
+    // lstopo reads only maps.
     let maps = Style { maps: true, ..Style::default() };
     for machine in machines {
         for style in [

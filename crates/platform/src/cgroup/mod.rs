@@ -1,8 +1,8 @@
-//! What control groups leave of CPUs and memory, in both versions and in hybrids of them.
+//! How much CPU time and memory control groups allow, in version 1, version 2 and hybrids.
 //!
 //! A limit may stand at any level between the process's group and the root; the tightest holds. Version 1 mounts its
-//! controllers alone or together (`cpu,cpuacct`) wherever the system likes, so the list of mounts decides where a group
-//! lies; where that cannot be read, the usual places are tried. Format: the kernel's
+//! controllers alone or together (`cpu,cpuacct`) in places that differ between systems, so the list of mounts says
+//! where a group's folder is; if that list cannot be read, the usual places are tried. Format: the kernel's
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, and proc(5) on `/proc/PID/mountinfo`.
 
 mod mounts;
@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use crate::CpuSet;
 use mounts::{Mount, places};
 
-/// Version 1 says "no limit" by a huge number of whole pages.
+/// Version 1 expresses "no limit" as a huge number of whole pages.
 const NO_LIMIT: u64 = 1 << 60;
-/// What the kernel takes for `cpu.max` without a period, in us.
+/// The period that the kernel assumes if `cpu.max` gives none, in us.
 const DEFAULT_PERIOD: f64 = 100_000.0;
 
 /// The control groups of a process.
@@ -40,7 +40,7 @@ pub fn cpu_quota() -> Option<f64> {
     Groups::of_process().cpu_quota()
 }
 
-/// What one group leaves of its memory.
+/// One group's memory limit and use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MemoryLimit {
     bytes: u64,
@@ -48,15 +48,15 @@ struct MemoryLimit {
 }
 
 impl Groups {
-    /// Those of the calling process; none where the kernel does not say.
+    /// The groups of the calling process; none if the kernel does not say.
     pub fn of_process() -> Self {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         Self::parse(&groups, &mounts, Path::new("/"))
     }
 
-    /// From the texts of `/proc/PID/cgroup` and `/proc/PID/mountinfo`, for mounts that lie below `root`. Lines that are
-    /// not understood are left out.
+    /// Reads the groups from the texts of `/proc/PID/cgroup` and `/proc/PID/mountinfo`, for mounts that lie below
+    /// `root`. Lines that are not understood are left out.
     pub fn parse(groups: &str, mounts: &str, root: &Path) -> Self {
         let mounts: Vec<Mount<'_>> = mounts.lines().filter_map(Mount::parse).collect();
         let hierarchy = |line: &str| {
@@ -94,8 +94,8 @@ impl Groups {
         self.memory_limits().map(|limit| limit.bytes).min()
     }
 
-    /// What the groups leave of their memory, in bytes: the least of all levels; `None` where there is no limit. File
-    /// pages that can be dropped count as left.
+    /// The memory that may still be used under the groups' limits, in bytes: the least of all levels; `None` if there
+    /// is no limit. File pages that can be dropped count as free.
     pub fn memory_room(&self) -> Option<u64> {
         self.memory_limits().map(|limit| limit.left).min()
     }
@@ -128,7 +128,7 @@ fn quota(folder: &Path) -> Option<f64> {
         Some((quota, words.next().map_or(Some(DEFAULT_PERIOD), |period| period.parse().ok())?))
     };
     let first = || {
-        // -1 is no quota, and no number of ours.
+        // -1 means no quota, and does not parse as a number here.
         let quota = number(folder.join("cpu.cfs_quota_us"))?;
         Some((quota as f64, number(folder.join("cpu.cfs_period_us"))? as f64))
     };
@@ -138,7 +138,7 @@ fn quota(folder: &Path) -> Option<f64> {
 }
 
 fn memory(folder: &Path) -> Option<MemoryLimit> {
-    // Beyond `high` the kernel takes pages back and slows the process down: no place to measure in.
+    // Beyond `high` the kernel reclaims pages and slows the process down, so it counts as a limit for measurements.
     let unified = [number(folder.join("memory.max")), number(folder.join("memory.high"))];
     let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
     let (bytes, used, droppable) = match unified.into_iter().flatten().min() {

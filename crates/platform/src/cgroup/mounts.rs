@@ -1,4 +1,4 @@
-//! Where a group's folder lies, by the list of mounts or, where that cannot be read, in the usual places.
+//! Finds a group's folder by the list of mounts or, if that cannot be read, in the usual places.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -38,19 +38,19 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// Blanks and backslashes stand as three octal digits.
+/// Undoes the escapes: blanks and backslashes are written as three octal digits.
 fn unescaped(text: &str) -> String {
     ["\\040 ", "\\011\t", "\\012\n", "\\134\\"]
         .iter()
         .fold(text.to_owned(), |text, pair| text.replace(&pair[..4], &pair[4..]))
 }
 
-/// Where the hierarchy of some controllers is mounted, and where below that a group lies.
+/// Where the hierarchy of some controllers is mounted, and the group's path below that.
 pub(super) fn places(controllers: &[String], group: &Path, mounts: &[Mount<'_>]) -> Vec<(PathBuf, PathBuf)> {
     let plain = group.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     let below = |root: &Path| match group.strip_prefix(root) {
         Ok(below) if plain => below.to_owned(),
-        // The group lies outside of what is mounted, as in a container that shows its own group as the root.
+        // The group is outside of what is mounted, as in a container that shows its own group as the root.
         _ => PathBuf::new(),
     };
     let listed: Vec<_> = mounts

@@ -1,8 +1,8 @@
 //! A private folder for files that must not outlive the process, whatever ends it.
 //!
-//! It goes when it is dropped. A keeper, a small shell that waits for its owner's end, removes it when a signal ends the
-//! owner, even SIGKILL. Where no keeper can be had, or somebody kills that as well, the next run removes the folder: it
-//! knows by a lock that the owner is gone.
+//! The folder is removed when it is dropped. If a signal ends the owner, even SIGKILL, a keeper removes it: a small
+//! shell that waits for the owner's end. If no keeper could be started, or that is killed too, the next run removes the
+//! folder: a lock shows that the owner is gone.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File};
@@ -20,9 +20,9 @@ use crate::{filesystem, trust};
 
 /// What each folder's name begins with.
 const PREFIX: &str = "coho-";
-/// How long the keeper is waited for: to begin, and to remove the folder.
+/// How long to wait for the keeper to begin, and to remove the folder.
 const KEEPING: Duration = Duration::from_secs(60);
-/// Between two looks at whether it has ended.
+/// The time between two checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(1);
 /// A folder may be so new that its owner has not locked it yet.
 const NEW: Duration = Duration::from_secs(60);
@@ -30,8 +30,8 @@ const NEW: Duration = Duration::from_secs(60);
 /// Names to try for a folder.
 const TRIES: u32 = 16;
 
-/// Says that no signal ends it, then waits until its owner says a word or is gone, whatever ended that; then ends what
-/// is left in its process group, and removes the folder.
+/// Ignores signals and says that it is ready, then waits until its owner writes a word or is gone, for whatever reason;
+/// then ends what is left in its process group, and removes the folder.
 const KEEPER: &str = r#"
 trap '' HUP INT QUIT TERM
 echo
@@ -45,13 +45,13 @@ rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 pub struct Wish<'a> {
     /// A word for its name: `coho-WORD-PROCESS-…`.
     pub name: &'a str,
-    /// Where it lies; if `None`, in memory or, where there is no memory for it, among the temporary files.
+    /// Its parent folder; if `None`, one in memory or, if there is no such place, that of the temporary files.
     pub parent: Option<&'a Path>,
     /// Whether programs in it are to be run.
     pub runs_programs: bool,
 }
 
-/// Why there is no folder: what each place said.
+/// Why there is no folder: the error for each place that was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     refused: Vec<(PathBuf, String)>,
@@ -73,15 +73,15 @@ pub struct Folder {
     path: PathBuf,
     filesystem: String,
     keeper: Result<Child, String>,
-    /// Held for as long as the process lives; copies in children that were forked hold it, too.
+    /// Held for as long as the process lives; forked children hold it, too.
     _lock: Option<File>,
 }
 
 impl Folder {
-    /// Makes one, and removes those of earlier runs that nobody owns any more.
+    /// Creates a folder, and removes those of earlier runs whose owners are gone.
     ///
     /// # Errors
-    /// If it can be made nowhere, or nowhere where programs may be run.
+    /// If it can be created nowhere, or nowhere that programs may be run, if that is wanted.
     pub fn create(wish: Wish<'_>) -> Result<Self, Error> {
         let places: Vec<PathBuf> = match wish.parent {
             Some(parent) => vec![parent.to_owned()],
@@ -107,7 +107,7 @@ impl Folder {
         sweep(parent);
         for _ in 0..TRIES {
             let path = parent.join(name(wish.name).map_err(|error| error.to_string())?);
-            // Before there is a folder, so that none is left whenever this process is killed.
+            // The keeper starts before there is a folder, so that none is left behind whenever this process is killed.
             let mut keeper = keep(&path).map_err(|error| format!("/bin/sh: {error}"));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
@@ -116,7 +116,7 @@ impl Folder {
                     return Ok(Self { path, filesystem, keeper, _lock: lock });
                 }
                 Err(error) => {
-                    // It must not remove what is another's.
+                    // The keeper must not remove somebody else's folder.
                     if let Ok(keeper) = &mut keeper {
                         let _ = keeper.kill();
                         let _ = keeper.wait();
@@ -145,7 +145,7 @@ impl Folder {
         filesystem::is_in_memory(&self.filesystem)
     }
 
-    /// The keeper's process group: what joins it ends with the folder.
+    /// The keeper's process group: processes that join it end with the folder.
     ///
     /// # Errors
     /// Why there is no keeper.
@@ -174,7 +174,7 @@ impl Drop for Folder {
             while matches!(keeper.try_wait(), Ok(None)) && start.elapsed() < KEEPING {
                 sleep(LOOK);
             }
-            // Only a keeper that was killed, or is still at it, has left anything.
+            // Something is left only if the keeper was killed or has not finished.
             let _ = keeper.kill();
             let _ = keeper.wait();
         }
@@ -182,7 +182,7 @@ impl Drop for Folder {
     }
 }
 
-/// A name that nobody can foresee.
+/// A name that nobody can predict.
 fn name(word: &str) -> io::Result<String> {
     const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut bytes = [0u8; 6];
@@ -194,12 +194,12 @@ fn name(word: &str) -> io::Result<String> {
     Ok(format!("{PREFIX}{word}-{}-{letters}", std::process::id()))
 }
 
-/// Opens a folder itself, not what a link leads to.
+/// Opens a folder without following a link.
 fn open(folder: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(folder)
 }
 
-/// Whether nobody else holds the lock; the kernel takes it back when the last process that holds it ends.
+/// Takes the lock if nobody else holds it; the kernel releases it when the last process that holds it ends.
 fn lock(folder: &File) -> bool {
     // SAFETY: a call without memory arguments on an open file.
     unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
@@ -253,7 +253,7 @@ fn keep(folder: &Path) -> io::Result<Child> {
     Err(io::Error::new(ErrorKind::TimedOut, "it did not begin in time"))
 }
 
-/// Whether something comes by a pipe in time.
+/// Whether something arrives through a pipe in time.
 fn says_something(mut pipe: ChildStdout) -> bool {
     let mut entry = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let end = Instant::now() + KEEPING;

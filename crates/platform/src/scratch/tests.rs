@@ -91,7 +91,7 @@ fn a_place_that_cannot_be_written_is_named() {
 
 const PARENT: &str = "COHO_TEST_SCRATCH_PARENT";
 
-/// Not a test of its own: what another kills in the middle.
+/// Not a test by itself: another test runs this as a process and kills it midway.
 #[test]
 fn owner() {
     if let Some(parent) = std::env::var_os(PARENT) {

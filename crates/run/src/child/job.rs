@@ -17,12 +17,12 @@ use crate::per_process::Turns;
 /// Where a command's standard output goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Output {
-    /// Where the caller's goes.
+    /// To the caller's standard output.
     #[default]
     Inherited,
     /// To the caller's standard error: its standard output is for results.
     StandardError,
-    /// Nowhere; then it reads nothing either.
+    /// Nowhere; the command then has no standard input either.
     Nowhere,
     /// To the caller, who reads it.
     Piped,
@@ -37,10 +37,10 @@ pub struct Job {
     pub command: Vec<OsString>,
     /// The CPUs that it and its descendants may use; those of the caller if `None`.
     pub cpus: Option<CpuSet>,
-    /// Set in its environment.
+    /// Variables to set in its environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// The CPUs that its processes take in turn, each of a program that has [`Library::Pin`](crate::preload::Library::Pin)
-    /// preloaded one; none to leave them where they are put.
+    /// The CPUs that its processes take in turn, one for each process into which
+    /// [`Library::Pin`](crate::preload::Library::Pin) is preloaded; empty to leave processes to the scheduler.
     pub deal: Vec<u32>,
     /// Where its standard output goes.
     pub output: Output,
@@ -54,7 +54,7 @@ pub struct Failed {
 }
 
 impl Failed {
-    /// The exit status that shells give this: 127 for a program that is not there, 126 for one that cannot be run.
+    /// The exit status that shells use: 127 if there is no such program, 126 if it cannot be run.
     pub fn exit_status(&self) -> u8 {
         if self.error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
     }
@@ -72,8 +72,8 @@ impl Job {
     /// Starts the command on its CPUs, with the signals that the caller was given.
     ///
     /// # Errors
-    /// [`Failed`] if there is no such program, it may not be run, the kernel refuses the CPUs, or its processes cannot be
-    /// dealt out.
+    /// [`Failed`] if there is no such program, it may not be run, the kernel refuses the CPUs, or its processes cannot
+    /// be distributed.
     pub fn start(&self, signals: &Signals) -> Result<Running, Failed> {
         let program = self.command.first().cloned().unwrap_or_default();
         let failed = |error| Failed { program: program.to_string_lossy().into_owned(), error };

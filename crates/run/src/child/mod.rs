@@ -1,4 +1,4 @@
-//! One run of a command: started on its CPUs, signals handed on, its end told.
+//! One run of a command: it is started on its CPUs, signals are passed on to it, and its end is reported.
 
 mod job;
 pub mod orphans;

@@ -1,4 +1,4 @@
-//! Waiting for processes, also for those whose own parents have ended.
+//! Waiting for processes, including those whose own parents have ended.
 
 use std::fmt;
 use std::fs;
@@ -8,7 +8,7 @@ use std::ops::{Add, AddAssign};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What processes used, with those of their children that they have waited for.
+/// What processes used, including the children that they have waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// CPU time in user mode and in the kernel.
@@ -37,7 +37,7 @@ impl AddAssign for Usage {
     }
 }
 
-/// Processes that a command has left behind.
+/// Processes that a command has left running.
 #[derive(Debug)]
 pub struct Left(Vec<u32>);
 
@@ -58,7 +58,7 @@ impl fmt::Display for Left {
 }
 
 /// From now on descendants of this process become its children when their parents end; [`Running`](super::Running)
-/// waits for them as they end. Only for a process that has no children but the commands that it runs.
+/// waits for them as they end. Use it only in a process that has no children other than the commands that it runs.
 ///
 /// # Errors
 /// The operating system's own.
@@ -78,7 +78,7 @@ pub fn adopted() -> bool {
     got == 0 && adopts != 0
 }
 
-/// Waits for what this process has adopted, where it does.
+/// Waits for the processes that this one has adopted, if it adopts any.
 ///
 /// # Errors
 /// [`Left`] if some still run when the time is up.
@@ -102,7 +102,7 @@ pub fn wait(within: Duration) -> Result<Usage, Left> {
     }
 }
 
-/// Waits for children that have ended, but for one and what ended after it.
+/// Waits for children that have ended, up to the one given, which is left.
 pub(super) fn reap(but: u32) -> Usage {
     let mut usage = Usage::default();
     while let Some(ended) = next_ended().filter(|&ended| ended != but) {
@@ -118,7 +118,8 @@ pub(super) fn reap(but: u32) -> Usage {
 fn next_ended() -> Option<u32> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: the kernel fills what it is given; zeroes are valid, and a process number if it had nothing to tell.
+    // SAFETY: the kernel fills what it is given; zeroes are valid, and the process number stays zero if no child has
+    // ended.
     let process = unsafe {
         libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), how);
         info.assume_init().si_pid()

@@ -8,11 +8,11 @@ use super::orphans::{self, Usage};
 use super::{Signal, Signals};
 use crate::per_process::Turns;
 
-/// How long a wait for signals lasts at most: an end that no signal told of is found then.
+/// How long a wait for signals lasts at most: an end without a signal is noticed after this time.
 const AT_MOST: Duration = Duration::from_secs(1);
 
-/// A command that was started. One that nobody has waited for when this is dropped is killed: whoever was to hand
-/// signals on to it is gone.
+/// A command that was started. If it has not been waited for when this is dropped, it is killed, because nothing passes
+/// signals on to it any more.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -21,9 +21,9 @@ pub struct Running {
     has_ended: bool,
     /// Signals that asked for an end.
     asked_to_end: bool,
-    /// Of descendants that were waited for in their parents' stead.
+    /// Usage of descendants that were waited for in place of their parents.
     orphans: Usage,
-    /// Whose turn it is, where its processes are dealt out.
+    /// Whose turn it is, if its processes are distributed.
     _turns: Option<Turns>,
 }
 
@@ -37,7 +37,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// What a shell would say: a signal's number counts from 128.
+    /// The status that a shell would give: 128 plus the number of a signal.
     pub fn exit_status(self) -> u8 {
         match self {
             Self::Exited(status) => status,
@@ -51,7 +51,7 @@ impl Status {
     }
 }
 
-/// A command's end and what it took, with the descendants that were waited for.
+/// How a command ended and what it used, including the descendants that were waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
     /// How.
@@ -75,17 +75,17 @@ impl Running {
         self.child.id()
     }
 
-    /// Its standard output, where it was to be piped.
+    /// Its standard output, if that is piped.
     pub fn output(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
     }
 
-    /// Its standard error, where it was to be piped.
+    /// Its standard error, if that is piped.
     pub fn errors(&mut self) -> Option<ChildStderr> {
         self.child.stderr.take()
     }
 
-    /// Hands signals on until the command ends, or until the time has come: `None` then.
+    /// Passes signals on until the command ends; `None` if the given time comes first.
     ///
     /// # Errors
     /// If the command cannot be waited for.
@@ -104,7 +104,7 @@ impl Running {
         }
     }
 
-    /// Hands signals on until the command ends.
+    /// Passes signals on until the command ends.
     ///
     /// # Errors
     /// If the command cannot be waited for.
@@ -144,7 +144,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.has_ended {
-            // Its number is still its own. Where it cannot be killed, it has other rights than this process.
+            // Its number is still its own. If it cannot be killed, it has other rights than this process.
             if self.child.kill().is_ok() {
                 let _ = self.child.wait();
             }

@@ -6,7 +6,8 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::time::Duration;
 
-/// What a sender may want the command to know. A terminal's stop and continue reach the whole foreground by themselves.
+/// Signals that a sender may mean for the command. A terminal's stop and continue reach the whole foreground by
+/// themselves.
 const HANDED_ON: [libc::c_int; 8] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -30,27 +31,27 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Whether it asks for an end, and the user has not had it ignored.
+    /// Whether it asks for an end and was not ignored when this process started.
     pub fn ends(self) -> bool {
         !self.ignored && matches!(self.number, libc::SIGHUP | libc::SIGINT | libc::SIGQUIT | libc::SIGTERM)
     }
 }
 
-/// Holds signals back from the calling thread until it asks for them; as before when dropped.
+/// Holds signals back from the calling thread until it asks for them. Dropping this restores the previous mask.
 ///
-/// Make it before any other thread begins: threads inherit what is held back.
+/// Create it before any other thread: threads inherit the mask.
 #[derive(Debug)]
 pub struct Signals {
     held: libc::sigset_t,
     before: libc::sigset_t,
-    /// Those that were ignored: a signal that is held back comes nevertheless.
+    /// Those that were ignored: a blocked signal is queued nevertheless.
     ignored: Vec<libc::c_int>,
     /// The first that asked for an end.
     asked_to_end: Cell<Option<libc::c_int>>,
 }
 
 impl Signals {
-    /// From now on signals wait.
+    /// From now on signals are held back.
     ///
     /// # Errors
     /// The operating system's own.
@@ -74,7 +75,7 @@ impl Signals {
         }
     }
 
-    /// The next signal, or `None` when the time is up. That a child has ended counts as a signal.
+    /// The next signal, or `None` when the time is up. The end of a child counts as a signal.
     pub fn next(&self, within: Duration) -> Option<Signal> {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         let time = libc::timespec {
@@ -98,7 +99,7 @@ impl Signals {
         self.asked_to_end.get()
     }
 
-    /// What was held back before: the command begins with it.
+    /// The previous mask, with which the command begins.
     pub(super) fn before(&self) -> libc::sigset_t {
         self.before
     }

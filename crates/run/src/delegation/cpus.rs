@@ -1,4 +1,4 @@
-//! Which CPUs hosts poll on, and which are left to the program.
+//! Which CPUs the hosts poll on, and which are left to the program.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use coho_platform::room::Room;
 use coho_profile::{Coherence, PairMethod};
 use coho_topology::{CpuSet, Level, Topology};
 
-/// Hosts' CPUs and the program's: none is among both.
+/// The hosts' CPUs and the program's, which do not overlap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Division {
     /// Where hosts poll.
@@ -20,13 +20,13 @@ pub struct Division {
 /// How far apart two sets of CPUs are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Way {
-    /// The mean one-way time between a CPU of one and one of the other, in ns, as it was measured.
+    /// The mean measured one-way time between a CPU of one and a CPU of the other, in ns.
     Measured(f64),
-    /// The outermost of the levels that they are claimed to share; `None` where they share none.
+    /// The outermost of the levels that they share by the claimed topology; `None` if they share none.
     Claimed(Option<Level>),
 }
 
-/// Why hosts have no CPU, or not those that were asked for.
+/// Why hosts get no CPU, or not those that were asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NoHost {
     /// There is one CPU.
@@ -35,7 +35,7 @@ pub enum NoHost {
     Quota(f64),
     /// CPUs that were asked for and may not be used, and those that may.
     NotAllowed(CpuSet, CpuSet),
-    /// CPUs that were asked for leave the program none of these.
+    /// The CPUs that were asked for leave the program none of these.
     All(CpuSet),
 }
 
@@ -59,9 +59,9 @@ impl fmt::Display for NoHost {
 
 /// Divides CPUs between one host, or hosts on the CPUs that were `asked` for, and a program that is to run on `wanted`.
 ///
-/// A host polls, and slows whatever runs beside it. So its core is one that the program does not use or, if there is none, one of
-/// the program's, as long as that leaves the program another. Of several, the nearest is taken: by measured times if all were
-/// measured, else by what the topology claims.
+/// A host polls, and slows whatever runs beside it. So its core is one that the program does not use or, if there is
+/// none, one of the program's, as long as that leaves the program another. Of several cores, the nearest is taken: by
+/// measured times if all were measured, otherwise by the claimed topology.
 ///
 /// # Errors
 /// [`NoHost`] if a host has no CPU of its own.
@@ -143,7 +143,7 @@ impl Machine<'_> {
         core.unwrap_or_else(|| CpuSet::from_iter([cpu]))
     }
 
-    /// The nearest; of equal ones the last, as the first CPUs have the system's own work.
+    /// The nearest; among equals the last, because the first CPUs do the system's own work.
     fn nearest(&self, divisions: Vec<Division>) -> Option<Division> {
         let are_measured = divisions.iter().all(|one| matches!(one.way, Way::Measured(_)));
         let distance = |division: &Division| match division.way {
@@ -154,7 +154,7 @@ impl Machine<'_> {
     }
 
     fn way(&self, hosts: &CpuSet, program: &CpuSet) -> Way {
-        // As requests go, by plain stores, where that was measured.
+        // Requests travel by plain stores, so those times are preferred if they were measured.
         for method in [PairMethod::Flags, PairMethod::Turn] {
             let times: Option<Vec<f64>> =
                 pairs(hosts, program).map(|(a, b)| self.one_way_ns(a, b, method)).collect();
@@ -216,7 +216,7 @@ mod tests {
             // Near to what the program runs on, on a core of its own.
             ("0-7", "0", 5, "0"),
             ("0-7", "2", 7, "2"),
-            // Where the program has all, it leaves a core.
+            // If the program has all CPUs, it gives up a core.
             ("0-7", "0-7", 7, "0-2,4-6"),
             ("0,4,1,5", "0,4,1,5", 5, "0,4"),
             // One core: a thread each.

@@ -1,4 +1,4 @@
-//! CPUs for hosts, as they are asked for.
+//! CPUs for hosts, as the user asks for them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,8 @@ use coho_topology::CpuSet;
 use super::NAMES;
 use crate::per_thread;
 
-/// CPUs whose hosts execute some calls, or all that have no hosts of their own. They take the program's threads in turn.
+/// CPUs whose hosts execute certain calls, or all calls that have no hosts of their own. The program's threads are
+/// assigned to them in turn.
 ///
 /// ```
 /// use coho_run::delegation::HostCpus;
@@ -19,7 +20,7 @@ use crate::per_thread;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostCpus {
-    /// None: all calls that are named nowhere else.
+    /// Empty: all calls that no other entry names.
     pub calls: Vec<&'static str>,
     /// Where they poll.
     pub cpus: CpuSet,
@@ -31,10 +32,10 @@ impl HostCpus {
         Self { calls: Vec::new(), cpus: cpus.into_iter().collect() }
     }
 
-    /// What was asked for in parts, those for all calls as one.
+    /// Collects several requests; those for all calls become one.
     ///
     /// # Errors
-    /// A call that several parts name.
+    /// If several requests name the same call.
     pub fn gather(parts: &[Self]) -> Result<Vec<Self>, String> {
         let calls: Vec<_> = parts.iter().flat_map(|part| &part.calls).collect();
         if let Some(twice) = calls.iter().enumerate().find(|(at, call)| calls[..*at].contains(call)) {
@@ -64,7 +65,7 @@ impl FromStr for HostCpus {
     }
 }
 
-/// As the library reads it.
+/// In the form that the library reads.
 impl fmt::Display for HostCpus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.calls.is_empty() {

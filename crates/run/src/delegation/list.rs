@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The calls that the library can delegate while the program waits. They stand here too, as the library itself would answer
-/// the calls of whatever it is linked into.
+/// The calls that the library can delegate while the program waits. They are repeated here because linking the library
+/// would make it handle the calls of this program.
 pub const NAMES: [&str; 14] = [
     "access",
     "close",
@@ -44,7 +44,7 @@ pub struct List {
     pub auto: bool,
     /// Writes return before they are done.
     pub writes_later: bool,
-    /// The library says at the end what it has done.
+    /// The library prints at the end what it did.
     pub verbose: bool,
 }
 

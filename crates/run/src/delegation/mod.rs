@@ -1,4 +1,5 @@
-//! Programs whose system calls another core executes: which calls, on which CPUs, and the variables that say so to the library.
+//! Programs whose system calls another core executes: which calls, on which CPUs, and the environment variables that
+//! tell the library.
 
 mod cpus;
 mod hosts;
@@ -14,9 +15,9 @@ pub use list::{List, NAMES};
 
 use crate::per_thread;
 
-/// The variables that have [the library](crate::preload::Library::Delegate) delegate these calls to these hosts. A thread
-/// `leaves` these CPUs only while it delegates by `auto`: until then it may use them. With
-/// `flush`, a write waits if an earlier one was accepted longer ago and is not done.
+/// The variables that make [the library](crate::preload::Library::Delegate) delegate these calls to these hosts. With
+/// `auto`, a thread keeps off the CPUs in `leaves` only while it delegates; until then it may use them. With `flush`, a
+/// write waits if an earlier one was accepted longer ago and is not done.
 ///
 /// ```
 /// use coho_run::delegation::environment;

@@ -9,26 +9,26 @@ use coho_topology::CpuSet;
 
 use crate::child::orphans;
 
-/// New threads and processes begin with their makers' CPUs, so that a few looks reach all.
+/// New threads and processes inherit their creators' CPUs, so a few passes reach all of them.
 const LOOKS: u32 = 10;
 
-/// A tree of processes and the CPUs that it was given; as before when dropped.
+/// A tree of processes and the CPUs that it was given. Dropping this restores the previous CPUs.
 #[derive(Debug)]
 pub struct Affinity {
     root: u32,
     before: CpuSet,
-    /// Every set that was given so far: a thread with another chose it itself and keeps it.
+    /// Every set that was given so far: a thread with any other set chose it itself and keeps it.
     given: Vec<CpuSet>,
 }
 
 impl Affinity {
-    /// Of a process that was started on these CPUs, with its descendants; also those whose parents have ended, where
-    /// this process is to adopt them.
+    /// For a process that was started on these CPUs, with its descendants, including those whose parents have ended if
+    /// this process adopts them.
     pub fn of(root: u32, before: CpuSet) -> Self {
         Self { root, given: vec![before.clone()], before }
     }
 
-    /// Moves every thread to these CPUs, but those that chose their own.
+    /// Moves every thread to these CPUs, except those that chose their own.
     ///
     /// # Errors
     /// If the kernel does not have the CPUs, or they lie outside the process's cpuset.
@@ -66,7 +66,7 @@ impl Affinity {
 impl Drop for Affinity {
     fn drop(&mut self) {
         let before = self.before.clone();
-        // What the kernel refuses now cannot be mended here.
+        // If the kernel refuses now, nothing more can be done.
         let _ = self.set(&before);
     }
 }
@@ -85,7 +85,7 @@ fn threads(root: u32) -> Vec<u32> {
     }
     let mut next = 0;
     while let Some(process) = tree.get(next) {
-        // What is taken out cannot come again, however processes end and begin meanwhile.
+        // Removed entries cannot be visited twice, even if processes end and begin meanwhile.
         tree.extend(children.remove(process).unwrap_or_default());
         next += 1;
     }

@@ -1,4 +1,4 @@
-//! How far a running command comes in a while.
+//! How much progress a running command makes.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::printed::Printed;
 use crate::child::Running;
 use crate::events::chosen;
 
-/// What counts as progress. CPU time does not: who waits in a loop uses as much as who works.
+/// What counts as progress. CPU time does not: a thread that waits in a loop uses as much as one that works.
 #[derive(Debug, Clone)]
 pub enum Measure {
     /// Instructions that the command executes in user mode.
@@ -19,7 +19,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Instructions, where this CPU counts them truly.
+    /// Instructions, if this CPU counts them correctly.
     ///
     /// # Errors
     /// Why it does not.
@@ -39,7 +39,7 @@ impl Measure {
         Regex::new(expression).map(Self::Printed).map_err(|error| error.to_string())
     }
 
-    /// What a profile calls it.
+    /// Its name in profiles.
     pub fn name(&self) -> &str {
         match self {
             Self::Instructions => "instructions",
@@ -55,7 +55,7 @@ pub(super) enum Meter {
 }
 
 impl Meter {
-    /// Opens the counter that the next command is counted by.
+    /// Opens the counter that counts the next command.
     pub(super) fn instructions() -> Result<Self, String> {
         Self::counting(&Event::instructions())
     }
@@ -65,7 +65,7 @@ impl Meter {
         Ok(Self::Counted { counter, begun: (Instant::now(), 0) })
     }
 
-    /// Makes ready to read what the next command prints, and to print it.
+    /// Prepares to read what the next command prints, and to pass it on.
     pub(super) fn printed(expression: &Regex, to_stderr: bool) -> Result<Self, String> {
         let printed = Printed::ready(expression, to_stderr)
             .map_err(|error| format!("no thread to read what the command prints: {error}"))?;
@@ -94,7 +94,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Progress a second since the beginning; `None` if the command has not told yet.
+    /// Progress a second since the beginning; `None` if the command has not printed a figure yet.
     pub(super) fn rate(&mut self) -> Result<Option<f64>, String> {
         match self {
             Self::Counted { counter, begun: (since, before) } => {
@@ -104,7 +104,7 @@ impl Meter {
             }
             Self::Printed { printed, begun, rates } => {
                 let mut new = printed.take().into_iter();
-                // The first line tells of a time that began earlier.
+                // The first line is about a time that began earlier.
                 if !*begun && new.next().is_some() {
                     *begun = true;
                 }
@@ -114,7 +114,7 @@ impl Meter {
         }
     }
 
-    /// Waits until all that the command has printed is printed, where it passes through here.
+    /// Waits until all output of the command has been passed on, if it passes through here.
     pub(super) fn end(self) {
         if let Self::Printed { printed, .. } = self {
             printed.end();
@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// An event that the kernel counts in software stands for one of the CPU.
+    /// An event that the kernel counts in software stands in for a hardware event.
     #[test]
     fn progress_is_what_a_started_program_counts_since_the_beginning() {
         needs!(Capability::PerfEvents);

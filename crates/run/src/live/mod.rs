@@ -1,7 +1,7 @@
-//! Compares placements of a command while it runs, and keeps it where it comes farthest.
+//! Compares placements of a command while it runs, and keeps it where it makes the most progress.
 //!
-//! The command runs under each placement for a short period, in random order, round by round; what falls behind beyond
-//! chance is left out. What is best then is kept, and examined again later, as programs change.
+//! The command runs under each placement for a short period, in random order, round by round; a placement that falls
+//! behind by more than chance is dropped. The best is kept, and all are compared again later, since programs change.
 
 mod affinity;
 mod meter;
@@ -24,25 +24,25 @@ use race::Race;
 
 pub use meter::Measure;
 
-/// A command that tells nothing is waited for under its own CPUs after this time.
+/// After this time without progress, the command runs on its own CPUs until there is some.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How often it is looked whether a command has told something.
+/// How often to look for progress.
 const OFTEN: Duration = Duration::from_millis(10);
-/// The part of a period that is left for threads to move in, before progress counts.
+/// The part of a period in which threads move, before progress counts.
 const MOVING: f64 = 0.25;
-/// Examining takes one part in so many of the time, if nothing else is asked for.
+/// By default, examining takes one part in this many of the time.
 const SELDOM: u32 = 20;
-/// The shortest time between examinations, if nothing else is asked for.
+/// The shortest time between examinations by default.
 const REST: Duration = Duration::from_secs(10);
-/// Examinations that are kept.
+/// How many examinations are kept.
 const KEPT: usize = 20;
 
 /// How to compare.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How long the command runs under a placement at a time; longer where it tells of itself more seldom.
+    /// How long the command runs under a placement at a time; longer if it reports progress less often.
     pub period: Duration,
-    /// Examine again so long after a placement was settled on.
+    /// How long after settling on a placement to examine again.
     pub again: Option<Duration>,
     /// Seed of the random order.
     pub seed: u64,
@@ -50,14 +50,14 @@ pub struct Options {
     pub to_stderr: bool,
 }
 
-/// What happens meanwhile.
+/// Events while the command runs.
 #[derive(Debug)]
 pub enum News<'a> {
     /// A placement was settled on.
     Settled(&'a Examination),
-    /// The command tells nothing: it runs on its own CPUs until it does.
+    /// The command shows no progress: it runs on its own CPUs until it does.
     Silent,
-    /// The command runs on, on its own CPUs, and is no longer examined.
+    /// The command continues on its own CPUs and is no longer examined.
     GivenUp(&'a str),
 }
 
@@ -100,10 +100,10 @@ impl From<String> for Stop {
     }
 }
 
-/// Runs the first candidate's command once, from the caller's CPUs `room`, and moves it about among the candidates'. A
-/// candidate that leaves the CPUs as they are is kept to unless another is better.
+/// Runs the first candidate's command once, starting on the caller's CPUs `room`, and moves it among the candidates'
+/// CPUs. A candidate that leaves the CPUs as they are is kept unless another is better.
 ///
-/// What could not go on is told as [`News::GivenUp`]: the command is not ended for it.
+/// If examining has to stop, that is reported as [`News::GivenUp`]; the command goes on.
 ///
 /// # Errors
 /// [`Error`] if the command cannot be started, counted or waited for.
@@ -162,13 +162,13 @@ pub fn run(
     Ok((live, ended))
 }
 
-/// A command under way.
+/// A command that runs.
 struct Course<'a> {
     candidates: &'a [Candidate],
-    /// Those that mean CPUs of their own, and which they are.
+    /// The candidates whose CPUs differ from those of all earlier ones.
     distinct: Vec<usize>,
     cpus: Vec<CpuSet>,
-    /// Of the distinct ones: that which leaves the CPUs as they are.
+    /// Among the distinct ones, the one that leaves the CPUs as they are.
     as_they_are: Option<usize>,
     room: CpuSet,
     options: &'a Options,
@@ -255,7 +255,7 @@ impl<'a> Course<'a> {
                 rates.extend(self.period(self.distinct[one])?.map(|rate| (one, rate)));
             }
             if rates.len() < race.running().len() {
-                // It waits for something: what it did in the rest of the round says nothing.
+                // The command waits for something, so the rest of the round means nothing.
                 self.await_progress(tell)?;
             } else if let Some(result) = race.round(&rates) {
                 break result;
@@ -289,11 +289,11 @@ impl<'a> Course<'a> {
     fn period(&mut self, candidate: usize) -> Result<Option<f64>, Stop> {
         self.affinity.set(&self.cpus[candidate])?;
         self.wait(self.options.period.mul_f64(MOVING))?;
-        // What began while others were moved.
+        // Catches threads that began while others were moved.
         self.affinity.set(&self.cpus[candidate])?;
         self.meter.begin()?;
         let begun = Instant::now();
-        // Of no fixed length: a program's own periods are not to fall in step.
+        // The length varies, so that it does not fall in step with the program's own periods.
         let length = 0.8 + 0.4 * self.random.f64();
         self.wait(self.options.period.mul_f64(length))?;
         loop {
@@ -305,7 +305,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Waits on the command's own CPUs until it comes on.
+    /// Waits on the command's own CPUs until it makes progress again.
     fn await_progress(&mut self, tell: &mut dyn FnMut(News<'_>)) -> Result<(), Stop> {
         self.affinity.set(&self.room)?;
         self.meter.begin()?;
@@ -323,7 +323,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Lets time pass, and hands signals on.
+    /// Lets time pass, and passes signals on.
     fn wait(&mut self, time: Duration) -> Result<(), Stop> {
         match self.running.wait_until(self.signals, Some(Instant::now() + time))? {
             None => Ok(()),

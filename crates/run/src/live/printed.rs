@@ -1,4 +1,4 @@
-//! Numbers in what a command prints, which is printed as it comes.
+//! Reads numbers from what a command prints, and passes its output on as it comes.
 
 use std::io::{self, Read, Write};
 use std::process::{ChildStderr, ChildStdout};
@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 
 use crate::child::Running;
 
-/// A line's end is looked for so far.
+/// The most bytes to search for the end of a line.
 const LONGEST_LINE: usize = 64 << 10;
 /// Descendants may keep the output open for as long as they like.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Starts the threads that will read, so that no command is under way if they are refused.
+    /// Starts the threads that will read, so that no command has been started yet if they are refused.
     ///
     /// # Errors
     /// The operating system's own.
@@ -37,7 +37,7 @@ impl Printed {
         Ok(Self { numbers, output, errors })
     }
 
-    /// Reads and prints both outputs of a command that were to be piped, from now on.
+    /// From now on, reads and passes on both piped outputs of a command.
     pub(super) fn read(&self, running: &mut Running) {
         // The readers wait for them.
         let _ = running.output().map(|output| self.output.send(output));
@@ -56,7 +56,7 @@ impl Printed {
     }
 }
 
-/// A thread that copies what it is given; it ends with that, or when nobody can give it anything.
+/// A thread that copies the stream it is given; it ends with the stream, or when nothing can be sent to it any more.
 fn reader<R: Read + Send + 'static>(
     to: fn() -> Box<dyn Write>,
     found: (Regex, Sender<f64>),
@@ -71,7 +71,7 @@ fn reader<R: Read + Send + 'static>(
     Ok(sender)
 }
 
-/// Copies until either side ends. When the reader of ours has gone, the command is told by the closed pipe.
+/// Copies until either side ends. When the reader of our output is gone, the closed pipe tells the command.
 fn copy(mut from: impl Read, mut to: impl Write, (expression, found): &(Regex, Sender<f64>)) {
     let mut buffer = [0; 8192];
     let mut line = Vec::new();
@@ -86,7 +86,7 @@ fn copy(mut from: impl Read, mut to: impl Write, (expression, found): &(Regex, S
         }
         for &byte in read {
             if matches!(byte, b'\n' | b'\r') {
-                // Nobody listens when the run is over.
+                // Sending fails once the run is over, which does no harm.
                 let _ = number(expression, &line).map(|number| found.send(number));
                 line.clear();
             } else if line.len() < LONGEST_LINE {
@@ -96,7 +96,7 @@ fn copy(mut from: impl Read, mut to: impl Write, (expression, found): &(Regex, S
     }
 }
 
-/// The number that an expression finds in a line: with k, M or G behind it if the expression takes that in.
+/// The number that an expression finds in a line, multiplied by k, M or G if the match includes such a suffix.
 fn number(expression: &Regex, line: &[u8]) -> Option<f64> {
     let captures = expression.captures(line)?;
     let text = captures.get(1).or_else(|| captures.get(0))?.as_bytes().trim_ascii();

@@ -1,17 +1,17 @@
-//! Rates under several placements, round by round, until it is plain which is highest.
+//! Rates under several placements, round by round, until it is clear which is highest.
 
 use coho_probe::statistics;
 use coho_profile::Estimate;
 
 /// Rounds after which the rates are looked at: each look is a chance to be misled, so they are few.
 const LOOKS: [usize; 5] = [6, 9, 13, 19, 28];
-/// What is not at least this much behind the best stays.
+/// A placement leaves only if the best is ahead by at least this factor.
 const WORTH_LEAVING: f64 = 1.02;
 
-/// What a race came to.
+/// The result of a race.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Result {
-    /// The one to keep to.
+    /// The one to keep.
     pub best: usize,
     /// Whether every other was left behind beyond chance.
     pub decided: bool,
@@ -21,19 +21,19 @@ pub struct Result {
     pub best_times: Vec<Option<Estimate>>,
 }
 
-/// Rates of those that are compared; the same position in each is the same round. Who falls behind beyond chance
-/// leaves the race: a command is kept no longer than needed where it is slow.
+/// The rates of the placements that are compared; the same position in each is the same round. A placement that falls
+/// behind by more than chance leaves the race, so that the command does not run slowly for longer than necessary.
 #[derive(Debug)]
 pub struct Race {
     rates: Vec<Vec<f64>>,
     running: Vec<usize>,
-    /// Who wins where nobody does: the system's own scheduler.
+    /// The winner if no placement is ahead: the system's own scheduler.
     otherwise: Option<usize>,
     rounds: usize,
 }
 
 impl Race {
-    /// Of so many; `otherwise` is kept to unless another is quicker.
+    /// A race of `runners` placements; `otherwise` wins unless another is quicker.
     pub fn of(runners: usize, otherwise: Option<usize>) -> Self {
         Self { rates: vec![Vec::new(); runners], running: (0..runners).collect(), otherwise, rounds: 0 }
     }

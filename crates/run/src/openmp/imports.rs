@@ -1,4 +1,4 @@
-//! What a program and the libraries that it is linked with import, read from their files.
+//! The functions that a program and the libraries that it is linked with import, read from their files.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,33 +12,33 @@ use object::{Endianness, elf};
 /// Larger files are not read.
 const LARGEST: u64 = 1 << 30;
 
-/// A function that is taken from another object.
+/// A function imported from another object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Import {
     /// Its name.
     pub name: String,
-    /// The version that is asked for.
+    /// The required version.
     pub version: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct Imports {
     strong: BTreeSet<Import>,
-    /// They may be nowhere.
+    /// Weak imports, which need not be defined anywhere.
     weak: BTreeSet<Import>,
 }
 
-/// The imports of a program and of the libraries that the loader finds for it; libgomp's own are left out, and, where there is
-/// no libgomp, those by weak names.
+/// The imports of a program and of the libraries that the loader finds for it; libgomp's own are left out and, if there
+/// is no libgomp, the weak ones.
 ///
 /// # Errors
-/// If it is no dynamic 64-bit ELF program of this machine's byte order, or cannot be read.
+/// If it is not a dynamically linked 64-bit ELF program of this machine's byte order, or cannot be read.
 pub fn of(program: &Path) -> Result<Vec<Import>, String> {
     let bytes = read(program)?;
     let mut imports = Imports::default();
     let asked = add(program, &bytes, &mut imports)?
-        .ok_or_else(|| format!("{}: it asks for no loader", program.display()))?;
-    // A program may name anything as its loader, and what it names would be run.
+        .ok_or_else(|| format!("{}: it names no loader", program.display()))?;
+    // A program may name any file as its loader, and that file would be run.
     let own = own_loader()?;
     if asked != own {
         return Err(format!(
@@ -63,7 +63,7 @@ pub fn of(program: &Path) -> Result<Vec<Import>, String> {
     Ok(imports.strong.into_iter().collect())
 }
 
-/// The loader of the command that runs.
+/// The loader of this command.
 fn own_loader() -> Result<PathBuf, String> {
     let command = Path::new("/proc/self/exe");
     add(command, &read(command)?, &mut Imports::default())?.ok_or_else(|| "coho is linked statically".into())
@@ -117,7 +117,8 @@ fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(listed(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// The paths of lines like `libm.so.6 => /lib/libm.so.6 (0x7f00)`, or `/opt/libx.so (0x7f00)` for what is needed by its path.
+/// The paths of lines like `libm.so.6 => /lib/libm.so.6 (0x7f00)`, or `/opt/libx.so (0x7f00)` for a library that is
+/// needed by its path.
 fn listed(list: &str) -> Vec<PathBuf> {
     let path = |line: &str| {
         let path = line.split_once("=> ").map_or(line.trim_start(), |(_, path)| path);

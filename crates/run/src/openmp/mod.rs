@@ -10,21 +10,21 @@ use serde::Serialize;
 use crate::preload;
 pub use imports::Import;
 
-/// What the preloaded library would do in a program.
+/// What the preloaded library would do with a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// Whether it would take over.
     pub takes_over: bool,
     /// The functions of OpenMP that the program and its libraries import, sorted.
     pub imports: Vec<String>,
-    /// Those that it does not have.
+    /// Those that the library does not provide.
     pub unsupported: Vec<String>,
-    /// Why it would stand aside; or that there is nothing to take over.
+    /// Why it would stand aside, or that there is nothing to take over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Asks the library itself. What the program opens while it runs is not seen.
+/// Asks the library itself. Libraries that the program opens while it runs are not seen.
 ///
 /// # Errors
 /// If the program or the library cannot be read.
@@ -60,7 +60,7 @@ pub fn check(program: &OsString) -> Result<Decision, String> {
     }
 }
 
-/// From what the library says of each import: 0 if it is none of OpenMP's, 3 if it is not served.
+/// Decides by what the library says about each import: 0 if it is not an OpenMP function, 3 if it is not served.
 fn decide(imports: &[Import], service: impl Fn(&Import) -> c_int, objection: &str) -> Decision {
     let names = |wanted: &dyn Fn(c_int) -> bool| {
         let mut names: Vec<_> = imports

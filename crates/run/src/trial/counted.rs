@@ -1,4 +1,4 @@
-//! What is counted while a command runs, where it can be.
+//! The events that are counted while a command runs, if they can be.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) struct Counted {
 pub(super) struct Open(Vec<(&'static str, Vec<Descendants>)>);
 
 impl Counted {
-    /// Migrations where the kernel tells them, and cache misses by events that pass their self-test on the CPU.
+    /// Migrations if the kernel reports them, and cache misses by events that pass their self-test on the CPU.
     pub(super) fn choose(cpu: Option<&u32>) -> Self {
         let mut figures = vec![("migrations", vec![Event::cpu_migrations()], Mode::Both)];
         let mut not_available = BTreeMap::new();
@@ -48,7 +48,7 @@ impl Counted {
         &self.not_available
     }
 
-    /// Opens what the calling thread's next program is to be counted by.
+    /// Opens the counters for the calling thread's next program.
     pub(super) fn open(&self, missing: &mut BTreeMap<String, String>) -> Open {
         let mut open = Vec::new();
         for (name, events, mode) in &self.figures {
@@ -64,7 +64,7 @@ impl Counted {
 }
 
 impl Open {
-    /// The counts; what was not counted all the time is left out.
+    /// The counts; events that were not counted all the time are left out.
     pub(super) fn read(self, missing: &mut BTreeMap<String, String>) -> BTreeMap<&'static str, f64> {
         let mut counts = BTreeMap::new();
         for (name, events) in self.0 {

@@ -1,4 +1,4 @@
-//! Which of several series of times is shortest, and whether that is more than chance.
+//! Which of several series of times is shortest, and whether the difference is more than chance.
 
 use coho_probe::statistics;
 use coho_profile::Estimate;
@@ -6,22 +6,22 @@ use coho_profile::Estimate;
 /// The fewest rounds whose ratios have a 95 % interval.
 pub(crate) const FEWEST_ROUNDS: u64 = 6;
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// The series with the least median.
     pub best: usize,
     /// Each series over the best one, round by round; `None` for the best itself.
     pub times_best: Vec<Option<Estimate>>,
-    /// Whether every other series is longer beyond chance: the interval of its ratios lies above one.
+    /// Whether every other series is longer by more than chance: the interval of its ratios lies above one.
     pub decided: bool,
-    /// The series that none is shorter than beyond chance. All where nothing was found.
+    /// The series that no other beats by more than chance; all of them if nothing was found.
     pub winners: Vec<usize>,
 }
 
 /// Compares series of times; the same position in each is the same round. `None` if there is no whole round.
 ///
-/// A comparison is a ratio within a round: what slows the whole machine down for a while slows both.
+/// A comparison is a ratio within a round: anything that slows the whole machine down for a while slows both.
 ///
 /// ```
 /// use coho_run::trial::decide;
@@ -55,7 +55,7 @@ pub fn decide(series: &[Vec<f64>]) -> Option<Verdict> {
     };
     let mut winners: Vec<usize> = (0..series.len()).filter(|&one| !loses(one)).collect();
     if winners.is_empty() {
-        // Each loses to another: nothing is known.
+        // Each one loses to another, so nothing is known.
         winners = (0..series.len()).collect();
     }
     Some(Verdict { best, times_best, decided, winners })
@@ -91,7 +91,7 @@ mod tests {
         assert!(decided < 30, "{decided} of 400");
     }
 
-    /// Two equal ones keep no third in the race.
+    /// Two equal placements must not keep a third among the winners.
     #[test]
     fn what_is_far_worse_than_one_of_two_equals_is_no_winner() {
         let mut random = fastrand::Rng::with_seed(3);

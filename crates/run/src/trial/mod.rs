@@ -1,4 +1,4 @@
-//! Runs a command under several placements in turn and tells which is best.
+//! Runs a command under several placements in turn and reports which is best.
 
 mod counted;
 mod decide;
@@ -17,7 +17,7 @@ use crate::child::{Failed, Job, Signals, Status, orphans};
 use counted::Counted;
 pub use decide::{Verdict, decide};
 
-/// How long what a command has left behind may take to end before the next run.
+/// How long processes that a command left running may take to end before the next run.
 const ENDING: Duration = Duration::from_secs(5);
 
 /// A placement to try.
@@ -25,7 +25,7 @@ const ENDING: Duration = Duration::from_secs(5);
 pub struct Candidate {
     /// Its name.
     pub name: String,
-    /// The CPUs that it means, in the order in which threads take them.
+    /// Its CPUs, in the order in which threads take them.
     pub order: Vec<u32>,
     /// The command under it.
     pub job: Job,
@@ -39,7 +39,7 @@ impl Candidate {
     }
 }
 
-/// For each candidate the earlier one that it is no other than.
+/// For each candidate, the earlier one that it equals, if any.
 pub(crate) fn same_as(candidates: &[Candidate]) -> Vec<Option<usize>> {
     let earlier = |index: usize| (0..index).find(|&one| candidates[index].is_as(&candidates[one]));
     (0..candidates.len()).map(earlier).collect()
@@ -61,7 +61,7 @@ pub struct Options {
 pub enum Error {
     /// The command could not be started.
     Start(Failed),
-    /// The command did not end well; what it took then says nothing.
+    /// The command failed, so its time means nothing.
     Unsuccessful {
         /// The placement that it ran under.
         placement: String,
@@ -98,10 +98,10 @@ struct Sample {
     counters: BTreeMap<&'static str, f64>,
 }
 
-/// Runs the command under each candidate in every round, in random order, after one run that does not count. A signal
-/// to end, or the time limit, ends it early; whole rounds are kept.
+/// Runs the command under each candidate in every round, in random order, after one warm-up run that does not count. A
+/// signal or the time limit ends the trial early; whole rounds are kept.
 ///
-/// The command runs many times: it must bear that, and end well each time.
+/// The command runs many times, so it must be repeatable and succeed each time.
 ///
 /// # Errors
 /// [`Error`] if the command cannot be started or does not end well.
@@ -219,7 +219,7 @@ fn run(
     Ok(Some(Sample { seconds: ended.wall.as_secs_f64(), counters }))
 }
 
-/// Estimates of what every run has counted.
+/// Estimates of the events that every run has counted.
 fn counters(samples: &[Sample]) -> BTreeMap<String, Estimate> {
     let mut by_name: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (name, value) in samples.iter().flat_map(|sample| &sample.counters) {

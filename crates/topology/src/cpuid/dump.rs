@@ -1,11 +1,11 @@
-//! What the CPUID instruction answered, on every CPU of a machine.
+//! The answers of the CPUID instruction on every CPU of a machine.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::{CpuSet, Error, MAX_CPUS};
 
-/// The four registers that CPUID answers in.
+/// The four registers of a CPUID answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Registers {
@@ -33,7 +33,7 @@ pub(crate) fn takes_subleaf(leaf: u32) -> bool {
 pub struct CpuAnswers {
     /// The operating system's number of the CPU.
     pub os: u32,
-    /// By leaf and sub-leaf; leaves that ignore ECX stand at sub-leaf 0.
+    /// By leaf and sub-leaf; leaves that ignore ECX have sub-leaf 0.
     pub leaves: BTreeMap<(u32, u32), Registers>,
     /// Leaves whose dump gives one answer for every sub-leaf not in `leaves`; printed with sub-leaf `*`.
     pub any_subleaf: BTreeMap<u32, Registers>,
@@ -45,20 +45,20 @@ impl CpuAnswers {
         Self { os, ..Self::default() }
     }
 
-    /// The answer to a leaf and sub-leaf; all zero where the dump has none, as CPUs answer above their last leaf.
+    /// The answer to a leaf and sub-leaf; all zero if the dump has none, as CPUs answer above their last leaf.
     pub fn query(&self, leaf: u32, subleaf: u32) -> Registers {
         let subleaf = if takes_subleaf(leaf) { subleaf } else { 0 };
         let exact = self.leaves.get(&(leaf, subleaf));
         exact.or_else(|| self.any_subleaf.get(&leaf)).copied().unwrap_or_default()
     }
 
-    /// Keeps the answer to a leaf and sub-leaf (`None`: to every sub-leaf) unless an earlier one covers it.
+    /// Records the answer to a leaf and sub-leaf (`None`: to every sub-leaf) unless an earlier one covers it.
     pub(crate) fn answer(&mut self, leaf: u32, subleaf: Option<u32>, registers: Registers) {
         match subleaf {
             None if takes_subleaf(leaf) => {
                 self.any_subleaf.entry(leaf).or_insert(registers);
             }
-            // A line for every sub-leaf leaves nothing for those after it to answer.
+            // An answer for every sub-leaf already covers this one.
             Some(_) if self.any_subleaf.contains_key(&leaf) => {}
             Some(subleaf) if takes_subleaf(leaf) => {
                 self.leaves.entry((leaf, subleaf)).or_insert(registers);
@@ -135,7 +135,7 @@ impl Builder {
         self.cpus.contains_key(&os)
     }
 
-    /// The dump, or an error where not one CPU answered.
+    /// The dump, or an error if no CPU answered.
     pub(crate) fn finish(self) -> Result<Dump, Error> {
         if self.cpus.values().all(|cpu| cpu.leaves.is_empty()) {
             return Err(Error::new("the CPUID dump holds no answer of any CPU"));

@@ -1,8 +1,8 @@
 //! Topology from the CPUID instruction: dumps of several dialects, the live machine, and the decoding of both.
 //!
-//! A [`Dump`] holds what every CPU answered, whoever asked: [`live`] asks this machine, [`parse`] and [`read`] take
-//! what hwloc-gather-cpuid, libcpuid, AIDA64, InstLatX64 or `cpuid -r` wrote of another, and [`decode`] makes a
-//! [`Topology`](crate::Topology) of it. A machine can so be studied without being at hand:
+//! A [`Dump`] holds what every CPU answered. [`live`] asks this machine; [`parse`] and [`read`] read what
+//! hwloc-gather-cpuid, libcpuid, AIDA64, InstLatX64 or `cpuid -r` wrote about another; [`decode`] turns a dump into a
+//! [`Topology`](crate::Topology). So a machine can be studied without being at hand:
 //!
 //! ```
 //! use coho_topology::cpuid;

@@ -1,4 +1,4 @@
-//! What the kernels' rules ask of a dump: the local APIC ids, and the answers of the CPU that boots.
+//! What the kernels' rules take from a dump: the local APIC ids, and the booting CPU's answers.
 
 use std::collections::HashSet;
 
@@ -64,7 +64,7 @@ impl<'a> Machine<'a> {
         self.query(0x8000_0001, 0).ecx
     }
 
-    /// How many CPUs have the booting CPU's id in the bits from `shift` on.
+    /// How many CPUs agree with the booting CPU's id in the bits from `shift` on.
     pub(super) fn beside_boot(&self, shift: u32) -> usize {
         self.ids.iter().filter(|&&id| shifted(id, shift) == shifted(self.boot, shift)).count()
     }
@@ -99,7 +99,7 @@ pub(super) fn shifted(id: u32, shift: u32) -> u32 {
     id.checked_shr(shift).unwrap_or(0)
 }
 
-/// The bits that hold `count` numbers; `None` for no number.
+/// The number of bits that hold `count` numbers; `None` if `count` is 0.
 pub(super) fn mask_width(count: u32) -> Option<u32> {
     match count {
         0 => None,

@@ -1,12 +1,12 @@
-//! The groups that a kernel would form if it used all that is known: memory nodes, and every cache level's
-//! sharing.
+//! The groups that a kernel would form if it used everything that is known: NUMA nodes, and the sharing of every cache
+//! level.
 
 use super::{Flag, Group, Spec};
 use crate::nest::{Nest, nest};
 use crate::{CpuSet, Level, Topology};
 
-/// The groups of a topology, by its own CPU numbers. A cache that crosses memory nodes is divided by them,
-/// and family 15h's modules share an L2 even where the firmware hides it.
+/// The groups of a topology, by its own CPU numbers. A cache that crosses NUMA nodes is divided by them, and family
+/// 15h's modules share an L2 even if the firmware hides it.
 pub(super) fn spec(topology: &Topology) -> Spec {
     let nodes = topology.partition(Level::Numa);
     let mut parts = Vec::new();
@@ -48,7 +48,7 @@ fn within<'a>(sets: &'a [&CpuSet], nodes: &'a [&CpuSet]) -> impl Iterator<Item =
     })
 }
 
-/// Makes one group of a part and of those inside it that hold the same CPUs.
+/// Makes one group of a part and the parts inside it that hold the same CPUs.
 fn group(nest: &Nest<Part>) -> Group {
     let mut group = Group { cpus: nest.cpus.clone(), ..Group::default() };
     let (mut node, mut threads) = (false, false);
@@ -71,7 +71,7 @@ fn group(nest: &Nest<Part>) -> Group {
     if node {
         group.flags.push(Flag::Node);
     }
-    // Groups of a CPU each tell the scheduler nothing.
+    // Groups of one CPU each tell the scheduler nothing.
     if inner.children.iter().any(|child| child.cpus.len() > 1) {
         group.children = inner.children.iter().map(self::group).collect();
     }

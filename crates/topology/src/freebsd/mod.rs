@@ -1,10 +1,10 @@
 //! FreeBSD's `kern.sched.topology_spec`: the tree of CPU groups that its ULE scheduler works by.
 //!
-//! [`parse`] reads what `sysctl` prints (the writer is sys/kern/sched_ule.c), [`Spec::to_xml`] writes the
-//! same text, and [`predict`] says what a kernel would print on a machine: FreeBSD r281991
-//! ([`Variant::Stock`]), the same with Kimoto's patch ([`Variant::Patched`]; papers/5, the article of
-//! 2015) or with a tunable that does half of what the patch does ([`Variant::Control`]), the kernels of 2016 and later ([`Variant::Modern`]), or a tree that tells all that is known
-//! ([`Variant::Full`]).
+//! [`parse`] reads what `sysctl` prints (the writer is sys/kern/sched_ule.c), [`Spec::to_xml`] writes the same text,
+//! and [`predict`] says what a kernel would print on a machine: FreeBSD r281991 ([`Variant::Stock`]), the same with the
+//! patch of Kimoto's article of 2015 ([`Variant::Patched`]) or with a tunable that does half of what the patch does
+//! ([`Variant::Control`]), the kernels of 2016 and later ([`Variant::Modern`]), or a tree that shows everything that is
+//! known ([`Variant::Full`]).
 
 mod apic;
 mod full;
@@ -36,7 +36,7 @@ pub struct Group {
     pub cache_level: u8,
     /// The CPUs, by FreeBSD's numbers.
     pub cpus: CpuSet,
-    /// What more is said of the group, in the kernel's order.
+    /// The group's flags, in the kernel's order.
     pub flags: Vec<Flag>,
     /// Groups inside.
     pub children: Vec<Group>,
@@ -91,14 +91,14 @@ impl Flag {
 pub enum Variant {
     /// FreeBSD-CURRENT r281991 (2015), which the article started from.
     Stock,
-    /// The same with the article's patch, which takes every AMD processor to be of modules of two cores.
+    /// The same with the article's patch, which assumes that every AMD processor has modules of two cores.
     Patched,
     /// r281991 booted with the tunable `kern.smp.topology=5`: pairs of CPUs that share an L2, as the article's patch
     /// makes them, but not flagged as threads of a core.
     Control,
     /// FreeBSD of 2016 and later (sys/x86/x86/mp_x86.c).
     Modern,
-    /// No kernel's: every cache and memory node that the topology tells, family 15h's modules as they are.
+    /// Not a kernel's tree: every cache and NUMA node of the topology, and family 15h's modules as they are.
     Full,
 }
 
@@ -117,15 +117,15 @@ impl FromStr for Variant {
     }
 }
 
-/// What FreeBSD's `sysctl kern.sched.topology_spec` would tell of a machine.
+/// What FreeBSD's `sysctl kern.sched.topology_spec` would print on a machine.
 ///
-/// The kernels' own rules work from the raw CPUID answers, and number CPUs by APIC id from the first CPU's
-/// on, as they would; [`Variant::Full`] keeps the topology's numbers. [`Variant::Control`] asks for nothing but the
-/// number of CPUs.
+/// The kernels' own rules work from the raw CPUID answers, and number CPUs by APIC id, starting at the first CPU, as
+/// the kernels would; [`Variant::Full`] keeps the topology's numbers. [`Variant::Control`] needs only the number of
+/// CPUs.
 ///
 /// # Errors
-/// If a kernel's rules are wanted but there is no dump to apply them to, or it has no usable APIC ids; or if the control
-/// is wanted of a machine that its groups do not divide.
+/// If a kernel's rules are wanted but there is no dump to apply them to, or it has no usable APIC ids; or if the
+/// control is wanted for a machine that cannot be divided into its groups.
 pub fn predict(variant: Variant, topology: &Topology, dump: Option<&Dump>) -> Result<Spec, Error> {
     let dump = || {
         dump.ok_or_else(|| {

@@ -5,12 +5,12 @@ use crate::bounds::Budget;
 use crate::xml::{Element, Node, Reader};
 use crate::{CpuSet, Error, MAX_CPUS};
 
-/// Reads the XML, with or without the `kern.sched.topology_spec:` that `sysctl` prints before it, and masks
-/// of any number of words. A flag that is not known is kept.
+/// Reads the XML, with or without the `kern.sched.topology_spec:` that `sysctl` prints before it, and masks of any
+/// number of words. Unknown flags are kept.
 ///
 /// # Errors
-/// If it is no such XML, or count, mask and list of a group, or a group and its children, contradict each
-/// other; the error names the line.
+/// If it is not such XML, or if count, mask and list of a group, or a group and its children, contradict each other;
+/// the error names the line.
 ///
 /// ```
 /// let text = r#"<groups><group level="1" cache-level="3">

@@ -1,8 +1,7 @@
-//! The rules of FreeBSD-CURRENT r281991 (sys/amd64/amd64/mp_machdep.c), and what the article's patch made
-//! of them.
+//! The rules of FreeBSD-CURRENT r281991 (sys/amd64/amd64/mp_machdep.c), and the article's changes to them.
 //!
-//! The kernel counts the cores and threads of the booting CPU's package, takes every package to be alike,
-//! and gives leaves of consecutive CPU numbers; it never looks at caches.
+//! The kernel counts the cores and threads of the booting CPU's package, assumes that all packages are alike, and forms
+//! leaves of consecutive CPU numbers; it never looks at caches.
 
 use super::apic::{CMP, Machine, Vendor, mask_width};
 use super::{Flag, Group, Spec};
@@ -33,12 +32,12 @@ pub(super) fn control(cpus: usize) -> Result<Spec, Error> {
     Ok(Spec { root: group(0, 0..cpus, vec![], &[groups]) })
 }
 
-/// What the kernel knows of a package: cores in it, threads in a core.
+/// What the kernel knows about a package: cores in it, threads in a core.
 #[derive(Clone, Copy)]
 struct Probe {
     cores: usize,
     threads: usize,
-    /// The threads are HyperThreading's, told by leaf 4; leaf 0xB makes them SMT.
+    /// Leaf 4 marks the threads as HyperThreading; leaf 0xB marks them as SMT.
     hyper_threading: bool,
 }
 
@@ -68,8 +67,7 @@ impl Probe {
         let cores = machine.beside_boot(core_bits);
         match kernel {
             Kernel::Stock => Self { cores, ..UNKNOWN },
-            // The patch takes every such processor to be of modules of two: wrong for Llano (1) and Jaguar
-            // (4).
+            // The patch assumes modules of two on every such processor, which is wrong for Llano (1) and Jaguar (4).
             Kernel::Patched => Self { cores: cores / 2, threads: 2, hyper_threading: false },
         }
     }
@@ -121,7 +119,7 @@ impl Probe {
             (true, false) => vec![Flag::Thread, Flag::Smt],
         };
         let leaf = |cache_level, count, flags| Shape { cache_level, count, flags, inner: None };
-        // A machine of unequal packages is given up ("Non-uniform processors").
+        // The kernel gives up on a machine of unequal packages ("Non-uniform processors").
         if cores * threads == 1 || !cpus.is_multiple_of(cores * threads) {
             return group(0, 0..cpus, vec![], &[]);
         }

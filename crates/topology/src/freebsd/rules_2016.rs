@@ -1,9 +1,9 @@
 //! The rules of FreeBSD of 2016 and later (sys/x86/x86/mp_x86.c, read at freebsd-src 00bc7bb).
 //!
-//! CPUID of the booting CPU gives, for packages, nodes, caches and cores, how many low bits of an APIC id
-//! their members differ in; a tree is grown from the ids, and scheduling groups are made of its caches and
-//! nodes. What the kernel learns from an MSR (the nodes of a package before leaf 0x8000001E) cannot be in a
-//! dump and is taken as one.
+//! CPUID of the booting CPU gives, for packages, nodes, caches and cores, how many low bits of an APIC id distinguish
+//! their members. The kernel grows a tree from the ids, and makes scheduling groups of its caches and nodes. What it
+//! learns from an MSR (the nodes of a package on CPUs without leaf 0x8000001E) cannot be in a dump; one node is
+//! assumed.
 
 use super::apic::{CMP, Machine, TOPOLOGY_EXTENSIONS, Vendor, mask_width, shifted};
 use super::{Flag, Group, Spec};
@@ -35,10 +35,10 @@ pub(super) fn predict(dump: &Dump) -> Result<Spec, Error> {
 #[derive(Default)]
 struct Shifts {
     package: u32,
-    /// 0 where packages are not divided.
+    /// 0 if packages are not divided.
     node: u32,
     core: u32,
-    /// L1 to L3, where present.
+    /// L1 to L3, if present.
     caches: [Option<u32>; 3],
 }
 
@@ -76,7 +76,7 @@ impl Shifts {
             self.amd_legacy_caches(machine);
             return;
         }
-        // Before family 16h the field means cores of a compute unit, which the kernel does not care about.
+        // Before family 16h the field means cores of a compute unit, which the kernel ignores.
         if machine.family() >= 0x16 {
             let unit = machine.query(0x8000_001e, 0);
             self.core = mask_width((unit.ebx >> 8 & 0xff) + 1).unwrap_or(0);
@@ -86,7 +86,7 @@ impl Shifts {
         self.deterministic_caches(machine, 0x8000_001d);
     }
 
-    /// L1 and L2 are taken as private, an L3 as the package's.
+    /// Assumes that L1 and L2 are private and that an L3 belongs to the package.
     fn amd_legacy_caches(&mut self, machine: &Machine<'_>) {
         let (l1, l2_l3) = (machine.query(0x8000_0005, 0), machine.query(0x8000_0006, 0));
         self.caches[0] = (l1.ecx >> 24 != 0).then_some(0);
@@ -122,7 +122,7 @@ impl Shifts {
         self.core = self.core.min(self.package);
     }
 
-    /// Leaf 4 or AMD's equal of it.
+    /// Leaf 4 or AMD's equivalent.
     fn deterministic_caches(&mut self, machine: &Machine<'_>, leaf: u32) {
         for subleaf in 0..16 {
             let eax = machine.query(leaf, subleaf).eax;
@@ -133,7 +133,7 @@ impl Shifts {
                     let shift = mask_width((eax >> 14 & 0xfff) + 1).unwrap_or(0);
                     self.caches[level - 1] = Some(shift.min(self.package).max(self.core));
                 }
-                // Instruction caches, and what the kernel warns of.
+                // Instruction caches, and values that the kernel warns about.
                 _ => {}
             }
         }
@@ -172,7 +172,7 @@ struct Unit {
     children: Vec<Unit>,
 }
 
-/// Grows the tree of `ids`, whose members of a unit stand together; the first has CPU number `first`.
+/// Grows the tree of `ids`, in which the members of a unit are adjacent; the first has CPU number `first`.
 fn tree(kind: Kind, first: usize, ids: &[u32], layers: &[(Kind, u32)]) -> Unit {
     let cpus = (first..first + ids.len()).map(|cpu| cpu as u32).collect();
     let mut children = Vec::new();
@@ -211,7 +211,7 @@ fn cores(unit: &Unit) -> usize {
     }
 }
 
-/// What stands inside a group's unit.
+/// The contents of a group's unit.
 struct Inside<'a> {
     /// The level of the outermost cache of the same CPUs.
     level: u8,

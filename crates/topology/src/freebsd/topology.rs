@@ -1,10 +1,10 @@
-//! What a tree of CPU groups tells of a machine.
+//! What a tree of CPU groups says about a machine.
 
 use super::{Flag, Group, Spec};
 use crate::{Cache, CacheKind, CpuSet, Fact, Level, NumaNode, Pu, Source, Topology, Unit};
 
-/// The topology that FreeBSD's scheduler believes in. Groups of threads are cores (a patched kernel says so
-/// of family 15h's modules too); packages and the sizes of caches are not told.
+/// The topology that FreeBSD's scheduler believes in. Groups of threads are cores (a patched kernel also reports family
+/// 15h's modules as such); packages and the sizes of caches are not reported.
 pub fn to_topology(spec: &Spec) -> Topology {
     let cpus = &spec.root.cpus;
     let mut topology = Topology {
@@ -36,7 +36,7 @@ pub fn to_topology(spec: &Spec) -> Topology {
     topology
 }
 
-/// `outer` is the level of the innermost cache around; only a smaller level can be a cache of its own.
+/// `outer` is the level of the innermost enclosing cache; only a smaller level can be another cache.
 fn collect(group: &Group, outer: u8, topology: &mut Topology) {
     let is_reported = group.cache_level > 0 && group.cache_level < outer;
     if is_reported {

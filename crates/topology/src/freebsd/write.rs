@@ -6,7 +6,7 @@ use super::{Flag, Group, Spec};
 use crate::{CpuSet, Error};
 
 impl Spec {
-    /// The XML, with CPU masks of `words` 64-bit words: 4 where MAXCPU is 256, 16 where it is 1024.
+    /// The XML, with CPU masks of `words` 64-bit words: 4 if MAXCPU is 256, 16 if it is 1024.
     ///
     /// # Errors
     /// If a CPU does not fit the mask.

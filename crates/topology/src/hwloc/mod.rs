@@ -1,7 +1,6 @@
 //! hwloc's XML (<https://www.open-mpi.org/projects/hwloc/>): versions 1 and 2 are read, version 2 is written.
 //!
-//! Modules are Groups of subtype `Module`, with the kinds that hwloc gives to AMD's compute units and
-//! Intel's modules.
+//! Modules are Groups of subtype `Module`, with the kinds that hwloc uses for AMD's compute units and Intel's modules.
 
 mod parse;
 mod write;

@@ -11,12 +11,11 @@ use crate::{
 /// More objects (I/O devices among them) than any machine has.
 const MAX_OBJECTS: usize = 1 << 19;
 
-/// Reads hwloc XML of version 1 or 2, as `lstopo FILE.xml` writes it. I/O devices and what else has no
-/// place in a [`Topology`] is passed over; CPUs in `complete_cpuset` that have no PU count as offline.
+/// Reads hwloc XML of version 1 or 2, as `lstopo FILE.xml` writes it. I/O devices and other objects that have no place
+/// in a [`Topology`] are skipped; CPUs in `complete_cpuset` that have no PU count as offline.
 ///
 /// # Errors
-/// If the text is no such XML, contradicts itself, or describes more than any machine has; the error names
-/// the line.
+/// If the text is not such XML, contradicts itself, or describes more than any machine has; the error names the line.
 ///
 /// ```
 /// let text = r#"<topology version="2.0"><object type="Machine" cpuset="0x3">
@@ -64,7 +63,7 @@ struct Parser {
 
 /// A matrix of distances between memory nodes.
 struct Distances {
-    /// Nodes by the number that the operating system gives them; in version 1 by their order.
+    /// Nodes by the operating system's number; in version 1 by their order.
     nodes: Option<Vec<u32>>,
     values: Vec<u32>,
     line: usize,
@@ -136,7 +135,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The processor's names stand at the packages, or at the machine in old files.
+    /// The processor's names are attached to the packages, in old files to the machine.
     fn info(&mut self, element: &Element) -> Result<(), Error> {
         let at = self.open.last().map_or("", String::as_str);
         let (Some(name), Some(value)) = (element.get("name"), element.get("value")) else { return Ok(()) };
@@ -236,7 +235,7 @@ impl Parser {
         topology.caches.retain(|cache| !cache.cpus.is_empty());
         topology.kinds.iter_mut().for_each(|kind| kind.cpus = kind.cpus.intersection(&online));
         topology.kinds.retain(|kind| !kind.cpus.is_empty());
-        // hwloc has one kind where all cores are alike.
+        // hwloc has one kind if all cores are alike.
         if topology.kinds.len() < 2 {
             topology.kinds.clear();
         }
@@ -339,7 +338,7 @@ fn cache(kind: &str, element: &Element, budget: &mut Budget) -> Result<Cache, Er
         _ if kind.ends_with("iCache") => CacheKind::Instruction,
         Some(2) => CacheKind::Instruction,
         Some(1) => CacheKind::Data,
-        // Old files do not tell the type.
+        // Old files do not give the type.
         None if level == 1 => CacheKind::Data,
         _ => CacheKind::Unified,
     };

@@ -27,7 +27,7 @@ const MEMORY_GROUP: u32 = 1001;
 pub fn write(topology: &Topology) -> String {
     let (tree, crossing) = nest(Object::Machine, topology.cpus(), parts(topology));
     let mut writer = Writer::new(topology);
-    // A node that fits nowhere in the tree is the whole machine's.
+    // A node that fits nowhere in the tree is attached to the machine.
     for (object, cpus) in crossing {
         if let (Object::NodeGroup, Some(nodes)) = (object, writer.nodes.remove(&cpus)) {
             writer.nodes.entry(CpuSet::new()).or_default().extend(nodes);
@@ -42,7 +42,7 @@ pub fn write(topology: &Topology) -> String {
     writer.out
 }
 
-/// What an element of the tree stands for.
+/// What an element of the tree represents.
 #[derive(Clone, Copy)]
 enum Object<'a> {
     Machine,
@@ -90,7 +90,7 @@ struct Writer<'a> {
     topology: &'a Topology,
     out: String,
     gp_index: usize,
-    /// Memory nodes that wait for the object of their CPUs.
+    /// NUMA nodes that wait for the object of their CPUs.
     nodes: HashMap<CpuSet, Vec<&'a NumaNode>>,
     node_of: HashMap<u32, u32>,
 }
@@ -106,7 +106,7 @@ impl<'a> Writer<'a> {
         Self { topology, out: String::new(), gp_index: 0, nodes, node_of }
     }
 
-    /// Writes an object and what it holds; `index` numbers what has no number of its own.
+    /// Writes an object and its contents; `index` numbers objects that have no number of their own.
     fn object(&mut self, nest: &Nest<Object<'_>>, depth: usize, index: u32) {
         let machine = matches!(nest.item, Object::Machine);
         let (kind, os_index, more) = describe(nest.item, index);
@@ -120,7 +120,7 @@ impl<'a> Writer<'a> {
         if machine {
             self.measured(depth + 1);
         }
-        // The machine's own nodes are those without CPUs; its other nodes stand in the packages.
+        // The machine's own nodes are those without CPUs; the others are in the packages.
         let own = if machine { CpuSet::new() } else { nest.cpus.clone() };
         for node in self.nodes.remove(&own).unwrap_or_default() {
             let nodeset = CpuSet::from_iter([node.os]);
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What of the tree was measured rather than claimed, and what was noted beside it.
+    /// Which parts of the tree were measured rather than claimed, and the notes.
     fn measured(&mut self, depth: usize) {
         let facts = self.topology.facts.iter().filter(|fact| fact.source == Source::Measured);
         let facts = facts.map(|fact| ("CohoMeasured", format!("{}: {}", fact.level, fact.by)));
@@ -242,7 +242,7 @@ fn describe(object: Object<'_>, index: u32) -> (&'static str, Option<u32>, Strin
         Object::Pu(os) => ("PU", Some(os), none()),
         Object::NodeGroup => ("Group", None, format!(" kind=\"{MEMORY_GROUP}\" subkind=\"0\"")),
         Object::Module(unit) => {
-            // Not merged with an L2 of the same CPUs, which every module of family 15h has.
+            // Must not be merged with an L2 of the same CPUs, which every module of family 15h has.
             let kind = if unit.cpus.len() <= 2 { AMD_COMPUTE_UNIT } else { INTEL_MODULE };
             let more = format!(" subtype=\"{MODULE}\" kind=\"{kind}\" subkind=\"0\" dont_merge=\"1\"");
             ("Group", unit.id, more)

@@ -10,10 +10,10 @@ use crate::{Cache, CacheKind, Claim, CpuSet, Disagreement, Error, Level, Source}
 /// More index directories than any CPU has.
 const MAX_INDEX: u32 = 32;
 
-/// Reads the caches; size, line and ways only where a cache is met first.
+/// Reads the caches; size, line and ways only the first time that a cache is met.
 pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuSet) -> Result<(), Error> {
     let mut caches: Vec<Cache> = Vec::new();
-    // Which cache of a level and kind holds a CPU.
+    // Which cache of a level and kind a CPU belongs to.
     let mut cache_of: HashMap<(u8, CacheKind, u32), usize> = HashMap::new();
     let mut contradictions: Vec<Disagreement> = Vec::new();
     for (cpu, cpu_dir) in cpus {
@@ -56,13 +56,14 @@ pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuS
     Ok(())
 }
 
-/// The online CPUs that share a cache, `None` if that is not told: a cache of unknown sharers is none of a CPU's own.
+/// The online CPUs that share a cache; `None` if they are not reported, as a cache with unknown sharers must not be
+/// taken for a private one.
 fn sharers(cpu: u32, cpu_dir: &Dir<'_>, dir: &Dir<'_>, online: &CpuSet) -> Option<CpuSet> {
     let Some(listed) = dir.cpus(&[Cpus::List("shared_cpu_list"), Cpus::Map("shared_cpu_map")]) else {
         dir.note("shared_cpu_list", "does not tell which CPUs share the cache: left out");
         return None;
     };
-    // Old kernels on Itanium say of some caches that nobody shares them: they are the core's.
+    // Old kernels on Itanium report no sharers for some caches: these belong to the core.
     let listed =
         if listed.is_empty() { cpu_dir.sub("topology").cpus(&CORE_CPUS).unwrap_or_default() } else { listed };
     let mut sharers = listed.intersection(online);
@@ -93,7 +94,7 @@ fn level(dir: &Dir<'_>) -> Option<u8> {
     Some(level)
 }
 
-/// A cache without a type holds data at least.
+/// A cache without a type holds at least data.
 fn kind(dir: &Dir<'_>) -> Option<CacheKind> {
     match dir.text("type").as_deref() {
         Some("Data") => Some(CacheKind::Data),
@@ -106,7 +107,7 @@ fn kind(dir: &Dir<'_>) -> Option<CacheKind> {
     }
 }
 
-/// `32K`, `8M` or plain bytes; 0 where the kernel does not tell.
+/// `32K`, `8M` or plain bytes; 0 if the kernel does not say.
 fn size(dir: &Dir<'_>) -> u64 {
     let Some(text) = dir.text("size") else { return 0 };
     let (digits, unit) = match text.as_bytes().last() {
@@ -122,7 +123,7 @@ fn size(dir: &Dir<'_>) -> u64 {
     })
 }
 
-/// 0, -1 or 65535, as the architecture has it, where the cache is fully associative.
+/// For a fully associative cache the file says 0, -1 or 65535, depending on the architecture.
 fn ways(dir: &Dir<'_>) -> Option<u32> {
     match dir.number::<i64>("ways_of_associativity")? {
         -1 | 0xFFFF => Some(0),

@@ -7,7 +7,7 @@ use super::siblings::by_id;
 use super::{Reading, identity};
 use crate::{CpuSet, Error, Level};
 
-/// More than 8192 CPUs fill.
+/// More than 8192 CPUs need.
 const MAX_BYTES: usize = 32 << 20;
 
 /// Takes `physical id` and `core id` of each online CPU.
@@ -31,7 +31,7 @@ pub(super) fn read(
         let Some(cpu) = number("processor").filter(|cpu| online.contains(*cpu)) else { continue };
         let Some(package) = number("physical id") else { continue };
         packages.push((cpu, package));
-        // With one core, all threads of the package are its.
+        // If there is one core, all threads of the package belong to it.
         let only = number("cpu cores").filter(|cores| *cores == 1).map(|_| 0);
         cores.extend(number("core id").or(only).map(|core| (cpu, (package, core))));
     }

@@ -1,4 +1,4 @@
-//! Small files in a directory, each read with one open and one read, as sysfs hands them out.
+//! Small files in a directory, each read with one open and one read, as sysfs serves them.
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -11,14 +11,14 @@ use coho_platform::InvalidCpus;
 
 use crate::{CpuSet, Error, mask};
 
-/// A CPU list of every second CPU of the most CPUs supported is shorter.
+/// Longer than a list of every second CPU at the largest supported number of CPUs.
 const MAX_BYTES: usize = 256 << 10;
 /// sysfs answers at most a page at a time.
 const PAGE: usize = 4096;
-/// A tree whose files are all broken needs no line for each.
+/// A tree whose files are all broken does not need a line for each.
 const MOST_NOTES: usize = 16;
 
-/// What could not be read or believed; the rest of the tree is read all the same.
+/// What could not be read or believed; the rest of the tree is read nevertheless.
 #[derive(Default)]
 pub(super) struct Notes {
     notes: RefCell<Vec<Error>>,
@@ -48,7 +48,7 @@ impl Notes {
 pub(super) enum Cpus {
     /// `0-3,8`.
     List(&'static str),
-    /// `00000000,0000010f`; all that kernels before 2.6.26 have.
+    /// `00000000,0000010f`; the only form in kernels before 2.6.26.
     Map(&'static str),
 }
 
@@ -73,7 +73,7 @@ impl<'a> Dir<'a> {
         Self { path, notes: self.notes }
     }
 
-    /// A file in it, or with an empty name itself.
+    /// A file in it, or the directory itself if the name is empty.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         if name.is_empty() { self.path.clone() } else { self.path.join(name) }
     }
@@ -117,8 +117,8 @@ impl<'a> Dir<'a> {
         self.noted(name, u32::try_from(id).map_err(|_| Error::new(format!("'{id}' is no id"))))
     }
 
-    /// The set in the first of these files that can be read and is not empty; else an empty one, or `None` if none can be
-    /// read.
+    /// The set in the first of these files that can be read and is not empty; otherwise an empty one, or `None` if none
+    /// can be read.
     pub(super) fn cpus(&self, files: &[Cpus]) -> Option<CpuSet> {
         let mut empty = None;
         for &file in files {
@@ -196,7 +196,7 @@ pub(super) fn bounded(path: &Path, limit: usize) -> Result<Option<String>, Error
 }
 
 fn read_start(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
-    // Non-blocking, so that a pipe in a hostile tree cannot hold us.
+    // Non-blocking, so that a pipe in a hostile tree cannot block this process.
     let mut file: File = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     let mut page = [0; PAGE];
     let mut bytes = Vec::new();

@@ -1,11 +1,11 @@
-//! Whose processor it is, from the first entry of `proc/cpuinfo`.
+//! The processor's identity, from the first entry of `proc/cpuinfo`.
 
 use std::path::PathBuf;
 
 use super::files::{self, Notes};
 use crate::CpuIdentity;
 
-/// The first entry stands within this much; live, reading more would make the kernel format every CPU.
+/// The first entry fits into this; on a live system, reading more would make the kernel format every CPU.
 const FIRST_ENTRY_BYTES: usize = 4096;
 
 /// ARM's implementer codes (Main ID Register, bits 31:24).

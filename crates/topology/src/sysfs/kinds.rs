@@ -6,11 +6,11 @@ use super::files::{Cpus, Dir};
 use super::{Reading, identity};
 use crate::{CoreKind, CpuSet, Level};
 
-/// The performance monitoring units of Intel's hybrid processors, whose `cpus` files tell the kinds of cores.
+/// The performance monitoring units of Intel's hybrid processors, whose `cpus` files give the kinds of cores.
 const HYBRID_PMUS: [(&str, &str); 3] =
     [("cpu_core", "IntelCore"), ("cpu_atom", "IntelAtom"), ("cpu_lowpower", "IntelLowPower")];
 
-/// Reads the kinds, where there are several; the cores are known already.
+/// Reads the kinds, if there are several; the cores must be known already.
 pub(super) fn read(reading: &mut Reading, cpu_dir: &Dir<'_>, cpus: &[(u32, Dir<'_>)], online: &CpuSet) {
     let mut kinds = hybrid(cpu_dir, online);
     let mut by = "devices/cpu_core/cpus, cpu_atom/cpus";
@@ -38,7 +38,7 @@ pub(super) fn read(reading: &mut Reading, cpu_dir: &Dir<'_>, cpus: &[(u32, Dir<'
     }
 }
 
-/// The kinds of Intel's hybrids, whose PMUs stand in `devices`, two above the CPUs.
+/// The kinds of Intel's hybrids, whose PMUs are in `devices`, two levels above the CPUs.
 fn hybrid(cpu_dir: &Dir<'_>, online: &CpuSet) -> Vec<CoreKind> {
     let cpu = cpu_dir.path("");
     let Some(devices) = cpu.parent().filter(|system| system.ends_with("devices/system")) else {
@@ -62,10 +62,7 @@ fn capacities(cpu_dir: &Dir<'_>, cpus: &[(u32, Dir<'_>)]) -> Vec<CoreKind> {
         }
     }
     if !by_capacity.is_empty() && !without.is_empty() {
-        cpu_dir.note(
-            "cpu_capacity",
-            format!("CPUs {without} do not tell their capacity, and so are of no kind"),
-        );
+        cpu_dir.note("cpu_capacity", format!("CPUs {without} have no capacity file, and so no kind"));
     }
     let kind = |(capacity, cpus)| CoreKind { name: format!("capacity {capacity}"), cpus };
     by_capacity.into_iter().map(kind).collect()

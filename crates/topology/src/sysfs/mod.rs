@@ -1,9 +1,9 @@
 //! Linux's `/sys/devices/system`, live or a copied tree, of any kernel since 2.6.16.
 //!
 //! The kernel's files are described in Documentation/ABI/stable/sysfs-devices-system-cpu and
-//! Documentation/admin-guide/cputopology.rst. What they do not tell stays untold: an id of -1 is the
-//! kernel's "unknown". Where two CPUs' files contradict each other, the lower-numbered CPU's is believed
-//! and the contradiction is reported. A file that cannot be read or believed is noted, and the rest is read.
+//! Documentation/admin-guide/cputopology.rst. What they do not say is left out; an id of -1 is the kernel's "unknown".
+//! If two CPUs' files contradict each other, the lower-numbered CPU's is believed and the contradiction is reported. A
+//! file that cannot be read or believed is noted, and the rest is read.
 
 mod caches;
 mod cpuinfo;
@@ -20,12 +20,12 @@ use crate::bounds::Budget;
 use crate::{CpuSet, Disagreement, Error, Fact, Level, MAX_CPUS, Pu, Source, Topology};
 use files::{Cpus, Dir, Notes};
 
-/// Reads the topology of the tree at `root`: `/sys`, or a directory that holds `sys/devices/system`,
-/// `devices/system`, `system`, or `cpu` (and `node`) themselves. CPU identity comes from `proc/cpuinfo` beside it, if
-/// present, and so do packages and cores where sysfs tells neither.
+/// Reads the topology of the tree at `root`: `/sys`, or a directory that holds `sys/devices/system`, `devices/system`,
+/// `system`, or `cpu` (and `node`) themselves. CPU identity comes from `proc/cpuinfo` beside it, if present, and so do
+/// packages and cores if sysfs has neither.
 ///
 /// # Errors
-/// If there is no such tree, no CPU of it is online, or it describes more than any machine has; the error names the
+/// If there is no such tree, none of its CPUs is online, or it describes more than any machine has; the error names the
 /// file.
 ///
 /// ```no_run
@@ -43,7 +43,7 @@ fn read_tree(tree: &Tree) -> Result<Topology, Error> {
     reading.topology.cpu = identity::read(&tree.cpuinfo, &notes);
 
     let cpu_dir = Dir::new(tree.system.join("cpu"), &notes);
-    // What was wrong with the files that name the CPUs says more than that they name none.
+    // If there is a note on the files that name the CPUs, it says more than that no CPU is named.
     let (online, offline) = cpus(&cpu_dir).map_err(|error| notes.first().unwrap_or(error))?;
     reading.budget.charge_each(&online).map_err(|error| error.in_file(&cpu_dir.path("online")))?;
     reading.topology.pus = online.iter().map(|os| Pu { os, ..Pu::default() }).collect();
@@ -69,7 +69,7 @@ pub fn looks_like(dir: &Path) -> bool {
     Tree::locate(dir).is_ok()
 }
 
-/// Where the parts of a tree lie.
+/// Where the parts of a tree are.
 struct Tree {
     system: PathBuf,
     cpuinfo: Vec<PathBuf>,
@@ -93,7 +93,7 @@ impl Tree {
     }
 }
 
-/// A topology in the making.
+/// A topology under construction.
 #[derive(Default)]
 struct Reading {
     topology: Topology,
@@ -130,8 +130,8 @@ fn cpus(dir: &Dir<'_>) -> Result<(CpuSet, CpuSet), Error> {
     Ok((online.clone(), present.unwrap_or(directories).difference(&online)))
 }
 
-/// Every `cpuN` whose own `online` file does not say 0, which CPUs that cannot go offline lack, and that has a `topology`
-/// directory, if any has one: the kernel takes it away with the CPU.
+/// Every `cpuN` whose own `online` file does not say 0 (CPUs that cannot go offline have none) and, if any CPU has a
+/// `topology` directory, that has one too: the kernel removes it when the CPU goes offline.
 fn online_of(dir: &Dir<'_>, directories: &CpuSet) -> CpuSet {
     let cpu_dir = |cpu| dir.sub(&format!("cpu{cpu}"));
     let on = |cpu: &u32| cpu_dir(*cpu).number::<u32>("online") != Some(0);

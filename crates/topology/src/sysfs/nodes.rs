@@ -4,14 +4,14 @@ use super::Reading;
 use super::files::{Cpus, Dir};
 use crate::{CpuSet, Error, Level, MAX_CPUS, NumaNode};
 
-/// Reads the nodes; a kernel without NUMA support has no `node` directory, and so one node.
+/// Reads the nodes; a kernel without NUMA support has no `node` directory, which means one node.
 pub(super) fn read(reading: &mut Reading, dir: &Dir<'_>, online: &CpuSet) -> Result<(), Error> {
     let numbers: Vec<u32> = match dir.cpus(&[Cpus::List("online")]).filter(|list| !list.is_empty()) {
         Some(list) => list.iter().collect(),
         None => dir.numbered("node", MAX_CPUS),
     };
     let mut nodes = Vec::new();
-    // Where in the kernel's order, which distances follow, the nodes that are kept stand.
+    // The positions of the kept nodes in the kernel's order, which the distances follow.
     let mut kept = Vec::new();
     let mut taken = CpuSet::new();
     for (position, &os) in numbers.iter().enumerate() {

@@ -1,17 +1,17 @@
-//! Units told by each CPU's set of siblings.
+//! Units found by each CPU's set of siblings.
 
 use std::collections::BTreeMap;
 
 use super::Reading;
 use crate::{Claim, CpuSet, Disagreement, Error, Level, Source, Unit};
 
-/// Collects the sets CPU by CPU. Where two contradict each other, the lower-numbered CPU's is believed.
+/// Collects the sets CPU by CPU. If two contradict each other, the lower-numbered CPU's is believed.
 #[derive(Default)]
 pub(super) struct Siblings {
     units: Vec<Unit>,
     /// The unit of each CPU met so far.
     unit_of: BTreeMap<u32, usize>,
-    /// Whether any CPU has told its siblings.
+    /// Whether any CPU has listed its siblings.
     pub(super) told: bool,
     /// The first contradiction: what was believed, and what a later CPU said instead.
     contradiction: Option<(CpuSet, CpuSet)>,
@@ -54,7 +54,7 @@ impl Siblings {
     }
 }
 
-/// Units told by ids: CPUs with equal keys, whose last part is the unit's own id.
+/// Units found by ids: CPUs with equal keys, whose last part is the unit's own id.
 pub(super) fn by_id<K: Ord>(
     reading: &mut Reading,
     ids: impl IntoIterator<Item = (u32, K)>,

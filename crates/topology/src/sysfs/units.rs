@@ -10,7 +10,7 @@ use crate::{CpuSet, Error, Level, Unit};
 /// AMD's family 15h (Bulldozer to Excavator), whose modules Linux calls cores.
 const FAMILY_15H: u32 = 0x15;
 
-/// The files' names of today, then those before Linux 5.3; the maps are the older form of each.
+/// The files' present names, then those before Linux 5.3; the maps are the older form of each.
 pub(super) const CORE_CPUS: [Cpus; 4] = [
     Cpus::List("core_cpus_list"),
     Cpus::List("thread_siblings_list"),
@@ -28,7 +28,7 @@ const CLUSTER_CPUS: [Cpus; 2] = [Cpus::List("cluster_cpus_list"), Cpus::Map("clu
 /// Levels that s390's mainframes have above packages.
 const BOOKS: [&str; 2] = ["book_id", "drawer_id"];
 
-/// What one CPU's directory tells.
+/// What one CPU's directory says.
 struct Told<'a> {
     cpu: u32,
     dir: Dir<'a>,
@@ -37,7 +37,7 @@ struct Told<'a> {
     core_cpus: Option<CpuSet>,
 }
 
-/// Reads what every CPU's `topology` directory tells.
+/// Reads every CPU's `topology` directory.
 pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuSet) -> Result<(), Error> {
     let places: Vec<Told<'_>> = cpus
         .iter()
@@ -59,7 +59,7 @@ pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuS
     Ok(())
 }
 
-/// Packages are told by ids. CPUs without one, as on POWER and where a file is broken, are with their siblings.
+/// Packages are found by ids. CPUs without one, as on POWER or if a file is broken, belong with their siblings.
 fn read_packages(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
     let mut ids: BTreeMap<u32, u32> =
         told.iter().filter_map(|told| Some((told.cpu, told.package?))).collect();
@@ -119,7 +119,7 @@ fn read_dies(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Resul
     Ok(())
 }
 
-/// The package of each CPU, by its place in the list.
+/// The package of each CPU, by the package's place in the list.
 fn package_of(reading: &Reading) -> BTreeMap<u32, usize> {
     let packages = reading.topology.packages.iter().enumerate();
     packages.flat_map(|(index, package)| package.cpus.iter().map(move |cpu| (cpu, index))).collect()
@@ -131,7 +131,7 @@ fn read_cores(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Resu
         siblings.add(told.cpu, told.core, told.core_cpus.clone(), online);
     }
     if !siblings.told {
-        // A core's id repeats in other packages.
+        // The same core id occurs in other packages.
         let packages = package_of(reading);
         let ids: Vec<_> = told
             .iter()

@@ -1,4 +1,4 @@
-//! Made-up machines, written as kernels of all times write them.
+//! Made-up machines, written as kernels of all ages write them.
 
 use std::fmt::Write;
 use std::ops::Range;

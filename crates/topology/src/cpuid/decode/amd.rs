@@ -1,5 +1,6 @@
-//! AMD's way, and Hygon's: 0x80000026 or 0xB where the CPU has them, else 0x8000001E with the APIC id size of
-//! 0x80000008; caches of 0x8000001D, else of 0x80000005 and 0x80000006, shared as the family's design has it.
+//! AMD's and Hygon's leaves: 0x80000026 or 0xB if the CPU has them, otherwise 0x8000001E with the APIC id size of
+//! 0x80000008. Caches come from 0x8000001D, otherwise from 0x80000005 and 0x80000006, and are then shared as in the
+//! family's design.
 //!
 //! Sources: AMD64 Architecture Programmer's Manual volume 3, appendix E; BIOS and Kernel Developer's Guides of
 //! families 10h and 15h; CPUID Specification (publication 25481).
@@ -13,10 +14,10 @@ use super::sizes::{PlainCache, plain_caches};
 use super::view::{View, bits, id_bits};
 use crate::{CacheKind, Level};
 
-/// The leaf of Zen 4 and later that tells complexes and dies.
+/// The leaf of Zen 4 and later that describes complexes and dies.
 const EXTENDED_TOPOLOGY: u32 = 0x8000_0026;
 
-/// The level type of leaf 0x80000026 for core complex dies. Unlike Intel's types AMD's name the unit whose id the
+/// The level type of leaf 0x80000026 for core complex dies. Unlike Intel's types, AMD's name the unit whose id the
 /// shift gives.
 const CCD: u32 = 3;
 
@@ -49,7 +50,7 @@ impl Unit {
     }
 }
 
-/// What decides the place of a CPU.
+/// The data that decides the place of a CPU.
 struct Cpu<'a> {
     view: &'a View<'a>,
     family: u32,
@@ -110,8 +111,8 @@ impl<'a> Cpu<'a> {
         Some(Member { key, id: unit.id })
     }
 
-    /// The node within the package: as leaf 0x8000001E says or, on family 10h's processors of two nodes, by the
-    /// half of the APIC ids (their MSR alone tells).
+    /// The node within the package: as leaf 0x8000001E says or, on family 10h's processors of two nodes, by the half of
+    /// the APIC ids that the CPU is in (otherwise only an MSR tells).
     fn node_key(&self) -> u64 {
         match &self.unit {
             Some(unit) => u64::from(unit.node),
@@ -128,7 +129,7 @@ impl<'a> Cpu<'a> {
             && cores_of_package(self.view).is_multiple_of(2)
     }
 
-    /// Who shares a cache of 0x8000001D.
+    /// Which CPUs share a cache of 0x8000001D.
     fn sharers(&self, cache: &CacheLeaf) -> [u64; 4] {
         let (package, node) = (self.package_key(), self.node_key());
         // Up to family 16h a node has one level 3, whatever gaps its APIC ids leave (6 cores at 0x26 to 0x2B).
@@ -139,7 +140,7 @@ impl<'a> Cpu<'a> {
     }
 }
 
-/// The number of low APIC id bits within a package: ApicIdSize or, before it, what the core count needs.
+/// The number of low APIC id bits within a package: ApicIdSize or, on CPUs without it, as many as the core count needs.
 fn package_bits(view: &View<'_>) -> u32 {
     match bits(view.get(0x8000_0008, 0).ecx, 15, 12) {
         0 => id_bits(cores_of_package(view)),
@@ -147,7 +148,7 @@ fn package_bits(view: &View<'_>) -> u32 {
     }
 }
 
-/// NC of leaf 0x80000008; where only leaf 1 counts (some hypervisors), its logical processors.
+/// NC of leaf 0x80000008 or, if only leaf 1 has a count (under some hypervisors), its number of logical processors.
 fn cores_of_package(view: &View<'_>) -> u32 {
     let leaf1 = view.get(1, 0);
     let several = leaf1.edx & 1 << 28 != 0;
@@ -219,7 +220,7 @@ fn add_caches(cpu: &Cpu<'_>, place: &mut Place) {
             place.add_cache(cache.with_key(key));
         }
     }
-    // Some dumps have sub-leaf 0 alone; every processor with the leaf has a level 2.
+    // Some dumps have only sub-leaf 0, but every processor with the leaf has a level 2.
     if place.caches.iter().any(|cache| cache.level > 1) {
         return;
     }
@@ -237,8 +238,8 @@ fn add_caches(cpu: &Cpu<'_>, place: &mut Place) {
     }
 }
 
-/// Who shares a cache of which CPUID tells the size alone: a node its level 3, a compute unit its level 2 and level
-/// 1 instruction cache; the rest is a core's own.
+/// Which CPUs share a cache if CPUID gives only its size: a node shares its level 3, a compute unit its level 2 and
+/// level 1 instruction cache; the others belong to a core.
 fn sharers_by_design(cpu: &Cpu<'_>, place: &Place, cache: &PlainCache) -> [u64; 4] {
     match (&place.module, cache.level, cache.kind) {
         (_, 3.., _) => [cpu.package_key(), cpu.node_key(), 0, 0],

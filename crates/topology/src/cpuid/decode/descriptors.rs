@@ -1,4 +1,4 @@
-//! Leaf 2, by which processors before leaf 4 (Pentium II to early Pentium 4) name their caches: a byte each.
+//! Leaf 2, in which processors without leaf 4 (Pentium II to early Pentium 4) name their caches, one byte each.
 
 use super::sizes::PlainCache;
 use super::view::View;
@@ -76,7 +76,7 @@ const DESCRIPTORS: [(u8, u8, CacheKind, u32, u32, u32); 68] = [
     (0xEB, 3, Unified, 18432, 24, 64),
 ];
 
-/// Cyrix's descriptors are its own: the first level of the 6x86MX and MediaGX.
+/// Cyrix has descriptors of its own: the first level of the 6x86MX and MediaGX.
 const CYRIX: [(u8, u8, CacheKind, u32, u32, u32); 1] = [(0x80, 1, Unified, 16, 4, 16)];
 
 /// The caches that leaf 2 names: Intel's and Cyrix's, no other vendor defines descriptors. Trace caches (0x70 to 0x73) hold decoded operations, not bytes, and are left out.
@@ -87,7 +87,7 @@ pub(super) fn caches(view: &View<'_>) -> Vec<PlainCache> {
         _ => return Vec::new(),
     };
     let answer = view.get(2, 0);
-    // AL counts how often to ask; every processor says once. A register with its top bit set holds no descriptors.
+    // AL says how often to ask; on every processor that is once. A register with its top bit set holds no descriptors.
     let registers = [answer.eax & !0xFF, answer.ebx, answer.ecx, answer.edx];
     let valid = registers.into_iter().filter(|register| register >> 31 == 0);
     let named = valid.flat_map(u32::to_le_bytes).filter_map(|byte| {

@@ -1,5 +1,6 @@
-//! Intel's way, which Zhaoxin, VIA and every vendor unknown here follow: topology leaves 0x1F and 0xB, before them the
-//! counts of leaves 1 and 4; caches of leaf 4, before it of leaf 2 (VIA: 0x80000005 and 0x80000006).
+//! Intel's leaves, which Zhaoxin, VIA and all vendors unknown here use as well: topology leaves 0x1F and 0xB or, on
+//! older processors, the counts of leaves 1 and 4. Caches come from leaf 4 or, on older processors, from leaf 2 (VIA:
+//! 0x80000005 and 0x80000006).
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use super::view::{View, bits, id_bits};
 use super::{descriptors, level_of};
 use crate::Level;
 
-/// Where an APIC id's fields end.
+/// The bit positions where an APIC id's fields end.
 struct Fields {
     apic_id: u32,
     smt: u32,
@@ -99,7 +100,7 @@ pub(super) fn place(view: &View<'_>) -> Place {
 fn add_caches(view: &View<'_>, fields: &Fields, place: &mut Place) {
     for cache in cache_leaves(view, 4) {
         let shift = id_bits(cache.shared_by);
-        // Hypervisors pass the host's sharing counts on; no cache reaches beyond its package.
+        // Hypervisors pass on the host's sharing counts, but no cache extends beyond its package.
         let by = if shift > fields.package { "CPUID 0x4 EAX[25:14], cut at the package" } else { BY_LEAF_4 };
         place.told_by.insert((level_of(cache.level), by));
         let key = fields.member(shift).key;
@@ -115,7 +116,7 @@ fn add_caches(view: &View<'_>, fields: &Fields, place: &mut Place) {
         named => (named, "CPUID 0x2; sharing by design"),
     };
     for PlainCache { level, kind, size_bytes, line_bytes, ways } in named {
-        // Before leaf 4 no two cores shared anything but a level 3.
+        // On processors older than leaf 4, two cores share nothing but a level 3.
         let key = if level < 3 { place.core.key } else { place.package.key };
         place.told_by.insert((level_of(level), by));
         place.add_cache(CacheOf { level, kind, size_bytes, line_bytes, ways, key });
@@ -124,7 +125,7 @@ fn add_caches(view: &View<'_>, fields: &Fields, place: &mut Place) {
 
 const BY_LEAF_4: &str = "CPUID 0x4 EAX[25:14]";
 
-/// The core type, on processors that call themselves hybrid.
+/// The core type, on processors that report themselves as hybrid.
 fn kind(view: &View<'_>) -> Option<Kind> {
     let hybrid = view.get(7, 0).edx & 1 << 15 != 0;
     let core_type = bits(view.get(0x1A, 0).eax, 31, 24);

@@ -5,7 +5,7 @@ use super::place::{CacheOf, Key};
 use super::view::{View, bits};
 use crate::CacheKind;
 
-/// No CPU names more levels or caches; a dump whose answers never end is cut here.
+/// No CPU names more levels or caches; a dump whose answers never end is cut off here.
 const MOST_SUBLEAVES: u32 = 16;
 
 /// One level that a topology leaf enumerates.
@@ -19,7 +19,7 @@ pub(super) struct TopologyLevel {
     cpus: u32,
 }
 
-/// What a topology leaf tells a CPU.
+/// What a topology leaf says about a CPU.
 #[derive(Debug, Clone)]
 pub(super) struct TopologyLevels {
     pub(super) leaf: u32,
@@ -34,8 +34,8 @@ impl TopologyLevels {
     pub(super) const MODULE: u32 = 3;
     pub(super) const DIE: u32 = 5;
 
-    /// Reads leaf 0xB, 0x1F or 0x80000026. `None` if the CPU lacks it, or names threads alone (a leaf of which the
-    /// dump has only sub-leaf 0).
+    /// Reads leaf 0xB, 0x1F or 0x80000026. `None` if the CPU lacks it or names only threads, as when a dump has only
+    /// sub-leaf 0.
     fn read(view: &View<'_>, leaf: u32) -> Option<Self> {
         let first = view.get(leaf, 0);
         if bits(first.ebx, 15, 0) == 0 {
@@ -61,7 +61,7 @@ impl TopologyLevels {
         leaves.into_iter().find_map(|leaf| Self::read(view, leaf))
     }
 
-    /// The leaf and field, for facts.
+    /// The leaf and field, to be named in facts.
     pub(super) fn told_by(&self) -> &'static str {
         match self.leaf {
             0xB => "CPUID 0xB EAX[4:0]",
@@ -70,12 +70,12 @@ impl TopologyLevels {
         }
     }
 
-    /// The shift of the level with this type: to the ids of the units that hold its instances.
+    /// The shift of the level with this type, which gives the ids of the units that hold its instances.
     pub(super) fn shift_of(&self, kind: u32) -> Option<u32> {
         self.levels.iter().find(|level| level.kind == kind).map(|level| level.shift)
     }
 
-    /// The shift below the level with this type: to the ids of its own instances.
+    /// The shift below the level with this type, which gives the ids of its own instances.
     pub(super) fn shift_to(&self, kind: u32) -> Option<u32> {
         let at = self.levels.iter().position(|level| level.kind == kind)?;
         Some(at.checked_sub(1).map_or(0, |below| self.levels[below].shift))
@@ -86,7 +86,7 @@ impl TopologyLevels {
         self.levels.last().map_or(0, |level| level.cpus)
     }
 
-    /// The outermost shift: to the package's id.
+    /// The outermost shift, which gives the package's id.
     pub(super) fn package_shift(&self) -> u32 {
         self.levels.last().map_or(0, |level| level.shift)
     }

@@ -1,4 +1,4 @@
-//! From answers to a topology.
+//! Turns answers into a topology.
 
 mod amd;
 mod descriptors;
@@ -22,9 +22,9 @@ const MOST_CPUS: usize = 8192;
 /// Decodes the topology that a dump's answers describe.
 ///
 /// Intel's leaves 4, 0xB, 0x1F and 0x1A (also for Zhaoxin and VIA), AMD's 0x80000005 to 0x80000008, 0x8000001D,
-/// 0x8000001E and 0x80000026 (also for Hygon). A cache shared by a number of APIC ids that is no power of two takes
-/// the next greater one's worth of ids. What CPUID does not tell is left empty; memory nodes other than AMD's are one
-/// node of all CPUs, which a fact marks as assumed.
+/// 0x8000001E and 0x80000026 (also for Hygon). If the number of APIC ids that share a cache is not a power of two, it
+/// is rounded up to the next one. What CPUID does not report is left empty. Except on AMD, all CPUs form one NUMA node,
+/// which a fact marks as assumed.
 ///
 /// ```
 /// use coho_topology::cpuid;
@@ -35,8 +35,8 @@ const MOST_CPUS: usize = 8192;
 /// ```
 ///
 /// # Errors
-/// If the dump is empty, names a CPU twice or more than 8192 CPUs, if a CPU lacks leaf 0, or if two CPUs are
-/// of different vendors or claim the same APIC id, as in a dump taken without pinning.
+/// If the dump is empty, names a CPU twice or has more than 8192 CPUs, if a CPU lacks leaf 0, or if two CPUs are of
+/// different vendors or claim the same APIC id, as in a dump taken without pinning.
 pub fn decode(dump: &Dump) -> Result<Topology, Error> {
     let views = checked_views(dump)?;
     let places: Vec<_> = views.iter().map(place).collect();
@@ -51,7 +51,7 @@ pub fn decode(dump: &Dump) -> Result<Topology, Error> {
         cpu: identity(&views),
         pus: pus(&places),
         dies: unless_same(dies, &packages),
-        // A family 15h unit with one core left is a unit all the same; elsewhere a module is a group of cores.
+        // A family 15h unit with only one core left still counts as a unit; elsewhere a module is a group of cores.
         modules: if views[0].is_family_15h() {
             modules
         } else {
@@ -118,7 +118,7 @@ fn check_apic_ids(places: &[Place]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is to be known where tools asked one CPU of a machine of several.
+/// A note for the case that a tool asked only one CPU of several.
 fn one_of_many(places: &[Place]) -> Option<String> {
     let [only] = places else { return None };
     match only.package_cpus {
@@ -132,7 +132,7 @@ fn one_of_many(places: &[Place]) -> Option<String> {
     }
 }
 
-/// CPUs of which fewer leaves were recorded than of the others, as in a report that was cut short.
+/// A note on CPUs with fewer recorded leaves than the others, as in a truncated report.
 fn unanswered(dump: &Dump) -> Option<String> {
     let leaves = |cpu: &CpuAnswers| -> BTreeSet<u32> {
         cpu.leaves.keys().map(|(leaf, _)| *leaf).chain(cpu.any_subleaf.keys().copied()).collect()
@@ -151,7 +151,7 @@ fn unanswered(dump: &Dump) -> Option<String> {
     ))
 }
 
-/// Where an Intel CPU's leaves of cores were left out, its CPUs look like threads of one core.
+/// A note on missing leaves about cores: without them, an Intel package's CPUs look like threads of one core.
 fn no_cores(views: &[View<'_>]) -> Option<String> {
     let view = views.first()?;
     let lacks = |leaf| view.get(leaf, 0) == Registers::default();
@@ -187,7 +187,7 @@ impl View<'_> {
         }
     }
 
-    /// Model, extended model added where the vendors use it.
+    /// Model, with the extended model added if the vendor uses it.
     fn model(&self) -> u32 {
         let eax = self.get(1, 0).eax;
         match bits(eax, 11, 8) {
@@ -242,7 +242,7 @@ fn pus(places: &[Place]) -> Vec<Pu> {
     places.iter().map(pu).collect()
 }
 
-/// A level whose units are the other level's tells nothing.
+/// Empties a level whose units are the same as the other level's, as it adds nothing.
 fn unless_same(units: Vec<Unit>, others: &[Unit]) -> Vec<Unit> {
     let sets = |units: &[Unit]| units.iter().map(|unit| unit.cpus.clone()).collect::<BTreeSet<_>>();
     if sets(&units) == sets(others) { Vec::new() } else { units }
@@ -264,7 +264,7 @@ fn kinds(places: &[Place]) -> Vec<CoreKind> {
     let mut kinds = BTreeMap::<String, CpuSet>::new();
     for place in places {
         let name = match place.kind {
-            // The efficient cores of the low-power island are of the same type but outside the level 3.
+            // The efficient cores of the low-power island have the same type but are outside the level 3.
             Some(Kind::Intel(0x20)) if some_l3 && !has_l3(place) => "IntelLowPowerAtom".to_string(),
             Some(Kind::Intel(0x20)) => "IntelAtom".to_string(),
             Some(Kind::Intel(0x40)) => "IntelCore".to_string(),
@@ -282,7 +282,7 @@ fn kinds(places: &[Place]) -> Vec<CoreKind> {
     kinds.into_iter().map(|(name, cpus)| CoreKind { name, cpus }).collect()
 }
 
-/// Which leaf told which level that the topology holds.
+/// Which leaf each level of the topology comes from.
 fn facts(places: &[Place], topology: &Topology) -> Vec<Fact> {
     let reported: BTreeSet<_> = places.iter().flat_map(|place| &place.told_by).collect();
     let held = reported.into_iter().filter(|(level, _)| !topology.partition(*level).is_empty());

@@ -1,4 +1,4 @@
-//! Where one CPU stands: which objects of the machine hold it.
+//! The place of one CPU: which objects of the machine hold it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::{Cache, CacheKind, CpuSet, Level, Unit};
 /// partition; a key that begins with the parent's makes it nest.
 pub(super) type Key = [u64; 4];
 
-/// The part of a key that an APIC id gives after a shift. The shift is part of it, so that CPUs that disagree on the
+/// The part of a key that an APIC id gives after a shift. It includes the shift, so that CPUs that disagree on the
 /// width of a field are never taken for neighbours.
 pub(super) fn above(apic_id: u32, shift: u32) -> u64 {
     u64::from(shift) << 32 | u64::from(apic_id.checked_shr(shift).unwrap_or(0))
@@ -33,7 +33,7 @@ pub(super) struct CacheOf {
     pub(super) key: Key,
 }
 
-/// What CPUID's core types tell apart.
+/// The kinds of cores that CPUID distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// Leaf 0x1A's core type.
@@ -45,9 +45,9 @@ pub(super) enum Kind {
 /// How many CPUs a CPU's package has.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PackageCpus {
-    /// As a topology leaf counts them.
+    /// This many, as a topology leaf says.
     Exactly(u32),
-    /// As many ids are set aside.
+    /// At most this many: as many ids are reserved.
     UpTo(u32),
 }
 
@@ -64,13 +64,13 @@ pub(super) struct Place {
     pub(super) caches: Vec<CacheOf>,
     pub(super) kind: Option<Kind>,
     pub(super) package_cpus: PackageCpus,
-    /// Which leaf told which level.
+    /// Which leaf each level comes from.
     pub(super) told_by: BTreeSet<(Level, &'static str)>,
 }
 
 impl Place {
-    /// Adds a cache, unless the CPU has named one of the level for the same accesses: one that lists two (no real one
-    /// does) would have overlapping sharing sets.
+    /// Adds a cache, unless the CPU has named one of the level for the same accesses: a CPU that lists two (no real one
+    /// does) would make the sharing sets overlap.
     pub(super) fn add_cache(&mut self, cache: CacheOf) {
         let holds_data = |kind| kind != CacheKind::Instruction;
         let same =

@@ -1,5 +1,5 @@
 //! Caches of processors without a deterministic cache leaf: leaves 0x80000005 (L1) and 0x80000006 (L2, L3), which give
-//! sizes but not who shares them. Each vendor defines fields of its own, and the rest is reserved:
+//! sizes but not which CPUs share them. Each vendor defines its own fields, and the rest is reserved:
 //!
 //! | vendor | L1 | L2 | L3 |
 //! |---|---|---|---|
@@ -11,7 +11,7 @@
 use super::view::{View, bits};
 use crate::CacheKind;
 
-/// A cache, without who shares it.
+/// A cache without its sharers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlainCache {
     pub(super) level: u8,
@@ -88,7 +88,7 @@ fn amd_second_level(view: &View<'_>, register: u32) -> PlainCache {
 
 fn via_second_level(view: &View<'_>, register: u32) -> PlainCache {
     match (view.family(), view.model()) {
-        // Samuel 2 and Ezra: size in KiB, ways and line size in a byte each, as the leaf of the first level has them.
+        // Samuel 2 and Ezra: size in KiB, ways and line size in one byte each, as in the leaf of the first level.
         (6, 7 | 8) => PlainCache { level: 2, ..first_level(CacheKind::Unified, register) },
         // Early Nehemiahs of 64 KiB report 65.
         (6, 9) if bits(register, 31, 16) == 65 => outer_level(64, register),

@@ -1,4 +1,4 @@
-//! One CPU's answers, read as the CPU itself would have them read: nothing beyond its last leaf.
+//! One CPU's answers, limited to the leaves that it says it has.
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdResult};
 
@@ -9,8 +9,8 @@ const EXTENDED: u32 = 0x8000_0000;
 /// The hypervisors' range, which leaf 0's maximum does not cover.
 const HYPERVISOR: std::ops::Range<u32> = 0x4000_0000..0x4001_0000;
 
-/// Answers gated by the CPU's highest leaves: Intel's CPUs answer beyond them with another leaf's data, and some dumps
-/// hold that.
+/// Answers up to the CPU's highest leaves: beyond them, Intel's CPUs answer with another leaf's data, and some dumps
+/// contain that.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     cpu: &'a CpuAnswers,
@@ -21,7 +21,7 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     pub(super) fn new(cpu: &'a CpuAnswers) -> Self {
         let last_extended = cpu.query(EXTENDED, 0).eax;
-        // CPUs without the extended range answer it with whatever their last basic leaf holds.
+        // CPUs without the extended range answer with the data of their last basic leaf.
         let extended_range = EXTENDED..EXTENDED + 0x1_0000;
         let last_extended = if extended_range.contains(&last_extended) { last_extended } else { 0 };
         Self { cpu, last_basic: cpu.query(0, 0).eax, last_extended }
@@ -43,7 +43,7 @@ impl<'a> View<'a> {
         if self.has(leaf) { self.cpu.query(leaf, subleaf) } else { Registers::default() }
     }
 
-    /// The decoder of the leaves that say who the processor is and what it can.
+    /// The decoder of the leaves that identify the processor and its features.
     pub(super) fn features(self) -> CpuId<Self> {
         CpuId::with_cpuid_reader(self)
     }

@@ -1,4 +1,4 @@
-//! Which leaves to ask: those that decoding reads and no more, since a hypervisor traps each, at up to 100 us.
+//! Which leaves to ask: only those that decoding reads, since a hypervisor traps each one, which takes up to 100 us.
 
 use crate::Error;
 use crate::cpuid::dump::{CpuAnswers, Registers};
@@ -63,7 +63,7 @@ fn one(
     Ok(answer)
 }
 
-/// Asks successive sub-leaves, up to and with the first that says there are no more.
+/// Asks successive sub-leaves, up to and including the first that says there are no more.
 fn all(
     cpu: &mut CpuAnswers,
     cpuid: &impl Fn(u32, u32) -> Result<Registers, Error>,

@@ -1,4 +1,4 @@
-//! Linux's cpuid driver, which asks a CPU by interrupting it, so that nothing waits for a turn on a busy one.
+//! Linux's cpuid driver, which asks a CPU by interrupting it, so that nothing has to wait for a busy one.
 
 use std::fs::File;
 use std::io::Read;
@@ -29,7 +29,7 @@ pub fn live_by_device(cpus: &CpuSet) -> Result<Dump, Error> {
     Ok(dump)
 }
 
-/// The driver takes the question as the offset: EAX in the lower half, ECX in the upper.
+/// The file offset is the question: EAX in the lower half, ECX in the upper.
 fn read(mut device: &File, leaf: u32, subleaf: u32) -> std::io::Result<Registers> {
     device.seek(SeekFrom::Start(u64::from(subleaf) << 32 | u64::from(leaf)))?;
     let mut answer = [[0; 4]; 4];

@@ -1,4 +1,4 @@
-//! The instruction itself, where there is one.
+//! The instruction itself, if the architecture has it.
 
 #[cfg(target_arch = "x86")]
 use std::arch::x86::__cpuid_count;
@@ -16,7 +16,7 @@ pub(super) fn available() -> Result<(), Error> {
     }
 }
 
-/// What the CPU that the thread is on answers.
+/// The answer of the CPU that the thread runs on.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[allow(unused_unsafe, reason = "newer toolchains declare the intrinsic safe")]
 pub(super) fn cpuid(leaf: u32, subleaf: u32) -> Registers {
@@ -25,7 +25,7 @@ pub(super) fn cpuid(leaf: u32, subleaf: u32) -> Registers {
     Registers { eax: answer.eax, ebx: answer.ebx, ecx: answer.ecx, edx: answer.edx }
 }
 
-/// Nothing, as a CPU without the leaf would: [`available`] has refused before.
+/// All zero, as from a CPU without the leaf. Never reached: [`available`] has refused before.
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 pub(super) fn cpuid(_: u32, _: u32) -> Registers {
     Registers::default()

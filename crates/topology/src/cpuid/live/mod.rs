@@ -1,4 +1,4 @@
-//! The machine that this runs on.
+//! CPUID on the machine that this runs on.
 
 mod ask;
 mod device;
@@ -14,14 +14,13 @@ use crate::{CpuSet, Error};
 
 pub use device::live_by_device;
 
-/// A thread that executes CPUID needs next to no stack, and there is one for each CPU.
+/// A thread that executes CPUID needs hardly any stack, and there is one for each CPU.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Asks the leaves that [`decode`](super::decode) reads, on each of `cpus` at once: the calling thread on the CPU it
-/// is on, a thread of its own on every other, each pinned and its pin verified. So the time taken is that of
-/// the CPU that is last to let a thread in, not their sum. Where the process has the right, the threads run at the
-/// lowest real-time priority for that moment (some 0.1 ms), so that even a busy CPU lets them in at once. The
-/// calling thread's affinity and priority are as before when this returns.
+/// Asks the leaves that [`decode`](super::decode) reads, on each of `cpus` at once: the calling thread on the CPU it is
+/// on, a thread of its own on every other, each pinned and its pin verified. So the time taken is that of the slowest
+/// CPU, not the sum. If the process may, it runs the threads at the lowest real-time priority for that moment (some 0.1
+/// ms), so that they need not wait even for a busy CPU. The calling thread's affinity and priority are restored.
 ///
 /// ```no_run
 /// use coho_topology::cpuid;
@@ -31,8 +30,7 @@ const STACK_BYTES: usize = 64 << 10;
 /// ```
 ///
 /// # Errors
-/// If the architecture has no CPUID, the operating system no way to pin a thread, or a CPU is not one of
-/// [`allowed_cpus`].
+/// If the architecture has no CPUID, the operating system cannot pin a thread, or a CPU is not one of [`allowed_cpus`].
 pub fn live(cpus: &CpuSet) -> Result<Dump, Error> {
     instruction::available()?;
     let allowed = allowed_cpus()?;
@@ -75,7 +73,7 @@ pub fn live(cpus: &CpuSet) -> Result<Dump, Error> {
 /// The CPUs that the calling thread may run on, which are those that [`live`] can ask.
 ///
 /// # Errors
-/// If the operating system does not tell.
+/// If the operating system does not say.
 pub fn allowed_cpus() -> Result<CpuSet, Error> {
     Ok(pin::allowed()?)
 }

@@ -1,7 +1,8 @@
-//! A turn on a busy CPU without waiting for the running thread's time slice (4 ms a thread at 250 Hz), where the
+//! Running on a busy CPU at once, without waiting for the running thread's time slice (4 ms a thread at 250 Hz), if the
 //! process has the right to it.
 
-/// The calling thread, and those it starts, at the lowest real-time priority; as before when this is dropped.
+/// Runs the calling thread, and those it starts, at the lowest real-time priority. Dropping this restores the old
+/// policy.
 pub(super) struct Raised {
     #[cfg(target_os = "linux")]
     policy: libc::c_int,
@@ -9,7 +10,7 @@ pub(super) struct Raised {
 
 #[cfg(target_os = "linux")]
 impl Raised {
-    /// `None` without the right (Linux: CAP_SYS_NICE), and for a thread that is not of a time-sharing policy.
+    /// `None` without the right (Linux: CAP_SYS_NICE), or if the thread does not have a time-sharing policy.
     pub(super) fn new() -> Option<Self> {
         // SAFETY: the call takes no pointer; 0 is the calling thread.
         let policy = unsafe { libc::sched_getscheduler(0) };

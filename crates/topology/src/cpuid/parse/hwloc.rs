@@ -17,8 +17,8 @@ const ECX_ASKED: u32 = 1 << 2;
 /// Reads a folder written by hwloc-gather-cpuid: `hwloc-cpuid-info`, and a file `puN` for each CPU.
 ///
 /// # Errors
-/// If the folder is not such a one or not of an x86 machine, or a file cannot be read or has a line that does not
-/// parse; the error names file and line.
+/// If it is not such a folder or not from an x86 machine, or a file cannot be read or has a line that does not parse;
+/// the error names file and line.
 pub fn parse_dir(path: &Path) -> Result<Dump, Error> {
     let info_path = path.join("hwloc-cpuid-info");
     let info = read_text(&info_path, FILE_LIMIT)?;

@@ -1,5 +1,5 @@
-//! libcpuid's raw files: `basic_cpuid[4]=eax ebx ecx edx`, one array for each leaf that has sub-leaves, and before
-//! each CPU of a dump of all `____ Logical CPU #0 ____`. What follows a line of dashes is the decoder's output that
+//! libcpuid's raw files: `basic_cpuid[4]=eax ebx ecx edx`, one array for each leaf that has sub-leaves; in a dump of
+//! all CPUs, each begins with `____ Logical CPU #0 ____`. After a line of dashes comes the decoder's output that
 //! libcpuid's tests expect.
 
 use super::registers;
@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<Dump, Error> {
         } else if let Some((leaf, subleaf, registers)) =
             parse_line(line).map_err(|error| error.or_line(number))?
         {
-            // Leaf 4's first answer stands in `basic_cpuid` already, as others do.
+            // Leaf 4's first answer is in `basic_cpuid` already, like others.
             if subleaf > 0 || !is_indexed(line) || !sections.knows(leaf, 0) {
                 sections.answer(number, leaf, Some(subleaf), registers)?;
             }

@@ -1,4 +1,4 @@
-//! Reading dumps, whatever tool wrote them.
+//! Reading dumps of any tool.
 
 mod hwloc;
 mod libcpuid;
@@ -54,12 +54,12 @@ impl Dialect {
     }
 }
 
-/// A line without what stands around its text, the NULs and marks of order included that some tools and editors add.
+/// A line without surrounding blanks, and without the NULs and byte-order marks that some tools and editors add.
 fn trimmed(line: &str) -> &str {
     line.trim_matches(|letter: char| letter.is_whitespace() || matches!(letter, '\0' | '\u{feff}'))
 }
 
-/// Whether [`parse`] would take the text for a CPUID dump.
+/// Whether [`parse`] would accept the text as a CPUID dump.
 ///
 /// ```
 /// assert!(coho_topology::cpuid::looks_like("CPU 0:\n   0x00000000 0x00: eax=0x0000000d ebx=0 ecx=0 edx=0\n"));
@@ -77,12 +77,12 @@ pub fn looks_like(text: &str) -> bool {
 /// - reports with a leaf and its four registers on each line: AIDA64's, EVEREST's and InstLatX64's, which libcpuid's
 ///   corpus holds too (`CPUID 00000000: 0000000D-...`), CPU-Z's, x86info's and those of etallen's `cpuid -r`.
 ///
-/// Headings separate the CPUs of a report. One without headings begins a CPU at each leaf 0 and numbers them in its
-/// order. EVEREST's `CPU #1` is CPU 0. Consecutive lines of one leaf without a sub-leaf number answer sub-leaves 0, 1, 2
-/// and so on.
+/// Headings separate the CPUs of a report. In a report without headings, each leaf 0 begins a CPU, and CPUs are
+/// numbered in their order. EVEREST's `CPU #1` is CPU 0. Consecutive lines of one leaf without a sub-leaf number answer
+/// sub-leaves 0, 1, 2 and so on.
 ///
-/// A second, different answer to a question that the topology rests on is an error, except in hwloc's files, where the
-/// first counts.
+/// A second, different answer to a question that decides the topology is an error, except in hwloc's files, where the
+/// first answer counts.
 ///
 /// ```
 /// let text = "cpu 0 0x00000000 0x00000000 0x00000001 0x68747541 0x444d4163 0x69746e65";
@@ -92,8 +92,8 @@ pub fn looks_like(text: &str) -> bool {
 /// ```
 ///
 /// # Errors
-/// If the text is in none of these dialects, names a CPU twice, or has a line that does not parse; the error names
-/// the line.
+/// If the text is in none of these dialects, names a CPU twice, or has a line that does not parse; the error names the
+/// line.
 pub fn parse(text: &str) -> Result<Dump, Error> {
     match Dialect::of(text) {
         Some(Dialect::Neutral) => neutral::parse(text),

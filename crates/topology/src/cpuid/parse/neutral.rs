@@ -25,7 +25,7 @@ fn parse_line(line: &str, dump: &mut Builder) -> Result<(), Error> {
     let answer = registers([eax, ebx, ecx, edx])?;
     let leaf = register(leaf, "leaf")?;
     let cpu = dump.cpu(os)?;
-    // Two machines' dumps in one file would otherwise pass for one.
+    // Otherwise two machines' dumps in one file would look like one.
     if let Some(earlier) = subleaf.and_then(|subleaf| cpu.leaves.get(&(leaf, subleaf)))
         && *earlier != answer
     {

@@ -1,4 +1,4 @@
-//! Reports that print a leaf and its four registers on a line, whoever wrote them:
+//! Reports of several tools that print a leaf and its four registers on a line:
 //!
 //! | tool | heading | line |
 //! |---|---|---|
@@ -9,16 +9,16 @@
 //! | CPU-Z | `CPU Thread 0` | `0x00000004 0x1C004121 0x01C0003F 0x0000003F 0x00000000` |
 //! | x86info | `CPU #1` | `eax in: 0x00000000, eax = 00000005 ebx = ... ecx = ... edx = ...` |
 //!
-//! They are one grammar: a line is a heading, an answer or something else. In an answer, numbers are hexadecimal, with
-//! `0x`, a closing `h` or neither; blanks, tabs and `: = - , | /` separate them; the registers come in the order EAX, EBX,
-//! ECX, EDX, named or not; a fifth number before them is the sub-leaf, as is `[SL nn]` behind them; words after them are
-//! remarks.
+//! They share one grammar: a line is a heading, an answer or something else. In an answer, numbers are hexadecimal,
+//! with `0x`, a closing `h` or neither; blanks, tabs and `: = -, | /` separate them; the registers come in the order
+//! EAX, EBX, ECX, EDX, named or not; a fifth number before them is the sub-leaf, as is `[SL nn]` behind them; words
+//! after them are remarks.
 
 use super::sections::{Heading, Sections};
 use crate::Error;
 use crate::cpuid::dump::{Dump, Registers};
 
-/// How the answers of a report begin. A report keeps to one way; lines that begin otherwise are no answers.
+/// How the answers of a report begin. A report uses one style; lines that begin differently are not answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     /// `CPUID 00000000: ...`, `eax in: 0x00000000, ...`.
@@ -57,24 +57,24 @@ pub(super) fn parse(text: &str, style: Style) -> Result<Dump, Error> {
     sections.finish()
 }
 
-/// How the answers of a report begin in which this line is the first; `None` if it is no answer.
+/// The style of a report in which this line is the first answer; `None` if it is not an answer.
 pub(super) fn style_of(line: &str) -> Option<Style> {
     let answered = |style| answer(line, style).and_then(Result::ok);
     if answered(Style::Named).is_some() {
         return Some(Style::Named);
     }
-    // Any dump of memory has such lines; one of CPUID begins with leaf 0.
+    // Any memory dump has such lines; a CPUID dump begins with leaf 0.
     answered(Style::Bare).filter(|answer| answer.leaf == 0).map(|_| Style::Bare)
 }
 
 const SEPARATORS: [char; 7] = [':', '=', '-', ',', '|', '/', '\t'];
 
-/// What may stand before the leaf, and before a sub-leaf.
+/// Words that may come before the leaf, and before a sub-leaf.
 const LEAF_NAMES: [&str; 8] = ["cpuid", "level", "leaf", "function", "fn", "eax", "in", "register"];
 const SUBLEAF_NAMES: [&str; 6] = ["ecx", "in", "subleaf", "sub", "leaf", "sl"];
 const REGISTERS: [&str; 4] = ["eax", "ebx", "ecx", "edx"];
 
-/// An answer, or why a line that begins as one is none; `None` for other lines.
+/// An answer, or the error in a line that begins like one; `None` for other lines.
 fn answer(line: &str, style: Style) -> Option<Result<Answer, Error>> {
     let (body, remark) = line.split_at(line.find(['[', '(', ';', '"']).unwrap_or(line.len()));
     let words: Vec<&str> = body
@@ -98,7 +98,7 @@ fn answer(line: &str, style: Style) -> Option<Result<Answer, Error>> {
     .map(|answer| answer.map_err(|error| Error::new(format!("{error} in '{}'", body.trim()))))
 }
 
-/// The sub-leaf, if a number before the registers says it, and the registers.
+/// The sub-leaf, if a number before the registers gives it, and the registers.
 fn registers(words: &[&str], style: Style) -> Result<(Option<u32>, Registers), Error> {
     let mut words = words.iter().copied().peekable();
     let mut subleaf = None;
@@ -172,7 +172,7 @@ fn is_wide(word: &str) -> bool {
 const HEADING_WORDS: [&str; 8] =
     ["cpuid", "registers", "dump", "logical", "cpu", "processor", "thread", "virtual"];
 
-/// A heading, or why a line that reads as one has no usable number; `None` for other lines.
+/// A heading, or why a line that looks like one has no usable number; `None` for other lines.
 pub(super) fn heading(line: &str) -> Option<Result<Heading, Error>> {
     if line.eq_ignore_ascii_case("cpu:") {
         return Some(Ok(Heading { form: "cpu".into(), number: None, from_one: false, is_virtual: false }));

@@ -1,24 +1,24 @@
 //! The CPUs of a dump: which answers belong to which, and which sub-leaf an unnumbered line answers.
 //!
-//! The rules, for every dialect that prints CPU after CPU:
+//! The rules for every dialect that prints one CPU after another:
 //!
 //! - A heading begins a CPU. A heading that repeats continues its CPU, as long as no answer contradicts an earlier one.
-//! - Without any heading, leaf 0 begins the next CPU, since every tool prints it first and once. CPUs then count in the
-//!   order of the file. Under a heading, a second leaf 0 is an error.
+//! - Without any heading, leaf 0 begins the next CPU, since every tool prints it first and once. CPUs are then numbered
+//!   in the order of the file. Under a heading, a second leaf 0 is an error.
 //! - Consecutive lines of one leaf without a sub-leaf number answer sub-leaves 0, 1, 2 and so on.
-//! - Two different answers to one question are an error if the topology rests on them. Elsewhere the first counts.
+//! - Two different answers to one question are an error if they decide the topology. Otherwise the first counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cpuid::dump::{Builder, CpuAnswers, Dump, Registers, takes_subleaf};
 use crate::{Error, MAX_CPUS};
 
-/// A line that says whose answers follow.
+/// A line that says which CPU's answers follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
     /// The words around the number.
     pub(super) form: String,
-    /// As printed; `None` where a tool that asked one CPU leaves it out.
+    /// As printed; `None` if a tool that asked one CPU leaves it out.
     pub(super) number: Option<u32>,
     /// EVEREST counts CPUs from 1.
     pub(super) from_one: bool,
@@ -64,7 +64,7 @@ impl Sections {
         self.sections.last().is_some_and(|section| section.answers.leaves.contains_key(&(leaf, subleaf)))
     }
 
-    /// Keeps an answer; `None` where the line does not number the sub-leaf.
+    /// Records an answer; `subleaf` is `None` if the line does not number it.
     pub(super) fn answer(
         &mut self,
         line: usize,
@@ -83,7 +83,7 @@ impl Sections {
     /// The dump.
     ///
     /// # Errors
-    /// If a CPU's answers are missing, or two CPUs' answers stand under one number.
+    /// If a CPU's answers are missing, or two CPUs' answers have the same number.
     pub(super) fn finish(self) -> Result<Dump, Error> {
         let forms: BTreeSet<String> = self
             .sections
@@ -153,7 +153,7 @@ impl Section {
             (None, _) => 0,
         };
         self.latest = Some((leaf, question));
-        // The tool asked on, but the CPU ignores ECX.
+        // The tool asked for more sub-leaves, but the CPU ignores ECX.
         if question > 0 && !takes_subleaf(leaf) {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl Section {
         Ok(())
     }
 
-    /// Joins a repeated heading's answers to those known of the CPU; hands them back where they are another CPU's.
+    /// Joins a repeated heading's answers to those known of the CPU; returns them if they are another CPU's.
     fn joined_to(self, known: &mut CpuAnswers, number: u32) -> Result<Option<CpuAnswers>, Error> {
         let contradicts = |(question, answer): (&(u32, u32), &Registers)| {
             is_decoded(question.0) && known.leaves.get(question).is_some_and(|known| known != answer)
@@ -186,7 +186,7 @@ impl Section {
     }
 }
 
-/// Whether the topology rests on a leaf.
+/// Whether a leaf decides the topology.
 fn is_decoded(leaf: u32) -> bool {
     matches!(leaf, 0 | 1 | 2 | 4 | 0xB | 0x1A | 0x1F)
         || matches!(leaf, 0x8000_0000..=0x8000_0008 | 0x8000_001D | 0x8000_001E | 0x8000_0026)
