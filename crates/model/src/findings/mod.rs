@@ -17,6 +17,7 @@ mod sharing;
 mod topology;
 
 use coho_profile::{Estimate, Profile};
+use coho_topology::CpuSet;
 use serde::Serialize;
 
 /// Something that a profile means for its reader.
@@ -101,6 +102,27 @@ fn ns(estimate: &Estimate) -> String {
 /// `1.96 (1.90–1.99)`.
 fn ratio(estimate: &Estimate) -> String {
     format!("{} ({}–{})", number(estimate.median), number(estimate.low), number(estimate.high))
+}
+
+/// A mode of fewer samples than this share is no value that a figure jumps to.
+const SEEN: f64 = 0.05;
+
+/// Within which a figure lies: its interval, of one that jumped all values that it jumped between. `None` of too few samples
+/// for an interval.
+fn reach(estimate: &Estimate) -> Option<(f64, f64)> {
+    let Estimate { mut low, mut high, .. } = *estimate;
+    if estimate.stable == Some(false) {
+        for mode in estimate.modes.iter().filter(|mode| mode.share >= SEEN) {
+            (low, high) = (low.min(mode.value), high.max(mode.value));
+        }
+    }
+    let is_usable = estimate.has_interval() && low <= estimate.median && estimate.median <= high;
+    (is_usable && low.is_finite() && high.is_finite()).then_some((low, high))
+}
+
+/// CPU numbers as the kernel lists them: `0-3,8`.
+fn cpus(all: impl Iterator<Item = u32>) -> String {
+    all.collect::<CpuSet>().to_string()
 }
 
 /// The first of many groups of CPUs: `0-7 | 8-15 | 16-23 | 24-31 | …`.
