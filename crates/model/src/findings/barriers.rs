@@ -2,7 +2,7 @@
 
 use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
-use super::moves::have_stayed;
+use super::moves::have_stayed_for;
 use super::{Finding, Urgency, listed, ns, number, reach};
 
 /// Barriers alike that are named.
@@ -71,7 +71,7 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
         "" => String::new(),
         mapping => format!(", ranks on CPUs in {mapping} order"),
     };
-    let jumped = match (has_jumped, have_stayed(profile)) {
+    let jumped = match (has_jumped, have_stayed_for(profile, &sync.method)) {
         (true, _) => "; its time did not keep to one value",
         (false, true) => "",
         (false, false) => "; it holds while the CPUs are as far apart, which is not known to stay",

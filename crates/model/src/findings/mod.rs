@@ -6,6 +6,7 @@
 
 mod barriers;
 mod calls;
+mod dates;
 mod idle;
 mod memory;
 mod missing;
@@ -77,6 +78,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         missing::findings,
     ];
     let mut findings: Vec<Finding> = kinds.iter().flat_map(|of| of(profile)).collect();
+    findings.iter_mut().for_each(|finding| dates::add(finding, profile));
     findings.sort_by_key(|finding| finding.urgency);
     findings
 }

@@ -55,7 +55,7 @@ fn with(mut profile: Profile, change: impl FnOnce(&mut Coherence)) -> Profile {
     profile
 }
 
-fn steady() -> Profile {
+pub fn steady() -> Profile {
     judged(96.0, 40, Some(true), topology(4))
 }
 

@@ -20,7 +20,7 @@ use coho_show::render::html::is_report;
 use coho_show::render::terminal::{self as written, Options};
 use coho_show::sections::{self as shown, machine};
 use coho_show::visible::{Paint, on_one_line};
-use coho_show::{Subject, page};
+use coho_show::{Subject, page, words};
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs};
@@ -387,6 +387,9 @@ fn default_name(date: Option<&str>) -> PathBuf {
 fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Result<()> {
     writeln!(out, "{}", on_one_line(&machine::name(subject)))?;
     writeln!(out, "{}\n", written::wrapped("", &on_one_line(&machine::circumstances(subject).join(" · "))))?;
+    if let Some(older) = machine::older(subject) {
+        writeln!(out, "{}\n", written::wrapped("", &on_one_line(&format!("{}.", words::sentence(&older)))))?;
+    }
     written::findings(out, &subject.answers.findings)?;
     writeln!(out)?;
     let sections = shown::of(subject);

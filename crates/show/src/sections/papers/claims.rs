@@ -71,7 +71,7 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let open = judged.iter().filter(is_open).count();
     if open > 0 {
         let those = words::count(open, "conclusion");
-        add(Text::new(format!("No command is known to settle {those}; --json says why.")).into());
+        add(Text::new(format!("For {those} there is no command that would tell; --json says why.")).into());
     }
     parts
 }

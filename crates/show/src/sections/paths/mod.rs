@@ -87,8 +87,8 @@ fn times(own: &Own) -> Option<Table> {
         .columns([Column::figures("saved", "")])
         .rows(sizes.iter().map(row))
         .note(
-            "Predicted from what both ends take and from the flag's time, pass by pass; measured: medians. Saved: the share of \
-             TCP's time that shared memory saves, as predicted.",
+            "Predicted: in each pass, the time at either end plus the time of the flag between them. Measured: medians. Saved: \
+             how much less time shared memory is predicted to take than TCP.",
         );
     (!sizes.is_empty()).then_some(table)
 }
