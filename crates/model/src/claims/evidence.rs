@@ -3,6 +3,7 @@
 use coho_profile::{Estimate, Inexact, Method, Profile};
 
 use super::Verdict;
+use crate::findings::SENSIBLE;
 pub(super) use crate::range::Range;
 
 /// An unstable figure's value counts if so much of the samples had it.
@@ -271,6 +272,7 @@ impl Bound {
 impl Unit {
     fn number(self, value: f64) -> String {
         let digits = |value: f64| match value.abs() {
+            size if size >= SENSIBLE => format!("{value:.2e}"),
             size if size >= 100.0 => format!("{value:.0}"),
             size if size >= 10.0 => format!("{value:.1}"),
             _ => format!("{value:.2}"),
