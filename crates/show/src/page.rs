@@ -46,6 +46,7 @@ fn head(subject: &Subject) -> Markup {
     html! { header {
         h1 { (name) }
         p.sub { (machine::circumstances(subject).join(" · ")) }
+        @if let Some(older) = machine::older(subject) { p.sub { (words::sentence(&older)) "." } }
     } }
 }
 

@@ -71,7 +71,7 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let open = judged.iter().filter(is_open).count();
     if open > 0 {
         let those = words::count(open, "conclusion");
-        parts.summary(Text::new(format!("No command is known to settle {those}; --json says why.")));
+        parts.summary(Text::new(format!("No command would decide {those}; --json says why.")));
     }
     parts
 }

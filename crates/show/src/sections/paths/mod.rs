@@ -91,8 +91,8 @@ fn times(own: &Own) -> Option<Table> {
         .columns([Column::figures("saved", "")])
         .rows(sizes.iter().map(row))
         .note(
-            "Predicted: from the times of both ends and of the flag, pass by pass. Measured: medians. Saved: the \
-             share of TCP's time that shared memory is predicted to save.",
+            "Predicted: in each pass, the time at either end plus the time of the flag between them. Measured: medians. Saved: \
+             how much less time shared memory is predicted to take than TCP.",
         );
     (!sizes.is_empty()).then_some(table)
 }
