@@ -90,11 +90,11 @@ struct Claim {
 
 /// The papers with their claims, in the order of the publications; one paper's in several groups.
 const PAPERS: [(&str, &[Claim]); 6] = [
-    ("Kawabe & Furuya, 2014", kawabe_furuya::CLAIMS),
-    ("Shimosawa, Hori & Ishikawa, 2011", shimosawa_hori_ishikawa::CLAIMS),
-    ("Shimosawa, Hori & Ishikawa, 2011", delegation::CLAIMS),
+    ("Kawabe & Furuya, about 2014", kawabe_furuya::CLAIMS),
+    ("Shimosawa, Hori & Ishikawa, about 2011", shimosawa_hori_ishikawa::CLAIMS),
+    ("Shimosawa, Hori & Ishikawa, about 2011", delegation::CLAIMS),
     ("Nakamura et al., 2003", nakamura_fbs::CLAIMS),
-    ("Hamada et al., 2002", hamada_dimmnet::CLAIMS),
+    ("Hamada et al., about 2001", hamada_dimmnet::CLAIMS),
     ("Kimoto, 2015", kimoto_bulldozer::CLAIMS),
 ];
 
