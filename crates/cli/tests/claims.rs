@@ -32,7 +32,7 @@ fn the_table_keeps_to_the_page_and_names_what_would_tell() {
     let shown = succeeds(&["compare", "--claims", file]);
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     assert!(!shown.contains("hold here") && shown.contains("coho coherence -o PROFILE"), "{shown}");
-    assert!(shown.contains("For 2 conclusions there is no command"), "{shown}");
+    assert!(shown.contains("No command would decide 2 conclusions"), "{shown}");
     let paper = succeeds(&["compare", "--claims", "published:hamada-dimmnet"]);
     assert!(!paper.contains("Commands that would decide"), "nothing measures the paper's machine: {paper}");
     let judged = json(&succeeds(&["compare", "--claims", file, "--json"]));
