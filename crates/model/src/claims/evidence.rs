@@ -3,6 +3,7 @@
 use coho_profile::{Estimate, Inexact, Method, Profile};
 
 use super::Verdict;
+use crate::findings::SENSIBLE;
 pub(super) use crate::range::Range;
 
 /// An unstable figure's value counts if so much of the samples had it.
@@ -199,7 +200,10 @@ impl Evidence {
     pub(super) fn of(all: impl IntoIterator<Item = Result<Part, Lack>>, how: impl Into<String>) -> Self {
         let (mut parts, mut lacks) = (Vec::new(), Vec::new());
         for part in all {
-            match part {
+            // Of figures that no machine gives; an open upper end is one that was not reached.
+            let is_number = |part: &Part| part.range.value.is_finite() && part.range.low.is_finite();
+            let damaged = || Lack::from("the profile's figures make no number");
+            match part.and_then(|part| if is_number(&part) { Ok(part) } else { Err(damaged()) }) {
                 Ok(part) => parts.push(part),
                 Err(lack) if !lacks.contains(&lack) => lacks.push(lack),
                 Err(_) => {}
@@ -271,6 +275,7 @@ impl Bound {
 impl Unit {
     fn number(self, value: f64) -> String {
         let digits = |value: f64| match value.abs() {
+            size if size >= SENSIBLE => format!("{value:.2e}"),
             size if size >= 100.0 => format!("{value:.0}"),
             size if size >= 10.0 => format!("{value:.1}"),
             _ => format!("{value:.2}"),

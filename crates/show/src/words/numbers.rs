@@ -1,15 +1,59 @@
 //! How numbers are written.
 
+use std::borrow::Cow;
+
 use coho_profile::Estimate;
 
 use super::bytes;
 use crate::figure::Format;
 
+/// Nothing that is measured has more digits before the point: what a damaged profile tells is written by powers of ten.
+const SENSIBLE: f64 = 1e12;
+
+/// `1.00e300` of what is beyond the sensible, `–` of what is no number.
+fn beyond(value: f64) -> Option<String> {
+    match value.abs() {
+        _ if !value.is_finite() => Some("–".to_owned()),
+        size if size >= SENSIBLE => Some(format!("{value:.2e}")),
+        _ => None,
+    }
+}
+
+/// So many digits in a row are no figure that anybody reads, and none that a machine gave: the largest integer has 20.
+const ILLEGIBLE: usize = 21;
+
+/// Text in which figures of a damaged profile, wherever they were put into words, are written by powers of ten.
+pub fn legible(text: &str) -> Cow<'_, str> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    if !text.split(|c| !is_digit(c)).any(|run| run.len() >= ILLEGIBLE) {
+        return Cow::Borrowed(text);
+    }
+    let (mut legible, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(is_digit) {
+        let (before, from) = rest.split_at(at);
+        let (run, behind) = from.split_at(from.find(|c| !is_digit(c)).unwrap_or(from.len()));
+        legible += before;
+        rest = behind;
+        if run.len() < ILLEGIBLE {
+            legible += run;
+            continue;
+        }
+        legible += &format!("{}.{}e{}", &run[..1], &run[1..3], run.len() - 1);
+        // What stands behind the point adds nothing.
+        if let Some(decimals) = rest.strip_prefix('.').filter(|decimals| decimals.starts_with(is_digit)) {
+            rest = decimals.trim_start_matches(is_digit);
+        }
+    }
+    Cow::Owned(legible + rest)
+}
+
 /// Three significant digits, or all before the point.
 pub fn number(value: f64) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
+    if let Some(text) = beyond(value) {
+        return text;
     }
+    // Without the sign that a zero may have.
+    let value = value + 0.0;
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
@@ -20,12 +64,15 @@ pub fn number(value: f64) -> String {
 
 /// As a paper prints it: two decimals.
 pub fn printed(value: f64) -> String {
-    if value.is_finite() { format!("{value:.2}") } else { "–".to_owned() }
+    beyond(value).unwrap_or_else(|| format!("{:.2}", value + 0.0))
 }
 
 /// Without trailing zeros: `0.5`, `20`.
 pub fn plain(value: f64) -> String {
-    let text = format!("{value:.3}");
+    if let Some(text) = beyond(value) {
+        return text;
+    }
+    let text = format!("{:.3}", value + 0.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -52,9 +99,10 @@ pub fn times(ratio: f64) -> String {
 
 /// A number in the way that its column wants it.
 pub fn formatted(value: f64, format: Format) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
+    if let Some(text) = beyond(value) {
+        return text;
     }
+    let value = value + 0.0;
     match format {
         Format::Digits => number(value),
         Format::Ratio => ratio(value),
@@ -94,6 +142,12 @@ mod tests {
         assert_eq!(number(1.5), "1.50");
         assert_eq!(number(9.999), "10.0");
         assert_eq!(number(f64::NAN), "–");
+        assert_eq!([1e300, -2.5e15, -0.0].map(number), ["1.00e300", "-2.50e15", "0.00"]);
+        assert_eq!(
+            [printed(1e300), plain(1e300), printed(-0.0), plain(-0.0)],
+            ["1.00e300", "1.00e300", "0.00", "0"]
+        );
+        assert_eq!(formatted(1e300, Format::Whole), "1.00e300");
     }
 
     #[test]
@@ -103,6 +157,17 @@ mod tests {
         assert_eq!(within(&Estimate { low: 112.0, high: 112.0, n: 40, ..figure.clone() }), "112 ±1 %");
         assert_eq!(within(&Estimate::exact(112.0)), "112 (one sample)");
         assert_eq!(within(&Estimate { n: 5, ..figure.clone() }), "112 (5 samples, ±2 %)");
+    }
+
+    #[test]
+    fn so_many_digits_are_written_by_powers_of_ten_and_fewer_stay() {
+        let figure = format!("{:.2} ns", 1e30);
+        assert_eq!(
+            legible(&format!("a {figure}, 12.5 % and CPU {}.", u64::MAX)),
+            format!("a 1.00e30 ns, 12.5 % and CPU {}.", u64::MAX)
+        );
+        assert_eq!(legible("7 of 8."), "7 of 8.");
+        assert_eq!(legible(&format!("−{}.", "9".repeat(24))), "−9.99e23.");
     }
 
     #[test]

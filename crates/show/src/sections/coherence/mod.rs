@@ -46,7 +46,15 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         (_, Some(true)) => watched::kept(coherence).unwrap_or_default(),
         (_, Some(false)) => "not all kept to one value".to_owned(),
     };
-    let told: Vec<String> = [classes, stays].into_iter().filter(|part| !part.is_empty()).collect();
+    let alone = match &coherence.singles[..] {
+        [only] if coherence.times().next().is_none() => format!(
+            "one CPU alone: {} ns a locked increment, {} ns a plain one",
+            words::within(&only.locked_ns),
+            words::within(&only.unlocked_ns)
+        ),
+        _ => String::new(),
+    };
+    let told: Vec<String> = [classes, alone, stays].into_iter().filter(|part| !part.is_empty()).collect();
     if told.is_empty() { verdict(coherence).unwrap_or_default().to_owned() } else { told.join("; ") }
 }
 
