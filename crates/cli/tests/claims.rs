@@ -19,7 +19,10 @@ fn a_papers_own_figures_meet_its_claims() {
     }
     let quarter =
         judged.iter().find(|one| one["claim"].as_str().unwrap().contains("a quarter of those")).unwrap();
-    assert_eq!((&quarter["verdict"], &quarter["paper"]), (&"holds".into(), &"Hamada et al., about 2001".into()));
+    assert_eq!(
+        (&quarter["verdict"], &quarter["paper"]),
+        (&"holds".into(), &"Hamada et al., about 2001".into())
+    );
     assert!(quarter["here"].as_str().unwrap().contains("0.20x"), "{quarter}");
 }
 

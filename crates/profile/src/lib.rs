@@ -18,6 +18,7 @@ mod idle;
 mod line_spread;
 mod memory;
 mod method;
+mod numbers;
 pub mod order;
 mod profile;
 pub mod published;

@@ -112,10 +112,12 @@ impl Profile {
     /// Reads a profile's text.
     ///
     /// # Errors
-    /// If it is not JSON, not a profile, or of a newer schema than this version reads.
+    /// If it is not JSON, not a profile, of a newer schema than this version reads, or tells a CPU of a number that none has.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         check_schema(text)?;
-        serde_json::from_str(text).map_err(Error::from_json)
+        let profile: Self = serde_json::from_str(text).map_err(Error::from_json)?;
+        profile.check_cpus()?;
+        Ok(profile)
     }
 
     /// The profile's text, indented, with a final newline.

@@ -200,7 +200,10 @@ impl Evidence {
     pub(super) fn of(all: impl IntoIterator<Item = Result<Part, Lack>>, how: impl Into<String>) -> Self {
         let (mut parts, mut lacks) = (Vec::new(), Vec::new());
         for part in all {
-            match part {
+            // Of figures that no machine gives; an open upper end is one that was not reached.
+            let is_number = |part: &Part| part.range.value.is_finite() && part.range.low.is_finite();
+            let damaged = || Lack::from("the profile's figures make no number");
+            match part.and_then(|part| if is_number(&part) { Ok(part) } else { Err(damaged()) }) {
                 Ok(part) => parts.push(part),
                 Err(lack) if !lacks.contains(&lack) => lacks.push(lack),
                 Err(_) => {}

@@ -89,6 +89,7 @@ pub(crate) const SENSIBLE: f64 = 1e12;
 /// A figure in three digits.
 fn number(value: f64) -> String {
     match value.abs() {
+        _ if !value.is_finite() => "–".to_owned(),
         size if size >= SENSIBLE => format!("{value:.2e}"),
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),

@@ -8,7 +8,7 @@ use coho_profile::{Home, PairMethod};
 
 pub use classes::{class_of, class_of_pair, class_rank};
 pub use coho_topology::size as bytes;
-pub use numbers::{formatted, number, plain, printed, ratio, times, within};
+pub use numbers::{formatted, legible, number, plain, printed, ratio, times, within};
 pub use papers::{PAPERS, Paper, paper};
 
 use crate::visible::on_one_line;
@@ -78,7 +78,7 @@ pub fn cpus(cpus: &[u32]) -> String {
     let mut sorted = cpus.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+    let runs = sorted.chunk_by(|a, b| a.checked_add(1) == Some(*b)).map(|run| match run {
         [cpu] => cpu.to_string(),
         run => format!("{}-{}", run[0], run[run.len() - 1]),
     });
@@ -109,7 +109,7 @@ pub fn reason(why: &str) -> String {
 
 /// At most so many characters, on one line; a longer text is cut.
 pub fn short(text: &str, most: usize) -> String {
-    let line = on_one_line(text);
+    let line = legible(&on_one_line(text)).into_owned();
     if line.chars().count() <= most { line } else { line.chars().take(most - 1).chain(['…']).collect() }
 }
 

@@ -1,5 +1,7 @@
 //! How numbers are written.
 
+use std::borrow::Cow;
+
 use coho_profile::Estimate;
 
 use super::bytes;
@@ -15,6 +17,34 @@ fn beyond(value: f64) -> Option<String> {
         size if size >= SENSIBLE => Some(format!("{value:.2e}")),
         _ => None,
     }
+}
+
+/// So many digits in a row are no figure that anybody reads, and none that a machine gave: the largest integer has 20.
+const ILLEGIBLE: usize = 21;
+
+/// Text in which figures of a damaged profile, wherever they were put into words, are written by powers of ten.
+pub fn legible(text: &str) -> Cow<'_, str> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    if !text.split(|c| !is_digit(c)).any(|run| run.len() >= ILLEGIBLE) {
+        return Cow::Borrowed(text);
+    }
+    let (mut legible, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(is_digit) {
+        let (before, from) = rest.split_at(at);
+        let (run, behind) = from.split_at(from.find(|c| !is_digit(c)).unwrap_or(from.len()));
+        legible += before;
+        rest = behind;
+        if run.len() < ILLEGIBLE {
+            legible += run;
+            continue;
+        }
+        legible += &format!("{}.{}e{}", &run[..1], &run[1..3], run.len() - 1);
+        // What stands behind the point adds nothing.
+        if let Some(decimals) = rest.strip_prefix('.').filter(|decimals| decimals.starts_with(is_digit)) {
+            rest = decimals.trim_start_matches(is_digit);
+        }
+    }
+    Cow::Owned(legible + rest)
 }
 
 /// Three significant digits, or all before the point.
@@ -127,6 +157,17 @@ mod tests {
         assert_eq!(within(&Estimate { low: 112.0, high: 112.0, n: 40, ..figure.clone() }), "112 ±1 %");
         assert_eq!(within(&Estimate::exact(112.0)), "112 (one sample)");
         assert_eq!(within(&Estimate { n: 5, ..figure.clone() }), "112 (5 samples, ±2 %)");
+    }
+
+    #[test]
+    fn so_many_digits_are_written_by_powers_of_ten_and_fewer_stay() {
+        let figure = format!("{:.2} ns", 1e30);
+        assert_eq!(
+            legible(&format!("a {figure}, 12.5 % and CPU {}.", u64::MAX)),
+            format!("a 1.00e30 ns, 12.5 % and CPU {}.", u64::MAX)
+        );
+        assert_eq!(legible("7 of 8."), "7 of 8.");
+        assert_eq!(legible(&format!("−{}.", "9".repeat(24))), "−9.99e23.");
     }
 
     #[test]

@@ -73,6 +73,7 @@ pub fn finding(finding: &Finding) -> Markup {
 /// Text whose parts in backticks are commands.
 pub fn text(text: &str) -> Markup {
     let line = on_one_line(text);
+    let line = words::legible(&line);
     html! {
         @for (index, part) in line.split('`').enumerate() {
             @if index % 2 == 1 { code { (part) } } @else { (part) }

@@ -7,6 +7,7 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use super::COLUMNS;
 use crate::part::{Cell as Content, Column, Depth, Row, Table};
 use crate::visible::on_one_line;
+use crate::words;
 
 /// Writes title, rows and notes.
 pub(super) fn write(out: &mut impl Write, table: &Table, depth: Depth) -> io::Result<()> {
@@ -48,7 +49,7 @@ fn head(column: &Column) -> String {
 fn content(row: &Row, column: usize) -> String {
     match row.cells.get(column) {
         None | Some(Content::Nothing) => "–".to_owned(),
-        Some(Content::Text(text)) => on_one_line(text),
+        Some(Content::Text(text)) => words::legible(&on_one_line(text)).into_owned(),
         Some(Content::Figure(figure)) => figure.text(),
     }
 }
@@ -90,8 +91,8 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
     };
     // Only where not even the words fit, the longest of them are broken.
     let most = (1..=COLUMNS).rev().find(|most| width(padding.0 + padding.1, &longest(*most)) <= COLUMNS);
-    let words = longest(most.unwrap_or(1));
-    for (column, word) in table.column_iter_mut().zip(words) {
+    let longest = longest(most.unwrap_or(1));
+    for (column, word) in table.column_iter_mut().zip(longest) {
         column.set_padding(padding);
         let word = word as u16 + padding.0 + padding.1;
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(word)));
@@ -105,6 +106,7 @@ fn longest_word(text: &str) -> usize {
 
 /// Breaks text between words so that it keeps to the page: behind a label as it stands, later lines indented as far.
 pub fn wrapped(label: &str, text: &str) -> String {
+    let text = words::legible(text);
     let mut lines = label.to_owned();
     let indent = label.chars().count();
     let mut length = indent;
