@@ -212,7 +212,7 @@ mod tests {
         assert!(mitigations(empty.path()).unwrap_err().ends_with("is absent or empty"));
         std::fs::write(empty.path().join("meltdown"), "Not affected\n").unwrap();
         assert_eq!(mitigations(empty.path()).unwrap()["meltdown"], "Not affected");
-        assert!(firmware(empty.path()).unwrap_err().contains("tells no BIOS"));
+        assert!(firmware(empty.path()).unwrap_err().contains("names no BIOS"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::open;
 use super::page::Page;
 use crate::{Error, Event, Lost, Mode};
 
-/// One event, counted for the thread that opened it: set up by system calls, read in user mode.
+/// One event, counted for the thread that opened it. It is set up by system calls and read in user mode.
 ///
 /// It cannot be sent to another thread, which would read its own CPU's counter instead.
 ///
@@ -46,7 +46,8 @@ impl Counter {
         Ok(Self { map: Map::of(fd.as_fd())?, fd })
     }
 
-    /// The count, read in user mode by the kernel's mmap page: no kernel entry; on x86-64 20 instructions.
+    /// The count, read in user mode through the kernel's mmap page: no kernel entry; on x86-64 it takes 20
+    /// instructions.
     ///
     /// # Errors
     /// [`Lost`]: user mode may not or cannot read the event now. It never falls back on the kernel.
@@ -69,7 +70,7 @@ impl Counter {
     /// Lets the event count, by ioctl(2), and makes sure that it does.
     ///
     /// # Errors
-    /// [`Error::NotScheduled`] where no counter is free, or the operating system's own.
+    /// [`Error::NotScheduled`] if no counter is free, or the operating system's own.
     pub fn enable(&self) -> Result<(), Error> {
         open::enable(&self.fd, 1)
     }
