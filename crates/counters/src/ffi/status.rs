@@ -36,7 +36,7 @@ pub enum CohoCountersStatus {
 }
 
 impl CohoCountersStatus {
-    /// Itself as the error, unless all is well.
+    /// `self` as an error, unless it is `Ok`.
     pub(super) fn ok(self) -> Result<(), Self> {
         if self == Self::Ok { Ok(()) } else { Err(self) }
     }

@@ -100,7 +100,7 @@ fn without_work_that_causes_it_nothing_passes() {
     let verdict =
         judge(Column::L3Misses, &[Observation { work: additions, count: 0, ns: 1.0, cycles: None }], &ZEN_3);
     assert!(!verdict.passed);
-    assert!(verdict.why.starts_with("no work at hand must cause L3M"), "{}", verdict.why);
+    assert!(verdict.why.starts_with("no available work is certain to cause L3M"), "{}", verdict.why);
     assert!(!judge(Column::L1iMisses, &[], &ZEN_3).passed);
 }
 
