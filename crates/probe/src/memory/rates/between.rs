@@ -108,7 +108,7 @@ fn all(options: &Options) -> Vec<Cell> {
                 continue;
             }
             for &bytes in sizes.iter().filter(|bytes| **bytes <= LARGEST) {
-                let code = one.code().expect("those that cannot be had are left out");
+                let code = one.code().expect("those that are missing are left out");
                 let task = Task { op: one.op(), code, state, bytes: bytes as usize };
                 all.push(Cell { one, task, passes: Vec::new() });
             }

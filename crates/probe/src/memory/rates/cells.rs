@@ -59,7 +59,7 @@ pub(super) fn all(
                 for (state, fence) in conditions(options, extent, one, bytes, several) {
                     let work = Work {
                         op: one.op(),
-                        code: one.code().expect("those that cannot be had are left out"),
+                        code: one.code().expect("those that are missing are left out"),
                         bytes,
                         state,
                         fence,
