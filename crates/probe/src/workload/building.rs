@@ -14,7 +14,7 @@ const PARTS: u32 = 4;
 /// As most programs are built.
 pub(super) const FLAGS: &str = "-O2";
 
-/// Writes the sources into a folder of their own and tells the jobs.
+/// Writes the sources into a folder of their own and returns the jobs.
 ///
 /// # Errors
 /// The operating system's.
@@ -86,7 +86,7 @@ fn main_source() -> String {
     text
 }
 
-/// What the units come to, computed here.
+/// The result of all units, computed here.
 fn expected() -> u32 {
     let mut x = 1u32;
     for unit in 0..UNITS {
