@@ -57,7 +57,7 @@ fn times(
     let mut all: [Vec<Vec<f64>>; DIRTY.len()] = Default::default();
     for step in passes {
         let sample = |_| {
-            // Lines that other code of the machine modifies afterwards also count.
+            // Empties the caches first: besides the block, only lines that the machine itself modifies from here on remain.
             flusher.wbinvd(cpu)?;
             region.load(0, bytes);
             region.dirty(0, DIRTY[step.at] * LINE);

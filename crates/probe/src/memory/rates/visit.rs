@@ -66,7 +66,7 @@ impl Work {
             let (ticks, bytes) = self.window(ground, &mut warm, calls, &clock);
             together.end();
             while !together.all_ended(window) {
-                // The last thread would be quicker alone, so all go on until every one has finished.
+                // Keeps moving data while others are timed: the last thread would be quicker alone.
                 self.window(ground, &mut warm, calls / 8 + 1, &clock);
             }
             if together.is_over() {
