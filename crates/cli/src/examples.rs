@@ -50,7 +50,10 @@ const ALL: &[(&str, &[Example])] = &[
     ),
     (
         "predict placement",
-        &[("How FreeBSD's scheduler treats programs under each of three topologies", "coho predict placement --why")],
+        &[(
+            "How FreeBSD's scheduler treats programs under each of three topologies",
+            "coho predict placement --why",
+        )],
     ),
     (
         "predict openmp",

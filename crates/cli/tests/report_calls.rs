@@ -32,7 +32,7 @@ fn with_counters_the_page_shows_events_and_decides_nothing_of_delegation() {
     assert_shows(&page, &PUBLISHED);
     assert_shows(
         &page,
-        &["0x60/c8", "a hypervisor takes every use", "no event passed", "not decided: what a call costs"],
+        &["0x60/c8", "a hypervisor traps every use", "no event passed", "not decided: what a call costs"],
     );
     assert!(!page.contains("s0-calls-chart-calibration"), "counters need no calibration");
 }

@@ -122,7 +122,7 @@ fn a_pair_is_said_to_stay_only_if_it_was_watched() {
     for few in [1, 5] {
         let [_, page] = with(few);
         assert!(!page.contains("did not change for good") && !page.contains("It kept to one value"), "{few}");
-        assert!(page.contains("Too few samples to tell whether it changes"));
+        assert!(page.contains("Too few samples to say whether it changes"));
     }
 }
 

@@ -50,6 +50,29 @@ fn a_profile_that_follows_the_schema_and_a_report() {
     assert!(page < 6_000_000, "the report has {page} bytes");
 }
 
+/// One CPU has times, counters, calls, memory and idle states; what takes two is named.
+#[test]
+fn one_cpu_is_surveyed_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("one.json");
+    let said =
+        succeeds(&["survey", "--cpus", &first_cpus(1), "--time-limit", "20", "-o", &file.to_string_lossy()]);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("takes two CPUs: times between CPUs; barriers") && said.contains("one CPU alone"),
+        "{said}"
+    );
+    let profile = Profile::read(&file).unwrap();
+    assert_valid(&json(&fs::read_to_string(&file).unwrap()));
+    let coherence = profile.coherence.unwrap();
+    assert!(coherence.pairs.is_empty() && coherence.singles.len() == 1, "{coherence:?}");
+    assert!(coherence.method.not_available["times between CPUs"].contains("two CPUs"));
+    assert!(!profile.memory.unwrap().rates.is_empty() && !profile.calls.unwrap().calls.is_empty());
+    let sync = profile.sync.unwrap();
+    assert!(sync.barriers.is_empty() && !sync.method.not_available["barriers"].is_empty(), "{sync:?}");
+    assert!(profile.idle.unwrap().wakeups.iter().any(|wakeup| wakeup.ns.is_some()));
+}
+
 #[test]
 fn runs_without_names_do_not_overwrite_each_other() {
     let folder = tempfile::tempdir().unwrap();

@@ -86,7 +86,11 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
         ));
     }
     let Some(watched) = watched else {
-        return Some("rests on one sample a pair: whether it stays so is not known".into());
+        let rests = match coherence.pairs.iter().any(|pair| pair.ns.n > 1) {
+            true => "rests on times of which the profile does not tell how long they were watched",
+            false => "rests on one sample a pair",
+        };
+        return Some(format!("{rests}: whether it stays so is not known"));
     };
     let surveys = match history.map(|history| history.surveys) {
         None => "; no other survey to compare".to_owned(),
@@ -215,5 +219,9 @@ mod tests {
         assert_eq!(watched(&coherence), None);
         let told = condition(&coherence).unwrap();
         assert!(told.contains("one sample a pair") && !told.contains("kept"), "{told}");
+        let mut untold = measured(Some(true));
+        untold.method.duration_s = 0.0;
+        let told = condition(&untold).unwrap();
+        assert!(told.contains("does not tell how long") && !told.contains("one sample"), "{told}");
     }
 }

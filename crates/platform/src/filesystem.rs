@@ -44,8 +44,8 @@ pub fn runs_programs(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
     // SAFETY: a zeroed statvfs is a valid one, which the kernel fills; the path ends with a zero.
     unsafe {
-        let mut found: libc::statvfs = std::mem::zeroed();
-        libc::statvfs(path.as_ptr(), &mut found) == 0 && found.f_flag & libc::ST_NOEXEC == 0
+        let mut stats: libc::statvfs = std::mem::zeroed();
+        libc::statvfs(path.as_ptr(), &mut stats) == 0 && stats.f_flag & libc::ST_NOEXEC == 0
     }
 }
 
@@ -53,12 +53,12 @@ fn kind(path: &Path) -> io::Result<i64> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: as above, with a statfs.
     unsafe {
-        let mut found: libc::statfs = std::mem::zeroed();
-        if libc::statfs(path.as_ptr(), &mut found) != 0 {
+        let mut stats: libc::statfs = std::mem::zeroed();
+        if libc::statfs(path.as_ptr(), &mut stats) != 0 {
             return Err(io::Error::last_os_error());
         }
         // Compared as unsigned 32 bits: the field's own type differs between architectures.
-        Ok(found.f_type as i64 & 0xffff_ffff)
+        Ok(stats.f_type as i64 & 0xffff_ffff)
     }
 }
 

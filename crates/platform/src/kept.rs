@@ -98,11 +98,11 @@ fn read_in(folder: &Path, name: &str, most: u64) -> Result<Option<String>, Error
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return Err(Error::NoFile(path)),
         other => other.map_err(failed)?,
     };
-    let found = file.metadata().map_err(failed)?;
-    if !found.is_file() {
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
         return Err(Error::NoFile(path));
     }
-    trust::check_one(&path, &found).map_err(Error::Unsafe)?;
+    trust::check_one(&path, &metadata).map_err(Error::Unsafe)?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > most {
@@ -145,11 +145,11 @@ fn lock(path: &Path) -> Result<File, Error> {
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.open(path).map_err(failed)?;
-    let found = file.metadata().map_err(failed)?;
-    if !found.is_file() {
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
         return Err(Error::NoFile(path.to_owned()));
     }
-    trust::check_one(path, &found).map_err(Error::Unsafe)?;
+    trust::check_one(path, &metadata).map_err(Error::Unsafe)?;
     let end = Instant::now() + PATIENCE;
     loop {
         // SAFETY: no pointers, and the descriptor is open.

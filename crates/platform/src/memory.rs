@@ -44,8 +44,8 @@ fn available(meminfo: &str) -> Option<u64> {
 fn free() -> u64 {
     // SAFETY: zeroes are a valid sysinfo, which the kernel fills.
     let (done, found) = unsafe {
-        let mut found: libc::sysinfo = std::mem::zeroed();
-        (libc::sysinfo(&raw mut found) == 0, found)
+        let mut info: libc::sysinfo = std::mem::zeroed();
+        (libc::sysinfo(&raw mut info) == 0, info)
     };
     let units = found.freeram.saturating_add(found.bufferram);
     if done { units.saturating_mul(u64::from(found.mem_unit.max(1))) } else { 0 }

@@ -59,10 +59,10 @@ pub fn check(path: &Path, top: &Path) -> Result<PathBuf, Distrust> {
     // Links are resolved first: nothing is read from the folders that hold the links.
     let real = fs::canonicalize(path).map_err(unreadable(path))?;
     for part in real.ancestors() {
-        let found = fs::symlink_metadata(part).map_err(unreadable(part))?;
+        let metadata = fs::symlink_metadata(part).map_err(unreadable(part))?;
         let above = !part.starts_with(top);
-        if !(above && found.is_dir() && found.mode() & STICKY != 0 && is_trusted(found.uid())) {
-            check_one(part, &found)?;
+        if !(above && metadata.is_dir() && metadata.mode() & STICKY != 0 && is_trusted(metadata.uid())) {
+            check_one(part, &metadata)?;
         }
     }
     Ok(real)

@@ -1,11 +1,19 @@
 //! The machine that figures are measured on: fills the profile's `host` section.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use coho_platform::host::{Fact, Facts, date};
 use coho_profile::Host;
 
 use crate::clock::{self, Clock};
+
+/// When this process first measured or looked at the host. It is the same for everything that the process measures, so that
+/// sections of one run are known by their date.
+pub fn run_date() -> String {
+    static BEGAN: OnceLock<String> = OnceLock::new();
+    BEGAN.get_or_init(date).clone()
+}
 
 /// Reads every fact about the machine that figures depend on, and measures its clock; takes about 10 ms. Facts that are
 /// not available are listed in `not_available`, with the reason.
@@ -21,7 +29,7 @@ pub fn collect() -> Host {
         architecture: Some(std::env::consts::ARCH.into()),
         timer_step_ns: Some(clock.step_ns()),
         allowed_cpus: facts.allowed_cpus.iter().collect(),
-        date: Some(date()),
+        date: Some(run_date()),
         coho_version: Some(env!("CARGO_PKG_VERSION").into()),
         cpu: missing.take("cpu", facts.cpu),
         microcode: missing.take("microcode", facts.microcode),

@@ -8,6 +8,7 @@ mod calls;
 mod coherence;
 mod contention;
 mod counters;
+mod dates;
 mod estimate;
 mod file;
 pub mod fitted;
@@ -35,6 +36,7 @@ pub use coherence::{
 };
 pub use contention::{Contention, ContentionRow, LineOperation};
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};
+pub use dates::Dated;
 pub use estimate::{Estimate, Mode};
 pub use file::{Error, check_writable, read_text, write_atomic};
 pub use footprint::{

@@ -14,6 +14,10 @@ pub struct Method {
     pub description: String,
     /// Parameters by name, units in the names.
     pub parameters: BTreeMap<String, Value>,
+    /// When the run that measured it began: RFC 3339, UTC, as in the host's `date` of that run. Profiles of earlier versions
+    /// do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
     /// Passes over what was compared; later ones may visit only the figures that need it.
     pub passes: u64,
     /// Wall time of the section, in seconds.

@@ -174,13 +174,13 @@ fn lock(draft: &Path) -> Result<File, String> {
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     loop {
         let file = options.open(draft).map_err(|error| format!("{}: {error}", draft.display()))?;
-        let found = file.metadata().map_err(|error| error.to_string())?;
-        if !found.is_file() {
+        let metadata = file.metadata().map_err(|error| error.to_string())?;
+        if !metadata.is_file() {
             return Err(format!("{} is in the way", draft.display()));
         }
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) if !is_at(draft, &found) => {} // Its writer has renamed or removed it meanwhile.
-            Ok(()) if is_private(&found) => return Ok(file),
+            Ok(()) if !is_at(draft, &metadata) => {} // Its writer has renamed or removed it meanwhile.
+            Ok(()) if is_private(&metadata) => return Ok(file),
             // What others could still write to must not become the file.
             Ok(()) => fs::remove_file(draft).map_err(|error| format!("{}: {error}", draft.display()))?,
             Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < end => sleep(LOOK),

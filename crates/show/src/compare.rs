@@ -253,7 +253,7 @@ impl Comparison {
                 parts.summary(Text::new(text));
             } else if head.is_empty() {
                 let text = format!(
-                    "Of {} with intervals on both sides, none differs beyond both.",
+                    "Of {} with intervals on both sides, none differs beyond them.",
                     words::count(comparable, "figure")
                 );
                 parts.summary(Text::new(text));
@@ -305,7 +305,8 @@ impl Comparison {
             Shown::new(cells)
         };
         Table::new(id, title).columns(columns).rows(rows.map(row)).note(format!(
-            "ratio: over {}; ≠ beyond noise (the intervals do not overlap); = within it; ? an interval is not told",
+            "ratio: over {}; ≠: beyond noise, the intervals do not overlap; =: within noise; ?: at least one interval \
+             is missing",
             words::short(&self.profiles[0], 30)
         ))
     }

@@ -46,6 +46,7 @@ fn head(subject: &Subject) -> Markup {
     html! { header {
         h1 { (name) }
         p.sub { (machine::circumstances(subject).join(" · ")) }
+        @if let Some(older) = machine::older(subject) { p.sub { (words::sentence(&older)) "." } }
     } }
 }
 
@@ -71,10 +72,10 @@ fn profile(index: usize, subject: &Subject, several: bool) -> Markup {
                 }
             }
             @if !sections.is_empty() { h2 { "What was measured" } }
-            @for (place, section) in sections.iter().enumerate() { (folded(section, &id, place == 0 && !several)) }
+            @for section in &sections { (folded(section, &id)) }
             @if !papers.is_empty() {
                 h2 { "Beside the papers" }
-                @for paper in &papers { (folded(paper, &id, false)) }
+                @for paper in &papers { (folded(paper, &id)) }
             }
             (missing(subject, &sections, &id))
         }
@@ -82,10 +83,10 @@ fn profile(index: usize, subject: &Subject, several: bool) -> Markup {
 }
 
 /// A section under its headline.
-fn folded(section: &Section, id: &str, open: bool) -> Markup {
+fn folded(section: &Section, id: &str) -> Markup {
     let id = format!("{id}-{}", section.id);
     html! {
-        details.section id=(id) open[open] {
+        details.section id=(id) {
             summary {
                 b { (words::short(section.title, 120)) }
                 span { (words::short(&section.headline, 600)) }
@@ -142,7 +143,8 @@ fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
         }
         @if !reasons.is_empty() {
             details.section id=(format!("{id}-missing")) {
-                summary { b { "Not available" } span { (words::count(reasons.len(), "figure")) " that could not be measured here, with the reasons" } }
+                summary { b { "Not available" } span { (words::count(reasons.len(), "figure")) " that could not be measured here, and \
+                                                                                                why" } }
                 div.inside { div.scroll tabindex="0" { table.facts { tbody { @for (section, missing) in &reasons {
                     tr { th scope="row" { (section.id) } td { (text(&missing.what)) } td { (text(&missing.why)) } }
                 } } } } }

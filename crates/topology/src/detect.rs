@@ -32,8 +32,8 @@ pub fn detect_with_dump() -> Result<Loaded, Error> {
         let topology = cpuid::decode(&dump)?;
         Ok((topology, dump))
     });
-    let told = sysfs::read(Path::new("/sys"));
-    both_or_either(told, answered)
+    let from_sysfs = sysfs::read(Path::new("/sys"));
+    both_or_either(from_sysfs, answered)
 }
 
 fn both_or_either(

@@ -66,8 +66,8 @@ fn parts(topology: &Topology) -> Vec<(Label, CpuSet)> {
     }
     parts.extend(topology.dies.iter().map(|unit| (Label::new("die"), unit.cpus.clone())));
     let assumed = |fact: &Fact| fact.level == Level::Numa && fact.source == Source::Assumed;
-    let told = !topology.facts.iter().any(assumed);
-    for node in topology.numa_nodes.iter().filter(|node| told && !node.cpus.is_empty()) {
+    let are_reported = !topology.facts.iter().any(assumed);
+    for node in topology.numa_nodes.iter().filter(|node| are_reported && !node.cpus.is_empty()) {
         let memory = node.memory_bytes.map(|memory| format!(" of {}", size(memory))).unwrap_or_default();
         parts.push((Label::new("NUMA node").which(format!("{}{memory}", node.os)), node.cpus.clone()));
     }

@@ -250,6 +250,7 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
     let mut measured = Coherence { cpus: vec![a, b], ..Coherence::default() };
     judge::watched(&mut measured, timeline);
     measured.method.description = "One pair, about twenty times a second.".into();
+    measured.method.date = Some(host::run_date());
     measured.method.duration_s = started.elapsed().as_secs_f64();
     measured.method.interrupted = interrupted;
     Ok(measured)

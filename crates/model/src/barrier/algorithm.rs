@@ -239,12 +239,12 @@ fn rounds(p: &mut Program, levels: &[Partition]) {
 /// The groups of a finer partition that each group of a coarser one holds.
 fn parts<'a>(finer: &'a Partition, coarser: &Partition) -> Vec<Vec<&'a Vec<usize>>> {
     let n = finer.iter().map(Vec::len).sum();
-    let mut of = vec![0; n];
+    let mut group_index = vec![0; n];
     for (index, group) in coarser.iter().enumerate() {
-        group.iter().for_each(|&rank| of[rank] = index);
+        group.iter().for_each(|&rank| group_index[rank] = index);
     }
     let mut parts = vec![Vec::new(); coarser.len()];
-    finer.iter().for_each(|part| parts[of[part[0]]].push(part));
+    finer.iter().for_each(|part| parts[group_index[part[0]]].push(part));
     parts
 }
 

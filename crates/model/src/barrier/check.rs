@@ -114,7 +114,7 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
     });
     let mut teams = Teams { machine, known: Vec::new() };
     let is_fitted = matches!(machine.extra_line.source, Source::Fitted(_));
-    let mut found = Comparison::default();
+    let mut comparison = Comparison::default();
     for row in barriers.chain(fork_joins) {
         let Some(measured) = row.ns.filter(|ns| ns.median.is_finite() && ns.median > 0.0) else { continue };
         match row.predict(&mut teams) {
@@ -132,7 +132,7 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
                 } else {
                     (predicted_ns, Basis::Predicted)
                 };
-                found.checks.push(Check {
+                comparison.checks.push(Check {
                     operation: row.operation,
                     by: row.by.into(),
                     algorithm: row.algorithm.into(),
@@ -146,13 +146,13 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
             }
             Err(why) => {
                 let left_out = LeftOut { operation: row.operation, algorithm: row.algorithm.into(), why };
-                if !found.left_out.contains(&left_out) {
-                    found.left_out.push(left_out);
+                if !comparison.left_out.contains(&left_out) {
+                    comparison.left_out.push(left_out);
                 }
             }
         }
     }
-    Ok(found)
+    Ok(comparison)
 }
 
 /// A row of the profile.
@@ -255,7 +255,7 @@ impl Teams<'_> {
 }
 
 fn of(predictions: &[Prediction], by: Option<By>, algorithm: Algorithm) -> Option<f64> {
-    let found =
+    let prediction =
         predictions.iter().find(|prediction| (prediction.by, prediction.algorithm) == (by, algorithm));
-    found.map(|prediction| prediction.ns)
+    prediction.map(|prediction| prediction.ns)
 }

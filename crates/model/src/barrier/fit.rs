@@ -141,8 +141,8 @@ const AS_GOOD: f64 = 1.5;
 fn nearest(published: &Published, shares: &[f64], free: usize, but_for: Option<usize>) -> Point {
     let scale = published.separate_16_ns / 16.0;
     let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures, but_for));
-    let found = shares.iter().map(|&share| search([0.3 * scale, 0.6 * scale, scale, share], free, error));
-    found.min_by(|a, b| error(a).total_cmp(&error(b))).expect("there are starts")
+    let fits = shares.iter().map(|&share| search([0.3 * scale, 0.6 * scale, scale, share], free, error));
+    fits.min_by(|a, b| error(a).total_cmp(&error(b))).expect("there are starts")
 }
 
 /// One-way times within a chip, a module and the node in ns, and the extra line's share.
@@ -211,9 +211,9 @@ fn search(start: Point, free: usize, error: impl Fn(&Point) -> f64) -> Point {
             for factor in [step.exp(), (-step).exp()] {
                 let mut at = best.0;
                 at[parameter] *= factor;
-                let found = if valid(&at) { error(&at) } else { f64::INFINITY };
-                if found < best.1 {
-                    best = (at, found);
+                let error_there = if valid(&at) { error(&at) } else { f64::INFINITY };
+                if error_there < best.1 {
+                    best = (at, error_there);
                 }
             }
         }

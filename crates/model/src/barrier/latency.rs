@@ -89,11 +89,11 @@ struct Relation {
 impl Relation {
     fn new(n: usize, levels: &Levels) -> Self {
         let group_of = |groups: &Vec<Vec<usize>>| {
-            let mut of = vec![0; n];
+            let mut group_index = vec![0; n];
             for (index, group) in groups.iter().enumerate() {
-                group.iter().for_each(|&cpu| of[cpu] = index);
+                group.iter().for_each(|&cpu| group_index[cpu] = index);
             }
-            of
+            group_index
         };
         Self { group: levels.iter().map(group_of).collect() }
     }

@@ -75,10 +75,10 @@ pub fn predict_quick(machine: &Machine, threads: usize, mapping: Mapping) -> Res
     let barrier = |algorithm: Algorithm, levels: &[Partition]| Some(algorithm.barrier(threads, levels));
     let (chosen, others): (Vec<_>, Vec<_>) =
         Algorithm::BARRIERS.into_iter().partition(|algorithm| is_ruled(*algorithm, threads));
-    let mut found = team.predict(&chosen, limit, f64::INFINITY, barrier);
-    let best = found.iter().map(|prediction| prediction.ns).fold(f64::INFINITY, f64::min);
-    found.extend(team.predict(&others, limit, best, barrier));
-    Ok(sorted(found))
+    let mut predictions = team.predict(&chosen, limit, f64::INFINITY, barrier);
+    let best = predictions.iter().map(|prediction| prediction.ns).fold(f64::INFINITY, f64::min);
+    predictions.extend(team.predict(&others, limit, best, barrier));
+    Ok(sorted(predictions))
 }
 
 /// Whether the rule may choose an algorithm for so many threads.
@@ -114,15 +114,15 @@ pub fn predict_fork_join(
     let by_go_flag = |algorithm: Algorithm, levels: &[Partition]| {
         Some(algorithm.by_go_flag(threads, levels)?.with_serial_part(1, serial_ns))
     };
-    let mut found = team.predict(&Algorithm::BY_GO_FLAG, limit, f64::INFINITY, by_go_flag);
-    found.iter_mut().for_each(|prediction| prediction.by = Some(By::GoFlag));
+    let mut predictions = team.predict(&Algorithm::BY_GO_FLAG, limit, f64::INFINITY, by_go_flag);
+    predictions.iter_mut().for_each(|prediction| prediction.by = Some(By::GoFlag));
     if threads <= MOST_BY_BARRIER {
         let by_barrier = |algorithm: Algorithm, _: &[Partition]| Some(team.region_by_barrier(algorithm));
         let mut more = team.predict(&Algorithm::BY_BARRIER, limit, f64::INFINITY, by_barrier);
         more.iter_mut().for_each(|prediction| prediction.by = Some(By::Barrier));
-        found.append(&mut more);
+        predictions.append(&mut more);
     }
-    Ok(sorted(found))
+    Ok(sorted(predictions))
 }
 
 /// Threads beyond which two barriers a region take long to simulate.

@@ -3,6 +3,7 @@
 use coho_profile::{Estimate, Inexact, Method, Profile};
 
 use super::Verdict;
+use crate::findings::SENSIBLE;
 pub(super) use crate::range::Range;
 
 /// An unstable figure's value counts if so much of the samples had it.
@@ -25,6 +26,7 @@ pub(super) struct Evidence {
 }
 
 /// One figure of the evidence: all must be on the claim's side.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
     /// What it is of; empty if it is the only one.
     pub(super) what: String,
@@ -34,7 +36,7 @@ pub(super) struct Part {
 }
 
 /// Why there is no figure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Lack {
     /// It was not measured, or too seldom: the claim's command does it.
     Unmeasured(String),
@@ -42,12 +44,33 @@ pub(super) enum Lack {
     MeasuredBy(String, String),
     /// The machine, as the run found it, does not have what it takes, or no profile holds it: no command would tell.
     Unmeasurable(String),
+    /// One of the above, with the nearest figures, by another method than the paper's: they are shown and judge nothing.
+    Beside(Box<Self>, Vec<Part>, &'static str),
 }
 
 impl Lack {
     pub(super) fn why(&self) -> &str {
         match self {
             Self::Unmeasured(why) | Self::MeasuredBy(why, _) | Self::Unmeasurable(why) => why,
+            Self::Beside(lack, ..) => lack.why(),
+        }
+    }
+
+    /// Whether no command would tell.
+    pub(super) fn is_final(&self) -> bool {
+        match self {
+            Self::Unmeasurable(_) => true,
+            Self::Beside(lack, ..) => lack.is_final(),
+            Self::Unmeasured(_) | Self::MeasuredBy(..) => false,
+        }
+    }
+
+    /// The command that does it, where that is not the claim's own.
+    pub(super) fn command(&self) -> Option<&str> {
+        match self {
+            Self::MeasuredBy(_, command) => Some(command),
+            Self::Beside(lack, ..) => lack.command(),
+            Self::Unmeasured(_) | Self::Unmeasurable(_) => None,
         }
     }
 }
@@ -249,6 +272,7 @@ impl Bound {
 impl Unit {
     fn number(self, value: f64) -> String {
         let digits = |value: f64| match value.abs() {
+            size if size >= SENSIBLE => format!("{value:.2e}"),
             size if size >= 100.0 => format!("{value:.0}"),
             size if size >= 10.0 => format!("{value:.1}"),
             _ => format!("{value:.2}"),

@@ -74,7 +74,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         bound: Bound::AtMost(4.0),
         unit: Unit::Cpi,
         measure: MEASURE,
-        evidence: |context| cpi_of(context, Near::Die),
+        evidence: cpi_on_die,
     },
     Claim {
         claim: "At 2 % of instructions, sharing over a hop more than doubles a CPI of 2",
@@ -82,7 +82,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         bound: Bound::AtLeast(4.0),
         unit: Unit::Cpi,
         measure: MEASURE,
-        evidence: |context| cpi_of(context, Near::Hops(1)),
+        evidence: cpi_over_a_hop,
     },
     Claim {
         claim: "The coherence time is that of loading an Exclusive line, within an eighth",
@@ -195,37 +195,65 @@ fn possible(context: &Context<'_>) -> Option<BTreeSet<Near>> {
 }
 
 fn free(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, Lack> {
-    classes(context, PairMethod::FreeRunning)
+    let classes = classes(context, PairMethod::FreeRunning)?;
+    if classes.is_empty() && section(context)?.pairs.iter().any(|pair| pair.method != PairMethod::FreeRunning)
+    {
+        return Err("two CPUs that increment freely, as the paper has them, were not measured".into());
+    }
+    Ok(classes)
 }
 
 /// Ownership changes for each increment from which on an increment's time is a transfer's.
 const EACH: f64 = 0.9;
 
-/// Times in which the line changes hands at each step, as the paper takes increments to do. Those of today's CPUs happen many
-/// to an ownership: where strict alternation was measured, that counts.
-fn changing_hands(context: &Context<'_>) -> Result<(BTreeMap<Near, Range>, String), Lack> {
-    let coherence = section(context)?;
-    let how = context.how(&coherence.method);
-    let alternating = classes(context, PairMethod::Turn)?;
-    if !alternating.is_empty() {
-        return Ok((alternating, format!("strict alternation, a change of hands each step; {how}")));
-    }
-    let changes = coherence.pairs.iter().filter(|pair| pair.method == PairMethod::FreeRunning);
-    let least =
-        changes.filter_map(|pair| Some(pair.ownership_changes_per_op.as_ref()?.median)).reduce(f64::min);
-    match least.filter(|changes| *changes < EACH) {
-        Some(changes) => Err(format!(
-            "the line changed hands {changes:.2} times an increment, so that the time of one is not that of a change"
-        )
-        .into()),
-        None => Ok((free(context)?, format!("free-running increments, as in the paper; {how}"))),
-    }
+/// What a figure by strict alternation is, beside the paper's.
+const ALTERNATING: &str =
+    "strict alternation, where the line changes hands at each step and nobody increments while he waits";
+
+/// A quantity made of the means of classes.
+type Made = fn(&Context<'_>, &BTreeMap<Near, Range>) -> Result<Vec<Part>, Lack>;
+
+/// A quantity by increments of both CPUs at once, as the paper did them; where these do not tell it, the same by strict
+/// alternation is shown and judges nothing.
+fn by_increments(
+    context: &Context<'_>,
+    times: fn(&Context<'_>) -> Result<BTreeMap<Near, Range>, Lack>,
+    made: Made,
+) -> Result<Evidence, Lack> {
+    let how = context.how(&section(context)?.method);
+    let lack = match times(context).and_then(|classes| made(context, &classes)) {
+        Ok(parts) => {
+            let changes = hands(context).map_or(String::new(), |changes| {
+                format!(", in which the line changed hands {changes:.2} times an increment")
+            });
+            let how = format!("free-running increments, as in the paper{changes}; {how}");
+            return Ok(Evidence::of(parts.into_iter().map(Ok), how));
+        }
+        Err(lack) => lack,
+    };
+    let alternating = classes(context, PairMethod::Turn).and_then(|classes| made(context, &classes));
+    Err(match alternating {
+        Ok(parts) if !parts.is_empty() => Lack::Beside(Box::new(lack), parts, ALTERNATING),
+        _ => lack,
+    })
 }
 
-fn by_increments(context: &Context<'_>) -> String {
-    let coherence = context.profile.coherence.as_ref();
-    let how = coherence.map(|coherence| context.how(&coherence.method)).unwrap_or_default();
-    format!("free-running increments, as in the paper; {how}")
+/// How often the line changed hands an increment, of the pair in which it did least; `None` where no pair tells.
+fn hands(context: &Context<'_>) -> Option<f64> {
+    let pairs = context.profile.coherence.iter().flat_map(|coherence| &coherence.pairs);
+    let free = pairs.filter(|pair| pair.method == PairMethod::FreeRunning);
+    free.filter_map(|pair| Some(pair.ownership_changes_per_op.as_ref()?.median)).reduce(f64::min)
+}
+
+/// Times of increments each of which takes the line from the other CPU, as the paper takes them to do: those of today's CPUs
+/// happen many to an ownership, and tell no transfer's time.
+fn changing_hands(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, Lack> {
+    match hands(context).filter(|changes| *changes < EACH) {
+        Some(changes) => Err(Lack::Unmeasurable(format!(
+            "the line changed hands {changes:.2} times an increment, so that the time of one is not that of a change"
+        ))),
+        None => free(context),
+    }
 }
 
 fn singles(context: &Context<'_>) -> Result<(Range, Range), Lack> {
@@ -250,94 +278,112 @@ fn locked_over_plain(context: &Context<'_>) -> Result<Evidence, Lack> {
 }
 
 fn siblings_over_single(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let siblings = class(context, &free(context)?, Near::Siblings)?;
-    Ok(Evidence::one(ratio(siblings, singles(context)?.0)?, by_increments(context)))
+    by_increments(context, free, |context, classes| {
+        let siblings = class(context, classes, Near::Siblings)?;
+        one(ratio(siblings, singles(context)?.0)?)
+    })
+}
+
+fn one(range: Range) -> Result<Vec<Part>, Lack> {
+    Ok(vec![Part::new("", range)])
 }
 
 fn die_over_siblings(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let (classes, how) = changing_hands(context)?;
-    let (die, siblings) = (class(context, &classes, Near::Die)?, class(context, &classes, Near::Siblings)?);
-    Ok(Evidence::one(ratio(die, siblings)?, how))
+    by_increments(context, free, |context, classes| {
+        one(ratio(class(context, classes, Near::Die)?, class(context, classes, Near::Siblings)?)?)
+    })
 }
 
-/// By strict alternation, where the line moves at each step; by increments where that alone was measured.
 fn each_step(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let alternating = classes(context, PairMethod::Turn)?;
-    let (classes, by) = match alternating.len() {
-        0 | 1 => (free(context)?, "free-running increments, as in the paper"),
-        _ => (alternating, "strict alternation, a transfer each step"),
-    };
-    let steps: Vec<(&Near, &Range)> = classes.iter().collect();
-    if steps.len() < 2 {
-        let only = steps.first().map_or("none".to_owned(), |(near, _)| near.words());
-        let why = format!("the pairs that were measured are of one of these classes ({only})");
-        let is_all = possible(context).is_some_and(|all| all.len() < 2);
-        return Err(if is_all { Lack::Unmeasurable(why) } else { why.into() });
-    }
-    let parts = steps.windows(2).map(|pair| {
-        let what = format!("{} over {}", pair[1].0.words(), pair[0].0.words());
-        Ok(Part::new(what, ratio(*pair[1].1, *pair[0].1)?))
-    });
+    let mut evidence = by_increments(context, free, |context, classes| {
+        let steps: Vec<(&Near, &Range)> = classes.iter().collect();
+        if steps.len() < 2 {
+            let only = steps.first().map_or("none".to_owned(), |(near, _)| near.words());
+            let why = format!("the pairs that were measured are of one of these classes ({only})");
+            let is_all = possible(context).is_some_and(|all| all.len() < 2);
+            return Err(if is_all { Lack::Unmeasurable(why) } else { why.into() });
+        }
+        let step = |pair: &[(&Near, &Range)]| {
+            let what = format!("{} over {}", pair[1].0.words(), pair[0].0.words());
+            Ok(Part::new(what, ratio(*pair[1].1, *pair[0].1)?))
+        };
+        steps.windows(2).map(step).collect()
+    })?;
     // A step that the machine does not have is none.
-    let missing = possible(context).into_iter().flatten().filter(|near| !classes.contains_key(near));
-    let missing = missing.map(|near| Err(format!("{} were not measured", near.words()).into()));
-    let how = format!("{by}; {}", context.how(&section(context)?.method));
-    Ok(Evidence::of(parts.chain(missing), how))
+    let measured = free(context)?;
+    let missing = possible(context).into_iter().flatten().filter(|near| !measured.contains_key(near));
+    evidence.lacks.extend(missing.map(|near| Lack::from(format!("{} were not measured", near.words()))));
+    Ok(evidence)
 }
 
 /// The paper's coherence time: the class's mean less that of two threads of a core, or of one CPU where no core has two.
-fn coherence_time(context: &Context<'_>, near: Near) -> Result<(Range, String), Lack> {
-    let (classes, how) = changing_hands(context)?;
+fn coherence_time(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: Near) -> Result<Range, Lack> {
     let baseline = match classes.get(&Near::Siblings) {
         Some(siblings) => *siblings,
         None => singles(context)?.0,
     };
-    Ok((class(context, &classes, near)?.less(baseline), how))
+    Ok(class(context, classes, near)?.less(baseline))
 }
 
 fn on_die(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let (die, how) = coherence_time(context, Near::Die)?;
-    Ok(Evidence::one(die, how))
+    by_increments(context, changing_hands, |context, classes| {
+        one(coherence_time(context, classes, Near::Die)?)
+    })
 }
 
 fn hop_over_die(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let ((hop, how), (die, _)) =
-        (coherence_time(context, Near::Hops(1))?, coherence_time(context, Near::Die)?);
-    Ok(Evidence::one(ratio(hop, die)?, how))
+    by_increments(context, changing_hands, |context, classes| {
+        let hop = coherence_time(context, classes, Near::Hops(1))?;
+        one(ratio(hop, coherence_time(context, classes, Near::Die)?)?)
+    })
 }
 
 fn two_hops_over_one(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let ((two, how), (one, _)) =
-        (coherence_time(context, Near::Hops(2))?, coherence_time(context, Near::Hops(1))?);
-    Ok(Evidence::one(ratio(two, one)?, how))
+    by_increments(context, changing_hands, |context, classes| {
+        let two = coherence_time(context, classes, Near::Hops(2))?;
+        one(ratio(two, coherence_time(context, classes, Near::Hops(1))?)?)
+    })
 }
 
-fn cpi_of(context: &Context<'_>, near: Near) -> Result<Evidence, Lack> {
-    let (ns, how) = coherence_time(context, near)?;
+fn cpi_on_die(context: &Context<'_>) -> Result<Evidence, Lack> {
+    by_increments(context, changing_hands, |context, classes| cpi_of(context, classes, Near::Die))
+}
+
+fn cpi_over_a_hop(context: &Context<'_>) -> Result<Evidence, Lack> {
+    by_increments(context, changing_hands, |context, classes| cpi_of(context, classes, Near::Hops(1)))
+}
+
+fn cpi_of(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: Near) -> Result<Vec<Part>, Lack> {
+    let ns = coherence_time(context, classes, near)?;
     let clock = context.profile.host.as_ref().and_then(|host| host.clock_ghz);
     let ghz = clock.filter(|ghz| ghz.is_finite() && *ghz > 0.0).ok_or("the profile tells no clock")?;
     let of = |ns: f64| cpi(2.0, 2.0, ns * ghz);
-    let range = Range { value: of(ns.value), low: of(ns.low), high: of(ns.high) };
-    Ok(Evidence::one(range, format!("at {ghz:.2} GHz; {how}")))
+    Ok(vec![Part::new(
+        format!("a clock of {ghz:.2} GHz"),
+        Range { value: of(ns.value), low: of(ns.low), high: of(ns.high) },
+    )])
 }
 
 /// On a die, of the smallest buffer whose lines another CPU has made Exclusive.
 fn increments_over_loads(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let coherence = section(context)?;
-    let claims = topology(context).ok_or("the profile has no topology, which would say who shares a die")?;
-    let exclusive = coherence.reads.iter().filter(|read| {
-        read.state == LineState::Exclusive
-            && read.reader != read.owner
-            && near(&claims.claimed(read.reader, read.owner), read.reader, read.owner, Some(claims))
-                == Some(Near::Die)
-    });
-    let least = exclusive.clone().map(|read| read.bytes).min();
-    let loads: Result<Vec<Range>, Lack> = exclusive
-        .filter(|read| Some(read.bytes) == least)
-        .map(|read| context.range("the load of an Exclusive line", Some(&read.ns)))
-        .collect();
-    let (die, how) = coherence_time(context, Near::Die)?;
-    let load =
-        Range::mean(&loads?).ok_or("no load of an Exclusive line of another core of the die was measured")?;
-    Ok(Evidence::one(ratio(die, load)?, how))
+    by_increments(context, changing_hands, |context, classes| {
+        let coherence = section(context)?;
+        let claims =
+            topology(context).ok_or("the profile has no topology, which would say who shares a die")?;
+        let exclusive = coherence.reads.iter().filter(|read| {
+            read.state == LineState::Exclusive
+                && read.reader != read.owner
+                && near(&claims.claimed(read.reader, read.owner), read.reader, read.owner, Some(claims))
+                    == Some(Near::Die)
+        });
+        let least = exclusive.clone().map(|read| read.bytes).min();
+        let loads: Result<Vec<Range>, Lack> = exclusive
+            .filter(|read| Some(read.bytes) == least)
+            .map(|read| context.range("the load of an Exclusive line", Some(&read.ns)))
+            .collect();
+        let die = coherence_time(context, classes, Near::Die)?;
+        let load = Range::mean(&loads?)
+            .ok_or("no load of an Exclusive line of another core of the die was measured")?;
+        one(ratio(die, load)?)
+    })
 }

@@ -4,7 +4,7 @@
 //! No verdict goes beyond its evidence. A claim is held against the whole interval in which a figure lies, widened to
 //! every value that an unstable figure jumped between: if the interval holds the claim's bound, the claim cannot be
 //! told. Neither can it from fewer samples than give an interval of 95 %, nor from a quantity that only resembles the
-//! paper's. A claim on several figures holds by all of them, and does not hold by any one. The reason names the command
+//! paper's, or was measured another way: such a figure is shown, with its method, and judges nothing. A claim on several figures holds by all of them, and does not hold by any one. The reason names the command
 //! that would measure what is missing, unless the machine does not have what that takes.
 //!
 //! ```
@@ -90,11 +90,11 @@ struct Claim {
 
 /// The papers with their claims, in the order of the publications; one paper's in several groups.
 const PAPERS: [(&str, &[Claim]); 6] = [
-    ("Kawabe & Furuya, 2014", kawabe_furuya::CLAIMS),
-    ("Shimosawa, Hori & Ishikawa, 2011", shimosawa_hori_ishikawa::CLAIMS),
-    ("Shimosawa, Hori & Ishikawa, 2011", delegation::CLAIMS),
+    ("Kawabe & Furuya, about 2014", kawabe_furuya::CLAIMS),
+    ("Shimosawa, Hori & Ishikawa, about 2011", shimosawa_hori_ishikawa::CLAIMS),
+    ("Shimosawa, Hori & Ishikawa, about 2011", delegation::CLAIMS),
     ("Nakamura et al., 2003", nakamura_fbs::CLAIMS),
-    ("Hamada et al., 2002", hamada_dimmnet::CLAIMS),
+    ("Hamada et al., about 2001", hamada_dimmnet::CLAIMS),
     ("Kimoto, 2015", kimoto_bulldozer::CLAIMS),
 ];
 
@@ -138,7 +138,11 @@ impl Claim {
         if parts.is_empty() {
             let why =
                 if lacks.is_empty() { "nothing of it was measured".to_owned() } else { missing(&lacks) };
-            return untold(None, why, self.command(context, &lacks));
+            let Some((nearest, method)) = self.nearest(&lacks) else {
+                return untold(None, why, self.command(context, &lacks));
+            };
+            let why = format!("{why}; the figure shown is by another method than the paper's: {method}");
+            return untold(Some(nearest), why, self.command(context, &lacks));
         }
         let here = Some(self.here(&parts));
         let name = |part: &Part| match part.what.as_str() {
@@ -167,17 +171,27 @@ impl Claim {
 
     /// What would measure all that is missing; nothing measures it of a paper's machine.
     fn command(&self, context: &Context<'_>, lacks: &[Lack]) -> Option<String> {
-        if context.published || lacks.iter().any(|lack| matches!(lack, Lack::Unmeasurable(_))) {
+        if context.published || lacks.iter().any(Lack::is_final) {
             return None;
         }
         let mut commands: Vec<&str> = Vec::new();
         for lack in lacks {
-            let command = if let Lack::MeasuredBy(_, command) = lack { command } else { self.measure };
+            let command = lack.command().unwrap_or(self.measure);
             if !commands.contains(&command) {
                 commands.push(command);
             }
         }
         Some(if commands.is_empty() { self.measure.to_owned() } else { commands.join("; ") })
+    }
+
+    /// Figures by another method than the paper's, and what that is.
+    fn nearest(&self, lacks: &[Lack]) -> Option<(String, &'static str)> {
+        lacks.iter().find_map(|lack| match lack {
+            Lack::Beside(_, parts, method) => {
+                Some((format!("{} by another method", self.here(parts)), *method))
+            }
+            _ => None,
+        })
     }
 
     /// The figures in words.

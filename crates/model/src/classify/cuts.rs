@@ -85,10 +85,10 @@ fn is_wide(n: usize, groups: &Partition, ratio: f64, odd: usize) -> bool {
 
 /// How many figures lie on the wrong side of the bound; `None` if they are more than a few.
 fn odd(times: &Times, groups: &Partition, bound_ns: f64) -> Option<usize> {
-    let of = super::group_of(times.len(), groups);
+    let group_index = super::group_of(times.len(), groups);
     let (mut pairs, mut inside, mut across) = (0, 0, 0);
     for (a, b, ns) in times.pairs() {
-        if of[a] == of[b] {
+        if group_index[a] == group_index[b] {
             pairs += 1;
             inside += usize::from(ns >= bound_ns);
         } else {
@@ -100,10 +100,10 @@ fn odd(times: &Times, groups: &Partition, bound_ns: f64) -> Option<usize> {
 
 /// Whether the times on both sides of a gap lie close together, and the gap is wide beside that.
 fn is_sharp(times: &Times, groups: &Partition, bound_ns: f64) -> bool {
-    let of = super::group_of(times.len(), groups);
+    let group_index = super::group_of(times.len(), groups);
     let (mut inside, mut across) = (Vec::new(), Vec::new());
     for (a, b, ns) in times.pairs() {
-        if of[a] == of[b] { inside.push(ns) } else { across.push(ns) }
+        if group_index[a] == group_index[b] { inside.push(ns) } else { across.push(ns) }
     }
     inside.sort_unstable_by(f64::total_cmp);
     across.sort_unstable_by(f64::total_cmp);

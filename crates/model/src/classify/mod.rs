@@ -99,20 +99,20 @@ fn larger(known: Option<Vec<usize>>, home: Vec<usize>) -> Option<Vec<usize>> {
 
 /// The group that each CPU is in.
 fn group_of(n: usize, groups: &Partition) -> Vec<usize> {
-    let mut of = vec![0; n];
+    let mut group_index = vec![0; n];
     for (index, group) in groups.iter().enumerate() {
-        group.iter().for_each(|&cpu| of[cpu] = index);
+        group.iter().for_each(|&cpu| group_index[cpu] = index);
     }
-    of
+    group_index
 }
 
 fn level(matrix: &Matrix, cut: &Cut) -> Level {
-    let of = group_of(matrix.len(), &cut.groups);
+    let group_index = group_of(matrix.len(), &cut.groups);
     let (mut max_inside_ns, mut min_across_ns) = (0.0f64, f64::INFINITY);
     for (a, b, ns) in matrix.pairs() {
-        if of[a] == of[b] && ns < cut.bound_ns {
+        if group_index[a] == group_index[b] && ns < cut.bound_ns {
             max_inside_ns = max_inside_ns.max(ns);
-        } else if of[a] != of[b] && ns > cut.bound_ns {
+        } else if group_index[a] != group_index[b] && ns > cut.bound_ns {
             min_across_ns = min_across_ns.min(ns);
         }
     }
@@ -131,13 +131,15 @@ fn numbers(matrix: &Matrix, group: &[usize]) -> Vec<u32> {
 /// line's home shows, the rest are those with both CPUs at home, and the others.
 fn classes(times: &Times, levels: &[Cut], home: Option<&[usize]>) -> Vec<Class> {
     let n = times.len();
-    let of: Vec<Vec<usize>> = levels.iter().map(|cut| group_of(n, &cut.groups)).collect();
+    let group_index: Vec<Vec<usize>> = levels.iter().map(|cut| group_of(n, &cut.groups)).collect();
     let mut at_home = vec![false; n];
     home.into_iter().flatten().for_each(|&cpu| at_home[cpu] = true);
     let mut class_times: Vec<Vec<f64>> = vec![Vec::new(); levels.len() + 2];
     for (a, b, ns) in times.pairs() {
         let rest = levels.len() + usize::from(home.is_some() && !(at_home[a] && at_home[b]));
-        class_times[of.iter().position(|of| of[a] == of[b]).unwrap_or(rest)].push(ns);
+        class_times
+            [group_index.iter().position(|group_index| group_index[a] == group_index[b]).unwrap_or(rest)]
+        .push(ns);
     }
     let estimates = class_times.into_iter().filter_map(estimate);
     let class = |(index, ns): (usize, Estimate)| {
@@ -200,6 +202,6 @@ fn notes(
 
 /// The pairs whose times lie on the wrong side of a level's gap.
 fn odd_pairs(times: &Times, cut: &Cut) -> Vec<(usize, usize, f64)> {
-    let of = group_of(times.len(), &cut.groups);
-    times.pairs().filter(|&(a, b, ns)| (of[a] == of[b]) != (ns < cut.bound_ns)).collect()
+    let group_index = group_of(times.len(), &cut.groups);
+    times.pairs().filter(|&(a, b, ns)| (group_index[a] == group_index[b]) != (ns < cut.bound_ns)).collect()
 }

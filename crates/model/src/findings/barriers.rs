@@ -2,17 +2,26 @@
 
 use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
-use super::{Finding, Urgency, listed, ns, number};
-use crate::barrier::{is_slower, quickest_measured};
+use super::moves::have_stayed_for;
+use super::{Finding, Urgency, listed, ns, number, reach};
 
 /// Barriers alike that are named.
 const NAMED: usize = 3;
 
+/// Times that are no more apart than this are alike, whatever their intervals: the next run's noise is not in them.
+const ALIKE: f64 = 1.1;
+
 pub fn findings(profile: &Profile) -> Vec<Finding> {
-    profile.sync.as_ref().and_then(quickest).into_iter().collect()
+    profile.sync.as_ref().and_then(|sync| quickest(profile, sync)).into_iter().collect()
 }
 
-fn quickest(sync: &Sync) -> Option<Finding> {
+/// Whether a barrier takes longer than another by more than chance and the next run explain.
+fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
+    let (Some((_, most)), Some((least, _))) = (reach(quick), reach(other)) else { return false };
+    least > most && other.median > ALIKE * quick.median
+}
+
+fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     let timed = || {
         let told = sync.barriers.iter().enumerate().filter(|(_, row)| row.algorithm != "auto");
         told.filter_map(|(at, row)| Some((at, row, row.ns.as_ref().filter(|ns| ns.has_interval())?)))
@@ -35,7 +44,13 @@ fn quickest(sync: &Sync) -> Option<Finding> {
     let limit = best.times_limit.filter(|_| !has_jumped);
     let limit = limit.map(|times| format!(", {} times the latency limit", number(times)));
     let limit = limit.unwrap_or_default();
-    let is_alone = quickest_measured(sync, threads).is_some();
+    // One that was timed too seldom to tell may be the quickest.
+    let is_told = |row: &BarrierTime| row.ns.as_ref().is_none_or(Estimate::has_interval);
+    let mut others = sync
+        .barriers
+        .iter()
+        .filter(|row| row.threads == threads && row.algorithm != "auto" && row.name() != best.name());
+    let is_alone = names.len() == 1 && others.clone().all(is_told) && others.any(|row| row.ns.is_some());
     let text = match (is_alone, names.len()) {
         (true, _) => {
             format!("The quickest barrier of {threads} threads is {}: {}{limit}.", best.name(), ns(time))
@@ -46,7 +61,7 @@ fn quickest(sync: &Sync) -> Option<Finding> {
             let more = if more > 0 { format!(" ({more} more)") } else { String::new() };
             names.truncate(NAMED);
             format!(
-                "A barrier of {threads} threads takes {}{limit}; within what chance explains, {}{more} are alike.",
+                "A barrier of {threads} threads takes {}{limit}; within their intervals or a tenth, {}{more} are alike.",
                 ns(time),
                 listed(&names)
             )
@@ -56,7 +71,11 @@ fn quickest(sync: &Sync) -> Option<Finding> {
         "" => String::new(),
         mapping => format!(", ranks on CPUs in {mapping} order"),
     };
-    let jumped = if has_jumped { "; its time did not keep to one value" } else { "" };
+    let jumped = match (has_jumped, have_stayed_for(profile, &sync.method)) {
+        (true, _) => "; its time did not keep to one value",
+        (false, true) => "",
+        (false, false) => "; it holds while the CPUs are as far apart, which is not known to stay",
+    };
     Some(Finding {
         id: "quickest-barrier",
         text,

@@ -2,7 +2,7 @@
 
 use coho_profile::{Decision, Profile};
 
-use super::moves::have_stayed;
+use super::moves::have_stayed_for;
 use super::{Finding, Urgency};
 use crate::delegation;
 
@@ -27,7 +27,9 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         return Vec::new();
     }
     let mode = calls.verdicts.first().map(|verdict| verdict.mode.as_str()).unwrap_or_default();
-    let is_sure = have_stayed(profile);
+    // Curves may be older than the calls beside them.
+    let curves = calls.footprint_conditions.as_ref().unwrap_or(&calls.conditions);
+    let is_sure = have_stayed_for(profile, curves);
     let moved =
         if is_sure { "" } else { "; it holds while the two are as far apart, which is not known to stay" };
     vec![Finding {

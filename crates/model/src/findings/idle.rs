@@ -1,59 +1,138 @@
 //! Idle states and governors that cost latency.
 
+use std::collections::BTreeMap;
+
 use coho_profile::{Estimate, Idle, Profile};
 
-use super::{Finding, Urgency, number};
-use crate::barrier::is_slower;
+use super::{Finding, Urgency, cpus, number, reach};
 
 /// In ns: few programs notice a wake-up that takes less.
 const NOTABLE_NS: f64 = 20_000.0;
+/// CPUs are named as slower than others from this ratio on: one run's intervals do not know what the next run's noise adds.
+const APART: f64 = 1.3;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(idle) = &profile.idle else { return Vec::new() };
     [waking(idle), governor(idle)].into_iter().flatten().collect()
 }
 
-/// Waking by a timer after a sleep, with nothing set: the CPU, the sleep in us, the time and where it stands.
-fn woken(idle: &Idle) -> impl Iterator<Item = (u32, u64, &Estimate, usize)> {
-    let usual = idle.wakeups.iter().enumerate().filter(|(_, one)| one.by == "timer" && one.under.is_none());
-    usual.filter_map(|(at, one)| {
-        let ns = one.ns.as_ref().filter(|ns| ns.has_interval())?;
-        Some((one.cpu, one.slept_us, ns, at))
+/// Waking by a timer, and where it stands.
+#[derive(Clone, Copy)]
+struct Woken<'a> {
+    at: usize,
+    ns: &'a Estimate,
+    /// Within which it lies.
+    low: f64,
+    high: f64,
+}
+
+/// A CPU after its shortest and its longest sleep.
+struct Sleeper<'a> {
+    cpu: u32,
+    short: Woken<'a>,
+    long: Woken<'a>,
+}
+
+impl Sleeper<'_> {
+    /// A CPU that takes longer to wake the longer it slept reaches a deeper state.
+    fn is_deep(&self) -> bool {
+        self.long.low > self.short.high && self.long.ns.median >= NOTABLE_NS
+    }
+}
+
+/// Waking by a timer after a sleep of so many us, with nothing set, by CPU.
+fn woken(idle: &Idle, slept_us: u64) -> BTreeMap<u32, Woken<'_>> {
+    let usual = idle.wakeups.iter().enumerate();
+    let usual = usual.filter(|(_, one)| one.by == "timer" && one.under.is_none() && one.slept_us == slept_us);
+    let told = usual.filter_map(|(at, one)| {
+        let ns = one.ns.as_ref()?;
+        let (low, high) = reach(ns)?;
+        Some((one.cpu, Woken { at, ns, low, high }))
+    });
+    told.collect()
+}
+
+/// Every CPU that was timed after both sleeps, the slowest first.
+fn sleepers(idle: &Idle, short_us: u64, long_us: u64) -> Vec<Sleeper<'_>> {
+    let short = woken(idle, short_us);
+    let both = woken(idle, long_us)
+        .into_iter()
+        .filter_map(|(cpu, long)| Some(Sleeper { cpu, short: *short.get(&cpu)?, long }));
+    let mut all: Vec<_> = both.collect();
+    all.sort_by(|a, b| b.long.ns.median.total_cmp(&a.long.ns.median));
+    all
+}
+
+/// How many of the slowest CPUs lie beyond the intervals of all others, so that they may be named: chance makes one of many
+/// the slowest, but seldom beyond every other.
+fn apart(all: &[Sleeper<'_>]) -> Option<usize> {
+    (1..all.len()).find(|&n| {
+        let (slow, others) = all.split_at(n);
+        let least = slow.iter().map(|one| one.long.low).fold(f64::INFINITY, f64::min);
+        let most = others.iter().map(|one| one.long.high).fold(0.0, f64::max);
+        least > most && slow[n - 1].long.ns.median > APART * others[0].long.ns.median
     })
 }
 
-/// A CPU that takes longer to wake the longer it slept reaches a deeper state; of several the slowest.
+/// The range of several CPUs' times, in us, with the ends of their intervals: `50.0 to 62.0 us (49.5–62.6)`; of one its
+/// time.
+fn range<'a>(times: impl Iterator<Item = Woken<'a>> + Clone) -> String {
+    let us = |ns: f64| number(ns / 1e3);
+    let least =
+        |of: fn(&Woken<'a>) -> f64| us(times.clone().map(|one| of(&one)).fold(f64::INFINITY, f64::min));
+    let most = |of: fn(&Woken<'a>) -> f64| us(times.clone().map(|one| of(&one)).fold(0.0, f64::max));
+    let (from, to) = (least(|one| one.ns.median), most(|one| one.ns.median));
+    let values = if from == to { from } else { format!("{from} to {to}") };
+    format!("{values} us ({}–{})", least(|one| one.low), most(|one| one.high))
+}
+
 fn waking(idle: &Idle) -> Option<Finding> {
-    let longest = woken(idle).map(|(_, slept, ..)| slept).max()?;
-    let slowest = woken(idle).filter(|(_, slept, ..)| *slept == longest);
-    let (cpu, _, slow, slow_at) = slowest.max_by(|a, b| a.2.median.total_cmp(&b.2.median))?;
-    let own = woken(idle).filter(|(of, slept, ..)| *of == cpu && *slept < longest);
-    let (_, shortest, quick, quick_at) = own.min_by_key(|(_, slept, ..)| *slept)?;
-    if !is_slower(quick, slow) || slow.median < NOTABLE_NS {
+    let slept = || idle.wakeups.iter().filter(|one| one.by == "timer").map(|one| one.slept_us);
+    let (short_us, long_us) = (slept().min()?, slept().max()?);
+    let all = sleepers(idle, short_us, long_us);
+    let (named, others) = all.split_at(apart(&all).unwrap_or(all.len()));
+    // Of CPUs that cannot be told apart, all must show it, or those that do are a chance's choice.
+    if named.is_empty() || !named.iter().all(Sleeper::is_deep) {
         return None;
     }
-    let us = |ns: f64| number(ns / 1e3);
+    let who = match (named, others.len()) {
+        ([one], _) => format!("CPU {} takes", one.cpu),
+        (several, 0) => format!("each of the {} CPUs measured takes", several.len()),
+        (several, _) => format!("CPUs {} take", cpus(several.iter().map(|one| one.cpu))),
+    };
+    let beside = match others {
+        [] => String::new(),
+        others => format!("; the other CPUs take {}", range(others.iter().map(|one| one.long))),
+    };
     let can_limit = idle.controls.iter().any(|one| one.name == "latency limit" && one.status == "available");
     let next = match can_limit {
         true => "`coho idle --dma-latency 0 -- COMMAND` keeps CPUs out of deep states while a command runs.",
         false => "",
     };
+    let mut evidence: Vec<usize> = named.iter().flat_map(|one| [one.long.at, one.short.at]).collect();
+    evidence.truncate(MOST_NAMED);
     Some(Finding {
         id: "waking",
         text: format!(
-            "After {longest} us of sleep, CPU {cpu} takes {} us ({}–{}) to run a thread that a timer wakes; after {shortest} us, {}.",
-            us(slow.median),
-            us(slow.low),
-            us(slow.high),
-            us(quick.median)
+            "After {long_us} us of sleep, {who} {} to run a thread that a timer wakes; after {short_us} us, {}{beside}.",
+            range(named.iter().map(|one| one.long)),
+            range(named.iter().map(|one| one.short))
         ),
         urgency: Urgency::Advice,
-        evidence: vec![format!("/idle/wakeups/{slow_at}/ns"), format!("/idle/wakeups/{quick_at}/ns")],
-        condition: "the slowest CPU of those measured, the machine otherwise as it was".into(),
+        evidence: evidence.into_iter().map(|at| format!("/idle/wakeups/{at}/ns")).collect(),
+        condition: match (all.len(), others.len()) {
+            (1, _) => "one CPU was measured, in one run, the machine otherwise as it was".into(),
+            (n, 0) => format!(
+                "no difference between the {n} CPUs beyond their intervals; one run, the machine otherwise as it was"
+            ),
+            _ => "beyond the intervals of all other CPUs; one run, the machine otherwise as it was".into(),
+        },
         next: next.into(),
     })
 }
 
+/// Figures that are named one by one.
+const MOST_NAMED: usize = 16;
 /// `powersave` holds the lowest clock, unless the driver itself chooses the clock under that name.
 fn governor(idle: &Idle) -> Option<Finding> {
     let frequency = &idle.frequency;

@@ -5,20 +5,22 @@ use std::collections::BTreeSet;
 use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, Operation, Profile};
 use coho_topology::size;
 
-use super::{Finding, Urgency, listed, number};
-use crate::barrier::is_slower;
+use super::{Finding, Urgency, listed, number, reach};
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(memory) = &profile.memory else { return Vec::new() };
     [bandwidth(memory), non_temporal(memory)].into_iter().flatten().collect()
 }
 
-/// A rate that has an interval, and where it stands.
+/// A rate with its interval, and where it stands.
 #[derive(Clone, Copy)]
 struct Told<'a> {
     at: usize,
     rate: &'a MemoryRate,
     speed: &'a Estimate,
+    /// Within which it lies.
+    low: f64,
+    high: f64,
 }
 
 impl Told<'_> {
@@ -28,6 +30,11 @@ impl Told<'_> {
 
     fn gb_s(&self) -> String {
         number(self.speed.median / 1e9)
+    }
+
+    /// `22.0 (21.8–22.2)`.
+    fn interval(&self) -> String {
+        format!("{} ({}–{})", self.gb_s(), number(self.low / 1e9), number(self.high / 1e9))
     }
 }
 
@@ -41,34 +48,66 @@ fn told(memory: &Memory) -> impl Iterator<Item = Told<'_>> {
             && rate.fence.is_none_or(|fence| fence == Fence::Run)
     };
     memory.rates.iter().enumerate().filter(move |(_, rate)| is_usual(rate)).filter_map(|(at, rate)| {
-        let speed = rate.bytes_per_s.as_ref().filter(|speed| speed.has_interval())?;
-        Some(Told { at, rate, speed })
+        let speed = rate.bytes_per_s.as_ref()?;
+        let (low, high) = reach(speed)?;
+        Some(Told { at, rate, speed, low, high })
     })
 }
 
-fn quickest<'a>(rates: impl Iterator<Item = Told<'a>>) -> Option<Told<'a>> {
-    rates.max_by(|a, b| a.speed.median.total_cmp(&b.speed.median))
+/// The rates that none is beyond: the highest median, and behind it those whose intervals reach into its own.
+fn leaders<'a>(rates: impl Iterator<Item = Told<'a>>) -> Vec<Told<'a>> {
+    let mut all: Vec<Told<'a>> = rates.collect();
+    all.sort_by(|a, b| b.speed.median.total_cmp(&a.speed.median));
+    let least = all.first().map_or(f64::INFINITY, |best| best.low);
+    all.retain(|one| one.high >= least);
+    all
+}
+
+/// Instructions that are named one by one.
+const NAMED: usize = 3;
+
+/// `avx2-nt`, or of several that intervals do not tell apart: `avx2-nt, sse2-nt and 2 more, no difference beyond the intervals`.
+fn named(leaders: &[Told<'_>]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for one in leaders.iter().filter(|one| one.rate.instruction != leaders[0].rate.instruction) {
+        if !names.contains(&one.rate.instruction) {
+            names.push(one.rate.instruction.clone());
+        }
+    }
+    let best = leaders[0].rate.instruction.as_str();
+    if names.is_empty() {
+        return best.to_owned();
+    }
+    let more = names.len().saturating_sub(NAMED - 1);
+    if more > 0 {
+        names.truncate(NAMED - 1);
+        names.push(format!("{more} more"));
+    }
+    format!("{best}; no difference beyond the intervals to {}", listed(&names))
 }
 
 /// The best of each operation at the largest size.
 fn bandwidth(memory: &Memory) -> Option<Finding> {
     let largest = told(memory).map(|one| one.rate.bytes).max()?;
-    let of = |op| quickest(told(memory).filter(move |one| one.rate.op == op && one.rate.bytes == largest));
-    let best: Vec<Told<'_>> = Operation::ALL.into_iter().filter_map(of).collect();
-    let words = |one: &Told<'_>| {
-        let verb = match one.rate.op {
+    let of = |op| leaders(told(memory).filter(move |one| one.rate.op == op && one.rate.bytes == largest));
+    let best: Vec<Vec<Told<'_>>> =
+        Operation::ALL.into_iter().map(of).filter(|leaders| !leaders.is_empty()).collect();
+    let words = |leaders: &Vec<Told<'_>>| {
+        let verb = match leaders[0].rate.op {
             Operation::Write => "writes",
             Operation::Read => "reads",
             Operation::Copy => "copies",
         };
-        format!("{verb} {} GB/s ({})", one.gb_s(), one.rate.instruction)
+        format!("{verb} {} GB/s by {}", leaders[0].interval(), named(leaders))
     };
+    let text = best.iter().map(words).collect::<Vec<_>>().join(". It ");
     Some(Finding {
         id: "bandwidth",
-        text: format!("One core {} in blocks of {}.", listed(&best.iter().map(words).collect::<Vec<_>>()), size(largest)),
+        text: format!("In blocks of {}, one core {text}.", size(largest)),
         urgency: Urgency::Note,
-        evidence: best.iter().map(Told::pointer).collect(),
-        condition: "one thread, the same block again and again, by the quickest of the instructions that were measured".into(),
+        evidence: best.iter().flatten().map(Told::pointer).collect(),
+        condition: "one thread, the same block again and again, by the quickest of the instructions that were measured; one run"
+            .into(),
         next: "`coho memory -o PROFILE` measures other sizes, states, and several cores at once.".into(),
     })
 }
@@ -77,53 +116,91 @@ fn is_non_temporal(instruction: &str) -> bool {
     instruction.ends_with("-nt") || instruction.starts_with("movnti")
 }
 
-/// From where the best non-temporal store is quicker than the best other one, at each larger size that was measured.
-fn non_temporal(memory: &Memory) -> Option<Finding> {
-    let stores = || told(memory).filter(|one| one.rate.op == Operation::Write);
-    let sizes: BTreeSet<u64> = stores().map(|one| one.rate.bytes).collect();
-    let best = |bytes: u64, past: bool| {
-        quickest(
-            stores().filter(|one| one.rate.bytes == bytes && is_non_temporal(&one.rate.instruction) == past),
-        )
-    };
-    let both: Vec<(Told<'_>, Told<'_>)> =
-        sizes.into_iter().filter_map(|bytes| Some((best(bytes, false)?, best(bytes, true)?))).collect();
-    // Rates: the lower one is the slower store.
-    let pays = |(usual, past): &(Told<'_>, Told<'_>)| is_slower(usual.speed, past.speed);
-    let costs = |(usual, past): &(Told<'_>, Told<'_>)| is_slower(past.speed, usual.speed);
-    let (first, last) = (both.first()?, both.last()?);
-    let from = both.iter().rposition(|row| !pays(row)).map_or(0, |at| at + 1);
-    let beside = |(usual, past): &(Told<'_>, Told<'_>)| {
+/// The stores of one size: the best of either kind, with those that none of its kind is beyond.
+struct Stores<'a> {
+    usual: Vec<Told<'a>>,
+    past: Vec<Told<'a>>,
+}
+
+impl<'a> Stores<'a> {
+    fn of(memory: &'a Memory, bytes: u64) -> Option<Self> {
+        let of = |past: bool| {
+            let stores =
+                told(memory).filter(|one| one.rate.op == Operation::Write && one.rate.bytes == bytes);
+            leaders(stores.filter(|one| is_non_temporal(&one.rate.instruction) == past))
+        };
+        let (usual, past) = (of(false), of(true));
+        (!usual.is_empty() && !past.is_empty()).then_some(Self { usual, past })
+    }
+
+    /// Whether the best non-temporal store is quicker than every other store, beyond all their intervals.
+    fn pays(&self) -> bool {
+        is_beyond(&self.past, &self.usual)
+    }
+
+    fn costs(&self) -> bool {
+        is_beyond(&self.usual, &self.past)
+    }
+
+    fn size(&self) -> String {
+        size(self.usual[0].rate.bytes)
+    }
+
+    fn beside(&self) -> String {
+        let (usual, past) = (&self.usual[0], &self.past[0]);
         format!(
             "{} against {} GB/s ({}, {})",
-            past.gb_s(),
-            usual.gb_s(),
+            past.interval(),
+            usual.interval(),
             past.rate.instruction,
             usual.rate.instruction
         )
-    };
-    let at = |(usual, _): &(Told<'_>, Told<'_>)| size(usual.rate.bytes);
+    }
+}
+
+/// Rates are told apart from this ratio on: one run's intervals do not know what the next run's noise adds.
+const APART: f64 = 1.1;
+
+fn is_beyond(quick: &[Told<'_>], others: &[Told<'_>]) -> bool {
+    let most = others.iter().map(|one| one.high).fold(0.0, f64::max);
+    quick[0].low > most && quick[0].speed.median >= APART * others[0].speed.median
+}
+
+/// From where the best non-temporal store is quicker than all others, at each larger size that was measured.
+fn non_temporal(memory: &Memory) -> Option<Finding> {
+    let sizes: BTreeSet<u64> = told(memory).map(|one| one.rate.bytes).collect();
+    let both: Vec<Stores<'_>> = sizes.into_iter().filter_map(|bytes| Stores::of(memory, bytes)).collect();
+    let (first, last) = (both.first()?, both.last()?);
+    let from = both.iter().rposition(|row| !row.pays()).map_or(0, |at| at + 1);
     let (text, urgency, row) = match both.get(from) {
         Some(row) if from == 0 => (
             format!(
                 "For writing alone, non-temporal stores are quicker at each size measured, from {} on: there {}.",
-                at(row),
-                beside(row)
+                row.size(),
+                row.beside()
             ),
             Urgency::Advice,
             row,
         ),
-        Some(row) => (
-            format!("For writing alone, non-temporal stores pay from {} on: there {}.", at(row), beside(row)),
-            Urgency::Advice,
-            row,
-        ),
-        None if both.iter().all(costs) => (
+        Some(row) => {
+            let below = &both[from - 1];
+            let until = match below.costs() {
+                true => format!("at {} they are slower", below.size()),
+                false => format!("at {} they are alike", below.size()),
+            };
+            let text = format!(
+                "For writing alone, non-temporal stores pay from {} on: there {}; {until}.",
+                row.size(),
+                row.beside()
+            );
+            (text, Urgency::Advice, row)
+        }
+        None if both.iter().all(Stores::costs) => (
             format!(
                 "For writing alone, non-temporal stores pay at no size measured, {} to {}: at the last {}.",
-                at(first),
-                at(last),
-                beside(last)
+                first.size(),
+                last.size(),
+                last.beside()
             ),
             Urgency::Note,
             last,
@@ -138,10 +215,11 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
         id: "non-temporal-stores",
         text,
         urgency,
-        evidence: vec![row.1.pointer(), row.0.pointer()],
+        evidence: vec![row.past[0].pointer(), row.usual[0].pointer()],
         condition: format!(
-            "one thread that stores to the same block again and again; beyond both intervals, sizes measured: {}",
-            both.iter().map(at).collect::<Vec<_>>().join(", ")
+            "one thread that stores to the same block again and again, in one run; beyond the intervals of all stores measured \
+             and by at least a tenth; sizes measured: {}",
+            both.iter().map(Stores::size).collect::<Vec<_>>().join(", ")
         ),
         next: next.into(),
     })

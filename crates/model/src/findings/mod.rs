@@ -6,6 +6,7 @@
 
 mod barriers;
 mod calls;
+mod dates;
 mod idle;
 mod memory;
 mod missing;
@@ -17,6 +18,7 @@ mod sharing;
 mod topology;
 
 use coho_profile::{Estimate, Profile};
+use coho_topology::CpuSet;
 use serde::Serialize;
 
 /// Something that a profile means for its reader.
@@ -76,13 +78,18 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         missing::findings,
     ];
     let mut findings: Vec<Finding> = kinds.iter().flat_map(|of| of(profile)).collect();
+    findings.iter_mut().for_each(|finding| dates::add(finding, profile));
     findings.sort_by_key(|finding| finding.urgency);
     findings
 }
 
+/// Nothing that is measured has more digits before the point; a damaged profile may.
+pub(crate) const SENSIBLE: f64 = 1e12;
+
 /// A figure in three digits.
 fn number(value: f64) -> String {
     match value.abs() {
+        size if size >= SENSIBLE => format!("{value:.2e}"),
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
@@ -101,6 +108,27 @@ fn ns(estimate: &Estimate) -> String {
 /// `1.96 (1.90–1.99)`.
 fn ratio(estimate: &Estimate) -> String {
     format!("{} ({}–{})", number(estimate.median), number(estimate.low), number(estimate.high))
+}
+
+/// A mode of fewer samples than this share is no value that a figure jumps to.
+const SEEN: f64 = 0.05;
+
+/// Within which a figure lies: its interval, of one that jumped all values that it jumped between. `None` of too few samples
+/// for an interval.
+fn reach(estimate: &Estimate) -> Option<(f64, f64)> {
+    let Estimate { mut low, mut high, .. } = *estimate;
+    if estimate.stable == Some(false) {
+        for mode in estimate.modes.iter().filter(|mode| mode.share >= SEEN) {
+            (low, high) = (low.min(mode.value), high.max(mode.value));
+        }
+    }
+    let is_usable = estimate.has_interval() && low <= estimate.median && estimate.median <= high;
+    (is_usable && low.is_finite() && high.is_finite()).then_some((low, high))
+}
+
+/// CPU numbers as the kernel lists them: `0-3,8`.
+fn cpus(all: impl Iterator<Item = u32>) -> String {
+    all.collect::<CpuSet>().to_string()
 }
 
 /// The first of many groups of CPUs: `0-7 | 8-15 | 16-23 | 24-31 | …`.

@@ -1,7 +1,8 @@
 //! Whether the host moves the CPUs.
 
-use coho_profile::{Coherence, PairMethod, Profile};
+use coho_profile::{Coherence, Method, PairMethod, Profile};
 
+use super::dates::are_of_one_run;
 use super::{Finding, Urgency, listed, number};
 use crate::history::{SAME_MODE, window};
 use crate::stability;
@@ -17,6 +18,12 @@ pub(super) fn have_stayed(profile: &Profile) -> bool {
     profile.coherence.as_ref().is_some_and(|coherence| {
         coherence.stable == Some(true) && !have_differed(coherence) && between_sections(profile).is_none()
     })
+}
+
+/// The same for another section's figures, which tell it only if the same run measured them.
+pub(super) fn have_stayed_for(profile: &Profile, section: &Method) -> bool {
+    have_stayed(profile)
+        && profile.coherence.as_ref().is_some_and(|coherence| are_of_one_run(&coherence.method, section))
 }
 
 fn have_differed(coherence: &Coherence) -> bool {

@@ -24,21 +24,26 @@ fn team(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
         return None;
     }
     let matrix = Matrix::of(coherence)?;
-    let mut teams: Vec<(usize, CpuSet, f64)> = Vec::new();
+    let mut teams: Vec<(usize, Team)> = Vec::new();
     for (at, level) in coherence.levels.iter().enumerate().filter(|(_, level)| level.groups.len() > 1) {
-        teams.extend(quickest(&matrix, level).map(|(cpus, ns)| (at, cpus, ns)));
+        teams.extend(quickest(&matrix, level).map(|team| (at, team)));
     }
-    let (_, nearest, _) = teams.first()?;
+    let nearest = &teams.first()?.1.cpus;
     let next = format!(
         "`coho run --place {nearest} -- COMMAND` keeps a command there; `--per-thread` pins each of its threads to a CPU of \
          its own."
     );
-    let one = |(_, cpus, ns): &(usize, CpuSet, f64)| {
-        let who = match cpus.len() {
+    let one = |(_, team): &(usize, Team)| {
+        let who = match team.cpus.len() {
             2 => "two".into(),
             n => format!("up to {n}"),
         };
-        format!("{who} to CPUs {cpus} (at most {} ns apart)", number(*ns))
+        let alike = match team.alike {
+            0 => String::new(),
+            1 => "; 1 more group is alike".into(),
+            n => format!("; {n} more groups are alike"),
+        };
+        format!("{who} to CPUs {} (at most {} ns apart{alike})", team.cpus, number(team.ns))
     };
     Some(Finding {
         id: "pin-team",
@@ -56,8 +61,17 @@ fn team(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     })
 }
 
-/// The group whose longest way is the shortest.
-fn quickest(matrix: &Matrix, level: &Level) -> Option<(CpuSet, f64)> {
+/// A group of CPUs for threads that share lines.
+struct Team {
+    cpus: CpuSet,
+    /// The longest way within it.
+    ns: f64,
+    /// How many other groups of as many CPUs are as near, so that it is one of several rather than the best.
+    alike: usize,
+}
+
+/// The group whose longest way is the shortest; of those that are alike the first.
+fn quickest(matrix: &Matrix, level: &Level) -> Option<Team> {
     let longest = |group: &Vec<u32>| {
         let of: Vec<usize> =
             (0..matrix.len()).filter(|&index| group.contains(&matrix.cpus()[index])).collect();
@@ -65,9 +79,13 @@ fn quickest(matrix: &Matrix, level: &Level) -> Option<(CpuSet, f64)> {
         times.filter_map(|(a, b)| matrix.between(a, b)).reduce(f64::max)
     };
     let several = level.groups.iter().filter(|group| group.len() > 1);
-    let timed = several.filter_map(|group| Some((group, longest(group)?)));
-    let (group, ns) = timed.min_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some((group.iter().copied().collect(), ns))
+    let timed: Vec<_> = several.filter_map(|group| Some((group, longest(group)?))).collect();
+    let (best, least) = *timed.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let is_alike =
+        |(group, ns): &&(&Vec<u32>, f64)| group.len() == best.len() && *ns <= super::sharing::ALIKE * least;
+    let (first, ns) = *timed.iter().find(is_alike)?;
+    let alike = timed.iter().filter(is_alike).count() - 1;
+    Some(Team { cpus: first.iter().copied().collect(), ns, alike })
 }
 
 /// A command that was tried, if one placement is better beyond chance.

@@ -8,6 +8,7 @@ use coho_topology::Topology;
 use super::{Finding, Urgency, number};
 use crate::claims::kawabe_furuya::{Near, near};
 use crate::range::Range;
+use crate::stability;
 
 /// How far a mean may lie from a published one to resemble it: the paper's own pairs of one class spread by as much.
 const RESEMBLES: f64 = 1.25;
@@ -40,10 +41,11 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     {
         return Vec::new();
     }
+    let Some(stays) = stability::condition(coherence) else { return Vec::new() };
     let mine = classes(profile);
     // The farthest class that a paper has tells most of a machine; siblings pass no line on.
     let resembled = mine.iter().rev().filter(|(class, _)| **class != Near::Siblings);
-    resembled.filter_map(|(class, mine)| beside(*class, mine)).take(1).collect()
+    resembled.filter_map(|(class, mine)| beside(*class, mine, &stays)).take(1).collect()
 }
 
 fn classes(profile: &Profile) -> BTreeMap<Near, Class> {
@@ -68,7 +70,7 @@ fn classes(profile: &Profile) -> BTreeMap<Near, Class> {
     classes
 }
 
-fn beside(class: Near, mine: &Class) -> Option<Finding> {
+fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
     let papers = published::kawabe_furuya::figures().publication();
     let distance = |theirs: f64| (mine.mean.value / theirs).ln().abs();
     let machines = papers.machines.iter().filter_map(|(short, profile)| {
@@ -106,7 +108,7 @@ fn beside(class: Near, mine: &Class) -> Option<Finding> {
         },
         condition: format!(
             "free-running, as in the paper, which tells single values without intervals; mean of {}, {words} by the claimed \
-             topology{}",
+             topology{}; {stays}",
             match mine.pairs.len() {
                 1 => "one figure".into(),
                 n => format!("{n} figures"),

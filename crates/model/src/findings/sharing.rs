@@ -1,6 +1,6 @@
 //! What it costs CPUs to share a line: near, far, and by where the line lies.
 
-use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod, Profile, Verdict};
+use coho_profile::{Coherence, Estimate, Home, LineSpread, Pair, PairMethod, Profile, Verdict};
 use coho_topology::CpuSet;
 
 use super::moves::have_stayed;
@@ -8,7 +8,7 @@ use super::{Finding, Urgency, first_groups, ns, number};
 use crate::{Matrix, stability};
 
 /// Pairs that are no more apart than this count as alike, whatever their intervals.
-const ALIKE: f64 = 1.3;
+pub(super) const ALIKE: f64 = 1.3;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
@@ -155,10 +155,14 @@ fn groups(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     })
 }
 
+/// Lines that are no more apart than this are alike: who chooses among them gains nothing that is seen.
+const LINES_ALIKE: f64 = 1.1;
+
 /// How near lines differ from far ones of the pair in which they differ most.
 fn lines(coherence: &Coherence) -> Option<Finding> {
     let differ = coherence.pairs.iter().enumerate().filter_map(|(at, pair)| {
-        let lines = pair.lines.as_ref().filter(|lines| lines.differ() && lines.p10 > 0.0)?;
+        let is_apart = |lines: &&LineSpread| lines.p10 > 0.0 && lines.p90 > LINES_ALIKE * lines.p10;
+        let lines = pair.lines.as_ref().filter(|lines| lines.differ()).filter(is_apart)?;
         Some((at, pair, lines))
     });
     let (at, pair, lines) = differ.max_by(|a, b| (a.2.p90 / a.2.p10).total_cmp(&(b.2.p90 / b.2.p10)))?;

@@ -17,6 +17,7 @@ pub use log::{Log, MOST, MOST_OF_HOST, NoLog};
 pub use recall::{Recalled, recall};
 
 use crate::Matrix;
+use crate::findings::SENSIBLE;
 use crate::stats::estimate;
 
 /// Values closer than this ratio belong to one mode.
@@ -136,6 +137,7 @@ fn usual(ns: &Estimate) -> f64 {
 /// Three digits.
 pub(crate) fn ns(ns: f64) -> String {
     match ns {
+        ns if ns.abs() >= SENSIBLE => format!("{ns:.2e}"),
         ns if ns < 99.95 => format!("{ns:.1}"),
         ns => format!("{ns:.0}"),
     }
@@ -149,7 +151,8 @@ pub(crate) fn window(seconds: f64) -> String {
         s if s < 120.0 => format!("{s:.0} s"),
         s if s < 120.0 * 60.0 => format!("{:.0} minutes", s / 60.0),
         s if s < 48.0 * 3600.0 => format!("{:.0} hours", s / 3600.0),
-        s => format!("{:.0} days", s / 86400.0),
+        s if s < SENSIBLE => format!("{:.0} days", s / 86400.0),
+        s => format!("{s:.2e} s"),
     }
 }
 

@@ -56,8 +56,8 @@ const MICROSECOND: f64 = 1000.0;
 /// ```
 pub fn statements(path: &Path) -> Vec<Statement> {
     let paper = hamada_dimmnet::figures().conclusions.prefetchnta_vs_pci66;
-    let of = |figure| Gains::of(path, figure);
-    let [f4, f5, f6, f8, f9, f10, f11] = ["4", "5", "6", "8", "9", "10", "11"].map(of);
+    let gains_of = |figure| Gains::of(path, figure);
+    let [f4, f5, f6, f8, f9, f10, f11] = ["4", "5", "6", "8", "9", "10", "11"].map(gains_of);
     let below = |gap: f64| gap <= MICROSECOND;
     // Both ends of the range within what can be read off a chart.
     let range = |gains: &Gains<'_>, instruction, [low, high]: [f64; 2]| {
@@ -144,8 +144,8 @@ struct Gains<'a> {
 
 impl<'a> Gains<'a> {
     fn of(path: &'a Path, figure: &str) -> Self {
-        let found = path.figures.iter().find(|other| other.name == figure);
-        Self { path, points: found.map_or_else(Vec::new, |figure| path.points(figure)) }
+        let matching = path.figures.iter().find(|other| other.name == figure);
+        Self { path, points: matching.map_or_else(Vec::new, |figure| path.points(figure)) }
     }
 
     fn is(&self, point: &Point, bytes: f64, instruction: &str) -> bool {

@@ -33,9 +33,9 @@ pub(super) fn envelope(
         let times = able.map(|(at, variant)| (at, variant.time_ns(bytes, gap_ns, instruction)));
         times.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
     };
-    let mut found: Vec<Threshold> = Vec::new();
+    let mut thresholds: Vec<Threshold> = Vec::new();
     let mut current = quickest(least);
-    found.extend(current.map(|to| Threshold { bytes: least, from: None, to }));
+    thresholds.extend(current.map(|to| Threshold { bytes: least, from: None, to }));
     for (from, to) in stretches(protocols, least, greatest, instruction) {
         let ratio = (to / from).powf(1.0 / PARTS as f64);
         let mut below = from;
@@ -52,7 +52,7 @@ pub(super) fn envelope(
                     *(if quickest(middle) == current { &mut low } else { &mut high }) = middle;
                 }
                 let next = quickest(high);
-                found.extend(next.map(|to| Threshold { bytes: high, from: current, to }));
+                thresholds.extend(next.map(|to| Threshold { bytes: high, from: current, to }));
                 (current, below) = (next, high);
                 if high >= above {
                     break;
@@ -61,7 +61,7 @@ pub(super) fn envelope(
             below = above;
         }
     }
-    found
+    thresholds
 }
 
 /// From corner to corner.

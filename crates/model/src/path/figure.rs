@@ -110,7 +110,7 @@ impl Spread {
     /// Where two variants cross, by the path as each pass has it; `None` without passes, or if they cross in none.
     pub fn of(passes: &[Path], crossover: usize, instruction: usize, crossing: &Crossing) -> Option<Self> {
         let same = |one: &Crossing| (one.from, one.to) == (crossing.from, crossing.to);
-        let found: Vec<f64> = passes
+        let crossings: Vec<f64> = passes
             .iter()
             .filter_map(|path| {
                 let all = path.crossings(path.crossovers.get(crossover)?, instruction);
@@ -118,9 +118,9 @@ impl Spread {
             })
             .collect();
         Some(Self {
-            least_bytes: found.iter().copied().reduce(f64::min)?,
-            greatest_bytes: found.iter().copied().reduce(f64::max)?,
-            crossed: found.len(),
+            least_bytes: crossings.iter().copied().reduce(f64::min)?,
+            greatest_bytes: crossings.iter().copied().reduce(f64::max)?,
+            crossed: crossings.len(),
             passes: passes.len(),
         })
     }

@@ -96,12 +96,12 @@ pub fn fit(pairs: &[(f64, f64)]) -> Fit {
     // best[k][to]: least squares of the first `to` pairs in k + 1 parts, and where the last of them begins.
     let mut best: Vec<Vec<(f64, usize)>> = vec![(0..=n).map(|to| (cost(0, to), 0)).collect()];
     for parts in 1..MAX_SEGMENTS.min(n / LEAST_PAIRS) {
-        let of = |to: usize| {
+        let best_cut = |to: usize| {
             let cuts = (parts * LEAST_PAIRS..=to.saturating_sub(LEAST_PAIRS)).filter(|&cut| may_cut(cut));
             let sums = cuts.map(|cut| (best[parts - 1][cut].0 + cost(cut, to), cut));
             sums.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0))
         };
-        let row = (0..=n).map(of).collect();
+        let row = (0..=n).map(best_cut).collect();
         best.push(row);
     }
     // An error below a part in ten thousand is as good as none, or exact data would be cut without end.

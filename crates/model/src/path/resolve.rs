@@ -297,10 +297,10 @@ impl Resolver<'_> {
     /// ends do at the same time, and what timing them took. It may be below 0.
     fn handover_ns(&self, path: &str, place: &Place) -> Result<f64, Error> {
         let least = self.messages(path).min_by_key(|transfer| transfer.bytes);
-        let found = least.and_then(|transfer| {
+        let flag_ns = least.and_then(|transfer| {
             Some(median(&transfer.ns)? - median(&transfer.send_ns)? - median(&transfer.receive_ns)?)
         });
-        found.ok_or_else(|| self.lacks_messages(path, place))
+        flag_ns.ok_or_else(|| self.lacks_messages(path, place))
     }
 
     /// The quickest at each size of the profile's rates that answer the query.

@@ -229,9 +229,10 @@ impl Summary {
                         .map(|spread| (spread.least_bytes, spread.greatest_bytes)),
                     by_pass: crossing.and_then(spread).map(|spread| (spread.crossed, spread.passes)),
                 };
-                let found = path.crossings(crossover, index);
-                self.crossovers.extend(found.iter().map(|one| row(&path.variants[one.from].name, Some(one))));
-                if found.is_empty()
+                let crossings = path.crossings(crossover, index);
+                self.crossovers
+                    .extend(crossings.iter().map(|one| row(&path.variants[one.from].name, Some(one))));
+                if crossings.is_empty()
                     && let Some(only) = path.quickest_at_first(crossover, index)
                 {
                     self.crossovers.push(row(&only.name, None));

@@ -6,7 +6,7 @@ use coho_profile::{
     MemoryRate, Operation, Profile, Sync, SyncPeer,
 };
 
-use super::{does_not_say, estimate, says};
+use super::{does_not_say, estimate, jumping, says};
 
 fn barriers(rows: &[(&str, u32, Estimate)]) -> Profile {
     let row = |(algorithm, threads, ns): &(&str, u32, Estimate)| BarrierTime {
@@ -32,6 +32,12 @@ fn a_barrier_is_the_quickest_beyond_chance_alone() {
     let alike =
         says(&of(estimate(50.0, 40), estimate(50.5, 40)), "quickest-barrier", &["fbs and lock are alike"]);
     assert!(!alike.text.contains("quickest"), "{alike:?}");
+    // Beyond the intervals, but not beyond what the next run may differ by.
+    let near =
+        says(&of(estimate(50.0, 40), estimate(54.0, 40)), "quickest-barrier", &["fbs and lock are alike"]);
+    assert!(near.condition.contains("not known to stay"), "{near:?}");
+    // One that jumped to the other's value.
+    says(&of(estimate(50.0, 40), jumping(90.0, 49.0)), "quickest-barrier", &["fbs and lock are alike"]);
     let few = says(&of(estimate(50.0, 40), estimate(90.0, 3)), "quickest-barrier", &["takes 50.0 ns"]);
     assert!(!few.text.contains("quickest"), "{few:?}");
     let alone = says(&barriers(&[("fbs", 2, estimate(20.0, 40))]), "quickest-barrier", &["by fbs"]);
@@ -129,7 +135,11 @@ fn non_temporal_stores_pay_from_where_all_larger_sizes_say_so() {
     let pays = says(
         &profile(stores(&CURVE, 12)),
         "non-temporal-stores",
-        &["pay from 48 MiB on", "22.0 against 12.0 GB/s (avx2-nt, avx2)"],
+        &[
+            "pay from 48 MiB on",
+            "22.0 (21.8–22.2) against 12.0 (11.9–12.1) GB/s (avx2-nt, avx2)",
+            "at 1 MiB they are slower",
+        ],
     );
     assert!(pays.urgency == Urgency::Advice && pays.condition.contains("64 KiB, 1 MiB, 48 MiB"), "{pays:?}");
     says(
@@ -147,6 +157,13 @@ fn non_temporal_stores_pay_from_where_all_larger_sizes_say_so() {
     // Alike at the last size, or only one kind of store there.
     does_not_say(&profile(stores(&[CURVE[4], ("avx2-nt", 49152, 12.1)], 12)), "non-temporal-stores");
     does_not_say(&profile(stores(&[CURVE[0], CURVE[5]], 12)), "non-temporal-stores");
+    // Quicker than the best other one, but not than one of which less is known.
+    let mut wide = stores(&[CURVE[4], ("rep-stosb", 49152, 11.0), CURVE[5]], 12);
+    wide.rates[1].bytes_per_s = Some(Estimate { low: 5e9, high: 23e9, ..estimate(11e9, 12) });
+    does_not_say(&profile(wide), "non-temporal-stores");
+    // The size before is alike, beyond intervals that are narrower than the next run's noise.
+    let near = [("avx2", 1024, 20.0), ("avx2-nt", 1024, 20.9), CURVE[4], CURVE[5]];
+    says(&profile(stores(&near, 12)), "non-temporal-stores", &["from 48 MiB on", "at 1 MiB they are alike"]);
     // Stores that nobody waits for, and other memory, are another quantity.
     for change in [
         |rate: &mut MemoryRate| rate.fence = Some(Fence::None),
@@ -165,8 +182,21 @@ fn bandwidth_is_that_of_the_largest_block() {
     says(
         &profile(stores(&CURVE, 12)),
         "bandwidth",
-        &["One core writes 22.0 GB/s (avx2-nt) in blocks of 48 MiB"],
+        &["In blocks of 48 MiB, one core writes 22.0 (21.8–22.2) GB/s by avx2-nt."],
     );
+    let alike = [
+        ("avx2-nt", 48, 22.0),
+        ("sse2-nt", 48, 21.9),
+        ("rep-stosb", 48, 21.8),
+        ("movnti-8", 48, 21.7),
+        ("avx2", 48, 9.0),
+    ];
+    let group = says(
+        &profile(stores(&alike, 12)),
+        "bandwidth",
+        &["by avx2-nt; no difference beyond the intervals to sse2-nt, rep-stosb and 1 more."],
+    );
+    assert_eq!(group.evidence.len(), 4, "{group:?}");
     does_not_say(&profile(stores(&CURVE, 4)), "bandwidth");
     does_not_say(&profile(Memory::default()), "bandwidth");
 }

@@ -5,7 +5,7 @@ mod sharing;
 mod waits;
 
 use coho_model::{Finding, Urgency, findings};
-use coho_profile::{Estimate, Host, Mode, Profile, published};
+use coho_profile::{BarrierTime, Estimate, Host, Method, Mode, Profile, Sync, SyncLimit, published};
 use serde_json::Value;
 
 /// So many samples within a hundredth of a value.
@@ -93,4 +93,76 @@ fn scripts_find_the_fields() {
     keys.sort_unstable();
     assert_eq!(keys, ["condition", "evidence", "id", "level", "next", "text"]);
     assert_eq!(value[0]["level"], "note");
+}
+
+/// What several runs measured is said to be of several, and what the last did not, of when it is.
+#[test]
+fn figures_of_another_run_say_when_they_were_measured() {
+    const OLD: &str = "2026-11-20T10:00:00Z";
+    const NEW: &str = "2026-11-24T22:00:48Z";
+    let method = |date: Option<&str>| Method {
+        description: "Measured.".into(),
+        date: date.map(str::to_owned),
+        ..Method::default()
+    };
+    let of = |pairs: Option<&str>, barriers: Option<&str>| {
+        let mut profile = sharing::steady();
+        profile.host.as_mut().unwrap().date = Some(NEW.into());
+        let coherence = profile.coherence.as_mut().unwrap();
+        coherence.method = Method { passes: 5, duration_s: 1.4, ..method(pairs) };
+        let limit = SyncLimit { barrier: estimate(26.0, 40), fork_join: estimate(52.0, 40) };
+        let row = |algorithm: &str, ns| BarrierTime {
+            algorithm: algorithm.into(),
+            threads: 8,
+            ns: Some(estimate(ns, 40)),
+            ..BarrierTime::default()
+        };
+        profile.sync = Some(Sync {
+            method: method(barriers),
+            limit_ns: Some(limit),
+            barriers: vec![row("fbs", 30.0), row("lock", 90.0)],
+            ..Sync::default()
+        });
+        profile
+    };
+    let together = of(Some(NEW), Some(NEW));
+    assert!(
+        findings(&together).iter().all(|one| !one.condition.contains("2026")),
+        "{:?}",
+        findings(&together)
+    );
+    let condition = |profile: &Profile, id: &str| found(profile, id).unwrap().condition;
+    let apart = of(Some(OLD), Some(NEW));
+    let moved = condition(&apart, "placement-moves");
+    assert!(moved.ends_with(&format!("of several runs: coherence of {OLD}, sync of {NEW}")), "{moved}");
+    assert!(condition(&apart, "sharing-cost").contains(&format!("measured on {OLD}, not in")));
+    assert!(!condition(&apart, "quickest-barrier").contains("2026"));
+    let unknown = of(None, Some(NEW));
+    assert!(condition(&unknown, "sharing-cost").contains("measured on an unknown date"));
+    // A file of an earlier version dates nothing, which its head says once.
+    assert!(!condition(&of(None, None), "sharing-cost").contains("date"));
+}
+
+/// CPUs that stayed in one run say nothing of another run's barriers.
+#[test]
+fn what_stayed_in_another_run_is_not_known_to_stay() {
+    let of = |barriers: &str| {
+        let mut profile = sharing::steady();
+        let dated = |date: &str| Some(date.to_owned());
+        profile.coherence.as_mut().unwrap().method.date = dated("2026-11-24T22:00:48Z");
+        let mut sync = Sync {
+            barriers: vec![BarrierTime {
+                algorithm: "fbs".into(),
+                threads: 2,
+                ns: Some(estimate(50.0, 40)),
+                ..BarrierTime::default()
+            }],
+            ..Sync::default()
+        };
+        sync.method.date = dated(barriers);
+        profile.sync = Some(sync);
+        found(&profile, "quickest-barrier").unwrap().condition
+    };
+    assert!(!of("2026-11-24T22:00:48Z").contains("not known to stay"));
+    assert!(of("2026-11-20T10:00:00Z").contains("not known to stay"));
 }

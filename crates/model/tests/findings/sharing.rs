@@ -55,7 +55,7 @@ fn with(mut profile: Profile, change: impl FnOnce(&mut Coherence)) -> Profile {
     profile
 }
 
-fn steady() -> Profile {
+pub fn steady() -> Profile {
     judged(96.0, 40, Some(true), topology(4))
 }
 
@@ -116,7 +116,7 @@ fn groups_take_more_than_one_and_times_that_stay() {
 
 #[test]
 fn a_team_is_placed_only_where_the_cpus_stay() {
-    let team = says(&steady(), "pin-team", &["up to 4 to CPUs", "at most 25."]);
+    let team = says(&steady(), "pin-team", &["up to 4 to CPUs", "at most 25.", "1 more group is alike"]);
     assert_eq!(team.urgency, Urgency::Advice);
     assert!(team.next.contains("`coho run --place 0-3 --") || team.next.contains("`coho run --place 4-7 --"));
     does_not_say(&judged(96.0, 40, Some(false), topology(4)), "pin-team");
@@ -243,10 +243,12 @@ fn barriers_that_found_another_distance_show_that_cpus_moved() {
 
 #[test]
 fn lines_differ_where_both_halves_of_a_run_agree() {
-    let spread = |split_half| {
-        let lines = LineSpread { count: 64, p10: 24.0, p50: 28.0, p90: 32.0, split_half, share: None };
+    let wide = |p90, split_half| {
+        let lines = LineSpread { count: 64, p10: 24.0, p50: 28.0, p90, split_half, share: None };
         with(steady(), |coherence| coherence.pairs[3].lines = Some(lines))
     };
+    let spread = |split_half| wide(32.0, split_half);
+    does_not_say(&wide(24.3, Some(0.9)), "lines-differ");
     says(&spread(Some(0.9)), "lines-differ", &["less than 24.0 ns", "more than 32.0"]);
     for noise in [Some(0.2), None] {
         does_not_say(&spread(noise), "lines-differ");
@@ -258,7 +260,12 @@ fn lines_differ_where_both_halves_of_a_run_agree() {
 #[test]
 fn only_free_running_pairs_stand_beside_the_paper() {
     let free = |ns, n, claimed: &str| one_pair(PairMethod::FreeRunning, estimate(ns, n), claimed);
-    says(&free(40.0, 40, "L3"), "published-machine", &["40.0 ns", "like 8 x Xeon X7560", "38.9"]);
+    let like = says(&free(40.0, 40, "L3"), "published-machine", &["40.0 ns", "like 8 x Xeon X7560", "38.9"]);
+    assert!(like.condition.contains("whether it stays so is not known"), "{like:?}");
+    let moved = Some(History { surveys: 3, modes_ns: vec![40.0, 96.0], disagree: 1 });
+    let moved = with(free(40.0, 40, "L3"), |coherence| coherence.history = moved);
+    let moved = says(&moved, "published-machine", &[]);
+    assert!(moved.condition.contains("1 of 3 other surveys"), "{moved:?}");
     says(&free(20.0, 40, "L3"), "published-machine", &["0.52 times the nearest published", "E5620"]);
     for claimed in ["core", "L2", "system"] {
         does_not_say(&free(40.0, 40, claimed), "published-machine");

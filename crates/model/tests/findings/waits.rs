@@ -6,7 +6,7 @@ use coho_profile::{
     IdleControl, Memory, MemoryType, Profile, Rdpmc, Sync, SyncPeer, Wakeup,
 };
 
-use super::{does_not_say, estimate, host, says};
+use super::{does_not_say, estimate, host, jumping, says};
 
 fn woken(times: &[(u32, u64, Estimate)]) -> Profile {
     let wakeup = |(cpu, slept_us, ns): &(u32, u64, Estimate)| Wakeup {
@@ -20,13 +20,24 @@ fn woken(times: &[(u32, u64, Estimate)]) -> Profile {
     Profile { idle: Some(idle), ..Profile::default() }
 }
 
+/// Sleeps of 200 us and of 5000 us, in ns, with what they are known to.
+fn slept(times: &[(f64, f64, f64)]) -> Profile {
+    let known =
+        |ns: f64, to: f64| Estimate { low: (1.0 - to) * ns, high: (1.0 + to) * ns, ..estimate(ns, 24) };
+    let rows = times.iter().enumerate().flat_map(|(cpu, &(short, long, to))| {
+        let cpu = cpu as u32;
+        [(cpu, 200, known(short, to)), (cpu, 5000, known(long, to))]
+    });
+    woken(&rows.collect::<Vec<_>>())
+}
+
 #[test]
 fn waking_costs_where_a_longer_sleep_takes_longer() {
     let (quick, slow) = (|| estimate(2_000.0, 24), || estimate(62_000.0, 24));
-    let mut deep =
-        woken(&[(0, 200, quick()), (0, 5000, estimate(50_000.0, 24)), (3, 200, quick()), (3, 5000, slow())]);
+    let mut deep = woken(&[(3, 200, quick()), (3, 5000, slow())]);
     let told = says(&deep, "waking", &["CPU 3 takes 62.0 us", "After 5000 us", "after 200 us, 2.00"]);
     assert!(told.next.is_empty(), "nothing can be set: {told:?}");
+    assert!(told.condition.contains("one CPU was measured"), "{told:?}");
     let control = IdleControl { name: "latency limit".into(), status: "available".into() };
     deep.idle.as_mut().unwrap().controls = vec![control];
     assert!(says(&deep, "waking", &[]).next.contains("coho idle --dma-latency"));
@@ -41,6 +52,63 @@ fn waking_costs_where_a_longer_sleep_takes_longer() {
         wakeup.under = Some("C6 disabled".into());
     }
     does_not_say(&limited, "waking");
+}
+
+#[test]
+fn a_cpu_is_named_only_beyond_all_others() {
+    let slow = says(
+        &slept(&[(2e3, 30e3, 0.05), (2e3, 62e3, 0.05), (2e3, 31e3, 0.05)]),
+        "waking",
+        &["CPU 1 takes 62.0 us", "the other CPUs take 30.0 to 31.0 us"],
+    );
+    assert!(slow.condition.contains("beyond the intervals of all other CPUs"), "{slow:?}");
+    says(
+        &slept(&[(2e3, 60e3, 0.05), (2e3, 3e3, 0.05), (2e3, 62e3, 0.05), (2e3, 3e3, 0.05)]),
+        "waking",
+        &["CPUs 0,2 take 60.0 to 62.0 us"],
+    );
+    // Intervals that reach into each other, or values that the next run may swap: the range over all.
+    for to in [0.3, 0.001] {
+        let all = says(
+            &slept(&[(2e3, 50e3, to), (2e3, 62e3, to), (2e3, 55e3, to)]),
+            "waking",
+            &["each of the 3 CPUs measured takes 50.0 to 62.0 us", "after 200 us, 2.00 us"],
+        );
+        assert!(!all.text.contains("CPU 1"), "{all:?}");
+    }
+    // One that cannot be told from others, some of which do not show it.
+    does_not_say(&slept(&[(2e3, 3e3, 0.05), (2e3, 40e3, 0.99), (2e3, 3e3, 0.05)]), "waking");
+    // A CPU that jumped reaches as far as its values do.
+    let mut jumped = slept(&[(2e3, 30e3, 0.05), (2e3, 62e3, 0.05)]);
+    let rows = &mut jumped.idle.as_mut().unwrap().wakeups;
+    rows[3].ns = Some(Estimate { low: 61e3, high: 63e3, ..jumping(62e3, 29e3) });
+    let jumped = says(&jumped, "waking", &["each of the 2 CPUs measured"]);
+    assert!(!jumped.text.contains("CPU 1"), "{jumped:?}");
+}
+
+/// Of CPUs that are alike, chance makes one the slowest.
+#[test]
+fn no_cpu_of_many_that_are_alike_is_named() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..50 {
+        let mut sample = |scale: f64| {
+            // Long tails, as waking has them.
+            let mut all: Vec<f64> =
+                (0..24).map(|_| scale * (1.0 - random.f64().max(1e-9).ln() / 4.0)).collect();
+            all.sort_by(f64::total_cmp);
+            let (low, high) = coho_profile::order::interval(&all);
+            Estimate {
+                low,
+                high,
+                n: 24,
+                stable: Some(true),
+                ..Estimate::exact(coho_profile::order::median(&all))
+            }
+        };
+        let rows: Vec<_> =
+            (0..64).flat_map(|cpu| [(cpu, 200, sample(2e3)), (cpu, 5000, sample(40e3))]).collect();
+        says(&woken(&rows), "waking", &["each of the 64 CPUs measured"]);
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use coho_profile::{Coherence, Home, PairMethod};
 
-pub use survey::measure;
+pub use survey::{measure, measure_alone};
 pub(crate) use times::nearness;
 pub use times::put_coherence_times;
 pub use watch::watch;

@@ -19,6 +19,18 @@ const PILOT: usize = 16;
 const DISTURBANCE: f64 = 0.02;
 
 impl Survey<'_> {
+    /// Each CPU alone, in as many passes.
+    pub(super) fn measure_alone(&mut self) {
+        let effort = Effort::new(16, 32, self.options.target_half_width);
+        for _ in 0..self.options.passes {
+            if self.frame.end().has_come() {
+                break;
+            }
+            self.measure_singles(&effort);
+            self.frame.method.passes += 1;
+        }
+    }
+
     pub(super) fn measure_pairs(&mut self) {
         let effort = Effort::new(16, 32, self.options.target_half_width);
         // These come first, since every machine can provide them.

@@ -33,11 +33,27 @@ pub fn measure(
     topology: &Topology,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Coherence, Error> {
-    let mut survey = Survey::start(options, topology, progress)?;
+    let mut survey = Survey::start(options, topology, progress, 2)?;
     survey.measure_pairs();
     if options.reads {
         survey.measure_reads();
     }
+    Ok(survey.finish())
+}
+
+/// Measures what one CPU alone allows: increments of a line that nobody else uses. What takes two is named in
+/// `method.not_available`.
+///
+/// # Errors
+/// If one of the CPUs asked for cannot be used, or memory is short.
+pub fn measure_alone(
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Coherence, Error> {
+    let mut survey = Survey::start(options, topology, progress, 1)?;
+    survey.measure_alone();
+    survey.frame.lacks("times between CPUs", "they take two CPUs, and this run has one");
     Ok(survey.finish())
 }
 
@@ -82,6 +98,7 @@ impl<'a> Survey<'a> {
         options: &'a Options,
         topology: &'a Topology,
         progress: &'a mut dyn FnMut(Progress),
+        fewest: usize,
     ) -> Result<Self, Error> {
         if options.methods.is_empty() || options.homes.is_empty() {
             return Err(Error::argument("there is no method or no home to measure"));
@@ -89,7 +106,7 @@ impl<'a> Survey<'a> {
         let frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
         let n = frame.cpus.len();
         // Checked only now: if the one CPU asked for does not exist, that error should come first.
-        if n < 2 {
+        if n < fewest {
             return Err(Error::argument(format!("sharing takes two CPUs, there is {n}")));
         }
         let mut survey = Self {

@@ -19,6 +19,7 @@ pub(crate) use progress::Phase;
 pub use progress::Progress;
 
 use crate::Error;
+use crate::host::run_date;
 use crate::workers::{Done, Workers};
 
 /// An experiment under way.
@@ -80,7 +81,7 @@ impl<'p> Frame<'p> {
         Self {
             workers,
             random: Rng::with_seed(seed),
-            method: Method::default(),
+            method: Method { date: Some(run_date()), ..Method::default() },
             end: End::after(started, time_limit),
             started,
             steal: Steal::from_now(cpus.iter().copied().collect()),
@@ -223,6 +224,7 @@ mod tests {
         let method = frame.finish("Two steps.");
         assert_eq!((visits, method.passes, method.interrupted), ([2, 2], 2, false));
         assert_eq!(told, [("steps", 1, 4), ("steps", 2, 4), ("steps", 3, 4), ("steps", 4, 4)]);
+        assert_eq!(method.date, crate::host::collect().date, "of the run, not of the moment");
         assert_eq!((&method.parameters["cpus"], &method.parameters["seed"]), (&json!([cpu]), &json!(7)));
         assert_eq!(
             (method.not_available["L9"].as_str(), method.description.as_str()),

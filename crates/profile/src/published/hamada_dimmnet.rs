@@ -203,8 +203,10 @@ impl Figures {
                 let first = rates.len();
                 rates.extend(self.by_size(op, instruction, kind, mb_s));
                 for (index, rate) in rates[first..].iter_mut().enumerate() {
-                    let of = |counts: Option<Vec<f64>>| counts.map(|counts| Estimate::exact(counts[index]));
-                    (rate.bursts, rate.partials) = (of(counted(&table.bursts)), of(counted(&table.partials)));
+                    let estimate_of =
+                        |counts: Option<Vec<f64>>| counts.map(|counts| Estimate::exact(counts[index]));
+                    (rate.bursts, rate.partials) =
+                        (estimate_of(counted(&table.bursts)), estimate_of(counted(&table.partials)));
                 }
             }
         }

@@ -10,8 +10,9 @@ use crate::part::{Cell, Column, Row, Section, Table, Text};
 use crate::words;
 
 /// How the published pairs were measured in another way than `add` by two CPUs.
-const PAIRS_DIFFER: &str = "The published pairs are free-running increments, as add by 2 CPUs, but each thread's ten \
-    million were timed as a whole; here only the time counts in which both CPUs are at work, batch by batch.";
+const PAIRS_DIFFER: &str = "The published pairs are free-running increments, like add by 2 CPUs, but timed as a \
+                            whole, ten million per thread; here only the time during which both CPUs work counts, \
+                            batch by batch.";
 
 /// Its place among the sections.
 pub const ENTRY: Entry = Entry { id: "contention", title: "Many CPUs on one line", of: section };
@@ -68,9 +69,10 @@ fn table(subject: &Subject, contention: &Contention) -> Table {
         ])
         .rows(contention.rows.iter().map(|one| row(subject, one)))
         .note(
-            "ns: one operation of one CPU, the mean over the CPUs; 10^6/s: operations of all together; failed: attempts for each \
-             that succeeded. Fairness within a batch: operations of the CPU that did least over those of the one that did most, \
-             and Jain's index, 1 if all did as much; shares: the least and the greatest of all batches together.",
+            "ns: one operation of one CPU, the mean over the CPUs; 10^6/s: operations of all CPUs together; failed: \
+             failed attempts per success. Fairness within a batch: least/most is the operations of the slowest CPU \
+             over those of the quickest, and Jain's index is 1 if all did equally many; shares: the smallest and the \
+             largest over all batches.",
         )
 }
 
@@ -135,7 +137,7 @@ fn chart(series: &[Series]) -> Option<Chart> {
         Axis::log("10⁶ operations a second, all CPUs together"),
         Plot::Lines(series.to_vec()),
     );
-    Some(chart.caption("Solid: the nearest CPUs; dashed: the farthest, where the two differ."))
+    Some(chart.caption("Solid: the nearest CPUs; dashed: the farthest, if these differ."))
 }
 
 /// Bars for each operation: one CPU alone and the most at once.

@@ -64,7 +64,7 @@ fn headline(counters: &Counters) -> String {
 fn availability(rdpmc: &Rdpmc) -> &'static str {
     match (rdpmc.available, rdpmc.trapped) {
         (false, _) => "not available in user mode",
-        (true, Some(true)) => "allowed in user mode, but a hypervisor takes every use for itself",
+        (true, Some(true)) => "allowed in user mode, but a hypervisor traps every use",
         (true, Some(false)) => "allowed in user mode, and not trapped",
         (true, None) => "allowed in user mode; whether it is trapped is not known",
     }
@@ -165,7 +165,7 @@ fn tests(events: &[EventTest]) -> Table {
         let texts = [words::short(&test.event, 120), passed.to_owned(), words::short(&test.why, 300)];
         Row::new(std::iter::once(words::short(&test.name, 40)).chain(texts).map(Cell::from))
     };
-    Table::new("event-tests", "Events held against work of known effect")
+    Table::new("event-tests", "Events checked against work of known effect")
         .columns(["column", "event", "passed", "why"].map(Column::text))
         .rows(events.iter().map(row))
 }
@@ -194,7 +194,7 @@ fn clock(counters: &Counters) -> Option<Facts> {
     let others = || clock.offsets.iter().filter(|offset| offset.uncertainty_ns > 0.0);
     let worst = others().max_by(|a, b| a.ns.abs().total_cmp(&b.ns.abs())).map(|worst| {
         format!(
-            "{} held against the first: at most {} ns (CPU {}), known to ±{} ns",
+            "{} compared with the first: at most {} ns (CPU {}), known to ±{} ns",
             words::count(others().count(), "CPU"),
             words::number(worst.ns),
             worst.cpu,

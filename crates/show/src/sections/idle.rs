@@ -98,7 +98,7 @@ fn waking(grouped: &BTreeMap<Kind<'_>, Vec<&Estimate>>) -> Table {
         ])
         .keyed(format!("idle.wakeup.{by}.{slept}{id}"), format!("woken by {by} after {slept} us{label}"))
     };
-    Table::new("waking", "Time to wake by what wakes, the median CPU (Kimoto)")
+    Table::new("waking", "Time to wake, by what wakes the thread, median CPU (Kimoto)")
         .columns([
             Column::text("woken by"),
             Column::figures("slept", "us"),
@@ -108,8 +108,8 @@ fn waking(grouped: &BTreeMap<Kind<'_>, Vec<&Estimate>>) -> Table {
         ])
         .rows(grouped.iter().map(row))
         .note(
-            "From the moment at which a sleeping CPU was to wake until its thread ran. The longer it slept, the deeper the state \
-             that it may have reached.",
+            "From the moment when a sleeping CPU should wake until its thread runs. The longer it sleeps, the deeper \
+             the state that it may reach.",
         )
 }
 
@@ -160,8 +160,8 @@ fn states(states: &[IdleState]) -> Table {
         ])
         .rows(states.iter().map(row))
         .note(
-            "Latency and residency are the driver's claims; entered and time are what was asked for since boot, which the \
-             hardware may have refused.",
+            "Latency and residency are the driver's claims; entered and time are what the kernel asked for since \
+             boot, which the hardware may have refused.",
         )
 }
 

@@ -68,7 +68,9 @@ pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
     }
     parts.summary(costs(&outcome.costs));
     let (measured, pairs) = outcome.measured_pairs;
-    parts.summary(Text::new(format!("Lines' times are measured for {measured} of {pairs} pairs of CPUs.")));
+    parts.summary(Text::new(format!(
+        "Line transfer times are measured for {measured} of {pairs} pairs of CPUs."
+    )));
     if let Some(condition) = &outcome.condition {
         parts.summary(Text::new(words::short(condition, 600)));
     }
@@ -90,12 +92,13 @@ fn rates(outcome: &Outcome) -> Option<Table> {
     let table = Table::new("ule-rates", "").columns([Column::text("workload")]).rows(rows);
     let runs = outcome.runs;
     Some(if ratios.is_empty() {
-        let note = format!("Rate, and where 95 % of {runs} runs lie.");
+        let note = format!("Rate, and the range of 95 % of {runs} runs.");
         table.columns([Column::figures("a second", "")]).note(note)
     } else {
         let names = ratios.iter().map(|ratio| figures(format!("{}/ {}", ratio.over, ratio.under)));
         table.columns(names).note(format!(
-            "Change of the rate in per cent, and where 95 % of {runs} runs lie, each with its own costs; 0: within 1 % in all."
+            "Change of the rate in per cent, and the range of 95 % of {runs} runs, each with its own costs; 0: within \
+             1 % in all."
         ))
     })
 }
@@ -114,8 +117,8 @@ fn wakes(outcome: &Outcome) -> Table {
         .columns(["near, %", "halted, %", "moved, %"].map(figures))
         .rows(rows)
         .note(
-            "Of the times that one task woke another: put on the same CPU or one of the same core, module or L2; on a CPU that had \
-             halted; run elsewhere than before.",
+            "Shares of the wake-ups of one task by another. Near: on the same CPU or one of the same core, module or \
+             L2; halted: on a CPU that had halted; moved: on another CPU than before.",
         )
 }
 
@@ -139,8 +142,8 @@ fn explained(findings: &[Finding]) -> Vec<Part> {
             .columns(["model", "%", "found", "C6 on", "off, %"].map(figures))
             .rows(rows)
             .note(
-                "Found: 0 where the two pairs' mean change does not exceed twice the noise that they show. Model: ? where it depends \
-                 on costs that are not known. The simulator knows no clock, disk, or capacity of caches.",
+                "Found: 0 if the two pairs' mean change is not above twice their noise. Model: ? if it depends on \
+                 unknown costs. The simulator models no clock, disk or cache capacity.",
             ),
     );
     for size in findings.iter().filter_map(Finding::size) {
@@ -177,23 +180,21 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
             .columns([Column::figures("measured here", ""), figures("error"), figures("within")])
             .rows(rows)
             .note(format!(
-                "Rates of programs held to CPUs {a} and {b} over those held to one CPU. How long they compute is fitted to the \
-                 latter; what the second CPU does is predicted, {agree} of {} within range. Where programs may choose, the simulator \
-                 places them as ULE would, and this machine as its kernel does.",
+                "Rates of programs pinned to CPUs {a} and {b} over those pinned to one CPU. How long they compute is \
+                 fitted to the latter; what the second CPU adds is predicted, {agree} of {} within range. If programs \
+                 may choose, the simulator places them as ULE would, and this machine as its kernel does.",
                 checked.checks.len()
             )),
     );
     let missed: Vec<&str> = checked.checks.iter().filter(|row| !row.agrees()).map(|row| row.test).collect();
     if !missed.is_empty() {
         let missed = missed.join(", ");
-        parts.summary(Text::new(format!(
-            "Not borne out on this machine: what the simulator says of {missed}."
-        )));
+        parts.summary(Text::new(format!("The simulator was wrong on this machine about {missed}.")));
     }
     if let Some(busy) = checked.busy.filter(|busy| *busy > BUSY) {
         parts.summary(Text::new(format!(
-            "Other work took {:.0} % of the CPUs when the programs began, which the simulator knows nothing of: the second CPU was \
-             not theirs alone. `coho bench` on a quiet machine tells more.",
+            "Other work took {:.0} % of the CPUs when the programs began. The simulator does not know of it: the \
+             second CPU was not theirs alone. Repeat `coho bench` on a quiet machine.",
             100.0 * busy
         )));
     }

@@ -32,7 +32,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
             id: "topology".into(),
             title: "The topology that the machine claims".into(),
             caption:
-                "Innermost boxes are CPUs by the operating system's number; point at a box for its name."
+                "Innermost boxes are CPUs by the operating system's number; hover over a box for its name."
                     .into(),
             nodes: boxes::of(&claimed.topology, MAX_BOXES),
         });
@@ -48,7 +48,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
             let claims = claims.collect::<Vec<_>>().join("; ");
             section.summary(Text::labelled(
                 "sources",
-                format!("disagree on {}: {claims}; the first is believed", disagreement.level),
+                format!("disagree on {}: {claims}; coho believes the first", disagreement.level),
             ));
         }
     }

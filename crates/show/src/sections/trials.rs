@@ -91,7 +91,7 @@ fn lived(section: &mut Section, name: &str, live: &Live) {
         ])
         .rows(last.placements.iter().take(MOST).map(row))
         .note(format!(
-            "Progress: `{}`, {} s after its begin; *: settled on. Settled on, in turn: {}.",
+            "Progress: `{}`, {} s after it began; *: chosen. Chosen, in turn: {}.",
             words::short(&live.progress, 80),
             words::number(last.at_s),
             words::short(&order, 400)
@@ -173,7 +173,7 @@ pub fn verdict(trial: &Trial) -> String {
     let nearest = others.min_by(|one, other| one.1.median.total_cmp(&other.1.median));
     let rounds = words::count(usize::try_from(trial.method.passes).unwrap_or(usize::MAX), "round");
     match nearest {
-        None => format!("nothing to choose from: {best} is all that there is"),
+        None => format!("nothing to choose from: {best} is the only placement"),
         Some((other, over)) if trial.decided => {
             format!("{best} is best: {} takes {} times as long ({rounds})", name(&other.name), ratio(over))
         }
@@ -185,7 +185,7 @@ pub fn verdict(trial: &Trial) -> String {
                 .collect();
             let winners: Vec<_> = trial.winners.iter().map(|winner| name(winner)).collect();
             format!(
-                "{} are not told apart, but worse than one of them beyond chance: {} ({rounds})",
+                "{} cannot be told apart; worse than one of them beyond chance: {} ({rounds})",
                 winners.join(" and "),
                 worst.join(", ")
             )

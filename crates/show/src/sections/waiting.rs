@@ -49,7 +49,7 @@ fn conditions(waiting: &Waiting) -> Table {
         ])
         .columns(SHOWN.map(|name| Column::figures(format!("× {name}"), "")))
         .rows(places.iter().map(row))
-        .note("×: times pthread_barrier_wait's time in the same round, the median; below 1 is quicker.")
+        .note("×: median ratio to pthread_barrier_wait's time in the same round; below 1 is quicker.")
 }
 
 fn place(cell: &WaitingCell) -> (&str, &str, u32) {

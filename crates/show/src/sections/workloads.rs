@@ -166,7 +166,7 @@ fn by_placement(workloads: &Workloads, placements: &[&str]) -> Option<Table> {
         .columns([Column::text("test"), Column::figures("copies", ""), Column::text("unit")])
         .columns(placements.iter().enumerate().map(column))
         .rows(cases.iter().map(row))
-        .note("Medians; none: where the scheduler puts them; lps, lpm: loops a second, a minute.");
+        .note("Medians; none: wherever the scheduler puts them; lps, lpm: loops per second, per minute.");
     (!cases.is_empty()).then_some(table)
 }
 
@@ -315,13 +315,16 @@ fn disturbed(section: &mut Section, workloads: &Workloads) {
     let busy = workloads.method.parameters.get("busy_before").and_then(serde_json::Value::as_f64);
     if let Some(busy) = busy.filter(|busy| *busy > BUSY) {
         let share = 100.0 * busy;
-        let text = format!("{share:.0} % of the CPUs when the first test began: results are those beside it");
+        let text = format!(
+            "{share:.0} % of the CPUs when the first test began: the results are those beside such work"
+        );
         section.summary(Text::labelled("other work took:", text));
     }
     if let Some(waiting) = workloads.results.iter().filter_map(|row| row.psi_cpu_some).reduce(f64::max) {
         let share = 100.0 * waiting;
         let text = format!(
-            "a task did at most {share:.0} % of a row's time; workloads of several processes make their own wait"
+            "some task did for at most {share:.0} % of a row's time; workloads of several processes make their own \
+             tasks wait"
         );
         section.summary(Text::labelled("waited for a CPU:", text));
     }
@@ -350,8 +353,8 @@ fn sharing(subject: &Subject, workloads: &Workloads) -> Option<Table> {
         .columns([Column::text("pairs").detail()])
         .rows(rows)
         .note(
-            "The same kernel on both CPUs over the same time: 1 where nothing is shared, 0.5 where all is. Cache-resident: dependent \
-             loads from three quarters of the level-2 cache.",
+            "The same kernel on both CPUs at the same time: 1 if nothing is shared, 0.5 if everything is. \
+             Cache-resident: dependent loads from three quarters of the level-2 cache.",
         );
     (!workloads.sharing.is_empty()).then_some(table)
 }
@@ -387,7 +390,7 @@ fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> Option<Table> {
         ])
         .rows(peers.iter().map(row))
         .note(
-            "Run in turn on one CPU. Within 3 %, or twice the median absolute deviation where that is more.",
+            "Run in turn on one CPU. Within 3 %, or within twice the median absolute deviation if that is more.",
         );
     (!peers.is_empty()).then_some(table)
 }
@@ -424,8 +427,8 @@ fn clock(section: &mut Section, workloads: &Workloads) {
     let (x, y) = (Axis::linear("time, s"), Axis::linear("clock, GHz").tight());
     section.summary(
         Chart::new("clock", "The clock during the samples", x, y, Plot::Lines(series)).over_time().caption(
-            "Effective clock of the CPUs that a sample used, right after it: by chains of dependent additions and of exclusive-ors, \
-             which must agree.",
+            "Effective clock of the CPUs that a sample used, measured right after it by chains of dependent additions \
+             and of exclusive-ors, which must agree.",
         ),
     );
 }

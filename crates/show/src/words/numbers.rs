@@ -5,11 +5,25 @@ use coho_profile::Estimate;
 use super::bytes;
 use crate::figure::Format;
 
+/// Nothing that is measured has more digits before the point: what a damaged profile tells is written by powers of ten.
+const SENSIBLE: f64 = 1e12;
+
+/// `1.00e300` of what is beyond the sensible, `–` of what is no number.
+fn beyond(value: f64) -> Option<String> {
+    match value.abs() {
+        _ if !value.is_finite() => Some("–".to_owned()),
+        size if size >= SENSIBLE => Some(format!("{value:.2e}")),
+        _ => None,
+    }
+}
+
 /// Three significant digits, or all before the point.
 pub fn number(value: f64) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
+    if let Some(text) = beyond(value) {
+        return text;
     }
+    // Without the sign that a zero may have.
+    let value = value + 0.0;
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
@@ -20,12 +34,15 @@ pub fn number(value: f64) -> String {
 
 /// As a paper prints it: two decimals.
 pub fn printed(value: f64) -> String {
-    if value.is_finite() { format!("{value:.2}") } else { "–".to_owned() }
+    beyond(value).unwrap_or_else(|| format!("{:.2}", value + 0.0))
 }
 
 /// Without trailing zeros: `0.5`, `20`.
 pub fn plain(value: f64) -> String {
-    let text = format!("{value:.3}");
+    if let Some(text) = beyond(value) {
+        return text;
+    }
+    let text = format!("{:.3}", value + 0.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -52,9 +69,10 @@ pub fn times(ratio: f64) -> String {
 
 /// A number in the way that its column wants it.
 pub fn formatted(value: f64, format: Format) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
+    if let Some(text) = beyond(value) {
+        return text;
     }
+    let value = value + 0.0;
     match format {
         Format::Digits => number(value),
         Format::Ratio => ratio(value),
@@ -94,6 +112,12 @@ mod tests {
         assert_eq!(number(1.5), "1.50");
         assert_eq!(number(9.999), "10.0");
         assert_eq!(number(f64::NAN), "–");
+        assert_eq!([1e300, -2.5e15, -0.0].map(number), ["1.00e300", "-2.50e15", "0.00"]);
+        assert_eq!(
+            [printed(1e300), plain(1e300), printed(-0.0), plain(-0.0)],
+            ["1.00e300", "1.00e300", "0.00", "0"]
+        );
+        assert_eq!(formatted(1e300, Format::Whole), "1.00e300");
     }
 
     #[test]

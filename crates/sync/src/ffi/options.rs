@@ -211,8 +211,8 @@ fn policy(options: &coho_sync_options) -> Result<WaitPolicy, Error> {
         (COHO_WAIT_ACTIVE, WaitPolicy::Active),
         (COHO_WAIT_PASSIVE, WaitPolicy::Passive),
     ];
-    let found = known.into_iter().find(|(name, _)| *name as i32 == options.wait);
-    found
+    let policy = known.into_iter().find(|(name, _)| *name as i32 == options.wait);
+    policy
         .map(|(_, policy)| policy)
         .ok_or_else(|| Error::Argument(format!("{} is no way of waiting", options.wait)))
 }

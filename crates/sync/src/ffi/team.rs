@@ -279,8 +279,8 @@ pub unsafe extern "C" fn coho_team_parallel_reduce(
         team.run(|member| {
             let mut part = operation.identity();
             // SAFETY: the caller's promise.
-            let of = |chunk: Range<usize>| unsafe { body(argument.get(), chunk.start, chunk.end) };
-            member.for_chunks(begin..end, schedule, |chunk| part = combine(part, of(chunk)));
+            let partial = |chunk: Range<usize>| unsafe { body(argument.get(), chunk.start, chunk.end) };
+            member.for_chunks(begin..end, schedule, |chunk| part = combine(part, partial(chunk)));
             *parts[member.rank()].lock().unwrap_or_else(PoisonError::into_inner) = part;
         });
         let parts = parts.into_iter().map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner));

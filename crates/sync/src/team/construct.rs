@@ -97,8 +97,8 @@ impl<const PLACES: usize> Constructs<PLACES> {
                 return self.in_place(number, rank);
             }
             // The last to leave the construct in this place sees this, or has already handed the place on.
-            let told = seen % 2 == 1;
-            if told || place.turn.compare_exchange(seen, seen + 1, Relaxed, Relaxed).is_ok() {
+            let is_announced = seen % 2 == 1;
+            if is_announced || place.turn.compare_exchange(seen, seen + 1, Relaxed, Relaxed).is_ok() {
                 let construct =
                     apart.entry(number).or_insert_with(|| Arc::new(Construct::new(self.crowding)));
                 return Entered::Apart(Arc::clone(construct));

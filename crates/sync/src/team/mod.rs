@@ -209,13 +209,13 @@ impl Team {
         let policy = self.choice.policy;
         let crowding = crowding(self.capacity.min(self.choice.size.max(rank + 1)), &self.cpus);
         let courtesy = Arc::clone(&self.courtesy);
-        let told = Arc::clone(&ready);
+        let pinned = Arc::clone(&ready);
         let main = move || {
             let pin = cpu.map_or(Ok(()), pin::to);
             let usable = pin.is_ok();
-            *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pin);
-            told.1.notify_one();
-            drop(told);
+            *pinned.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pin);
+            pinned.1.notify_one();
+            drop(pinned);
             if usable {
                 worker::work(rank, &fork, &Patience::new(&policy, crowding, courtesy));
             }

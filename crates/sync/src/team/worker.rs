@@ -20,8 +20,8 @@ pub(super) fn work(rank: usize, fork: &Fork, patience: &Patience) {
         loop {
             let order = fork.await_start(&mut seat, patience);
             let parts = order.call.is_null();
-            let told = if parts { 0 } else { run(rank, order) };
-            fork.finish(seat, told);
+            let result = if parts { 0 } else { run(rank, order) };
+            fork.finish(seat, result);
             if parts {
                 break;
             }

@@ -38,8 +38,8 @@ pub fn to_topology(spec: &Spec) -> Topology {
 
 /// `outer` is the level of the innermost enclosing cache; only a smaller level can be another cache.
 fn collect(group: &Group, outer: u8, topology: &mut Topology) {
-    let told = group.cache_level > 0 && group.cache_level < outer;
-    if told {
+    let is_reported = group.cache_level > 0 && group.cache_level < outer;
+    if is_reported {
         topology.caches.push(Cache {
             level: group.cache_level,
             kind: CacheKind::Unified,
@@ -59,6 +59,6 @@ fn collect(group: &Group, outer: u8, topology: &mut Topology) {
         topology.numa_nodes.push(NumaNode { os, cpus: group.cpus.clone(), ..NumaNode::default() });
     }
     for child in &group.children {
-        collect(child, if told { group.cache_level } else { outer }, topology);
+        collect(child, if is_reported { group.cache_level } else { outer }, topology);
     }
 }

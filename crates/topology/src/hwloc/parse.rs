@@ -274,7 +274,7 @@ impl Parser {
 
     fn state_facts(&mut self, online: &CpuSet) {
         let topology = &mut self.topology;
-        let mut told = vec![Level::Pu];
+        let mut reported = vec![Level::Pu];
         let levels = [
             Level::Package,
             Level::Die,
@@ -287,9 +287,9 @@ impl Parser {
             Level::Core,
             Level::Kind,
         ];
-        told.extend(levels.into_iter().filter(|&level| !topology.partition(level).is_empty()));
+        reported.extend(levels.into_iter().filter(|&level| !topology.partition(level).is_empty()));
         let fact = |level| Fact { level, source: Source::HwlocXml, by: format!("{level} objects") };
-        topology.facts = told.into_iter().map(fact).collect();
+        topology.facts = reported.into_iter().map(fact).collect();
         let mut assume = |level, by: &str| {
             topology.facts.push(Fact { level, source: Source::Assumed, by: by.to_owned() });
         };

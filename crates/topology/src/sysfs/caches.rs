@@ -59,14 +59,14 @@ pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuS
 /// The online CPUs that share a cache; `None` if they are not reported, as a cache with unknown sharers must not be
 /// taken for a private one.
 fn sharers(cpu: u32, cpu_dir: &Dir<'_>, dir: &Dir<'_>, online: &CpuSet) -> Option<CpuSet> {
-    let Some(told) = dir.cpus(&[Cpus::List("shared_cpu_list"), Cpus::Map("shared_cpu_map")]) else {
+    let Some(listed) = dir.cpus(&[Cpus::List("shared_cpu_list"), Cpus::Map("shared_cpu_map")]) else {
         dir.note("shared_cpu_list", "does not tell which CPUs share the cache: left out");
         return None;
     };
     // Old kernels on Itanium report no sharers for some caches: these belong to the core.
-    let told =
-        if told.is_empty() { cpu_dir.sub("topology").cpus(&CORE_CPUS).unwrap_or_default() } else { told };
-    let mut sharers = told.intersection(online);
+    let listed =
+        if listed.is_empty() { cpu_dir.sub("topology").cpus(&CORE_CPUS).unwrap_or_default() } else { listed };
+    let mut sharers = listed.intersection(online);
     sharers.insert(cpu);
     Some(sharers)
 }

@@ -62,10 +62,7 @@ fn capacities(cpu_dir: &Dir<'_>, cpus: &[(u32, Dir<'_>)]) -> Vec<CoreKind> {
         }
     }
     if !by_capacity.is_empty() && !without.is_empty() {
-        cpu_dir.note(
-            "cpu_capacity",
-            format!("CPUs {without} have no capacity file, and so no kind"),
-        );
+        cpu_dir.note("cpu_capacity", format!("CPUs {without} have no capacity file, and so no kind"));
     }
     let kind = |(capacity, cpus)| CoreKind { name: format!("capacity {capacity}"), cpus };
     by_capacity.into_iter().map(kind).collect()

@@ -137,6 +137,6 @@ fn online_of(dir: &Dir<'_>, directories: &CpuSet) -> CpuSet {
     let on = |cpu: &u32| cpu_dir(*cpu).number::<u32>("online") != Some(0);
     let with_topology = |cpu: &u32| cpu_dir(*cpu).sub("topology").exists();
     let on: CpuSet = directories.iter().filter(on).collect();
-    let told: CpuSet = on.iter().filter(with_topology).collect();
-    if told.is_empty() { on } else { told }
+    let listed: CpuSet = on.iter().filter(with_topology).collect();
+    if listed.is_empty() { on } else { listed }
 }

@@ -39,7 +39,7 @@ struct Told<'a> {
 
 /// Reads every CPU's `topology` directory.
 pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuSet) -> Result<(), Error> {
-    let told: Vec<Told<'_>> = cpus
+    let places: Vec<Told<'_>> = cpus
         .iter()
         .map(|(cpu, dir)| {
             let dir = dir.sub("topology");
@@ -47,11 +47,11 @@ pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuS
             Told { cpu: *cpu, package, core, core_cpus: dir.cpus(&CORE_CPUS), dir }
         })
         .collect();
-    read_packages(reading, &told, online)?;
-    read_dies(reading, &told, online)?;
-    read_cores(reading, &told, online)?;
-    read_clusters(reading, &told, online)?;
-    if let Some(first) = told.first()
+    read_packages(reading, &places, online)?;
+    read_dies(reading, &places, online)?;
+    read_cores(reading, &places, online)?;
+    read_clusters(reading, &places, online)?;
+    if let Some(first) = places.first()
         && let Some(book) = BOOKS.into_iter().find(|book| first.dir.path(book).exists())
     {
         first.dir.note(book, "books and drawers are not part of coho's topology");

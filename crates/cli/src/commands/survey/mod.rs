@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use coho_model::delegation;
 use coho_model::judge;
-use coho_platform::stop;
+use coho_platform::{pin, stop};
 use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, kernels, memory};
 use coho_profile::{
     Calls, Coherence, Contention, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection,
@@ -20,13 +20,14 @@ use coho_show::render::html::is_report;
 use coho_show::render::terminal::{self as written, Options};
 use coho_show::sections::{self as shown, machine};
 use coho_show::visible::{Paint, on_one_line};
-use coho_show::{Subject, page};
+use coho_show::{Subject, page, words};
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs};
 use crate::history;
 use crate::results::{enough_memory, same_machine};
 use crate::{printed, progress};
+use figures::Figures;
 use sections::{Measured, Sections};
 
 #[derive(Debug, clap::Args)]
@@ -102,6 +103,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let clock_ghz = host.clock_ghz;
     let mut sections = Sections::begin(&output, host.clone(), TopologySection::from(topology.clone()))?;
     match share(args, &options, &topology, clock_ghz)? {
+        // Times between CPUs that an earlier survey measured are worth more than one CPU's.
+        Some(Ok(alone)) if alone.pairs.is_empty() && has_pairs(sections.profile()) => {
+            sections.put("coherence", |profile| &mut profile.coherence, Some(Err(alone)))?;
+        }
         Some(Ok(measured)) => {
             let time = left().min(if args.quick { BRIEFLY } else { A_WHILE });
             let finished = |measured: Coherence| {
@@ -160,6 +165,10 @@ fn check_page(page: &Path, named: bool) -> anyhow::Result<()> {
     Ok(check_writable(page)?)
 }
 
+fn has_pairs(profile: &Profile) -> bool {
+    profile.coherence.as_ref().is_some_and(|coherence| coherence.times().next().is_some())
+}
+
 /// Whether the survey is to end before another experiment begins.
 fn is_over(left: Duration) -> bool {
     stop::requested() || left.is_zero()
@@ -175,7 +184,13 @@ fn share(
     if stop::requested() {
         return Ok(None);
     }
-    match coherence::measure(options, topology, &mut progress::on_stderr()) {
+    let cpus = match options.cpus.len() {
+        0 => pin::allowed()?.len(),
+        n => n,
+    };
+    // One CPU has nobody to share with: what it can tell is measured all the same.
+    let measure = if cpus == 1 { coherence::measure_alone } else { coherence::measure };
+    match measure(options, topology, &mut progress::on_stderr()) {
         Ok(mut measured) => {
             judge::coherence(&mut measured, topology, clock_ghz);
             Ok(Some(Ok(measured)))
@@ -279,13 +294,23 @@ fn synchronise(
     };
     let measured = barrier::measure(&options, topology, &mut progress::on_stderr());
     let mut section = match measured {
-        Ok(section) => section,
-        Err(error) => {
-            let mut section = Sync::default();
-            section.method.not_available.insert("barriers".into(), error.to_string());
-            return Some(Err(section));
+        Ok(section) if section.has_figures() => section,
+        other => {
+            let why = match &other {
+                Ok(section) if section.method.interrupted => "the time was too short".to_owned(),
+                Ok(_) => "they take two CPUs".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            // An earlier survey's, of more CPUs, stay.
+            let earlier = earlier.filter(|earlier| earlier.has_figures()).cloned();
+            earlier.unwrap_or_else(|| {
+                let mut section = other.unwrap_or_default();
+                section.method.not_available.insert("barriers".into(), why);
+                section
+            })
         }
     };
+    // Programs run on one CPU, too, which has no barriers.
     for which in kernels::Which::ALL.into_iter().filter(|_| !args.quick) {
         let left = left.saturating_sub(started.elapsed());
         if stop::requested() || left.is_zero() {
@@ -304,6 +329,9 @@ fn synchronise(
                 drop(section.method.not_available.insert(which.name().into(), error.to_string()));
             }
         }
+    }
+    if !section.has_figures() && section.kernels.is_empty() {
+        return Some(Err(section));
     }
     // Programs that were not run this time stay.
     for (name, kernel) in earlier.map(|sync| sync.kernels.clone()).unwrap_or_default() {
@@ -383,15 +411,25 @@ fn default_name(date: Option<&str>) -> PathBuf {
     names.map(PathBuf::from).find(|name| !taken(name)).expect("some number is free")
 }
 
+/// What a run on one CPU cannot measure.
+const TAKES_TWO: &str = "times between CPUs; barriers, fork and join; many CPUs on one line; messages between processes; \
+                         rates of shared blocks; delegation";
+
 /// What a person wants to know first: the machine, what its figures mean, a line for each section; with `full` all of it.
 fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Result<()> {
     writeln!(out, "{}", on_one_line(&machine::name(subject)))?;
     writeln!(out, "{}\n", written::wrapped("", &on_one_line(&machine::circumstances(subject).join(" · "))))?;
+    if let Some(older) = machine::older(subject) {
+        writeln!(out, "{}\n", written::wrapped("", &on_one_line(&format!("{}.", words::sentence(&older)))))?;
+    }
     written::findings(out, &subject.answers.findings)?;
     writeln!(out)?;
     let sections = shown::of(subject);
     for section in &sections {
         written::headline(out, section)?;
+    }
+    if subject.coherence().is_some_and(|coherence| coherence.cpus.len() == 1) {
+        writeln!(out, "{}", written::wrapped("takes two CPUs: ", TAKES_TWO))?;
     }
     let absent = shown::missing(&sections);
     if !absent.is_empty() {

@@ -697,31 +697,57 @@ fn data_seen_by_timing_are_a_lower_bound() {
     assert!(larger.here.as_deref().unwrap().starts_with("at least 1.4"), "{larger:?}");
 }
 
+/// Strict alternation in place of increments, of three times their time.
+fn turns(profile: &Profile) -> Vec<Pair> {
+    let of = |pair: &Pair| Pair {
+        method: PairMethod::Turn,
+        ns: figure(3.0 * pair.ns.median, 0.001).unwrap(),
+        ownership_changes_per_op: None,
+        ..pair.clone()
+    };
+    profile.coherence.as_ref().unwrap().pairs.iter().map(of).collect()
+}
+
 /// Increments of today's CPUs happen many to an ownership: their time is not that of a change of hands.
 #[test]
 fn increments_that_change_hands_now_and_then_are_no_coherence_time() {
     let mut profile = lines(|all| &mut all.die, 38.88, 0.001);
     let verdict = |profile: &Profile| the("At 2 % of instructions, sharing on a die", &judge(profile));
     assert_eq!(verdict(&profile).verdict, Verdict::Holds);
+    let turns = turns(&profile);
     let pairs = &mut profile.coherence.as_mut().unwrap().pairs;
     pairs.iter_mut().for_each(|pair| pair.ownership_changes_per_op = figure(0.44, 0.01));
     let open = verdict(&profile);
-    assert_eq!(open.verdict, Verdict::CannotBeTold);
+    assert_eq!((open.verdict, &open.here, &open.measure), (Verdict::CannotBeTold, &None, &None), "{open:?}");
     assert!(open.why.contains("changed hands 0.44 times an increment"), "{}", open.why);
-    // Alternation is measured, too, and has another cost.
-    let pairs = &mut profile.coherence.as_mut().unwrap().pairs;
-    let turns: Vec<Pair> = pairs
-        .iter()
-        .map(|pair| Pair {
-            method: PairMethod::Turn,
-            ns: figure(3.0 * pair.ns.median, 0.001).unwrap(),
-            ..pair.clone()
-        })
-        .collect();
-    pairs.extend(turns);
-    let told = verdict(&profile);
-    assert_eq!(told.verdict, Verdict::DoesNotHold, "{told:?}");
-    assert!(told.why.contains("strict alternation"), "{}", told.why);
+    // What increments take is told all the same.
+    let increments = the("Two cores of a die take", &judge(&profile));
+    assert_eq!(increments.verdict, Verdict::Holds);
+    assert!(increments.why.contains("0.44 times an increment"), "{}", increments.why);
+    // Alternation is another method: it is shown, and judges nothing.
+    profile.coherence.as_mut().unwrap().pairs.extend(turns);
+    let beside = verdict(&profile);
+    assert_eq!(beside.verdict, Verdict::CannotBeTold, "{beside:?}");
+    assert!(beside.here.as_deref().unwrap().ends_with("by another method"), "{beside:?}");
+    assert!(beside.why.contains("strict alternation") && beside.measure.is_none(), "{}", beside.why);
+}
+
+#[test]
+fn strict_alternation_alone_judges_no_claim_on_increments() {
+    let mut profile = lines(|all| &mut all.die, 38.88, 0.001);
+    profile.coherence.as_mut().unwrap().pairs = turns(&profile);
+    let judged = judge(&profile);
+    for one in judged.iter().filter(|one| one.paper.starts_with("Kawabe")) {
+        // One CPU alone has nobody to alternate with.
+        if one.claim.starts_with("A locked increment") {
+            assert_eq!(one.verdict, Verdict::Holds);
+            continue;
+        }
+        assert_eq!(one.verdict, Verdict::CannotBeTold, "{one:?}");
+        assert!(one.here.as_deref().unwrap().ends_with("by another method"), "{one:?}");
+        assert!(one.why.contains("increment freely") && one.why.contains("strict alternation"), "{one:?}");
+        assert!(one.measure.is_some(), "{one:?}");
+    }
 }
 
 #[test]

@@ -40,8 +40,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// If there is none of that name.
 pub fn load(name: &str) -> Result<String, String> {
-    let found = SHARED.iter().chain(&PATHS).find(|text| text.name == name);
-    found
+    let entry = SHARED.iter().chain(&PATHS).find(|text| text.name == name);
+    entry
         .map(|text| text.text.to_owned())
         .ok_or_else(|| format!("there is no '{name}' among the ready paths"))
 }

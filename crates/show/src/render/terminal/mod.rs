@@ -194,7 +194,7 @@ fn reasons(
     }
     match reasons.len() - shown {
         0 => Ok(()),
-        n => writeln!(out, "not available: {n} more, which --full names"),
+        n => writeln!(out, "not available: {n} more; see --full"),
     }
 }
 
@@ -281,7 +281,10 @@ mod tests {
         let summary = written(&section.parts, Depth::Summary);
         assert!(summary.contains("near") && !summary.contains("far"), "{summary}");
         assert!(summary.contains("1 more row"), "{summary}");
-        assert!(summary.contains("1 part more: --full") && summary.contains("2 more, which"), "{summary}");
+        assert!(
+            summary.contains("1 part more: --full") && summary.contains("2 more; see --full"),
+            "{summary}"
+        );
         let full = written(&section.parts, Depth::Detail);
         for told in ["far", "Others", "thing 9: no right"] {
             assert!(full.contains(told), "{full}");

@@ -68,7 +68,7 @@ pub(super) fn barriers(subject: &Subject, sync: &Sync) -> Option<Chart> {
                 series.push(Series { name: "limit".into(), colour: Colour::GREY, stroke, points });
             }
             let more =
-                "Solid: sequential mapping; dashed: binary tree. The table has the other algorithms, too.";
+                "Solid: sequential mapping; dashed: binary tree. The table also has the other algorithms.";
             let measured = "Grey: the latency limit of each team, measured in the same passes";
             chart(axes.0, axes.1, Plot::Lines(series)).caption(format!("{measured}; {LIMIT}. {more}"))
         }

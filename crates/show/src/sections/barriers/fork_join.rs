@@ -22,8 +22,8 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
     let chart = plot(&rows, "time of fork and join, ns", subject.published).map(|((x, y), plot)| {
         let title = "Fork and join of an empty parallel region";
         Chart::new("fork-join", title, x, y, plot).caption(format!(
-            "Team: one word starts the threads and one of each ends the region; the others: a barrier at each end (Nakamura et \
-             al.). {}",
+            "Team: one word starts the threads, and one word of each thread ends the region. The others: a barrier at \
+             each end (Nakamura et al.). {}",
             course(sync)
         ))
     });
@@ -53,9 +53,7 @@ pub(crate) fn timed(sync: &Sync) -> Vec<Timed<'_>> {
 /// What fork and join are the time of.
 fn course(sync: &Sync) -> &'static str {
     match sync.is_back_to_back() {
-        true => {
-            "Regions were timed back to back, by an earlier version, which is not what Nakamura et al. timed."
-        }
+        true => "An earlier version timed these regions back to back, unlike Nakamura et al.",
         false => "The caller comes from a serial part while all others wait.",
     }
 }
@@ -64,11 +62,12 @@ fn course(sync: &Sync) -> &'static str {
 fn parts_and_whole(sync: &Sync) -> &'static str {
     match sync.is_back_to_back() {
         true => {
-            "Regions were timed back to back, without a serial part between, and the parts contain a reading of the clock each."
+            "Regions were timed back to back, with no serial part in between, and each part includes a reading of the \
+             clock."
         }
         false => {
-            "The caller's time beyond a serial part while all others wait. Both together in bursts; apart region by region, \
-             less the clock's readings, so that the parts add up to the whole but roughly."
+            "The caller's time beyond a serial part during which all others wait. The whole is timed in bursts, the \
+             parts region by region less the clock's readings, so that the parts add up only roughly to the whole."
         }
     }
 }

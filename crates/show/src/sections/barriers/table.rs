@@ -29,9 +29,8 @@ pub(super) fn barriers(subject: &Subject, sync: &Sync) -> Table {
         ])
         .rows(rows);
     if sync.barriers.iter().any(|row| row.times_limit.is_some()) {
-        table = table.note(
-            "× limit: over the one-way time on the lines of the barrier's own flags, where it has flags.",
-        );
+        table = table
+            .note("× limit: over the one-way time on the lines of the barrier's own flags, if it has flags.");
     }
     let below = |times: Option<f64>| times.is_some_and(|times| times < 1.0);
     if sync.barriers.iter().any(|row| below(row.times_limit))

@@ -56,7 +56,8 @@ fn damage(calls: &Calls) -> Table {
         .columns(sizes.iter().map(|&bytes| Column::figures(words::bytes(bytes), "")))
         .rows(names.iter().map(row))
         .note(
-            "<: not told from none, and by its interval no more than this; ~: of fewer than six samples, which have no interval.",
+            "<: indistinguishable from zero; its interval ends at this value. ~: fewer than six samples, hence no \
+             interval.",
         )
 }
 
@@ -140,8 +141,9 @@ fn costs(subject: &Subject, calls: &Calls, paper: &Calls) -> Table {
         ])
         .rows(calls.judgements.iter().map(row))
         .note(format!(
-            "footprint: {meaning} (published: level-2 misses); cost: the call in a loop and its damage{set}; channel: a message there and \
-             back. Whether another core should execute a call is not decided by these figures."
+            "footprint: {meaning} (published: level-2 misses); cost: the call in a loop plus its damage{set}; \
+             channel: a message there and back. These figures do not decide whether another core should execute a \
+             call."
         ))
 }
 

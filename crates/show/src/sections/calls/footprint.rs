@@ -110,10 +110,11 @@ fn table(calls: &Calls, groups: &[Vec<&Footprint>], paper: &Calls) -> Table {
         ])
         .rows(groups.iter().map(row))
         .note(format!(
-            "home and away: what the call costs its caller with the walk over its working set afterwards, at the least and the largest \
-             footprint; pays from: the least footprint from which on the whole interval of the gain is above zero; posted: the \
-             least work from which on that is so at every footprint while the caller works on; off: how far the model's curve is from the \
-             measured one, home/away, median; publ.: {MACHINE}, second and cold call, by cycles.",
+            "home and away: what the call costs its caller, including the walk over its working set afterwards, at \
+             the smallest and the largest footprint; pays from: the smallest footprint from which on the whole \
+             interval of the gain is above zero; posted: the least work during the call from which on this holds at \
+             every footprint; off: median distance of the model's curve from the measured one, home/away; publ.: \
+             {MACHINE}, second and cold call, from cycles.",
         ))
 }
 
@@ -222,14 +223,15 @@ fn chart(at: usize, rows: &[&Footprint]) -> Chart {
         Axis::linear("cost to the caller, ns"),
         Plot::Lines(lines.into_iter().filter(|line| !line.points.is_empty()).collect()),
     )
-    .caption("With walking the data again afterwards.")
+    .caption("Includes walking the data again afterwards.")
 }
 
 /// What each of the columns of [`choices`] means.
-const MEANING: &str = "Pays from: at this footprint and all larger ones, the whole interval of the gain is above zero; the gain is that \
-    at this footprint. 'works 2 us': the caller needs that much work of its own during the call; its gain is the least over all \
-    footprints. Calls that are not shown to pay have their gain at the largest footprint, or with the most work. A gain below \
-    zero is a loss.";
+const MEANING: &str = "Pays from: at this footprint and all larger ones, the whole interval of the gain is above \
+                       zero; the gain is that at this footprint. 'works 2 us': the caller needs that much work of its \
+                       own during the call; its gain is the least over all footprints. For calls that are not shown \
+                       to pay, the gain is that at the largest footprint or with the most work. A gain below zero is \
+                       a loss.";
 
 /// Which calls another core should execute, with the name by which `coho run --delegate` knows each, if it does.
 pub fn choices(choices: &[(&Choice, Option<&str>)]) -> Vec<Part> {

@@ -34,7 +34,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
             section.summary(missing);
         }
         if conditions.interrupted {
-            section.summary(Text::new("The curves were stopped before their end."));
+            section.summary(Text::new("The curves were stopped before they were complete."));
         }
         section.detail(method::facts("calls-footprint-method", conditions));
     }
@@ -45,7 +45,9 @@ pub fn section(subject: &Subject) -> Option<Section> {
 fn measured_by(method: CallMethod) -> &'static str {
     match method {
         CallMethod::Pmu => "by performance counters",
-        CallMethod::Timing => "by time alone: prime and probe; what only a counter can tell is a dash",
+        CallMethod::Timing => {
+            "by time alone: prime and probe; a dash stands for what only a counter can show"
+        }
     }
 }
 

@@ -114,10 +114,10 @@ fn table(subject: &Subject, calls: &Calls, paper: &Calls, times: &[Times<'_>]) -
         ])
         .rows(times.iter().map(row))
         .note(format!(
-            "cold: after the caches were cleared{cleared}; second: the call right after a cold one, which the paper calls warm; \
-             steady: one of many in a row; libc: through the C library's function; bare: the instruction in the loop; publ.: \
-             {MACHINE}, by cycles, system calls in the kernel alone. Data lines: used in the level-1 cache, estimated; those of user mode: by \
-             single steps, exact.",
+            "cold: after the caches were cleared{cleared}; second: right after a cold call, which the paper calls \
+             warm; steady: one of many in a row; libc: through the C library's function; bare: the instruction in the \
+             loop; publ.: {MACHINE}, from cycles, for system calls the kernel's part alone. Data lines: used in the \
+             level-1 cache, estimated; user-mode lines: by single steps, exact.",
         ))
 }
 
@@ -194,9 +194,10 @@ fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str
     let title = format!("{title}: time by the state of the caches");
     let chart = Chart::new(format!("calls-{set}"), title, x, Axis::linear(""), plot);
     Some(chart.caption(match paper.calls.is_empty() {
-        true => "A cold call brings in again what it uses.".to_owned(),
+        true => "A cold call fetches again everything that it uses.".to_owned(),
         false => format!(
-            "A cold call brings in again what it uses. Hollow: {MACHINE} (Shimosawa, Hori & Ishikawa), cycles at {PAPER_GHZ} GHz{kernel}."
+            "A cold call fetches again everything that it uses. Hollow: {MACHINE} (Shimosawa, Hori & Ishikawa), \
+             cycles at {PAPER_GHZ} GHz{kernel}."
         ),
     }))
 }

@@ -75,7 +75,7 @@ fn groups(coherence: &Coherence) -> Table {
             ]));
         }
     }
-    Table::new("groups", "Groups of CPUs that are near within and far across")
+    Table::new("groups", "Groups of CPUs, near within a group and far across groups")
         .columns([
             Column::figures("level", ""),
             Column::figures("group", ""),

@@ -49,14 +49,24 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         (_, Some(true)) => watched::kept(coherence).unwrap_or_default(),
         (_, Some(false)) => "not all kept to one value".to_owned(),
     };
-    let told: Vec<String> = [classes, stays].into_iter().filter(|part| !part.is_empty()).collect();
+    let alone = match &coherence.singles[..] {
+        [only] if coherence.times().next().is_none() => format!(
+            "one CPU alone: {} ns a locked increment, {} ns a plain one",
+            words::within(&only.locked_ns),
+            words::within(&only.unlocked_ns)
+        ),
+        _ => String::new(),
+    };
+    let told: Vec<String> = [classes, alone, stays].into_iter().filter(|part| !part.is_empty()).collect();
     if told.is_empty() { verdict(coherence).unwrap_or_default().to_owned() } else { told.join("; ") }
 }
 
 fn verdict(coherence: &Coherence) -> Option<&'static str> {
     Some(match coherence.verdict? {
-        Verdict::Hops => "hops: CPUs form groups that are near within and far across",
-        Verdict::Flat if coherence.is_one_pair() => "flat: one pair, with none to compare it with",
+        Verdict::Hops => "hops: CPUs form groups, near within a group and far across groups",
+        Verdict::Flat if coherence.is_one_pair() => {
+            "flat: there is only one pair, and none to compare it with"
+        }
         Verdict::Flat => "flat: all pairs are alike",
         Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
         Verdict::Unstable => "unstable: the figures jumped during the run",
@@ -103,11 +113,10 @@ fn map(section: &mut Section, subject: &Subject) {
     let mut caption = format!("{}. ", words::sentence(words::pair_method_meaning(view.method)));
     caption += &format!("{} of {} pairs measured. ", view.measured(), view.ns.len());
     if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
-        caption += "White lines bound groups, thicker ones wider groups. ";
+        caption += "White lines separate groups, thicker lines wider groups. ";
     }
     if matrix.labels.len() > 2 {
-        caption +=
-            "Colours are logarithmic, dark is near; the outermost hundredth of times has the colours' ends. ";
+        caption += "Colours are logarithmic, dark is near; the extreme 1 % of times share the end colours. ";
     }
     if matrix.cpus_per_cell > 1 {
         let n = matrix.cpus_per_cell;

@@ -15,7 +15,7 @@ const FEW: usize = 6;
 pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     if let Some(matrix) = &coherence.matrix {
         let cpus = words::count(matrix.cpus(), "CPU");
-        section.summary(Text::new(format!("A matrix of {cpus}: too many pairs to list.")));
+        section.summary(Text::new(format!("A matrix of {cpus}, with too many pairs to list.")));
     }
     let listed: BTreeSet<_> = coherence.pairs.iter().map(|pair| (pair.a, pair.b)).collect();
     if listed.is_empty() {
@@ -70,8 +70,8 @@ fn table(subject: &Subject, coherence: &Coherence) -> Table {
             .rows(coherence.pairs.iter().map(row));
     if coherence.pairs.iter().any(|pair| pair.method != PairMethod::Unknown) {
         table = table.note(
-            "home: whose CPU touched the line first; moves: ownership changes per increment; preempted: batches in which a CPU was \
-             away; !: did not keep to one value.",
+            "home: the CPU that touched the line first; moves: ownership changes per increment; preempted: batches \
+             during which a CPU was away; !: jumped between values.",
         );
     }
     table
@@ -110,8 +110,8 @@ fn lines(subject: &Subject, count: u64, measured: &[(&Pair, &LineSpread)]) -> Ta
         ])
         .rows(measured.iter().map(row))
         .note(
-            "r: correlation of the lines' times in the two halves of the run; share of the variance: how much of that of single \
-             visits is the lines'.",
+            "r: correlation of the lines' times in the two halves of the run; share of the variance: how much of the \
+             variance of single visits is due to the line.",
         )
 }
 

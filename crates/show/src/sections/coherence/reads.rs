@@ -65,7 +65,7 @@ fn table(subject: &Subject, lines: &Lines<'_>) -> Table {
             );
         }
     }
-    Table::new("reads", "Loads of lines that a CPU has put in a known state, ns a load (Molka et al.)")
+    Table::new("reads", "Loads of lines that a CPU put in a known state, ns a load (Molka et al.)")
         .columns([
             Column::text("owner"),
             Column::text("state"),
@@ -108,7 +108,10 @@ fn chart(subject: &Subject, lines: &Lines<'_>) -> Chart {
         Axis::linear("time per load, ns"),
         Plot::Lines(series),
     )
-    .caption("Lines that the reader itself or another CPU has left in a state; dotted: the values of Molka et al., 2009, for exclusive lines.")
+    .caption(
+        "Lines that the reader itself or another CPU left in this state; dotted: the values of Molka et al., \
+              2009, for exclusive lines.",
+    )
 }
 
 /// What was published of lines in state Exclusive.

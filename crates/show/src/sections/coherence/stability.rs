@@ -36,7 +36,7 @@ fn sentences(timeline: &Timeline) -> Vec<Text> {
     }
     let changed = match &timeline.change_points_s[..] {
         [] if timeline.kept_to_one_value().is_none() => {
-            "Too few samples to tell whether it changes.".to_owned()
+            "Too few samples to say whether it changes.".to_owned()
         }
         [] => "It did not change for good in that time.".to_owned(),
         changes => {
@@ -82,7 +82,10 @@ fn chart(timeline: &Timeline) -> Chart {
         Axis::linear("time per step, ns"),
         Plot::Lines(vec![series]),
     )
-    .caption("A point is the median of a sample's batches. Vertical: when the figure changed for good; horizontal: the values that samples gather about.")
+    .caption(
+        "A point is the median of a sample's batches. Vertical lines: when the figure changed for good; \
+              horizontal lines: the values that samples cluster around.",
+    )
     .marks(changes.chain(modes))
     .over_time()
 }

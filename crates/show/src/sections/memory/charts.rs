@@ -87,8 +87,8 @@ pub(super) fn best(memory: &Memory) -> Option<Chart> {
         lines(series)?,
     );
     Some(chart.caption(
-        "One thread, the same block again and again, by the quickest instruction at each size; a copied byte counts once. Dashed: \
-         stores past the caches.",
+        "One thread, the same block again and again, by the quickest instruction at each size; a copied byte counts \
+         once. Dashed: stores that bypass the caches.",
     ))
 }
 
@@ -108,7 +108,7 @@ pub(super) fn latency(memory: &Memory) -> Option<Chart> {
     }
     let (x, y) = (Axis::bytes("bytes of the lines"), Axis::log("time of a load, ns"));
     let chart = Chart::new("memory-latency", "Latency by size", x, y, lines(series)?);
-    Some(chart.caption("Lines in random order: what a single stream without prefetching pays."))
+    Some(chart.caption("Lines in random order: what a single stream pays without prefetching."))
 }
 
 /// All instructions of each operation, states, loaded latency, and the cost of coherence by hand.
@@ -150,7 +150,10 @@ fn by_instruction(memory: &Memory, op: Operation) -> Option<Chart> {
         }
     );
     let chart = Chart::new(id, title, Axis::bytes("size of the block"), Axis::log("GB/s"), lines(series)?);
-    Some(chart.caption("One thread, the same block again and again. Dashed: past the caches, or memory that is not write-back."))
+    Some(chart.caption(
+        "One thread, the same block again and again. Dashed: instructions that bypass the caches, or \
+                        memory that is not write-back.",
+    ))
 }
 
 /// Bars of each state and fence for the quickest instruction of each operation.
@@ -193,11 +196,11 @@ fn states(memory: &Memory) -> Option<Chart> {
         _ => state.to_string(),
     };
     let plot = Plot::Bars { categories: cases.iter().map(name).collect(), series: series.collect() };
-    let title = format!("Rates of {} by where the block is before", words::bytes(MIDDLE));
+    let title = format!("Rates of {} by the block's state beforehand", words::bytes(MIDDLE));
     let chart = Chart::new("memory-states", title, Axis::linear("GB/s"), Axis::linear("before"), plot);
     Some(chart.caption(
-        "By the quickest instruction. Warm: where the call before left it; fresh: in memory; dirty: modified in the caches; \
-         flushed: in no cache; shared: read by another CPU; remote: modified in another CPU's caches.",
+        "By the quickest instruction. Warm: as the previous call left it; fresh: in memory; dirty: modified in the \
+         caches; flushed: in no cache; shared: read by another CPU; remote: modified in another CPU's caches.",
     ))
 }
 
@@ -216,7 +219,9 @@ fn loaded(memory: &Memory) -> Option<Chart> {
     }
     let (x, y) = (Axis::log("GB/s of the others"), Axis::log("time of a load, ns"));
     let chart = Chart::new("memory-loaded", "Latency while other CPUs stream", x, y, lines(series)?);
-    Some(chart.caption("A point for each pause between their chunks of 1 KiB; to the right they move more."))
+    Some(chart.caption(
+        "One point for each pause between the others' chunks of 1 KiB; towards the right they move more.",
+    ))
 }
 
 fn costs(memory: &Memory) -> Option<Chart> {
@@ -241,5 +246,5 @@ fn costs(memory: &Memory) -> Option<Chart> {
     }
     let (x, y) = (Axis::log("lines"), Axis::log("time for all of them, ns"));
     let chart = Chart::new("memory-costs", "Lines written back by hand", x, y, lines(series)?);
-    Some(chart.caption("With the fence behind them. Solid: all modified; dashed: none."))
+    Some(chart.caption("Includes the fence that follows. Solid: all lines modified; dashed: none."))
 }

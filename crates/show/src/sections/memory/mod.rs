@@ -97,7 +97,7 @@ fn types_in_short(memory: &Memory) -> Option<Text> {
         .all(|name| *name == CacheType::WriteBack || special.iter().any(|one| one.name == *name));
     let names = special.iter().map(|one| format!(", {} ({})", one.name, words::short(&one.provider, 40)));
     let names: String = names.collect();
-    let why = if all { "" } else { "; `--type WC,UC` tells why there are no others" };
+    let why = if all { "" } else { "; `--type WC,UC` says why there are no others" };
     Some(Text::labelled("types", format!("{}{names}{why}", CacheType::WriteBack)))
 }
 

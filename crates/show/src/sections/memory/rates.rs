@@ -113,8 +113,8 @@ pub(super) fn best(subject: &Subject, memory: &Memory) -> Option<Table> {
             ])
             .rows(rows)
             .note(
-                "One thread where no number is told; a copied byte counts once. Plain: words of 8 bytes. Non-temporal: the best \
-                 store past the caches.",
+                "One thread unless a number is given; a copied byte counts once. Plain: words of 8 bytes. \
+                 Non-temporal: the best store that bypasses the caches.",
             )
     })
 }
@@ -202,9 +202,10 @@ fn table(subject: &Subject, group: &[&MemoryRate]) -> Table {
         table
     } else {
         table.note(
-        "Before: where the block is (warm: where the call before left it; fresh: in memory; dirty: modified in the caches; \
-         flushed: in no cache). Fence: when stores are waited for. Traffic: GB/s with the lines that stores read first, a copied \
-         byte twice. Bursts, partials: transactions of a call, by counter, where that very row was counted.",
+        "Before: the block's state (warm: as the previous call left it; fresh: in memory; dirty: modified in the \
+         caches; flushed: in no cache). Fence: when stores are waited for. Traffic: GB/s including the lines that \
+         stores read first, a copied byte twice. Bursts, partials: transactions per call, by counter, if that very \
+         row was counted.",
     )
     }
 }

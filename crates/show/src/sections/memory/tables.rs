@@ -33,7 +33,7 @@ pub(super) fn latency(subject: &Subject, memory: &Memory) -> impl Iterator<Item 
         Column::figures("pages", "").detail(),
         Column::figures("latency", "ns").compared("ns"),
     ];
-    let alone = table("memory-latency", "Latency of loads that wait for each other", columns, alone);
+    let alone = table("memory-latency", "Latency of dependent loads", columns, alone);
     let loaded = memory.loaded.iter().enumerate().map(|(at, row)| {
         let others = format!(
             "{} by {}",
@@ -113,8 +113,8 @@ pub(super) fn leavings(subject: &Subject, memory: &Memory) -> Option<Table> {
     let title = "Lines that are gone when a block is read again";
     let table = table("memory-leavings", title, columns, memory.prefetchnta.iter().map(row))?;
     Some(table.note(
-        "By timing: the second read's loads, which wait for each other, between those of a block that was certainly left in the \
-         caches and of one that was flushed.",
+        "By timing: the second read's dependent loads, on a scale from those of a block that is certainly in the \
+         caches to those of one that was flushed.",
     ))
 }
 

@@ -141,7 +141,7 @@ fn types_that_nobody_asked_for_take_a_line() {
     assert_eq!(told(memory.clone(), Depth::Summary), "2 parts more: --full\n", "no rate has a type");
     memory.rates = vec![rate(Operation::Read, "plain-8", 512, 1.0)];
     let text = told(memory.clone(), Depth::Summary);
-    assert!(text.starts_with("types      WB; `--type WC,UC` tells why"), "{text}");
+    assert!(text.starts_with("types      WB; `--type WC,UC` says why"), "{text}");
     assert!(!text.contains("vgem") && !text.contains("because"), "{text}");
     let missing = asked(&memory, &[CacheType::Uncached]);
     assert_eq!(missing.len(), 1);

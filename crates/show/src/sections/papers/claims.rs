@@ -50,8 +50,8 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     }
     parts.summary(Text::new(counted(&judged.iter().collect::<Vec<_>>()) + "."));
     if measured {
-        let caveat = "Each verdict goes as far as the run that measured its figures; a host that moves CPUs may give others in \
-                    the next.";
+        let caveat = "Each verdict is as good as the run that measured its figures; on a host that moves CPUs, the \
+                      next run may give another.";
         parts.summary(Text::new(caveat));
     }
     let mut commands: BTreeMap<&str, usize> = BTreeMap::new();
@@ -60,7 +60,7 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     }
     if !commands.is_empty() {
         let rows = commands.iter().map(|(command, n)| Row::new([n.to_string().into(), (*command).into()]));
-        let title = "What would tell of those that cannot be told; --json says why of each";
+        let title = "Commands that would decide the rest; --json gives each reason";
         parts.summary(
             Table::new("claims-open", title)
                 .columns([Column::figures("conclusions", ""), Column::text("command")])
@@ -71,7 +71,7 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let open = judged.iter().filter(is_open).count();
     if open > 0 {
         let those = words::count(open, "conclusion");
-        parts.summary(Text::new(format!("No command is known to settle {those}; --json says why.")));
+        parts.summary(Text::new(format!("No command would decide {those}; --json says why.")));
     }
     parts
 }

@@ -73,8 +73,8 @@ fn rates(mine: &Memory, paper: &Memory) -> Option<Table> {
     );
     (!rows.is_empty()).then(|| {
         table.columns([Column::text("operation"), Column::text("type")]).columns(columns).rows(rows).note(
-            "Published: a Pentium III. Here the best instruction of each kind; plain moves words of 4 bytes, and stores are waited \
-             for once a run, which the paper does not tell of its own.",
+            "Published: a Pentium III. Here: the best instruction of each kind; plain moves words of 4 bytes, and \
+             stores are waited for once a run, which the paper does not specify.",
         )
     })
 }
@@ -102,7 +102,8 @@ fn leavings(subject: &Subject, mine: &Memory, paper: &Memory) -> Option<Table> {
     ];
     (!rows.is_empty()).then(|| {
         Table::new("hamada-leavings", title).columns(columns).rows(rows).note(
-            "The paper counted bursts on the bus; here lines are told by the time of the second read's loads where no counter is.",
+            "The paper counted bursts on the bus; without a counter, lines are counted here by the time of the second \
+             read's loads.",
         )
     })
 }

@@ -46,8 +46,8 @@ fn tables(subject: &Subject, papers: &[&Subject]) -> Table {
         .columns(std::iter::once(Column::text("")).chain(machines.iter().map(name)))
         .rows(ROWS.iter().enumerate().map(row))
         .note(
-            "Free-running locked increments. A coherence time is the mean of its pairs less the time of an SMT pair, or of one CPU \
-             where there is none. A dash: not measured, or not told.",
+            "Free-running locked increments. A coherence time is the mean of its pairs less the time of an SMT pair, \
+             or of one CPU if there is none. A dash: not measured or not published.",
         )
 }
 
@@ -141,8 +141,9 @@ fn cpi(subject: &Subject) -> Option<Chart> {
             Plot::Lines(series),
         )
         .caption(format!(
-            "CPI = {} + events per instruction × cycles of the class, by free-running increments, here as in the paper; of these, many may \
-             happen in one ownership. `coho predict cpi --method turn` counts a change of ownership each.",
+            "CPI = {} + events per instruction × cycles of the class, by free-running increments, here as in the \
+             paper; many of these may happen in one ownership. With `coho predict cpi --method turn`, each event is a \
+             change of ownership.",
             words::number(kawabe_furuya::figures().method.base_cpi)
         )),
     )
@@ -188,7 +189,8 @@ fn evolution(subject: &Subject) -> Option<Chart> {
             Plot::Bars { categories, series },
         )
         .caption(format!(
-            "Free-running increments of today's CPUs happen many to an ownership, so that a shorter bar need not mean a quicker transfer{transfer}."
+            "On today's CPUs, many free-running increments happen in one ownership, so a shorter bar need not mean a \
+             quicker transfer{transfer}."
         )),
     )
 }

@@ -49,13 +49,14 @@ fn four_tables(workloads: &Workloads) -> Option<Table> {
     let rows: Vec<Row> = unixbench::TESTS.iter().filter_map(row).collect();
     let heads = ["here", "C6 on, stock", "C6 on, patched", "C6 off, stock", "C6 off, patched"];
     (!rows.is_empty()).then(|| {
-        Table::new("kimoto-results", "One copy, where the scheduler puts it, here and as published")
+        Table::new("kimoto-results", "One copy, placed by the scheduler, here and as published")
             .columns([Column::text("test"), Column::text("unit")])
             .columns(heads.map(|name| Column::figures(name, "")))
             .rows(rows)
             .note(format!(
-                "Published: {}, {}. Stock: the kernel takes all four cores to share one L2; patched: two modules, their cores \
-                 flagged as threads. Medians of what this machine's kernel does are those of another scheduler.",
+                "Published: {}, {}. Stock: the kernel believes that all four cores share one L2; patched: two \
+                 modules, their cores flagged as threads. The medians here are of this machine's kernel, another \
+                 scheduler.",
                 paper.machine.cpu, paper.machine.os
             ))
     })
@@ -78,9 +79,10 @@ fn ule(findings: &[Finding]) -> Table {
         .columns(["test", "tree alone", "its flag", "both: patched / stock", "measured", "verdict"].map(Column::text))
         .rows(rows)
         .note(
-            "Change of the rate in per cent, and where 95 % of the simulated runs lie, each with other costs out of their ranges. \
-             Tree alone: the control that the article lacks, a stock kernel booted with kern.smp.topology=5. Measured: with C6 on \
-             and off; 0 where the change is within noise. The simulator knows no clock, disk or capacity of caches.",
+            "Change of the rate in per cent, and the range of 95 % of the simulated runs, each with other costs from \
+             their ranges. Tree alone: the control that the article lacks, a stock kernel booted with \
+             kern.smp.topology=5. Measured: with C6 on and off; 0 where the change is within noise. The simulator \
+             knows no clock, disk or capacity of caches.",
         )
 }
 

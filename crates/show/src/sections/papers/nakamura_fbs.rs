@@ -71,9 +71,9 @@ fn ratios_beside(sync: &Sync, theirs: &Sync) -> Option<Table> {
             ])
             .rows(rows)
             .note(
-                "Of the largest team measured, of the paper's node 16 CPUs; mapping and the first waiting of a team of half as \
-                 many. Speed-up: against the lock. The paper's untuned program is SPEC's galgel, its tuned one an atmosphere \
-                 model.",
+                "For the largest team measured; in the paper, 16 CPUs of a node. Mapping and the first waiting: for a \
+                 team of half as many. Speed-up: against the lock. The paper's untuned program is SPEC's galgel, its \
+                 tuned one an atmosphere model.",
             )
     })
 }
@@ -106,7 +106,7 @@ fn fork_join(sync: &Sync, theirs: &Sync) -> Option<Chart> {
     let plot = Plot::Bars { categories, series };
     let title = "Fork and join, here and published (Figs. 4-1 and 4-3)";
     Some(Chart::new("nakamura-fork-join", title, x, y, plot).caption(
-        "The paper's node begins and ends a region by a barrier at each end, as all rows here but team; it has 16 CPUs.",
+        "The paper's node, of 16 CPUs, has a barrier at each end of a region, like all rows here but team.",
     ))
 }
 
@@ -142,9 +142,9 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
         .columns(columns)
         .rows(rows)
         .note(format!(
-            "Of the binary tree's total, or of sequential mapping's where the team is so large or the machine so small that \
-             both are the same. Published: {MACHINE}, 8 of 16 CPUs; here: the largest team that both mappings place \
-             differently, or else the largest, and the largest problem."
+            "Per cent of the binary tree's total, or of the sequential mapping's if both place the team alike. \
+             Published: {MACHINE}, 8 of 16 CPUs. Here: the largest team that the mappings place differently, else the \
+             largest, and the largest problem."
         ));
     Some(table)
 }

@@ -128,7 +128,7 @@ pub(super) fn crossing(crossover: &Crossover) -> String {
             };
             let passes = match (crossover.by_pass_bytes, crossover.by_pass) {
                 (Some((least, greatest)), Some((crossed, passes))) => format!(
-                    "; taken by themselves, {crossed} of {passes} passes cross, from {} to {}",
+                    "; of the single passes, {crossed} of {passes} cross, from {} to {}",
                     words::bytes(least as u64),
                     words::bytes(greatest as u64)
                 ),
@@ -208,8 +208,8 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
                 ])
                 .rows(rows)
                 .note(format!(
-                    "median error {median:.0} %; parts and messages timed in turn and compared pass by pass, in one run of {:.1} s \
-                     between CPUs {ends}",
+                    "median error {median:.0} %; parts and whole messages were timed in turn and compared pass by \
+                     pass, in one run of {:.1} s between CPUs {ends}",
                     memory.method.duration_s
                 )),
         );

@@ -91,8 +91,8 @@ fn times(own: &Own) -> Option<Table> {
         .columns([Column::figures("saved", "")])
         .rows(sizes.iter().map(row))
         .note(
-            "Predicted from what both ends take and from the flag's time, pass by pass; measured: medians. Saved: the share of \
-             TCP's time that shared memory saves, as predicted.",
+            "Predicted: in each pass, the time at either end plus the time of the flag between them. Measured: medians. Saved: \
+             how much less time shared memory is predicted to take than TCP.",
         );
     (!sizes.is_empty()).then_some(table)
 }
@@ -130,7 +130,9 @@ fn chart(own: &Own) -> Option<Chart> {
     let plot = Plot::Lines(series);
     let is_drawn = matches!(&plot, Plot::Lines(series) if !series.is_empty());
     let chart = Chart::new("paths", "Messages between two processes by size", x, y, plot);
-    is_drawn.then(|| chart.caption("Lines: predicted from their parts; points: whole messages, measured."))
+    is_drawn.then(|| {
+        chart.caption("Lines: predicted from the parts of a message; points: whole messages, measured.")
+    })
 }
 
 fn predicted(summary: &Summary) -> Vec<Point> {

@@ -103,7 +103,7 @@ pub(crate) fn winners(winners: &[Quickest]) -> Table {
         .rows(rows)
         .note("By the rule: what coho chooses where nothing was measured.");
     match winners.iter().any(|winner| !winner.rivals.is_empty()) {
-        true => table.note("Or: quickest elsewhere in the range; which of them wins is not known."),
+        true => table.note("Or: quickest elsewhere in the range of costs; which of them wins is not known."),
         false => table,
     }
 }
@@ -160,11 +160,11 @@ pub(crate) fn measured(checks: &[Check]) -> Table {
     let has = |basis| checks.iter().any(|check| check.basis == basis);
     if has(Basis::LeftOut) {
         table = table.note(
-            "Left out: by an extra line that is fitted to other teams, by number of threads and mapping.",
+            "Left out: predicted with an extra line that was fitted to other teams, by number of threads and mapping.",
         );
     }
     if has(Basis::Fit) {
-        table = table.note("Fit: the extra line is fitted to this very time; it is no prediction.");
+        table = table.note("Fit: the extra line was fitted to this very time, so it is no prediction.");
     }
     table
 }
@@ -183,17 +183,15 @@ fn ranges(forecast: &Forecast) -> String {
     };
     let (low_gap, high_gap) = (gap(low), gap(high));
     match (&extra_line.source, low == high) {
-        (_, true) => "Range: none, as the cost of an extra line is taken as known.".into(),
+        (_, true) => "Range: none, because the cost of an extra line is taken as known.".into(),
         (Source::Assumed(_), _) => {
-            format!(
-                "Range: if an extra line costs from {low_gap} to {high_gap}; nothing measured here tells."
-            )
+            format!("Range: if an extra line costs from {low_gap} to {high_gap}; it was not measured here.")
         }
         (Source::Measured(_), _) => {
             format!("Range: over the interval of the extra line, {low_gap} to {high_gap}.")
         }
         (Source::Fitted(_), _) => {
-            format!("Range: over what fits about as well, an extra line of {low_gap} to {high_gap}.")
+            format!("Range: over extra lines that fit about as well, {low_gap} to {high_gap}.")
         }
     }
 }
@@ -220,9 +218,9 @@ fn fitted(fit: &Fit) -> Table {
         ])
         .rows(rows)
         .note(format!(
-            "Fitted: four parameters to these five figures, so that this column predicts nothing: one-way times of {chip} ns in \
-             a chip, {module} in a module, {node} between; an extra line of {} of a one-way time, and {} to {} do about as \
-             well. Left out: what a fit to the other four figures predicts, and its error.",
+            "Fitted: four parameters to these five figures, so this column predicts nothing: one-way times of {chip} \
+             ns in a chip, {module} in a module, {node} between modules; an extra line of {} of a one-way time ({} to \
+             {} do about as well). Left out: what a fit to the other four figures predicts, and its error.",
             words::number(fit.share),
             words::number(fit.shares.0),
             words::number(fit.shares.1)
@@ -246,8 +244,9 @@ fn assumptions(forecast: &Forecast) -> Vec<Body> {
     let mut bodies: Vec<Body> = vec![Facts { id: "predicted-from", title, facts, compared: false }.into()];
     let unbuilt = [Algorithm::Tree, Algorithm::Leaders];
     if forecast.barriers.iter().any(|prediction| unbuilt.contains(&prediction.algorithm)) {
-        let note = "\"tree\" has four children a node, as tournament-4 up to four threads; of \"leaders\", groups report to \
-                    one each, and these run FBS. Neither can be chosen as a barrier: both are there to compare with.";
+        let note = "In \"tree\", each node has four children, as in tournament-4 up to four threads; in \"leaders\", \
+                    each group reports to one thread, and these threads run FBS. Both are there only for comparison; \
+                    neither can be chosen as a barrier.";
         bodies.push(Text::new(note).into());
     }
     bodies.extend(machine.notes.iter().map(|note| Body::from(Text::new(note.clone()))));

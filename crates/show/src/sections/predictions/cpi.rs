@@ -24,7 +24,7 @@ pub fn parts(
     let methods: BTreeSet<PairMethod> = lines.iter().map(|(_, line)| line.method).collect();
     if methods.len() > 1 {
         let caveat =
-            "Of different methods: a turn is a transfer, a free-running increment often less than one.";
+            "The methods differ: a turn is one transfer, a free-running increment often less than one.";
         parts.summary(Text::new(caveat));
     }
     for (source, reason) in not_available.iter().filter(|_| !lines.is_empty()) {

@@ -45,14 +45,14 @@ fn one(prediction: &Prediction) -> Vec<Body> {
         .rows(rows);
     let ms = |seconds: f64| words::number(seconds * 1e3);
     let predicted = format!(
-        "{} ms: {} ms of thread 0's work, and the above at the profile's prices",
+        "{} ms: {} ms of thread 0's work, plus the above at the profile's times",
         figure(prediction.predicted_s).scaled(1e3).text(),
         ms(prediction.work_s)
     );
     let waited: f64 = prediction.teams.iter().map(|team| team.waiting_s).sum();
     let measured = format!(
-        "{} ms, in which thread 0 waited {} ms; the prediction is {:.1} % {}. Members that came later, or were not run, \
-         are not in it",
+        "{} ms, in which thread 0 waited {} ms; the prediction is {:.1} % {}. It leaves out members that arrived late \
+         or were not running",
         ms(prediction.measured_s),
         ms(waited),
         prediction.error.abs() * 100.0,
@@ -78,8 +78,8 @@ pub fn finding(prediction: &Prediction) -> Option<String> {
     let apart = libgomp.low > prediction.predicted_s.high || libgomp.high < prediction.predicted_s.low;
     let caveat = if apart { "" } else { "; the profile's intervals do not tell the two apart" };
     Some(format!(
-        "at its prices in the profile the same work, regions and barriers would take {} ms, {} times as long as on coho's \
-         teams{caveat}. `coho run --openmp --try` tells whether they do",
+        "at its times in the profile, the same work, regions and barriers would take {} ms, {} times as long as on \
+         coho's teams{caveat}. `coho run --openmp --try` shows whether they do",
         figure(libgomp).scaled(1e3).text(),
         words::times(ratio)
     ))

@@ -32,8 +32,8 @@ pub(super) fn rates(subject: &Subject, kernel: &Kernel) -> Option<Chart> {
     let (x, y) = (Axis::log("loop length, elements"), Axis::log("10⁹ floating-point operations a second"));
     (!lines.is_empty()).then(|| {
         Chart::new("daxpy", "Rate of a loop by its length", x, y, Plot::Lines(lines)).caption(
-            "A(i) = B(i) + s C(i), each loop a parallel region (Nakamura et al.): short loops are all fork and join, long ones \
-             leave the caches. Dashed: binary-tree mapping.",
+            "A(i) = B(i) + s C(i), each loop a parallel region (Nakamura et al.): short loops are dominated by fork \
+             and join, long ones exceed the caches. Dashed: binary-tree mapping.",
         )
     })
 }
@@ -80,8 +80,8 @@ pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Option<Chart> {
     (!lines.is_empty()).then(|| {
         let title = "Time of a loop, measured and by the model";
         Chart::new("daxpy-model", title, x, y, Plot::Lines(lines)).caption(format!(
-            "Lines: T = S + P length / n + T_F + T_B (Nakamura et al.), fitted to the points up to {} elements, beyond which \
-             data come from farther away.",
+            "Lines: T = S + P length / n + T_F + T_B (Nakamura et al.), fitted to the points up to {} elements; \
+             beyond that, data come from farther away.",
             words::number(longest)
         ))
     })
@@ -126,7 +126,7 @@ pub(super) fn waiting(subject: &Subject, name: &str, kernel: &Kernel) -> Option<
     let title = format!("{name}: time of a run, and waiting");
     let chart = Chart::new(name, title, x, y, Plot::Bars { categories, series });
     Some(chart.caption(format!(
-        "{what} The largest problem, {largest} unknowns or cells; waiting for others: the mean over the threads."
+        "{what} The largest problem, {largest} unknowns or cells; waiting: the mean over the threads."
     )))
 }
 

@@ -6,8 +6,8 @@ use crate::part::Facts;
 use crate::words;
 
 /// Why a region of a kernel may take longer than `coho barrier`'s fork and join.
-const REGION_BESIDE_BARRIERS: &str = "its leader also posts what is to be done, a line that every other member fetches: a \
-    region's fork and join may take more than the two barriers of `coho barrier`";
+const REGION_BESIDE_BARRIERS: &str = "its leader also posts the work in a line that every other member fetches, so a \
+                                      region's fork and join may take more than the two barriers of `coho barrier`";
 
 /// The constants, in words.
 pub(super) fn facts(kernel: &Kernel) -> Option<Facts> {
@@ -31,7 +31,7 @@ fn constant(name: &str, value: f64) -> (String, String) {
         fitted::SERIAL => ns("S, a loop beside its elements"),
         fitted::ELEMENT => ns("P, an element on one thread"),
         fitted::RESIDUAL => ("relative residual, root mean square".into(), number),
-        fitted::LEFT_OUT => ("the same of lengths left out of the fit".into(), number),
+        fitted::LEFT_OUT => ("the same for lengths left out of the fit".into(), number),
         fitted::LONGEST => ("longest loop fitted".into(), format!("{number} elements")),
         other => match other.strip_prefix(fitted::FORK_JOIN) {
             Some(team) => ns(&format!("fork and join (T_F + T_B), {}", words::short(team, 60))),

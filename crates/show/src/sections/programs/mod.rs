@@ -89,7 +89,7 @@ fn headline(sync: &Sync) -> String {
         let name = words::short(name, 40);
         if is_loop(kernel) {
             let (length, threads) = gains_from(kernel)?;
-            return Some(format!("a loop gains by {threads} threads from {length} elements on"));
+            return Some(format!("{threads} threads speed up a loop from {length} elements on"));
         }
         let largest = kernel.points.iter().filter_map(|point| point.size).max();
         let is_largest = |point: &&KernelPoint| point.size == largest;

@@ -78,7 +78,7 @@ fn what_others_took_is_told_of_every_row() {
     let text = told(Workloads { results, ..Workloads::default() }, Depth::Summary);
     assert!(text.contains("disturbed: pipe, compact, 2 copies: the host took 0.50 s\n"), "{text}");
     assert!(text.contains("at most 0.01 s in any other row"), "{text}");
-    assert!(text.contains("waited for a CPU: a task did at most 4 %"), "{text}");
+    assert!(text.contains("waited for a CPU: some task did for at most 4 %"), "{text}");
     assert!(!text.contains("disturbed: spawn") && !text.contains("other work"), "{text}");
     let said = |busy: f64| {
         let mut workloads =

@@ -284,8 +284,8 @@ fn kinds(places: &[Place]) -> Vec<CoreKind> {
 
 /// Which leaf each level of the topology comes from.
 fn facts(places: &[Place], topology: &Topology) -> Vec<Fact> {
-    let told: BTreeSet<_> = places.iter().flat_map(|place| &place.told_by).collect();
-    let held = told.into_iter().filter(|(level, _)| !topology.partition(*level).is_empty());
+    let reported: BTreeSet<_> = places.iter().flat_map(|place| &place.told_by).collect();
+    let held = reported.into_iter().filter(|(level, _)| !topology.partition(*level).is_empty());
     let mut facts: Vec<_> =
         held.map(|&(level, by)| Fact { level, source: Source::Cpuid, by: by.to_string() }).collect();
     if places.iter().all(|place| place.node.is_none()) {

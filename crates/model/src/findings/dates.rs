@@ -1,0 +1,50 @@
+//! Figures of several runs may meet in one file: a finding that rests on such says when they were measured.
+
+use std::collections::BTreeSet;
+
+use coho_profile::{Method, Profile};
+
+use super::Finding;
+
+/// Whether one run measured both, as far as it is known.
+pub(super) fn are_of_one_run(one: &Method, other: &Method) -> bool {
+    one.date.is_some() && one.date == other.date
+}
+
+/// Adds to the finding's condition when its figures were measured, where that was not in the file's last run.
+pub(super) fn add(finding: &mut Finding, profile: &Profile) {
+    let Some(last) = profile.host.as_ref().and_then(|host| host.date.as_deref()) else { return };
+    let dates = profile.dates();
+    // Of a file of an earlier version, which dates no section, the whole is said at its head.
+    if dates.iter().all(|one| one.date.is_none()) {
+        return;
+    }
+    let mut named: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for pointer in &finding.evidence {
+        let mut parts = pointer.split('/').skip(1);
+        let (Some(section), field) = (parts.next(), parts.next().unwrap_or_default()) else { continue };
+        // Parts that another run has measured than their section's are found by their names.
+        let is_part = |part: &str| match (section, field) {
+            ("calls", "verdicts" | "footprint" | "channel") => part == "curves",
+            ("memory", field) => part.split(", ").any(|one| one == field),
+            _ => false,
+        };
+        let of_part = dates.iter().find(|one| one.section == section && is_part(&one.part));
+        let of_all = || dates.iter().find(|one| one.section == section && one.part.is_empty());
+        if let Some(dated) = of_part.or_else(of_all) {
+            named.insert((dated.section, dated.date.unwrap_or("an unknown date")));
+        }
+    }
+    let runs: BTreeSet<&str> = named.iter().map(|(_, date)| *date).collect();
+    match runs.first() {
+        Some(only) if runs.len() == 1 && *only != last => {
+            finding.condition += &format!("; measured on {only}, not in this file's last run");
+        }
+        Some(_) if runs.len() > 1 => {
+            let each: Vec<String> =
+                named.iter().map(|(section, date)| format!("{section} of {date}")).collect();
+            finding.condition += &format!("; of several runs: {}", each.join(", "));
+        }
+        _ => {}
+    }
+}

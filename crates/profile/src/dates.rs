@@ -1,0 +1,103 @@
+//! When what stands in a profile was measured: runs of several days may meet in one file.
+
+use crate::{Method, Profile};
+
+/// A section, or a part of one that has a method of its own, and the date of the run that measured it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dated<'a> {
+    /// The section's name in the file: `memory`.
+    pub section: &'static str,
+    /// Which part of it, where it has parts of several runs: `transfers`; empty for the section itself.
+    pub part: String,
+    /// As [`Method::date`].
+    pub date: Option<&'a str>,
+}
+
+impl Profile {
+    /// All sections that were measured, each with its date. Commands under placements are left out: each says its own.
+    pub fn dates(&self) -> Vec<Dated<'_>> {
+        let sync = self.sync.as_ref();
+        let one = [
+            ("coherence", "", self.coherence.as_ref().map(|section| &section.method)),
+            ("counters", "", self.counters.as_ref().map(|section| &section.method)),
+            ("calls", "", self.calls.as_ref().map(|section| &section.conditions)),
+            (
+                "calls",
+                "curves",
+                self.calls.as_ref().and_then(|section| section.footprint_conditions.as_ref()),
+            ),
+            ("sync", "", sync.map(|section| &section.method)),
+            ("contention", "", self.contention.as_ref().map(|section| &section.method)),
+            ("memory", "", self.memory.as_ref().map(|section| &section.method)),
+            ("workloads", "", self.workloads.as_ref().map(|section| &section.method)),
+            ("idle", "", self.idle.as_ref().map(|section| &section.method)),
+        ];
+        let one =
+            one.into_iter().filter_map(|(section, part, method)| Some((section, part.to_owned(), method?)));
+        let kernels = sync.iter().flat_map(|section| &section.kernels);
+        let kernels = kernels.map(|(name, kernel)| ("sync", name.clone(), &kernel.method));
+        let earlier = self.memory.iter().flat_map(|section| &section.earlier);
+        let earlier = earlier.map(|earlier| ("memory", earlier.parts.join(", "), &earlier.method));
+        // What only says why there is nothing comes of no run.
+        let is_told = |method: &Method| method.date.is_some() || !method.description.is_empty();
+        let all = one.chain(kernels).chain(earlier).filter(|(.., method)| is_told(method));
+        all.map(|(section, part, method)| Dated { section, part, date: method.date.as_deref() }).collect()
+    }
+
+    /// Those that the file's last run did not measure: of another date than the host's, or of none. None of a profile that
+    /// does not tell when its last run was.
+    pub fn not_of_last_run(&self) -> Vec<Dated<'_>> {
+        let Some(last) = self.host.as_ref().and_then(|host| host.date.as_deref()) else { return Vec::new() };
+        let mut all = self.dates();
+        all.retain(|one| one.date != Some(last));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Host, Idle, Kernel, Memory, Sync};
+
+    fn of(date: Option<&str>) -> Method {
+        Method { date: date.map(str::to_owned), ..Method::default() }
+    }
+
+    #[test]
+    fn what_the_last_run_did_not_measure_is_named_with_its_date() {
+        let (old, new) = (Some("2026-11-20T10:00:00Z"), Some("2026-11-24T22:00:48Z"));
+        let kernel = Kernel { method: of(old), ..Kernel::default() };
+        let mut memory = Memory { method: of(new), ..Memory::default() };
+        memory.earlier =
+            vec![crate::EarlierParts { parts: vec!["dma".into(), "loaded".into()], method: of(old) }];
+        let mut profile = Profile {
+            host: Some(Host { date: new.map(str::to_owned), ..Host::default() }),
+            idle: Some(Idle {
+                method: Method { description: "Waking.".into(), ..of(None) },
+                ..Idle::default()
+            }),
+            contention: Some(crate::Contention { method: of(None), ..Default::default() }),
+            sync: Some(Sync {
+                method: of(new),
+                kernels: [("weather".to_owned(), kernel)].into(),
+                ..Sync::default()
+            }),
+            memory: Some(memory),
+            ..Profile::default()
+        };
+        let named: Vec<_> = profile
+            .not_of_last_run()
+            .into_iter()
+            .map(|one| (one.section, one.part, one.date.map(str::to_owned)))
+            .collect();
+        let old = old.map(str::to_owned);
+        let expected = [
+            ("idle", String::new(), None),
+            ("sync", "weather".to_owned(), old.clone()),
+            ("memory", "dma, loaded".to_owned(), old),
+        ];
+        assert_eq!(named, expected);
+        profile.host = None;
+        assert!(profile.not_of_last_run().is_empty(), "of a paper nobody knows a run");
+    }
+}
