@@ -38,7 +38,7 @@ pub struct Facts {
     pub mitigations: Fact<BTreeMap<String, String>>,
     /// Limits that control groups set: `cpu quota` in CPUs, `cpuset`, `memory`; only those that are set.
     pub limits: Fact<BTreeMap<String, String>>,
-    /// CPUs that the calling thread may run on; none where the system does not say.
+    /// CPUs that the calling thread may run on; none if the system does not say.
     pub allowed_cpus: CpuSet,
 }
 

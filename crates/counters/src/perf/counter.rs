@@ -60,7 +60,7 @@ impl Counter {
     ///
     /// # Errors
     /// [`Error::Scaled`] if the event did not count all the time that it was enabled, [`Error::NotScheduled`] if it
-    /// lost its counter, or the operating system's own.
+    /// lost its counter, or the operating system's error.
     pub fn read_by_kernel(&self) -> Result<u64, Error> {
         let mut values = [0; open::HEAD + 1];
         open::read(&self.fd, &mut values)?.whole()?;
@@ -70,7 +70,7 @@ impl Counter {
     /// Lets the event count, by ioctl(2), and makes sure that it does.
     ///
     /// # Errors
-    /// [`Error::NotScheduled`] if no counter is free, or the operating system's own.
+    /// [`Error::NotScheduled`] if no counter is free, or the operating system's error.
     pub fn enable(&self) -> Result<(), Error> {
         open::enable(&self.fd, 1)
     }
@@ -78,7 +78,7 @@ impl Counter {
     /// Stops the event, by ioctl(2); its count stays.
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn disable(&self) -> Result<(), Error> {
         open::disable(&self.fd)
     }
@@ -86,7 +86,7 @@ impl Counter {
     /// Sets the count to 0, by ioctl(2).
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn reset(&self) -> Result<(), Error> {
         open::reset(&self.fd)
     }

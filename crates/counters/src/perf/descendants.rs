@@ -54,7 +54,7 @@ impl Descendants {
     /// The count so far of the program and of all that it started.
     ///
     /// # Errors
-    /// [`Error::Scaled`] if the event did not count all the time that it was enabled, or the operating system's own.
+    /// [`Error::Scaled`] if the event did not count all the time that it was enabled, or the operating system's error.
     pub fn read(&self) -> Result<u64, Error> {
         let mut values = [0u64; 3];
         let bytes = size_of_val(&values);

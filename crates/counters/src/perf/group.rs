@@ -90,7 +90,7 @@ impl Group {
     ///
     /// # Errors
     /// [`Error::Scaled`] if the group did not count all the time that it was enabled, [`Error::NotScheduled`] if it
-    /// lost its counters, or the operating system's own.
+    /// lost its counters, or the operating system's error.
     pub fn read_by_kernel(&self) -> Result<Vec<u64>, Error> {
         let mut values = vec![0; open::HEAD + self.len()];
         open::read(&self.fds[0], &mut values)?.whole()?;
@@ -101,7 +101,7 @@ impl Group {
     /// Lets the events count, by ioctl(2), and makes sure that they do.
     ///
     /// # Errors
-    /// [`Error::NotScheduled`] if too few counters are free, or the operating system's own.
+    /// [`Error::NotScheduled`] if too few counters are free, or the operating system's error.
     pub fn enable(&self) -> Result<(), Error> {
         open::enable(&self.fds[0], self.len())
     }
@@ -109,7 +109,7 @@ impl Group {
     /// Stops the events, by ioctl(2); their counts stay.
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn disable(&self) -> Result<(), Error> {
         open::disable(&self.fds[0])
     }
@@ -117,7 +117,7 @@ impl Group {
     /// Sets the counts to 0, by ioctl(2).
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn reset(&self) -> Result<(), Error> {
         open::reset(&self.fds[0])
     }

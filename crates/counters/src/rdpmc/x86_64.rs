@@ -53,7 +53,7 @@ pub(crate) unsafe fn protocol(page: *const perf_event_mmap_page) -> Option<u64> 
             page = in(reg) page,
             lock = out(reg) _,
             count = out(reg) count,
-            // 0 where the page cannot be read, otherwise the negative of a width.
+            // 0 if the page cannot be read, otherwise the negative of a width.
             out("ecx") readable,
             out("eax") _,
             out("edx") _,

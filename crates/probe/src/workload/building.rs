@@ -17,7 +17,7 @@ pub(super) const FLAGS: &str = "-O2";
 /// Writes the sources into a folder of their own and returns the jobs.
 ///
 /// # Errors
-/// The operating system's.
+/// The operating system's error.
 pub(super) fn prepare(folder: &Path) -> std::io::Result<Vec<Job>> {
     let folder = folder.join("build");
     fs::create_dir(&folder)?;
