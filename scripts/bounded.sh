@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# One child with a bound, which does not outlive its starter.
+# One child with a time limit, which does not outlive its starter.
 
 child=
 
-# Runs a command for at most this many seconds; 124 if it took longer. In the background, so that a signal is acted
-# upon at once.
+# Runs a command for at most this many seconds; 124 if it took longer. It runs in the background, so that this shell
+# handles a signal at once.
 bounded() {
     begin_bounded "$@"
     end_bounded
@@ -30,7 +30,7 @@ end_child() {
     wait "$child" 2> /dev/null
 }
 
-# Ends the child when this process ends, also by a signal.
+# Ends the child when this process ends, even by a signal.
 end_on_signals() {
     trap end_child EXIT
     trap 'exit 129' HUP

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What a script of `make test` does where the machine lacks what it needs.
+# What a script of `make test` does if the machine lacks what it needs.
 
 # note_skip WHO CAPABILITY WHY: says what is missing, and notes it in the file that COHO_TEST_SKIPS names, as the tests in
 # Rust do (crates/testing). scripts/test knows the capabilities.

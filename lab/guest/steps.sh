@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# What a case's commands are made of. A step leaves NAME.out, NAME.err and NAME.exit; its name is of [a-z0-9_].
+# The building blocks of a case's commands. A step leaves NAME.out, NAME.err and NAME.exit; its name is of [a-z0-9_].
 
 step_limit=700
 
-# To the console, so that a guest that hangs tells where.
+# Printed to the console, so that a guest that hangs shows where.
 say() {
     read -r up _ < /proc/uptime
     echo "lab: $up s: $*" > /dev/console
@@ -28,7 +28,7 @@ step_end() {
     wait "$begun"
 }
 
-# set_cpu N 0|1: takes a CPU off line or brings it back.
+# set_cpu N 0|1: takes a CPU offline or brings it back.
 set_cpu() {
     say "cpu$1 online=$2"
     echo "$2" > "/sys/devices/system/cpu/cpu$1/online"

@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2154
-# Expectations: a step's name, what is looked at, and what it must be.
+# Expectations: a step's name, what to check, and what it must be.
 #
 #   STEP exits STATUS     the exit status
 #   STEP says REGEX       a line of its output or errors matches (grep -E)
 #   STEP json FILTER      the jq filter is true of its output; lab/lib/lab.jq is included, and the outputs of the
-#                         steps named by `$STEP` in the filter are at hand
+#                         steps named by `$STEP` in the filter are available
 
 # Prints one line per expectation, `ok` or `not ok` and why; false if one does not hold or there are none.
 check() {
@@ -22,7 +22,7 @@ check() {
     [ "$bad" -eq 0 ]
 }
 
-# Whether an expectation holds; prints what was there instead.
+# Whether an expectation holds; if not, prints what was found instead.
 holds() {
     of=$1/$2
     [ -e "$of.exit" ] || { echo "the guest ran no step '$2'"; return 1; }

@@ -6,7 +6,7 @@ section() {
     awk -v want="[$1]" '/^\[[a-z]+\]$/ { on = $0 == want; next } on && !/^[ \t]*(#|$)/' "$2"
 }
 
-# What every guest has, packed once. Not compressed: unpacking is the slow part in an emulated CPU.
+# The contents of every guest, packed once. Not compressed: unpacking is the slow part in an emulated CPU.
 make_initramfs() {
     tree=$work/tree
     mkdir -p "$tree/bin" "$tree/lab" &&
@@ -21,7 +21,7 @@ pack() {
     (cd "$1" && find . | cpio --quiet -o -H newc -R 0:0)
 }
 
-# Boots the case's guest and unpacks what it left into the folder. On failure $results/why says why.
+# Boots the case's guest and unpacks its results into the folder. On failure $results/why says why.
 boot() {
     case_file=$1
     out=$2

@@ -10,8 +10,8 @@ need_commands() {
     [ -z "$missing" ] || skip qemu "not installed:$missing (apt-get install --no-install-recommends$missing)"
 }
 
-# Sets `busybox` to one without libraries, which the guest lacks: the installed one, or Debian's from the cache, since its
-# package would take the place of a dynamic one.
+# Sets `busybox` to a static one, as the guest has no libraries: the installed one, or Debian's from the cache, since
+# installing its package would replace a dynamic one.
 find_busybox() {
     busybox=$(command -v busybox) && is_static "$busybox" && return 0
     busybox=$cache/busybox
@@ -32,8 +32,8 @@ find_kernel() {
     [ -n "$kernel" ] || skip guest-kernel "the package holds no kernel"
 }
 
-# fetch UNPACK: has a function download and unpack packages, again with new package lists if it fails: they may be
-# missing or old. Its last words are in $work/apt.log.
+# fetch UNPACK: lets a function download and unpack packages, and tries again with new package lists if it fails, as they
+# may be missing or old. Its output is in $work/apt.log.
 fetch() {
     for need in apt-get apt-cache dpkg-deb; do
         command -v "$need" > /dev/null || { echo "not in $cache, and no $need to fetch it with" > "$work/apt.log"; return 1; }
@@ -47,7 +47,7 @@ cached_kernel() {
     find "$cache" -name 'vmlinuz-*-cloud-amd64' 2> /dev/null | sort -V | tail -n 1
 }
 
-# The package that a metapackage stands for.
+# The package that a metapackage depends on.
 kernel_package() {
     apt-cache depends "$1" 2> /dev/null | awk '/Depends:/ { print $2; found = 1; exit } END { exit !found }' ||
         { echo "apt knows no $1 (apt-get update, on Debian)" > "$work/apt.log"; return 1; }

@@ -1,4 +1,4 @@
-# What the cases ask of coho's JSON.
+# Functions for the cases' checks of coho's JSON.
 
 # [0,1,2] to the pairs [[0,1],[0,2],[1,2]].
 def pairs_of: . as $cpus | [range(length) as $i | range($i + 1; length) as $j | [$cpus[$i], $cpus[$j]]];

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # Guests with modules: Debian's general kernel, those of its modules that cases name, and the project's own, built from
-# kernel/ with that kernel's headers. All lies in lab/cache/general; nothing is installed.
+# kernel/ with that kernel's headers. Everything is in lab/cache/general; nothing is installed.
 
 # Why cases with modules cannot be run; empty if they can.
 no_modules=
@@ -25,7 +25,7 @@ find_modules() {
     "$busybox" depmod -b "$tree" "$(cat "$general/version")" && pack "$tree" > "$work/modules.cpio" || exit 1
 }
 
-# The modules of Debian's that a case may name: all but our own. The guest's disk needs nvme.
+# Debian's modules that a case names: all but our own. The guest's disk needs nvme.
 debian_modules() {
     { echo nvme; cat "$lab"/cases/*.case | section modules -; } | grep -v '^coho_mem$' | sort -u
 }
@@ -45,7 +45,7 @@ unpack_general() {
     build=$(apt-cache depends "linux-headers-$version" 2> /dev/null | awk '/Depends: .*-common$|Depends: linux-kbuild-/ { print $2 }')
     # shellcheck disable=SC2086 # the packages are words
     download "$from" "$image" "linux-headers-$version" $build && unpack "$from" . || return 1
-    # Where /lib is /usr/lib.
+    # In case /lib is /usr/lib.
     [ -d "$from/lib/modules" ] || ln -s usr/lib "$from/lib"
     rm -rf "$new" && mkdir -p "$new/lib/modules/$version" "$new/headers" && "$busybox" depmod -b "$from" "$version" &&
         closure "$from/lib/modules/$version/modules.dep" > "$work/closure" &&

@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# What waits for guests, and leaves nothing behind: neither processes nor files, also after a signal.
+# Waits for guests, and leaves nothing behind: neither processes nor files, even after a signal.
 
-# bounded_and_heard PATIENCE FILE SECONDS COMMAND…: as bounded, but ends the command after PATIENCE seconds already if
-# FILE has no line of a guest's first process.
+# bounded_and_heard PATIENCE FILE SECONDS COMMAND…: as bounded, but ends the command already after PATIENCE seconds if
+# FILE then has no line from a guest's first process.
 bounded_and_heard() {
     patience=$1
     told_in=$2
@@ -28,7 +28,7 @@ clean_on_exit() {
     trap 'end_child; rm -rf "$scratch"' EXIT
 }
 
-# skip CAPABILITY WHY…: ends the lab where the machine lacks what every guest needs.
+# skip CAPABILITY WHY…: ends the lab if the machine lacks what every guest needs.
 skip() {
     capability=$1
     shift

@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What became of a call.
+// The outcome of a call.
 typedef enum CohoCountersStatus {
   // Done.
   COHO_COUNTERS_STATUS_OK = 0,
-  // The kernel refuses for want of rights.
+  // The kernel refuses because rights are missing.
   COHO_COUNTERS_STATUS_NOT_PERMITTED = 1,
   // There are no hardware counters here at all.
   COHO_COUNTERS_STATUS_NO_COUNTERS = 2,
@@ -20,7 +20,7 @@ typedef enum CohoCountersStatus {
   COHO_COUNTERS_STATUS_TOO_MANY_FILES = 4,
   // The kernel opened the events but never lets them count: too few counters are free.
   COHO_COUNTERS_STATUS_NOT_SCHEDULED = 5,
-  // The events counted during a part of the time only.
+  // The events counted for only part of the time.
   COHO_COUNTERS_STATUS_SCALED = 6,
   // User mode may not read this event.
   COHO_COUNTERS_STATUS_NOT_READABLE = 7,
@@ -38,9 +38,9 @@ typedef enum CohoCountersStatus {
 typedef enum CohoMode {
   // In user mode only.
   COHO_MODE_USER = 0,
-  // In the kernel only; takes perf_event_paranoid below 2 or CAP_PERFMON.
+  // In the kernel only; needs perf_event_paranoid below 2 or CAP_PERFMON.
   COHO_MODE_KERNEL = 1,
-  // In both; takes the same.
+  // In both; needs the same.
   COHO_MODE_BOTH = 2,
 } CohoMode;
 
@@ -64,7 +64,7 @@ typedef struct CohoEvent {
 extern "C" {
 #endif // __cplusplus
 
-// What the last call of this thread that failed has to say: what, and what to do about it.
+// The message of this thread's last failing call: what went wrong, and what to do about it.
 //
 // Valid until the thread's next failing call; empty if none has failed.
 const char *coho_counters_last_error(void);
@@ -89,7 +89,7 @@ enum CohoCountersStatus coho_counter_open(const struct CohoEvent *event,
                                           uint32_t mode,
                                           struct CohoCounter **counter);
 
-// Closes a counter; null is nothing.
+// Closes a counter; null is ignored.
 //
 // # Safety
 // `counter` must be null or come from `coho_counter_open`, and not be used again.
@@ -120,7 +120,8 @@ enum CohoCountersStatus coho_counter_enable(const struct CohoCounter *counter);
 // `counter` must be null or an open counter of this thread.
 enum CohoCountersStatus coho_counter_disable(const struct CohoCounter *counter);
 
-// What a `coho_counter_start` and a `coho_counter_stop` count with nothing between: the median of many pairs.
+// What a pair of `coho_counter_start` and `coho_counter_stop` counts with nothing between them: the median of many
+// pairs.
 //
 // # Safety
 // `counter` must be null or an open counter of this thread, `bias` null or valid for writes.
@@ -133,7 +134,7 @@ enum CohoCountersStatus coho_counter_calibrate(const struct CohoCounter *counter
 // `counter` must be null or an open counter of this thread, `start` null or valid for writes.
 enum CohoCountersStatus coho_counter_start(const struct CohoCounter *counter, uint64_t *start);
 
-// Ends a count: `*events` is what was counted since `start`, less `bias`.
+// Ends a count: `*events` is the count since `start`, minus `bias`.
 //
 // # Safety
 // `counter` must be null or an open counter of this thread, `events` null or valid for writes.
@@ -151,7 +152,7 @@ enum CohoCountersStatus coho_group_open(const struct CohoEvent *events,
                                         uint32_t mode,
                                         struct CohoGroup **group);
 
-// Closes a group; null is nothing.
+// Closes a group; null is ignored.
 //
 // # Safety
 // `group` must be null or come from `coho_group_open`, and not be used again.
@@ -171,8 +172,8 @@ enum CohoCountersStatus coho_group_read_by_kernel(const struct CohoGroup *group,
                                                   uint64_t *counts,
                                                   size_t n);
 
-// What a `coho_group_read` counts itself of each of the first `n` events: the difference of two reads with nothing
-// between, median of many.
+// What a `coho_group_read` itself adds to each of the first `n` events: the difference of two reads with nothing
+// between them, the median of many.
 //
 // # Safety
 // `group` must be null or an open group of this thread, `biases` null or valid for `n` writes.

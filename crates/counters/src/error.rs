@@ -5,11 +5,11 @@ use std::io;
 
 use crate::perf::machine;
 
-/// Why user mode cannot read a counter at this moment. Nothing was read in its place.
+/// Why user mode cannot read a counter at this moment. No other value was read instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lost {
-    /// The kernel does not let user mode read this event: software events, breakpoints, and hardware events where
-    /// RDPMC (on AArch64 the counters' registers) is switched off.
+    /// The kernel does not let user mode read this event: software events, breakpoints, and hardware events if RDPMC
+    /// (on AArch64, access to the counters' registers) is switched off.
     NotPermitted,
     /// The event is not on a hardware counter now: stopped, in error, or on a core of another kind.
     NotCounting,
@@ -36,11 +36,11 @@ impl std::error::Error for Lost {}
 /// Why a counter could not be opened, enabled or read by the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// The kernel refuses for want of rights (EACCES, EPERM).
+    /// The kernel refuses because rights are missing (EACCES, EPERM).
     NotPermitted {
         /// The event's name.
         event: String,
-        /// The value of /proc/sys/kernel/perf_event_paranoid, where it can be read.
+        /// The value of /proc/sys/kernel/perf_event_paranoid, if it can be read.
         paranoid: Option<i32>,
     },
     /// There are no hardware counters here at all: a virtual machine without a PMU.
@@ -57,7 +57,7 @@ pub enum Error {
         /// How many events were to count at once.
         events: usize,
     },
-    /// The events counted during a part of the time only, so that the kernel's figure would be an extrapolation.
+    /// The events counted for only part of the time, so the kernel's figure would be an extrapolation.
     Scaled {
         /// Time for which the events were enabled, in ns.
         enabled_ns: u64,
@@ -66,7 +66,7 @@ pub enum Error {
     },
     /// User mode cannot read the counter.
     Lost(Lost),
-    /// What the caller gave makes no sense.
+    /// An argument makes no sense.
     Invalid(&'static str),
     /// Any other refusal of the operating system.
     System {
@@ -83,7 +83,7 @@ impl Error {
         Self::System { call, errno: io::Error::last_os_error().raw_os_error().unwrap_or(0) }
     }
 
-    /// What a failed `perf_event_open` of an event means.
+    /// The error for a failed `perf_event_open` of an event.
     pub(crate) fn of_open(event: &crate::Event) -> Self {
         let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
         let name = event.name.clone();

@@ -1,4 +1,4 @@
-//! What is counted, and on whose account.
+//! What is counted, and in which mode.
 
 use std::fmt;
 
@@ -69,7 +69,7 @@ pub struct Event {
     /// `perf_event_attr.config`: for raw events the code in the form of the CPU's event-select register; for
     /// breakpoints their type.
     pub config: u64,
-    /// `perf_event_attr.config1`: what some events need beside (off-core response); for breakpoints the address.
+    /// `perf_event_attr.config1`: what some events need in addition (off-core response); for breakpoints the address.
     pub config1: u64,
 }
 
@@ -99,12 +99,12 @@ impl Event {
         Self::of("cpu-migrations", sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_CPU_MIGRATIONS)
     }
 
-    /// A software event that never counts: what it costs to open and read an event, without a PMU.
+    /// A software event that never counts; it shows what opening and reading an event costs, without a PMU.
     pub fn dummy() -> Self {
         Self::of("dummy", sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_DUMMY)
     }
 
-    /// How often the instruction at an address is executed, by a breakpoint of the CPU: exact, and without a PMU.
+    /// How often the instruction at an address is executed, counted by a hardware breakpoint: exact, and without a PMU.
     /// Each execution costs an exception.
     pub fn executions(of: *const ()) -> Self {
         let mut event = Self::of("executions", sys::PERF_TYPE_BREAKPOINT, sys::HW_BREAKPOINT_X);
@@ -112,8 +112,8 @@ impl Event {
         event
     }
 
-    /// Whether this counts retired instructions, also under conditions (`cmask`, `inv`). Hypervisors emulate this count
-    /// at every exit, which makes exits dearer while it is live; so it wants a pass of its own.
+    /// Whether this counts retired instructions, possibly under conditions (`cmask`, `inv`). Hypervisors emulate this
+    /// count at every exit, which makes exits more expensive while it is live, so it needs a pass of its own.
     pub fn counts_instructions(&self) -> bool {
         const CODE: u64 = if cfg!(target_arch = "x86_64") { 0xC0 } else { 0x08 };
         match self.kind {
@@ -123,7 +123,7 @@ impl Event {
         }
     }
 
-    /// Whether a counter of the CPU is needed.
+    /// Whether it needs a hardware counter.
     pub(crate) fn needs_hardware(&self) -> bool {
         !matches!(self.kind, sys::PERF_TYPE_SOFTWARE | sys::PERF_TYPE_TRACEPOINT | sys::PERF_TYPE_BREAKPOINT)
     }
@@ -138,7 +138,7 @@ impl Event {
 pub enum Mode {
     /// In user mode only.
     User,
-    /// In the kernel only; takes `perf_event_paranoid` below 2 or CAP_PERFMON.
+    /// In the kernel only; needs `perf_event_paranoid` below 2 or CAP_PERFMON.
     Kernel,
     /// In both.
     Both,

@@ -1,14 +1,14 @@
-//! What a read in user mode costs here: a hypervisor may take every RDPMC for itself, and nothing but its price shows.
+//! What a read in user mode costs here: a hypervisor may trap every RDPMC, and only the cost shows it.
 
 use std::hint::black_box;
 
 use crate::clock::Clock;
 use crate::{Counter, Error, Event, Group, Mode, rdpmc};
 
-/// An RDPMC of a CPU's own takes some 20 to 40 cycles, an exit to a hypervisor more than a thousand (seen: 2600 to 3600
-/// ticks of the time-stamp counter).
+/// An RDPMC that is not trapped takes some 20 to 40 cycles, an exit to a hypervisor more than a thousand (seen: 2600 to
+/// 3600 ticks of the time-stamp counter).
 const TRAPPED_TICKS: f64 = 500.0;
-/// A share of an exit's price from which on RDPMC must be one.
+/// If RDPMC costs at least this share of an exit, it must be one.
 const COMPARABLE: f64 = 0.5;
 
 const BATCHES: usize = 41;
@@ -20,17 +20,17 @@ const USES: u64 = 16;
 pub struct Price {
     /// One RDPMC (on AArch64, one read of a counter's register), in ns; or why there is none.
     pub rdpmc_ns: Result<f64, Error>,
-    /// The same while instructions are counted as well, in ns: dearer under some hypervisors.
+    /// The same while instructions are counted as well, in ns: more expensive under some hypervisors.
     pub rdpmc_with_instructions_ns: Result<f64, Error>,
-    /// Two readings of the clock with nothing between, in ns.
+    /// Two readings of the clock with nothing between them, in ns.
     pub empty_ns: f64,
-    /// One CPUID, in ns: under a hypervisor always an exit. `None` where the CPU has no such instruction.
+    /// One CPUID, in ns: under a hypervisor always an exit. `None` if the CPU has no such instruction.
     pub cpuid_ns: Option<f64>,
-    /// Whether a hypervisor takes every RDPMC for itself; `None` where there is no RDPMC.
+    /// Whether a hypervisor traps every RDPMC; `None` if there is no RDPMC.
     pub trapped: Option<bool>,
 }
 
-/// How counters have to be used so that their price does not show in what they count.
+/// How to use counters so that the cost of reading does not show in the counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// A read before and one after each call.
@@ -61,7 +61,7 @@ impl Price {
         Self { rdpmc_ns, rdpmc_with_instructions_ns, empty_ns, cpuid_ns, trapped }
     }
 
-    /// How to count here; `None` where user mode has no counters.
+    /// How to count here; `None` if user mode has no counters.
     pub fn method(&self) -> Option<Method> {
         self.trapped.map(|trapped| if trapped { Method::BracketFree } else { Method::Bracketed })
     }
@@ -72,14 +72,14 @@ impl Price {
     }
 }
 
-/// Whether an RDPMC of this price must be an exit to a hypervisor, where CPUID costs so much.
+/// Whether an RDPMC of this cost must be an exit to a hypervisor, given the cost of CPUID.
 fn is_trapped(rdpmc_ns: f64, cpuid_ns: Option<f64>, ticks_per_ns: f64) -> bool {
     let ticks = rdpmc_ns * ticks_per_ns;
     let exit = cpuid_ns.filter(|ns| ns * ticks_per_ns > TRAPPED_TICKS);
     ticks > TRAPPED_TICKS || exit.is_some_and(|exit| rdpmc_ns > COMPARABLE * exit)
 }
 
-/// Median price of one use over batches, the clock's own price taken off.
+/// Median cost of one use over batches, with the clock's own cost subtracted.
 fn median_ns(clock: Clock, mut once: impl FnMut() -> u64) -> f64 {
     let mut batch = |uses: u64| {
         let start = clock.now();
@@ -106,7 +106,7 @@ mod tests {
     fn an_exit_is_told_by_its_price() {
         // Bare metal: RDPMC 30 cycles, CPUID 100 to 200.
         assert!(!is_trapped(10.0, Some(50.0), 3.0));
-        // A guest whose RDPMC is its own.
+        // A guest whose RDPMC is not trapped.
         assert!(!is_trapped(12.0, Some(900.0), 2.25));
         // The guest of the reference notes: RDPMC 1200 ns, CPUID 900 ns.
         assert!(is_trapped(1200.0, Some(900.0), 2.25));

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use coho_testing::{Capability, needs};
 
-/// What the static library needs of the system, by `rustc --print native-static-libs`.
+/// The system libraries that the static library needs, by `rustc --print native-static-libs`.
 const NEEDED: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
 /// The folder with the libraries that were built along with this test.
@@ -59,7 +59,7 @@ fn c_counts_by_the_static_library() {
 #[test]
 fn c_counts_by_the_shared_library() {
     needs!(Capability::CCompiler);
-    // Installed, it has a link of the name that programs ask for.
+    // An installed library has a link with the name that programs ask for.
     let library = libraries().join("libcoho_counters.so");
     let link = temporary().join("libcoho_counters.so.0");
     let _ = fs::remove_file(&link);

@@ -1,4 +1,4 @@
-//! In a program of its own, since it takes the file descriptors away.
+//! In a program of its own, since it takes all file descriptors away.
 
 use coho_counters::{Counter, Error, Event, Mode};
 use coho_testing::{Capability, needs};

@@ -1,4 +1,4 @@
-//! The committed C header is the one that the sources make.
+//! The committed C header matches the sources.
 
 use std::path::Path;
 use std::{env, fs};

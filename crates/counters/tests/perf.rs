@@ -142,12 +142,12 @@ fn an_event_of_nobody_is_named() {
     );
 }
 
-/// Without rights, on a thread of its own: the raw system calls change the calling thread's alone.
+/// Runs without rights on a thread of its own: the raw system calls change only the calling thread's.
 #[test]
 fn without_rights_the_kernels_part_is_refused_with_what_to_do() {
     needs!(Capability::PerfEvents);
     std::thread::spawn(|| {
-        // Rights may come from a user or from a capability: both go, the latter with the former or by themselves.
+        // Rights may come from the user or from a capability, so both are dropped.
         let none = [0u32; 6];
         const VERSION_3: u32 = 0x2008_0522;
         // SAFETY: a header and two sets of three words, as this version has them.
@@ -242,7 +242,7 @@ fn what_is_started_is_counted_and_the_starter_is_not() {
     needs!(Capability::PerfEvents);
     use std::process::Command;
     let run = |script: &str| assert!(Command::new("sh").args(["-c", script]).status().unwrap().success());
-    // The first start of a program faults more, while its file is not in the page cache.
+    // The first start of a program causes more faults, while its file is not in the page cache.
     run("sh -c true; true");
     let faults = Descendants::open(&Event::page_faults(), Mode::User).unwrap();
     let mut own = vec![0u8; 1 << 20];

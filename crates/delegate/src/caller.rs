@@ -9,11 +9,11 @@ use crate::request::{Answer, Request};
 use crate::rest::Rest;
 use crate::ring::Position;
 
-/// For so long a caller looks for the answer before it claims its request back, by default.
+/// How long a caller looks for the answer before it claims its request back, by default.
 const PATIENCE: Duration = Duration::from_micros(10);
 /// Looks before the clock is read for the first time, and between two readings.
 const LOOKS: u32 = 64;
-/// For so long it looks for the answer to what the host has begun, then gives way, then naps.
+/// How long it looks for the answer to a request that the host has begun, before it yields and then naps.
 const LOOKING: Duration = Duration::from_micros(100);
 const YIELDING: Duration = Duration::from_millis(1);
 /// Calls at home between two readings of the clock, which may cost a noticeable part of a call.
@@ -25,7 +25,7 @@ const HELD_UP: Duration = Duration::from_micros(200);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(crate) Position);
 
-/// Who has executed a request.
+/// Which thread has executed a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Executor {
     /// The host's thread.
@@ -36,8 +36,8 @@ pub enum Executor {
 
 /// One thread's way to a host. Its requests are executed in the order in which they are posted, whoever executes them.
 ///
-/// Dropping it waits for what it has posted. [Drain](Self::drain) it before the thread forks: the child has no host, and what
-/// the parent's host has begun would never be done there.
+/// Dropping it waits for what it has posted. [Drain](Self::drain) it before the thread forks: the child has no host,
+/// and a request that the parent's host has begun would never be done there.
 ///
 /// ```
 /// use std::os::fd::AsRawFd;
@@ -109,8 +109,8 @@ impl Caller {
         self.mailbox.ring.len() - (self.next - self.done) as usize
     }
 
-    /// Whether the next request can be posted without a wait: a look at one line, which takes less than to count
-    /// [them all](Self::room).
+    /// Whether the next request can be posted without a wait: a look at one line, which is quicker than counting [them
+    /// all](Self::room).
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.mailbox.ring.is_free(self.next)
@@ -212,8 +212,8 @@ impl Caller {
         }
     }
 
-    /// Has the host execute a request, and waits for it. The caller executes it itself if the host has ended, and for a while
-    /// after the host was off its CPU when it was needed.
+    /// Makes the host execute a request, and waits for it. The caller executes it itself if the host has ended, and for
+    /// a while after the host was off its CPU when it was needed.
     ///
     /// # Safety
     /// As that of the system call or the function, executed by another thread.
@@ -243,7 +243,7 @@ impl Caller {
         (answer, if self.taken_back == before { Executor::Host } else { Executor::Caller })
     }
 
-    /// Whether calls are not worth posting now.
+    /// Whether calls should not be posted now.
     #[inline(always)]
     fn is_at_home(&mut self) -> bool {
         if self.unasked > 0 {
@@ -299,7 +299,7 @@ impl Caller {
         self.mailbox.ring.answer(position).expect("it is done")
     }
 
-    /// Has all up to a position done; returns how many it executed itself.
+    /// Completes everything up to a position; returns how many requests it executed itself.
     fn settle(&self, position: Position) -> u64 {
         let ring = &self.mailbox.ring;
         // SAFETY: whoever posted a request has promised what it needs.
@@ -315,7 +315,7 @@ impl Caller {
         }
     }
 
-    /// Passes some of the time of a wait that has lasted so long. The host may want this CPU.
+    /// Passes some time in a wait that has lasted for `waited`. The host may want this CPU.
     fn pass(&self, position: Position, waited: Duration) {
         if waited >= YIELDING {
             // A small part of the wait comes on top of it.

@@ -1,4 +1,4 @@
-//! Why a host cannot be had.
+//! Why there is no host.
 
 use std::{fmt, io};
 

@@ -15,12 +15,12 @@ use crate::request::Request;
 use crate::ring::{Position, Served};
 use crate::stall;
 
-/// After so much polling in vain a host gives way to others at each look, by default.
+/// How long a host polls in vain before it yields at each look, by default.
 const POLLING: Duration = Duration::from_millis(1);
-/// For so long, before it naps.
+/// How long it yields before it naps.
 const YIELDING: Duration = Duration::from_millis(10);
 const NAP: Duration = Duration::from_micros(50);
-/// Callers that do not wait have theirs done this late at worst, where the host has nothing else to do, by default.
+/// The latest that requests of callers that do not wait are begun, if the host has nothing else to do, by default.
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Looks between two readings of the clock.
 const LOOKS: u32 = 64;
@@ -55,7 +55,7 @@ pub struct Host {
     number: pid_t,
 }
 
-/// A host to be.
+/// Builds a host.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct HostBuilder {
@@ -75,8 +75,8 @@ impl Host {
         self.caller_with(LINES, 0)
     }
 
-    /// A new caller, with so many lines, rounded up to a power of two, for as many requests that are not done, and
-    /// a [slot](Caller::slot) of so many bytes beside each.
+    /// A new caller with `lines` lines (rounded up to a power of two), for as many unfinished requests, and a
+    /// [slot](Caller::slot) of `slot_bytes` beside each.
     pub fn caller_with(&self, lines: usize, slot_bytes: usize) -> Caller {
         let mailbox = Arc::new(Mailbox::new(lines.max(1), slot_bytes));
         self.desk.add(&mailbox);
@@ -102,15 +102,16 @@ impl Host {
         }
     }
 
-    /// Ends its thread, once what has been posted is done, and waits for that. Callers execute themselves what they post from
-    /// then on. The kernel then counts the thread no more: it may refuse a process with several to change its namespaces.
+    /// Ends its thread once everything posted is done, and waits for that. From then on callers execute what they post
+    /// themselves. The kernel then no longer counts the thread: it may refuse to let a process with several threads
+    /// change its namespaces.
     pub fn end(&self) {
         self.desk.end();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The thread of a process that has forked stayed there.
         if let Some(thread) = thread.filter(|_| self.process == std::process::id()) {
             let _ = thread.join();
-            // Joined, it may still be on its way out.
+            // After the join it may still be exiting.
             while is_there(self.number) {
                 thread::yield_now();
             }
@@ -125,15 +126,15 @@ impl HostBuilder {
         self
     }
 
-    /// For how long it polls in vain before it begins to give way to others: 1 ms by default. With [`Duration::MAX`] it
-    /// keeps its CPU for itself.
+    /// For how long it polls in vain before it begins to yield: 1 ms by default. With [`Duration::MAX`] it keeps its
+    /// CPU for itself.
     pub fn polling(mut self, polling: Duration) -> Self {
         self.polling = polling;
         self
     }
 
-    /// For how long it sleeps at most before it looks again, once it has polled and given way in vain: 1 ms by default. What is
-    /// posted meanwhile is begun then, if nobody waits for it.
+    /// The longest that it sleeps before it looks again, once it has polled and yielded in vain: 1 ms by default.
+    /// Requests posted meanwhile, for which no caller waits, are begun then.
     pub fn longest_nap(mut self, nap: Duration) -> Self {
         self.longest_nap = nap;
         self
@@ -184,7 +185,7 @@ impl Drop for Host {
     }
 }
 
-/// A mailbox, and the oldest request of it that is not known to be done.
+/// A mailbox, and its oldest request that is not known to be done.
 struct Open {
     mailbox: Arc<Mailbox>,
     at: Position,
@@ -278,7 +279,7 @@ impl Idle {
     }
 }
 
-/// The calling thread without any signal, as a thread that it makes begins.
+/// Blocks all signals in the calling thread, so that a thread that it creates begins with them blocked.
 struct SignalsBlocked(libc::sigset_t);
 
 impl SignalsBlocked {

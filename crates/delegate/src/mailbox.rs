@@ -83,7 +83,7 @@ impl Desk {
         self.changes.load(Acquire)
     }
 
-    /// Has the host end once there is nothing to do.
+    /// Makes the host end once there is nothing to do.
     pub(crate) fn end(&self) {
         self.ends.store(true, Release);
     }

@@ -1,4 +1,4 @@
-//! What is executed, and what comes of it.
+//! Requests and their answers.
 
 use libc::{c_int, c_long};
 
@@ -52,7 +52,7 @@ impl Request {
 pub struct Answer(pub(crate) isize);
 
 impl Answer {
-    /// The kernel's own word: an error is its negated `errno`.
+    /// The kernel's own result: an error is its negated `errno`.
     pub const fn raw(self) -> isize {
         self.0
     }

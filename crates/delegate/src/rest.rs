@@ -1,18 +1,18 @@
 //! When not to ask a host: for a while after it has cost more time than it may.
 
-/// What hosts may cost: this part of the time in which they are asked, and so much of it at once.
+/// What hosts may cost: one part in `SHARE` of the time in which they are used, and `MOST_AT_ONCE_NS` at once.
 const SHARE: u64 = 16;
 const MOST_AT_ONCE_NS: u64 = 4_000_000;
-/// The rest after a loss beyond that, at first and at most, in times of what was lost.
+/// The rest after a loss beyond that, at first and at most, as a multiple of what was lost.
 const FIRST: u64 = 16;
 const MOST: u64 = 1024;
 /// The longest.
 const LIMIT_NS: u64 = 1_000_000_000;
 
-/// A host that is off its CPU when it is needed costs time. A small part of the time may be lost so: hypervisors stop CPUs now
-/// and then. A host that costs more is left alone for a multiple of what it cost, twice as many times whenever that happens again
-/// soon. A [`Caller`](crate::Caller)'s [calls](crate::Caller::call) rest by themselves; this is for who
-/// [posts](crate::Caller::post) and waits later.
+/// A host that is off its CPU when it is needed costs time. Losing a small part of the time in this way is accepted, as
+/// hypervisors stop CPUs now and then. A host that costs more is not used for a multiple of what it cost; the multiple
+/// doubles whenever that happens again soon. A [`Caller`](crate::Caller)'s [calls](crate::Caller::call) rest by
+/// themselves; this is for code that [posts](crate::Caller::post) and waits later.
 ///
 /// ```
 /// let mut rest = coho_delegate::Rest::default();
@@ -34,7 +34,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Whether calls are to be made at home. The clock, in nanoseconds since any moment, is read only then.
+    /// Whether the caller should make calls itself. The clock, in nanoseconds since any moment, is read only then.
     #[inline(always)]
     pub fn lasts(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
         if self.resting {
@@ -43,7 +43,7 @@ impl Rest {
         self.resting
     }
 
-    /// A wait cost so many nanoseconds, until now.
+    /// Records that a wait that ends now cost `lost_ns`.
     pub fn begin(&mut self, lost_ns: u64, now_ns: u64) {
         let since = now_ns.saturating_sub(self.seen_ns);
         self.seen_ns = now_ns;

@@ -7,8 +7,8 @@
 //! DONE (of the round before) ──caller: fill, notify──▶ POSTED ──either: compare-and-swap──▶ CLAIMED ──▶ DONE
 //! ```
 //!
-//! Host and caller each claim the oldest request that is not done, and nothing behind it: requests are executed in order.
-//! The host passes over what the caller has done itself.
+//! Host and caller each claim the oldest request that is not done, and nothing behind it: requests are executed in
+//! order. The host skips what the caller has done itself.
 
 use std::ops::Range;
 
@@ -25,7 +25,8 @@ const CLAIMED: u32 = 2;
 const DONE: u32 = 3;
 const STAGE_BITS: u32 = 2;
 
-/// A request and its answer: one cache line, in a pair of its own, since Intel's and AMD's prefetchers fetch lines in pairs.
+/// A request and its answer: one cache line, in a pair of lines of its own, since Intel's and AMD's prefetchers fetch
+/// lines in pairs.
 #[derive(Debug)]
 #[repr(C, align(128))]
 struct Line {
@@ -51,7 +52,7 @@ pub(crate) enum Served {
 pub(crate) struct Ring(Box<[Line]>);
 
 impl Ring {
-    /// At least so many lines.
+    /// At least this many lines.
     pub(crate) fn new(lines: usize) -> Self {
         let line = || Line {
             word: AtomicU32::new(DONE),
@@ -76,7 +77,7 @@ impl Ring {
         &self.0[self.index(position)]
     }
 
-    /// The word of a position at a stage; rounds count from 1, and come again after 2^30.
+    /// The word of a position at a stage; rounds count from 1, and repeat after 2^30.
     #[inline(always)]
     fn word(&self, position: Position, stage: u32) -> u32 {
         let round = (position >> self.0.len().trailing_zeros()) as u32;
@@ -100,13 +101,13 @@ impl Ring {
         }
     }
 
-    /// Caller: posts a request. The host looks at the oldest first: of several, that one is to be posted last.
+    /// Caller: posts a request. The host looks at the oldest first, so of several requests, post the oldest last.
     #[inline(always)]
     pub(crate) fn notify(&self, position: Position) {
         self.line(position).word.store(self.word(position, POSTED), Release);
     }
 
-    /// Caller: has a position's line on its way here before it is needed.
+    /// Caller: prefetches a position's line before it is needed.
     #[inline(always)]
     pub(crate) fn fetch(&self, position: Position) {
         if !cfg!(miri) {
@@ -121,8 +122,8 @@ impl Ring {
         (line.word.load(Acquire) == self.word(position, DONE)).then(|| Answer(line.answer.load(Relaxed)))
     }
 
-    /// Caller: has all these requests done, the oldest first. It executes what the host has not claimed, and has `wait` return
-    /// once a request that the host has claimed is done. Returns how many it executed. All before them are done.
+    /// Caller: completes all these requests, the oldest first. It executes what the host has not claimed; `wait` must
+    /// return once a request that the host has claimed is done. Returns how many it executed. All before them are done.
     pub(crate) fn settle(
         &self,
         positions: Range<Position>,
@@ -150,7 +151,7 @@ impl Ring {
             *at += 1;
             Served::One
         } else if word.wrapping_sub(self.word(*at, DONE)).cast_signed() >= 0 {
-            // Or of a later round already: the caller has been quick.
+            // Or already of a later round, if the caller has been quick.
             *at += 1;
             Served::Passed
         } else {

@@ -13,7 +13,7 @@ pub(crate) fn moment() {
     static LONGEST_US: OnceLock<u64> = OnceLock::new();
     let read = || std::env::var("COHO_HOST_STALLS").ok().and_then(|number| number.parse().ok());
     let longest = *LONGEST_US.get_or_init(|| read().unwrap_or(0));
-    // Once in 16 moments; short ones are as frequent as long ones.
+    // At one moment in 16; short stalls are as frequent as long ones.
     if longest > 0 && random().is_multiple_of(16) {
         let most = longest >> (random() % 8);
         std::thread::sleep(Duration::from_micros(random() % (most + 1)));

@@ -1,4 +1,4 @@
-//! Real hosts and callers: who executes what, when, and how often.
+//! Real hosts and callers: which thread executes what, when, and how often.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
@@ -30,7 +30,8 @@ unsafe fn blocked_signals(_: [usize; 5]) -> isize {
     }
 }
 
-/// Adds the second argument to the counter whose address is the first, as nobody must do who is not alone.
+/// Adds the second argument to the counter whose address is the first, by a separate load and store, which is only
+/// correct if executed alone.
 unsafe fn add([counter, summand, ..]: [usize; 5]) -> isize {
     // SAFETY: the test keeps the counter while requests are on their way.
     let counter = unsafe { &*(counter as *const AtomicUsize) };
@@ -177,7 +178,7 @@ fn what_is_posted_after_the_end_is_done_by_the_most_patient_caller() {
     assert_eq!(caller.wait(ticket).raw(), unsafe { libc::gettid() } as isize);
 }
 
-/// Whoever changes namespaces must be the only thread as the kernel counts them.
+/// A thread that changes namespaces must be the only one, as the kernel counts.
 #[test]
 fn a_host_that_has_ended_is_no_thread_of_the_process() {
     for _ in 0..200 {

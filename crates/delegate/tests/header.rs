@@ -1,4 +1,4 @@
-//! The committed header is the one that the source makes. `COHO_BLESS=1 cargo test -p coho-delegate --test header` writes it.
+//! The committed header matches the source. `COHO_BLESS=1 cargo test -p coho-delegate --test header` writes it.
 
 use std::path::Path;
 

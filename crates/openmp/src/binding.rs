@@ -4,16 +4,16 @@ use std::cell::Cell;
 
 use crate::settings::{Bind, settings};
 
-/// How a region deals out places.
+/// How a region distributes places.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
     policy: Bind,
-    /// The opener's.
+    /// The opener's part of the places.
     from: Share,
     size: u32,
 }
 
-/// A thread's place, and those that regions within may use: `count` from `first` on.
+/// A thread's place, and those that regions inside may use: `count` places from `first` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     pub place: u32,
@@ -22,7 +22,7 @@ pub struct Share {
 }
 
 impl Places {
-    /// For a region of `size` that a thread opens which has this share, if threads are bound.
+    /// For a region of `size` members, opened by a thread with this share, if threads are bound.
     pub fn of(policy: Bind, from: Option<Share>, size: u32) -> Option<Self> {
         let places = settings().places.as_ref()?;
         let all = Share { place: 0, first: 0, count: u32::try_from(places.len()).ok()? };
@@ -47,7 +47,7 @@ impl Places {
             Bind::True | Bind::Close => Share { place: at(step), ..from },
             Bind::Spread if size >= from.count => Share { place: at(step), first: at(step), count: 1 },
             Bind::Spread => {
-                // The part in which the opener's place lies comes first.
+                // The part that contains the opener's place comes first.
                 let bound = |part: u32| (u64::from(part) * u64::from(from.count) / u64::from(size)) as u32;
                 let mine = (0..size).rev().find(|&part| bound(part) <= own).unwrap_or(0);
                 let part = (mine + rank) % size;
@@ -59,7 +59,7 @@ impl Places {
     }
 }
 
-/// Binds the calling thread to a place, unless it is there already. What the kernel refuses stays as it was.
+/// Binds the calling thread to a place, unless it is there already. If the kernel refuses, the binding stays as it was.
 pub fn bind(place: u32) {
     thread_local! {
         static BOUND: Cell<Option<u32>> = const { Cell::new(None) };

@@ -1,5 +1,5 @@
-//! Counts what a process does of OpenMP, where `COHO_OPENMP_COUNT` names a folder, and writes it there as `PID.json` when the
-//! process exits. Only the first member of a team counts, and takes the time.
+//! Counts a process's OpenMP constructs if `COHO_OPENMP_COUNT` names a folder, and writes the counts there as
+//! `PID.json` when the process exits. Only the first member of a team counts and measures times.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ use coho_sync::MAX_THREADS;
 use crate::openings;
 use crate::settings::settings;
 
-/// What teams of one size have done. Times are in [`ticks`].
+/// Counts for teams of one size. Times are in [`ticks`].
 #[derive(Debug, Default)]
 pub struct Line {
     regions: AtomicU64,
@@ -30,9 +30,9 @@ pub struct Line {
     barriers: AtomicU64,
     loops: AtomicU64,
     singles: AtomicU64,
-    /// From the beginning of outermost regions to their end.
+    /// Time from the beginning of outermost regions to their end.
     inside: AtomicU64,
-    /// Of the first member: in barriers, and before and after its part of a region.
+    /// Waiting time of the first member: in barriers, and before and after its part of a region.
     waiting: AtomicU64,
 }
 
@@ -46,12 +46,12 @@ struct Counts {
     lines: Box<[Line]>,
 }
 
-/// Null where nothing is counted.
+/// Null if nothing is counted.
 static COUNTS: AtomicPtr<Counts> = AtomicPtr::new(ptr::null_mut());
-/// Whether libgomp has done a part.
+/// Whether libgomp has executed a part.
 static IS_INCOMPLETE: AtomicBool = AtomicBool::new(false);
 
-/// What the clock counts; it costs a few nanoseconds.
+/// The clock's ticks; a reading costs a few nanoseconds.
 #[inline(always)]
 fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -68,7 +68,7 @@ fn ticks() -> u64 {
     }
 }
 
-/// Begins if the user wants it. To be called when the process takes over.
+/// Begins if the user wants it. Call it when the process takes over.
 pub fn begin() {
     static ONCE: Once = Once::new();
     let Some(folder) = setting(c"COHO_OPENMP_COUNT").filter(|folder| folder.starts_with(b"/")) else {
@@ -87,7 +87,7 @@ fn begin_in(folder: PathBuf) {
     COUNTS.store(Box::into_raw(Box::new(counts)), Relaxed);
 }
 
-/// A copy of the process counts for itself. It may only store: who forks may hold locks.
+/// A forked child counts for itself. This may only store, as the thread that forks may hold locks.
 unsafe extern "C" fn begin_anew() {
     // SAFETY: never freed, and the copy has one thread.
     if let Some(counts) = unsafe { COUNTS.load(Relaxed).as_mut() } {
@@ -101,12 +101,12 @@ unsafe extern "C" fn begin_anew() {
     }
 }
 
-/// What follows, libgomp does.
+/// From now on libgomp executes the program's constructs.
 pub fn becomes_incomplete() {
     IS_INCOMPLETE.store(true, Relaxed);
 }
 
-/// Where the first member of a team of this size counts; none for others, and where nothing is counted.
+/// The counts of a team of this size, for its first member; `None` for others, and if nothing is counted.
 #[inline(always)]
 fn line(rank: u32, size: impl FnOnce() -> u32) -> Option<&'static Line> {
     if rank != 0 {

@@ -1,4 +1,4 @@
-//! What one thread does at a time or alone: critical sections, atomic blocks, `single`, and the barrier.
+//! Work for one thread at a time or for one thread only: critical sections, atomic blocks, `single`, and the barrier.
 
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -60,7 +60,7 @@ pub extern "C-unwind" fn single_start() -> bool {
     here().is_first()
 }
 
-/// Null for the one that is to do the work; the others wait for what it hands over.
+/// Null for the member that must do the work; the others wait for what it hands over.
 pub extern "C-unwind" fn single_copy_start() -> *mut c_void {
     let membership = here();
     if membership.is_first() {

@@ -16,21 +16,21 @@ pub struct Frame {
     /// 0 for an implicit task.
     pub depth: u32,
     pub is_final: bool,
-    /// Its parent and its group know that it is unfinished: not of what is done where it is made.
+    /// Whether its parent and its group count it as unfinished; not if it is executed where it is created.
     pub is_counted: bool,
-    /// It waits for nothing any more.
+    /// It has finished.
     is_finished: AtomicBool,
-    /// The task's own; none: as its region's. Written by nobody else.
+    /// The task's own variables; `None` if they are its region's. Only the task itself writes them.
     pub variables: Cell<Option<Variables>>,
     /// The innermost task group that new tasks belong to. Written by the thread that runs the task.
     pub group: Cell<*const Group>,
     /// Children that are not finished.
     pub children: AtomicUsize,
-    /// Those that others may depend on. Used by the thread that runs the task.
+    /// Children that others may depend on. Used by the thread that runs the task.
     pub latest: RefCell<Option<Box<Latest>>>,
 }
 
-/// What has made an explicit task.
+/// The task that created an explicit task.
 #[derive(Debug, Clone)]
 pub enum Parent {
     /// It outlives all tasks of its region.
@@ -38,12 +38,12 @@ pub enum Parent {
     Explicit(Arc<Explicit>),
 }
 
-/// The nearest above a task that was not finished when the task began, or when it ended: finished ones are not kept for their
-/// descendants. Of those kept all the same, which have been finished since, all were at work at a time, so that stacks bound
-/// how many there can be.
+/// The nearest ancestor that was not finished when the task began, or when it ended: finished tasks are not kept for
+/// their descendants. Those that have finished since and are still kept were all running at the same time, so stacks
+/// bound their number.
 ///
-/// Before the task begins, only who holds it looks here; afterwards it is written by the thread that runs the task, under the
-/// lock, and read by others under the lock.
+/// Before the task begins, only its holder looks here; afterwards it is written by the thread that runs the task, under
+/// the lock, and read by others under the lock.
 #[derive(Debug, Default)]
 struct Line {
     nearest: UnsafeCell<Option<Parent>>,
@@ -83,7 +83,7 @@ impl Frame {
         self.latest.try_borrow().map_or(true, |latest| latest.is_some())
     }
 
-    /// A task that another makes, which is given by a link.
+    /// A task created by another, which is given by a link.
     #[inline(always)]
     pub fn below(parent: &Self, link: Parent, is_final: bool) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl Frame {
         }
     }
 
-    /// Whether the task, which has not begun, has been made by `other`, which runs, or by one that has.
+    /// Whether the task, which has not begun, was created by `other`, which runs, or by one of its descendants.
     pub fn descends_from(&self, other: &Self) -> bool {
         // SAFETY: the task belongs to the caller.
         let Some(parent) = (unsafe { &*self.parent.nearest.get() }) else { return false };
@@ -116,7 +116,7 @@ impl Frame {
         false
     }
 
-    /// The nearest above that is kept.
+    /// The nearest ancestor that is kept.
     fn above(&self) -> Option<Parent> {
         self.parent.lock.lock();
         // SAFETY: it is written under the lock.
@@ -125,8 +125,7 @@ impl Frame {
         nearest
     }
 
-    /// Leaves out those above that are finished. Called by the thread that runs the task, before it begins and when it has
-    /// ended.
+    /// Drops finished ancestors. Called by the thread that runs the task, before it begins and when it has ended.
     #[inline(always)]
     pub fn leave_out_finished(&self) {
         // SAFETY: only this thread writes it.
@@ -137,7 +136,7 @@ impl Frame {
         }
     }
 
-    /// What is left out of a finished task's line is found in the task under its lock, so that the mark orders nothing.
+    /// The ancestors above a finished task are read from the task under its lock, so the mark need not order anything.
     #[cold]
     fn leave_out(&self, finished: Arc<Explicit>) {
         let mut nearest = finished.frame().above();
@@ -150,11 +149,11 @@ impl Frame {
         // SAFETY: others look at it under the lock.
         let before = unsafe { std::mem::replace(&mut *self.parent.nearest.get(), nearest) };
         self.parent.lock.unlock();
-        // Outside the lock: this may be the last that knows the finished ones.
+        // Outside the lock: this may be the last reference to the finished tasks.
         drop(before);
     }
 
-    /// What has made it, unless that is finished. Called by the thread that runs the task.
+    /// The task that created it, unless that is finished. Called by the thread that runs the task.
     #[inline(always)]
     pub fn parent(&self) -> Option<&Self> {
         // SAFETY: only this thread writes it.
@@ -162,7 +161,7 @@ impl Frame {
         (nearest.depth + 1 == self.depth).then_some(nearest)
     }
 
-    /// It has ended. Those below need not know it any more.
+    /// Marks it as ended, so that its descendants need not keep it.
     #[inline(always)]
     pub fn is_over(&self) {
         self.is_finished.store(true, Relaxed);

@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::here::Membership;
 use crate::pool::own;
 
-/// Threads that a thread outside all regions has at work besides itself, counted only where they are limited.
+/// Threads that work for a thread outside all regions, besides itself; counted only if they are limited.
 #[derive(Debug, Default)]
 pub struct Group(AtomicU32);
 
 impl Group {
-    /// The one that a region belongs to which this member opens.
+    /// The group of a region that this member opens.
     #[inline(always)]
     pub fn of(opener: &Membership) -> &Self {
-        // SAFETY: it is part of what the thread keeps that opened the outermost region, and goes with that thread.
+        // SAFETY: it belongs to the thread that opened the outermost region, and lives as long as that thread.
         unsafe { opener.region().group.as_ref() }.unwrap_or_else(|| &own().group)
     }
 
-    /// Takes as many of the threads as are left below the limit, and says how many these are.
+    /// Takes as many threads as the limit allows, and returns their number.
     #[cold]
     pub fn reserve(&self, threads: u32, limit: u32) -> u32 {
         let mut got = 0;
@@ -29,7 +29,7 @@ impl Group {
         got
     }
 
-    /// Where nothing is limited, nothing was taken.
+    /// If there is no limit, nothing was taken.
     #[inline(always)]
     pub fn give_back(&self, threads: u32) {
         if self.0.load(Relaxed) > 0 {

@@ -21,7 +21,7 @@ use crate::sharing::Sharing;
 use crate::task::Tasks;
 use crate::thread;
 
-/// A count that members write, apart from what they only read.
+/// A count that members write, kept apart from data that they only read.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct OwnLine(pub AtomicUsize);
@@ -32,9 +32,9 @@ pub struct Region<'a> {
     pub size: u32,
     /// Enclosing regions and this one.
     pub level: u32,
-    /// Those of them with more than one member.
+    /// The number of these with more than one member.
     pub active_level: u32,
-    /// Who opened it; null for what runs outside all regions.
+    /// The member that opened it; null outside all regions.
     pub opener: *const Membership,
     /// Null outside all regions.
     pub group: *const Group,
@@ -42,19 +42,19 @@ pub struct Region<'a> {
     pub copied: AtomicPtr<c_void>,
     /// How many `single`s have had their first member.
     pub singles: OwnLine,
-    /// Where a program has tasks.
+    /// Present if the program has tasks.
     pub tasks: Option<&'a Tasks>,
-    /// What the members' tasks begin with.
+    /// The initial variables of the members' tasks.
     pub variables: Variables,
     pub begin: Begin,
     /// The opener's part of the places.
     pub share: Option<Share>,
-    /// Where threads are bound.
+    /// Present if threads are bound.
     pub places: Option<Places>,
 }
 
-// SAFETY: who the pointer leads to changes nothing of it while the region is open but its own cells, which others do not
-// look at.
+// SAFETY: while the region is open, the member that the pointer leads to changes only its own cells, which others do
+// not read.
 unsafe impl Sync for Region<'_> {}
 // SAFETY: as above.
 unsafe impl Send for Region<'_> {}
@@ -91,7 +91,7 @@ pub fn is_within_region() -> bool {
     unsafe { thread::this().here.get().as_ref() }.is_some_and(|here| here.region().level > 0)
 }
 
-/// As what a thread runs outside all regions: the only member of a region of its own.
+/// What a thread is outside all regions: the only member of a region of its own.
 #[cold]
 fn outside<'a>() -> &'a Membership {
     static REGION: OnceLock<Region<'static>> = OnceLock::new();
@@ -136,14 +136,14 @@ impl Membership {
         }
     }
 
-    /// Has the thread act as this member; returns as what it did before.
+    /// Makes the thread act as this member; returns its previous membership.
     #[inline(always)]
     pub fn enter(&self) -> *const Self {
         self.task.set(&raw const self.implicit);
         thread::this().here.replace(self)
     }
 
-    /// Has the thread act as before, and drops what the member is left with, if anything.
+    /// Restores the thread's previous membership, and drops what the member still holds.
     ///
     /// # Safety
     /// It is not used again.
@@ -156,7 +156,7 @@ impl Membership {
         }
     }
 
-    /// Before what the calling thread is outside all regions goes.
+    /// Call it before the calling thread's membership outside all regions is dropped.
     pub fn forget_here() {
         thread::this().here.set(ptr::null());
     }
@@ -164,7 +164,7 @@ impl Membership {
     /// None in a team of one.
     #[inline(always)]
     pub fn member(&self) -> Option<&Member<'static>> {
-        // SAFETY: it outlives this, as whoever made this promised.
+        // SAFETY: it outlives this, as the creator promised.
         unsafe { self.member.as_ref() }
     }
 
@@ -174,7 +174,7 @@ impl Membership {
         unsafe { &*self.region }
     }
 
-    /// The team's tasks, where a program has any.
+    /// The team's tasks, if the program has any.
     #[inline(always)]
     pub fn tasks(&self) -> Option<&Tasks> {
         if openings::has_tasks() { self.region().tasks } else { None }
@@ -187,8 +187,8 @@ impl Membership {
         unsafe { &*self.task.get() }
     }
 
-    /// The running task's variables. A member looks at its region's only when somebody asks: they lie in a line of the
-    /// opener's.
+    /// The running task's variables. A member reads its region's variables only when asked, as they are in the opener's
+    /// cache line.
     pub fn variables(&self) -> Variables {
         self.task().variables.get().unwrap_or_else(|| self.region().variables)
     }
@@ -206,7 +206,7 @@ impl Membership {
         self.share.get().or(self.region().share)
     }
 
-    /// Binds the member's thread, where the region binds any.
+    /// Binds the member's thread, if the region binds threads.
     pub fn bind(&self) {
         if let Some(places) = self.region().places {
             let share = places.share(self.rank);
@@ -215,9 +215,9 @@ impl Membership {
         }
     }
 
-    /// Who opened the region; none outside all.
+    /// The member that opened the region; `None` outside all regions.
     pub fn opener(&self) -> Option<&Self> {
-        // SAFETY: who opens a region stays where it is until it is closed.
+        // SAFETY: the opener of a region stays where it is until the region is closed.
         unsafe { self.region().opener.as_ref() }
     }
 

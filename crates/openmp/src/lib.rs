@@ -1,11 +1,12 @@
-//! Preloaded into a program that `gcc -fopenmp` has compiled (`LD_PRELOAD`), it answers in place of libgomp: the program's
-//! regions run on [`coho_sync::Team`], its barriers are FBS, and nothing is rebuilt.
+//! A library to preload (`LD_PRELOAD`) into a program compiled by `gcc -fopenmp`. It takes libgomp's place: the
+//! program's regions run on [`coho_sync::Team`], its barriers are FBS, and nothing is rebuilt.
 //!
-//! It decides once, before the first region, for the whole process: it takes over where it knows all that is imported of
-//! libgomp, and otherwise stands aside: each function then jumps to libgomp's own. A team's members never meet both.
+//! It decides once, before the first region, for the whole process: it takes over if it knows everything that is
+//! imported from libgomp. Otherwise it stands aside, and each function jumps to libgomp's own. A team's members never
+//! meet both.
 //!
-//! `COHO_OPENMP=off` has it stand aside, and `COHO_OPENMP=verbose` say on standard error what it has decided and why.
-//! `coho run --openmp` sets it up.
+//! `COHO_OPENMP=off` makes it stand aside; with `COHO_OPENMP=verbose` it says on standard error what it has decided and
+//! why. `coho run --openmp` sets it up.
 #![warn(missing_docs)]
 
 mod binding;

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const FREE: i32 = 0;
 const HELD: i32 = 1;
-/// Held, and somebody sleeps.
+/// Held, and a thread sleeps for it.
 const AWAITED: i32 = -1;
 
-/// Looks before the first sleep, with ever longer gaps; a critical section is mostly short.
+/// Looks before the first sleep, with ever longer gaps; critical sections are usually short.
 const LOOKS: u32 = 100;
 const LONGEST_GAP: u32 = 16;
 
@@ -44,7 +44,7 @@ impl Lock {
             gap = (2 * gap).min(LONGEST_GAP);
             match self.0.load(Relaxed) {
                 FREE if self.try_lock() => return,
-                // Who sleeps is not to be overtaken for ever.
+                // A sleeper must not be overtaken for ever.
                 AWAITED => break,
                 _ => {}
             }

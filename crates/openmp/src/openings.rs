@@ -1,5 +1,4 @@
-//! What the program is made of may change while it runs: what it opens (`dlopen`) is looked through before its next
-//! outermost region.
+//! A program may open libraries while it runs (`dlopen`): they are inspected before its next outermost region.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -12,7 +11,8 @@ use crate::exports;
 use crate::here::here;
 use crate::pool;
 
-/// So long after its beginning an opening by another thread may still be adding objects, unless that thread is heard of.
+/// For this long after it began, another thread's opening may still be adding objects, unless that thread shows that it
+/// has returned.
 const OPENING: Duration = Duration::from_secs(10);
 
 static HAS_TASKS: AtomicBool = AtomicBool::new(false);
@@ -20,14 +20,14 @@ static HAS_TASKS: AtomicBool = AtomicBool::new(false);
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 /// The threads whose last openings may not be over, and when those began.
 static OPENERS: Mutex<Vec<(libc::pthread_t, Instant)>> = Mutex::new(Vec::new());
-/// What was looked through before regions, and before other calls.
+/// What was inspected before regions, and before other calls.
 static REGIONS: Sight = Sight::new();
 static CALLS: Sight = Sight::new();
 
 struct Sight {
-    /// Openings after which all was looked through.
+    /// The number of openings after which everything was inspected.
     seen: AtomicU64,
-    /// Objects that the loader had added in all when they were looked through.
+    /// The number of objects that the loader had added when they were inspected.
     added: AtomicU64,
 }
 
@@ -41,10 +41,10 @@ impl Sight {
         BEGUN.load(Relaxed) == self.seen.load(Relaxed)
     }
 
-    /// Has what was added looked through; what speaks against going on is tried again.
+    /// Inspects what was added; after a failure, the next call inspects it again.
     fn look(&self, through: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
         let begun = BEGUN.load(Acquire);
-        // In this order: what is over has added all its objects.
+        // The order matters: an opening that is over has added all its objects.
         let over = are_over();
         let added = loaded::added();
         if added != self.added.load(Relaxed) {
@@ -58,7 +58,7 @@ impl Sight {
     }
 }
 
-/// Whether the process changes over to libgomp. Nobody opens a region meanwhile.
+/// Whether the process is changing over to libgomp. No region is opened meanwhile.
 static CHANGE: AtomicU8 = AtomicU8::new(NONE);
 const NONE: u8 = 0;
 const UNDER_WAY: u8 = 1;
@@ -87,7 +87,8 @@ pub fn begin() {
     exports::ask();
 }
 
-/// Whether no opening adds objects any more. One by this thread does not: even what it opens begins after that.
+/// Whether no opening is still adding objects. One by this thread is not: even constructors run after all objects are
+/// added.
 fn are_over() -> bool {
     // SAFETY: as above.
     let this = unsafe { libc::pthread_self() };
@@ -101,12 +102,12 @@ pub fn begun() -> u64 {
     BEGUN.load(SeqCst)
 }
 
-/// Whether all that was opened has been looked through for runtimes of its own.
+/// Whether all opened libraries have been inspected for runtimes of their own.
 pub fn are_seen() -> bool {
     CALLS.is_whole()
 }
 
-/// Looks through what was opened for runtimes of its own.
+/// Inspects opened libraries for runtimes of their own.
 pub fn see() {
     if !are_seen() {
         let looked = CALLS.look(|| {
@@ -120,13 +121,13 @@ pub fn see() {
     }
 }
 
-/// What was there at the decision, so many objects, has been looked through.
+/// Records that the objects present at the decision have been inspected.
 pub fn looked_through(added: u64) {
     REGIONS.added.store(added, Relaxed);
 }
 
-/// An outermost region, or a loop or sections outside all regions, that is open until this goes; or nothing, within a
-/// region.
+/// Keeps an outermost region, or a loop or sections outside all regions, open until it is dropped; inside a region it
+/// does nothing.
 #[derive(Debug)]
 pub struct Entered(Option<&'static AtomicUsize>);
 
@@ -139,7 +140,7 @@ impl Drop for Entered {
     }
 }
 
-/// Opens a region here, unless the process has stood aside by now: then it is libgomp's to open.
+/// Opens a region here, unless the process has stood aside by now: then libgomp must open it.
 #[inline(always)]
 pub fn enter() -> Option<Entered> {
     if here().region().level > 0 {
@@ -154,7 +155,8 @@ pub fn enter() -> Option<Entered> {
 #[inline(always)]
 fn enter_outermost() -> Option<Entered> {
     let open = pool::outermost();
-    // Either whoever changes over sees this, or this thread sees the change: a fence lies between, in `order_all`.
+    // Either the thread that changes over sees this, or this thread sees the change, because of the fence in
+    // `order_all`.
     open.store(open.load(Relaxed) + 1, Release);
     let entered = Entered(Some(open));
     if CHANGE.load(Acquire) != NONE && has_changed() {
@@ -169,8 +171,8 @@ pub fn enter_construct() -> Entered {
     enter_outermost().unwrap_or(Entered(None))
 }
 
-/// libgomp's function for what is not served. A program that has it stands aside; one that has just opened it does so now,
-/// unless something is open. `name` ends with a zero.
+/// libgomp's function for something that is not served. A program that imports it has stood aside; one that has just
+/// opened a library with it does so now, unless something is open. `name` ends with a zero.
 #[cold]
 pub fn unserved(name: &str) -> *mut c_void {
     drop(enter());
@@ -195,7 +197,8 @@ fn look() -> bool {
 
 /// Stands aside, unless something is open: the next outermost region tries again.
 fn change_over(why: &str) -> bool {
-    // Before the lock: it waits for the loader, and one who is in it, as a library begins, may wait for the lock.
+    // Before taking the lock: this waits for the loader, and a thread inside the loader, in a constructor, may wait for
+    // the lock.
     exports::resolve();
     let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     if CHANGE.load(Relaxed) == DONE {
@@ -213,7 +216,7 @@ fn change_over(why: &str) -> bool {
     changes
 }
 
-/// Has every thread of the process go through a fence, so that opening a region needs none.
+/// Makes every thread of the process execute a fence, so that opening a region needs none.
 fn order_all() -> bool {
     const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
     const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
@@ -222,7 +225,7 @@ fn order_all() -> bool {
     command(REGISTER_PRIVATE_EXPEDITED) && command(PRIVATE_EXPEDITED)
 }
 
-/// A thread has a count of what it has open from now on.
+/// Registers a thread's count of what it has open.
 pub fn add_thread(open: &AtomicUsize) {
     THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(open.as_ptr() as usize);
 }

@@ -1,4 +1,4 @@
-//! The teams of a thread: one for each of its regions that are open inside one another, kept for the next.
+//! The teams of a thread: one for each of its nested open regions, kept for the next ones.
 
 use std::ptr;
 use std::sync::Once;
@@ -16,7 +16,7 @@ use crate::stack;
 use crate::task::Tasks;
 use crate::thread;
 
-/// What a thread keeps as long as it lives; in lines of its own, as each region writes here.
+/// What a thread keeps as long as it lives, on cache lines of its own, as each region writes here.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Own {
@@ -26,25 +26,25 @@ pub struct Own {
     open: AtomicUsize,
     /// How many regions, loops and sections it has open that are outside all other regions; 1 at most, mostly.
     outermost: AtomicUsize,
-    /// The threads of its regions, and of theirs.
+    /// The threads of its regions, and of regions inside them.
     pub group: Group,
-    /// As what it runs outside all regions.
+    /// Its membership outside all regions.
     pub outside: Option<Box<Membership>>,
 }
 
-/// A team and what its regions use in turn; in lines of its own, too.
+/// A team and what its regions use in turn, also on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Pool {
     team: Team,
     capacity: usize,
-    /// Members for which threads could be had.
+    /// The number of members for which there were threads.
     most: usize,
     tasks: Option<Tasks>,
 }
 
-/// The calling thread's. It goes when the thread ends, but not when the process exits: who exits within a region would
-/// wait for its own team.
+/// The calling thread's. It is dropped when the thread ends, but not when the process exits: a thread that exits within
+/// a region would wait for its own team.
 #[inline(always)]
 pub fn own<'a>() -> &'a mut Own {
     let mut own = thread::this().own.get();
@@ -89,12 +89,12 @@ fn drop_at_end(own: *mut Own) {
     unsafe { libc::pthread_setspecific(KEY, own.cast()) };
 }
 
-/// A pool at work; given back when this goes.
+/// A pool at work; dropping this gives it back.
 #[derive(Debug)]
 pub struct Taken(*mut Pool);
 
-/// The calling thread's next pool, with a team of so many members, or of fewer where threads cannot be had; none if there
-/// is no more than one.
+/// The calling thread's next pool, with a team of this many members, or fewer if threads cannot be created; `None` for
+/// a single member.
 #[inline(always)]
 pub fn take(size: usize, has_tasks: bool) -> Option<Taken> {
     let own = own();
@@ -141,7 +141,8 @@ impl Own {
 
     fn pool(&mut self, size: usize, has_tasks: bool) -> Result<&mut Pool, Error> {
         let at = self.open.load(Relaxed);
-        // In a copy of the process the parent's teams have no threads. Those at work stay: the copy is within their regions.
+        // In a forked child the parent's teams have no threads. Teams at work stay, as the child is within their
+        // regions.
         let found = self.pools.get(at);
         if !found.is_some_and(|pool| pool.capacity >= size && !pool.team.is_forked()) {
             if at < self.pools.len() {
@@ -170,17 +171,17 @@ impl Own {
 }
 
 impl Pool {
-    /// For regions within so many others.
+    /// For regions nested within this many others.
     fn new(size: usize, within: usize) -> Result<Self, Error> {
         let settings = settings();
         let processors = settings.processors as usize;
         let capacity = size.max(processors);
         let policy = match settings.policy {
-            // Who spins without end keeps those from running whom it waits for.
+            // A thread that spins without end keeps the threads that it waits for from running.
             WaitPolicy::Active if size > processors || within > 0 => WaitPolicy::Adaptive,
             policy => policy,
         };
-        // Begins with one: what cannot be had later leaves that.
+        // Begins with one member, which remains if later threads cannot be created.
         let mut builder = Team::builder(1)
             .capacity(capacity)
             .pinned(false)

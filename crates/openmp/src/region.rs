@@ -16,10 +16,11 @@ use crate::pool;
 use crate::settings::{Bind, Schedule, processors, settings};
 use crate::sharing::Bounds;
 
-/// What the compiler has made of a region's body.
+/// The function that the compiler has made of a region's body.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
 
-/// Enters a region; hands it over to libgomp's function of this name if what the program has opened has it stand aside.
+/// Enters a region; calls libgomp's function of this name instead if a library that the program has opened makes it
+/// stand aside.
 macro_rules! unless_libgomp {
     ($name:literal, $($argument:ident: $kind:ty),*) => {
         let Some(_entered) = $crate::openings::enter() else {
@@ -53,16 +54,16 @@ pub unsafe extern "C-unwind" fn parallel_reductions(
     unsafe { std::mem::transmute::<*mut c_void, Function>(libgomps)(body, data, threads, flags) }
 }
 
-/// What each member of a region finds begun.
+/// The construct that each member of a region finds begun.
 #[derive(Debug, Clone, Copy)]
 pub enum Begin {
     Nothing,
     Loop(Bounds, Schedule),
-    /// So many.
+    /// This many sections.
     Sections(c_uint),
 }
 
-/// What a member does of a region.
+/// A member's part of a region.
 ///
 /// # Safety
 /// The region outlasts it, and any thread may call the body with the data.
@@ -75,14 +76,14 @@ unsafe fn serve(
     begins: bool,
 ) {
     let rank = member.map_or(0, Member::rank) as u32;
-    // Dropped by hand, which takes less than to find nothing to drop.
-    // SAFETY: as the caller promises.
+    // Dropped by hand, which is quicker than checking whether there is anything to drop. SAFETY: as the caller
+    // promises.
     let mut membership = ManuallyDrop::new(unsafe { Membership::new(member, region, rank) });
     if settings().places.is_some() {
         membership.bind();
     }
     let before = membership.enter();
-    // A region that begins nothing is not looked at: it lies in the opener's lines.
+    // A region that begins nothing is not read, as it is in the opener's cache lines.
     if begins {
         match membership.region().begin {
             Begin::Nothing => {}
@@ -176,7 +177,7 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
     group.give_back(region.size - 1);
 }
 
-/// How many members a region gets that asks for so many; 0: as many as its opener's task says.
+/// How many members a region gets if it asks for `asked`; 0 means as many as its opener's task says.
 fn count(opener: &Membership, asked: u32) -> u32 {
     let variables = opener.variables();
     if asked == 1 || opener.region().active_level >= variables.max_active_levels {

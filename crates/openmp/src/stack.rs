@@ -15,7 +15,7 @@ pub fn is_enough(bytes: usize) -> bool {
         .is_none_or(|error| error == 0)
 }
 
-/// What a call on a new thread's attributes returns; none without memory for them.
+/// The result of a call on a new thread's attributes; `None` without memory for them.
 fn with_attributes<T>(call: impl FnOnce(*mut libc::pthread_attr_t) -> T) -> Option<T> {
     // SAFETY: the attributes are initialised before the call, and destroyed after it.
     unsafe {

@@ -88,7 +88,7 @@ fn a_library_with_reductions_of_tasks_has_all_stand_aside() {
     let plug = library("plug_reduces.c");
     let ours = beside(&compile("opener.c", &["-ldl"]), &[&library("plug_plain.c"), &plug]);
     assert!(ours.errors.contains("stands aside: imports GOMP_parallel_reductions"), "{}", ours.errors);
-    // Outside all regions, where nothing else has the library looked through first.
+    // Outside all regions, where nothing else makes the library be inspected first.
     let ours = beside(&compile("opener.c", &["-ldl"]), &[&library("plug_reduces_alone.c")]);
     assert!(ours.errors.contains("stands aside: imports GOMP_workshare_task"), "{}", ours.errors);
 }

@@ -1,5 +1,5 @@
-//! Programs made by chance whose output does not depend on who does what: regions, loops, reductions, singles, criticals,
-//! tasks, nested teams. They print the same with libgomp as with the preloaded library.
+//! Randomly generated programs whose output does not depend on which thread does what: regions, loops, reductions,
+//! singles, criticals, tasks, nested teams. They print the same with libgomp as with the preloaded library.
 //!
 //! `COHO_OPENMP_PROGRAMS` sets how many are made.
 
@@ -15,7 +15,7 @@ use coho_testing::{Capability, needs};
 use fastrand::Rng;
 use support::{compile_file, finish, preloaded};
 
-/// So many go into a file: compiling takes longer than running.
+/// How many go into a file: compiling takes longer than running.
 const IN_A_FILE: usize = 50;
 
 #[test]

@@ -17,7 +17,7 @@ fn same(source: &str, threads: &[u32], variables: &[(&str, &str)]) {
     for threads in threads {
         let count = threads.to_string();
         let mut plain = Command::new(&program);
-        // Where threads are many or CPUs are busy, libgomp's waits by spinning take minutes.
+        // With many threads or busy CPUs, libgomp's spinning waits take minutes.
         plain
             .env("OMP_NUM_THREADS", &count)
             .env("OMP_WAIT_POLICY", "passive")
@@ -52,7 +52,7 @@ fn constructs() {
     same("constructs.c", &[2], &[("OMP_WAIT_POLICY", "active")]);
 }
 
-/// Memory that is not zeroed shows: the C library fills what is allocated and what is freed.
+/// Reveals memory that is not zeroed: the C library fills memory that is allocated or freed.
 const FILLED: [(&str, &str); 1] = [("MALLOC_PERTURB_", "165")];
 
 #[test]
@@ -156,7 +156,7 @@ fn a_limit_holds_for_regions_within_regions() {
     same("limit.c", &[4], &[("OMP_THREAD_LIMIT", "6")]);
 }
 
-/// libgomp's teams hang in a copy of the process; these do not.
+/// libgomp's teams hang in a forked child; these do not.
 #[test]
 fn a_copy_of_the_process_opens_regions_of_its_own() {
     needs!(Capability::Gcc);

@@ -12,7 +12,7 @@ extern "C" fn pass(_: libc::c_int) {}
 /// which this process starts find what they expect.
 ///
 /// # Errors
-/// The system's own, if it refuses the handler.
+/// The operating system's error, if it refuses the handler.
 pub fn as_errors() -> io::Result<()> {
     // SAFETY: a zeroed sigaction is a valid one, and `pass` does nothing.
     let done = unsafe {

@@ -38,7 +38,7 @@ pub struct Facts {
     pub mitigations: Fact<BTreeMap<String, String>>,
     /// Limits that control groups set: `cpu quota` in CPUs, `cpuset`, `memory`; only those that are set.
     pub limits: Fact<BTreeMap<String, String>>,
-    /// CPUs that the calling thread may run on; none where the system does not say.
+    /// CPUs that the calling thread may run on; none if the system does not say.
     pub allowed_cpus: CpuSet,
 }
 
@@ -212,7 +212,7 @@ mod tests {
         assert!(mitigations(empty.path()).unwrap_err().ends_with("is absent or empty"));
         std::fs::write(empty.path().join("meltdown"), "Not affected\n").unwrap();
         assert_eq!(mitigations(empty.path()).unwrap()["meltdown"], "Not affected");
-        assert!(firmware(empty.path()).unwrap_err().contains("tells no BIOS"));
+        assert!(firmware(empty.path()).unwrap_err().contains("names no BIOS"));
     }
 
     #[test]

@@ -109,7 +109,7 @@ pub fn current() -> Option<u32> {
 /// it between `fork` and `exec`.
 ///
 /// # Errors
-/// The system's own.
+/// The operating system's error.
 pub fn confine(cpus: &CpuSet) -> io::Result<()> {
     confine_thread(0, cpus)
 }

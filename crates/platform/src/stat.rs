@@ -9,7 +9,7 @@ pub(crate) struct Ticks {
     pub(crate) all: u64,
     /// Idle, or waiting for a disk.
     pub(crate) idle: u64,
-    /// Taken away by the hypervisor; `None` where the kernel does not say.
+    /// Taken away by the hypervisor; `None` if the kernel does not say.
     pub(crate) steal: Option<u64>,
 }
 

@@ -42,7 +42,7 @@ fn now_ns() -> i64 {
 /// SIGHUP is under `nohup`, stays ignored.
 ///
 /// # Errors
-/// The system's own, if it refuses the handlers.
+/// The operating system's error, if it refuses the handlers.
 pub fn on_signals() -> io::Result<()> {
     replace(libc::SIG_DFL, note as *const () as libc::sighandler_t)
 }
@@ -51,7 +51,7 @@ pub fn on_signals() -> io::Result<()> {
 /// call it between `fork` and `exec`, or in place of `exec`.
 ///
 /// # Errors
-/// The system's own.
+/// The operating system's error.
 pub fn let_go() -> io::Result<()> {
     replace(note as *const () as libc::sighandler_t, libc::SIG_DFL)
 }

@@ -7,7 +7,7 @@ use std::thread::{Builder, scope};
 /// Runs `work` on a thread of its own, which may end pinned or with counters of its own, and waits for it.
 ///
 /// # Errors
-/// The system's own, if it refuses the thread.
+/// The operating system's error, if it refuses the thread.
 ///
 /// # Panics
 /// With the panic of `work`.
@@ -22,7 +22,7 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
 /// `work` runs on none: ranks that wait for each other would wait for ever.
 ///
 /// # Errors
-/// The system's own, if it refuses a thread.
+/// The operating system's error, if it refuses a thread.
 ///
 /// # Panics
 /// With a panic of `work`, after all have ended.
@@ -48,7 +48,7 @@ pub fn together<T: Send>(count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> io
 /// if one is refused.
 ///
 /// # Errors
-/// The system's own, if it refuses a thread.
+/// The operating system's error, if it refuses a thread.
 pub fn can_start(count: usize) -> io::Result<()> {
     together(count, &|_| ()).map(drop)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Makes the kernel kill this process after some time. Makes system calls only, so that it may be used after `fork`.
 ///
 /// # Errors
-/// The system's own, if it has no timer left.
+/// The operating system's error, if it has no timer left.
 pub fn die_after(limit: Duration) -> io::Result<()> {
     // SAFETY: zeroed values of these types are valid, and the pointers live through the calls.
     let set = unsafe {

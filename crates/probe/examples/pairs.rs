@@ -1,5 +1,5 @@
-//! Time of each pair by `turn`, and what a pair takes, hand-off included:
-//! `cargo run --release --example pairs`.
+//! Time of each pair by `turn`, and how long measuring a pair takes, including the hand-off: `cargo run --release
+//! --example pairs`.
 
 use coho_probe::coherence::{Options, measure};
 use coho_profile::{Home, PairMethod};

@@ -24,11 +24,11 @@ pub enum Error {
         /// The other.
         b: u32,
     },
-    /// What was asked for makes no sense here; the text says what does.
+    /// What was asked for makes no sense here; the text says what would.
     Argument(String),
-    /// The machine or its system does not have what it takes, or does not tell it.
+    /// The machine or its system lacks what is needed, or does not report it.
     NotAvailable(String),
-    /// Memory of the size, on the pages or on the node that was asked for cannot be had.
+    /// Memory of the requested size, page kind or node is not available.
     Memory(String),
     /// The operating system, a compiler or a library refused something.
     System {
@@ -39,7 +39,7 @@ pub enum Error {
     },
     /// The temporary folder for this run is not available.
     Scratch(scratch::Error),
-    /// A barrier or a team cannot be had.
+    /// A barrier or a team cannot be created.
     Sync(coho_sync::Error),
     /// The machine does not say what it is.
     Topology(coho_topology::Error),
@@ -51,7 +51,7 @@ pub enum Error {
     Stopped,
     /// A result is wrong, which only a broken barrier or memory explains.
     Broken(String),
-    /// What is to be changed is still changed by another run, or by one that could not restore it.
+    /// The settings are held by another run, or were left changed by one that could not restore them.
     Held(String),
 }
 

@@ -1,4 +1,4 @@
-//! What figures are measured on: fills the profile's `host` section.
+//! The machine that figures are measured on: fills the profile's `host` section.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -8,15 +8,15 @@ use coho_profile::Host;
 
 use crate::clock::{self, Clock};
 
-/// When this process first measured or looked at the host: the same of all that it measures, so that sections of one run are
-/// known by their date.
+/// When this process first measured or looked at the host. It is the same for everything that the process measures, so that
+/// sections of one run are known by their date.
 pub fn run_date() -> String {
     static BEGAN: OnceLock<String> = OnceLock::new();
     BEGAN.get_or_init(date).clone()
 }
 
-/// Reads every fact about the machine that figures depend on, and measures its clock; takes about 10 ms. What cannot be
-/// had is absent and stands in `not_available`, with the reason.
+/// Reads every fact about the machine that figures depend on, and measures its clock; takes about 10 ms. Facts that are
+/// not available are listed in `not_available`, with the reason.
 pub fn collect() -> Host {
     let facts = Facts::read();
     let clock = Clock::get();
@@ -56,7 +56,7 @@ pub fn collect() -> Host {
 struct Missing(BTreeMap<String, String>);
 
 impl Missing {
-    /// The fact; where there is none, its reason is kept.
+    /// The fact; if there is none, the reason is kept.
     fn take<T>(&mut self, name: &str, fact: Fact<T>) -> Option<T> {
         fact.map_err(|why| self.0.insert(name.to_owned(), why)).ok()
     }

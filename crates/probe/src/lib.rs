@@ -1,4 +1,4 @@
-//! Experiments: what the machine really does, as sections of a [`coho_profile::Profile`].
+//! Experiments: they measure what the machine really does, as sections of a [`coho_profile::Profile`].
 //!
 //! Every experiment pins persistent [`workers`], takes short batches of the [`clock`], and turns them into
 //! estimates by [`statistics`]. It never predicts; that is the model's part.

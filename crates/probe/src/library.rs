@@ -1,4 +1,4 @@
-//! Libraries that may or may not be there.
+//! Libraries that may or may not be installed.
 
 use std::ffi::CString;
 
@@ -6,7 +6,7 @@ use std::ffi::CString;
 pub(crate) struct Library(&'static libloading::Library);
 
 impl Library {
-    /// The first of these names that is there.
+    /// Loads the first of these names that exists.
     pub(crate) fn load(names: &[&str]) -> Result<Self, String> {
         let mut why = String::from("no name was given");
         for name in names {

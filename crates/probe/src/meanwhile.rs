@@ -1,4 +1,5 @@
-//! What CPUs run at while something else runs on them. Looked at during the work: boost and idle states are over right after it.
+//! The frequency of CPUs while something else runs on them. They are observed during the work, as boost and idle states
+//! change right after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -11,11 +12,11 @@ use coho_topology::CpuSet;
 use crate::clock::glimpse_ghz;
 use crate::idle;
 
-/// Before the first look: work that is over by then is not looked at.
+/// The time before the first look: work that ends earlier is not observed.
 const FIRST: Duration = Duration::from_millis(30);
-/// Between two looks, each of which takes its CPU from the work for about a tenth of a millisecond.
+/// The time between two looks, each of which takes its CPU from the work for about a tenth of a millisecond.
 const BETWEEN: Duration = Duration::from_millis(100);
-/// CPUs that are looked at, at most.
+/// The most CPUs that are observed.
 const MOST: usize = 16;
 
 /// A CPU's clock at a moment.
@@ -29,7 +30,7 @@ pub struct Look {
     pub ghz: f64,
 }
 
-/// What was seen while work went on.
+/// What was observed during the work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     /// In the order of time.
@@ -47,8 +48,8 @@ impl Seen {
     }
 }
 
-/// Does work, and looks at some CPUs meanwhile: at the first sixteen of them, every tenth of a second by a thread on each;
-/// `also` is called by the first of these.
+/// Does work, and meanwhile observes the first sixteen of some CPUs, every tenth of a second by a thread on each; the
+/// first of these threads also calls `also`.
 ///
 /// ```
 /// use std::{thread::sleep, time::Duration};
@@ -159,7 +160,7 @@ mod tests {
             Instant::now()
         });
         assert!(seen.looks.iter().all(|look| look.at > begun + FIRST), "{seen:?}");
-        // A look that had begun may end behind the work, and the last is the only one to do so.
+        // At most one look, the last, may end after the work.
         assert!(seen.looks.iter().filter(|look| look.at > ended).count() <= 1, "{seen:?}");
         assert!(!seen.looks.is_empty() || seen.no_clock.is_some(), "{seen:?}");
         let (_, brief) = during(&cpus, &|| (), || ());

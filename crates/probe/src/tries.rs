@@ -2,7 +2,7 @@
 
 use crate::statistics;
 
-/// The clock's figures of several tries: a CPU that was disturbed in one of them, or changed its clock, has others.
+/// The clock's figures of several tries: if a CPU was disturbed in one of them, or changed its clock, there are others.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tries {
     ghz: Vec<f64>,
@@ -10,7 +10,7 @@ pub(crate) struct Tries {
 }
 
 impl Tries {
-    /// Takes note of what [`effective_ghz`](coho_counters::clock::effective_ghz) returned.
+    /// Records what [`effective_ghz`](coho_counters::clock::effective_ghz) returned.
     pub(crate) fn add(&mut self, result: Result<f64, String>) {
         match result {
             Ok(ghz) => self.ghz.push(ghz),

@@ -1,5 +1,5 @@
-//! Threads that are pinned once and then handed work: a thread pair per measurement would cost more than the
-//! measurement.
+//! Threads that are pinned once and then given work: starting a pair of threads for each measurement would cost more
+//! than the measurement.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ struct Worker {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a job returned, and what befell its thread meanwhile.
+/// What a job returned, and how often its thread was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done<T> {
     /// What the job returned.
@@ -100,7 +100,7 @@ impl Workers {
 
     /// Runs jobs at the same time, each on its CPU's worker, and waits for all. Several jobs for one CPU run in order.
     ///
-    /// A result is an error where no worker has that CPU, or where it was not on its CPU before or after the job.
+    /// A result is an error if no worker has that CPU, or if the worker was not on its CPU before or after the job.
     ///
     /// # Panics
     /// With a job's own panic, after all jobs have ended.

@@ -51,7 +51,7 @@ fn every_call_has_its_rows_and_the_cold_ones_cost_more() {
     assert!(steps > 100);
     assert_eq!(calls.method, CallMethod::Timing);
     let names = ["getpid", "gettimeofday", "stat", "open", "write", "close"];
-    // All together, as a few samples of one may be disturbed, and but for those that the clock hides when cold.
+    // All calls together, as a few samples of one may be disturbed, and without those that the clock hides when cold.
     let told = |name: &&str| {
         let why = calls.conditions.not_available.get(&format!("{name}, cold"));
         assert!(why.is_none_or(|why| why.contains("reading the clock")), "{name}: {why:?}");
@@ -81,7 +81,7 @@ fn every_call_has_its_rows_and_the_cold_ones_cost_more() {
     }
     assert_eq!(row(&calls, "getppid", CacheState::Warm, false).set, "extra");
     assert!(calls.conditions.not_available["L1IM"].contains("not available"), "{:?}", calls.conditions);
-    // A function does something in user mode, where single steps can be had.
+    // A function does something in user mode, if single steps are available.
     let user = calls.calls.iter().find(|row| row.name == "sprintf" && row.side == Side::User);
     match user {
         Some(row) => assert!(row.counts.INS.as_ref().unwrap().median > 100.0, "{row:?}"),
@@ -98,7 +98,7 @@ fn a_footprint_is_a_part_of_the_cache() {
         let within = |footprint: &Estimate| 0.0 <= footprint.low && footprint.high <= lines;
         assert!(row.footprint_lines.as_ref().is_none_or(within), "{row:?}");
     }
-    // Victims of known size make the scale: where it is missing, so are all footprints.
+    // Victims of known size make the scale: without it there are no footprints.
     let has_scale = calls.calibration.last().is_some_and(|point| point.evicted.is_some());
     let has_any = calls.calls.iter().any(|row| row.footprint_lines.is_some());
     assert!(has_scale || !has_any, "{:?}", calls.calibration);
@@ -127,7 +127,7 @@ fn what_cannot_be_measured_is_an_error() {
 
 const ROLE: &str = "COHO_TEST_CALLS_ROLE";
 
-/// Not a test of its own: what the children of others do.
+/// Not a test by itself: the children of other tests run this.
 #[test]
 fn child() {
     match std::env::var(ROLE).as_deref() {

@@ -1,4 +1,4 @@
-//! Calls at home and on another core, measured here: for shape, as figures are one machine's.
+//! Calls at home and on another core, measured here and checked for shape only, as figures belong to one machine.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ fn every_call_has_its_curve_at_home_and_away() {
     assert!(conditions.not_available["assignments"].contains("four CPUs"));
 }
 
-/// CPUs that are named twice stand for more of them: slow, and everything runs.
+/// CPUs named twice stand in for more CPUs: it is slow, but everything runs.
 #[test]
 fn one_cpu_has_curves_at_home_alone() {
     let _alone = alone();

@@ -136,7 +136,7 @@ fn another_builds_programs_are_run_in_turn_with_ours() {
     let found = run(&options);
     for test in ["pipe_throughput", "syscall_overhead"] {
         let peer = found.peers.iter().find(|peer| peer.test == test).unwrap();
-        // How near they are is for a benchmark on a quiet machine to say.
+        // Only a benchmark on a quiet machine can say how near they are.
         let (ratio, tolerance) = (peer.ratio.unwrap(), peer.tolerance.unwrap());
         assert!(ratio.is_finite() && ratio > 0.0 && tolerance >= 0.03, "{peer:?}");
         // Two passes may show that both agree, and never that they differ.

@@ -22,7 +22,7 @@ impl Turns {
     /// For a job whose first process takes the first of these CPUs.
     ///
     /// # Errors
-    /// The operating system's.
+    /// The operating system's error.
     pub(crate) fn new(order: &[u32]) -> io::Result<Self> {
         let wish = Wish { name: "run", ..Wish::default() };
         let folder = Folder::create(wish).map_err(|error| io::Error::other(error.to_string()))?;
@@ -34,7 +34,7 @@ impl Turns {
     /// is loaded.
     ///
     /// # Errors
-    /// The operating system's.
+    /// The operating system's error.
     pub(crate) fn environment(&self) -> io::Result<Vec<(OsString, OsString)>> {
         let file = fs::canonicalize(self.folder.path())?.join(NAME);
         Ok(vec![

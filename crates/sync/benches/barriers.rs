@@ -1,8 +1,8 @@
 //! Barriers of two threads, side by side in one process: this library's, the system's and other crates'.
 //!
-//! Passes of short bursts, every barrier in each pass, in another order each time; a ratio is one within a pass, to one
-//! line's one-way latency in the same pass (a strict alternation of two threads on one line, halved).
-//! `cargo bench -p coho-sync --bench barriers -- [PASSES]`
+//! Passes of short bursts, every barrier in each pass, in a new order each time. Ratios are formed within a pass, to
+//! the one-way latency of a line in the same pass (a strict alternation of two threads on one line, halved). `cargo
+//! bench -p coho-sync --bench barriers -- [PASSES]`
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use coho_sync::{Algorithm, Barrier, Team, WaitPolicy};
 
 const BURST: u64 = 1000;
 
-/// A barrier of two, as both threads see it.
+/// A barrier of two threads, as each of them calls it.
 type Wait<'a> = Box<dyn Fn(usize, u64) + Sync + 'a>;
 
 #[repr(align(128))]

@@ -1,10 +1,10 @@
-//! What can go wrong when barriers and teams are made.
+//! What can go wrong when barriers and teams are created.
 
 use std::fmt;
 
 use coho_platform::pin;
 
-/// Why a barrier or a team cannot be had.
+/// Why a barrier or a team cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
         /// The most that is possible.
         most: usize,
     },
-    /// An argument that makes no sense, and which does.
+    /// An argument makes no sense; the text says why.
     Argument(String),
     /// A thread cannot run on a CPU.
     Cpu {

@@ -1,8 +1,8 @@
 //! Barriers near the physical limit, and fork-join teams, after Nakamura et al., "Fast Barrier Synchronization" (FBS).
 //!
-//! A [`Barrier`] makes a fixed number of threads wait for each other. A waiting thread spins, and sleeps if the wait grows long
-//! ([`WaitPolicy`]). Sleepers cost an arriving thread no read-modify-write, and a fence only where threads outnumber the CPUs
-//! or the kernel lacks `membarrier`.
+//! A [`Barrier`] makes a fixed number of threads wait for each other. A waiting thread spins, and sleeps if the wait
+//! grows long ([`WaitPolicy`]). Sleepers cost an arriving thread no read-modify-write, and a fence only if threads
+//! outnumber the CPUs or the kernel lacks `membarrier`.
 
 mod barrier;
 mod doze;

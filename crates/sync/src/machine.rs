@@ -23,7 +23,7 @@ pub(crate) fn place<'a>(barrier: BarrierBuilder<'a>, cpus: &'a [u32]) -> Barrier
     barrier.cpus(cpus)
 }
 
-/// What the machine says of itself, looked at once; `None` if it says nothing.
+/// The machine's topology, read once; `None` if it cannot be read.
 #[cfg(feature = "topology")]
 fn topology() -> Option<&'static coho_topology::Topology> {
     use std::sync::OnceLock;

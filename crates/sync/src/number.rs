@@ -1,10 +1,10 @@
-//! The paper's numbers of barriers, and the flags that hold them.
+//! The numbers of barriers, as in the paper, and the flags that hold them.
 
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicU8, claim};
 
-/// The number after this one. Three suffice (Nakamura et al.): nobody can be two barriers ahead of somebody who has not
-/// left the one before, so a flag holds one's own number, the next one, or the previous one.
+/// The number after this one. Three are enough (Nakamura et al.): no thread can be two barriers ahead of another, so a
+/// flag holds one's own number, the next one, or the previous one.
 #[inline(always)]
 pub(crate) fn next(number: u8) -> u8 {
     if number == 2 { 0 } else { number + 1 }

@@ -1,4 +1,4 @@
-//! The system calls that waiting rests on.
+//! The system calls that waiting uses.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,7 @@ impl Futex {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Sleeps while the word is `seen`, until woken, or for no reason, at most for `limit`.
+    /// Sleeps if the word is `seen`, until woken, for at most `limit`; may wake for no reason.
     pub(crate) fn wait(&self, seen: u32, limit: Option<Duration>) {
         let timeout = limit.map(|limit| libc::timespec {
             tv_sec: limit.as_secs().min(i32::MAX as u64) as libc::time_t,
@@ -61,9 +61,9 @@ pub(crate) fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The CPU that the calling thread runs on, which may have changed by the time it is told.
+/// The CPU that the calling thread runs on, which may have changed by the time this returns.
 pub(crate) fn cpu() -> u32 {
-    // SAFETY: no pointers. Negative, so none, where the kernel cannot tell.
+    // SAFETY: no pointers. If the kernel cannot tell, the result is negative, and so no CPU's number.
     unsafe { libc::sched_getcpu() as u32 }
 }
 
@@ -75,7 +75,7 @@ fn membarrier(command: libc::c_int) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Makes this process able to fence all its threads at once; returns whether the kernel does that (Linux 4.14).
+/// Registers this process to fence all its threads at once; returns whether the kernel can (Linux 4.14).
 pub(crate) fn register_membarrier() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     *REGISTERED.get_or_init(|| {

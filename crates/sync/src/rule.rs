@@ -1,4 +1,4 @@
-//! Which barrier to take: the rule in closed form, a function of the team's shape and a few times.
+//! Which barrier to use: the rule in closed form, a function of the team's shape and a few times.
 
 /// Groups of near threads within a team.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,19 +9,19 @@ pub struct Cluster {
     pub ns: f64,
 }
 
-/// The barrier to take.
+/// The barrier to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// FBS with both flags on one line, for two threads: each one's store brings the other's flag along.
     OneLine,
-    /// FBS on separate lines, everybody reading everybody's flag.
+    /// FBS on separate lines, every thread reading every flag.
     Flat,
-    /// FBS in two rounds, within groups of so many threads and then between them.
+    /// FBS in two rounds, within groups and then between them.
     Grid {
         /// Threads in a group.
         group: usize,
     },
-    /// FBS in a round for each level of clusters, and one between the largest.
+    /// FBS with a round for each level of clusters, and one between the largest.
     Hierarchical,
     /// Dissemination.
     Dissemination,
@@ -30,13 +30,14 @@ pub enum Choice {
 /// The barrier for `threads` threads, the longest one-way time between any two of which is `across_ns`, with levels of
 /// `clusters`, where one more remote line costs `extra_line_ns`.
 ///
-/// An exchange of flags between k threads that are L apart takes `L + (k - 2) g`. So
-/// - flat FBS takes that of all threads;
-/// - a grid takes that within a group and that between groups: it is quicker than flat once `n - c - n/c + 2` lines
+/// An exchange of flags between k threads with a one-way time of L takes `L + (k - 2) g`, where g is the cost of one
+/// more line. So
+/// - flat FBS takes that for all threads;
+/// - a grid takes that within a group plus that between groups: it is quicker than flat once `n - c - n/c + 2` lines
 ///   cost more than a message within the group of c;
-/// - a round for each level takes the sum of theirs;
-/// - dissemination takes log₂ n messages, each of which some pair of far threads exchanges: quicker only where an extra
-///   line costs nearly a whole message.
+/// - a round for each level takes the sum over the levels;
+/// - dissemination takes log₂ n messages, each of which some distant pair of threads exchanges: it is quicker only if
+///   an extra line costs nearly a whole message.
 ///
 /// Two threads share a line, which then goes back and forth.
 ///

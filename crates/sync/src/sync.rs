@@ -1,4 +1,4 @@
-//! What the barriers and the team rest on. The model checker replaces this module, and nothing else
+//! The primitives under the barriers and the team. The model checker replaces this module, and nothing else
 //! (`tests/models`).
 
 pub(crate) use std::hint::spin_loop as relax;
@@ -14,13 +14,13 @@ use std::sync::atomic::{compiler_fence, fence};
 
 use crate::os;
 
-/// Fetches a line for writing, before a look at it. A look alone fetches it for reading, and the thread's own next store there
-/// would fetch it again.
+/// Fetches a line for writing before a look at it. A look alone would fetch it for reading, and the thread's own next
+/// store to it would fetch it again.
 #[inline(always)]
 pub(crate) fn claim(flag: &AtomicU8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint about a live byte; it changes no memory. Written out, as the compiler's own prefetch for writing becomes
-    // one for reading unless it is told that the processor knows PREFETCHW.
+    // SAFETY: a hint about a live byte; it changes no memory. It is written in assembly because the compiler's own
+    // prefetch for writing becomes one for reading unless the target is known to have PREFETCHW.
     unsafe {
         std::arch::asm!("prefetchw [{0}]", in(reg) flag.as_ptr(), options(nostack, preserves_flags));
     }
@@ -32,7 +32,7 @@ pub(crate) fn claim(flag: &AtomicU8) {
     let _ = flag;
 }
 
-/// Passes a little time, a few cycles for each step, and touches no line of others meanwhile.
+/// Passes a little time, a few cycles for each step, without touching shared lines.
 #[inline(always)]
 pub(crate) fn idle(steps: u32) {
     let mut left = steps;
@@ -41,8 +41,8 @@ pub(crate) fn idle(steps: u32) {
     }
 }
 
-/// Looks before the clock is read for the first time; between them there is no PAUSE, which hypervisors and siblings on a
-/// core go by.
+/// Looks before the clock is read for the first time. There is no PAUSE between them, to which hypervisors and siblings
+/// on a core react.
 pub(crate) fn first_looks() -> u32 {
     32
 }
@@ -50,25 +50,25 @@ pub(crate) fn first_looks() -> u32 {
 /// Looks between two readings of the clock.
 pub(crate) const LOOKS: u32 = 64;
 
-/// Whether the kernel fences the other threads, so that those who arrive need no fence of their own.
+/// Whether the kernel can fence the other threads, so that arriving threads need no fence of their own.
 pub(crate) fn can_fence_everybody() -> bool {
     os::register_membarrier()
 }
 
-/// Between a store and the look whether somebody sleeps for it: nothing but the compiler's order, as [`heavy_fence`]
-/// reaches into the other threads.
+/// Goes between a store and the check whether any thread sleeps for it. It only keeps the compiler from reordering, as
+/// [`heavy_fence`] reaches into the other threads.
 #[inline(always)]
 pub(crate) fn light_fence() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// Between one's own step and the look at others'.
+/// Goes between a thread's own step and its look at others' steps.
 pub(crate) fn full_fence() {
     fence(Ordering::SeqCst);
 }
 
-/// Between saying that one sleeps and the last look; returns whether the two fences together are as good as two full
-/// ones.
+/// Goes between a sleeper's registration and its last look; returns whether this and the light fence together are as
+/// good as two full fences.
 pub(crate) fn heavy_fence() -> bool {
     fence(Ordering::SeqCst);
     os::fence_everybody()

@@ -1,4 +1,4 @@
-//! What unit tests need the library's own primitives for; modules that are model-checked as well cannot hold them.
+//! Unit tests that need the library's own primitives; modules that are also model-checked cannot contain them.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn threads_on_one_cpu_give_way_and_try_spinning_ever_more_seldom() {
         waits += 1;
     }
     assert!((8..20).contains(&tries), "{tries}");
-    // They part: the next try is no longer in vain.
+    // They no longer share a CPU, so the next try succeeds.
     let plan = std::iter::repeat_with(|| patience.plan(0)).find(|plan| plan.spin_ns > 0).unwrap();
     patience.spun(plan);
     assert_eq!((spin_ns(&patience), patience.first_looks()), (spin, looks));

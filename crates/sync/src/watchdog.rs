@@ -1,4 +1,4 @@
-//! Telling who keeps the others waiting.
+//! Reports which ranks keep the others waiting.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 /// A wait that has lasted long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Late {
-    /// Who waits.
+    /// The rank that waits.
     pub rank: usize,
     /// For how long it has waited.
     pub waited: Duration,
-    /// Who has not arrived, in ascending order.
+    /// The ranks that have not arrived, in ascending order.
     pub missing: Vec<usize>,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Late {
 
 type Report = Box<dyn Fn(&Late) + Send + Sync>;
 
-/// After how long to tell, and whom.
+/// After how long to report, and the function to call.
 pub(crate) struct Watchdog {
     pub(crate) patience: Duration,
     pub(crate) report: Report,

@@ -9,7 +9,7 @@ use coho_sync::{Algorithm, Barrier, Error, Latencies, MAX_THREADS, WaitPolicy};
 const POLICIES: [WaitPolicy; 3] =
     [WaitPolicy::Adaptive, WaitPolicy::Passive, WaitPolicy::SpinFor(Duration::from_micros(3))];
 
-/// Nobody may be seen to be behind after a barrier, nor more than one barrier ahead.
+/// After a barrier, no thread may be seen behind it, nor more than one barrier ahead.
 fn stress(barrier: &Barrier, rounds: usize, delays: bool) {
     let arrived: Vec<_> = (0..barrier.threads()).map(|_| AtomicUsize::new(0)).collect();
     std::thread::scope(|scope| {

@@ -25,7 +25,7 @@ const POLICIES: [WaitPolicy; 4] = [
     WaitPolicy::Passive,
     WaitPolicy::Active,
 ];
-/// Without an episode of any thread for so long, a case has stalled, however busy the machine is.
+/// If no thread completes an episode for this long, a case has stalled, however busy the machine is.
 const STALL: Duration = Duration::from_secs(120);
 
 /// A test has the CPUs for itself.
@@ -33,7 +33,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Each on a CPU of its own, as far as there are so many.
+    /// Each on a CPU of its own, as far as there are enough.
     Own,
     /// All on one CPU. The barrier is not told, so that they spin where it is in vain.
     One,
@@ -60,7 +60,7 @@ impl Case {
             for threads in THREADS {
                 for place in PLACES {
                     let case = |policy| Self { algorithm, in_team, threads, place, policy };
-                    // Who spins without end where others must run goes on when its time slice is over.
+                    // A thread that spins without end where others must run gets on only when its time slice is over.
                     let ends = |case: &Self| case.policy != WaitPolicy::Active || case.has_cpus();
                     cases.extend(POLICIES.into_iter().map(case).filter(ends));
                 }

@@ -66,7 +66,7 @@ pub struct CpuIdentity {
 pub struct Pu {
     /// The operating system's number.
     pub os: u32,
-    /// The (x2)APIC id, where known.
+    /// The (x2)APIC id, if known.
     pub apic_id: Option<u32>,
     /// The name used in the papers: `C0` on a machine with one package, otherwise `P0.C0`; `.T1` is added if a core has
     /// several threads. Packages and cores are counted in the order of their first CPUs, cores within their package.
@@ -106,9 +106,9 @@ pub struct Cache {
     pub kind: CacheKind,
     /// Capacity in bytes; 0 if the source does not give it.
     pub size_bytes: u64,
-    /// Line size in bytes, where known.
+    /// Line size in bytes, if known.
     pub line_bytes: Option<u32>,
-    /// Associativity in ways, where known; 0 means fully associative.
+    /// Associativity in ways, if known; 0 means fully associative.
     pub ways: Option<u32>,
     /// The online CPUs that share it.
     pub cpus: CpuSet,
@@ -122,7 +122,7 @@ pub struct NumaNode {
     pub os: u32,
     /// Its online CPUs; empty for a node with memory only.
     pub cpus: CpuSet,
-    /// Memory in bytes, where known.
+    /// Memory in bytes, if known.
     pub memory_bytes: Option<u64>,
     /// Distances (ACPI SLIT, 10 is local) to every node in the order of [`Topology::numa_nodes`]; empty if not known.
     pub distances: Vec<u32>,

@@ -389,7 +389,7 @@ fn kinds_that_divide_a_core_or_leave_one_out_are_noted() {
     }
     let topology = read(&tree);
     assert_eq!(sets(&topology, Level::Kind), ["0", "1"]);
-    assert!(topology.notes[0].contains("CPUs 2 do not tell their capacity"), "{:?}", topology.notes);
+    assert!(topology.notes[0].contains("CPUs 2 have no capacity file"), "{:?}", topology.notes);
 }
 
 #[test]

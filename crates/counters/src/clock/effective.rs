@@ -6,20 +6,20 @@ use super::{Clock, arch};
 const AGREEMENT: f64 = 0.02;
 const BLOCKS: u64 = 512;
 const BATCHES: usize = 24;
-/// As many as a glimpse takes.
+/// The number of batches in a glimpse.
 const FEW_BATCHES: usize = 4;
 
 /// The calling CPU's clock in GHz, from chains of dependent additions and of dependent exclusive-ors, which take
 /// one cycle an operation on every CPU that this is built for. Takes about 1 ms.
 ///
 /// # Errors
-/// Why there is no figure: the chains disagree, so that one of them did not run at one operation a cycle, or the
-/// CPU was taken away during most batches.
+/// Why there is no figure: the chains disagree, so one of them did not run at one operation a cycle, or the thread was
+/// off its CPU during most batches.
 pub fn effective_ghz() -> Result<f64, String> {
     by_chains(BATCHES)
 }
 
-/// The same in about a tenth of a millisecond, so that what the CPU runs otherwise is hardly held up.
+/// The same in about a tenth of a millisecond, which hardly disturbs the CPU's other work.
 ///
 /// # Errors
 /// As [`effective_ghz`].
@@ -30,8 +30,8 @@ pub fn glimpse_ghz() -> Result<f64, String> {
 fn by_chains(batches: usize) -> Result<f64, String> {
     let clock = Clock::get();
     let fastest = |chain: fn(u64)| {
-        // The first batch brings the clock up. The fastest of the others is one that nothing interrupted: no
-        // interruption makes a chain quicker.
+        // The first batch brings the clock up to speed. The fastest of the others was not interrupted, as an
+        // interruption cannot make a chain quicker.
         (0..=batches)
             .map(|_| {
                 let start = clock.now();

@@ -1,6 +1,6 @@
-//! The clock that batches are timed by, its measured step, and the CPU's own clock.
+//! The clock for timing batches, its measured step, and the frequency that the CPU runs at.
 //!
-//! On x86-64 with an invariant time-stamp counter that is RDTSC, on AArch64 the virtual counter, otherwise the
+//! On x86-64 with an invariant time-stamp counter, the clock is RDTSC, on AArch64 the virtual counter, otherwise the
 //! operating system's raw monotonic clock.
 
 use std::sync::OnceLock;
@@ -32,7 +32,7 @@ pub enum Source {
 /// A reading, or a difference of readings, in the clock's own units.
 pub type Ticks = u64;
 
-/// A monotonic clock and what is known of it.
+/// A monotonic clock and its properties.
 ///
 /// ```
 /// let clock = coho_counters::clock::Clock::get();
@@ -78,19 +78,19 @@ impl Clock {
         self.source
     }
 
-    /// The step in which the readings advance, in ns: the largest of which all differences of some thousand readings are
-    /// multiples, but for rounding.
+    /// The step in which the readings advance, in ns: the largest step such that all differences of some thousand
+    /// readings are multiples of it, apart from rounding.
     pub fn step_ns(&self) -> f64 {
         self.step_ns
     }
 
-    /// The counter's frequency in GHz; `None` where the operating system's clock is used.
+    /// The counter's frequency in GHz; `None` if the operating system's clock is used.
     pub fn counter_ghz(&self) -> Option<f64> {
         matches!(self.source, Source::Counter(_)).then_some(1.0 / self.ns_per_tick)
     }
 
-    /// Whether the counter runs at one rate whatever the CPU does: on x86 as CPUID says (leaf 0x80000007, EDX bit 8), on
-    /// AArch64 by architecture.
+    /// Whether the counter runs at a constant rate whatever the CPU does: on x86 as CPUID says (leaf 0x80000007, EDX
+    /// bit 8), on AArch64 by architecture.
     pub fn invariant() -> bool {
         arch::invariant()
     }
@@ -111,7 +111,7 @@ impl Clock {
         clock
     }
 
-    /// A reading of this clock and of the system's that were taken together: the closest of several tries.
+    /// Readings of this clock and of the system's, taken together: the closest of several tries.
     fn both(&self) -> (Ticks, u64) {
         (0..32)
             .map(|_| {

@@ -1,4 +1,4 @@
-//! How far the clocks of two CPUs are apart, by messages between them.
+//! How far the clocks of two CPUs are apart, found by messages between them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Builder;
@@ -10,26 +10,26 @@ use super::{Clock, Ticks};
 
 /// Rounds of an exchange; the quickest message each way decides.
 const ROUNDS: usize = 4096;
-/// After this time fewer rounds will do.
+/// After this time, fewer rounds are enough.
 const LONG: Duration = Duration::from_millis(100);
 /// The fewest.
 const FEW_ROUNDS: usize = 64;
-/// A CPU that does not answer for this long will not.
+/// A CPU that has not answered for this long never will.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One CPU's clock less another's.
+/// One CPU's clock minus another's.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Offset {
     /// The difference, in ns.
     pub ns: f64,
-    /// How far the difference may be off, in ns: half of what the quickest messages there and back took together, and a
+    /// How far the difference may be off, in ns: half of the total time of the quickest messages there and back, plus a
     /// step of the clock.
     pub uncertainty_ns: f64,
 }
 
 impl Clock {
-    /// The clock of CPU `b` less that of CPU `a`, from messages between two threads of their own, which are pinned
-    /// there. Takes some ms; where the CPUs are busy up to some seconds.
+    /// The clock of CPU `b` minus that of CPU `a`, from messages between two threads pinned there. Takes some ms, or up
+    /// to some seconds if the CPUs are busy.
     ///
     /// A message takes time, so the clock that sends it is behind the clock that receives it: every message one way
     /// bounds the difference from above, every message the other way from below.
@@ -62,7 +62,7 @@ impl Clock {
         (self.step_ns / self.ns_per_tick).ceil() as i64
     }
 
-    /// The clock of each CPU less that of the first, in the order of `cpus`; for the first itself 0.
+    /// The clock of each CPU minus that of the first, in the order of `cpus`; 0 for the first itself.
     ///
     /// # Errors
     /// As [`offset`](Self::offset), for the first pair that fails.
@@ -85,7 +85,7 @@ struct Stamps {
     b: Vec<Ticks>,
 }
 
-/// The bounds of `b`'s clock less `a`'s, in ticks; a reading may be a step behind.
+/// Bounds on `b`'s clock minus `a`'s, in ticks; a reading may be a step behind.
 fn difference(stamps: &Stamps, step: i64) -> Result<(i64, i64), String> {
     let less = |b: &Ticks, a: &Ticks| b.wrapping_sub(*a).cast_signed();
     let there = stamps.b.iter().zip(&stamps.a).map(|(b, a)| less(b, a)).min();
@@ -102,13 +102,13 @@ fn difference(stamps: &Stamps, step: i64) -> Result<(i64, i64), String> {
 
 #[repr(align(128))]
 struct Turn {
-    /// Number of the message that is due: even ones are `a`'s.
+    /// Number of the next message: `a` sends the even ones.
     due: AtomicU64,
-    /// One side cannot go on. Apart from the number, which the other side may be about to write.
+    /// One side cannot go on. Kept apart from the number, which the other side may be about to write.
     broken: AtomicBool,
 }
 
-/// `a` wants no further answer.
+/// `a` wants no more answers.
 const END: u64 = u64::MAX;
 
 impl Turn {
@@ -145,7 +145,7 @@ impl Turn {
     }
 }
 
-/// Sends messages to and fro between two CPUs, each stamped with what `now` reads there.
+/// Sends messages to and fro between two CPUs, each stamped with the reading of `now` there.
 fn exchange(
     (cpu_a, now_a): (u32, impl Fn() -> Ticks + Send),
     (cpu_b, now_b): (u32, impl Fn() -> Ticks + Send),
@@ -160,7 +160,7 @@ fn exchange(
     })?;
     match (a, b) {
         (Ok(a), Ok(b)) => Ok(Stamps { a, b }),
-        // Of two reasons, the other one's "gave up" is none.
+        // If one side reports "gave up", the other side has the real reason.
         (Err(why), Err(other)) if why.contains("gave up") => Err(other),
         (Err(why), _) | (_, Err(why)) => Err(why),
     }
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_does_not_exist_is_named() {
-        // CPU 0 may be another's.
+        // CPU 0 may not be allowed here.
         let here = pin::allowed().unwrap().first().unwrap();
         for cpu in [60_000, u32::MAX] {
             let why = Clock::get().offset(here, cpu).unwrap_err();

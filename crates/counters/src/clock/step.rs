@@ -5,18 +5,18 @@ use std::hint::black_box;
 use super::Ticks;
 
 const READINGS: usize = 4096;
-/// The finest difference between steps that is looked for, in ticks.
+/// The finest difference between steps that can be found, in ticks.
 const GRAIN: f64 = 1.0 / 16.0;
-/// Gaps up to this many times the smallest are considered; larger ones were interrupted and say no more.
+/// Gaps up to this many times the smallest are considered; larger ones were interrupted and add nothing.
 const REACH: u64 = 8;
-/// Ticks beyond which a gap is taken for the step as it is: no counter advances so rarely.
+/// A gap of more ticks than this is taken as the step itself: no counter advances so rarely.
 const LARGEST: u64 = 1 << 20;
 
 /// The step of a clock, in its ticks.
 pub(super) fn measure(now: impl Fn() -> Ticks) -> f64 {
     let readings: Vec<_> = (0..READINGS as u64)
         .map(|i| {
-            // Readings in lock-step would show one and the same gap.
+            // Readings in lock-step would all show the same gap.
             (0..i * 7919 % 64).for_each(|turn| _ = black_box(turn));
             now()
         })
@@ -24,10 +24,10 @@ pub(super) fn measure(now: impl Fn() -> Ticks) -> f64 {
     from_gaps(readings.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect())
 }
 
-/// The largest step of which every gap is a multiple, but for what rounding to whole ticks takes from both ends.
+/// The largest step such that every gap is a multiple of it, apart from rounding to whole ticks at both ends.
 ///
-/// A virtual machine's counter may advance by 22.5 ticks at a time, so that gaps of 22, 23 and 45 are seen. Steps below
-/// two ticks cannot be told from one.
+/// A virtual machine's counter may advance by 22.5 ticks at a time, so that gaps of 22, 23 and 45 occur. Steps below
+/// two ticks cannot be distinguished from one.
 fn from_gaps(mut gaps: Vec<Ticks>) -> f64 {
     gaps.retain(|&gap| gap > 0);
     gaps.sort_unstable();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        // The same cases each time: whether a step is found is no matter of chance.
+        // The same cases each time, so that the test's outcome does not depend on chance.
         #![proptest_config(ProptestConfig {
             cases: 64,
             rng_seed: RngSeed::Fixed(7),

@@ -27,8 +27,8 @@ pub(super) fn source() -> Source {
 
 #[inline(always)]
 pub(super) fn counter() -> u64 {
-    // SAFETY: LFENCE and RDTSC exist on every x86-64 CPU; Linux lets user mode read the counter unless a process
-    // forbids it to itself by prctl.
+    // SAFETY: LFENCE and RDTSC exist on every x86-64 CPU; Linux lets user mode read the counter unless the process has
+    // forbidden itself to by prctl.
     unsafe {
         _mm_lfence();
         let now = _rdtsc();

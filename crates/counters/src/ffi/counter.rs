@@ -10,9 +10,9 @@ use crate::{Bias, Counter, Error, Span};
 pub enum CohoMode {
     /// In user mode only.
     User = 0,
-    /// In the kernel only; takes perf_event_paranoid below 2 or CAP_PERFMON.
+    /// In the kernel only; needs perf_event_paranoid below 2 or CAP_PERFMON.
     Kernel = 1,
-    /// In both; takes the same.
+    /// In both; needs the same.
     Both = 2,
 }
 
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn coho_counter_open(
     })
 }
 
-/// Closes a counter; null is nothing.
+/// Closes a counter; null is ignored.
 ///
 /// # Safety
 /// `counter` must be null or come from `coho_counter_open`, and not be used again.
@@ -105,7 +105,8 @@ pub unsafe extern "C" fn coho_counter_disable(counter: *const CohoCounter) -> Co
     call(|| unsafe { get(counter) }?.0.disable())
 }
 
-/// What a `coho_counter_start` and a `coho_counter_stop` count with nothing between: the median of many pairs.
+/// What a pair of `coho_counter_start` and `coho_counter_stop` counts with nothing between them: the median of many
+/// pairs.
 ///
 /// # Safety
 /// `counter` must be null or an open counter of this thread, `bias` null or valid for writes.
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn coho_counter_start(
     call(|| unsafe { put(start, get(counter)?.0.start()?.start) })
 }
 
-/// Ends a count: `*events` is what was counted since `start`, less `bias`.
+/// Ends a count: `*events` is the count since `start`, minus `bias`.
 ///
 /// # Safety
 /// `counter` must be null or an open counter of this thread, `events` null or valid for writes.
@@ -163,7 +164,7 @@ pub unsafe extern "C" fn coho_counter_stop(
     })
 }
 
-/// Hands a value over as a pointer of the caller's.
+/// Hands a value over to the caller as a pointer.
 ///
 /// # Safety
 /// `to` must be null or valid for writes.

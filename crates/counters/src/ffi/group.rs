@@ -1,4 +1,4 @@
-//! Events that are on the counters together.
+//! Events that count together.
 
 use std::slice;
 
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn coho_group_open(
     })
 }
 
-/// Closes a group; null is nothing.
+/// Closes a group; null is ignored.
 ///
 /// # Safety
 /// `group` must be null or come from `coho_group_open`, and not be used again.
@@ -78,8 +78,8 @@ pub unsafe extern "C" fn coho_group_read_by_kernel(
     })
 }
 
-/// What a `coho_group_read` counts itself of each of the first `n` events: the difference of two reads with nothing
-/// between, median of many.
+/// What a `coho_group_read` itself adds to each of the first `n` events: the difference of two reads with nothing
+/// between them, the median of many.
 ///
 /// # Safety
 /// `group` must be null or an open group of this thread, `biases` null or valid for `n` writes.

@@ -1,6 +1,6 @@
-//! The C interface; its header is include/coho_counters.h, made from this folder by cbindgen.
+//! The C interface; its header is include/coho_counters.h, generated from this folder by cbindgen.
 //!
-//! A call returns a [`CohoCountersStatus`] and writes its result through a pointer. No panic leaves it.
+//! A call returns a [`CohoCountersStatus`] and writes its result through a pointer. Panics are caught.
 
 mod clock;
 mod counter;
@@ -18,7 +18,7 @@ use status::fail;
 
 const NULL: Error = Error::Invalid("a null pointer was given");
 
-/// Runs a call's body; keeps what went wrong for `coho_counters_last_error`.
+/// Runs a call's body; keeps its error for `coho_counters_last_error`.
 fn call(body: impl FnOnce() -> Result<(), Error>) -> CohoCountersStatus {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CohoCountersStatus::Ok,

@@ -1,17 +1,17 @@
-//! What a call returns, and the message to it.
+//! What a call returns, and the message for it.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 
 use crate::{Error, Lost};
 
-/// What became of a call.
+/// The outcome of a call.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CohoCountersStatus {
     /// Done.
     Ok = 0,
-    /// The kernel refuses for want of rights.
+    /// The kernel refuses because rights are missing.
     NotPermitted = 1,
     /// There are no hardware counters here at all.
     NoCounters = 2,
@@ -21,7 +21,7 @@ pub enum CohoCountersStatus {
     TooManyFiles = 4,
     /// The kernel opened the events but never lets them count: too few counters are free.
     NotScheduled = 5,
-    /// The events counted during a part of the time only.
+    /// The events counted for only part of the time.
     Scaled = 6,
     /// User mode may not read this event.
     NotReadable = 7,
@@ -36,7 +36,7 @@ pub enum CohoCountersStatus {
 }
 
 impl CohoCountersStatus {
-    /// Itself as the error, unless all is well.
+    /// `self` as an error, unless it is `Ok`.
     pub(super) fn ok(self) -> Result<(), Self> {
         if self == Self::Ok { Ok(()) } else { Err(self) }
     }
@@ -64,14 +64,14 @@ thread_local! {
 /// Keeps an error's message for this thread.
 #[cold]
 pub(super) fn fail(error: &Error) -> CohoCountersStatus {
-    // Messages hold no zero byte; if one did, the status would still tell.
+    // Messages contain no zero byte; if one did, the status would still be returned.
     let message = CString::new(error.to_string()).unwrap_or_default();
-    // A thread that is ending has no place for messages any more.
+    // A thread that is ending cannot store messages any more.
     let _ = LAST.try_with(|last| last.replace(message));
     CohoCountersStatus::of(error)
 }
 
-/// What the last call of this thread that failed has to say: what, and what to do about it.
+/// The message of this thread's last failing call: what went wrong, and what to do about it.
 ///
 /// Valid until the thread's next failing call; empty if none has failed.
 #[unsafe(no_mangle)]

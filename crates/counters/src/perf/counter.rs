@@ -7,7 +7,7 @@ use super::open;
 use super::page::Page;
 use crate::{Error, Event, Lost, Mode};
 
-/// One event, counted for the thread that opened it: set up by system calls, read in user mode.
+/// One event, counted for the thread that opened it. It is set up by system calls and read in user mode.
 ///
 /// It cannot be sent to another thread, which would read its own CPU's counter instead.
 ///
@@ -46,7 +46,8 @@ impl Counter {
         Ok(Self { map: Map::of(fd.as_fd())?, fd })
     }
 
-    /// The count, read in user mode by the kernel's mmap page: no kernel entry; on x86-64 20 instructions.
+    /// The count, read in user mode through the kernel's mmap page: no kernel entry; on x86-64 it takes 20
+    /// instructions.
     ///
     /// # Errors
     /// [`Lost`]: user mode may not or cannot read the event now. It never falls back on the kernel.
@@ -59,7 +60,7 @@ impl Counter {
     ///
     /// # Errors
     /// [`Error::Scaled`] if the event did not count all the time that it was enabled, [`Error::NotScheduled`] if it
-    /// lost its counter, or the operating system's own.
+    /// lost its counter, or the operating system's error.
     pub fn read_by_kernel(&self) -> Result<u64, Error> {
         let mut values = [0; open::HEAD + 1];
         open::read(&self.fd, &mut values)?.whole()?;
@@ -69,7 +70,7 @@ impl Counter {
     /// Lets the event count, by ioctl(2), and makes sure that it does.
     ///
     /// # Errors
-    /// [`Error::NotScheduled`] where no counter is free, or the operating system's own.
+    /// [`Error::NotScheduled`] if no counter is free, or the operating system's error.
     pub fn enable(&self) -> Result<(), Error> {
         open::enable(&self.fd, 1)
     }
@@ -77,7 +78,7 @@ impl Counter {
     /// Stops the event, by ioctl(2); its count stays.
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn disable(&self) -> Result<(), Error> {
         open::disable(&self.fd)
     }
@@ -85,7 +86,7 @@ impl Counter {
     /// Sets the count to 0, by ioctl(2).
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn reset(&self) -> Result<(), Error> {
         open::reset(&self.fd)
     }

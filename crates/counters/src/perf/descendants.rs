@@ -10,10 +10,10 @@ use crate::{Error, Event, Mode};
 
 /// One event, counted for the program that the calling thread starts next, and for its threads and children.
 ///
-/// It begins with the program's first instruction and does not count the caller. What ends is added up; what still runs
-/// counts as far as it has come. Each program needs an event of its own: where the kernel switches from the caller
-/// straight to the new process, it may hand the caller's event over to it instead of a copy, and a second program then
-/// counts nothing.
+/// It begins with the program's first instruction and does not count the caller. Processes that have ended are added
+/// up, and those that still run count as far as they have come. Each program needs an event of its own: if the kernel
+/// switches from the caller straight to the new process, it may hand it the caller's event instead of a copy, and a
+/// second program would then count nothing.
 ///
 /// ```
 /// use std::process::Command;
@@ -37,7 +37,7 @@ impl Descendants {
     /// As [`Counter::open_stopped`](crate::Counter::open_stopped).
     pub fn open(event: &Event, mode: Mode) -> Result<Self, Error> {
         let mut attributes = open::attributes(event, mode);
-        // The kernel does not inherit groups on all versions; and what waits for an exec is not pinned.
+        // Not all kernels inherit groups, and an event that waits for an exec must not be pinned.
         attributes.read_format = open::TIMES;
         attributes.set_disabled(1);
         attributes.set_inherit(1);
@@ -54,7 +54,7 @@ impl Descendants {
     /// The count so far of the program and of all that it started.
     ///
     /// # Errors
-    /// [`Error::Scaled`] if the event did not count all the time that it was enabled, or the operating system's own.
+    /// [`Error::Scaled`] if the event did not count all the time that it was enabled, or the operating system's error.
     pub fn read(&self) -> Result<u64, Error> {
         let mut values = [0u64; 3];
         let bytes = size_of_val(&values);

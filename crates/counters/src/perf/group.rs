@@ -1,4 +1,4 @@
-//! Events that are on the counters together.
+//! Events that count together.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
@@ -29,7 +29,7 @@ impl Group {
     /// Opens events for the calling thread; they count at once.
     ///
     /// # Errors
-    /// [`Error::NotScheduled`] where the machine has too few counters for all, otherwise as
+    /// [`Error::NotScheduled`] if the machine has too few counters for all, otherwise as
     /// [`Counter::open`](crate::Counter::open).
     pub fn open(events: &[Event], mode: Mode) -> Result<Self, Error> {
         let group = Self::open_stopped(events, mode)?;
@@ -40,14 +40,15 @@ impl Group {
     /// Opens events that do not count until [`enable`](Self::enable).
     ///
     /// # Errors
-    /// As [`open`](Self::open); that counters are too few may show in `enable` only.
+    /// As [`open`](Self::open); if there are too few counters, only `enable` may fail.
     pub fn open_stopped(events: &[Event], mode: Mode) -> Result<Self, Error> {
         let (leader, siblings) = events.split_first().ok_or(Error::Invalid("a group needs an event"))?;
         let mut fds = vec![open::open(leader, mode, None)?];
         for sibling in siblings {
             match open::open(sibling, mode, Some(fds[0].as_fd())) {
                 Ok(fd) => fds.push(fd),
-                // What the leader's opening has passed, the group's size does not: x86 checks that it could ever fit.
+                // Opening the leader has succeeded, so the size of the group is the reason: x86 checks whether it could
+                // ever fit.
                 Err(Error::System { errno: libc::EINVAL, .. } | Error::NotScheduled { .. }) => {
                     return Err(Error::NotScheduled { events: events.len() });
                 }
@@ -72,7 +73,7 @@ impl Group {
     /// The counts in the order of the events, read in user mode one after another: no kernel entry.
     ///
     /// # Errors
-    /// [`Lost`] where user mode may not or cannot read one of them; `counts` is then written in part.
+    /// [`Lost`] if user mode may not or cannot read one of them; `counts` is then partly written.
     ///
     /// # Panics
     /// If there are more `counts` than events.
@@ -89,7 +90,7 @@ impl Group {
     ///
     /// # Errors
     /// [`Error::Scaled`] if the group did not count all the time that it was enabled, [`Error::NotScheduled`] if it
-    /// lost its counters, or the operating system's own.
+    /// lost its counters, or the operating system's error.
     pub fn read_by_kernel(&self) -> Result<Vec<u64>, Error> {
         let mut values = vec![0; open::HEAD + self.len()];
         open::read(&self.fds[0], &mut values)?.whole()?;
@@ -100,7 +101,7 @@ impl Group {
     /// Lets the events count, by ioctl(2), and makes sure that they do.
     ///
     /// # Errors
-    /// [`Error::NotScheduled`] where too few counters are free, or the operating system's own.
+    /// [`Error::NotScheduled`] if too few counters are free, or the operating system's error.
     pub fn enable(&self) -> Result<(), Error> {
         open::enable(&self.fds[0], self.len())
     }
@@ -108,7 +109,7 @@ impl Group {
     /// Stops the events, by ioctl(2); their counts stay.
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn disable(&self) -> Result<(), Error> {
         open::disable(&self.fds[0])
     }
@@ -116,7 +117,7 @@ impl Group {
     /// Sets the counts to 0, by ioctl(2).
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn reset(&self) -> Result<(), Error> {
         open::reset(&self.fds[0])
     }

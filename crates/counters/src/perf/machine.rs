@@ -1,10 +1,10 @@
-//! What the kernel says of its counters.
+//! What the kernel says about its counters.
 
 use std::fs;
 use std::path::Path;
 
-/// Whether the kernel drives a PMU of the CPU: those that are tied to CPUs list them in `cpus`, and a PMU for all is
-/// called `cpu`.
+/// Whether the kernel drives a PMU of the CPU: PMUs that belong to certain CPUs list them in `cpus`, and a PMU of all
+/// CPUs is called `cpu`.
 pub(crate) fn has_counters() -> bool {
     let Ok(devices) = fs::read_dir("/sys/bus/event_source/devices") else { return false };
     devices.flatten().any(|device| device.file_name() == "cpu" || device.path().join("cpus").exists())

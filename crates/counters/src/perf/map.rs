@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::{Event, Lost, Mode};
 
-    /// What the kernel itself writes to a page, here of an event that is on no counter of the CPU.
+    /// Checks what the kernel itself writes to a page, here that of an event on no hardware counter.
     #[test]
     fn the_kernel_fills_the_page() {
         needs!(Capability::PerfEvents);

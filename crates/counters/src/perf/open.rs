@@ -1,4 +1,4 @@
-//! Opening an event for the calling thread, and what the kernel tells of it by read(2).
+//! Opening an event for the calling thread, and reading it by read(2).
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use sys::bindings::{
 
 use crate::{Error, Event, Mode, rdpmc};
 
-/// How long a clock that stands still is waited for before an event counts as never scheduled.
+/// How long the event's time may stand still before it counts as never scheduled.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// The kernel's read format: values of the group, after their number and the two times.
+/// Words before the group's values in the kernel's read format: their number and the two times.
 pub(super) const HEAD: usize = 3;
-/// The read format that tells for how long an event was enabled and for how long it counted.
+/// The read format that includes how long an event was enabled and how long it counted.
 pub(super) const TIMES: u64 = (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING) as u64;
 
 /// Opens an event, stopped, as the leader of a group or as a member of `leader`'s.
 ///
 /// The leader is pinned: it and its group are on the counters whenever the thread runs, or in error; the kernel does
-/// not share their counters out by turns, which would make their figures extrapolations.
+/// not multiplex their counters, which would make their figures extrapolations.
 pub(super) fn open(event: &Event, mode: Mode, leader: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Error> {
     let mut attributes = attributes(event, mode);
     if leader.is_none() {
@@ -103,7 +103,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Refuses a count of a part of the time.
+    /// Refuses a count that covers only part of the time.
     pub(super) fn whole(self) -> Result<(), Error> {
         let Self { enabled_ns, running_ns } = self;
         if running_ns < enabled_ns { Err(Error::Scaled { enabled_ns, running_ns }) } else { Ok(()) }

@@ -12,10 +12,10 @@ use crate::{Lost, rdpmc};
 /// `cap_user_rdpmc` among the page's capabilities.
 pub(crate) const CAP_USER_RDPMC: u64 = 1 << 2;
 
-/// The first page of an event's mapping, by which user mode reads the event without entering the kernel.
+/// The first page of an event's mapping, through which user mode reads the event without entering the kernel.
 ///
-/// The page holds a sequence lock, the number of the hardware counter, and what to add to it. For events that other
-/// software has opened; [`Counter`](crate::Counter) has its own. It belongs to the thread that is counted.
+/// The page holds a sequence lock, the number of the hardware counter, and what to add to it. Use it for events that
+/// other software has opened; [`Counter`](crate::Counter) has its own. It belongs to the thread that is counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Page {
     page: NonNull<perf_event_mmap_page>,
@@ -26,16 +26,16 @@ impl Page {
     /// The page at an address.
     ///
     /// # Safety
-    /// There must be a `perf_event_mmap_page` at `page` for as long as the value or a copy of it is used: as a rule
-    /// the first page of what `mmap` made of a perf event's file descriptor.
+    /// There must be a `perf_event_mmap_page` at `page` for as long as the value or a copy of it is used: normally the
+    /// first page of a mapping of a perf event's file descriptor.
     pub const unsafe fn at(page: NonNull<c_void>) -> Self {
         Self { page: page.cast(), of_one_thread: PhantomData }
     }
 
-    /// The event's count, read in user mode: on x86-64 20 instructions, the caller's test of the result included.
+    /// The event's count, read in user mode: on x86-64 20 instructions, including the caller's test of the result.
     ///
     /// # Errors
-    /// [`Lost`], where the page says that user mode may not or cannot read the event now.
+    /// [`Lost`] if the page says that user mode may not or cannot read the event now.
     #[inline(always)]
     pub fn read(&self) -> Result<u64, Lost> {
         loop {

@@ -1,4 +1,4 @@
-//! Which events are counted together, where there are more events than counters.
+//! Which events are counted together if there are more events than counters.
 
 use super::Group;
 use crate::{Error, Event, Mode};
@@ -6,10 +6,10 @@ use crate::{Error, Event, Mode};
 /// More counters than any CPU has for a thread.
 const MOST: usize = 32;
 
-/// Splits events into passes of at most so many counters; each pass lists positions in `events`.
+/// Splits events into passes of at most `counters` events; each pass lists positions in `events`.
 ///
 /// A count of instructions gets a pass of its own: hypervisors emulate it at every exit, which makes the other events'
-/// exits dearer and their figures wrong.
+/// exits more expensive and their figures wrong.
 ///
 /// ```
 /// use coho_counters::{Event, passes};
@@ -27,7 +27,7 @@ pub fn passes(events: &[Event], counters: usize) -> Vec<Vec<usize>> {
     passes
 }
 
-/// How many of the CPU's counters a group can have at once now, found by trying it with cycles.
+/// How many hardware counters a group can have at once now, found by trying with cycles.
 ///
 /// # Errors
 /// As [`Group::open`] of one event.
@@ -36,7 +36,7 @@ pub fn free_counters(mode: Mode) -> Result<usize, Error> {
     Ok(largest(|events| Group::open(&vec![Event::cycles(); events], mode).is_ok()))
 }
 
-/// The largest group that fits, where one event does.
+/// The largest group that fits, given that one event does.
 fn largest(fits: impl Fn(usize) -> bool) -> usize {
     (2..=MOST).take_while(|&events| fits(events)).last().unwrap_or(1)
 }

@@ -1,11 +1,11 @@
-//! What a piece of work counts: the difference of two reads, less what the reads count themselves.
+//! What a piece of work counts: the difference of two reads, minus what the reads themselves count.
 
 use std::fmt;
 
 use super::{Counter, Group, Page};
 use crate::{Lost, rdpmc};
 
-/// Pairs of reads with nothing between, of which the median is the bias.
+/// Pairs of reads with nothing between them; their median is the bias.
 const PAIRS: usize = 1001;
 /// Pairs before those, which bring code and page into the caches.
 const WARM_UP: usize = 100;
@@ -54,7 +54,7 @@ impl Span<'_> {
 pub struct Delta {
     /// The difference of the two reads.
     pub raw: u64,
-    /// What of it is the reads' own.
+    /// The part that the reads themselves caused.
     pub bias: Bias,
 }
 
@@ -65,8 +65,8 @@ impl Delta {
         Self { bias, ..self }
     }
 
-    /// Events of the work between the reads: the difference less the bias. Below 0 where the reads counted fewer than
-    /// they do as a rule.
+    /// Events of the work between the reads: the difference minus the bias. It is below 0 if the reads counted less
+    /// than usual.
     pub fn events(&self) -> i64 {
         self.raw.wrapping_sub(self.bias.0).cast_signed()
     }
@@ -80,7 +80,7 @@ impl fmt::Display for Delta {
 }
 
 impl Page {
-    /// Begins a count. The work after it is not overlapped with the read, nor the work before.
+    /// Begins a count. Neither the work before nor the work after overlaps with the read.
     ///
     /// # Errors
     /// [`Lost`], as [`read`](Self::read).
@@ -113,7 +113,7 @@ impl Counter {
 }
 
 impl Group {
-    /// What some work counts of each event, in the events' order.
+    /// What some work counts for each event, in the events' order.
     ///
     /// # Errors
     /// [`Lost`], as [`read`](Self::read).
@@ -135,7 +135,7 @@ impl Group {
         Ok(differences.zip(biases).map(|(raw, &bias)| Delta { raw, bias }).collect())
     }
 
-    /// What [`measure`](Self::measure) counts of each event with no work: medians of a thousand tries.
+    /// What [`measure`](Self::measure) counts for each event with no work: medians of a thousand tries.
     ///
     /// # Errors
     /// [`Lost`], as [`read`](Self::read).

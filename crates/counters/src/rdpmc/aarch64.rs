@@ -12,7 +12,7 @@ use crate::perf::CAP_USER_RDPMC;
 pub(crate) const INSTRUCTION: &str = "PMEVCNTRn_EL0";
 /// What lets user mode use them.
 pub(crate) const HOW_TO_PERMIT: &str = "for a hardware event `sysctl kernel.perf_user_access=1`";
-/// What `config1` must have for user mode to be let: the PMU's format `rdpmc`.
+/// What `config1` must contain so that user mode may read: the PMU's format `rdpmc`.
 pub(crate) const CONFIG1: u64 = 1 << 1;
 
 /// The cycle counter's number: the page's index less one.
@@ -80,7 +80,7 @@ pub(crate) fn fence() {
     unsafe { asm!("dsb ish", "isb", options(nostack)) };
 }
 
-/// User mode has no instruction that is an exit under every hypervisor.
+/// User mode has no instruction that exits under every hypervisor.
 pub(crate) fn exit() -> Option<fn() -> u64> {
     None
 }

@@ -12,7 +12,7 @@ use crate::perf::CAP_USER_RDPMC;
 pub(crate) const INSTRUCTION: &str = "RDPMC";
 /// What lets user mode use it.
 pub(crate) const HOW_TO_PERMIT: &str = "for a hardware event see /sys/devices/cpu/rdpmc";
-/// What `config1` must have for user mode to be let.
+/// What `config1` must contain so that user mode may read.
 pub(crate) const CONFIG1: u64 = 0;
 
 /// The count of the event whose page this is; `None` if the page says that user mode cannot read it now.
@@ -53,7 +53,7 @@ pub(crate) unsafe fn protocol(page: *const perf_event_mmap_page) -> Option<u64> 
             page = in(reg) page,
             lock = out(reg) _,
             count = out(reg) count,
-            // 0 where the page cannot be read, otherwise the negative of a width.
+            // 0 if the page cannot be read, otherwise the negative of a width.
             out("ecx") readable,
             out("eax") _,
             out("edx") _,
@@ -76,8 +76,8 @@ pub(crate) unsafe fn protocol(page: *const perf_event_mmap_page) -> Option<u64> 
 #[inline(always)]
 pub(crate) unsafe fn counter(number: u32) -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: the caller vouches for the counter. Memory is not marked as untouched, so that the reading stays where
-    // the program has it.
+    // SAFETY: the caller vouches for the counter. The block is not marked `nomem`, so that the reading stays where the
+    // program has it.
     unsafe { asm!("rdpmc", in("ecx") number, out("eax") low, out("edx") high, options(nostack)) };
     u64::from(high) << 32 | u64::from(low)
 }
@@ -89,7 +89,7 @@ pub(crate) fn fence() {
     unsafe { _mm_lfence() };
 }
 
-/// An instruction that is an exit under every hypervisor.
+/// An instruction that exits under every hypervisor.
 pub(crate) fn exit() -> Option<fn() -> u64> {
     // CPUID is unprivileged and exists on every x86-64 CPU.
     #[allow(unused_unsafe)]

@@ -1,4 +1,4 @@
-//! The caches of a CPU, by which known work is sized.
+//! The caches of a CPU, which determine the size of the known work.
 
 use std::fs;
 use std::path::Path;

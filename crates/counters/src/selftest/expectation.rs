@@ -1,4 +1,4 @@
-//! What a piece of work must count, as bounds: from the work itself and the sizes of the caches.
+//! Bounds on what a piece of work must count, from the work itself and the sizes of the caches.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use super::Caches;
 use super::work::{Kind, Reach, Work};
 use crate::Column;
 
-/// The least and the most that an honest event counts.
+/// The least and the most that a correct event counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// The least.
     pub low: u64,
-    /// The most; below twice what is true, so that an event that counts double is found.
+    /// The most; less than twice the true count, so that an event that counts double is found.
     pub high: u64,
 }
 
@@ -39,12 +39,12 @@ impl fmt::Display for Bounds {
     }
 }
 
-/// What a window counts beside its work: the harness's own code, and what a kernel entry leaves cold in the caches.
+/// What a window counts in addition to its work: the harness's own code, and misses after a kernel entry.
 const WINDOW: f64 = 1500.0;
 
-/// What `work` must count in user mode of the events of `column`; `None` where that is not known.
+/// How many events of `column` the `work` must count in user mode; `None` if that is not known.
 ///
-/// `cycles` are the core cycles that the work took by the clock, where those are known.
+/// `cycles` are the core cycles that the work took by the clock, if known.
 ///
 /// The bounds are wide enough for replacement that is not LRU, for prefetchers and for a disturbed cache, and narrow
 /// enough that neither a dead event nor one that counts double, nor one of another level, passes.
@@ -66,7 +66,7 @@ pub fn expectation(column: Column, work: &Work, caches: &Caches, cycles: Option<
         (Column::L1dMisses, Kind::Chase(Reach::Memory)) => each_missed(1.0),
         (Column::L1dMisses, Kind::Additions | Kind::Nops) => nothing,
 
-        // Of a sled of twice the cache, a cache that replaces at random keeps some.
+        // A cache with random replacement keeps some of a sled twice its size.
         (Column::L1iMisses, Kind::Nops) => Some(Bounds::between(0.7 * n, 1.35 * n)),
         (Column::L1iMisses, Kind::Chase(Reach::L1) | Kind::Additions | Kind::Stores) => nothing,
 
@@ -88,7 +88,7 @@ pub fn expectation(column: Column, work: &Work, caches: &Caches, cycles: Option<
             Some(Bounds::between(0.999 * instructions, 1.02 * instructions + 2.0 * WINDOW))
         }
 
-        // An access to memory takes 50 cycles and more. Without the clock's figure nothing bounds it from above.
+        // An access to memory takes 50 cycles and more. Without the clock's figure there is no upper bound.
         (Column::Inactive, Kind::Chase(Reach::Memory)) => {
             let (low, high) = cycles.map_or((0.0, f64::MAX), |cycles| (0.5 * cycles, 1.2 * cycles));
             Some(Bounds::between(low.max(50.0 * n), high))

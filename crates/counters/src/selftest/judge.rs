@@ -1,4 +1,4 @@
-//! Whether what an event counted is what known work causes.
+//! Whether an event counted what known work causes.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::expectation::{Bounds, expectation};
 use super::{Caches, Kind, Reach, Work};
 use crate::Column;
 
-/// What a piece of work was seen to count.
+/// What a piece of work was observed to count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
     /// The work.
@@ -15,14 +15,14 @@ pub struct Observation {
     pub count: u64,
     /// How long it took, in ns.
     pub ns: f64,
-    /// Core cycles that it took by the clock; `None` where the CPU's frequency is not known.
+    /// Core cycles that it took by the clock; `None` if the CPU's frequency is not known.
     pub cycles: Option<f64>,
 }
 
 /// An observation against what was expected of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Check {
-    /// What was seen.
+    /// What was observed.
     pub observation: Observation,
     /// What had to be.
     pub expected: Bounds,
@@ -44,7 +44,7 @@ impl fmt::Display for Check {
 /// The outcome of an event's self-test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// Whether the event may stand for the column.
+    /// Whether the event may be used for the column.
     pub passed: bool,
     /// The counts that decided, or why nothing could be counted.
     pub why: String,
@@ -59,8 +59,8 @@ impl Verdict {
     }
 }
 
-/// Judges what an event counted: every count must lie within its bounds, and some work must have had to cause the event,
-/// since a dead event also counts nothing where there is nothing.
+/// Judges what an event counted. Every count must lie within its bounds, and some work must be certain to cause the
+/// event, since a dead event also counts nothing where there is nothing to count.
 ///
 /// Perf's generic event for instruction-cache misses counted 0 of 1024 lines of nops on a Zen 3, the CPU's own event
 /// 0x18e/18 1031:
@@ -90,7 +90,8 @@ pub fn judge(column: Column, observations: &[Observation], caches: &Caches) -> V
         })
         .collect();
     if !checks.iter().any(|check| check.expected.low > 0) {
-        let why = format!("no work at hand must cause {column}, so that a dead event could not be told");
+        let why =
+            format!("no available work is certain to cause {column}, so a dead event could not be found out");
         return Verdict { passed: false, why, checks };
     }
     let wrong: Vec<_> = checks.iter().filter(|check| !check.passed()).collect();
@@ -101,10 +102,10 @@ pub fn judge(column: Column, observations: &[Observation], caches: &Caches) -> V
     Verdict { passed, why: why.join("; "), checks }
 }
 
-/// Why no walk stays in the level-3 cache, if none does: it takes as long as one to memory. A guest may be shown a cache
-/// of which its host leaves it next to nothing; then its level-2 misses are level-3 misses.
+/// Why no walk stays in the level-3 cache, if none does: such a walk takes as long as one to memory. A guest may see a
+/// cache of which its host leaves it next to nothing; its level-2 misses are then level-3 misses.
 fn without_l3(observations: &[Observation]) -> Option<String> {
-    /// Of the time of a load from memory.
+    /// As a share of the time of a load from memory.
     const SHARE: f64 = 0.6;
     let time = |reach| {
         let observation = observations.iter().find(|o| o.work.kind == Kind::Chase(reach))?;

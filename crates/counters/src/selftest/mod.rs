@@ -1,7 +1,7 @@
-//! Which events tell the truth on this CPU: each is tried on work whose events are known before it is used.
+//! Which events count correctly on this CPU: before an event is used, it is tried on work whose counts are known.
 //!
 //! Tables and the kernel's translation both err: perf's generic event for instruction-cache misses counts nothing on a
-//! Zen 3, and a hypervisor may show another model than runs.
+//! Zen 3, and a hypervisor may present another CPU model than the real one.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub use work::{Kind, Reach, Work};
 
 /// How often each piece of work is counted; the quickest run is the one that was disturbed least.
 const RUNS: usize = 5;
-/// How often the CPU's frequency is asked for; an interruption spoils a try.
+/// How often the CPU's frequency is measured; an interruption spoils a try.
 const TRIES: usize = 5;
 
 /// The known work, laid out for the CPU that the caller runs on. Pin the thread first.
@@ -94,28 +94,28 @@ pub struct Test {
     pub column: Column,
     /// What was tried for it.
     pub candidate: Candidate,
-    /// How it did.
+    /// The outcome.
     pub verdict: Verdict,
-    /// Whether it stands for the column: the first in order of preference that passed.
+    /// Whether it is used for the column: it is the first in order of preference that passed.
     pub chosen: bool,
 }
 
 /// The events to use on this CPU, and all that were tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventSet {
-    /// What the CPU says it is.
+    /// The CPU's identity as it reports it.
     pub identity: Identity,
-    /// The event, or sum of events, for each column that has an honest one.
+    /// The event, or sum of events, for each column that has a correct one.
     pub chosen: BTreeMap<Column, Candidate>,
     /// Every candidate of every column.
     pub tests: Vec<Test>,
 }
 
-/// Tries every event that may stand for `columns` on the CPU that the caller runs on, and chooses. Pin the thread first.
-/// Takes some seconds where there are counters, some 0.1 s where there are none.
+/// Tries every event that may stand for `columns` on the CPU that the caller runs on, and chooses. Pin the thread
+/// first. Takes some seconds if there are counters, some 0.1 s if there are none.
 ///
 /// # Errors
-/// As [`SelfTest::new`]. That an event cannot be opened is no error here but the outcome of its test.
+/// As [`SelfTest::new`]. An event that cannot be opened is not an error here, but the outcome of its test.
 ///
 /// ```
 /// use coho_counters::{Column, selftest};

@@ -15,7 +15,7 @@ const ZEN_3: Caches = Caches {
     l3_bytes: Some(32 * KIB * KIB),
 };
 
-/// What a machine of 3 cycles a ns would count honestly.
+/// What a machine with 3 cycles a ns would correctly count.
 fn honest(column: Column) -> Vec<Observation> {
     Work::that_fits(&ZEN_3)
         .into_iter()
@@ -100,7 +100,7 @@ fn without_work_that_causes_it_nothing_passes() {
     let verdict =
         judge(Column::L3Misses, &[Observation { work: additions, count: 0, ns: 1.0, cycles: None }], &ZEN_3);
     assert!(!verdict.passed);
-    assert!(verdict.why.starts_with("no work at hand must cause L3M"), "{}", verdict.why);
+    assert!(verdict.why.starts_with("no available work is certain to cause L3M"), "{}", verdict.why);
     assert!(!judge(Column::L1iMisses, &[], &ZEN_3).passed);
 }
 
@@ -112,7 +112,7 @@ fn a_loads_only_event_is_no_reference_count() {
     assert!(!verdict.passed && verdict.why.contains("stores"), "{}", verdict.why);
 }
 
-/// On a guest that owns next to nothing of a large L3, a walk that should stay in it goes to memory.
+/// On a guest that has next to nothing of a large L3, a walk that should stay in it goes to memory.
 #[test]
 fn an_l3_that_holds_nothing_decides_nothing() {
     let mut guest = honest(Column::L3Misses);

@@ -7,7 +7,7 @@ use super::Caches;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// What the caches cannot help, or can.
+/// How far the loads of a walk reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reach {
     /// Within the level-1 data cache.
@@ -16,8 +16,8 @@ pub enum Reach {
     L2,
     /// Within the level-3 cache and beyond level 2.
     L3,
-    /// Nowhere: the lines are flushed from all caches before the walk. That needs no memory beyond the last cache,
-    /// whose size, of which a guest may own a part only, a hypervisor need not tell truly.
+    /// In no cache: the lines are flushed from all caches before the walk. So the walk need not be larger than the
+    /// last-level cache, whose size a hypervisor may misreport and of which a guest may own only a part.
     Memory,
 }
 
@@ -47,13 +47,13 @@ pub struct Work {
 
 /// Loads, stores or additions of a piece of work.
 const OPERATIONS: u64 = 1 << 16;
-/// More memory than this no walk visits, so that it takes some ms.
+/// The most memory that a walk visits, so that it takes some ms.
 const LARGEST: usize = 32 * MIB;
-/// Sizes of lines between which those of all CPUs lie.
+/// The range of line sizes of all CPUs.
 const LINE_SIZES: std::ops::RangeInclusive<usize> = 16..=1024;
 /// Lines that are flushed and walked.
 const FLUSHED_LINES: usize = 1 << 14;
-/// Lines from one flushed line to the next: the prefetcher of a line's neighbour finds nothing of use.
+/// Lines from one flushed line to the next: the prefetcher of neighbouring lines fetches nothing useful.
 pub(super) const FLUSHED_STRIDE: usize = 4;
 /// How often the nops are executed.
 pub(super) const NOP_PASSES: u64 = 16;
@@ -67,10 +67,10 @@ const PER_STEP: u64 = 3;
 const PER_STORE: u64 = 5;
 
 impl Work {
-    /// The pieces of work that fit a machine with these caches: those of the paper and of its reference points where
-    /// they fit (24 KiB, 256 KiB, 8 MiB; 64 KiB of nops), else the nearest that do.
+    /// The pieces of work that fit a machine with these caches: those of the paper and of its reference points if they
+    /// fit (24 KiB, 256 KiB, 8 MiB; 64 KiB of nops), otherwise the nearest ones that do.
     ///
-    /// None for lines of a size that no CPU has.
+    /// Empty for a line size that no CPU has.
     pub fn that_fits(caches: &Caches) -> Vec<Self> {
         let line = caches.line_bytes;
         let mut all = Vec::new();

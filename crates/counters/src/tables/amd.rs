@@ -22,7 +22,7 @@ pub(super) fn microarchitecture(identity: &Identity) -> Option<&'static Microarc
 
 const INSTRUCTIONS: Entry = entry(Instructions, &[Term::x86("retired instructions", 0xC0, 0x00)]);
 const CYCLES: Entry = entry(Cycles, &[Term::x86("cycles not in halt", 0x76, 0x00)]);
-/// AMD counts no cycles without execution as such.
+/// AMD has no event for cycles without execution.
 const NOTHING_RETIRED: Entry =
     entry(Inactive, &[Term::x86("retired instructions (none)", 0xC0, 0x00).absent()]);
 const DC_ACCESSES: Entry = entry(L1dReferences, &[Term::x86("data cache accesses", 0x40, 0x00)]);

@@ -1,5 +1,5 @@
 //! The events that the Arm architecture itself numbers (Arm Architecture Reference Manual, PMUv3: common events); a
-//! core need not have all of them.
+//! core may lack some of them.
 
 use super::{Entry, Microarchitecture, Term, entry};
 use crate::Column::{

@@ -35,13 +35,13 @@ const L1D_LOAD_MISSES: Generic = cache("L1-dcache-load-misses", L1D, READ, MISS)
 const L1I_LOAD_MISSES: Generic = cache("L1-icache-load-misses", L1I, READ, MISS);
 const LLC_LOAD_MISSES: Generic = cache("LLC-load-misses", LL, READ, MISS);
 
-/// Whether events of this `perf_event_attr.type` are the kernel's, so that their numbers say nothing to a reader.
+/// Whether events of this `perf_event_attr.type` are the kernel's, so that their numbers mean nothing to a reader.
 pub(super) fn is_generic(kind: u32) -> bool {
     kind < PERF_TYPE_RAW
 }
 
 pub(super) fn candidates(identity: &Identity, column: Column) -> impl Iterator<Item = Candidate> {
-    // Of two kinds of cores the kernel counts the first unless the number says which PMU is meant.
+    // With two kinds of cores, the kernel counts on the first unless the number says which PMU is meant.
     let pmu = if identity.vendor == Vendor::Intel && identity.raw_kind != PERF_TYPE_RAW {
         u64::from(identity.raw_kind) << 32
     } else {

@@ -5,8 +5,8 @@ use crate::Column::{
     Cycles, Inactive, Instructions, L1dMisses, L1dReferences, L1iMisses, L2Misses, L3Misses,
 };
 
-/// The tables for a CPU; the generation that AMX betrays stands before the one that the model number claims, since a
-/// hypervisor can hide an extension but not lend one.
+/// The tables for a CPU; the generation that AMX reveals comes before the one that the model number claims, since a
+/// hypervisor can hide an extension but not add one.
 pub(super) fn microarchitectures(identity: &Identity) -> Vec<&'static Microarchitecture> {
     let claimed = claimed(identity);
     let betrayed = (identity.amx && !claimed.is_some_and(has_amx)).then_some(&SAPPHIRE_RAPIDS);
@@ -39,7 +39,7 @@ fn claimed(identity: &Identity) -> Option<&'static Microarchitecture> {
         // Alder Lake, Raptor Lake.
         0x97 | 0x9A | 0xB7 | 0xBA | 0xBF if !identity.efficient => &GOLDEN_COVE,
         0x97 | 0x9A | 0xB7 | 0xBA | 0xBF | 0xBE => &GRACEMONT,
-        // Meteor Lake; Sierra Forest and Grand Ridge, which have nothing but small cores.
+        // Meteor Lake; Sierra Forest and Grand Ridge, which have only small cores.
         0xAA | 0xAC if !identity.efficient => &REDWOOD_COVE,
         0xAA | 0xAC | 0xAF | 0xB6 => &CRESTMONT,
         // Lunar Lake, Arrow Lake.
@@ -80,7 +80,7 @@ const MEM_INST_RETIRED: Entry = entry(
 );
 const NOTHING_EXECUTED: Entry = entry(Inactive, &[Term::x86("UOPS_EXECUTED.STALLS", 0xB1, 0x01).absent()]);
 
-// Nehalem and Westmere: the paper's own events, where Westmere still has them.
+// Nehalem and Westmere: the paper's own events, as far as Westmere still has them.
 const NEHALEM_LOADS_AND_STORES: Entry = entry(
     L1dReferences,
     &[Term::x86("MEM_INST_RETIRED.LOADS", 0x0B, 0x01), Term::x86("MEM_INST_RETIRED.STORES", 0x0B, 0x02)],
@@ -122,7 +122,7 @@ static WESTMERE: Microarchitecture = Microarchitecture {
     ],
 };
 
-/// Sandy and Ivy Bridge count no L2 misses as such, but the lines that the L2 takes in.
+/// Sandy and Ivy Bridge do not count L2 misses as such, but lines brought into the L2.
 const L2_LINES_IN: Entry = entry(L2Misses, &[Term::x86("L2_LINES_IN.ALL", 0xF1, 0x07)]);
 
 static SANDY_BRIDGE: Microarchitecture = Microarchitecture {
@@ -224,7 +224,8 @@ static TIGER_LAKE: Microarchitecture = Microarchitecture {
     ],
 };
 
-/// From Golden Cove on, the instruction cache's own event counts stalled cycles; its misses show as the L2's code reads.
+/// From Golden Cove on, the instruction cache's own event counts stalled cycles; its misses appear as the L2's code
+/// reads.
 const GOLDEN_COVE_ENTRIES: &[Entry] = &[
     MEM_INST_RETIRED,
     L1D_REPLACEMENT,
@@ -256,7 +257,7 @@ static LION_COVE: Microarchitecture = Microarchitecture {
     entries: &[MEM_INST_RETIRED, LLC_MISSES, INSTRUCTIONS, NOTHING_RETIRED, CYCLES],
 };
 
-/// The small cores: what leaves their L2 is what reaches the last-level cache.
+/// The small cores: L2 misses are the requests that reach the last-level cache.
 const LLC_REFERENCES: Entry = entry(L2Misses, &[Term::x86("LONGEST_LAT_CACHE.REFERENCE", 0x2E, 0x4F)]);
 const GRACEMONT_ENTRIES: &[Entry] =
     &[MEM_UOPS_RETIRED, ICACHE_MISSES, LLC_REFERENCES, LLC_MISSES, INSTRUCTIONS, NOTHING_RETIRED, CYCLES];

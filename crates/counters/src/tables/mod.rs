@@ -1,5 +1,5 @@
-//! Which events stand for the paper's columns (Shimosawa, Hori & Ishikawa) on which CPU: by the makers' manuals, then
-//! by perf's generic names.
+//! Which events are used for the paper's columns (Shimosawa, Hori & Ishikawa) on each CPU: first those of the makers'
+//! manuals, then perf's generic ones.
 //!
 //! A table is a claim; whether an event really counts is for the [self-test](crate::selftest) to decide.
 
@@ -18,7 +18,8 @@ pub use identity::{Identity, Vendor};
 /// `perf_event_attr.type` of events in the form of the CPU's own event-select register.
 pub(crate) const PERF_TYPE_RAW: u32 = 4;
 
-/// Events whose counts, added up, stand for a column: mostly one, but loads and stores where the CPU counts them apart.
+/// Events whose counts, added up, stand for a column: usually one, but loads and stores if the CPU counts them
+/// separately.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Candidate {
     /// At least one.
@@ -68,7 +69,7 @@ fn code(event: &Event) -> String {
     text
 }
 
-/// What may stand for `column` on the CPU `identity`, the best first; at the end perf's generic events, which the
+/// The candidates for `column` on the CPU `identity`, the best first; at the end perf's generic events, which the
 /// kernel translates for the CPU.
 ///
 /// ```
@@ -100,8 +101,8 @@ pub fn candidates(identity: &Identity, column: Column) -> Vec<Candidate> {
     all
 }
 
-/// Names of the micro-architectures whose tables apply; none for a CPU that is not known, two where what the CPU says
-/// of itself [contradicts](Identity::contradiction) itself.
+/// Names of the micro-architectures whose tables apply; none for an unknown CPU, two if the CPU's identity
+/// [contradicts](Identity::contradiction) itself.
 pub fn names(identity: &Identity) -> Vec<&'static str> {
     microarchitectures(identity).into_iter().map(|microarchitecture| microarchitecture.name).collect()
 }
@@ -134,7 +135,7 @@ const fn entry(column: Column, terms: &'static [Term]) -> Entry {
     Entry { column, terms }
 }
 
-/// An event as the maker's manual has it.
+/// An event as in the maker's manual.
 #[derive(Debug, Clone, Copy)]
 struct Term {
     name: &'static str,
@@ -158,7 +159,7 @@ impl Term {
         self
     }
 
-    /// What either thread of the core causes.
+    /// Counts for either thread of the core.
     const fn any_thread(mut self) -> Self {
         self.config |= ANY_THREAD;
         self

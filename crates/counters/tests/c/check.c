@@ -70,7 +70,7 @@ static void counters(void)
     called(9);
     OK(coho_counter_read_by_kernel(counter, &after));
     CHECK(after - before == 9);
-    /* What user mode cannot read is refused, not read in another way. */
+    /* What user mode cannot read is refused, not read in some other way. */
     CHECK(coho_counter_read(counter, &after) == COHO_COUNTERS_STATUS_NOT_READABLE);
     CHECK(coho_counter_calibrate(counter, &after) == COHO_COUNTERS_STATUS_NOT_READABLE);
     coho_counter_close(counter);

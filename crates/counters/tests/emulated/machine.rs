@@ -1,4 +1,4 @@
-//! Hardware counters in memory, and a page like the kernel's that tells how to read them.
+//! Hardware counters in memory, and a page like the kernel's that says how to read them.
 
 use std::mem::{MaybeUninit, zeroed};
 use std::ptr::NonNull;
@@ -20,7 +20,7 @@ static VALUES: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
 static USES: AtomicU64 = AtomicU64::new(0);
 static UPDATES: AtomicU64 = AtomicU64::new(0);
 static PAGE: AtomicPtr<perf_event_mmap_page> = AtomicPtr::new(std::ptr::null_mut());
-/// The signal handler is one for the process, and so are the counters behind it.
+/// There is one signal handler for the process, and one set of counters behind it.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The counters, for one test at a time.
@@ -88,7 +88,7 @@ impl Machine {
             while !done.load(Relaxed) {
                 // SAFETY: the reader waits for this thread's end, so it exists.
                 unsafe { libc::pthread_kill(reader, libc::SIGUSR1) };
-                // Interrupted without pause, the reader would never come to an end.
+                // If interrupted without pause, the reader would never finish.
                 std::thread::sleep(Duration::from_micros(20));
             }
             UPDATES.load(Relaxed) - before

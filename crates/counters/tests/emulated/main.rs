@@ -1,5 +1,5 @@
-//! The read path's own machine code, on a page of the test's making: where user mode may not read counters, as in a
-//! process that has mapped none, the CPU refuses the instruction and a signal handler answers in its place.
+//! The read path's own machine code, on a page of the test's making: if user mode may not read counters, as in a
+//! process that has mapped none, the CPU refuses the instruction, and a signal handler answers in its place.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64.rs"]
@@ -63,7 +63,7 @@ fn a_span_across_a_wrap_counts_what_came_between() {
         machine.set_counter(2, 11);
         let delta = span.stop().unwrap();
         assert_eq!((delta.raw, delta.less(Bias(6)).events()), (16, 10), "{width} bits");
-        // Taken off its counter meanwhile, it is lost.
+        // If it is taken off its counter meanwhile, it is lost.
         let span = page.start().unwrap();
         machine.set_page(0, -77, width);
         assert_eq!(span.stop(), Err(Lost::NotCounting));
@@ -91,7 +91,7 @@ fn an_update_at_any_moment_tears_no_value() {
         let interrupter = scope.spawn(machine.interrupter(&done));
         let first = machine.page().read().unwrap();
         let (start, mut last) = (Instant::now(), first);
-        // Where others use the CPUs too, the interrupter may come late.
+        // If others use the CPUs too, the interrupter may come late.
         let goes_on = |last| {
             let elapsed = start.elapsed();
             elapsed < Duration::from_millis(500) || last == first && elapsed < Duration::from_secs(60)

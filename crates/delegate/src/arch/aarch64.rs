@@ -27,7 +27,7 @@ pub(crate) unsafe fn system_call(number: u32, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// Has the line at an address fetched, which need not be one that can be read.
+/// Prefetches the line at an address, which need not be readable.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
     // SAFETY: a hint.

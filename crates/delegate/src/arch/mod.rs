@@ -1,4 +1,4 @@
-//! Entering the kernel without the C library: no errno, no cancellation point. And fetching cache lines.
+//! Entering the kernel without the C library (no errno, no cancellation point), and prefetching cache lines.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -110,7 +110,7 @@ fn run(plan: Plan) {
     host.join().unwrap();
 }
 
-/// Has all before a position done, and looks at the answers.
+/// Completes everything before a position, and checks the answers.
 fn settle(shared: &Shared, done: &mut Position, before: Position, impatient: bool) {
     let until = |position| {
         while shared.ring.answer(position).is_none() {
@@ -132,7 +132,7 @@ fn settle(shared: &Shared, done: &mut Position, before: Position, impatient: boo
     *done = before.max(*done);
 }
 
-/// A look in vain. Whoever looks without end is found: the branch grows too long.
+/// A look in vain. Endless looking is detected, as the branch grows too long.
 fn wait() {
     thread::yield_now();
 }

@@ -1,10 +1,10 @@
-//! What the ring rests on, as the model checker has it: every interleaving and weak memory.
+//! The primitives under the ring, on the model checker: every interleaving, and weak memory.
 
 use std::cell::Cell;
 
 pub(crate) use loom::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
-/// A mistake that the models must find.
+/// A planted mistake that the models must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
     None,

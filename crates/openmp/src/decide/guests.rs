@@ -1,8 +1,8 @@
-//! Libraries that bring an OpenMP runtime for themselves (`libomp`, `libiomp5`), as plug-ins do where nothing that the program
-//! began with has one.
+//! Libraries that bring their own OpenMP runtime (`libomp`, `libiomp5`), as plug-ins do if the program started without
+//! one.
 //!
-//! The loader gives them this library's functions all the same, for what is preloaded comes before what a library needs. Their
-//! calls are told by where they come from, and go on to that runtime.
+//! The loader binds them to this library's functions all the same, as a preloaded library comes first. Their calls are
+//! recognised by the address that they come from, and passed on to that runtime.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -29,7 +29,7 @@ struct Guests {
     others: Vec<usize>,
 }
 
-/// Null where there are none. What it has been is not freed: somebody may look there.
+/// Null if there are none. Old lists are not freed, as other threads may still read them.
 static GUESTS: AtomicPtr<Guests> = AtomicPtr::new(ptr::null_mut());
 
 fn guests() -> Option<&'static Guests> {
@@ -37,15 +37,15 @@ fn guests() -> Option<&'static Guests> {
     unsafe { GUESTS.load(Acquire).as_ref() }
 }
 
-/// Looks through the loaded objects.
+/// Inspects the loaded objects.
 pub fn look() {
-    // Without this library, all would get that one's functions.
+    // Without this library, all would use that runtime's functions.
     if exports::begins_with_runtime() {
         return;
     }
     let (mut found, mut begun) = (Guests::default(), false);
     loaded::each_object(&mut |_| {
-        // Within, so that nothing goes that is looked at.
+        // Inside the iteration, so that no object is unloaded while it is inspected.
         if !std::mem::replace(&mut begun, true) {
             found = find();
         }
@@ -82,22 +82,22 @@ fn find() -> Guests {
     found
 }
 
-/// Whether what an object imports goes to a runtime of its own.
+/// Whether an object's imports go to a runtime of its own.
 pub fn contain(object: &loaded::Object) -> bool {
     guests().is_some_and(|guests| guests.list.iter().any(|guest| guest.library == object.range()))
 }
 
-/// Whether the function of this place is some guest's.
+/// Whether some guest imports the function at this place in the table.
 pub fn import(at: usize) -> bool {
     guests().is_some_and(|guests| guests.list.iter().any(|guest| guest.function(at).is_some()))
 }
 
-/// The function that a caller at this address means, if it is a guest or called by one.
+/// The function that a call from this address means, if the caller is a guest or was called by one.
 pub fn function(at: usize, caller: usize) -> Option<*mut c_void> {
     let guests = guests()?;
     let is_it = |guest: &&Guest| guest.library.contains(&caller) || guest.runtime.contains(&caller);
     let own = guests.list.iter().filter(is_it).find_map(|guest| guest.function(at));
-    // Who calls at its own end leaves its caller's address.
+    // A function that makes a tail call leaves only the address of its own caller.
     own.or_else(|| {
         let only_guests = !guests.others.contains(&at);
         guests.list.iter().filter(|_| only_guests).find_map(|guest| guest.function(at))

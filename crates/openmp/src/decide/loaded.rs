@@ -1,4 +1,5 @@
-//! What the loaded objects import and define: the names in their relocations and tables, read where the loader has put them.
+//! What the loaded objects import and define: the names in their relocations and tables, read from where the loader has
+//! put them.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::Range;
@@ -53,10 +54,11 @@ pub struct Object {
     tables: Tables,
 }
 
-/// Calls `found` with each loaded object, none of which goes meanwhile. `found` may have the objects gone through again.
+/// Calls `found` with each loaded object, none of which is unloaded meanwhile. `found` may iterate over the objects
+/// again.
 ///
-/// The loader's lock for this is not held while a library begins: it may be taken where `dlsym` would wait for a thread that
-/// is in `dlopen`, and that for this one.
+/// The loader does not hold this lock while a library's constructors run. So it may be taken where `dlsym` would wait
+/// for a thread in `dlopen` that waits for this one.
 pub fn each_object(found: &mut dyn FnMut(&Object)) {
     unsafe extern "C" fn object(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
         // SAFETY: the loader's, and what `each_object` has handed over.
@@ -69,7 +71,7 @@ pub fn each_object(found: &mut dyn FnMut(&Object)) {
         0
     }
     let mut found = found;
-    // SAFETY: the callback keeps to what it is given.
+    // SAFETY: the callback uses only what it is given.
     unsafe { libc::dl_iterate_phdr(Some(object), (&raw mut found).cast()) };
 }
 
@@ -88,7 +90,7 @@ pub fn added() -> u64 {
     added
 }
 
-/// What an object's dynamic section says of where things are.
+/// Where an object's tables are, by its dynamic section.
 #[derive(Clone, Copy, Default)]
 struct Tables {
     dynamic: u64,
@@ -117,7 +119,7 @@ impl Object {
             .filter(|header| header.p_type == libc::PT_LOAD)
             .map(|header| header.p_vaddr + header.p_memsz)
             .max()?;
-        // The loader has made addresses of some objects' offsets (not of the vDSO's).
+        // The loader has turned some objects' offsets into addresses (not the vDSO's).
         let address = |value: u64| if value < base { base.wrapping_add(value) } else { value };
         let mut tables = Tables { dynamic: base.wrapping_add(dynamic.p_vaddr), ..Tables::default() };
         // SAFETY: the section is the object's.
@@ -158,7 +160,7 @@ impl Object {
         path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
     }
 
-    /// Also by another name such as wheels give it.
+    /// Also under another name, such as Python wheels give it.
     pub fn is_libgomp(&self) -> bool {
         self.file().starts_with(b"libgomp")
     }
@@ -181,7 +183,7 @@ impl Object {
         found
     }
 
-    /// This object and those that it needs, breadth first, as the loader looks through them.
+    /// This object and those that it needs, breadth first, as the loader searches them.
     pub fn scope<'a>(&self, objects: &'a [Self]) -> Vec<&'a Self> {
         let mut scope: Vec<_> = objects.iter().filter(|object| object.base == self.base).collect();
         let mut at = 0;
@@ -200,7 +202,7 @@ impl Object {
         scope
     }
 
-    /// A function that the object has for others.
+    /// A function that the object exports.
     pub fn function(&self, name: &str) -> Option<*mut c_void> {
         const FUNCTION: u8 = 2;
         if self.tables.hash == 0 {

@@ -1,7 +1,7 @@
-//! Takes over or stands aside: decided for the whole process, by what its objects import and by what its user has set.
+//! Takes over or stands aside: decided for the whole process, by the imports of its objects and the user's settings.
 //!
-//! libgomp keeps a team in variables of its own and calls itself by hidden names, so that one part of a program cannot run on
-//! its teams and another on coho's.
+//! libgomp keeps a team in variables of its own and calls itself by hidden names, so one part of a program cannot run
+//! on its teams and another on coho's.
 
 pub mod guests;
 pub mod loaded;
@@ -18,7 +18,7 @@ use crate::exports::{self, Target};
 use crate::openings;
 use crate::settings::settings;
 
-/// Functions of libgomp that have no part in teams, and stay its own.
+/// Functions of libgomp that have nothing to do with teams, and stay its own.
 const LEFT: &[&str] = &[
     "GOMP_alloc",
     "GOMP_error",
@@ -58,19 +58,19 @@ const LEFT: &[&str] = &[
     "omp_target_memcpy_rect",
 ];
 
-/// Functions that are not served, known as OpenMP's where an import asks for no version.
+/// Functions that are not served; needed to recognise imports without a version as OpenMP's.
 const UNSERVED: &[&str] = &[
-    // What calls it has all stand aside first.
+    // Code that calls it makes the process stand aside first.
     "GOMP_parallel_reductions",
     "omp_capture_affinity",
     "omp_display_affinity",
     "omp_fulfill_event",
-    // libgomp keeps these for each thread, and its own teams alone hand them on.
+    // libgomp keeps these for each thread, and only its own teams pass them on.
     "omp_set_default_allocator",
     "omp_set_default_device",
 ];
 
-/// What becomes of an imported function.
+/// How an imported function is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Service {
     /// It has nothing to do with OpenMP.
@@ -84,7 +84,7 @@ enum Service {
 fn service(name: &str, version: Option<&str>) -> Service {
     let base = name.strip_suffix('_').map_or(name, |base| base.strip_suffix("_8").unwrap_or(base));
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    // Programs have functions of their own with these.
+    // Programs may have functions of their own with these prefixes.
     let may_be_another = begins(&["omp_", "acc_"]);
     let is_another = version.is_some_and(|version| !is_runtimes(version));
     if is_another || !may_be_another && !begins(&["GOMP_", "GOACC_", "__kmpc_"]) {
@@ -114,7 +114,7 @@ fn makes_tasks(name: &str) -> bool {
 /// The state of the decision.
 static DECIDED: Mutex<bool> = Mutex::new(false);
 
-/// Decides, if it has not been done, and if there is a libgomp: what the program may open later need not be known before.
+/// Decides if that has not been done and there is a libgomp; otherwise the program may still open one later.
 pub fn decide() {
     if exports::is_decided() {
         return;
@@ -125,7 +125,8 @@ pub fn decide() {
         exports::aim_again();
         return;
     }
-    // Here all that waits for the loader is done: one who is in it, as a library begins, may wait for this lock.
+    // Everything that waits for the loader is done before this: a thread inside the loader, in a constructor, may wait
+    // for this lock.
     let mut decided = DECIDED.lock().unwrap_or_else(PoisonError::into_inner);
     if *decided {
         return;
@@ -142,7 +143,7 @@ pub fn decide() {
     *decided = true;
 }
 
-/// Decides when the library is loaded if the program uses OpenMP, and else when it first does.
+/// Decides when the library is loaded if the program uses OpenMP, otherwise when it first does.
 pub fn decide_early() {
     let mut uses = false;
     each_import(&mut |name, version| uses |= service(name, version) != Service::None);
@@ -151,7 +152,7 @@ pub fn decide_early() {
     }
 }
 
-/// Has every function be libgomp's from now on.
+/// Directs every function to libgomp from now on.
 pub fn stand_aside(why: &str) {
     exports::aim(Target::Libgomp);
     count::becomes_incomplete();
@@ -164,7 +165,7 @@ fn say(what: std::fmt::Arguments<'_>) {
     }
 }
 
-/// What speaks against taking over, whatever is imported.
+/// Why not to take over, whatever is imported.
 fn objection() -> Option<String> {
     if is_privileged() {
         return Some("the program runs with more rights than its user".into());
@@ -175,8 +176,8 @@ fn objection() -> Option<String> {
     settings().objection.clone()
 }
 
-/// Calls `found` with the name and the version of each function that a loaded object imports; libgomp itself is left out, and
-/// so is what has another runtime for itself.
+/// Calls `found` with the name and the version of each function that a loaded object imports; libgomp itself is left
+/// out, and so are objects with a runtime of their own.
 fn each_import(found: &mut dyn FnMut(&str, Option<&str>)) {
     loaded::each_object(&mut |object| {
         if !object.is_libgomp() && !guests::contain(object) {
@@ -203,14 +204,14 @@ pub fn judge_loaded() -> Result<(), String> {
     if missing.is_empty() { Ok(()) } else { Err(format!("imports {}", missing.join(" "))) }
 }
 
-/// Whether the program has nested locks of before OpenMP 3.0.
+/// Whether the program has nested locks from before OpenMP 3.0.
 static OLD_NEST_LOCKS: AtomicBool = AtomicBool::new(false);
 
 pub fn has_old_nest_locks() -> bool {
     OLD_NEST_LOCKS.load(Relaxed)
 }
 
-/// The name under which an import is complained of that cannot be served.
+/// The name under which an import that cannot be served is reported.
 fn unserved(name: &str, version: Option<&str>) -> Option<String> {
     // Nested locks had half the size.
     if name.contains("nest_lock") && version == Some("OMP_1.0") {
@@ -244,8 +245,8 @@ pub unsafe extern "C" fn coho_openmp_serves(name: *const c_char, version: *const
     }
 }
 
-/// Writes why this library would stand aside in a program with this process's environment, whatever it imports; returns the
-/// reason's length, which may be more than there is room for, and 0 if nothing speaks against it.
+/// Writes why this library would stand aside in a program with this process's environment, whatever it imports; returns
+/// the reason's length, which may exceed the room, and 0 if there is none.
 ///
 /// # Safety
 /// There is room for `room` bytes.

@@ -1,6 +1,6 @@
 //! Jumps that leave the caller's arguments and return address as they are.
 
-/// What an exported function does: it jumps to where it is aimed at, or asks whom this call is for.
+/// The body of an exported function: it jumps to its target, or asks which function this call means.
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
     ($aim:path, $number:path) => {
@@ -29,7 +29,8 @@ macro_rules! jump {
 
 pub(super) use jump;
 
-/// Called with the arguments of an exported function put by: its place in the table, and where it was called.
+/// Called while the arguments of an exported function are saved, with its place in the table and the address of the
+/// call.
 pub(super) extern "C" fn meant(at: usize, caller: usize) -> *mut std::ffi::c_void {
     super::meant(at, caller)
 }

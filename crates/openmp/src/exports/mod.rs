@@ -1,4 +1,4 @@
-//! The functions that programs import, each of which jumps to where the decision has aimed it.
+//! The functions that programs import, each of which jumps to the target that the decision has chosen.
 
 mod jump;
 mod real;
@@ -15,7 +15,7 @@ use table::TABLE;
 use crate::decide::guests;
 use crate::{here, openings};
 
-/// Whose functions answer.
+/// Whose functions are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Ours,
@@ -26,10 +26,10 @@ pub enum Target {
 struct Export {
     /// Ends with a zero.
     name: &'static str,
-    /// Null where it is to be asked for each call whose it is.
+    /// Null if each call must ask which function it means.
     aim: &'static AtomicPtr<c_void>,
     ours: *const c_void,
-    /// Null until it is resolved, and where there is none.
+    /// Null until it is resolved, and if there is none.
     libgomps: AtomicPtr<c_void>,
 }
 
@@ -66,7 +66,8 @@ pub fn find(name: &str) -> Option<usize> {
     TABLE.iter().position(|export| export.name() == name)
 }
 
-/// Finds libgomp's functions; whether there is one. It waits for the loader, which may wait for a library that begins.
+/// Finds libgomp's functions; returns whether there is a libgomp. It waits for the loader, which may wait for a
+/// library's constructor.
 pub fn resolve() -> bool {
     if libgomps("omp_get_max_threads\0").is_none() {
         return false;
@@ -84,18 +85,18 @@ pub fn resolved(name: &str) -> Option<*mut c_void> {
     (!function.is_null()).then_some(function)
 }
 
-/// Has all functions jump there.
+/// Makes all functions jump there.
 pub fn aim(target: Target) {
     TARGET.store(if target == Target::Ours { OURS } else { LIBGOMP }, Release);
     aim_again();
 }
 
-/// Has all functions jump to where the decision has aimed them, if what was opened has been looked through; those that some
-/// library has of its own are asked for.
+/// Makes all functions jump to the chosen targets, if all opened libraries have been inspected; functions that some
+/// library has for itself are asked for on each call.
 pub fn aim_again() {
     let begun = openings::begun();
     for (at, export) in TABLE.iter().enumerate() {
-        // While there is no libgomp, its functions other than queries are not called; whoever does call one has it.
+        // Without a libgomp, its functions other than queries are not called; a caller of one shows that there is one.
         let waits = !is_decided() && !export.name.starts_with("omp_");
         let asks = waits || !openings::are_seen() || guests::import(at);
         export.aim.store(if asks { ptr::null_mut() } else { export.chosen() }, SeqCst);
@@ -105,7 +106,7 @@ pub fn aim_again() {
     }
 }
 
-/// Has every call ask whose function it means.
+/// Makes every call ask which function it means.
 pub fn ask() {
     for export in &TABLE {
         export.aim.store(ptr::null_mut(), SeqCst);
@@ -114,7 +115,7 @@ pub fn ask() {
 
 /// The function that a call from this address means.
 fn meant(at: usize, caller: usize) -> *mut c_void {
-    // A team's members do not wait for the loader: what opens the team may be a library that begins.
+    // A team's members must not wait for the loader: the team may have been opened by a library's constructor.
     let is_free = !here::is_within_region();
     if is_free {
         openings::see();
@@ -132,7 +133,7 @@ pub fn chosen(name: &str) -> *mut c_void {
     find(name).map_or(ptr::null_mut(), |at| TABLE[at].chosen())
 }
 
-/// Whether the program began with a runtime, libgomp or another, which all that it opens uses.
+/// Whether the program started with a runtime, libgomp or another, which all libraries that it opens then use.
 pub fn begins_with_runtime() -> bool {
     BEGINS_WITH_RUNTIME.load(Relaxed)
 }

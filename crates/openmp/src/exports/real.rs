@@ -18,8 +18,8 @@ extern "C" fn refuse() -> *mut c_void {
     ptr::null_mut()
 }
 
-/// What answers where there is no libgomp, or none that has the function: a program that asks only whether OpenMP is there
-/// (by weak names) finds it, and is told what holds without. What cannot be done without ends the program.
+/// What is called if there is no libgomp, or it lacks the function. Queries answer as they do without OpenMP, for
+/// programs that only test for it (by weak symbols). Functions that need libgomp end the program.
 pub fn absent(name: &str) -> *mut c_void {
     const ONES: &[&str] = &[
         "omp_get_max_threads",
@@ -61,14 +61,13 @@ pub fn libgomps(name: &str) -> Option<*mut c_void> {
         real(name)
     };
     if found.is_null() {
-        // It was opened by a library for itself.
-        // SAFETY: a handle of the loader's, and a string that ends with a zero.
+        // A library has opened it for itself. SAFETY: a handle of the loader's, and a string that ends with a zero.
         found = opened().map_or(ptr::null_mut(), |handle| unsafe { libc::dlsym(handle, name.as_ptr()) });
     }
     (!found.is_null()).then_some(found)
 }
 
-/// A libgomp that is loaded, also by another name such as wheels give it.
+/// A loaded libgomp, also under another name, such as Python wheels give it.
 fn opened() -> Option<*mut c_void> {
     unsafe extern "C" fn object(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
         // SAFETY: the loader's, and what the caller has handed over.
@@ -86,7 +85,7 @@ fn opened() -> Option<*mut c_void> {
         }
     }
     let mut path: Option<CString> = None;
-    // SAFETY: the callback keeps to what it is given; the path is loaded, and is not loaded again.
+    // SAFETY: the callback uses only what it is given; the library at the path is already loaded.
     unsafe {
         libc::dl_iterate_phdr(Some(object), (&raw mut path).cast());
         let open: extern "C" fn(*const libc::c_char, c_int) -> *mut c_void = std::mem::transmute(dlopen());
@@ -95,7 +94,7 @@ fn opened() -> Option<*mut c_void> {
     }
 }
 
-/// What a program calls that its own libgomp does not have.
+/// Called for a function that the program's own libgomp does not have.
 extern "C" fn missing() {
     line("openmp", "the program calls a function that its libgomp does not have");
     std::process::abort();

@@ -1,5 +1,5 @@
-//! What is exported, and which of our functions it is. One may serve several names: guided schedules are monotonic whether they
-//! must or not.
+//! The exported names, and which of our functions serves each. One may serve several names: guided schedules are
+//! monotonic even if they need not be.
 
 use std::ffi::c_void;
 use std::sync::atomic::AtomicPtr;

@@ -1,4 +1,4 @@
-//! What programs ask and set: the `omp_*` functions.
+//! The functions by which programs ask and set: `omp_*`.
 
 mod lock;
 mod place;
@@ -118,7 +118,7 @@ pub extern "C" fn get_team_num() -> c_int {
 const PAUSES: std::ops::RangeInclusive<c_int> = 1..=2;
 const HOST: [c_int; 2] = [-1, 0];
 
-/// Ends the calling thread's teams; 0 if that was done, which it is not within a region.
+/// Ends the calling thread's teams; returns 0 if that was done. It is not done within a region.
 pub extern "C" fn pause_resource_all(kind: c_int) -> c_int {
     if PAUSES.contains(&kind) && here().region().level == 0 && pool::release() { 0 } else { -1 }
 }

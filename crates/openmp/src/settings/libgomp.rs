@@ -1,5 +1,5 @@
-//! What libgomp has made of the environment. It reads the variables when it is loaded, before this library, and warns of what
-//! makes no sense, so that its grammar is the one that holds.
+//! How libgomp has understood the environment. It reads the variables when it is loaded, before this library, and warns
+//! about nonsense, so its grammar is the one that counts.
 
 use std::ffi::c_void;
 
@@ -8,7 +8,7 @@ use libc::c_int;
 
 use crate::exports::resolved;
 
-/// Its answers; `None` for what it is too old to know, or if there is none.
+/// libgomp's answers; `None` for what it is too old to know, or if there is no libgomp.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answers {
     pub threads: Option<u32>,

@@ -14,11 +14,11 @@ pub use read::{DYNAMIC, GUIDED, MONOTONIC, STATIC, schedule};
 /// The most nested levels that OpenMP programs can ask for here, as many as libgomp's.
 pub const MOST_LEVELS: u32 = 255;
 
-/// How a loop's iterations are dealt out.
+/// How a loop's iterations are distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     pub kind: Kind,
-    /// 0: the default, which is everything divided by the members where the schedule is static, and else 1.
+    /// 0: the default, which is an equal share of everything for a static schedule, and otherwise 1.
     pub chunk: u64,
 }
 
@@ -42,10 +42,10 @@ pub struct Variables {
     pub threads: u32,
     pub max_active_levels: u32,
     pub schedule: Schedule,
-    /// The schedule as the program has set it, in OpenMP's numbers: `auto` is kept for whoever asks.
+    /// The schedule as the program has set it, in OpenMP's numbers: `auto` is kept so that queries return it.
     pub schedule_kind: i32,
     pub is_dynamic: bool,
-    /// How the next region binds its threads, unless that says otherwise.
+    /// How the next region binds its threads, unless it says otherwise itself.
     pub bind: Bind,
 }
 
@@ -59,31 +59,32 @@ pub enum Bind {
     Spread,
 }
 
-/// What holds for the whole process.
+/// Settings of the whole process.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub variables: Variables,
     /// For regions at each level; beyond its end the task's own number holds.
     pub threads: Vec<u32>,
-    /// For regions at each level; beyond its end the policy of the region around holds.
+    /// For regions at each level; beyond its end the enclosing region's policy holds.
     pub bind: Vec<Bind>,
     /// None: threads are not bound.
     pub places: Option<Vec<Mask>>,
     pub thread_limit: u32,
-    /// None: as the C library's threads have.
+    /// `None`: as for the C library's threads.
     pub stack_bytes: Option<usize>,
     pub max_task_priority: u32,
     pub policy: WaitPolicy,
     pub algorithm: Algorithm,
     /// CPUs that the process might use when it began.
     pub processors: u32,
-    /// What cannot be had here, so that libgomp must do it.
+    /// A setting that is not supported here, so that libgomp must run the program.
     pub objection: Option<String>,
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
-/// CPUs that the calling thread may use; where places are set, threads are bound, and what the process might use counts.
+/// CPUs that the calling thread may use. If places are set, threads are bound, so the CPUs that the process could use
+/// at its start count.
 pub fn processors() -> u32 {
     let settings = settings();
     let mask = if settings.places.is_none() { Mask::current() } else { None };
@@ -108,7 +109,7 @@ impl Settings {
         self.threads.get(level as usize).copied()
     }
 
-    /// How regions that a task of this level opens bind their threads, unless that is what they are opened by.
+    /// How regions opened by a task of this level bind their threads, unless the task's own setting holds.
     pub fn bind_within(&self, level: u32) -> Option<Bind> {
         self.bind.get(level as usize).copied()
     }

@@ -1,4 +1,4 @@
-//! The settings of a process, from what libgomp tells and from the variables of which it does not.
+//! The settings of a process, from libgomp's answers and from the variables that it does not report.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub const MONOTONIC: i32 = i32::MIN;
 
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The settings of a process where libgomp tells this and the environment that.
+/// The settings of a process, given libgomp's answers and the environment.
 pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
     let processors = libgomp.processors.unwrap_or(1).max(1);
     let (kind, chunk) = libgomp.schedule.unwrap_or((DYNAMIC, 1));
@@ -56,7 +56,7 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
     }
 }
 
-/// What cannot be had here.
+/// A setting that is not supported here.
 fn objection(variable: Variable<'_>) -> Option<String> {
     let is = |name: &str, value: &str| variable(name).is_some_and(|text| text.eq_ignore_ascii_case(value));
     let is_true = |name: &str| is(name, "true") || is(name, "1");
@@ -123,7 +123,7 @@ fn bytes(text: &str) -> Option<usize> {
     digits.trim().parse::<usize>().ok()?.checked_mul(1 << shift)
 }
 
-/// Spinning without end only where each thread has a CPU.
+/// Threads spin without end only if each has a CPU.
 fn policy(variable: Variable<'_>, have_cpus: bool) -> WaitPolicy {
     let waits = variable("OMP_WAIT_POLICY").map(|text| text.to_ascii_lowercase());
     let spins = variable("GOMP_SPINCOUNT").and_then(|text| spins(&text));

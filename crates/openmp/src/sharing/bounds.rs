@@ -1,4 +1,4 @@
-//! Loops as counts of iterations, and how those are dealt out.
+//! Loops as counts of iterations, and how these are distributed.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
@@ -25,7 +25,7 @@ impl Bounds {
         Self::new(start as u64, end as u64, step as u64, up, some)
     }
 
-    /// As the compiler hands over unsigned loops: down means that `step` is negative.
+    /// In the form in which the compiler passes unsigned loops: down means that `step` is negative.
     #[inline]
     pub fn unsigned(up: bool, start: u64, end: u64, step: u64) -> Self {
         let some = if up { start < end } else { start > end };
@@ -100,7 +100,7 @@ pub fn dealt(count: u64, chunk: u64, (rank, size): (u64, u64), turn: u64) -> Opt
 /// Takes the next chunk of so many iterations.
 #[inline]
 pub fn take(taken: &AtomicUsize, count: u64, chunk: u64, size: u64) -> Option<Range<u64>> {
-    // Each member takes beyond the end once.
+    // Each member takes one chunk beyond the end.
     if chunk.checked_mul(size + 1).is_none_or(|beyond| count.checked_add(beyond).is_none()) {
         return take_by(taken, count, |_| chunk);
     }
@@ -108,8 +108,9 @@ pub fn take(taken: &AtomicUsize, count: u64, chunk: u64, size: u64) -> Option<Ra
     (start < count).then(|| start..(start + chunk).min(count))
 }
 
-/// How far a member knows the chunks of a guided loop: so many, which end where the next one starts. Their lengths follow
-/// from what is left alone, so that a member finds each by its number, and to take one is to count.
+/// How far a member knows the chunks of a guided loop: how many there are so far, and where the next one starts. Their
+/// lengths depend only on what is left, so a member can compute each from its number, and taking a chunk only takes
+/// counting.
 #[derive(Debug, Clone, Copy)]
 pub struct Guided {
     chunks: usize,
@@ -119,7 +120,7 @@ pub struct Guided {
 impl Guided {
     pub const NONE: Self = Self { chunks: 0, next: 0 };
 
-    /// Takes a share of what is left, but `least` iterations at least. `taken` counts chunks.
+    /// Takes a share of what is left, at least `least` iterations. `taken` counts chunks.
     #[inline]
     pub fn take(&mut self, taken: &AtomicUsize, count: u64, least: u64, size: u64) -> Option<Range<u64>> {
         let number = taken.fetch_add(1, Relaxed);

@@ -1,5 +1,5 @@
-//! Memory that the members of a team have in common while they are in a construct: what compilers keep there of `scan` and of
-//! conditional `lastprivate`.
+//! Memory that the members of a team share while they are in a construct; compilers use it for `scan` and conditional
+//! `lastprivate`.
 
 use std::alloc::{self, Layout};
 use std::ptr;
@@ -10,16 +10,16 @@ use libc::c_void;
 
 use crate::here::Membership;
 
-/// A cache line, so that no type wants more.
+/// A cache line; no type needs more.
 const ALIGN: usize = 64;
 
 /// Before the memory itself.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Common {
-    /// Of all.
+    /// The layout of the whole allocation.
     layout: Layout,
-    /// Members that need it no more.
+    /// Members that no longer need it.
     left: AtomicUsize,
 }
 
@@ -41,7 +41,7 @@ impl Common {
     }
 
     /// # Safety
-    /// It is nobody's any more.
+    /// No member uses it any more.
     unsafe fn free(common: *mut Self) {
         // SAFETY: it was made with that layout.
         unsafe { alloc::dealloc(common.cast(), (*common).layout) };
@@ -56,10 +56,10 @@ impl Common {
 }
 
 impl Membership {
-    /// Memory of so many bytes, zeros at first, that all members get who come to the same construct, until the last of them has
-    /// [left](Self::leave_common) it. The member is in no construct yet.
+    /// Memory of this many bytes, initially zeros, which all members in the same construct get, until the last of them
+    /// has [left](Self::leave_common) it. The member must not be in a construct yet.
     pub fn enter_common(&self, bytes: usize) -> *mut c_void {
-        // They meet in a construct before this one, whose own counts are in use.
+        // They meet in a construct before this one, as the counts of this one are in use.
         let common = self.member().map_or_else(
             || Common::new(bytes),
             |member| {
@@ -74,7 +74,7 @@ impl Membership {
         unsafe { Common::memory(common) }
     }
 
-    /// Leaves it, if there is any; who does so last frees it.
+    /// Leaves it, if there is any; the last member to leave frees it.
     #[inline]
     pub fn leave_common(&self) {
         if !self.sharing.common.get().is_null() {
@@ -94,7 +94,7 @@ impl Membership {
     }
 }
 
-/// What the first has made, whose address is put there.
+/// The memory that the first member has allocated; its address is stored in `address`.
 fn meet(address: &AtomicUsize, bytes: usize) -> *mut Common {
     let there = address.load(Acquire);
     if there != 0 {

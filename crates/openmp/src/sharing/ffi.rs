@@ -132,5 +132,5 @@ pub extern "C" fn ordered_start() {
     here().await_ordered();
 }
 
-/// The turn is passed on when the chunk ends: it may have more of them.
+/// The turn is passed on when the chunk ends: it may have more ordered parts.
 pub extern "C" fn ordered_end() {}

@@ -10,8 +10,8 @@ use crate::here::{Membership, here};
 use crate::openings;
 use crate::settings::{DYNAMIC, GUIDED, Kind, MONOTONIC, STATIC, Schedule};
 
-/// A schedule by the compiler's number: OpenMP's own, but that 0 and that of `auto` are the user's choice, of which the latter
-/// says that any order will do.
+/// A schedule by the compiler's number: OpenMP's own, except that 0 and the number of `auto` mean the user's choice,
+/// the latter in any order.
 fn named(number: c_long, chunk: u64) -> Schedule {
     let number = number as c_int;
     let is_monotonic = number & MONOTONIC != 0;
@@ -26,8 +26,8 @@ fn named(number: c_long, chunk: u64) -> Schedule {
     Schedule { kind, chunk }
 }
 
-/// Puts what the members have in common where the compiler has put its size, if it wants any. It comes before the construct,
-/// for members meet elsewhere to get it.
+/// Stores the address of the members' common memory where the compiler has put its size, if it wants any. This comes
+/// before the construct, as members meet elsewhere to get it.
 ///
 /// # Safety
 /// It is null, or the compiler's.
@@ -38,7 +38,7 @@ unsafe fn put_common(membership: &Membership, memory: *mut *mut c_void) {
     }
 }
 
-/// Hands a construct with a reduction in which tasks take part over to libgomp's function of this name.
+/// Passes a construct with a reduction in which tasks take part to libgomp's function of this name.
 macro_rules! unless_reduced {
     ($reductions:ident, $name:literal, fn($($argument:ident: $kind:ty),*) -> $result:ty) => {
         if !$reductions.is_null() {
@@ -98,7 +98,7 @@ unsigned! {
     loop_ull_ordered_start, "GOMP_loop_ull_ordered_start": true, IN_ORDER;
 }
 
-/// Begins a loop. Where the compiler deals it out by itself, it has no places for the first chunk.
+/// Begins a loop. If the compiler distributes it by itself, there are no places for the first chunk.
 ///
 /// # Safety
 /// All pointers are null or the compiler's.

@@ -31,12 +31,12 @@ use crate::settings::{Kind, Schedule};
 /// A member's part of the construct that it is in.
 #[derive(Debug)]
 pub struct Sharing {
-    /// None in a team of one, and where nothing is shared.
+    /// `None` in a team of one, and if nothing is shared.
     share: UnsafeCell<Option<Share<'static>>>,
     /// Counts what is taken in a team of one.
     alone: AtomicUsize,
     bounds: Cell<Bounds>,
-    /// The same, where the schedule is nonmonotonic.
+    /// The same, if the schedule is nonmonotonic.
     chunks: Cell<Chunks>,
     schedule: Cell<Schedule>,
     /// Chunks that this member has had of a static schedule.
@@ -45,7 +45,7 @@ pub struct Sharing {
     /// The chunk that it works on, in iterations.
     chunk: Cell<(u64, u64)>,
     is_ordered: Cell<bool>,
-    /// Null where the members have none.
+    /// Null if the members have none.
     common: Cell<*mut Common>,
     /// How many `single`s the member has come to.
     singles: Cell<usize>,
@@ -124,7 +124,7 @@ impl Membership {
         self.share().map_or(&self.sharing.alone, |share| share.taken())
     }
 
-    /// Whether it is the first to come to a `single`.
+    /// Whether it is the first to reach a `single`.
     #[inline]
     pub fn is_first(&self) -> bool {
         if self.member().is_none() {
@@ -132,7 +132,7 @@ impl Membership {
         }
         count::count_single(self.rank, || self.region().size);
         let number = self.sharing.singles.replace(self.sharing.singles.get() + 1);
-        // Nobody comes to the next one before somebody has been the first here. The others need not write.
+        // No member reaches the next one before one has been the first here, so the others need not write.
         let begun = &self.region().singles.0;
         begun.load(Relaxed) == number && begun.compare_exchange(number, number + 1, Relaxed, Relaxed).is_ok()
     }

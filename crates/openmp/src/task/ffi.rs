@@ -1,4 +1,4 @@
-//! Tasks as compiled programs make them.
+//! Tasks as compiled programs create them.
 
 use std::alloc::Layout;
 use std::ptr;
@@ -64,17 +64,18 @@ impl Data {
     }
 }
 
-/// Where a task can be left to others; `None` where it is done at once.
+/// The team's tasks if a task can be left to others; `None` if it is executed at once.
 fn leaves(membership: &Membership) -> Option<&Tasks> {
     let tasks = membership.tasks()?;
     (!membership.task().is_final && tasks.has_room(membership.rank, membership.region().size))
         .then_some(tasks)
 }
 
-/// Children of a task that may wait for others in order, for each member; then they are done where they are made.
+/// The most children of a task that may wait for others in order, for each member; further ones are executed where they
+/// are created.
 const MOST_IN_ORDER: usize = 64;
 
-/// Makes a task that depends on others, and does it after them.
+/// Creates a task that depends on others, and executes it after them.
 fn in_order(
     membership: &Membership,
     tasks: &Tasks,
@@ -85,7 +86,7 @@ fn in_order(
     let parent = membership.task();
     let mut latest = parent.latest.take().unwrap_or_default();
     let before = latest.before(dependences);
-    // Others do not look at the data of a task until it is one of the latest.
+    // Other threads do not see a task until it is among the latest.
     let task = make(Box::new(Order::new()));
     latest.add(&task, dependences);
     parent.latest.replace(Some(latest));
@@ -98,7 +99,7 @@ fn in_order(
     }
 }
 
-/// A task. In a team of one it is done at once, and so were those that it may depend on.
+/// A task. In a team of one it is executed at once, like those that it may depend on.
 pub unsafe extern "C-unwind" fn task(
     work: Work,
     data: *mut c_void,
@@ -156,7 +157,7 @@ pub extern "C-unwind" fn taskgroup_end() {
     end_group(here());
 }
 
-/// How a loop is cut into tasks: as many, the first `longer` of which have one iteration more than `each`.
+/// How a loop is cut into tasks: their number, and the iterations `each` has; the first `longer` tasks have one more.
 fn cut(count: u64, asked: u64, flags: c_uint, members: u64) -> (u64, u64, u64) {
     if flags & GRAIN_SIZE != 0 {
         let grain = asked.max(1);
@@ -181,7 +182,7 @@ struct Loop {
 impl Loop {
     unsafe fn run(&self, work: Work, data: &Data, size: usize, flags: c_uint, asked: u64) {
         if self.count == 0 {
-            // What the compiler has made of the body looks at the bounds only at the end.
+            // The compiled body checks the bounds only at the end, so an empty loop must not run it.
             return;
         }
         let membership = here();

@@ -1,4 +1,4 @@
-//! Task groups: who ends one waits for all tasks that were made within it, and for theirs.
+//! Task groups: ending one waits for all tasks that were created within it, and for their descendants.
 
 use std::sync::atomic::AtomicUsize;
 

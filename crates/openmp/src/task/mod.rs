@@ -27,13 +27,13 @@ use order::Order;
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
 
-/// A member that has so many waiting, for each member of the team, does what it makes next at once.
+/// A member with this many waiting tasks, for each member of the team, executes the next ones that it creates at once.
 const MOST_WAITING: usize = 64;
-/// Tasks that a member makes before it looks how many wait: others take of them, so that to look fetches a line. Fewer than
-/// wait: meanwhile, nobody runs out of them.
+/// Tasks that a member creates before it checks how many wait: others take from them, so the check fetches a line. This
+/// is less than the number that may wait, so that others do not run out meanwhile.
 const BETWEEN_LOOKS: isize = 16;
 
-/// What the compiler has made of a task.
+/// The function that the compiler has made of a task.
 pub type Work = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// The tasks of a team, region after region.
@@ -41,20 +41,20 @@ pub type Work = unsafe extern "C-unwind" fn(*mut c_void);
 pub struct Tasks {
     queues: Box<[Queue]>,
     stealers: Box<[Stealer<Arc<Explicit>>]>,
-    /// For each queue, its oldest task, taken by a member that may not do it where it is: waiting tasks may only be interrupted
-    /// by their descendants. There is no more than one, so that queues stay as long as their members' tasks are many. What
-    /// lies behind it, a waiting member need not reach: the queue's own member does it as soon as it may, as do those who wait
-    /// for nothing.
+    /// For each queue, its oldest task, if a member took it that may not execute it now: waiting tasks may only be
+    /// interrupted by their descendants. There is at most one, so that queues still show how many tasks there are. A
+    /// waiting member need not reach the tasks behind it: the queue's own member executes them as soon as it may, and
+    /// so do members that wait for no task.
     shelves: Box<[Mutex<Shelf>]>,
-    /// How many there are. Changed under the shelf's lock.
+    /// How many tasks are shelved. Changed under the shelf's lock.
     shelved: AtomicUsize,
-    /// Rung when a task's children or a group's tasks are done, for which others wait.
+    /// Rung when a task's children or a group's tasks that others wait for are done.
     ended: Bell,
-    /// Rung for those who wait for tasks of any kind, or for the end of all.
+    /// Rung for members that wait for any task, or for the end of all tasks.
     offered: Bell,
 }
 
-/// A task that some may not do now.
+/// A task that some members may not execute now.
 type Shelf = Option<Arc<Explicit>>;
 
 /// A member's.
@@ -62,9 +62,9 @@ type Shelf = Option<Arc<Explicit>>;
 #[repr(align(128))]
 struct Queue {
     waiting: Worker<Arc<Explicit>>,
-    /// Until the next look: so many tasks may be added, or are to be done at once if it is below 0.
+    /// How many tasks may be added until the next check; below 0, tasks are executed at once.
     room: Cell<isize>,
-    /// Tasks that the member has made, and that it has finished. Written by it alone.
+    /// The number of tasks that the member has created; below, that it has finished. Only the member writes them.
     made: AtomicUsize,
     finished: AtomicUsize,
 }
@@ -78,12 +78,12 @@ pub struct Explicit {
     frame: Frame,
     work: Work,
     argument: Argument,
-    /// Where it depends on others, or others may depend on it.
+    /// Present if it depends on others, or others may depend on it.
     order: Option<Box<Order>>,
 }
 
-// SAFETY: the frame's cells are used by the thread that makes the task, and then by the one that runs it; a queue lies
-// between. What lies above a task has a lock of its own. The compiler's argument is made to be used elsewhere.
+// SAFETY: the frame's cells are used by the thread that creates the task, and then by the one that runs it, with a
+// queue in between. The link to its ancestors has a lock of its own. The compiler's argument may be used on any thread.
 unsafe impl Send for Explicit {}
 // SAFETY: as above.
 unsafe impl Sync for Explicit {}
@@ -137,7 +137,7 @@ impl Drop for Argument {
 }
 
 impl Explicit {
-    /// A child of the membership's present task, which is left to others or done at once.
+    /// A child of the membership's present task, which is left to others or executed at once.
     fn new(
         membership: &Membership,
         work: Work,
@@ -186,7 +186,7 @@ impl Tasks {
         }
     }
 
-    /// Whether a member's queue takes one more, of a team of so many.
+    /// Whether a member's queue takes one more task, in a team of this size.
     #[inline(always)]
     fn has_room(&self, rank: u32, size: u32) -> bool {
         let Queue { waiting, room, .. } = &self.queues[rank as usize];
@@ -199,13 +199,13 @@ impl Tasks {
         left > 0
     }
 
-    /// A task is made, which all wait for.
+    /// Counts a new task, for which all wait.
     fn has_made(&self, rank: u32) {
         let made = &self.queues[rank as usize].made;
         made.store(made.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Has somebody do a task.
+    /// Adds a task for any member to execute.
     fn add(&self, rank: u32, task: Arc<Explicit>) {
         self.queues[rank as usize].waiting.push(task);
     }
@@ -215,15 +215,15 @@ impl Tasks {
         finished.store(finished.load(Relaxed) + 1, Release);
     }
 
-    /// Whether some task waits for somebody to do it.
+    /// Whether some task waits to be executed.
     fn any_waits(&self) -> bool {
         self.shelved.load(Relaxed) > 0 || self.stealers.iter().any(|stealer| !stealer.is_empty())
     }
 
     /// Whether all tasks have been done at some time after the call began.
     fn all_are_finished(&self) -> bool {
-        // Each task is made before it is finished. Equal sums mean that what was finished when the first sum was taken was
-        // all that had been made by then.
+        // Each task is created before it is finished. So equal sums mean that all tasks created by the time of the
+        // first sum were finished.
         let finished: usize =
             self.queues.iter().map(|queue| queue.finished.load(Acquire)).fold(0, usize::wrapping_add);
         let made: usize =
@@ -231,7 +231,7 @@ impl Tasks {
         finished == made
     }
 
-    /// A task for a member to do: any, or a descendant of `waiting` only.
+    /// A task for a member to execute: any, or only a descendant of `waiting`.
     fn take(&self, rank: u32, waiting: Option<&Frame>) -> Option<Arc<Explicit>> {
         let may = |task: &Explicit| waiting.is_none_or(|frame| task.frame.descends_from(frame));
         let Queue { waiting: own, room, .. } = &self.queues[rank as usize];
@@ -240,7 +240,7 @@ impl Tasks {
                 room.set(room.get().max(0));
                 return Some(task);
             }
-            // What lies below is older than the waiting task.
+            // Tasks further down are older than the waiting task.
             own.push(task);
         }
         if self.shelved.load(Relaxed) > 0
@@ -262,7 +262,7 @@ impl Tasks {
         Some(task)
     }
 
-    /// The oldest task of a member's queue, if it may be done; else it lies on the shelf.
+    /// The oldest task of a member's queue, if it may be executed; otherwise it goes on the shelf.
     fn steal_if(&self, other: usize, may: impl Fn(&Explicit) -> bool) -> Option<Arc<Explicit>> {
         if self.stealers[other].is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Where members sleep that wait for tasks.
+//! Where members that wait for tasks sleep.
 
 use std::ptr;
 use std::sync::atomic::AtomicU32;
@@ -10,9 +10,9 @@ use coho_sync::WaitPolicy;
 
 use crate::settings::settings;
 
-/// For so long a waiting thread gives way before it sleeps.
+/// How long a waiting thread yields before it sleeps.
 const GIVE_WAY: Duration = Duration::from_micros(500);
-/// A nap lasts for a part of the wait so far: what nobody rings for is not seen much later than it might be.
+/// A nap lasts for this part of the wait so far, so that an event without a ring is not noticed much later.
 const PART: u32 = 8;
 const SHORTEST: Duration = Duration::from_micros(50);
 const LONGEST: Duration = Duration::from_millis(1);
@@ -25,8 +25,8 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// To be called after the sequentially consistent step that others may sleep for: either they see it, or they are seen
-    /// here. After other steps too, where it does not matter if now and then a nap lasts to its end.
+    /// Call it after the sequentially consistent step that others may sleep for: either they see the step, or this sees
+    /// them. It may also be called after other steps, if it does not matter that a nap sometimes lasts to its end.
     #[inline(always)]
     pub fn ring(&self) {
         if self.sleepers.load(SeqCst) != 0 {
@@ -34,7 +34,7 @@ impl Bell {
         }
     }
 
-    /// Whether somebody naps, or soon will or just did.
+    /// Whether a thread naps, or soon will or just did.
     pub fn is_awaited(&self) -> bool {
         self.sleepers.load(Relaxed) != 0
     }
@@ -53,11 +53,11 @@ impl Bell {
         }
     }
 
-    /// Sleeps until rung, or for so long, and not at all if what the caller waits for is there.
+    /// Sleeps until rung, for at most `limit`, and not at all if what the caller waits for has happened.
     fn nap(&self, limit: Duration, is_there: impl Fn() -> bool) {
         self.sleepers.fetch_add(1, SeqCst);
         let seen = self.rings.load(SeqCst);
-        // Who takes the step and then sees no sleeper has taken it before this.
+        // A thread that takes the step and then sees no sleeper has taken it before this fence.
         fence(SeqCst);
         if !is_there() {
             let limit = libc::timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
@@ -81,7 +81,7 @@ impl Bell {
 pub struct Wait(Option<Instant>);
 
 impl Wait {
-    /// Gives way or naps, as the user wants it.
+    /// Yields or naps, as the user wants it.
     #[cold]
     pub fn go_on(&mut self, bell: &Bell, is_there: impl Fn() -> bool) {
         let waited = self.0.get_or_insert_with(Instant::now).elapsed();

@@ -1,5 +1,5 @@
-//! Tasks that depend on others made by the same task (`depend`): each waits until those before it are done that name the same
-//! places.
+//! Tasks that depend on others made by the same task (`depend`): each waits until earlier ones that name the same
+//! places are done.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -10,8 +10,8 @@ use libc::c_void;
 
 use super::Explicit;
 
-/// A place that a task names, and whether it only reads there. Other kinds of dependence are taken for writing, which orders at
-/// least as much.
+/// A place that a task names, and whether it only reads there. Other kinds of dependence are treated as writing, which
+/// orders at least as much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dependence {
     place: usize,
@@ -21,9 +21,9 @@ pub struct Dependence {
 /// What a task that has dependences keeps.
 #[derive(Debug)]
 pub struct Order {
-    /// Tasks that it waits for, and one more until it is made.
+    /// Tasks that it waits for, plus one until it is fully created.
     blockers: AtomicUsize,
-    /// Tasks that wait for it; none once it is done.
+    /// Tasks that wait for it; `None` once it is done.
     followers: Mutex<Option<Vec<Arc<Explicit>>>>,
 }
 
@@ -31,14 +31,14 @@ pub struct Order {
 #[derive(Debug, Default)]
 pub struct Latest {
     places: HashMap<usize, Place>,
-    /// The latest that named all memory, which is the writer of places that none has named since.
+    /// The latest that named all memory; it is the writer of every place that none has named since.
     everywhere: Option<Arc<Explicit>>,
 }
 
 #[derive(Debug)]
 struct Place {
     writer: Option<Arc<Explicit>>,
-    /// Since the writer.
+    /// The readers since the writer.
     readers: Vec<Arc<Explicit>>,
 }
 
@@ -83,7 +83,7 @@ impl Order {
         self.followers().is_none()
     }
 
-    /// Takes one from what it waits for; returns whether that was the last.
+    /// Removes one task that it waits for; returns whether that was the last.
     fn is_free_without_one(&self) -> bool {
         self.blockers.fetch_sub(1, AcqRel) == 1
     }
@@ -94,7 +94,7 @@ pub fn is_done(task: &Explicit) -> bool {
     task.order.as_ref().is_none_or(|order| order.is_done())
 }
 
-/// Has a task wait for others. Returns whether it may be done at once.
+/// Makes a task wait for others. Returns whether it may be executed at once.
 pub fn follow(task: &Arc<Explicit>, before: &[Arc<Explicit>]) -> bool {
     let Some(order) = &task.order else { return true };
     for earlier in before.iter().filter_map(|earlier| earlier.order.as_ref()) {
@@ -106,7 +106,7 @@ pub fn follow(task: &Arc<Explicit>, before: &[Arc<Explicit>]) -> bool {
     order.is_free_without_one()
 }
 
-/// A task is done; returns those that may be done now.
+/// Marks a task as done; returns those that may now be executed.
 pub fn finish(task: &Explicit) -> Vec<Arc<Explicit>> {
     let Some(order) = &task.order else { return Vec::new() };
     let mut free = order.followers().take().unwrap_or_default();
@@ -140,10 +140,10 @@ impl Latest {
         before
     }
 
-    /// A task with these dependences comes after all so far.
+    /// Adds a task with these dependences after all so far.
     pub fn add(&mut self, task: &Arc<Explicit>, dependences: &[Dependence]) {
         if names_all(dependences) {
-            // Whoever waits for it waits for all so far.
+            // A task that waits for it waits for all so far.
             self.places.clear();
             self.everywhere = Some(task.clone());
             return;
@@ -173,8 +173,8 @@ impl Latest {
         }
     }
 
-    /// Forgets the places of which nobody has to wait for a task any more, so that there are not many more than tasks that
-    /// are not done.
+    /// Forgets places for which no task is left to wait for, so that there are not many more places than unfinished
+    /// tasks.
     fn forget_done(&mut self) {
         self.everywhere.take_if(|task| is_done(task));
         self.places.retain(|_, place| !place.writer.iter().chain(&place.readers).all(|task| is_done(task)));

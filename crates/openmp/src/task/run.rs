@@ -1,4 +1,4 @@
-//! Doing tasks: at once, at a barrier, and where a task waits for others.
+//! Executing tasks: at once, at a barrier, and while a task waits for others.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use super::{Explicit, Group, Tasks, order};
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
 
-/// Looks for work before a waiting thread gives way or sleeps.
+/// Looks for work before a waiting thread yields or sleeps.
 const LOOKS: u32 = 12;
-/// Pauses between two looks double with each, so many times at most.
+/// The pause between two looks doubles with each, at most this many times.
 const DOUBLINGS: u32 = 5;
 
 /// What a member does while it waits at a barrier.
@@ -36,24 +36,24 @@ impl IdleWork for Meanwhile<'_> {
 }
 
 impl Tasks {
-    /// The members' barrier, by which all tasks are done. A member arrives when there is none left: what others make later,
-    /// they do themselves or leave to those who wait here.
+    /// The members' barrier, by which all tasks are done. A member arrives when there is none left: others execute what
+    /// they create later themselves, or leave it to members that wait here.
     pub fn barrier(&self, membership: &Membership, member: &Member<'_>) {
         self.look_until(membership, None, &self.offered, || self.all_are_finished());
         // Others may sleep for the task that this member has done last.
         self.offered.ring();
         member.barrier_with(&Meanwhile { tasks: self, membership });
-        // All that this task has made are done.
+        // All tasks that this task has created are done.
         membership.task().latest.take();
     }
 
-    /// Leaves a new task to whoever comes first.
+    /// Leaves a new task to the first member that is free.
     pub fn leave(&self, membership: &Membership, task: Arc<Explicit>) {
         self.has_made(membership.rank);
         self.hand_over(membership, task);
     }
 
-    /// Leaves a new task to whoever comes first once those are done that it depends on.
+    /// Leaves a new task to the first member that is free, once the tasks that it depends on are done.
     pub fn leave_after(&self, membership: &Membership, task: Arc<Explicit>, before: &[Arc<Explicit>]) {
         self.has_made(membership.rank);
         if order::follow(&task, before) {
@@ -69,7 +69,7 @@ impl Tasks {
         self.offered.ring();
     }
 
-    /// Does a task, if there is one that may be done here; returns whether there was.
+    /// Executes a task, if there is one that may be executed here; returns whether there was.
     pub fn do_one(&self, membership: &Membership, waiting: Option<&Frame>) -> bool {
         let Some(task) = self.take(membership.rank, waiting) else { return false };
         task.complete(membership);
@@ -77,12 +77,12 @@ impl Tasks {
         true
     }
 
-    /// Does tasks until something holds, which others' tasks may make true.
+    /// Executes tasks until a condition holds, which others' tasks may make true.
     pub fn do_until(&self, membership: &Membership, done: impl Fn() -> bool) {
         self.look_until(membership, Some(membership.task()), &self.ended, done);
     }
 
-    /// Does tasks, those of a waiting task's that may be done meanwhile or any, until something holds, for which others ring.
+    /// Executes tasks (those that may interrupt a waiting task, or any) until a condition holds, for which others ring.
     fn look_until(
         &self,
         membership: &Membership,
@@ -96,10 +96,10 @@ impl Tasks {
                 (looks, wait) = (0, Wait::default());
             } else if looks < LOOKS {
                 looks += 1;
-                // Each look takes a line from a member that makes tasks.
+                // Each look takes a line from a member that creates tasks.
                 (0..1 << looks.min(DOUBLINGS)).for_each(|_| spin_loop());
             } else {
-                // Who waits for some tasks only is not woken for others, but looks again after its nap.
+                // A member that waits only for certain tasks is not woken for others, but looks again after its nap.
                 wait.go_on(bell, || done() || waiting.is_none() && self.any_waits());
             }
         }
@@ -107,7 +107,7 @@ impl Tasks {
 }
 
 impl Explicit {
-    /// Does it here and now. Those that wait for it may be done then.
+    /// Executes it here and now, and releases those that wait for it.
     pub fn complete(&self, membership: &Membership) {
         self.run(membership);
         // Its children know it, and it knows them.
@@ -137,14 +137,14 @@ impl Explicit {
         let before = membership.task.replace(&raw const self.frame);
         // SAFETY: the argument is as the compiler wants it, and it is run once.
         unsafe { (self.work)(self.argument.pointer()) };
-        // Its descendants may know the task for long.
+        // Freed now, as its descendants may keep the task for long.
         self.argument.free();
         membership.task.set(before);
     }
 }
 
 impl Frame {
-    /// A task that another makes and leaves to others. It counts as unfinished there and in its group.
+    /// A task that another creates and leaves to others. Its parent and its group count it as unfinished.
     pub fn child(parent: &Self, link: Parent, is_final: bool) -> Self {
         parent.children.fetch_add(1, Relaxed);
         let group = parent.group.get();
@@ -157,15 +157,15 @@ impl Frame {
         child
     }
 
-    /// Tells parent and group that the task is done; returns whether it was the last for one of them. Who waits for that and
-    /// naps is to be woken: the steps are sequentially consistent so that either sees the other.
+    /// Tells parent and group that the task is done; returns whether it was the last for one of them. Members that nap
+    /// for that must be woken: the steps are sequentially consistent, so that either sees the other.
     pub fn finish(&self) -> bool {
         let mut is_last = false;
         if !self.is_counted {
             self.is_over();
             return is_last;
         }
-        // Groups that the task began, it has ended.
+        // The task has ended all groups that it began.
         let group = self.group.get();
         // Nobody waits for the children of a finished task.
         if let Some(parent) = self.parent() {

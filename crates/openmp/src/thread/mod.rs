@@ -1,4 +1,4 @@
-//! What the library keeps for each thread, as near as it can be: nearly every call begins there.
+//! What the library keeps for each thread, as quickly accessible as possible: nearly every call begins there.
 //!
 //! The compiler reaches thread-local storage of a shared library by a function, which costs a short call as much as all the
 //! rest. A library that is loaded with the program has its storage at a fixed distance from the thread's register instead.
@@ -42,7 +42,7 @@ pub struct Thread {
 
 const _: () = assert!(align_of::<Thread>() <= 16);
 
-/// The calling thread's. It stays where it is until the thread has ended, and is not handed to others.
+/// The calling thread's. It stays where it is until the thread has ended, and is not passed to others.
 #[inline(always)]
 pub fn this<'a>() -> &'a Thread {
     // SAFETY: the storage is as large, zeroed when a thread begins, and the thread's own; null pointers are zeros.

@@ -1,4 +1,4 @@
-/* CPUs are those of the moment, and a stack that is too small is not taken (OMP_STACKSIZE=8). */
+/* The CPUs are those of the moment, and a stack size that is too small is ignored (OMP_STACKSIZE=8). */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* Asks whether OpenMP is there, as libraries do that can do without. */
+/* Tests whether OpenMP is there, like libraries that can do without it. */
 #include <stdio.h>
 
 __attribute__((weak)) int omp_get_max_threads(void);

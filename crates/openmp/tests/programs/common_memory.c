@@ -1,4 +1,4 @@
-/* What members have in common in a construct is gone when that is over. */
+/* Memory that members share in a construct is freed when that is over. */
 #include <malloc.h>
 #include <omp.h>
 #include <stdio.h>

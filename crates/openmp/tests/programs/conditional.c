@@ -39,7 +39,7 @@ LOOP(turns_dynamic, int, "omp for lastprivate(conditional : last, rare) schedule
 LOOP(turns_runtime, int, "omp for lastprivate(conditional : last, rare) schedule(runtime) ordered", TURN)
 LOOP(turns_ull, unsigned long long, "omp for lastprivate(conditional : last, rare) schedule(guided) ordered", TURN)
 
-/* Those that do not wait have a variable each. */
+/* Constructs without a wait have a variable each. */
 #define AHEAD(at, clauses)                                                                                     \
     static long own_##at;                                                                                      \
     static void ahead_##at(int count)                                                                          \
@@ -67,7 +67,7 @@ static void ahead(int count)
     ahead_5(count);
 }
 
-/* Near the edge of what the type holds. (Where a loop goes down, GCC takes iterations for later ones that are earlier.) */
+/* Near the limits of the type. (Where a loop goes down, GCC takes iterations for later ones that are earlier.) */
 static void edge(int count)
 {
 #pragma omp for lastprivate(conditional : last) schedule(dynamic, 4)
@@ -133,7 +133,7 @@ static void report(const char *name, int round)
 {
     if (round < 3)
         printf("%s: %ld %ld\n", name, last, rare);
-    /* Each round's are to be the same as the first's of its kind. */
+    /* Each round's results must equal those of the first of its kind. */
     static struct {
         const char *name;
         long last, rare;
@@ -192,7 +192,7 @@ int main(void)
         ull_dynamic(count);
         turns_dynamic(count);
         report("outside", round);
-        /* Members come to later ones while others are in the first. */
+        /* Members reach later ones while others are in the first. */
         own_0 = own_1 = own_2 = own_3 = own_4 = own_5 = -1;
 #pragma omp parallel
         ahead(count);

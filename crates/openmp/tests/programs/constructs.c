@@ -1,4 +1,4 @@
-/* Sections, single, critical, atomic, ordered, barriers, and loops that nobody waits at. */
+/* Sections, single, critical, atomic, ordered, barriers, and loops without a wait at the end. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static long sum;
-/* Written, so that the work is not left out. */
+/* Written, so that the work is not optimised away. */
 static volatile double kept;
 #pragma omp threadprivate(kept)
 
@@ -18,7 +18,7 @@ static double work(double x, int rounds)
     return x;
 }
 
-/* Times so many turns of a construct that every member of a team goes through. */
+/* Times a number of turns of a construct that every member of a team goes through. */
 #define MEMBERS(name, turns, body)                                                                             \
     do {                                                                                                       \
         double begun = 0, ended = 0;                                                                           \
@@ -34,7 +34,7 @@ static double work(double x, int rounds)
         printf("%s %.1f\n", name, (ended - begun) / (turns) * 1e9);                                            \
     } while (0)
 
-/* Times so many turns of what the first thread does. */
+/* Times a number of turns of what the first thread does. */
 #define REGIONS(name, turns, body)                                                                             \
     do {                                                                                                       \
         double begun = 0;                                                                                      \
@@ -83,7 +83,7 @@ static void barriers(void)
     }
 }
 
-/* Large parts, seldom joined. */
+/* Large parts, rarely joined. */
 static void coarse(void)
 {
     double total = 0;

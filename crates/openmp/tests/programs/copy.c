@@ -1,4 +1,4 @@
-/* A copy of the process, made by a member of a region, opens a region within it. */
+/* A child forked by a member of a region opens a region within it. */
 #include <omp.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* Tasks in the order of what they name: each sum depends on it. */
+/* Tasks in the order of the places that they name, on which each sum depends. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static unsigned readers(void)
     return sum + source;
 }
 
-/* Tasks that are done at once wait for those before them, and those after wait for them. */
+/* Tasks that are executed at once wait for those before them, and those after wait for them. */
 static unsigned undeferred(void)
 {
     unsigned a = 1, b = 2;

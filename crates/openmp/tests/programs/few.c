@@ -1,4 +1,4 @@
-/* With room for a few stacks only. */
+/* With room for only a few stacks. */
 #include <omp.h>
 #include <stdio.h>
 #include <sys/resource.h>

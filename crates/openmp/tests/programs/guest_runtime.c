@@ -1,4 +1,4 @@
-/* A runtime that one library has for itself. */
+/* A runtime that only one library uses. */
 int omp_get_max_threads(void)
 {
     return 7;

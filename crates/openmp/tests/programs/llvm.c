@@ -1,4 +1,4 @@
-/* Imports what clang's programs do; the function itself is in a library of its own. */
+/* Imports what programs compiled by clang import; the function itself is in a library of its own. */
 #include <stdio.h>
 
 void __kmpc_barrier(void *, int);

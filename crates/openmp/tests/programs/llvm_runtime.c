@@ -1,4 +1,4 @@
-/* In place of LLVM's runtime. */
+/* Stands in for LLVM's runtime. */
 void __kmpc_barrier(void *place, int thread)
 {
     (void)place;

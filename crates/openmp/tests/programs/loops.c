@@ -1,4 +1,4 @@
-/* Loops of every schedule, sign and direction: each iteration is done once, by whoever. */
+/* Loops of every schedule, sign and direction: each iteration is executed once, by any member. */
 #include <limits.h>
 #include <omp.h>
 #include <stdio.h>
@@ -56,13 +56,13 @@ int main(void)
             sum += last;
         }
     printf("collapsed: %ld, last %ld\n", sum, last);
-    /* Compilers see by a member's last chunk whether it has had the loop's. */
+    /* By a member's last chunk, compiled code decides whether it had the loop's last one. */
     int wrong = 0;
     for (int round = 0; round < 2000; round++) {
         int lasts[2] = {0, 0};
 #pragma omp parallel for lastprivate(lasts) schedule(dynamic)
         for (int i = 0; i < 20 + round % 7; i++) {
-            /* Whoever has the later half is done first. */
+            /* The member with the later half finishes first. */
             for (volatile int wait = 0; i < 10 && wait < 500; wait++)
                 ;
             lasts[0] = lasts[1] = i;

@@ -1,4 +1,4 @@
-/* Opens a library in the midst of a loop outside all regions, which must end where it has begun. */
+/* Opens a library in the middle of a loop outside all regions; the loop must end in the runtime that began it. */
 #include <dlfcn.h>
 #include <stdio.h>
 

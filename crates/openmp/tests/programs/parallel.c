@@ -48,7 +48,7 @@ int main(void)
         total += omp_get_max_threads();
     }
     printf("set: %d, then %d\n", total, omp_get_max_threads());
-    /* To one and back, as linear algebra does. */
+    /* To one thread and back, as linear-algebra libraries do. */
     total = 0;
     for (int turn = 0; turn < 3000; turn++) {
 #pragma omp parallel num_threads(turn % 2 ? 1 : 4) reduction(+ : total)

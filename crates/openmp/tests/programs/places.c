@@ -1,4 +1,4 @@
-/* Where threads are bound, and what they hear of it. */
+/* Where threads are bound, and what they are told about it. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* As what clang compiles, with the runtime that it is linked to. */
+/* Like a library compiled by clang, with the runtime that it is linked to. */
 void __kmpc_barrier(void *, int);
 int omp_get_max_threads(void);
 int omp_get_thread_num(void);

@@ -1,4 +1,4 @@
-/* Several threads that open regions, copies of the process, and an exit within a region. */
+/* Several threads that open regions, forked children, and an exit within a region. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>

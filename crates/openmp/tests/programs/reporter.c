@@ -1,4 +1,4 @@
-/* Calls a function that is not OpenMP's, though its name begins so. */
+/* Calls a function that is not OpenMP's, although its name begins like one. */
 void omp_report(int);
 
 int main(void)

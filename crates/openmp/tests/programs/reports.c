@@ -1,4 +1,4 @@
-/* A library whose functions have names that begin as OpenMP's do. */
+/* A library whose functions have names that begin like OpenMP's. */
 #include <stdio.h>
 
 void omp_report(int members)

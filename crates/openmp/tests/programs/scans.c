@@ -174,7 +174,8 @@ int main(void)
         for (int i = 0; i < 200; i++)
             bad += own[i] != (so_far += values[i]);
     }
-    /* One after the other in the same region, so that memory is used again while some are still on their way. */
+    /* One after the other in the same region, so that memory is reused while some members are still in the one
+       before. */
     long first[64], second[64], a = 0, b = 0;
 #pragma omp parallel shared(a, b)
     for (int round = 0; round < 300; round++) {

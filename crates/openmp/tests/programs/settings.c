@@ -1,4 +1,4 @@
-/* What the environment sets, as programs hear of it. */
+/* Settings of the environment, as programs see them. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* `single`s that members come to far ahead of one another, across regions, within regions, and from functions. */
+/* `single`s that members reach far ahead of one another, across regions, within regions, and from functions. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ int main(void)
         {
             volatile int sink = 0;
             for (int turn = 0; turn < 100; turn++) {
-                /* One member lags behind the others, another one each time. */
+                /* One member lags behind the others, a different one each time. */
                 if (turn % omp_get_num_threads() == omp_get_thread_num())
                     work(&sink, 200);
                 once(&count);

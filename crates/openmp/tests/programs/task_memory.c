@@ -14,7 +14,7 @@ struct data {
 static const struct data data;
 static int steps, places[PLACES];
 
-/* Makes the next; the kind tells how long it lasts then. */
+/* Creates the next task; the kind says how long it then lasts. */
 static void step(int left, int kind)
 {
 #pragma omp atomic

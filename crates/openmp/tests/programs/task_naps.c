@@ -31,7 +31,7 @@ int main(void)
 #pragma omp barrier
 #pragma omp single
         {
-            /* The task is another member's, mostly. */
+            /* Usually another member executes the task. */
 #pragma omp task
             lasts();
             usleep(20000);

@@ -1,4 +1,5 @@
-/* A member makes many tasks while another waits for a task that a third does: who waits does not take the queue's bound away. */
+/* A member creates many tasks while another waits for a task that a third executes: the waiting member must not defeat
+   the queue's bound. */
 #include <omp.h>
 #include <stdio.h>
 #include <sched.h>
@@ -12,7 +13,7 @@ int main(void)
     {
         int rank = omp_get_thread_num(), now;
         if (rank == 0) {
-            /* Its child lasts until all are made, on a thread that waits for nothing. */
+            /* Its child lasts until all are created, on a thread that waits for nothing. */
 #pragma omp task shared(is_begun, is_over)
             {
                 int over = 0;

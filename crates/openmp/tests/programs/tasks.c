@@ -148,7 +148,7 @@ int main(void)
     }
     printf("held: %d\n", held / omp_get_max_threads());
 
-    /* Outside all regions a task is done at once. */
+    /* Outside all regions a task is executed at once. */
     count = 0;
     tree(2, &count);
 #pragma omp taskwait

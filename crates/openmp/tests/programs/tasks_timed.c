@@ -1,4 +1,4 @@
-/* What tasks take, a line each: its name and nanoseconds. */
+/* The times of tasks, one a line: its name and nanoseconds. */
 #include "flags.h"
 #include <omp.h>
 #include <stdio.h>

@@ -35,7 +35,7 @@ struct Hierarchy {
     folders: Vec<PathBuf>,
 }
 
-/// The CPU time that the control groups of this process allow, in CPUs; `None` where there is no quota.
+/// The CPU time that the control groups of this process allow, in CPUs; `None` if there is no quota.
 pub fn cpu_quota() -> Option<f64> {
     Groups::of_process().cpu_quota()
 }
@@ -74,12 +74,12 @@ impl Groups {
         Self { hierarchies: groups.lines().filter_map(hierarchy).collect() }
     }
 
-    /// The CPU time that the groups allow, in CPUs: the least of all levels; `None` where there is no quota.
+    /// The CPU time that the groups allow, in CPUs: the least of all levels; `None` if there is no quota.
     pub fn cpu_quota(&self) -> Option<f64> {
         self.folders("cpu").filter_map(quota).min_by(f64::total_cmp)
     }
 
-    /// The CPUs that the innermost group with a set of its own allows; `None` where there is none.
+    /// The CPUs that the innermost group with a set of its own allows; `None` if there is none.
     pub fn cpuset(&self) -> Option<CpuSet> {
         self.folders("cpuset").find_map(|folder| {
             ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"].iter().find_map(|file| {
@@ -89,7 +89,7 @@ impl Groups {
         })
     }
 
-    /// The memory that the groups allow, in bytes: the least of all levels; `None` where there is no limit.
+    /// The memory that the groups allow, in bytes: the least of all levels; `None` if there is no limit.
     pub fn memory_limit(&self) -> Option<u64> {
         self.memory_limits().map(|limit| limit.bytes).min()
     }

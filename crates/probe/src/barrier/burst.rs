@@ -1,4 +1,4 @@
-//! Bursts of one operation by a team of threads, one a CPU or several.
+//! Bursts of one operation by a team of threads, with one or several threads on each CPU.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -12,10 +12,10 @@ use crate::workers::{Job, Workers};
 
 /// Operations of the first burst, which finds out how many fill one.
 const FIRST: u64 = 8;
-/// The most by which a burst's operations grow from one to the next: what the first told may have been luck.
+/// The largest factor by which a burst's operations grow from one to the next, as a single time may be luck.
 const GROWTH: u64 = 16;
 
-/// How many bursts are counted, and about how long each is to take.
+/// How many bursts are counted, and about how long each should take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bursts {
     pub(super) count: usize,
@@ -30,7 +30,7 @@ impl Bursts {
         (ns < wanted / 2.0).then(|| fitting.clamp(repeats + 1, repeats * GROWTH))
     }
 
-    /// How many operations fill a burst, where `burst` does so many and returns the ns that they took.
+    /// How many operations fill a burst; `burst` does the given number and returns the ns that they took.
     pub(super) fn fill(&self, mut burst: impl FnMut(u64) -> f64) -> u64 {
         let mut repeats = FIRST;
         while let Some(more) = self.more(repeats, burst(repeats)) {
@@ -40,15 +40,15 @@ impl Bursts {
     }
 }
 
-/// Times of one barrier, in ns, by the clock of rank 0. `enter` gives each rank, on its thread, what waits for all the
-/// others.
+/// Times of one barrier, in ns, by the clock of rank 0. `enter` gives each rank, on its thread, the function that waits
+/// for all the others.
 pub(super) fn bursts<W: FnMut()>(
     workers: &Workers,
     cpus: &[u32],
     bursts: Bursts,
     enter: &(impl Fn(usize) -> W + Sync),
 ) -> Result<Vec<f64>, Error> {
-    // None ends it.
+    // 0 ends the bursts.
     let repeats = AtomicU64::new(FIRST);
     let work = |rank: usize| {
         let clock = Clock::get();
@@ -57,7 +57,7 @@ pub(super) fn bursts<W: FnMut()>(
         let mut full = false;
         loop {
             wait();
-            // Stored before the barrier that everybody has just left.
+            // Stored before the barrier that all threads have just left.
             let n = repeats.load(Acquire);
             if n == 0 {
                 return times;
@@ -86,8 +86,8 @@ pub(super) fn bursts<W: FnMut()>(
     on_each(workers, cpus, &work).map(|mut of_ranks| of_ranks.swap_remove(0))
 }
 
-/// Runs `work` of each rank on its CPU at the same time: on the CPU's worker, or where several ranks share a CPU on a
-/// pinned thread of their own.
+/// Runs `work` for each rank on its CPU at the same time: on the CPU's worker, or on a pinned thread of its own if
+/// several ranks share a CPU.
 pub(super) fn on_each<T: Send>(
     workers: &Workers,
     cpus: &[u32],
@@ -139,7 +139,7 @@ mod tests {
     fn all_ranks_do_as_many_bursts() {
         let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
         let workers = Workers::start(&cpus).unwrap();
-        // Threads that share a CPU, if there is one only.
+        // Threads share a CPU if there are fewer CPUs.
         let cpus: Vec<u32> = cpus.iter().cycle().take(3).copied().collect();
         let barrier = coho_sync::Barrier::new(coho_sync::Algorithm::Central, 3).unwrap();
         let short = Bursts { count: 5, length: Duration::from_micros(30) };

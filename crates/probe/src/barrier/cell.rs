@@ -1,4 +1,4 @@
-//! A barrier, team or peer on some CPUs, and what each pass brings of it.
+//! A barrier, team or peer on some CPUs, and its figures from each pass.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,8 @@ use super::peers::{Local, OpenMp, Runtime};
 use crate::workers::{Job, Workers};
 use crate::{Error, statistics};
 
-/// Barriers and teams of each kind, one for a pass in turn: the cache slice in which their lines lie changes their time.
+/// How many barriers and teams of each kind there are, used by the passes in turn: the cache slice of their lines
+/// changes their time.
 pub(super) const INSTANCES: usize = 8;
 
 /// Something to measure.
@@ -25,7 +26,7 @@ pub(super) enum Subject {
     OpenMp(usize, Vec<Barrier>),
 }
 
-/// It, on some CPUs, and what it has brought.
+/// A subject on some CPUs, and its figures so far.
 pub(super) struct Cell {
     pub(super) subject: Subject,
     pub(super) mapping: Mapping,
@@ -34,14 +35,14 @@ pub(super) struct Cell {
     pub(super) lost: Option<String>,
 }
 
-/// What a pass has brought: times of barriers or totals of fork and join first.
+/// The figures of a pass: first the times of barriers or the totals of fork and join.
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) number: usize,
     pub(super) times: Vec<f64>,
     pub(super) fork: Vec<f64>,
     pub(super) join: Vec<f64>,
-    /// Ours by the same threads, of an OpenMP runtime's barrier, and its regions.
+    /// The times of our barrier by the same threads, beside an OpenMP runtime's, and of the runtime's regions.
     pub(super) ours: Vec<f64>,
     pub(super) regions: Vec<f64>,
     /// Two CPUs, and the one-way time between them on the lines of the barrier's flags.
@@ -66,7 +67,8 @@ impl Cell {
         let result = match &mut self.subject {
             Subject::Barrier(algorithm, barriers) => {
                 let barrier = &mut barriers[number % INSTANCES];
-                // Auto's time is for the peers, and threads that share a CPU are far above any limit.
+                // Auto's time is only for comparison with the peers, and threads that share a CPU are far above any
+                // limit.
                 if alone && *algorithm != Algorithm::Auto {
                     let pair = limit::farthest(one_way, cpus);
                     pass.own = pair.and_then(|pair| Some((pair, own_lines(workers, pair, barrier)?)));
@@ -137,7 +139,7 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
     statistics::median_of(values.to_vec())
 }
 
-/// `team` for the team's own way; otherwise the barrier's name, with the layout where there is a choice.
+/// `team` for the team's own fork and join; otherwise the barrier's name, with the layout if there is a choice.
 pub(super) fn fork_join_name(algorithm: Algorithm) -> String {
     match algorithm {
         Algorithm::Auto => "team".into(),

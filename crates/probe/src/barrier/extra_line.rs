@@ -1,5 +1,5 @@
-//! What one more remote line costs a reader of several: the slope of the time of reading lines that another CPU has just
-//! written. All threads of an FBS barrier but the writer of a flag are such readers.
+//! What one more remote line costs a reader of several: the slope of the time of reading lines that another CPU has
+//! just written. In an FBS barrier all threads but the writer of a flag are such readers.
 
 use std::hint::spin_loop;
 use std::sync::atomic::AtomicU64;
@@ -10,12 +10,12 @@ use crate::clock::Clock;
 use crate::workers::{Job, Workers};
 use crate::{Error, statistics};
 
-/// Lines of the longer reading: as many as fit a page, in order, as the flags of a barrier lie.
+/// Lines of the longer reading: as many as fit a page, in order, like the flags of a barrier.
 const LINES: usize = 32;
-/// Readings of one line and of all, by turns.
+/// Readings of one line and of all lines, alternately.
 const ROUNDS: u64 = 400;
 
-/// Looks at a line before a reader gives way, far more than a line takes.
+/// Looks at a line before a reader yields, far more than a line takes to arrive.
 const LOOKS: u32 = 10_000;
 
 /// A word on a line of its own; 128 bytes, as barriers pad their flags.
@@ -28,7 +28,7 @@ impl Line {
         let mut looks = 0u32;
         while self.0.load(Acquire) < round {
             looks = looks.saturating_add(1);
-            // Whoever does not run just now may need this CPU.
+            // The other thread may be waiting for this CPU.
             if looks > LOOKS { yield_now() } else { spin_loop() }
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn extra_line(workers: &Workers, writer: u32, reader: u32) -> Result<
     done.remove(1).map(|done| done.value)
 }
 
-/// What a line more costs, by the medians of times of one line and of all; a slope below 0 is noise about 0.
+/// The cost of one more line, from the median times of one line and of all lines; a slope below 0 is noise around 0.
 fn slope(one: Vec<f64>, all: Vec<f64>) -> f64 {
     let median = |mut times: Vec<f64>| {
         times.sort_by(f64::total_cmp);

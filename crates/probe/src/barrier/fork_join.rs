@@ -1,5 +1,5 @@
-//! Fork and join of an empty parallel region, as Nakamura et al. time it: the region's caller comes from a serial part, and
-//! all others wait. By the team's own way, or by a barrier at either end.
+//! Fork and join of an empty parallel region, as Nakamura et al. time it: the region's caller comes from a serial part,
+//! and all others wait. A region works in the team's own way, or by a barrier at either end.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
@@ -12,35 +12,35 @@ use crate::clock::{Clock, Ticks};
 use crate::workers::{Job, Workers};
 use crate::{Error, statistics};
 
-/// Regions that are timed one by one, and those of a burst where all threads must know how many they are.
+/// Regions that are timed one by one, and regions of a burst whose number all threads must know.
 const REGIONS: u64 = 64;
-/// Regions before a burst, which wake threads that sleep or wait by now with longer breaks between their looks.
+/// Regions before a burst, which wake threads that sleep by now or look only rarely.
 const WARM_UP: u64 = 16;
-/// Readings in a row, whose mean is the time of one.
+/// Readings in a row; their mean is the time of one.
 const READINGS: usize = 64;
 
 /// How a region begins and ends.
 pub(super) enum ForkJoin {
-    /// A persistent team of threads: one flag forks, one each joins.
+    /// A persistent team of threads: one flag forks, and a flag of each member joins.
     Team(Box<Mutex<Team>>),
-    /// All meet at a barrier at the region's begin and at its end.
+    /// All meet at a barrier at the beginning of the region and at its end.
     TwoBarriers(Box<Barrier>),
 }
 
-/// What bursts of regions took, in ns a region.
+/// The times of bursts of regions, in ns a region.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Taken {
-    /// From the leader's start to its going on: regions timed together, each behind a serial part, less as many serial
-    /// parts alone.
+    /// From the leader's start until it goes on: regions timed together, each after a serial part, minus the same
+    /// number of serial parts alone.
     pub(super) total: Vec<f64>,
-    /// To the last member's begin: regions timed one by one, without the clock's readings.
+    /// Until the last member has begun: regions timed one by one, without the time of reading the clock.
     pub(super) fork: Vec<f64>,
-    /// From the last member's begin, as the region is empty, to the leader's going on; likewise.
+    /// From then (the region is empty) until the leader goes on; likewise.
     pub(super) join: Vec<f64>,
 }
 
 impl ForkJoin {
-    /// For these CPUs: a team where `algorithm` is [`Algorithm::Auto`], otherwise two barriers.
+    /// For these CPUs: a team if `algorithm` is [`Algorithm::Auto`], otherwise two barriers.
     pub(super) fn new(algorithm: Algorithm, cpus: &[u32]) -> Result<Self, Error> {
         Ok(match algorithm {
             Algorithm::Auto => {
@@ -59,7 +59,7 @@ impl ForkJoin {
                 let job: Job<'_, Led> = Box::new(|| {
                     let mut team = team.lock().unwrap_or_else(PoisonError::into_inner);
                     team.run(|_| make_room(stamps));
-                    // Neither region has anything of the leader's to read.
+                    // The members need to read no data of the leader's in either region.
                     let mut region = |timed: bool| match timed {
                         false => team.run(|_| ()),
                         true => team.run(|_| stamp()),
@@ -79,7 +79,7 @@ impl ForkJoin {
                 (led, taken_out.collect())
             }
             Self::TwoBarriers(barrier) => {
-                // All count regions alike, so that nobody needs to be told what is timed.
+                // All threads count regions in the same way, so none needs to be told which are timed.
                 let rank = |rank: usize| {
                     make_room(stamps);
                     let mut region = |timed: bool| {
@@ -90,7 +90,7 @@ impl ForkJoin {
                         barrier.wait(rank);
                     };
                     let region_ns = back_to_back(&mut region);
-                    // The others run no serial part: they are to wait.
+                    // The others run no serial part: they should wait.
                     let serial = if rank == 0 { Serial::before(region_ns) } else { Serial::of_turns(0) };
                     (lead(&mut region, serial, bursts.count, REGIONS), begins())
                 };
@@ -103,12 +103,13 @@ impl ForkJoin {
 }
 
 thread_local! {
-    /// When this thread has begun each region that was timed by itself: its own memory until all are timed. Were it a
-    /// place that the leader reads meanwhile, the next stamp would wait for the line, and the region be timed with that.
+    /// When this thread began each region that was timed by itself. It is kept in the thread's own memory until all are
+    /// timed: if the leader read it meanwhile, the next stamp would have to wait for the line, and the region's time
+    /// would include that.
     static BEGUN: RefCell<Vec<Ticks>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes room for so many stamps of this thread, touched before they are taken.
+/// Makes room for this thread's stamps, and touches it before they are taken.
 fn make_room(stamps: usize) {
     BEGUN.with_borrow_mut(|begun| {
         begun.clear();
@@ -117,7 +118,7 @@ fn make_room(stamps: usize) {
     });
 }
 
-/// This thread begins a region.
+/// Records that this thread begins a region.
 fn stamp() {
     let now = Clock::get().now();
     BEGUN.with_borrow_mut(|begun| begun.push(now));
@@ -127,11 +128,11 @@ fn stamp() {
 #[derive(Debug, Default)]
 struct Begins {
     at: Vec<Ticks>,
-    /// What a stamp takes it.
+    /// The time that a stamp takes the thread.
     stamp_ticks: f64,
 }
 
-/// This thread's stamps, and what one takes.
+/// This thread's stamps, and the time that one takes.
 fn begins() -> Begins {
     let at = BEGUN.take();
     make_room(READINGS);
@@ -143,7 +144,7 @@ fn begins() -> Begins {
     Begins { at, stamp_ticks: quickest(series) }
 }
 
-/// What a reading of the clock takes this thread, in ticks.
+/// The time of one reading of the clock on this thread, in ticks.
 fn reading_ticks() -> f64 {
     let clock = Clock::get();
     quickest(|| {
@@ -153,29 +154,29 @@ fn reading_ticks() -> f64 {
     })
 }
 
-/// Of a few series the one that nothing has interrupted.
+/// The quickest of a few series, which nothing has interrupted.
 fn quickest(series: impl FnMut() -> f64) -> f64 {
     const SERIES: usize = 8;
     std::iter::repeat_with(series).take(SERIES).fold(f64::INFINITY, f64::min)
 }
 
-/// Ticks from one reading to another; below 0 where the second is of a CPU whose clock is behind.
+/// Ticks from one reading to another; below 0 if the second is from a CPU whose clock is behind.
 fn apart(from: Ticks, to: Ticks) -> f64 {
     to.wrapping_sub(from).cast_signed() as f64
 }
 
-/// What the leader has seen.
+/// The leader's observations.
 #[derive(Default)]
 struct Led {
-    /// Of regions timed together, in ns a region.
+    /// Times of regions timed together, in ns a region.
     total: Vec<f64>,
-    /// From where to where each region took that was timed by itself.
+    /// Beginning and end of each region that was timed by itself.
     regions: Vec<(Ticks, Ticks)>,
-    /// What a reading of the clock takes.
+    /// The time of one reading of the clock.
     reading_ticks: f64,
 }
 
-/// Runs bursts of regions, each behind a serial part, by turns timed together and one by one.
+/// Runs bursts of regions, each after a serial part, alternately timed together and one by one.
 fn lead(region: &mut dyn FnMut(bool), serial: Serial, bursts: usize, regions: u64) -> Led {
     let clock = Clock::get();
     let mut led = Led {
@@ -197,8 +198,9 @@ fn lead(region: &mut dyn FnMut(bool), serial: Serial, bursts: usize, regions: u6
 }
 
 impl Led {
-    /// Tells fork from join by when each member has begun each region, by the middle of every burst. From one reading to
-    /// the next lies one reading; from the last member's begin to the end lies its stamp.
+    /// Separates fork from join by the moments when members began each region, with the middle of every burst. One
+    /// reading lies between a reading and the next; the stamp of the last member lies between its beginning and the
+    /// end.
     fn apart(self, begun: &[Begins]) -> Taken {
         let clock = Clock::get();
         let mut taken = Taken { total: self.total, ..Taken::default() };
@@ -228,12 +230,12 @@ fn middle(mut values: Vec<f64>) -> f64 {
     if half.is_empty() { statistics::median(&values) } else { half.iter().sum::<f64>() / half.len() as f64 }
 }
 
-/// Ns of a region without a serial part before.
+/// Ns of a region without a serial part before it.
 fn back_to_back(region: &mut dyn FnMut(bool)) -> f64 {
     together(region, Serial::of_turns(0), REGIONS) / REGIONS as f64
 }
 
-/// Ns that so many regions took, one after the other, each behind a serial part.
+/// Ns that this many regions took, one after the other, each after a serial part.
 fn together(region: &mut dyn FnMut(bool), serial: Serial, regions: u64) -> f64 {
     let clock = Clock::get();
     (0..WARM_UP).for_each(|_| region(false));
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
     use coho_platform::pin;
 
-    /// Both parts hold a reading each, which their sum must not hold.
+    /// Both parts include a reading, which their sum must not include.
     #[test]
     fn parts_are_told_apart_by_the_last_to_begin_without_the_readings() {
         let regions = vec![(1000, 1100), (2000, 2100)];
@@ -286,10 +288,10 @@ mod tests {
             let way = ForkJoin::new(algorithm, &cpus).unwrap();
             let taken = way.bursts(&workers, &cpus, short).unwrap();
             assert_eq!((taken.total.len(), taken.fork.len(), taken.join.len()), (5, 5, 5));
-            // A burst whose serial part was interrupted alone may come out below nothing.
+            // If the serial part alone was interrupted, a burst may come out below 0.
             assert!(taken.total.iter().all(|ns| ns.is_finite()), "{algorithm}: {taken:?}");
             assert!(taken.total.iter().any(|ns| *ns > 0.0), "{algorithm}: {taken:?}");
-            // Where the CPUs' clocks are some ns apart, so are the parts; their sum is not.
+            // If the CPUs' clocks are some ns apart, the parts are off by as much, but not their sum.
             let sums: Vec<f64> = taken.fork.iter().zip(&taken.join).map(|(fork, join)| fork + join).collect();
             assert!(sums.iter().any(|ns| *ns > 0.0), "{algorithm}: {taken:?}");
         }

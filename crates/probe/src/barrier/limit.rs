@@ -1,4 +1,4 @@
-//! What no barrier can be quicker than: the one-way times between the CPUs, measured in the same passes.
+//! The limit that no barrier can beat: the one-way times between the CPUs, measured in the same passes.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use crate::workers::Workers;
 
 /// Batches of each method in a pass.
 const BATCHES: usize = 8;
-/// Half-width, relative, at which that is enough.
+/// The relative half-width of the interval that is tight enough.
 const HALF_WIDTH: f64 = 0.02;
 
-/// Time from a store by one CPU until another knows of it, in ns, for each pair: the smaller of half a round trip
-/// through one line (`turn`) and through two (`flags`).
+/// Time from a store by one CPU until another sees it, in ns, for each pair: the smaller of half a round trip through
+/// one line (`turn`) and through two (`flags`).
 ///
-/// Both hand over a word and wait for its answer, so that neither can be below it; which is nearer to it depends on
-/// how the machine upgrades a shared line.
+/// Both hand over a word and wait for an answer, so neither can be below the true time; which one is nearer to it
+/// depends on how the machine upgrades a shared line.
 pub(super) type OneWay = BTreeMap<(u32, u32), f64>;
 
-/// Pairs of which none ever met, after which the others are not tried: such CPUs run by turns.
+/// If this many pairs in a row never met, the others are not tried: such CPUs run in turn.
 const NEVER_MET: usize = 8;
 
 /// Measures all pairs of these CPUs once, or as many as there is time for.
@@ -56,7 +56,7 @@ pub(super) fn between(workers: &Workers, pair: (u32, u32), lines: [Two<'_>; LINE
     medians.filter(|ns| ns.is_finite()).min_by(f64::total_cmp)
 }
 
-/// What these tasks give two CPUs, as far as they came to them.
+/// The outcomes of these tasks for two CPUs, as far as they got.
 pub(super) fn meet(
     workers: &Workers,
     (a, b): (u32, u32),
@@ -70,25 +70,25 @@ pub(super) fn meet(
     settle(&parts)
 }
 
-/// The two of these CPUs that are farthest apart, of those that met.
+/// The two CPUs that are farthest apart, among those that met.
 pub(super) fn farthest(times: &OneWay, cpus: &[u32]) -> Option<(u32, u32)> {
     let of_these = times.iter().filter(|((a, b), _)| cpus.contains(a) && cpus.contains(b));
     of_these.max_by(|a, b| a.1.total_cmp(b.1)).map(|(&pair, _)| pair)
 }
 
-/// The times between ranks on these CPUs, a row for each; NaN where not measured, as of a CPU and itself.
+/// The times between ranks on these CPUs, a row for each; NaN if not measured, as between a CPU and itself.
 pub(super) fn between_ranks(times: &OneWay, cpus: &[u32]) -> Vec<f64> {
     let direct = |a: u32, b: u32| times.get(&(a, b)).or(times.get(&(b, a))).copied().unwrap_or(f64::NAN);
     cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| direct(a, b))).collect()
 }
 
-/// The shortest ways between the CPUs, over others where that is shorter; by index. Infinite where unknown.
+/// The shortest paths between the CPUs, through others if that is shorter; by index. Infinite if unknown.
 fn closure(times: &OneWay, cpus: &[u32]) -> Vec<Vec<f64>> {
     let n = cpus.len();
     let mut ways: Vec<Vec<f64>> = between_ranks(times, cpus).chunks(n.max(1)).map(<[f64]>::to_vec).collect();
     for (row, from) in ways.iter_mut().zip(cpus) {
         for (way, to) in row.iter_mut().zip(cpus) {
-            // Ranks that share a CPU share its caches: no line has a way to go.
+            // Ranks that share a CPU share its caches, so lines need not move.
             if from == to {
                 *way = 0.0;
             } else if way.is_nan() {
@@ -115,7 +115,7 @@ pub(super) fn of_barrier(times: &OneWay, cpus: &[u32]) -> Option<f64> {
     ways.iter().flatten().copied().fold(None, larger).filter(|ns| ns.is_finite() && *ns > 0.0)
 }
 
-/// The same on a barrier's own lines: at the scale that one pair's time has there.
+/// The same on a barrier's own lines: scaled by the ratio of one pair's times.
 pub(super) fn on_own_lines(times: &OneWay, cpus: &[u32], (pair, own_ns): ((u32, u32), f64)) -> Option<f64> {
     Some(of_barrier(times, cpus)? * own_ns / times.get(&pair)?)
 }
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(of_fork_join(&times, &[2, 0, 1]), Some(120.0));
         assert_eq!(of_barrier(&times, &[0, 4]), None, "a pair that was not measured");
         assert_eq!(of_barrier(&times, &[0]), None);
-        // Threads by turns on two CPUs are as far apart as these, not there and back.
+        // Threads alternating on two CPUs are as far apart as the CPUs, not twice as far.
         assert_eq!(of_barrier(&times, &[0, 1, 0, 1]), Some(10.0));
         assert_eq!(of_fork_join(&times, &[0, 1, 0, 1]), Some(20.0));
         assert_eq!(of_barrier(&times, &[0, 0]), None);

@@ -30,7 +30,7 @@ use crate::{Error, Progress};
 pub struct Options {
     /// The CPUs, by operating-system number; all that the process may use if empty.
     pub cpus: Vec<u32>,
-    /// Numbers of threads; powers of two and all CPUs if empty. More than there are CPUs share them.
+    /// Numbers of threads; powers of two and all CPUs if empty. If there are more threads than CPUs, they share them.
     pub threads: Vec<u32>,
     /// The algorithms; [`Algorithm::Auto`] is the one that it chooses for the team.
     pub algorithms: Vec<Algorithm>,
@@ -38,8 +38,8 @@ pub struct Options {
     pub mappings: Vec<Mapping>,
     /// Whether other libraries are measured too, as far as the machine has them.
     pub peers: bool,
-    /// About how long a burst of barriers is to take. The default is short against a time slice, so that the median
-    /// tells of undisturbed ones; many time slices long, it tells what those who share the CPUs cost.
+    /// About how long a burst of barriers should take. The default is short compared with a time slice, so that the
+    /// median describes undisturbed barriers; with many time slices, it shows what other users of the CPUs cost.
     pub burst: Duration,
     /// Fewer passes.
     pub quick: bool,
@@ -70,7 +70,7 @@ impl Default for Options {
 /// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
-/// If a CPU cannot be used, or an algorithm cannot be had for so many threads.
+/// If a CPU cannot be used, or an algorithm is not available for this number of threads.
 pub fn measure(
     options: &Options,
     topology: &Topology,

@@ -10,7 +10,7 @@ pub fn barrier_name(algorithm: Algorithm) -> String {
     }
 }
 
-/// Where an algorithm's flags lie: `separate-lines` or `one-line`; empty where there is no choice.
+/// Where an algorithm's flags are: `separate-lines` or `one-line`; empty if there is no choice.
 pub fn layout_name(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::Fbs => "separate-lines",
@@ -19,8 +19,8 @@ pub fn layout_name(algorithm: Algorithm) -> &'static str {
     }
 }
 
-/// What is not measured because the ranks of a team would have the CPUs that they have in an earlier mapping: what,
-/// and why.
+/// The entry for a team that is not measured because its ranks have the same CPUs as in an earlier mapping: what, and
+/// why.
 pub(crate) fn same_places(mapping: Mapping, threads: usize, like: Mapping) -> (String, String) {
     (
         format!("{mapping} mapping, {threads} threads"),
@@ -28,7 +28,7 @@ pub(crate) fn same_places(mapping: Mapping, threads: usize, like: Mapping) -> (S
     )
 }
 
-/// Sizes of teams worth measuring on so many CPUs: powers of two, and all of them.
+/// Sizes of teams worth measuring on this many CPUs: powers of two, and all of them.
 pub(crate) fn team_sizes(cpus: usize) -> Vec<usize> {
     let powers = std::iter::successors(Some(2usize), |size| size.checked_mul(2));
     powers.take_while(|&size| size < cpus).chain((cpus > 1).then_some(cpus)).collect()

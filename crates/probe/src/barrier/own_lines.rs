@@ -1,5 +1,5 @@
 //! The one-way time on the very lines by which a barrier's threads learn of each other, and on the best of many: the
-//! slice of a cache in which a line lives changes its time by up to a half.
+//! cache slice that holds a line changes its time by up to a half.
 
 use std::sync::atomic::AtomicU64;
 
@@ -28,15 +28,17 @@ pub(super) fn own_lines(workers: &Workers, pair: (u32, u32), barrier: &mut Barri
     })
 }
 
-/// The lines again and again, as the pairs of lines of an arena: a word that no segment before used, since the protocols
-/// must not come upon the word of the segment before; the two of a pair lie in two lines where there are two.
+/// The lines repeated, in the form of an arena's pairs of lines. Each uses a word that no earlier segment used, since
+/// the protocols must not find the word of the previous segment; the two words of a pair are in two lines if there are
+/// two.
 fn words<'a>(lines: &[&'a [AtomicU64; WORDS]]) -> [Two<'a>; LINES] {
     let word = |line: usize, word: usize| &lines[line % lines.len()][word % WORDS];
     std::array::from_fn(|i| Two { first: word(i, 2 * i), second: word(i + 1, 2 * i + 1) })
 }
 
-/// The one-way time of two CPUs by `turn` on the best of an arena's lines, in ns: what the quickest tenth of them does not
-/// exceed, as the least of many figures owes as much to noise as to its line. `None` if the CPUs did not meet.
+/// The one-way time of two CPUs by `turn` on the best of an arena's lines, in ns: the time that the quickest tenth of
+/// them does not exceed, since the minimum of many figures owes as much to noise as to its line. `None` if the CPUs did
+/// not meet.
 pub(super) fn best_line(workers: &Workers, pair: (u32, u32), arena: &Arena) -> Option<f64> {
     let round = |seed| Task { kind: Kind::EachLine(seed), lines: arena.lines(), rounds: ROUND_TRIPS };
     // A round that is broken off is not repeated.
@@ -83,7 +85,7 @@ mod tests {
         let workers = Workers::start(&cpus).unwrap();
         for algorithm in Algorithm::ALL {
             let mut barrier = Barrier::new(algorithm, 2).unwrap();
-            // Where others use the CPUs too, the two may not meet.
+            // If others use the CPUs too, the two may not meet.
             let ns = own_lines(&workers, (cpus[0], cpus[1]), &mut barrier);
             let counts = matches!(algorithm, Algorithm::Lock | Algorithm::SpinLock | Algorithm::Central);
             assert!(ns.is_none_or(|ns| !counts && (0.1..1e5).contains(&ns)), "{algorithm}: {ns:?}");

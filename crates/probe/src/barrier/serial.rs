@@ -1,16 +1,18 @@
-//! What the caller of a region does before it: a serial part, while which all others come to wait (Nakamura et al., Fig. 3-2).
+//! The serial part that the caller of a region runs before it, during which all others begin to wait (Nakamura et al.,
+//! Fig. 3-2).
 
 use std::hint::black_box;
 
 use crate::clock::Clock;
 
-/// Turns whose time tells that of one.
+/// How many turns are timed to find the time of one.
 const MANY: u64 = 20_000;
-/// Series of these, of which the quickest was not interrupted.
+/// How many series of these are timed; the quickest was not interrupted.
 const SERIES: usize = 5;
-/// Times that a region took back to back, so that also the slowest member waits again.
+/// How many times as long as a region back to back the serial part is, so that even the slowest member waits again.
 const REGIONS: f64 = 2.0;
-/// Within which a serial part's time lies, in ns: long enough for threads that spin, short of those that give up and sleep.
+/// The range of a serial part's time, in ns: long enough for all threads to spin again, short enough that none goes to
+/// sleep.
 const RANGE_NS: (f64, f64) = (200.0, 50_000.0);
 
 /// A serial part of a fixed number of additions and multiplications that wait for each other.
@@ -20,7 +22,7 @@ pub(super) struct Serial {
 }
 
 impl Serial {
-    /// One that is longer than a region that took so many ns back to back.
+    /// One that is longer than a region that took `region_ns` back to back.
     pub(super) fn before(region_ns: f64) -> Self {
         let quickest = (0..SERIES).map(|_| Self { turns: MANY }.alone_ns(1)).fold(f64::INFINITY, f64::min);
         let wanted = (REGIONS * region_ns).clamp(RANGE_NS.0, RANGE_NS.1);
@@ -37,7 +39,7 @@ impl Serial {
         black_box(x);
     }
 
-    /// Ns that so many of it take one after the other.
+    /// Ns that this many serial parts take, one after the other.
     pub(super) fn alone_ns(self, times: u64) -> f64 {
         let clock = Clock::get();
         let start = clock.now();
@@ -45,12 +47,12 @@ impl Serial {
         clock.ns(clock.now() - start)
     }
 
-    /// Turns, for those who run it in another language.
+    /// Its number of turns, for code in another language.
     pub(super) fn turns(self) -> u64 {
         self.turns
     }
 
-    /// Of so many turns.
+    /// A serial part of this many turns.
     pub(super) fn of_turns(turns: u64) -> Self {
         Self { turns }
     }

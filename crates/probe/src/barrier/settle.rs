@@ -1,4 +1,4 @@
-//! From the passes' times to the section's rows, limits and ratios.
+//! Turns the passes' times into the section's rows, limits and ratios.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn medians(cell: &Cell, of: fn(&Pass) -> &Vec<f64>) -> Vec<(usize, f64)> {
     cell.passes.iter().filter_map(|pass| Some((pass.number, median(of(pass))?))).collect()
 }
 
-/// Puts what all passes have brought into the section.
+/// Puts the figures of all passes into the section.
 pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], frame: &mut Frame<'_>) {
     let cpus = frame.cpus.clone();
     let limit = |of: fn(&OneWay, &[u32]) -> Option<f64>| {
@@ -44,7 +44,7 @@ pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], frame
             frame.lacks(cell.name(), why.to_string());
         }
         match &cell.subject {
-            // What the peers are compared with; its algorithm has a row of its own.
+            // Auto is only what the peers are compared with; its algorithm has a row of its own.
             Subject::Barrier(Algorithm::Auto, _) => {}
             Subject::Barrier(algorithm, _) => sync.barriers.push(BarrierTime {
                 algorithm: barrier_name(*algorithm),
@@ -128,7 +128,7 @@ fn peer(
     }
 }
 
-/// Our own barrier's medians on the same CPUs: of the algorithm that we choose.
+/// Our own barrier's medians on the same CPUs, with the algorithm that Auto chooses.
 fn our_barrier(cells: &[Cell], beside: &Cell) -> Vec<(usize, f64)> {
     let same = |cell: &&Cell| {
         cell.cpus == beside.cpus && matches!(cell.subject, Subject::Barrier(Algorithm::Auto, _))

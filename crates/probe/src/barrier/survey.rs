@@ -1,4 +1,4 @@
-//! Every barrier, team and peer in turn, in passes of random order, each pass with the limit that it is held against.
+//! Every barrier, team and peer in turn, in passes of random order, each pass with the limit that it is compared with.
 
 use coho_platform::scratch::{Folder, Wish};
 use coho_profile::{Sync, SyncPeer};
@@ -19,9 +19,9 @@ use crate::{Error, statistics};
 
 /// Fork and join by the team itself, and by the barriers of the paper.
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
-/// CPUs beyond which all pairs take too long for every pass.
+/// With more CPUs than this, measuring all pairs takes too long for every pass.
 pub(super) const MANY: usize = 64;
-/// The most threads that teams of one kind and size may have in all, beyond one team.
+/// The most threads that all teams of one kind and size together may have, if there is more than one team.
 const TEAM_THREADS: usize = 256;
 
 pub(super) fn run(
@@ -30,7 +30,7 @@ pub(super) fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Sync, Error> {
     let mut sync = Sync::default();
-    // Before any thread is pinned: a runtime counts the CPUs that its loader may use.
+    // This comes before any thread is pinned: a runtime counts the CPUs that the loading thread may use.
     let runtimes = if options.peers { load(options, &mut sync) } else { Vec::new() };
     let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
     let arena = Arena::map()?;
@@ -69,7 +69,7 @@ const DESCRIPTION: &str = "Bursts, every barrier, team and peer in turn in passe
     burst, by rank 0. Fork and join are the time of a region's caller that comes from a serial part while all others wait: \
     together in bursts, less as many serial parts alone; apart by the clocks of the members, less the readings.";
 
-/// What a pass measures of the machine itself.
+/// What a pass measures about the machine itself.
 #[derive(Default)]
 struct Seen {
     one_way: OneWay,
@@ -84,7 +84,7 @@ impl Seen {
             return Ok(Self::default());
         }
         let one_way = limit::one_way(workers, cpus, arena, frame.end());
-        // Only CPUs that are seen to run at the same time can wait for each other's lines by spinning.
+        // Only CPUs that have been seen to run at the same time can wait for each other's lines by spinning.
         let Some(pair) = limit::farthest(&one_way, cpus) else {
             return Ok(Self { one_way, ..Self::default() });
         };
@@ -95,7 +95,7 @@ impl Seen {
 
 /// The OpenMP runtimes that the machine has.
 fn load(options: &Options, sync: &mut Sync) -> Vec<(Runtime, OpenMp)> {
-    // What was loaded from it stays when it goes.
+    // Loaded libraries stay when the folder is removed.
     let folder = Folder::create(Wish { name: "barrier", runs_programs: true, ..Wish::default() });
     let mut runtimes = Vec::new();
     for runtime in Runtime::ALL {
@@ -151,7 +151,7 @@ fn cells(
             };
             for &algorithm in &options.algorithms {
                 let barriers = build(algorithm)?;
-                // Auto has no row of its own but the chosen one's.
+                // Auto has no row of its own; the chosen algorithm has one.
                 let is = barriers[0].algorithm();
                 if is != algorithm {
                     chosen.insert(auto_key(threads, mapping), is.name().into());
@@ -177,7 +177,7 @@ fn cells(
                     }
                 }
             }
-            // Peers know of no mapping.
+            // Peers have no mapping.
             if options.peers && met.is_empty() {
                 let auto = build(Algorithm::Auto)?;
                 chosen.insert(auto_key(threads, mapping), auto[0].algorithm().name().into());
@@ -197,7 +197,7 @@ fn cells(
     Ok(cells)
 }
 
-/// For which team [`Algorithm::Auto`] chose: `2 threads, sequential`.
+/// The team for which [`Algorithm::Auto`] chose: `2 threads, sequential`.
 fn auto_key(threads: usize, mapping: Mapping) -> String {
     format!("{threads} threads, {mapping}")
 }

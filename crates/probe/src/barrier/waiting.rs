@@ -1,5 +1,5 @@
-//! Barriers where threads have to wait for each other's CPUs: more threads than CPUs, all on one, a busy neighbour, a
-//! quota. Each beside the C library's barrier, which always sleeps, by the same threads in the same run.
+//! Barriers when threads have to wait for CPUs: more threads than CPUs, all on one CPU, a busy neighbour, a quota. Each
+//! is compared with the C library's barrier, which always sleeps, by the same threads in the same run.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
@@ -18,13 +18,13 @@ use crate::clock::Clock;
 use crate::frame::{End, Frame, Passes, Phase, Progress, Step};
 use crate::{Error, statistics};
 
-/// The numbers of threads, if none are asked for.
+/// The default numbers of threads.
 const THREADS: [u32; 6] = [2, 3, 8, 16, 64, 200];
-/// Long against time slices of a few ms, so that what others take is in most bursts.
+/// Long compared with time slices of a few ms, so that most bursts include what others take.
 const BURST: Duration = Duration::from_millis(30);
-/// A first burst that takes longer than this is not lengthened, and its barrier is measured by half as many.
+/// A first burst that takes longer than this is not lengthened, and its barrier is measured by half as many bursts.
 const LONG: Duration = Duration::from_millis(120);
-/// The most by which a burst's barriers grow from one to the next.
+/// The largest factor by which a burst's barriers grow from one to the next.
 const GROWTH: u64 = 8;
 
 /// What to measure and how well.
@@ -70,13 +70,13 @@ impl Pinning {
     }
 }
 
-/// Measures barriers in every condition that this process can have: under its own quota if it has one, else idle and
-/// beside a busy neighbour.
+/// Measures barriers in every condition that is possible for this process: under its own quota if it has one, otherwise
+/// idle and beside a busy neighbour.
 ///
 /// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
-/// If threads cannot be had, or an algorithm for so many.
+/// If the threads, or an algorithm for this many, are not available.
 pub fn measure(
     options: &WaitingOptions,
     topology: &Topology,
@@ -146,7 +146,7 @@ impl Neighbour {
         let work = move || {
             let pinned = pin::to(cpu);
             let runs = pinned.is_ok();
-            // The starter waits for it.
+            // The thread that starts it waits for this.
             let _ = ready.send(pinned);
             while runs && !seen.load(Relaxed) {
                 for _ in 0..1000 {
@@ -172,7 +172,7 @@ impl Drop for Neighbour {
     }
 }
 
-/// So many threads, placed in one way, in one condition.
+/// A number of threads, placed in one way, in one condition.
 struct Group<'a> {
     topology: &'a Topology,
     allowed: &'a CpuSet,
@@ -189,7 +189,7 @@ enum Subject {
     Team(Box<Mutex<Team>>),
 }
 
-/// What rank 0 tells the others to do next.
+/// What rank 0 orders the others to do next.
 #[derive(Default)]
 struct Order {
     subject: AtomicU64,
@@ -303,7 +303,7 @@ impl Group<'_> {
     }
 }
 
-/// Ns that so many barriers take after a first one, by which the threads have come from elsewhere.
+/// Ns that this many barriers take after a first one, at which the threads arrive from other work.
 fn timed(barriers: u64, wait: impl Fn()) -> f64 {
     let clock = Clock::get();
     wait();
@@ -312,8 +312,8 @@ fn timed(barriers: u64, wait: impl Fn()) -> f64 {
     clock.ns(clock.now() - start)
 }
 
-/// Runs rounds of bursts, every subject in each, in another order each time; returns ns a barrier of each subject in
-/// each round. `lead` does so many barriers of a subject and returns the ns that they took.
+/// Runs rounds of bursts of every subject, in a new order each time; returns ns a barrier for each subject in each
+/// round. `lead` does the given number of barriers of a subject and returns the ns that they took.
 fn lead_rounds(
     subjects: usize,
     rounds: usize,
@@ -323,7 +323,7 @@ fn lead_rounds(
 ) -> Vec<Vec<f64>> {
     let wanted = BURST.as_nanos() as f64;
     let long = LONG.as_nanos() as f64;
-    // The first bursts, which also let patience learn, tell how many barriers fill one.
+    // The first bursts show how many barriers fill one, and also let patience learn.
     let fill = |subject: usize| {
         let mut barriers = 1;
         loop {

@@ -1,4 +1,4 @@
-//! How far counters and time tell the same: where both can be had, each is measured with the other left out.
+//! How far counters and time agree: if both are available, each is measured without the other.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ const FOOTPRINT: f64 = 0.40;
 /// Lines by which small figures may differ in any case.
 const LINES: f64 = 6.0;
 
-/// What both methods say of one quantity of a call, in lines.
+/// What both methods say about one quantity of a call, in lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
-    /// The call, and what of it: `stat: damage to 49152 bytes`.
+    /// The call and the quantity: `stat: damage to 49152 bytes`.
     pub what: String,
     /// By counter.
     pub counted: f64,
@@ -46,11 +46,11 @@ impl fmt::Display for Agreement {
     }
 }
 
-/// Measures twice, with counters and without, and compares what is called the same: the damage to sets that fit the
+/// Measures twice, with counters and without, and compares quantities of the same name: the damage to sets that fit the
 /// level-1 data cache (within 15 %) and the footprints (within 40 %).
 ///
 /// # Errors
-/// `not available: no performance counters`, with why, where there are none; otherwise as [`measure`].
+/// `not available: no performance counters`, with the reason, if there are none; otherwise as [`measure`].
 pub fn agreement(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Agreement>, Error> {
     let counted = with_counters(super::pmu::Hardware::possible, || {
         measure(&Options { pmu: true, ..options.clone() }, progress)
@@ -78,7 +78,7 @@ fn compare(counted: &Calls, timed: &Calls) -> Vec<Agreement> {
     let pair = |what: String, a: Option<&Estimate>, b: Option<&Estimate>, allowed| {
         Some(Agreement { what, counted: a?.median, timed: b?.median, allowed })
     };
-    // A read that disturbs the caches leaves damage to be found by time in both.
+    // If a read disturbs the caches, damage is found by time in both runs.
     let disturbs = counted.conditions.parameters.get("reading_disturbs").is_some_and(|value| value == true);
     let l1d = counted.conditions.parameters.get("l1d_bytes").and_then(serde_json::Value::as_u64);
     let comparable =
@@ -130,14 +130,14 @@ mod tests {
 
     #[test]
     fn figures_within_what_is_allowed_agree_and_others_do_not() {
-        // Made up: what is allowed is judged here, not how far the two methods agree on some machine.
+        // Made-up sections: this tests the tolerances, not how far the two methods agree on some machine.
         let good = compare(&section(255.0, 68.0), &section(243.0, 80.0));
         assert_eq!(good.len(), 2);
         assert!(good.iter().all(Agreement::holds), "{good:?}");
         let bad = compare(&section(255.0, 68.0), &section(190.0, 110.0));
         assert!(!bad.iter().any(Agreement::holds), "{bad:?}");
         assert!(bad[0].to_string().contains("DIFFER"));
-        // Small ones may differ by some lines.
+        // Small quantities may differ by some lines.
         assert!(compare(&section(3.0, 7.0), &section(8.0, 11.0)).iter().all(Agreement::holds));
         let mut trapped = section(255.0, 68.0);
         trapped.conditions.parameters.insert("reading_disturbs".into(), true.into());

@@ -1,4 +1,4 @@
-//! Sizes of the caches that are measured by.
+//! Sizes of the caches that measurements rely on.
 
 use coho_topology::{CacheKind, Topology};
 
@@ -7,15 +7,15 @@ use crate::Error;
 /// Bytes of a line.
 pub(super) const LINE: usize = 64;
 
-/// What the CPU is said to have; sizes in bytes.
+/// What the CPU has according to the topology; sizes in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Caches {
     pub(super) l1d: usize,
-    /// Its ways; 8 where the machine does not tell, as most have.
+    /// Its ways; 8, the most common number, if the machine does not say.
     pub(super) l1d_ways: usize,
     pub(super) l1i: usize,
     pub(super) l2: usize,
-    /// The largest cache that the CPU is said to share with others or to have, whatever its level.
+    /// The largest cache that the CPU shares with others or has for itself, whatever its level.
     pub(super) last: usize,
 }
 
@@ -23,7 +23,7 @@ impl Caches {
     /// Of this CPU.
     ///
     /// # Errors
-    /// If the machine does not tell one of them.
+    /// If the machine does not report one of them.
     pub(super) fn of(topology: &Topology, cpu: u32) -> Result<Self, Error> {
         let find = |level: u8, kind: CacheKind| {
             topology.caches.iter().find(|cache| {
@@ -56,7 +56,8 @@ impl Caches {
                 .max()
                 .unwrap_or(0),
         };
-        // Whole pages, and less than the next level: what is primed and swept is computed from them.
+        // They must be whole pages and less than the next level, as the sizes of primed and swept sets are computed
+        // from them.
         if caches.l1d < 4096 || caches.l2 < 2 * caches.l1d || caches.l2 > 256 << 20 {
             let Self { l1d, l2, .. } = caches;
             return Err(Error::not_available(format!(

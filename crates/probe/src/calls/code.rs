@@ -19,7 +19,7 @@ unsafe impl Send for Code {}
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// So many bytes of instructions that do nothing: what clears a level-1 instruction cache (Shimosawa, Hori &
+    /// This many bytes of instructions that do nothing, to clear a level-1 instruction cache (Shimosawa, Hori &
     /// Ishikawa: 64 KiB).
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Code {
         Self::new(&code)
     }
 
-    /// A jump in each of so many lines of 64 bytes, which visit all of them in random order.
+    /// A jump in each of this many lines of 64 bytes; the jumps visit all lines in random order.
     ///
     /// # Errors
     /// As for [`Code::nops`].

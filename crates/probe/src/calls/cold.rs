@@ -1,5 +1,5 @@
-//! Clearing the caches (Shimosawa, Hori & Ishikawa): 64 KiB of nops executed, 64 MiB walked, or more where the last-level
-//! cache has more than half of that.
+//! Clearing the caches (Shimosawa, Hori & Ishikawa): 64 KiB of nops are executed and 64 MiB walked, or more if the
+//! last-level cache is larger than half of that.
 
 use super::caches::Caches;
 use super::code::Code;
@@ -10,7 +10,7 @@ use crate::Error;
 pub(super) const CODE: usize = 64 << 10;
 /// The paper's walk, in bytes; its machine's last-level cache had an eighth of it.
 const PAPER: usize = 64 << 20;
-/// A walk over so many times the cache: replacement keeps some lines that a walk of its own size would push out.
+/// The walk covers this many times the cache: replacement would keep some lines through a walk of just its size.
 const TIMES: usize = 2;
 
 /// What clears the caches.
@@ -56,7 +56,7 @@ mod tests {
         let caches = |last| Caches { l1d: 32 << 10, l1d_ways: 8, l1i: 32 << 10, l2: 1 << 20, last };
         assert_eq!(data_bytes(caches(8 << 20)), 64 << 20);
         assert_eq!(data_bytes(caches(105 << 20)), 210 << 20);
-        // Where no size is told.
+        // If the size is not known.
         assert_eq!(data_bytes(caches(0)), 64 << 20);
     }
 }

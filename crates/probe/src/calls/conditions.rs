@@ -1,4 +1,4 @@
-//! What a run's figures rest on.
+//! The conditions of a run's figures.
 
 use coho_counters::Column;
 use coho_profile::Method;

@@ -1,5 +1,5 @@
-//! How many lines a call uses, from how many it evicts: a curve measured with victims of known size, made monotone and
-//! read backwards.
+//! How many lines a call uses, found from how many it evicts: a curve measured with victims of known size, made
+//! monotone and read in reverse.
 
 /// Lines evicted against lines touched; both rise.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,8 +8,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The monotone curve nearest to these (touched, evicted), which are in the order of `touched`; `None` of fewer than
-    /// two.
+    /// The monotone curve nearest to these (touched, evicted), which are in the order of `touched`; `None` for fewer
+    /// than two points.
     pub(super) fn through(measured: &[(f64, f64)]) -> Option<Self> {
         if measured.len() < 2 {
             return None;
@@ -19,8 +19,8 @@ impl Curve {
         Some(Self { points })
     }
 
-    /// How many lines were touched where so many were evicted: between two points on the straight line through them,
-    /// within a flat stretch its middle, and outside the curve its end.
+    /// How many lines were touched if this many were evicted: interpolated between two points, the middle of a flat
+    /// stretch, or the curve's end outside it.
     pub(super) fn touched(&self, evicted: f64) -> f64 {
         let below = self.points.partition_point(|(_, y)| *y < evicted);
         let not_above = self.points.partition_point(|(_, y)| *y <= evicted);

@@ -1,8 +1,8 @@
-//! How far two walks differ between which nothing was called: below that, time tells nothing of a cache.
+//! How far two walks differ with no call between them: smaller differences say nothing about a cache.
 //!
 //! For the level-1 instruction cache and the level-2 cache this is all that is measured. Footprints found by time were
-//! 3 to 4 times off in the first, as victims of known size did not calibrate it alike twice, and 5 to 10 times in the
-//! second, whose walk takes so long that the set decays meanwhile.
+//! 3 to 4 times off in the first, as calibration with victims of known size was not repeatable, and 5 to 10 times off
+//! in the second, whose walk takes so long that the set decays meanwhile.
 
 use super::caches::{Caches, LINE};
 use super::code::Code;
@@ -11,7 +11,7 @@ use super::walk::{Ring, Sweep};
 use crate::Error;
 use crate::clock::Clock;
 
-/// Share of the cache that is filled.
+/// The share of the cache that a set fills.
 const SHARE: (usize, usize) = (3, 4);
 
 /// Sets that fill most of a cache.
@@ -23,7 +23,7 @@ pub(super) struct Floors {
     sweep: Sweep,
 }
 
-/// One comparison of walks with nothing between: their difference and what a missed line costs, in ns.
+/// One comparison of walks with nothing between them: their difference and the cost of a missed line, in ns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Comparison {
     difference: f64,
@@ -81,8 +81,8 @@ fn compare(
     Comparison { difference: one - other, penalty: (flushed - other) / lines as f64 }
 }
 
-/// The difference, in lines, that nineteen of twenty comparisons stay below; `None` if a missed line costs nothing that
-/// can be seen.
+/// The difference, in lines, that nineteen of twenty comparisons stay below; `None` if a missed line has no visible
+/// cost.
 pub(super) fn lines(comparisons: &[Comparison]) -> Option<f64> {
     let mut penalties: Vec<_> = comparisons.iter().map(|one| one.penalty).collect();
     penalties.sort_by(f64::total_cmp);

@@ -13,7 +13,7 @@ use super::subject::{Body, With, nothing};
 use super::walk::Field;
 use crate::Error;
 
-/// Time of a batch of warm calls: long against the clock's step, short against a time slice.
+/// Time of a batch of warm calls: long compared with the clock's step, short compared with a time slice.
 const BATCH: Duration = Duration::from_micros(20);
 /// Numbers of lines of the victims that make the curve, as shares of the level-1 data cache's lines.
 const VICTIMS: [f64; 15] =
@@ -22,9 +22,9 @@ const VICTIMS: [f64; 15] =
 /// Times of calls after the caches were cleared, in ns.
 #[derive(Debug, Default)]
 pub(super) struct Cold {
-    /// Of the first call.
+    /// Times of the first call.
     pub(super) first: Vec<f64>,
-    /// Of the one right after it.
+    /// Times of the call right after it.
     pub(super) second: Vec<f64>,
 }
 
@@ -33,9 +33,9 @@ pub(super) struct Lab {
     tools: Tools,
     /// What clears the caches.
     pub(super) clear: Clear,
-    /// Time that this takes.
+    /// Time that clearing takes.
     pub(super) clear_time: Duration,
-    /// The set by which footprints are found.
+    /// The set with which footprints are found.
     pub(super) footprint: Stage,
     /// The sets whose damage is of interest, by their bytes.
     pub(super) damage: Vec<(usize, Stage)>,
@@ -82,7 +82,7 @@ impl Lab {
         })
     }
 
-    /// How many calls make a batch, at most as many as the body makes in a row.
+    /// How many calls make a batch; at most as many as the body can make in a row.
     pub(super) fn batch(&self, body: &mut dyn Body, most: usize) -> io::Result<usize> {
         let mut calls = 1;
         while calls < most && self.time(body, calls)? < BATCH.as_nanos() as f64 {
@@ -91,7 +91,7 @@ impl Lab {
         Ok(calls)
     }
 
-    /// Time of warm calls, in ns a call, one figure a batch; the loop's own is taken off.
+    /// Time of warm calls, in ns a call, one figure a batch; the loop's own time is subtracted.
     pub(super) fn warm(&self, body: &mut dyn Body, calls: usize, batches: usize) -> io::Result<Vec<f64>> {
         let mut none = nothing();
         let mut empty = (0..5).map(|_| self.time(&mut *none, calls)).collect::<io::Result<Vec<_>>>()?;
@@ -108,8 +108,8 @@ impl Lab {
         })
     }
 
-    /// Time of single calls after the caches were cleared and, where the body makes two in a row, of a second one right
-    /// after, in ns; what the clock takes is among it.
+    /// Time of single calls after the caches were cleared and, if the body can make two in a row, of a second one right
+    /// after, in ns; the time of reading the clock is included.
     pub(super) fn cold(&self, body: &mut dyn Body, most: usize, times: usize) -> io::Result<Cold> {
         let clock = &self.tools.clock;
         let mut cold = Cold::default();
@@ -141,7 +141,7 @@ impl Lab {
         self.cold(&mut *nothing(), 2, times).unwrap_or_default()
     }
 
-    /// What a call evicts of the footprint's set, in ns of its walk.
+    /// How much of the footprint's set a call evicts, in ns of its walk.
     pub(super) fn evicted(&mut self, body: &mut dyn Body, repeats: usize) -> io::Result<f64> {
         let excess = self.footprint.excess(body, repeats, &self.tools, None)?;
         Ok(excess.map_or(f64::NAN, |excess| excess.ns))
@@ -175,7 +175,7 @@ impl Lab {
         self.damage[set].1.excess(body, repeats, &self.tools, misses)
     }
 
-    /// What a line costs that was pushed out of a set, in ns; of the footprint's set where none is named.
+    /// The cost of a line that was pushed out of a set, in ns; of the footprint's set if none is named.
     pub(super) fn penalty(&mut self, set: Option<usize>, repeats: usize) -> Option<f64> {
         let stage = match set {
             Some(set) => &mut self.damage[set].1,
@@ -185,14 +185,14 @@ impl Lab {
     }
 }
 
-/// A body that touches so many lines of the field, other ones each time.
+/// A body that touches this many lines of the field, different ones each time.
 pub(super) fn victim(field: &Arc<Field>, lines: usize, draw: u64) -> Box<dyn Body> {
     Box::new(With {
         state: (Arc::clone(field), draw),
         ready: |_, _| Ok(()),
         call: move |(field, draw): &mut (Arc<Field>, u64), _| {
             field.touch(lines, *draw);
-            // Far enough for none of the lines to be drawn again soon.
+            // A large step, so that none of the lines is drawn again soon.
             *draw = draw.wrapping_add(0x5851_f42d_4c95_7f2d);
             0
         },

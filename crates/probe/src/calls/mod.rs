@@ -40,24 +40,25 @@ pub struct Options {
     pub sets: Vec<Set>,
     /// Further calls, by name.
     pub extra: Vec<Request>,
-    /// Whether performance counters may be used; where there are none, time alone is used anyway.
+    /// Whether performance counters may be used; if there are none, only time is used anyway.
     pub pmu: bool,
-    /// Repetitions of each warm figure. Clearing the caches takes milliseconds: a cold one takes a quarter of them or,
-    /// where a time is set, as many as fit.
+    /// Repetitions of each warm figure. Clearing the caches takes milliseconds: a cold figure takes a quarter of them
+    /// or, if a time limit is set, as many as fit.
     pub repeats: u32,
     /// The CPU to measure on, by operating-system number; the first that the process may use if `None`.
     pub cpu: Option<u32>,
     /// Sizes of the working sets whose damage is measured, in bytes; the level-1 data cache's own is added.
     pub damage_bytes: Vec<usize>,
-    /// Fewer repetitions where 1000 would be the default, and fewer working sets.
+    /// Fewer repetitions than the default of 1000, and fewer working sets.
     pub quick: bool,
     /// Stop after this time and keep what is done.
     pub time_limit: Option<Duration>,
     /// Seed of the random order.
     pub seed: u64,
-    /// Whether each call is also measured by what its caller has used of its caches, at home and on another core, and how.
+    /// Whether and how each call is also measured by how much of its caches the caller has used, at home and on another
+    /// core.
     pub curves: Option<Curves>,
-    /// How this program is started as an MPI rank; without it there are no figures of MPI's calls.
+    /// How this program is started as an MPI rank; without it there are no figures for MPI's calls.
     pub mpi_rank: Option<mpi::RankCommand>,
 }
 
@@ -80,7 +81,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What a first look needs: some seconds.
+    /// Options for a first look: some seconds.
     pub fn quick() -> Self {
         Self {
             repeats: 200,
@@ -98,7 +99,7 @@ pub enum Set {
     Syscalls,
     /// fprintf and sprintf of one `%f` (Shimosawa, Hori & Ishikawa, Table 6).
     Libc,
-    /// Send, Recv, Isend and Irecv of 1 byte (Shimosawa, Hori & Ishikawa, Table 7), where the machine has an MPI.
+    /// Send, Recv, Isend and Irecv of 1 byte (Shimosawa, Hori & Ishikawa, Table 7), if the machine has an MPI.
     Mpi,
 }
 
@@ -106,7 +107,7 @@ impl Set {
     /// All sets.
     pub const ALL: [Self; 3] = [Self::Syscalls, Self::Libc, Self::Mpi];
 
-    /// The name it has in a profile and on the command line.
+    /// Its name in a profile and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Syscalls => "syscalls",

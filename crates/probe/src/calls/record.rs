@@ -1,4 +1,4 @@
-//! What the visits to a call gave, and the rows that it makes.
+//! The samples from the visits to a call, and the rows made from them.
 
 use coho_counters::Mode;
 use coho_profile::{
@@ -13,7 +13,7 @@ use super::subject::Subject;
 use crate::statistics;
 use crate::step::Steps;
 
-/// Parts of a run whose agreement makes a figure stable.
+/// The number of parts of a run that must agree for a figure to be stable.
 const PARTS: usize = 5;
 
 /// The samples of one call in one form.
@@ -39,7 +39,7 @@ pub(super) struct Record {
     pub(super) steps: Option<Steps>,
 }
 
-/// What the samples are read by.
+/// The scale for reading the samples.
 #[derive(Debug, Default)]
 pub(super) struct Scale {
     /// Time that the clock takes when the caches are cold, in ns.
@@ -48,25 +48,25 @@ pub(super) struct Scale {
     pub(super) second_ns: Option<Estimate>,
     /// How fast the CPU ran, in GHz.
     pub(super) clock_ghz: Option<f64>,
-    /// What a line costs that was pushed out of the footprint's set, in ns.
+    /// The cost of a line that was pushed out of the footprint's set, in ns.
     pub(super) footprint_ns: Option<f64>,
     /// The same for each damaged set.
     pub(super) damage_ns: Vec<Option<f64>>,
-    /// What reading a counter counts when nothing is called.
+    /// What reading a counter counts without a call.
     pub(super) empty: Counted,
     /// The curve, and those through the ends of its points' intervals.
     pub(super) curves: Option<[Curve; 3]>,
 }
 
 impl Scale {
-    /// Lines that victims of known size were seen to evict: (lines, extra times in ns). Fills the curve.
+    /// How many lines victims of known size evict, given as (lines, extra times in ns). Fills the curve.
     pub(super) fn calibrate(&mut self, victims: &[(usize, Vec<f64>)]) -> Vec<Calibration> {
         let Some(penalty) = self.footprint_ns else { return Vec::new() };
         let calibration: Vec<_> = victims
             .iter()
             .map(|(lines, ns)| Calibration { lines: *lines as u64, evicted: scaled(ns, penalty) })
             .collect();
-        // Without its upper end a curve would take everything for what its last point is.
+        // Without its upper end, the curve would read everything beyond as its last point.
         if calibration.last().is_none_or(|last| last.evicted.is_none()) {
             return calibration;
         }
@@ -77,7 +77,7 @@ impl Scale {
             });
             let mut points: Vec<_> = points.collect();
             if points.first().is_some_and(|(lines, _)| *lines > 0.0) {
-                // What touches nothing evicts nothing.
+                // A victim that touches nothing evicts nothing.
                 points.insert(0, (0.0, 0.0));
             }
             Curve::through(&points)
@@ -96,7 +96,7 @@ impl Scale {
         let finite = evicted_ns.iter().filter(|ns| ns.is_finite());
         let lines: Vec<_> = finite.map(|ns| curve.touched(ns / penalty)).collect();
         let mut footprint = figure(&lines)?;
-        // The curve is not exact either: what the least victims evict at most is read as the fewest lines.
+        // The curve is not exact either: the curves through the ends of its points' intervals widen the result.
         footprint.low = footprint.low.min(highs.touched(evicted.low));
         footprint.high = footprint.high.max(lows.touched(evicted.high));
         footprint.min = footprint.min.min(footprint.low);
@@ -104,7 +104,7 @@ impl Scale {
     }
 }
 
-/// Trimmed mean of what is finite; `None` of nothing.
+/// Trimmed mean of the finite samples; `None` if there are none.
 pub(super) fn middle(samples: &[f64]) -> Option<f64> {
     let mut finite: Vec<_> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
     (!finite.is_empty()).then(|| trimmed_mean(&mut finite))
@@ -117,16 +117,16 @@ fn times(estimate: &Estimate, by: f64) -> Estimate {
     Estimate { median: median * by, low: low * by, high: high * by, min: min * by, modes, ..estimate.clone() }
 }
 
-/// An estimate from one figure a round: the run's parts take the place of passes.
+/// An estimate from one figure a round; parts of the run serve as passes.
 pub(super) fn figure(rounds: &[f64]) -> Option<Estimate> {
     let part = rounds.len().div_ceil(PARTS).max(1);
     statistics::estimate(&rounds.chunks(part).map(<[f64]>::to_vec).collect::<Vec<_>>())
 }
 
-/// The time of a call out of samples in which the clock's own is, in ns.
+/// The time of a call, in ns, from samples that include the time of reading the clock.
 ///
 /// # Errors
-/// If it is not beyond what either is uncertain by: there is no time of nothing, and none below it.
+/// If the difference is within the uncertainty of either: a time of 0 or less means nothing.
 fn less(samples: &[Vec<f64>], clock: Option<&Estimate>) -> Option<Result<Estimate, String>> {
     let (with, clock) = (statistics::estimate(samples)?, clock?);
     let off = |ns: f64, clock: f64| ns - clock;
@@ -155,14 +155,14 @@ fn scaled(ns: &[f64], penalty: f64) -> Option<Estimate> {
 }
 
 impl Record {
-    /// For so many damaged sets.
+    /// For this many damaged sets.
     pub(super) fn new(sets: usize) -> Self {
         Self { damage: vec![Vec::new(); sets], missed: vec![Vec::new(); sets], ..Self::default() }
     }
 
     /// The rows of all states, as far as there are figures, and why a time is missing.
     ///
-    /// By counters, what is counted belongs to its side; by time, `L1DM` of a cold call is its footprint.
+    /// With counters, counts belong to user mode or the kernel; by time, `L1DM` of a cold call is its footprint.
     pub(super) fn rows(
         &self,
         subject: &Subject,
@@ -185,7 +185,7 @@ impl Record {
             let ns = match state {
                 CacheState::Cold => less(&self.cold, scale.cold_ns.as_ref()),
                 CacheState::Second => less(&self.second, scale.second_ns.as_ref()),
-                // The loop without a call is taken off already.
+                // The time of the empty loop is already subtracted.
                 CacheState::Warm => less(&self.warm, Some(&Estimate::exact(0.0))),
             };
             let ns = match ns {
@@ -215,7 +215,7 @@ impl Record {
             };
             let mut user = user.unwrap_or_else(|| row(state, Side::User));
             user.counts.INS.get_or_insert(Estimate::exact(steps.instructions as f64));
-            // What a function of MPI's does depends on what has arrived: one call that was followed does not stand for all.
+            // What an MPI function does depends on what has arrived, so one single-stepped call does not represent all.
             let clock_ghz = scale.clock_ghz.filter(|_| subject.set != Some(Set::Mpi));
             if let (0, None, Some(ns), Some(ghz)) = (steps.kernel_entries, &user.counts.CYCLE, &ns, clock_ghz)
             {
@@ -299,7 +299,7 @@ mod tests {
         // 160 ns are 40 lines evicted, which 20 lines touched.
         assert_eq!(cold.footprint_lines.as_ref().unwrap().median, 20.0);
         assert_eq!(cold.counts.L1DM, cold.footprint_lines);
-        // A round in which the set never stayed tells nothing.
+        // A round in which the set never stayed in its cache says nothing.
         let gaps = [&[f64::NAN; 20][..], &[160.0; 12]].concat();
         assert_eq!(scale().footprint(&gaps).unwrap().median, 20.0);
         assert_eq!(scale().footprint(&[f64::NAN; 9]), None);
@@ -397,7 +397,7 @@ mod tests {
             (user.counts.CYCLE.unwrap().median, user.CPI.unwrap().median, user.by_clock),
             (400.0, 4.0, true)
         );
-        // A part of the time is the kernel's, or the clock is not known.
+        // Part of the time belongs to the kernel, or the clock is not known.
         for (entries, ghz) in [(1, Some(2.0)), (0, None)] {
             let user = row(entries, ghz);
             assert_eq!((user.counts.CYCLE, user.CPI, user.by_clock), (None, None, false));

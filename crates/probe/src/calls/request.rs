@@ -17,7 +17,7 @@ use crate::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Request {
     pub(super) kind: Kind,
-    /// Size of what is moved or mapped, where the call has one.
+    /// Size of the data that is moved or mapped, if the call has one.
     pub(super) bytes: usize,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Kind {
 const MOST_MOVED: usize = 1 << 20;
 /// The largest datagram of UDP over IPv4.
 const MOST_SENT: usize = 65_507;
-/// What a TCP connection surely takes at once.
+/// What a TCP connection certainly accepts at once.
 const MOST_STREAMED: usize = 64 << 10;
 const MOST_MAPPED: usize = 1 << 30;
 
@@ -137,7 +137,7 @@ impl Kind {
 }
 
 impl Request {
-    /// The call with what it takes where nothing is said.
+    /// The call with its default size.
     pub(super) const fn plain(kind: Kind) -> Self {
         let bytes = match kind.argument() {
             Argument::Bytes { default, .. } => default,
@@ -162,7 +162,7 @@ impl Request {
         }
     }
 
-    /// The name alone, without a size: as the paper's tables have it.
+    /// The name alone, without a size, as in the paper's tables.
     pub(super) const fn name(self) -> &'static str {
         self.kind.name()
     }

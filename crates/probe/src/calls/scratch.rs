@@ -14,7 +14,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates the folder in memory or, where no file system there can be written, among the temporary files.
+    /// Creates the folder in memory or, if no such file system can be written, among the temporary files.
     ///
     /// # Errors
     /// If none of them can be written.

@@ -1,4 +1,4 @@
-//! A working set that is walked, then a call, then walked again: what the call has pushed out shows in the time.
+//! A working set that is walked before and after a call: the time shows what the call has pushed out.
 
 use super::caches::Caches;
 use super::pmu::{Count, Tried, difference};
@@ -7,26 +7,26 @@ use super::walk::{Ring, Sweep};
 use crate::Error;
 use crate::clock::{Clock, Ticks};
 
-/// Most walks that bring a set in: replacement is not always of the least recently used, and a hyperthread of somebody
-/// else takes lines away meanwhile.
+/// The most walks to bring a set in: replacement is not always least-recently-used, and another hyper-thread may take
+/// lines away meanwhile.
 const PRIMES: usize = 32;
-/// A set is there when a walk takes at most so much longer than its lines' latency makes it: 4 % are some 15 of the
-/// level-1 data cache's 500 to 800 lines.
+/// A set counts as cached if a walk takes at most this many times what its lines' latency predicts: 4 % are some 15 of
+/// the level-1 data cache's 500 to 800 lines.
 const THERE: f64 = 1.04;
-/// Walks that tell, before a visit, what the latency is; the CPU's clock is not always the same.
+/// Walks before a visit that measure the latency, as the CPU's clock is not always the same.
 const TRIALS: usize = 12;
-/// A set that is surely there, in bytes, and how often it is walked for its latency: as the clock may go in steps of 10 ns,
-/// one walk alone would tell a line's to a tenth, which is more than what is allowed above it.
+/// A set that is certainly cached, in bytes, and how often it is walked for its latency: as the clock may have steps of
+/// 10 ns, one walk would give a line's latency only to a tenth, which is more than the tolerance.
 const SMALL: usize = 4096;
 const LAPS: usize = 32;
-/// The part of the attempts in which the footprint's set has to stay in its cache, of so many.
+/// The share of the attempts in which the footprint's set must stay in its cache, and the number of attempts.
 const STAYS: f64 = 0.5;
 const ATTEMPTS: usize = 24;
-/// Attempts at most for each walk that is asked for.
+/// The most attempts for each walk that is asked for.
 const PATIENCE: usize = 3;
-/// Fewest walks of which a mean is taken.
+/// The fewest walks for a mean.
 const FEWEST: usize = 5;
-/// The clock, what pushes a whole set out to the next level, and what tells the latency of the first.
+/// The clock, the sweeps that push a whole set out to the next level, and the set that gives the latency of the first.
 pub(super) struct Tools {
     pub(super) clock: Clock,
     l1d: Sweep,
@@ -44,7 +44,7 @@ impl Tools {
         Ok(Self { clock: Clock::get(), l1d, l2, small: Ring::new(SMALL, random)? })
     }
 
-    /// The most ticks that a walk over so many lines takes if they all are in the level-1 data cache.
+    /// The most ticks that a walk over this many lines takes if all are in the level-1 data cache.
     fn quick(&self, lines: usize) -> Ticks {
         let quickest = |time: &dyn Fn() -> Ticks| (0..TRIALS).map(|_| time()).min().unwrap_or(0);
         let empty = quickest(&|| {
@@ -57,12 +57,12 @@ impl Tools {
     }
 }
 
-/// Where a set's lines are as long as nobody disturbs them.
+/// Where a set's lines are as long as they are not disturbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     L1,
     L2,
-    /// Further away: what a miss costs is not asked there.
+    /// Further away, where the cost of a miss is not measured.
     Beyond,
 }
 
@@ -70,16 +70,16 @@ enum Level {
 pub(super) struct Stage {
     ring: Ring,
     level: Level,
-    /// Whether it takes all ways of the level-1 data cache, so that it cannot be kept there.
+    /// Whether it fills all ways of the level-1 data cache, so that it cannot be kept there.
     fills: bool,
-    /// Whether all else is swept out of the level-1 data cache before the set is brought in.
+    /// Whether everything else is swept out of the level-1 data cache before the set is brought in.
     swept: bool,
     primed: u64,
     disturbed: u64,
 }
 
 impl Stage {
-    /// A set of so many bytes whose damage is of interest.
+    /// A set of this many bytes whose damage is measured.
     ///
     /// # Errors
     /// If memory is short.
@@ -93,9 +93,9 @@ impl Stage {
         Ok(Self { ring: Ring::new(bytes, random)?, level, fills, swept: false, primed: 0, disturbed: 0 })
     }
 
-    /// The set by which footprints are found: all ways of the level-1 data cache but one or, where it does not stay there
-    /// since somebody else takes lines away, but as few as let it stay, at most half of them. The call's own lines are in
-    /// the level-2 cache when it begins.
+    /// The set with which footprints are found: it fills all ways of the level-1 data cache except one. If it does not
+    /// stay there because something else takes lines away, it leaves as many more ways free as it takes to stay, at
+    /// most half of them. The call's own lines are in the level-2 cache when it begins.
     ///
     /// # Errors
     /// If memory is short.
@@ -118,7 +118,7 @@ impl Stage {
             }
             first.get_or_insert(set);
         }
-        // Nothing helps: it says how seldom it stayed.
+        // Nothing helps; `disturbed_share` shows how rarely it stayed.
         first
             .ok_or_else(|| Error::not_available("a level-1 data cache of one way cannot be measured by time"))
     }
@@ -128,8 +128,8 @@ impl Stage {
         self.ring.lines()
     }
 
-    /// What a call costs the walk after it: the difference of two means over so many walks each, taken in turn, with and
-    /// without the call. `misses` counts, if given, the events that stand for lines which are no longer there.
+    /// What a call costs the walk after it: the difference of two means over this many walks each, taken alternately
+    /// with and without the call. `misses`, if given, counts the events for lines that are no longer cached.
     ///
     /// # Errors
     /// If the call fails; inside, if the counter does.
@@ -159,7 +159,7 @@ impl Stage {
         }))
     }
 
-    /// Walks after the body's call, and takes note of it if the set was there before.
+    /// Walks after the body's call, and records it if the set was cached before.
     fn walk_after(
         &mut self,
         body: &mut dyn Body,
@@ -189,7 +189,7 @@ impl Stage {
     }
 
     /// Lines that a call fetches into the level-1 data cache when all of its own are in the next, by a counter of that
-    /// cache's misses: the mean over so many calls, less that of as many without one.
+    /// cache's misses: the mean over this many calls, minus that of as many tries without one.
     ///
     /// # Errors
     /// If the call fails; inside, if the counter does.
@@ -224,7 +224,7 @@ impl Stage {
         if self.swept { self.ring.time_back(clock) } else { self.ring.time(clock) }
     }
 
-    /// Brings the set in, and tells whether it is there.
+    /// Brings the set in; returns whether it is cached.
     fn prime(&mut self, tools: &Tools, quick: Ticks) -> bool {
         if self.swept {
             tools.l1d.walk();
@@ -245,8 +245,8 @@ impl Stage {
         self.disturbed as f64 / self.primed.max(1) as f64
     }
 
-    /// What a line costs more that has been pushed out to the next level, in ns, from so many walks each way; `None`
-    /// where the next level would be memory, or the set could hardly ever be kept in its cache.
+    /// The extra cost of a line that was pushed out to the next level, in ns, from this many walks each way; `None` if
+    /// the next level would be memory, or the set could hardly ever be kept in its cache.
     pub(super) fn penalty(&mut self, repeats: usize, tools: &Tools) -> Option<f64> {
         if self.fills {
             return None;
@@ -277,19 +277,20 @@ impl Stage {
         self.level == Level::L1 && !self.fills
     }
 
-    /// Whether it takes all ways of the level-1 data cache. Each line that a call brings there then pushes out one of the
-    /// set, and walking that again pushes out the next of the same ways: the walk shows its time, and not the lines.
+    /// Whether it takes all ways of the level-1 data cache. Each line that a call brings in then pushes out a line of
+    /// the set, and walking that line again pushes out the next one of the same ways. So the walk shows the extra time,
+    /// but not the number of lines.
     pub(super) fn fills(&self) -> bool {
         self.fills
     }
 }
 
-/// The level-1 data cache but for so many of its ways, in bytes.
+/// The size of the level-1 data cache without this many of its ways, in bytes.
 fn but_for(ways: usize, caches: Caches) -> usize {
     caches.l1d / caches.l1d_ways * (caches.l1d_ways - ways)
 }
 
-/// What a call costs the walk of a set; `NaN` where the set could hardly ever be kept in its cache, or nothing was
+/// What a call costs the walk of a set; `NaN` if the set could hardly ever be kept in its cache, or nothing was
 /// counted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Excess {
@@ -306,8 +307,8 @@ struct Walks {
     misses: Vec<f64>,
 }
 
-/// The mean of what lies between a tenth and four tenths: what disturbs a walk only adds to its time, a preempted one
-/// counts nothing, and the clock's step is averaged out. `NaN` of too few.
+/// The mean of the samples between the quantiles 0.1 and 0.4: disturbances only add to a walk's time, preempted walks
+/// are left out, and the clock's step is averaged out. `NaN` for too few samples.
 fn undisturbed_mean(samples: &mut [f64]) -> f64 {
     if samples.len() < FEWEST {
         return f64::NAN;
@@ -338,7 +339,7 @@ mod tests {
         assert!(undisturbed_mean(&mut [7.0; FEWEST - 1]).is_nan());
     }
 
-    /// A cache of so many ways, each set of which replaces the least recently used line; what is in it, by set.
+    /// A cache with least-recently-used replacement in each set; its contents, by set.
     struct Lru {
         ways: usize,
         sets: Vec<Vec<usize>>,
@@ -369,7 +370,8 @@ mod tests {
         }
     }
 
-    /// Why a set that fills a cache tells no lines: on 48 KiB of 12 ways the 22 lines of a getpid make 264 misses.
+    /// Why a set that fills a cache does not show the number of lines: on 48 KiB of 12 ways the 22 lines of a getpid
+    /// make 264 misses.
     #[test]
     fn a_full_set_misses_all_ways_for_each_line_and_one_with_room_none() {
         for ways in [8, 12] {

@@ -1,4 +1,4 @@
-//! A call under measurement: how it is made ready, made, and cleaned up after.
+//! A call under measurement: how it is prepared, made and cleaned up after.
 
 use std::io;
 
@@ -30,9 +30,9 @@ impl Subject {
 
 /// What a subject does. The three follow each other: ready, run, clean.
 pub(super) trait Body: Send {
-    /// Makes ready what so many calls need.
+    /// Prepares what this many calls need.
     fn ready(&mut self, calls: usize) -> io::Result<()>;
-    /// Makes the calls and nothing else; the least of their results.
+    /// Makes the calls and nothing else; returns the least of their results.
     fn run(&mut self, calls: usize) -> isize;
     /// Makes one of the calls, by its number.
     fn one(&mut self, index: usize) -> isize;
@@ -65,7 +65,7 @@ pub(super) struct Buffer {
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// So many bytes at the start of these pages.
+    /// This many bytes at the start of these pages.
     pub(super) fn of(pages: &Pages, bytes: usize) -> Self {
         Self { start: pages.start().as_ptr(), lines: bytes.div_ceil(LINE) }
     }
@@ -109,10 +109,10 @@ impl Buffer {
 }
 
 impl dyn Body + '_ {
-    /// Makes ready, makes the calls within what `around` does before and after, and cleans up.
+    /// Prepares the calls, makes them inside `around`, and cleans up.
     ///
     /// # Errors
-    /// If one of the calls failed, or what surrounds them.
+    /// If one of the calls failed, or `around` did.
     pub(super) fn within<T>(
         &mut self,
         calls: usize,
@@ -121,7 +121,7 @@ impl dyn Body + '_ {
         self.surrounded(calls, around, |body, _| body.run(calls))
     }
 
-    /// The same with each of the calls by itself: `around` makes all of them, one at a time.
+    /// The same with single calls: `around` makes all of them, one at a time.
     ///
     /// # Errors
     /// As [`within`](Self::within).
@@ -160,7 +160,7 @@ fn failure(result: isize) -> io::Error {
     if result == -1 { io::Error::last_os_error() } else { io::Error::from_raw_os_error(-result as i32) }
 }
 
-/// A body made of a state and functions of it; the loop is compiled around the call.
+/// A body made of a state and functions on it; the loop is compiled around the call.
 pub(super) struct With<S, C> {
     pub(super) state: S,
     pub(super) ready: fn(&mut S, usize) -> io::Result<()>,
@@ -200,7 +200,7 @@ pub(super) fn plain(call: impl Fn() -> isize + Send + 'static) -> Box<dyn Body> 
     })
 }
 
-/// No call at all: what everything else is compared with.
+/// No call at all, with which everything else is compared.
 pub(super) fn nothing() -> Box<dyn Body> {
     plain(|| std::hint::black_box(0))
 }

@@ -1,4 +1,4 @@
-//! A run over all calls: what is measured, and what comes of it.
+//! A run over all calls: what is measured, and the results.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use crate::step::Steps;
 use crate::tries::Tries;
 use crate::{Error, clock, statistics, step};
 
-/// The part of a set time for everything but the curves.
+/// The share of a time limit for everything but the curves.
 const PART_BEFORE_CURVES: f64 = 0.4;
 
 /// Measures what calls cost and evict, as `options` say.
@@ -62,7 +62,7 @@ pub(super) fn of(
     counted_by(options, hardware, make, progress)
 }
 
-/// The same with counts from what `find` finds on the CPU that measures, if counters may be used.
+/// The same with the counters that `find` finds on the measuring CPU, if counters may be used.
 fn counted_by(
     options: &Options,
     find: impl FnOnce() -> Result<Box<dyn Source>, String> + Send,
@@ -85,7 +85,7 @@ pub(super) struct Survey<'a> {
     pub(super) lab: Lab,
     pub(super) subjects: Vec<Subject>,
     pub(super) records: Vec<Record>,
-    /// Calls in a warm batch; `None` before the first visit, and where the call has failed.
+    /// Calls in a warm batch; `None` before the first visit, and if the call has failed.
     pub(super) batches: Vec<Option<usize>>,
     pub(super) failed: Vec<bool>,
     pub(super) victims: Vec<Vec<f64>>,
@@ -96,7 +96,7 @@ pub(super) struct Survey<'a> {
     pub(super) clock: Tries,
     pub(super) penalties: BTreeMap<Option<usize>, Vec<f64>>,
     pub(super) floors: [Vec<Comparison>; 2],
-    /// Counters, where there are any and they may be used.
+    /// Counters, if there are any and they may be used.
     pub(super) source: Option<Box<dyn Source>>,
     /// The events that stand for the columns.
     pub(super) events: BTreeMap<&'static str, String>,
@@ -162,7 +162,7 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// Tries once more how fast the CPU runs; about 1 ms.
+    /// Measures the CPU's frequency once more; takes about 1 ms.
     fn measure_clock(&mut self) {
         let result = self.frame.run(self.cpu, clock::effective_ghz);
         if let Some(result) = self.value(result) {
@@ -181,7 +181,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Cold calls of all rounds: every call clears the caches for itself, and once more no call at all.
+    /// Cold calls of all rounds: the caches are cleared for every call, and once more for no call at all.
     pub(super) fn doses(&self) -> Doses {
         let Options { repeats, time_limit, .. } = *self.options;
         Doses::of(repeats, self.subjects.len() + 1, self.lab.clear_time, time_limit)
@@ -222,7 +222,7 @@ impl<'a> Survey<'a> {
             });
             match steps {
                 Some(Ok(steps)) => {
-                    // The stack is the call's as well, so that lines of data stay.
+                    // The call uses the stack as well, so its lines of data are not subtracted.
                     let alone = loop_alone.as_ref().copied().unwrap_or_default();
                     self.records[index].steps = Some(Steps {
                         instructions: steps.instructions.saturating_sub(alone.instructions),
@@ -269,7 +269,7 @@ impl<'a> Survey<'a> {
         let penalty =
             |set| self.penalties.get(&set).and_then(|samples| middle(samples)).filter(|ns| *ns > 0.0);
         let of_set = |(set, (_, stage)): (usize, &(usize, Stage))| {
-            // What a line of the level-1 data cache costs is the same in every set.
+            // The cost of a line of the level-1 data cache is the same in every set.
             penalty(Some(set)).or_else(|| penalty(None).filter(|_| stage.is_small()))
         };
         Scale {
@@ -296,7 +296,7 @@ mod tests {
     use super::super::subject::plain;
     use super::*;
 
-    /// Counters that follow a script: of each call so many events, and some of each reading.
+    /// Counters that follow a script: a number of events for each call, and some for each reading.
     struct Script {
         calls: Arc<AtomicU64>,
     }
@@ -362,7 +362,7 @@ mod tests {
         Options { repeats: 50, damage_bytes: vec![8 << 10], ..Options::quick() }
     }
 
-    /// A call that the script knows of.
+    /// A call that the script knows.
     fn subject(calls: &Arc<AtomicU64>) -> Subjects {
         let calls = Arc::clone(calls);
         let body = plain(move || {
@@ -413,7 +413,7 @@ mod tests {
         let measured = counted_by(&options(), none, |_| subject(&calls), &mut |_| ()).unwrap();
         assert_eq!(measured.method, CallMethod::Timing);
         assert!(measured.conditions.not_available["pmu"].contains("no event passed"));
-        // What the clock gives of a call in user mode says that it was not counted.
+        // Figures of user mode that were computed from the clock are marked as not counted.
         let counted = |row: &Call| (row.counts.CYCLE.is_some() || row.CPI.is_some()) && !row.by_clock;
         assert!(!measured.calls.iter().any(counted), "{:?}", measured.calls);
         let forbidden = Options { pmu: false, ..options() };

@@ -12,19 +12,19 @@ use super::subject::{Subject, nothing};
 use super::survey::Survey;
 use crate::clock::Clock;
 
-/// Samples of a visit, but for cold calls.
+/// Samples of a visit, except for cold calls.
 pub(super) const VISIT: usize = 25;
-/// Warm repetitions to one cold one, where no time is set.
+/// Warm repetitions for each cold one, if no time limit is set.
 const COLD_SHARE: u32 = 4;
-/// Warm repetitions to one cold one that is counted: each column and side clears the caches for itself.
+/// Warm repetitions for each cold one that is counted: the caches are cleared for each column and side.
 const COLD_COUNTED_SHARE: u32 = 25;
-/// Cold repetitions at least, whatever time is left: fewer than six have no interval.
+/// The fewest cold repetitions, whatever time is left: fewer than six have no interval.
 const COLD_FEWEST: u32 = 8;
-/// With so many, more than the share are not worth their time.
+/// With this many, more than the share are not worth their time.
 const COLD_ENOUGH: u32 = 100;
-/// The part of the time that clearing the caches may take, where one is set.
+/// The share of a time limit that clearing the caches may take.
 const COLD_PART: f64 = 0.4;
-/// Walks each way that tell what a miss costs, in a visit.
+/// Walks each way in a visit that measure the cost of a miss.
 const PENALTY: usize = 8;
 
 /// One visit of a round.
@@ -39,7 +39,7 @@ pub(super) enum Visit {
         subject: usize,
         set: usize,
     },
-    /// Of a damaged set, or of the footprint's.
+    /// The cost of a miss in a damaged set, or in the footprint's.
     Penalty(Option<usize>),
     FloorL1i,
     FloorL2,
@@ -62,8 +62,8 @@ pub(super) struct Doses {
 }
 
 impl Doses {
-    /// For so many warm repetitions; where there is a limit, as many as `calls` may clear the caches for in their part of
-    /// it.
+    /// For this many warm repetitions; with a time limit, as many as fit into the share for clearing the caches for
+    /// `calls`.
     pub(super) fn of(repeats: u32, calls: usize, clear: Duration, limit: Option<Duration>) -> Self {
         let counted = repeats.div_ceil(COLD_COUNTED_SHARE);
         let Some(limit) = limit else {
@@ -101,7 +101,7 @@ impl Survey<'_> {
         visits
     }
 
-    /// The visits that count: of the instruction alone the kernel's side, of a function both.
+    /// The visits that count: the kernel's side of a bare instruction, both sides of a function.
     fn counting(&self, source: &dyn Source) -> Vec<Visit> {
         let columns: Vec<_> = Column::ALL.into_iter().filter(|&column| source.has(column)).collect();
         let mut visits = Vec::new();
@@ -123,14 +123,14 @@ impl Survey<'_> {
         visits
     }
 
-    /// What a call evicts hardly depends on its form: damage is measured of the first, the instruction itself where
-    /// there is one.
+    /// What a call evicts hardly depends on its form: damage is measured for the first form only, the bare instruction
+    /// if there is one.
     fn stands_for_its_name(&self, subject: usize) -> bool {
         let first = |other: &Subject| other.name == self.subjects[subject].name;
         self.subjects.iter().position(first) == Some(subject)
     }
 
-    /// Goes there and takes note of what it gives.
+    /// Makes a visit and records its results.
     pub(super) fn visit(&mut self, visit: Visit, doses: Doses) {
         match visit {
             Visit::Warm(index) => self.warm(index),
@@ -215,7 +215,7 @@ impl Survey<'_> {
         }
     }
 
-    /// By time, and by a counter of the cache's misses where reading one disturbs nothing.
+    /// By time, and by a counter of the cache's misses if reading it disturbs nothing.
     fn damage(&mut self, index: usize, set: usize) {
         let column = if self.lab.damage[set].1.is_small() { Column::L1dMisses } else { Column::L2Misses };
         let counts = !self.lab.damage[set].1.fills();
@@ -249,7 +249,7 @@ impl Survey<'_> {
         }
     }
 
-    /// What was counted; otherwise takes note of why it could not be.
+    /// The count; otherwise records why there is none.
     fn counted<T>(&mut self, column: Column, outcome: Option<Result<T, String>>) -> Option<T> {
         match outcome? {
             Ok(value) => Some(value),

@@ -7,20 +7,20 @@ use super::caches::LINE;
 use crate::Error;
 use crate::clock::{Clock, Ticks};
 
-/// Sets lie on huge pages where the system grants them, so that the lines of page tables do not join in.
+/// Sets are on huge pages if the system grants them, so that lines of page tables do not interfere.
 const HUGE: usize = 2 << 20;
 /// Bytes from the word that leads around a ring to the one that leads back.
 const BACK: usize = size_of::<*const u8>();
 
 /// Adjacent lines, each of which holds the addresses of two others: loads that cannot overlap, in an order that no
-/// prefetcher foresees. The first word leads around, the second back.
+/// prefetcher predicts. The first word leads around, the second back.
 pub(crate) struct Ring {
     pages: Pages,
     lines: usize,
 }
 
 impl Ring {
-    /// A ring of so many bytes, whole lines, touched by the calling thread.
+    /// A ring of this many bytes (whole lines), touched by the calling thread.
     ///
     /// # Errors
     /// If there is no room.
@@ -45,16 +45,15 @@ impl Ring {
         self.lines
     }
 
-    /// Visits each line once, in the ring's order, which begins and ends at its first.
+    /// Visits each line once, in the ring's order, beginning and ending at the first.
     #[inline]
     pub(crate) fn walk(&self) {
         // SAFETY: every line of the ring holds the address of another.
         unsafe { arch::follow(self.pages.start().as_ptr(), self.lines) };
     }
 
-    /// How long a walk back takes. Under a replacement that is nearly of the least recently used, each line that is
-    /// missed on the way around pushes out one that is still to come; on the way back it pushes out one that has been
-    /// visited.
+    /// How long a walk back takes. With nearly least-recently-used replacement, each line that is missed on the way
+    /// around pushes out one that is still to come; on the way back it pushes out one that has been visited.
     #[inline]
     pub(super) fn time_back(&self, clock: &Clock) -> Ticks {
         let start = clock.now();
@@ -63,7 +62,7 @@ impl Ring {
         clock.now() - start
     }
 
-    /// How long so many walks take, one after the other.
+    /// How long this many walks take, one after the other.
     pub(super) fn time_laps(&self, clock: &Clock, laps: usize) -> Ticks {
         let start = clock.now();
         // SAFETY: every line of the ring holds the address of another.
@@ -71,7 +70,7 @@ impl Ring {
         clock.now() - start
     }
 
-    /// How long it takes to follow so many links, from the one on that lies `skipped` lines after the start of the memory.
+    /// How long it takes to follow this many links, beginning `skipped` lines after the start of the memory.
     pub(super) fn time_part(&self, clock: &Clock, skipped: usize, links: usize) -> Ticks {
         let start = clock.now();
         // SAFETY: the line is within the ring, and every line of the ring holds the address of another.
@@ -141,7 +140,7 @@ impl Field {
         Ok(Self { pages, bits })
     }
 
-    /// Loads so many lines, other ones for each `draw`.
+    /// Loads this many lines, different ones for each `draw`.
     #[inline]
     pub(super) fn touch(&self, lines: usize, draw: u64) {
         for index in 0..lines.min(1 << self.bits) {
@@ -152,13 +151,13 @@ impl Field {
     }
 }
 
-/// A number below 2^bits from the number's lowest bits, each from one; neighbours become far apart.
+/// A bijection of the numbers below 2^bits that moves neighbours far apart.
 #[inline]
 fn scatter(number: u64, bits: u32) -> usize {
     let mask = (1u64 << bits) - 1;
     let fold = bits.div_ceil(2);
     let mut x = number & mask;
-    // Odd factors and shifts to the right can be undone, so nothing meets.
+    // Odd factors and shifts to the right can be undone, so no two numbers collide.
     for factor in [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
         x = x.wrapping_mul(factor) & mask;
         x ^= x >> fold;
@@ -205,7 +204,7 @@ mod tests {
                 assert!(all.last().unwrap() < &(1 << bits));
             }
         }
-        // 640 lines over 64 sets: 10 each were they dealt out; at random their counts vary by about 3.
+        // 640 lines over 64 sets: 10 in each on average; at random their counts vary by about 3.
         let mut counts = [0f64; 64];
         (0..640).for_each(|i| counts[scatter(987_654 + i, 14) % 64] += 1.0);
         let variance = counts.iter().map(|count| (count - 10.0).powi(2)).sum::<f64>() / 64.0;

@@ -1,7 +1,7 @@
 //! Runs of `turn` and `flags`: batches one after the other until the figure is tight.
 //!
-//! A batch consists of segments, each on a line of its own, as the slice of the cache in which a line lives changes its
-//! time by up to a half. What passes between segments is not timed. Batches go round groups of lines.
+//! A batch consists of segments, each on a line of its own, because the cache slice that holds a line changes its time
+//! by up to a half. The time between segments is not counted. Batches take groups of lines in turn.
 
 use coho_profile::PairMethod;
 
@@ -12,7 +12,7 @@ use super::run::{Batch, Effort, Run, Sample};
 use super::sync::Ordering::Release;
 use super::{flags, turn};
 
-/// Leads a run; `rounds` is the first guess of a segment's round trips, and afterwards the number found right.
+/// Leads a run; `rounds` is a first guess of a segment's round trips, and afterwards the number that was found.
 pub(crate) fn lead(
     method: PairMethod,
     lines: &[Two<'_>; LINES],
@@ -25,7 +25,7 @@ pub(crate) fn lead(
     let mut result = Run::default();
     let mut tag = Tag::first(run);
     let mut calibrated = false;
-    // What the batch under way has so far: segments, time, and whether a CPU was away.
+    // The state of the current batch: segments, time, and whether a CPU was away.
     let mut batch = (0, 0, false);
     loop {
         let line = lines[tag.segment() % LINES];
@@ -38,7 +38,7 @@ pub(crate) fn lead(
             return result;
         };
         if !calibrated {
-            // What a preemption has stretched tells nothing of the time that a segment takes.
+            // A segment stretched by a preemption says nothing about the time that segments take.
             calibrated = !stalled && (ticks * 5 >= segment * 4 || *rounds >= MAX_ROUNDS);
             let factor = (segment as f64 / ticks.max(1) as f64).clamp(0.5, 8.0);
             if !stalled {

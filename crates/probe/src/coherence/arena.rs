@@ -12,7 +12,7 @@ pub(crate) const SEGMENTS: usize = 4;
 pub(crate) const GROUPS: usize = 8;
 /// and pairs of lines in all: enough to know the mean over a cache's slices. The protocols need at least two.
 pub(crate) const LINES: usize = SEGMENTS * GROUPS;
-/// Distance that keeps two lines apart also where lines are fetched in pairs.
+/// Distance that keeps two lines apart even if lines are fetched in pairs.
 const APART: usize = 128;
 
 /// `LINES` pairs of lines, untouched.
@@ -35,7 +35,7 @@ impl Arena {
     }
 
     fn line(&self, index: usize) -> &AtomicU64 {
-        // Not the same set of a cache for all: another offset in each page, and half a page between its two.
+        // Not all in the same set of a cache: each page has another offset, and its two lines are half a page apart.
         let page = index / 2;
         let within = (page * 5 * APART + index % 2 * PAGE / 2) % PAGE;
         let offset = page * PAGE + within;

@@ -1,4 +1,5 @@
-//! Rounds over the lines of a few pairs, some after each pass, so that the halves of a run lie far apart.
+//! Rounds over the lines of a few pairs, some after each pass, so that the two halves of the rounds are far apart in
+//! time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -35,8 +36,7 @@ impl Survey<'_> {
         self.by_line = order;
     }
 
-    /// Some rounds over the lines of each chosen pair, after a pass, as long as they have not had their share of the
-    /// time.
+    /// Some rounds over the lines of each chosen pair, after a pass, unless they have used up their share of the time.
     pub(super) fn measure_by_line(&mut self, effort: &Effort) {
         // A round that is broken off is not repeated: the next one comes in another order.
         let effort = Effort { fewest: 0, most: 0, ..*effort };
@@ -62,7 +62,7 @@ impl Survey<'_> {
         let ready = cells.filter(|(_, cell)| cell.has_lines() && cell.line_rounds() < MOST);
         let mut plan: Vec<(usize, Kind, u64)> = Vec::new();
         for (cell, it) in ready {
-            // Until a batch is calibrated, nobody knows how long a visit takes.
+            // Until a batch is calibrated, the length of a visit is not known.
             let Some((_, rounds)) = it.kinds().next().filter(|(_, rounds)| *rounds > 0) else { continue };
             plan.extend(
                 (0..ROUNDS).map(|_| (cell, Kind::EachLine(self.frame.random.u64(..)), rounds * SEGMENTS)),

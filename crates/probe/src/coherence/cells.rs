@@ -52,14 +52,14 @@ impl Cell {
         Self { method, home, time, changes, lines, preempted: 0, visited: None, kept }
     }
 
-    /// The measurements that a visit makes for it, each with the guess of its batch.
+    /// The measurements that a visit makes for it, each with its guess of a batch's round trips.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (Kind, u64)> {
         let time = (Kind::Time(self.method), self.time.rounds);
         let changes = self.changes.as_ref().map(|changes| (Kind::OwnershipChanges, changes.rounds));
         std::iter::once(time).chain(changes)
     }
 
-    /// Adds what a visit that began at `begun` has found.
+    /// Adds the outcome of a visit that began at `begun`.
     pub(crate) fn add(&mut self, kind: Kind, outcome: &Outcome, begun: Instant) {
         match (kind, &mut self.changes) {
             (Kind::OwnershipChanges, Some(changes)) => changes.add(outcome),
@@ -85,7 +85,8 @@ impl Cell {
         self.lines.len()
     }
 
-    /// In how many passes it was measured, and the time from the first to the last; `None` of what is not of this run.
+    /// In how many passes it was measured, and the time from the first to the last; `None` for figures from another
+    /// run.
     pub(crate) fn window(&self) -> Option<(u64, Duration)> {
         let (first, last) = self.visited?;
         Some((self.time.passes.len() as u64, last - first))

@@ -11,12 +11,12 @@ use crate::flush::{fence, flush_line};
 
 /// Bytes of a line.
 pub(crate) const LINE: usize = 64;
-/// Distance of the ring's lines: processors that fetch lines in pairs would otherwise bring the next one early.
+/// Distance between the ring's lines: processors that fetch lines in pairs would otherwise bring in the next one early.
 pub(crate) const STRIDE: usize = 128;
-/// Lines whose order is random among themselves, before the ring moves on: a window touches few pages, so that
-/// looking up addresses costs little.
+/// Lines whose order is random among themselves, before the ring moves on: a window touches few pages, so that address
+/// translation costs little.
 const WINDOW: usize = 512;
-/// Windows that are timed at most.
+/// The most windows that are timed.
 const TIMED: usize = 32;
 
 /// Untouched memory for rings of up to `bytes` of lines, on pages of this kind, on this memory node if one is named.
@@ -27,8 +27,8 @@ pub(crate) fn memory(bytes: u64, paging: Paging, node: Option<u32>) -> Result<Pa
     Ok(Pages::map_at(bytes as usize / LINE * STRIDE, paging, node)?)
 }
 
-/// Lines that one CPU prepares and another reads. There is at least one, and each holds the address of another: whoever
-/// has a ring may follow it.
+/// Lines that one CPU prepares and another reads. There is at least one, and each holds the address of another, so
+/// following a ring is always safe.
 pub(crate) struct Ring<P: Borrow<Pages> = Pages> {
     pages: P,
     lines: usize,
@@ -97,7 +97,7 @@ impl<P: Borrow<Pages>> Ring<P> {
         self.windows
             .iter()
             .take(TIMED)
-            // The last line of a ring whose length is no multiple would make its window shorter.
+            // If the ring's length is not a multiple of the window, the last window would be shorter.
             .filter(|&&first| first / WINDOW * WINDOW + per_window <= self.lines)
             .map(|&first| {
                 let mut line = self.line(first);
@@ -113,8 +113,8 @@ impl<P: Borrow<Pages>> Ring<P> {
             .collect()
     }
 
-    /// Follows the ring over so many windows from line `at` on, which becomes the line that it has come to; returns ns
-    /// per load, one figure a window.
+    /// Follows the ring over this many windows, beginning at line `at`, which is set to the line that was reached;
+    /// returns ns per load, one figure a window.
     ///
     /// # Panics
     /// If the ring has no line `at`.
@@ -135,7 +135,7 @@ impl<P: Borrow<Pages>> Ring<P> {
         times
     }
 
-    /// Size of the pages that the kernel gave, in bytes; `None` if it does not say.
+    /// Size of the pages that the kernel provided, in bytes; `None` if it does not say.
     pub(crate) fn page_bytes(&self) -> Option<u64> {
         self.pages.borrow().page_bytes()
     }

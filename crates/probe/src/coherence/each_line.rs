@@ -20,7 +20,7 @@ fn line<'a>(lines: &[Two<'a>], index: usize) -> &'a AtomicU64 {
     if index.is_multiple_of(2) { two.first } else { two.second }
 }
 
-/// Leads a round of `rounds` round trips on each line. A round that is broken off keeps the lines that it has.
+/// Leads a round of `rounds` round trips on each line. A round that is broken off keeps the lines measured so far.
 pub(crate) fn lead(lines: &[Two<'_>], seed: u64, run: u32, rounds: u64, patience: &Patience) -> Run {
     let order = order(seed, lines.len());
     let mut result = Run::default();
@@ -35,12 +35,12 @@ pub(crate) fn lead(lines: &[Two<'_>], seed: u64, run: u32, rounds: u64, patience
         result.batches.push(Batch { number: tag.segment(), sample, preempted: stalled });
         tag = tag.next().expect("a run has more segments than a CPU has lines");
     }
-    // Where the follower looks for one more.
+    // On the line where the follower looks for the next segment.
     line(lines, order[0]).store(tag.stop(), Release);
     result
 }
 
-/// Follows a round to its end; returns which of its lines, by their place in the order, a CPU was away from.
+/// Follows a round to its end; returns the lines, by their place in the order, during which a CPU was away.
 pub(crate) fn follow(lines: &[Two<'_>], seed: u64, run: u32, patience: &Patience) -> Vec<usize> {
     let order = order(seed, lines.len());
     let mut preempted = Vec::new();

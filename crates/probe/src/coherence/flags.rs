@@ -1,5 +1,5 @@
-//! Strict alternation by plain stores on two lines, one for each direction: two transfers a step, one that takes the
-//! reader's copy away and one that fetches the new word.
+//! Strict alternation by plain stores on two lines, one for each direction: two transfers a step: one invalidates the
+//! reader's copy, and one fetches the new word.
 
 use super::line::{Broken, End, Led, Tag, Two};
 use super::patience::Patience;

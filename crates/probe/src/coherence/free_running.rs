@@ -1,10 +1,9 @@
 //! Both CPUs increment one line as fast as they can (Kawabe & Furuya, measurements 2 to 5).
 //!
 //! Only the leader keeps a log: of each batch its time, its own increments, and the line's value, which the last
-//! increment of the batch returns. What the value moved beyond the leader's own increments is the follower's share, so
-//! nothing else is read or written while the line is fought for. By that share, and not by the time, the leader tells
-//! batches in which both CPUs ran from those in which one was away: a figure that jumps because the host has moved a
-//! CPU keeps its share.
+//! increment of the batch returns. The increase beyond the leader's own increments is the follower's share, so nothing
+//! else is read or written while both CPUs contend for the line. By that share, not by the time, the leader recognises
+//! batches in which one CPU was away: if a figure jumps because the host has moved a CPU, the share stays the same.
 //!
 //! All runs of a pair and home use one line, as the paper does, so that passes can be compared.
 //!
@@ -21,9 +20,9 @@ use super::run::{Batch, Effort, Run, Sample};
 use super::sync::Ordering::{Acquire, Release};
 use crate::statistics;
 
-/// Increments between two looks of the follower at whether the run is over.
+/// Increments between two checks by the follower whether the run is over.
 const CHUNK: u64 = 64;
-/// The follower's limit: the leader's longest run takes a fraction of it.
+/// The follower's time limit; the leader's longest run takes a fraction of it.
 const LONGEST: Duration = Duration::from_millis(5);
 
 /// A batch of the leader: time, its own increments, those of both, and acquisitions of the line if counted.

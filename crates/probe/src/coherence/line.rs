@@ -2,8 +2,8 @@
 
 use super::sync::AtomicU64;
 
-/// Which segment of which run a word belongs to: runs never take each other's words for their own, whatever an earlier
-/// one has left in a line.
+/// Which segment of which run a word belongs to, so that a run never takes a word left over from an earlier one for its
+/// own.
 ///
 /// A word is `run:32 | segment:12 | step:20`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(crate) enum End {
     Stopped,
 }
 
-/// The other CPU has not moved for too long: the run is over.
+/// The other CPU has taken no step for too long, so the run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken;
 

@@ -1,4 +1,4 @@
-//! From rounds over all lines to the spread over lines, and whether it is the lines' or noise.
+//! Computes the spread over lines from rounds over all lines, and whether it comes from the lines or from noise.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use coho_profile::LineSpread;
 use super::run::Sample;
 use crate::statistics;
 
-/// Fewest lines of which a tenth means anything.
+/// The fewest lines for which a tenth means anything.
 const FEWEST: usize = 10;
 /// Interquartile ranges beyond a line's quartiles at which a visit counts as disturbed.
 const FENCE: f64 = 1.5;
@@ -15,8 +15,8 @@ const FENCE: f64 = 1.5;
 /// Times of one round by line, relative to the round's median.
 type Relative = BTreeMap<u32, f64>;
 
-/// The spread over lines by what each round has brought; rounds of fewer than half the lines are left out. `None`
-/// without two rounds of ten lines.
+/// The spread over lines from all rounds; rounds of fewer than half the lines are left out. `None` without two rounds
+/// of ten lines.
 pub(crate) fn spread(rounds: &[Vec<Sample>]) -> Option<LineSpread> {
     let rounds: Vec<BTreeMap<u32, f64>> = rounds
         .iter()
@@ -57,13 +57,13 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     statistics::median(&values)
 }
 
-/// The rounds' median; of two middle ones the smaller, since between two modes lies a time that no round had.
+/// The rounds' median; of two middle values the smaller, since between two modes the mean is a time that no round had.
 fn level(mut levels: Vec<f64>) -> f64 {
     levels.sort_by(f64::total_cmp);
     levels[(levels.len() - 1) / 2]
 }
 
-/// What the rounds hold of each line.
+/// The times of each line in all rounds.
 fn by_line(rounds: &[Relative]) -> BTreeMap<u32, Vec<f64>> {
     let mut lines: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for (&line, &time) in rounds.iter().flatten() {
@@ -84,7 +84,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     below + (above - below) * at.fract()
 }
 
-/// Pearson's, over the lines of both; `None` of fewer than three or where one side does not vary.
+/// Pearson's, over the lines of both; `None` for fewer than three or if one side does not vary.
 fn correlation(one: &Relative, other: &Relative) -> Option<f64> {
     let both: Vec<(f64, f64)> = one.iter().filter_map(|(line, &x)| Some((x, *other.get(line)?))).collect();
     if both.len() < 3 {
@@ -95,7 +95,7 @@ fn correlation(one: &Relative, other: &Relative) -> Option<f64> {
         (both.iter().map(|(x, _)| x).sum::<f64>() / n, both.iter().map(|(_, y)| y).sum::<f64>() / n);
     let sum = |of: fn(f64, f64) -> f64| both.iter().map(|(x, y)| of(x - mean_x, y - mean_y)).sum::<f64>();
     let scale = (sum(|x, _| x * x) * sum(|_, y| y * y)).sqrt();
-    // What rounding leaves of equal times is no variation.
+    // Rounding errors of equal times do not count as variation.
     (scale > 1e-12 * n).then(|| (sum(|x, y| x * y) / scale).clamp(-1.0, 1.0))
 }
 
@@ -113,7 +113,7 @@ fn share(rounds: &[Relative]) -> Option<f64> {
     let within: f64 =
         groups.iter().map(|group| group.iter().map(|time| (time - mean(group)).powi(2)).sum::<f64>()).sum();
     let (between, within) = (between / (lines - 1.0), within / (n - lines));
-    // The visits of a line, where lines have unequally many.
+    // The mean number of visits of a line, corrected for unequal numbers.
     let squares: f64 = groups.iter().map(|group| (group.len() as f64).powi(2)).sum();
     let k = (n - squares / n) / (lines - 1.0);
     let total = between + (k - 1.0) * within;
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(spread(&rounds(1, 10.0, 0.5, |_| 1.0)), None);
         let few = |line| Sample { line, value: 25.0 };
         assert_eq!(spread(&[(0..5).map(few).collect(), (0..5).map(few).collect()]), None);
-        // All alike: neither correlation nor share, but quantiles.
+        // All alike: there are quantiles, but neither a correlation nor a share.
         let alike = spread(&[(0..32).map(few).collect(), (0..32).map(few).collect()]).unwrap();
         assert_eq!((alike.p10, alike.p90, alike.split_half, alike.share), (25.0, 25.0, None, None));
         assert!(!alike.differ());

@@ -1,4 +1,4 @@
-//! Where the two CPUs of a pair wait for each other, asleep if the other is not running, and never for ever.
+//! Where the two CPUs of a pair wait for each other: asleep if the other is not running, and never for ever.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Side {
     }
 }
 
-/// The other side did not come in time, or has given up; the meeting is over for both.
+/// The other side did not arrive in time, or has given up; the meeting is over for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Absent;
 
@@ -90,7 +90,7 @@ impl Meeting {
         }
     }
 
-    /// Ends the meeting for both sides: who waits or comes later finds nobody.
+    /// Ends the meeting for both sides: a side that waits or arrives later finds nobody.
     pub(crate) fn abandon(&self) {
         self.abandoned.store(true, Release);
         self.wake(Side::Leader);

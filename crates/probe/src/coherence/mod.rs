@@ -2,9 +2,9 @@
 //!
 //! Each pair of CPUs meets in several passes, in random order, and measures every method and home on each visit:
 //! `turn`, `flags` and `free-running` are different things and are never compared with each other. Batches take about
-//! 12 us. A batch during which one of the CPUs was away is told by the other's long wait (or, free-running, by its
-//! share of the increments), counted, and kept out of the figure: that holds equally for the guest's scheduler and
-//! the host's. Nothing waits for ever; a CPU that does not come to a meeting is reported absent.
+//! 12 us. A batch during which one of the CPUs was away is recognised by the other's long wait (or, in free-running, by
+//! its share of the increments), counted, and left out of the figure. This works for the guest's scheduler and the
+//! host's alike. Nothing waits for ever; a CPU that does not arrive at a meeting is reported as absent.
 
 mod alternate;
 pub(crate) mod arena;
@@ -48,9 +48,9 @@ pub struct Options {
     pub cpus: Vec<u32>,
     /// Which pairs of them.
     pub pairs: Pairs,
-    /// What to do with the line.
+    /// What the CPUs do with the line.
     pub methods: Vec<PairMethod>,
-    /// Whose first touch places it.
+    /// Which CPU's first touch places the line.
     pub homes: Vec<Home>,
     /// Passes over all pairs.
     pub passes: u64,
@@ -62,7 +62,7 @@ pub struct Options {
     pub reads: bool,
     /// Fewer sizes, repetitions and passes.
     pub quick: bool,
-    /// Whether pairs may be measured at once where a pilot shows that they do not disturb each other.
+    /// Whether pairs may be measured at the same time if a pilot shows that they do not disturb each other.
     pub concurrent: bool,
     /// Stop after this time and keep what is done.
     pub time_limit: Option<Duration>,
@@ -72,7 +72,7 @@ pub struct Options {
     pub resume: Option<Coherence>,
 }
 
-/// CPUs beyond which [`Options::on`] asks for one method and home only.
+/// With more CPUs than this, [`Options::on`] asks for only one method and home.
 pub const MANY: usize = 64;
 
 /// Which pairs to measure.
@@ -82,7 +82,7 @@ pub enum Pairs {
     #[default]
     All,
     /// Each CPU with one partner inside its closest claimed level and one outside the widest: enough to contradict
-    /// claims, in time that grows with the number of CPUs and not with its square.
+    /// claims, in time that grows with the number of CPUs, not with its square.
     Audit,
 }
 
@@ -107,16 +107,16 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What a first look needs: on two CPUs a second or two.
+    /// Options for a first look: on two CPUs it takes a second or two.
     pub fn quick() -> Self {
         Self { passes: 3, extra_passes: 3, quick: true, ..Self::default() }
     }
 
-    /// For these CPUs (all that the process may use if empty). The pairs of more than [`MANY`] are so many that one
-    /// method and home of each is enough to ask for; whoever wants the others names them.
+    /// For these CPUs (all that the process may use if empty). More than [`MANY`] CPUs have so many pairs that only one
+    /// method and home is asked for; name the others to get them.
     ///
     /// # Errors
-    /// If the operating system does not tell which CPUs the process may use.
+    /// If the operating system does not say which CPUs the process may use.
     pub fn on(self, cpus: Vec<u32>) -> Result<Self, crate::Error> {
         let n = if cpus.is_empty() { coho_platform::pin::allowed()?.len() } else { cpus.len() };
         let (methods, homes) =

@@ -1,4 +1,4 @@
-//! Passes over the pairs: in random order, disjoint pairs at once where a pilot allows.
+//! Passes over the pairs: in random order, with disjoint pairs at the same time if a pilot allows.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use crate::frame::Phase;
 use crate::statistics;
 use crate::workers::Job;
 
-/// Pairs that a class's pilot runs at once, at most.
+/// The most pairs that a class's pilot runs at once.
 const PILOT: usize = 16;
 /// Shift of the figures beyond which pairs count as disturbing each other.
 const DISTURBANCE: f64 = 0.02;
@@ -33,7 +33,7 @@ impl Survey<'_> {
 
     pub(super) fn measure_pairs(&mut self) {
         let effort = Effort::new(16, 32, self.options.target_half_width);
-        // First, since every machine can give these.
+        // These come first, since every machine can provide them.
         self.measure_singles(&effort);
         if self.options.concurrent {
             self.pilot(&effort);
@@ -185,12 +185,13 @@ impl Survey<'_> {
                     self.disturbance(&pairs[..k], effort)
                 }
             });
-            // What a pilot of sixteen does not disturb, more of the same kind may: links are shared.
+            // Even if sixteen pairs do not disturb each other, more might, since links are shared; so the width is
+            // limited.
             self.widths.insert(class, width);
         }
     }
 
-    /// Whether the pilot has had its share of the time: what it saves must not cost what it is for.
+    /// Whether the pilot has used up its share of the time: it must not cost more than it saves.
     fn pilot_is_long(&self) -> bool {
         self.options.time_limit.is_some_and(|limit| self.frame.elapsed() > limit / 4)
     }
@@ -241,7 +242,7 @@ impl Survey<'_> {
     }
 }
 
-/// A fresh cell like the first.
+/// A new cell like the first.
 fn before_first(cells: &[Cell]) -> Vec<Cell> {
     cells.first().map(|cell| Cell::new(cell.method, cell.home, None)).into_iter().collect()
 }

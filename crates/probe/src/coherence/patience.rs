@@ -36,12 +36,12 @@ pub(crate) struct Wait<'a> {
     patience: &'a Patience,
     looks: u32,
     since: Ticks,
-    /// Whether it became too long for the partner to have been there.
+    /// Whether it became so long that the partner must have been away.
     pub(crate) stalled: bool,
 }
 
 impl Wait<'_> {
-    /// To be called after each look in vain; returns whether to go on waiting.
+    /// Call it after each look in vain; returns whether to go on waiting.
     #[inline(always)]
     pub(crate) fn goes_on(&mut self) -> bool {
         self.looks += 1;

@@ -29,7 +29,7 @@ use crate::workers::Job;
 const SMALLEST: u64 = 16 << 10;
 /// The largest buffer of a quick survey.
 const QUICK: u64 = 4 << 20;
-/// Repetitions of a figure: the fewest that have a 95 % interval also where each gives one sample,
+/// Repetitions of a figure: the fewest with a 95 % interval even if each gives one sample,
 const FEW: u32 = 6;
 /// and what buffers below [`LONG`] bytes leave time for.
 const MANY: u32 = 9;
@@ -37,7 +37,7 @@ const LONG: u64 = 32 << 20;
 /// One in so many bytes of the available memory may be taken.
 const MEMORY_SHARE: u64 = 8;
 
-/// Who reads whose lines.
+/// Which CPU reads which CPU's lines.
 #[derive(Debug, Clone, Copy)]
 struct Roles {
     reader: Rank,
@@ -65,7 +65,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> (Vec<StateRead>, BTreeMap<Stri
     };
     let roles = roles(survey);
     let homes = if survey.options.quick { &[Home::A][..] } else { &[Home::A, Home::B] };
-    // What a CPU reads of its own has its home there, whoever is called what.
+    // Lines that a CPU reads of its own have their home there, whatever the roles are called.
     let plans: Vec<_> = roles
         .iter()
         .flat_map(|role| homes.iter().map(move |&home| (*role, home)))
@@ -106,7 +106,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> (Vec<StateRead>, BTreeMap<Stri
     (reads, not_available)
 }
 
-/// The states that this machine has, and why not the others.
+/// The states that this machine has, and why it lacks the others.
 fn states(survey: &Survey<'_>) -> (Vec<LineState>, BTreeMap<String, String>) {
     let vendor = survey.topology.cpu.vendor.as_deref().unwrap_or("");
     let third = survey.frame.cpus.len() >= 3;
@@ -137,7 +137,7 @@ fn states(survey: &Survey<'_>) -> (Vec<LineState>, BTreeMap<String, String>) {
 }
 
 /// Sizes by fours from 16 KiB to the power of two that holds the largest cache twice; as many as memory allows, with
-/// the reason, where it does not allow all. All are powers of two, so that runs have sizes in common.
+/// the reason if it does not allow all. All are powers of two, so that runs have sizes in common.
 fn sizes(cache: u64, memory: u64, quick: bool) -> Result<Vec<u64>, (Vec<u64>, String)> {
     let beyond = cache.saturating_mul(2).checked_next_power_of_two().unwrap_or(1 << 63).max(SMALLEST);
     let wanted = if quick { beyond.min(QUICK) } else { beyond };
@@ -311,7 +311,7 @@ fn measure_state(
     survey.take_note(&cpus, results).swap_remove(0).unwrap_or_default()
 }
 
-/// How the buffers lie, for the method's parameters.
+/// How the buffers are laid out, for the method's parameters.
 pub(super) fn layout(quick: bool) -> String {
     let sizes = if quick { format!("; quick: of up to {QUICK} bytes") } else { String::new() };
     format!(

@@ -1,4 +1,4 @@
-//! What runs of all methods have in common: their batches and when there are enough.
+//! What runs of all methods have in common: batches, and when there are enough of them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::patience::Patience;
 use crate::clock::Ticks;
 use crate::statistics;
 
-/// The time of a batch: long against the clock's step, short against a time slice.
+/// The time of a batch: long compared with the clock's step, short compared with a time slice.
 pub(crate) const BATCH: Duration = Duration::from_micros(12);
 
 /// The figure of a batch on one of the lines: ns per step or increment, or ownership changes per increment.
@@ -15,14 +15,14 @@ pub(crate) const BATCH: Duration = Duration::from_micros(12);
 pub(crate) struct Sample {
     /// Which of the lines or groups of lines.
     pub(crate) line: u32,
-    /// Single, as a large machine has a hundred million of them.
+    /// Single precision, as a large machine has a hundred million of them.
     pub(crate) value: f32,
 }
 
 /// The samples as if each line had the mean line's level: what remains is what changes with time.
 ///
-/// A line's address decides which slice of a cache keeps it, and that changes its time; so much is no instability, and
-/// the lines of a visit are the same in each pass.
+/// A line's address decides which cache slice holds it, and that changes its time. This is not instability, as the
+/// lines of a visit are the same in each pass.
 pub(crate) fn level(passes: &[Vec<Sample>]) -> Vec<Vec<f64>> {
     let mut by_line: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for sample in passes.iter().flatten() {
@@ -54,7 +54,7 @@ pub(crate) struct Batch {
     pub(crate) preempted: bool,
 }
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Run {
     /// Its batches, without those that calibrated.

@@ -11,7 +11,7 @@ pub(crate) struct Rank(pub(crate) usize);
 /// A pair of CPUs; the first has the lower rank.
 pub(crate) type Pair = (Rank, Rank);
 
-/// The ranks of so many CPUs.
+/// The ranks of this many CPUs.
 pub(crate) fn ranks(n: usize) -> impl Iterator<Item = Rank> + Clone {
     (0..n).map(Rank)
 }
@@ -75,8 +75,8 @@ pub(crate) fn width(pairs: usize, most: f64, mut disturbance: impl FnMut(usize) 
     width
 }
 
-/// Two measurements a CPU instead of all pairs: one partner within the closest claimed level that has one, and one
-/// outside the widest that excludes one. What the claims say is then tested where they say most.
+/// Two measurements for each CPU instead of all pairs: one partner within the closest claimed level that has one, and
+/// one outside the widest that excludes one. This tests the claims where they say most.
 pub(crate) fn audit(cpus: &[u32], topology: &Topology) -> Vec<Pair> {
     let distance = |shared: Option<Level>| {
         let known = shared.and_then(|shared| Level::OUTWARD.into_iter().position(|level| level == shared));
@@ -84,7 +84,7 @@ pub(crate) fn audit(cpus: &[u32], topology: &Topology) -> Vec<Pair> {
     };
     let mut pairs = Vec::new();
     for (index, &cpu) in cpus.iter().enumerate() {
-        // The next CPUs in a ring, so that each is asked about as often as it asks.
+        // The next CPUs in a ring, so that each CPU is chosen about as often as it chooses.
         let others = (1..cpus.len()).map(|step| (index + step) % cpus.len());
         let others: Vec<_> =
             others.map(|other| (distance(topology.closest_shared(cpu, cpus[other])), Rank(other))).collect();

@@ -11,7 +11,7 @@ use super::run::Effort;
 pub(crate) struct Alone {
     pub(crate) locked: Vec<f64>,
     pub(crate) unlocked: Vec<f64>,
-    /// Batches in which the CPU was taken away; not among the figures.
+    /// Batches in which the CPU was taken away; they are not among the figures.
     pub(crate) preempted: u64,
 }
 

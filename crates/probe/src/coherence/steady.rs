@@ -1,4 +1,4 @@
-//! Whether a run's figures kept to their values, and over what that was seen.
+//! Whether a run's figures kept to their values, and over how many passes and how much time.
 
 use coho_profile::Coherence;
 use serde_json::Value;
@@ -12,8 +12,8 @@ pub(super) struct Window {
     pub(super) span_s: f64,
 }
 
-/// The window of the figures by which a run is judged; where some are of an earlier run, of both. `None` where the earlier
-/// one does not tell, or nothing was repeated.
+/// The window of the figures by which a run is judged; if some come from an earlier run, of both. `None` if the earlier
+/// run did not record it, or nothing was repeated.
 pub(super) fn window<'a>(
     cells: impl Iterator<Item = &'a Cell> + Clone,
     earlier: Option<&Coherence>,
@@ -36,7 +36,7 @@ pub(super) fn window<'a>(
     least
 }
 
-/// The window that a run has written down.
+/// The window that a run has recorded.
 fn of_run(coherence: &Coherence) -> Option<Window> {
     let parameter = |name: &str| coherence.method.parameters.get(name);
     let passes = parameter("least_passes").and_then(Value::as_u64)?;
@@ -118,7 +118,7 @@ mod tests {
         cell
     }
 
-    /// Extra passes visit some cells only, and nothing else that the run does is a look at a pair.
+    /// Extra passes visit only some cells, and nothing else in the run counts as a visit to a pair.
     #[test]
     fn the_window_is_that_of_the_figure_that_was_looked_at_least() {
         let found = |cells: &[Cell]| window(cells.iter(), None);

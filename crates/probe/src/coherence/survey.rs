@@ -1,4 +1,4 @@
-//! All pairs of a machine: what is measured, and what comes of it.
+//! All pairs of a machine: what is measured, and the results.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -23,8 +23,8 @@ use crate::{Error, clock, statistics};
 
 /// Measures what it costs the CPUs to share a line, as `options` say.
 ///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A CPU that
-/// is lost on the way is left out from then on and named in `method.not_available`.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A
+/// CPU that is lost during the run is left out from then on and named in `method.not_available`.
 ///
 /// # Errors
 /// If there are fewer than two CPUs, one of those asked for cannot be used, or memory is short.
@@ -105,7 +105,7 @@ impl<'a> Survey<'a> {
         }
         let frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
         let n = frame.cpus.len();
-        // Only now: whoever asks for one CPU that does not exist should hear of that first.
+        // Checked only now: if the one CPU asked for does not exist, that error should come first.
         if n < fewest {
             return Err(Error::argument(format!("sharing takes two CPUs, there is {n}")));
         }
@@ -129,7 +129,7 @@ impl<'a> Survey<'a> {
         Ok(survey)
     }
 
-    /// The values of jobs that ran on these CPUs; takes note of those that are lost.
+    /// The values of jobs that ran on these CPUs; records CPUs that are lost.
     pub(super) fn take_note<T>(
         &mut self,
         cpus: &[u32],
@@ -154,12 +154,12 @@ impl<'a> Survey<'a> {
         self.take_note(&[cpu], results).pop().flatten()
     }
 
-    /// The lines that a CPU's own touch has placed, on any home's account.
+    /// The lines that a CPU's own touch has placed, for any home.
     pub(super) fn own_arena(&self, rank: Rank) -> Option<&Arena> {
         self.arenas.get(&(rank, Place::Own))
     }
 
-    /// Tries once more how fast the CPUs run; about 1 ms.
+    /// Measures the CPUs' frequency once more; takes about 1 ms.
     pub(super) fn measure_clock(&mut self) {
         let Some(&cpu) = self.frame.cpus.iter().find(|cpu| !self.lost.contains_key(cpu)) else { return };
         if let Some(result) = self.run(cpu, Box::new(clock::effective_ghz)) {
@@ -196,7 +196,7 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    /// Which CPU's lines a pair uses for a home.
+    /// Which CPU's lines a pair uses for a home, and where they are placed.
     pub(super) fn place(&self, (a, b): Pair, home: Home) -> Result<(Rank, Place), String> {
         let near =
             |rank: Rank| self.topology.numa_nodes.iter().position(|node| node.cpus.contains(self.cpu(rank)));
@@ -287,7 +287,7 @@ impl<'a> Survey<'a> {
             .collect()
     }
 
-    /// Wall time of all passes together for each pair, all its methods and homes included.
+    /// Wall time of all passes together for each pair, including all its methods and homes.
     fn ms_per_pair(&self) -> f64 {
         self.visiting.as_secs_f64() * 1e3 / self.shared.len().max(1) as f64
     }
@@ -329,7 +329,7 @@ impl<'a> Survey<'a> {
         notes
     }
 
-    /// Lines that do not live where they were meant to.
+    /// A note on lines that are not on the intended node.
     fn misplaced(&self) -> Option<String> {
         let expected = |rank: Rank, place: Place| match place {
             Place::Node(node) => Some(node),

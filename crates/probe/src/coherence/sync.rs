@@ -1,4 +1,4 @@
-//! What the pair protocols rest on. The model checker replaces this module, and nothing else (`tests/models`).
+//! The primitives under the pair protocols. The model checker replaces this module, and nothing else (`tests/models`).
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ impl Deadline {
         Self(Instant::now() + patience)
     }
 
-    /// Sleeps until woken, or for no reason, or until the end; returns whether time is left.
+    /// Sleeps until woken or until the deadline; may wake for no reason. Returns whether time is left.
     pub(crate) fn park(&self) -> bool {
         match self.0.checked_duration_since(Instant::now()) {
             Some(left) if !left.is_zero() => {

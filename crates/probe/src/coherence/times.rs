@@ -1,4 +1,4 @@
-//! The paper's coherence time: the mean of a class's pairs less what sharing costs without a transfer.
+//! The paper's coherence time: the mean of a class's pairs minus what sharing costs without a transfer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use coho_topology::{CpuSet, Level, Topology};
 /// Class of pairs that share a core.
 pub(crate) const SMT: &str = "smt";
 
-/// How near two CPUs are claimed to be: how many CPUs the smallest object holds that both are in.
+/// How near two CPUs are by the topology: the number of CPUs in the smallest object that holds both.
 pub(crate) fn nearness(topology: &Topology, a: u32, b: u32) -> usize {
     topology.closest_shared(a, b).map_or(usize::MAX, |level| {
         let holds = |set: &&&CpuSet| set.contains(a) && set.contains(b);
@@ -19,11 +19,11 @@ pub(crate) fn nearness(topology: &Topology, a: u32, b: u32) -> usize {
 /// Puts the coherence times by class and method beside the figures that they follow from (Kawabe & Furuya, section 2.6
 /// and tables 1 and 2).
 ///
-/// The classes are those that the topology claims: `smt`; `on-die` where the CPUs of a package share only one more
-/// level, else each level's own name; between packages `1-hop` and `2-hop` by the firmware's distances of memory nodes.
-/// The baseline is the mean of the SMT pairs; where there are none, that of one CPU's locked increments, but not for
-/// `flags`, which has no locked operation. The class that is the baseline has no time, nor has one whose pairs take no
-/// longer than the baseline within their intervals: `not_available` tells why. `clock_ghz` turns ns into cycles. Pairs
+/// The classes are those that the topology claims: `smt`; `on-die` if the CPUs of a package share only one more level,
+/// otherwise each level's own name; between packages `1-hop` and `2-hop` by the firmware's distances of memory nodes.
+/// The baseline is the mean of the SMT pairs; if there are none, that of one CPU's locked increments, but not for
+/// `flags`, which has no locked operation. The baseline class itself has no time, nor has a class whose pairs take no
+/// longer than the baseline within their intervals: `not_available` says why. `clock_ghz` turns ns into cycles. Pairs
 /// of all homes count alike.
 pub fn put_coherence_times(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
     let (times, not_available) = coherence_times(coherence, topology, clock_ghz);
@@ -100,7 +100,7 @@ fn coherence_times(
     (times, not_available)
 }
 
-/// The mean of some figures, between those of their intervals' ends.
+/// The mean of some figures, with the means of their intervals' ends.
 #[derive(Debug, Clone, Copy)]
 struct Mean {
     ns: f64,
@@ -267,7 +267,7 @@ mod tests {
             locked_ns: Estimate { low: ns - 1.0, high: ns + 1.0, n: 40, ..Estimate::exact(ns) },
             unlocked_ns: Estimate::exact(1.0),
         };
-        // A free-running pair may take less than one CPU alone, or more by less than either is known.
+        // A free-running pair may take less than one CPU alone, or more by less than the uncertainty of either.
         for ns in [3.0, 8.0, 8.5] {
             let (singles, pairs) = (vec![single(8.0)], vec![pair(0, 4, ns)]);
             let mut coherence = Coherence { singles, pairs, ..Coherence::default() };

@@ -1,7 +1,7 @@
 //! Strict alternation by compare-and-swap on one line: one transfer of ownership a step.
 //!
-//! Both sides spin on the compare-and-swap itself: a failed one owns the line as well, so that no step first fetches
-//! a shared copy and then upgrades it.
+//! Both sides spin on the compare-and-swap itself: even a failed one takes ownership of the line, so that no step first
+//! fetches a shared copy and then upgrades it.
 
 use super::line::{Broken, End, Led, Tag};
 use super::patience::Patience;

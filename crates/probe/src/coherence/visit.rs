@@ -1,4 +1,4 @@
-//! One visit of two CPUs to each other: several tasks, each a few runs, without anybody else's help.
+//! One visit of two CPUs to each other: several tasks of a few runs each, without help from other threads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::run::{Effort, Run, Sample};
 use super::{alternate, each_line, free_running};
 use crate::workers::Job;
 
-/// How long a CPU may be kept from coming to a meeting: many time slices of a busy machine.
+/// How long to wait for a CPU at a meeting: many time slices of a busy machine.
 pub(crate) const ABSENCE: Duration = Duration::from_millis(400);
 /// How long a task may take if preemptions keep breaking its runs.
 const TASK: Duration = Duration::from_millis(120);
@@ -38,7 +38,7 @@ pub(crate) struct Task<'a> {
     pub(crate) rounds: u64,
 }
 
-/// What a task gave.
+/// The outcome of a task.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Outcome {
     /// Figures of the batches during which both CPUs ran.
@@ -66,7 +66,7 @@ pub(crate) struct LedRun {
     rounds: u64,
 }
 
-/// What one side of a visit brings home.
+/// What one side of a visit returns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Part {
     /// The leader: the runs of each task that was reached.
@@ -77,7 +77,7 @@ pub(crate) enum Part {
 
 const FINISHED: u16 = u16::MAX;
 
-/// Number of the last run: no two runs of a process share one, so that no word in a line is ever taken for another.
+/// Number of the last run: no two runs of a process share a number, so that no word in a line is mistaken for another.
 static RUNS: AtomicU32 = AtomicU32::new(0);
 
 impl<'a> Visit<'a> {
@@ -101,7 +101,7 @@ impl<'a> Visit<'a> {
             }
         }
         self.announce(0, met, FINISHED);
-        // Whether the follower still hears it makes no difference to the outcomes.
+        // The outcomes do not depend on whether the follower still gets this.
         let _ = self.meeting.meet(Side::Leader, ABSENCE);
         outcomes
     }
@@ -176,8 +176,8 @@ impl<'a> Visit<'a> {
     }
 }
 
-/// Puts what both sides saw together, an outcome for each task that was reached; none if a CPU was lost, for it may
-/// have run elsewhere.
+/// Combines what both sides saw into an outcome for each task that was reached; none if a CPU was lost, as it may have
+/// run elsewhere.
 pub(crate) fn settle(parts: &[Option<Part>]) -> Vec<Outcome> {
     let [Some(Part::Led(led)), Some(Part::Followed(marks))] = parts else { return Vec::new() };
     led.iter()
@@ -234,12 +234,12 @@ mod tests {
         settle(&parts)
     }
 
-    /// On one CPU as on two, busy or not: what is not a figure is counted as preempted.
+    /// On one CPU or two, busy or not: whatever is not a figure is counted as preempted.
     #[test]
     fn every_method_gives_figures_or_counts_preemptions() {
         let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
         let outcomes = met(&cpus);
-        // Where the other is away for longer than the meeting waits, the visit ends early.
+        // If the other is away for longer than the meeting waits, the visit ends early.
         assert!(outcomes.len() <= METHODS.len(), "{outcomes:?}");
         for (outcome, kind) in outcomes.iter().zip(METHODS) {
             assert!(!outcome.samples.is_empty() || outcome.preempted > 0, "{kind:?}: {outcome:?}");
@@ -267,7 +267,7 @@ mod tests {
             visit.lead()
         });
         assert!(led.is_empty(), "{led:?}");
-        // And a follower whose leader has gone gives up as well; the most that it can tell is that it was away itself.
+        // A follower whose leader is gone gives up as well; all that it may report is that it was away itself.
         let start = Instant::now();
         assert!(visit.follow().len() <= 1);
         assert!(start.elapsed() < ABSENCE * 300);
@@ -298,7 +298,7 @@ mod tests {
         let start = Instant::now();
         assert_eq!(meeting.meet(Side::Leader, Duration::from_millis(5)), Err(Absent));
         assert!(start.elapsed() >= Duration::from_millis(5));
-        // The late side finds the leader's arrival, and at the next meeting that it has gone.
+        // The late side sees the leader's arrival, and at the next meeting that it is gone.
         assert_eq!(meeting.meet(Side::Follower, Duration::from_secs(60)), Ok(()));
         assert_eq!(meeting.meet(Side::Follower, Duration::from_secs(60)), Err(Absent));
     }

@@ -15,8 +15,8 @@ use crate::{Error, statistics};
 /// Time between the starts of two samples.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Measures a pair about twenty times a second for as long as said, or until a stop. Between samples the CPUs are
-/// free. If one of them is lost on the way, the timeline ends there.
+/// Measures a pair about twenty times a second for as long as said, or until a stop. Between samples the CPUs are free.
+/// If one of them is lost, the timeline ends there.
 ///
 /// # Errors
 /// If the two are the same CPU, one of them cannot be used or is lost before the first sample, or they never ran at
@@ -112,7 +112,7 @@ mod tests {
                 assert!(!watched.samples.is_empty());
                 assert!(watched.samples.is_sorted_by(|one, next| one.at_s < next.at_s));
             }
-            // As it may be where others use the CPUs too.
+            // This may happen if others use the CPUs too.
             Err(error) => assert!(error.to_string().contains("never ran"), "{error}"),
         }
     }

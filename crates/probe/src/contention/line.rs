@@ -1,4 +1,4 @@
-//! The lines that are fought for.
+//! The lines that CPUs contend for.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,7 +10,7 @@ use crate::workers::{Job, Workers};
 
 /// Words of a line.
 pub(super) const WORDS: usize = 8;
-/// As many lines take turns in a visit: the slice of a cache in which a line lives changes its time.
+/// How many lines a visit uses in turn: the cache slice that holds a line changes its time.
 pub(super) const LINES: usize = 8;
 /// Distance between offsets in the pages, so that the lines are not all of one set of a cache.
 const APART: usize = 5 * 128;

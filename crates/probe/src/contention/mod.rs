@@ -1,9 +1,9 @@
-//! What CPUs cost each other that work on one line at once: time, throughput and fairness.
+//! What CPUs cost each other when they work on one line at the same time: time, throughput and fairness.
 //!
 //! From the outside inwards: `survey` visits every operation on every choice of CPUs in passes of random order; a
-//! `visit` is some short batches on the CPUs' workers, each with a common start; `operation` is what one CPU does to
-//! the line; `window` makes figures of what all have noted, of the time in which all were at work; `settle` makes rows
-//! of the figures.
+//! `visit` runs some short batches on the CPUs' workers, each with a common start; `operation` is what one CPU does to
+//! the line; `window` computes figures from what all have recorded, for the time in which all were at work; `settle`
+//! turns the figures into rows.
 
 mod line;
 mod operation;
@@ -25,7 +25,7 @@ use crate::{Error, Progress};
 pub struct Options {
     /// The CPUs, by operating-system number; all that the process may use if empty.
     pub cpus: Vec<u32>,
-    /// How many of them at once; powers of two and all if empty. One alone is always measured.
+    /// How many of them work at once; powers of two and all if empty. One CPU alone is always measured.
     pub threads: Vec<u32>,
     /// What they do to the line.
     pub operations: Vec<LineOperation>,
@@ -58,7 +58,7 @@ impl Default for Options {
 /// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
-/// If a CPU cannot be used. One that is lost on the way is a reason in the place of its figures.
+/// If a CPU cannot be used. For a CPU that is lost during the run, there is a reason in place of its figures.
 ///
 /// ```
 /// use coho_probe::contention::{Options, measure};

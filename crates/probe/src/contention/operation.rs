@@ -1,4 +1,4 @@
-//! What one CPU does to a line that others use at the same time, and what shows that nothing was lost.
+//! What one CPU does to a line that others use at the same time, and a check that no operation was lost.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,7 +10,8 @@ use crate::coherence::increment;
 /// A CPU's account of its operations on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Account {
-    /// What it has added to the line's word, or put in less what it took out; of stores, the last value.
+    /// What it has added to the line's word; for exchanges, what it put in minus what it took out; for stores, the last
+    /// value.
     pub(super) balance: u64,
     /// Attempts that failed.
     pub(super) failures: u64,
@@ -30,7 +31,7 @@ fn word(operation: LineOperation, rank: usize) -> usize {
     if operation == LineOperation::Store { rank % WORDS } else { 0 }
 }
 
-/// Does so many operations, at least one.
+/// Does this many operations, at least one.
 #[inline(never)]
 pub(super) fn operate(operation: LineOperation, line: &Line, rank: usize, n: u64, account: &mut Account) {
     let word = &line[word(operation, rank)];
@@ -69,7 +70,8 @@ pub(super) fn operate(operation: LineOperation, line: &Line, rank: usize, n: u64
     }
 }
 
-/// Whether a line, all 0 before, is as these accounts, one a rank, leave it: no operation was lost.
+/// Whether a line that was 0 before has the contents that these accounts (one for each rank) imply, so that no
+/// operation was lost.
 pub(super) fn is_settled(operation: LineOperation, line: &Line, accounts: &[Account]) -> bool {
     let holds = |index: usize| line[index].load(Relaxed);
     match operation {

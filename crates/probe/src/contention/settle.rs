@@ -1,4 +1,4 @@
-//! Rows of the section, from what the passes have brought.
+//! The section's rows, from the figures of all passes.
 
 use coho_profile::{ContentionRow, Estimate, LineOperation};
 
@@ -7,7 +7,7 @@ use super::window::Batch;
 use crate::frame::Frame;
 use crate::statistics::{estimate, median_of};
 
-/// A row for each cell that was visited; of the others, and of those without a figure, the frame tells why.
+/// A row for each cell that was visited; for the others, and for those without a figure, the frame records why.
 pub(super) fn rows(cells: &[Cell], frame: &mut Frame<'_>) -> Vec<ContentionRow> {
     let mut rows = Vec::new();
     for cell in cells {
@@ -66,7 +66,7 @@ fn times_alone(cell: &Cell, alone: &Cell) -> Option<Estimate> {
     estimate(&[cell.passes.iter().filter_map(ratio).collect()])
 }
 
-/// What each CPU did of all that was done.
+/// Each CPU's share of all operations.
 fn shares(cell: &Cell) -> Vec<f64> {
     let mut of_each = vec![0.0; cell.cpus.len()];
     for batch in cell.passes.iter().flat_map(|pass| &pass.batches) {

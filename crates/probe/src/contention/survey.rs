@@ -13,7 +13,7 @@ use crate::barrier::{same_places, team_sizes};
 use crate::frame::{Frame, Progress};
 use crate::{Error, workers::Workers};
 
-/// An operation on some CPUs, and what it has brought.
+/// An operation on some CPUs, and its figures so far.
 pub(super) struct Cell {
     pub(super) operation: LineOperation,
     pub(super) mapping: Mapping,
@@ -23,7 +23,7 @@ pub(super) struct Cell {
     pub(super) lost: Option<Error>,
 }
 
-/// What a pass has brought of a cell.
+/// A cell's figures from one pass.
 pub(super) struct Pass {
     pub(super) number: usize,
     pub(super) batches: Vec<Batch>,
@@ -78,7 +78,7 @@ impl Cell {
     }
 }
 
-/// What is to be measured; what is not stands in the frame with its reason.
+/// What will be measured; the frame records the rest with the reason.
 fn cells(options: &Options, topology: &Topology, frame: &mut Frame<'_>) -> Vec<Cell> {
     let allowed: CpuSet = frame.cpus.iter().copied().collect();
     let mut choices: Vec<(Mapping, Vec<u32>)> = Vec::new();
@@ -96,7 +96,7 @@ fn cells(options: &Options, topology: &Topology, frame: &mut Frame<'_>) -> Vec<C
                 Some((like, _)) => frame.method.not_available.extend([same_places(mapping, threads, *like)]),
                 None => choices.push((mapping, cpus)),
             }
-            // One alone is only what the others are held against.
+            // One CPU alone is only the reference for the others.
             if threads == 1 {
                 break;
             }
@@ -114,7 +114,7 @@ fn cells(options: &Options, topology: &Topology, frame: &mut Frame<'_>) -> Vec<C
     options.operations.iter().flat_map(cell).collect()
 }
 
-/// The numbers of CPUs at once: one, and two even where there are not so many, so that the reason is told.
+/// The numbers of CPUs at once: one, and two even if there is only one CPU, so that the reason is reported.
 fn sizes(options: &Options, cpus: usize) -> Vec<usize> {
     let mut sizes: Vec<usize> = match &options.threads[..] {
         [] => team_sizes(cpus.max(2)),

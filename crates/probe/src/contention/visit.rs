@@ -1,4 +1,4 @@
-//! A visit: some CPUs at one operation, in short batches that they begin together.
+//! A visit: some CPUs do one operation, in short batches that they begin together.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::{Error, statistics};
 
 /// The time of a batch, in ns, unless operations are so slow that it would hold too few.
 const BATCH_NS: f64 = 30_000.0;
-/// Time between two readings of the clock, in ns: long against what one takes.
+/// Time between two readings of the clock, in ns: long compared with one reading.
 const CHUNK_NS: f64 = 2_000.0;
 /// Fewest chunks of a batch.
 const CHUNKS: f64 = 16.0;
-/// Nobody waits longer for the others at the start of a batch: one that lost its CPU does not come.
+/// The longest wait for the others at the start of a batch: a thread that lost its CPU does not arrive.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How batches are cut.
@@ -35,14 +35,14 @@ impl Cut {
     /// To find out how long an operation takes.
     const PILOT: Self = Self { chunk: 16, ns: BATCH_NS };
 
-    /// For operations that take about so long.
+    /// For operations that take about this long.
     fn fitting(operation_ns: f64) -> Self {
         let chunk = (CHUNK_NS / operation_ns).clamp(1.0, 65_536.0).floor();
         Self { chunk: chunk as u64, ns: (CHUNKS * chunk * operation_ns).clamp(BATCH_NS, 100.0 * BATCH_NS) }
     }
 }
 
-/// What a visit has brought.
+/// The results of a visit.
 #[derive(Debug)]
 pub(super) struct Visited {
     /// In order; `None` in place of one in which a CPU was away.
@@ -51,10 +51,10 @@ pub(super) struct Visited {
     pub(super) involuntary_switches: u64,
 }
 
-/// So many batches by these CPUs, on the lines in turn.
+/// Runs this many batches on these CPUs, with the lines in turn.
 ///
 /// # Errors
-/// If a CPU does not come or is not what its worker is pinned to, or if an operation was lost.
+/// If a CPU does not arrive, a worker is not on its CPU, or an operation was lost.
 pub(super) fn visit(
     workers: &Workers,
     cpus: &[u32],
@@ -74,7 +74,7 @@ pub(super) fn visit(
     Ok(Visited { batches: batches(&logs, cut.chunk, |ticks| clock.ns(ticks)), involuntary_switches })
 }
 
-/// A CPU's logs by batch, and its accounts by line; none if another CPU did not come to a start.
+/// A CPU's logs by batch, and its accounts by line; none if another CPU did not arrive at a start.
 type Worked = (Vec<Log>, [Account; LINES]);
 
 /// The logs of each CPU, and the involuntary switches of all.
@@ -124,7 +124,7 @@ fn run(
     Ok((logs, switches))
 }
 
-/// Works in chunks until the batch's time is over, and notes when each is done.
+/// Works in chunks until the batch's time is over, and records when each is done.
 fn chunks(marks: &mut Vec<Ticks>, cut: Cut, mut operate: impl FnMut(u64)) {
     let clock = Clock::get();
     let ticks = clock.ticks(Duration::from_nanos(cut.ns as u64));
@@ -161,7 +161,7 @@ mod tests {
         let workers = Workers::start(&cpus).unwrap();
         let lines = Lines::map(&workers, cpus[0]).unwrap();
         for operation in LineOperation::ALL {
-            // That no operation was lost is looked at in every run.
+            // Every run checks that no operation was lost.
             let visited = visit(&workers, &cpus, operation, &lines, 12).unwrap();
             assert_eq!(visited.batches.len(), 12);
             for batch in visited.batches.iter().flatten() {

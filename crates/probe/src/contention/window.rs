@@ -1,12 +1,13 @@
-//! From what each CPU has noted of a batch to figures, of the time in which all were at work.
+//! Computes figures from what each CPU has recorded about a batch, for the time in which all were at work.
 
 use crate::clock::Ticks;
 
-/// A gap between two notes that is longer than this, and than [`LATE`] times the CPU's usual one, shows that it was away.
+/// A gap between two marks that is longer than this, and than [`LATE`] times the CPU's usual gap, shows that it was
+/// away.
 const AWAY_NS: f64 = 10_000.0;
 const LATE: f64 = 8.0;
 
-/// What a CPU has noted of a batch.
+/// What a CPU has recorded about a batch.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Log {
     /// When it began, and when each of its chunks of operations was done.
@@ -18,7 +19,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// How many chunks were done at this time, by straight lines between the notes.
+    /// How many chunks were done at this time, interpolated between the marks.
     fn done_at(&self, time: Ticks) -> f64 {
         let after = self.marks.partition_point(|&mark| mark <= time);
         match (after.checked_sub(1).map(|before| self.marks[before]), self.marks.get(after)) {
@@ -47,7 +48,7 @@ pub(super) struct Batch {
     pub(super) ns: f64,
     /// Operations of each CPU within it.
     pub(super) operations: Vec<f64>,
-    /// Attempts that failed for each that succeeded, in the whole batch.
+    /// Failed attempts for each one that succeeded, in the whole batch.
     pub(super) failures_per_success: f64,
 }
 
@@ -81,7 +82,7 @@ impl Batch {
     }
 }
 
-/// The batches of a visit, whose logs stand by CPU and then by batch; in place of one in which a CPU was away, `None`.
+/// The batches of a visit, from logs by CPU and then by batch; `None` in place of a batch in which a CPU was away.
 pub(super) fn batches(logs: &[Vec<Log>], chunk: u64, ns_of: impl Fn(Ticks) -> f64) -> Vec<Option<Batch>> {
     let patience: Vec<f64> = logs
         .iter()
@@ -120,7 +121,7 @@ fn of_all(logs: &[&Log], chunk: u64, ns_of: &impl Fn(Ticks) -> f64) -> Option<Ba
 mod tests {
     use super::*;
 
-    /// A CPU that begins at `start` and notes each chunk after `gap`.
+    /// A CPU that begins at `start` and completes a chunk after each `gap`.
     fn log(start: Ticks, gap: Ticks, chunks: u64) -> Log {
         Log { marks: (0..=chunks).map(|n| start + n * gap).collect(), ..Log::default() }
     }

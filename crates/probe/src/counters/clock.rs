@@ -1,4 +1,4 @@
-//! What is known of the clock.
+//! Facts about the clock.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::clock::{Clock, Source};
 
 /// More CPUs than this are not compared: each takes some ms.
 pub(super) const MOST_CPUS: usize = 64;
-/// What is missing where they cannot be compared.
+/// What is reported as missing if they cannot be compared.
 pub(super) const OFFSETS: &str = "offsets of the CPUs' clocks";
 
 /// The clock's facts, with the offsets of the CPUs that the process may use.

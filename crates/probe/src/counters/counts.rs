@@ -1,4 +1,4 @@
-//! What an operation executes: by the CPU's counters where they count, otherwise by single steps.
+//! What an operation executes: by the CPU's counters if they count, otherwise by single steps.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use coho_profile::{Counts, Estimate};
 use super::tools::{Repeat, repeat};
 use crate::{statistics, step};
 
-/// Repetitions whose counts are one sample: twice as many less as many leave what surrounds them out.
+/// Repetitions for one sample: the difference between twice as many and this many leaves out what surrounds them.
 const REPEATS: u64 = 64;
 const SAMPLES: usize = 15;
 
-/// Counts the events of an operation, per repetition, less those of an empty one.
+/// Counts the events of an operation, per repetition, minus those of an empty one.
 ///
-/// A counter runs all the while and is read by the kernel at the ends: so the counter that counts is not the one that is
-/// counted, and where reads are trapped, none stands between.
+/// A counter runs all the time and is read by the kernel at both ends. So it is not the counter under test, and if
+/// reads are trapped, none comes in between.
 pub(super) fn by_counters(
     run: &mut Repeat,
     mode: Mode,
@@ -29,7 +29,7 @@ pub(super) fn by_counters(
     })
 }
 
-/// The same by what `open` makes of a candidate: a reading of its events so far.
+/// The same with readings from what `open` makes of a candidate.
 fn by_reads<R: FnMut() -> Result<u64, Error>>(
     run: &mut Repeat,
     events: &BTreeMap<Column, Candidate>,
@@ -76,7 +76,7 @@ fn median(samples: &[f64]) -> f64 {
     statistics::median(&sorted)
 }
 
-/// What single steps tell of an operation.
+/// What single steps show about an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stepped {
     /// User instructions.
@@ -85,7 +85,7 @@ pub(super) struct Stepped {
     pub(super) kernel_entries: u64,
 }
 
-/// Follows an operation step by step: two of them less one, less the same of an empty operation.
+/// Follows an operation step by step: two of them minus one, minus the same for an empty operation.
 pub(super) fn by_steps(run: &mut Repeat) -> Result<Stepped, crate::Error> {
     let options = step::Options { emulate_rdpmc: true, ..step::Options::default() };
     let steps = |run: &mut Repeat, times| step::count_with(&options, || run(times));
@@ -110,7 +110,7 @@ mod tests {
         std::hint::black_box(x) + 1
     }
 
-    /// Each repetition makes so many events of a column, each reading some itself.
+    /// Each repetition causes a number of events of a column, and each reading some itself.
     #[test]
     fn columns_are_what_a_repetition_counts_without_the_readings() {
         use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_counter_counts_what_each_repetition_does() {
         needs!(Capability::PerfEvents);
-        // A breakpoint stands for a counter of the CPU: it counts as exactly, everywhere.
+        // A breakpoint stands in for a hardware counter: it counts exactly, on every machine.
         let calls = Candidate::from(Event::executions(called as *const ()));
         let events = BTreeMap::from([(Column::Instructions, calls)]);
         let mut twice = repeat(|| called(1) + called(2));

@@ -1,4 +1,4 @@
-//! Which events tell the truth on this CPU.
+//! Which events count correctly on this CPU.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use coho_counters::selftest::{self, EventSet};
 use coho_counters::tables::Candidate;
 use coho_profile::EventTest;
 
-/// The events that stand for the columns, and every event's test, or why there is none.
+/// The events that are used for the columns, and every event's test, or why there is none.
 pub(super) fn choose(
     not_available: &mut BTreeMap<String, String>,
 ) -> (BTreeMap<Column, Candidate>, Vec<EventTest>) {

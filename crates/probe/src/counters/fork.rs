@@ -1,4 +1,4 @@
-//! Tries in a copy of the process what might end it.
+//! Tries code that might end the process in a copy of it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use coho_platform::timer;
 
-/// What a copy says that has come to its end without an error.
+/// What a copy reports that has finished without an error.
 const WELL: &str = "well";
 
-/// Whether some work returns without an error in a copy of this process, within some time. What it writes to the
+/// Whether some work returns without an error in a copy of this process, within a time limit. Its output to the
 /// standard streams is dropped.
 ///
-/// The copy has the calling thread only: a lock that another thread holds stays locked in it, and then the time is up.
+/// The copy has only the calling thread: a lock that another thread holds stays locked in it, and then the time runs
+/// out.
 pub(super) fn survives(work: impl FnOnce() -> Result<(), String>, limit: Duration) -> Result<(), String> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for two descriptors.
@@ -55,7 +56,7 @@ fn copy(work: impl FnOnce() -> Result<(), String>, mut to: File, limit: Duration
         }
         let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("it panicked".into()));
         let said = outcome.err().unwrap_or_else(|| WELL.into());
-        // If nobody listens any more, nobody wants to know.
+        // If the parent no longer listens, the result is not needed.
         let _ = to.write_all(said.as_bytes());
     }
     // SAFETY: ends the copy without what the parent has registered for its own end.

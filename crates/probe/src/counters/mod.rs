@@ -1,4 +1,4 @@
-//! What reading a counter costs with each tool (Shimosawa, Hori & Ishikawa, Table 4), which events tell the truth, and
+//! What reading a counter costs with each tool (Shimosawa, Hori & Ishikawa, Table 4), which events count correctly, and
 //! the clock.
 
 mod clock;
@@ -30,25 +30,25 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// Measures what counting costs here, as `options` say. Takes some 2 s, `quick` less than 1 s; where there are counters
+/// Measures what counting costs here, as `options` say. Takes some 2 s, `quick` less than 1 s; if there are counters,
 /// some seconds more.
 ///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A tool
-/// that is not there is named with the reason.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A
+/// tool that is missing is named with the reason.
 ///
 /// # Errors
 /// If the CPU cannot be used.
 pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Counters, Error> {
     let allowed = pin::allowed()?;
     let cpu = chosen_one(options.cpu)?;
-    // Counters belong to the thread that opened them, and only this one may tell of progress.
+    // Counters belong to the thread that opened them, and only this thread may report progress.
     let (tell, told) = channel();
     let allowed = &allowed;
     std::thread::scope(|scope| {
         let survey = std::thread::Builder::new().spawn_scoped(scope, move || {
             pin::to(cpu)?;
             let counters = survey::run(cpu, allowed, options, &mut |progress| {
-                // The other side listens for as long as this one speaks.
+                // The receiver exists for as long as this thread sends.
                 let _ = tell.send(progress);
             });
             pin::verify(cpu)?;

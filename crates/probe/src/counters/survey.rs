@@ -1,4 +1,4 @@
-//! A run: what is opened, in which order it is measured, and what comes of it.
+//! A run: what is opened, in which order it is measured, and the results.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::clock::Clock;
 use crate::frame::{End, Frame, Phase, Progress};
 use crate::statistics;
 
-/// A batch is at least so long, so that the clock's step does not matter.
+/// A batch is at least this long, so that the clock's step does not matter.
 const BATCH: Duration = Duration::from_micros(20);
-/// Batches of a visit; one more comes first, which warms up.
+/// Batches of a visit, after one that only warms up.
 const BATCHES: usize = 16;
-/// No operation is so quick that a batch needs more.
+/// The most repetitions in a batch; no operation is so quick that it needs more.
 const MOST_TIMES: u64 = 4096;
 
 /// A tool's row while it is measured.
@@ -42,7 +42,7 @@ struct Prices {
     last: Option<Price>,
 }
 
-/// A run on the calling thread, which is pinned to `cpu`, of a process that may use the CPUs `allowed`.
+/// Runs on the calling thread, which is pinned to `cpu`, in a process that may use the CPUs `allowed`.
 pub(super) fn run(
     cpu: u32,
     allowed: &CpuSet,
@@ -189,7 +189,7 @@ fn count(rows: &mut [Row], events: &BTreeMap<Column, Candidate>, frame: &mut Fra
 /// Passes over all rows and prices, each in a random order of its own.
 fn time(rows: &mut [Row], prices: &mut Prices, passes: usize, frame: &mut Frame<'_>) {
     let clock = Clock::get();
-    // The prices' place is after the last row.
+    // The prices come after the last row.
     let mut walk = frame.passes("passes", passes, rows.len() + 1);
     while let Some(step) = frame.next(&mut walk) {
         match rows.get_mut(step.at) {

@@ -1,4 +1,4 @@
-//! When an experiment ends: at its time limit, or by the wish to stop.
+//! When an experiment ends: at its time limit, or when a stop is requested.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use coho_platform::stop;
 
-/// When an experiment has to end: at its time limit or as soon as a stop is requested. Clones are the same end.
+/// When an experiment has to end: at its time limit or as soon as a stop is requested. Clones share the same end.
 #[derive(Debug, Clone)]
 pub(crate) struct End {
     at: Option<Instant>,
-    /// Whether somebody has heard that it has come.
+    /// Whether anybody has been told that it has come.
     heard: Arc<AtomicBool>,
 }
 
 impl End {
-    /// A limit that no clock reaches is none.
+    /// A limit that no clock can reach counts as none.
     pub(crate) fn after(start: Instant, limit: Option<Duration>) -> Self {
         Self { at: limit.and_then(|limit| start.checked_add(limit)), heard: Arc::default() }
     }
 
-    /// Whether it has come. Ask only where something is left to do: who hears yes leaves it out, so that the experiment
-    /// counts as interrupted from then on.
+    /// Whether it has come. Ask only while there is work left: a caller that gets `true` must skip that work, and the
+    /// experiment counts as interrupted from then on.
     pub(crate) fn has_come(&self) -> bool {
         let is_over = || stop::requested() || self.at.is_some_and(|end| Instant::now() >= end);
         if !self.was_heard() && is_over() {
@@ -30,7 +30,7 @@ impl End {
         self.was_heard()
     }
 
-    /// It comes now: what is left cannot be done.
+    /// Makes it come now, as the rest cannot be done.
     pub(crate) fn come(&self) {
         self.heard.store(true, Relaxed);
     }

@@ -1,5 +1,5 @@
-//! What every experiment has around it: its CPUs with a pinned thread on each, its end, passes in random order, how far
-//! it is, what was taken from it meanwhile, and at last the section's [`Method`].
+//! What every experiment has around it: its CPUs with a pinned thread on each, its end, passes in random order,
+//! progress, what was taken from it meanwhile, and finally the section's [`Method`].
 
 mod end;
 mod passes;
@@ -28,9 +28,9 @@ pub(crate) struct Frame<'p> {
     pub(crate) cpus: Vec<u32>,
     /// A pinned thread on each of them.
     pub(crate) workers: Workers,
-    /// For every choice that is left to chance.
+    /// For all random choices.
     pub(crate) random: Rng,
-    /// What is known so far of how it is measured.
+    /// What is known so far about how it is measured.
     pub(crate) method: Method,
     end: End,
     started: Instant,
@@ -46,7 +46,7 @@ pub(crate) struct Walk {
 }
 
 impl<'p> Frame<'p> {
-    /// Begins with a pinned thread on each of these CPUs; on all that the process may use if there are none.
+    /// Begins with a pinned thread on each of these CPUs; or, if the list is empty, on all that the process may use.
     ///
     /// # Errors
     /// If one of the CPUs cannot be used.
@@ -91,7 +91,7 @@ impl<'p> Frame<'p> {
         }
     }
 
-    /// The end, for those who cannot ask the frame.
+    /// The end, for code that cannot ask the frame.
     pub(crate) fn end(&self) -> &End {
         &self.end
     }
@@ -101,13 +101,13 @@ impl<'p> Frame<'p> {
         self.started.elapsed()
     }
 
-    /// Passes over so many things; [`Self::next`] gives their steps.
+    /// Passes over `things`; [`Self::next`] gives their steps.
     pub(crate) fn passes(&mut self, phase: &'static str, passes: usize, things: usize) -> Walk {
         let passes = Passes::new(passes, things, &mut self.random, &self.end);
         Walk { phase: Phase::new(phase, passes.total() as u64), passes }
     }
 
-    /// As many passes as there is time for, at most so many.
+    /// As many passes as there is time for, at most `passes`.
     pub(crate) fn passes_within(
         &mut self,
         phase: &'static str,
@@ -118,7 +118,7 @@ impl<'p> Frame<'p> {
         Walk { phase: Phase::of_time(phase, time), passes }
     }
 
-    /// The next step; the one before is done. At last, counts the passes that came to their end.
+    /// The next step; the previous one is then done. After the last step, counts the complete passes.
     pub(crate) fn next(&mut self, walk: &mut Walk) -> Option<Step> {
         if walk.passes.given() > 0 {
             self.advance(&mut walk.phase, 1);
@@ -130,7 +130,7 @@ impl<'p> Frame<'p> {
         step
     }
 
-    /// So many steps of a phase are done.
+    /// Records that this many steps of a phase are done.
     pub(crate) fn advance(&mut self, phase: &mut Phase, steps: u64) {
         (self.progress)(phase.advance(steps));
     }
@@ -185,7 +185,7 @@ impl<'p> Frame<'p> {
     }
 }
 
-/// The CPUs that are asked for; all that the process may use if there are none.
+/// The CPUs asked for; all that the process may use if none are given.
 ///
 /// # Errors
 /// If the operating system does not say which it may use.

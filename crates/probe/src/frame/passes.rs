@@ -1,4 +1,4 @@
-//! What is compared takes turns: passes over all of it, each in a random order of its own.
+//! Things that are compared take turns: passes over all of them, each in a random order of its own.
 
 use std::time::{Duration, Instant};
 
@@ -26,18 +26,18 @@ pub(crate) struct Passes {
     given: usize,
     random: Rng,
     end: End,
-    /// When the time that was set aside for them is over.
+    /// When the time set aside for them is over.
     over: Option<Instant>,
 }
 
 impl Passes {
-    /// So many passes over so many things.
+    /// `passes` passes over `things` things.
     pub(crate) fn new(passes: usize, things: usize, random: &mut Rng, end: &End) -> Self {
         let order = (0..things).collect();
         Self { order, passes, given: 0, random: random.fork(), end: end.clone(), over: None }
     }
 
-    /// No more of them than there is time for; those that are left out interrupt nothing.
+    /// Limits them to the time given; passes that are left out for this do not count as interrupted.
     pub(crate) fn within(self, time: Duration) -> Self {
         Self { over: Instant::now().checked_add(time), ..self }
     }

@@ -15,7 +15,7 @@ pub struct Progress {
     pub left: Option<Duration>,
 }
 
-/// Nobody waits longer than this for what is left.
+/// The longest time left that is reported.
 const LONGEST: Duration = Duration::from_secs(1 << 30);
 
 /// A part of an experiment, whose steps take about the same time each.
@@ -25,7 +25,7 @@ pub(crate) struct Phase {
     began: Instant,
     done: u64,
     total: u64,
-    /// It takes so long, whatever its steps.
+    /// Its set time, whatever its steps.
     time: Option<Duration>,
 }
 
@@ -40,12 +40,12 @@ impl Phase {
         Self { time: Some(time), ..Self::new(name, time.as_millis() as u64) }
     }
 
-    /// Steps that have turned out to be necessary.
+    /// Adds steps that have turned out to be necessary.
     pub(crate) fn grow(&mut self, steps: u64) {
         self.total += steps;
     }
 
-    /// So many further steps are done.
+    /// Records that this many further steps are done.
     pub(crate) fn advance(&mut self, steps: u64) -> Progress {
         let elapsed = self.began.elapsed();
         let (phase, total) = (self.name, self.total);

@@ -43,7 +43,7 @@ pub(super) fn policies(root: &Root, only: Option<&CpuSet>) -> Result<Vec<Policy>
     Ok(policies)
 }
 
-/// What all policies come to.
+/// A summary of all policies.
 pub(super) fn read(root: &Root, policies: &[Policy]) -> Frequency {
     let mut frequency = Frequency::default();
     let mut limits: Option<(u64, u64)> = None;

@@ -1,4 +1,4 @@
-//! Idle states and frequency: what there is, how long waking takes, and how to change it for a while (Kimoto).
+//! Idle states and frequency: what there is, how long waking takes, and temporary changes (Kimoto).
 
 pub mod control;
 mod files;

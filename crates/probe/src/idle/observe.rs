@@ -1,4 +1,4 @@
-//! What the machine tells of its idle states and clock, and how long its CPUs take to wake.
+//! What the machine reports about its idle states and clock, and how long its CPUs take to wake.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// Reads what there is and wakes CPUs; what is not there is named with the reason. Takes some seconds, `quick` less than
+/// Reads what there is and wakes CPUs; what is missing is named with the reason. Takes some seconds, `quick` less than
 /// one.
 ///
 /// # Errors
@@ -69,7 +69,7 @@ pub(super) fn wake(options: &Options, topology: &Topology) -> Result<Vec<Wakeup>
 fn woken(options: &Options, topology: &Topology) -> Result<Vec<u32>, Error> {
     let allowed = pin::allowed()?.intersection(&topology.cpus());
     let cpus = match &options.cpus {
-        // Those that may not be used shall be named.
+        // CPUs that may not be used must be named in the error.
         Some(cpus) if !cpus.is_subset(&allowed) => cpus.iter().collect(),
         Some(cpus) => Mapping::BinaryTree.order(topology, cpus),
         None => Mapping::BinaryTree.order(topology, &allowed),
@@ -83,7 +83,7 @@ fn effort(options: &Options) -> Effort {
     Effort { sleeps: sleeps.iter().map(|&us| Duration::from_micros(us)).collect(), passes, samples }
 }
 
-/// What the kernel's files tell, without waking anything; what is not there is named with the reason.
+/// What the kernel's files say, without waking anything; what is missing is named with the reason.
 pub fn told(options: &Options) -> Idle {
     let (root, only) = (&options.root, options.cpus.as_ref());
     let mut missing = BTreeMap::new();
@@ -133,7 +133,7 @@ pub fn told(options: &Options) -> Idle {
     }
 }
 
-/// What could be set.
+/// What can be set.
 fn controls(
     root: &Root,
     states: Result<&[states::State], &String>,

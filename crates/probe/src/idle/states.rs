@@ -48,7 +48,7 @@ fn state(root: &Root, cpu: u32, folder: String) -> Result<State, String> {
         name: root.trimmed(&file("name"))?,
         description: root.trimmed(&file("desc")).ok().filter(|text| !text.is_empty()),
         latency_us: root.number(&file("latency"))?,
-        // Kernels before 4.9 do not tell it, and what is not counted is 0.
+        // Kernels before 4.9 do not report it; 0 then.
         residency_us: root.number(&file("residency")).unwrap_or(0),
         usage: root.number(&file("usage")).unwrap_or(0),
         time_us: root.number(&file("time")).unwrap_or(0),
@@ -60,7 +60,7 @@ fn state(root: &Root, cpu: u32, folder: String) -> Result<State, String> {
 /// Time for which each CPU was asked to be in each state since boot, in us, by the state's name.
 pub(crate) type Residency = BTreeMap<(u32, String), u64>;
 
-/// That of some CPUs, or why it is not known.
+/// The residency of some CPUs, or why it is not known.
 pub(crate) fn residency(cpus: &CpuSet) -> Result<Residency, String> {
     let states = read(&Root::default(), Some(cpus))?;
     Ok(states.into_iter().map(|state| ((state.cpu, state.name), state.time_us)).collect())

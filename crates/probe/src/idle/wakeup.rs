@@ -11,7 +11,7 @@ use crate::frame::Frame;
 use crate::workers::{Done, Job, Workers};
 use crate::{Error, statistics};
 
-/// Who waits for what.
+/// What the sleeper waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     Timer,
@@ -20,7 +20,7 @@ enum By {
     Pipe(u32),
 }
 
-/// One way of waking one CPU, and what it has brought, pass by pass.
+/// One way of waking one CPU, and its figures, pass by pass.
 struct Cell {
     by: By,
     cpu: u32,
@@ -128,8 +128,8 @@ fn monotonic_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// One thread wakes the other, which has slept for a while; the times from the first one's call until the other runs.
-/// Both CPUs' clocks are taken to agree.
+/// One thread wakes the other, which has slept for a while; returns the times from the first one's call until the other
+/// runs. Both CPUs' clocks are assumed to agree.
 fn pair(
     workers: &Workers,
     (from, cpu): (u32, u32),

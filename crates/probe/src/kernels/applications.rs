@@ -9,7 +9,7 @@ use crate::Error;
 /// Steps of a run: milliseconds.
 const STEPS: u64 = 8;
 
-/// What is said where a crew's result is not that of one thread.
+/// The error if a crew's result differs from that of one thread.
 fn differs(what: &str) -> Error {
     Error::broken(format!("{what} differs from that of one thread: the barrier or the memory is broken"))
 }
@@ -22,7 +22,7 @@ fn same(a: &[f64], b: &[f64]) -> bool {
 pub(super) struct Galerkin {
     sizes: Vec<Size>,
     modes: Vec<usize>,
-    /// The stream function and the temperature that one thread comes to.
+    /// The stream function and the temperature that one thread computes.
     known: Vec<[Vec<f64>; 2]>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Layer {
 }
 
 impl Galerkin {
-    /// Layers of so many modes in each direction.
+    /// Layers with this many modes in each direction.
     pub(super) fn new(modes: &[usize]) -> Result<Self, Error> {
         let (mut sizes, mut known) = (Vec::new(), Vec::new());
         for &modes in modes {
@@ -115,7 +115,7 @@ impl Program for Galerkin {
 pub(super) struct Weather {
     sizes: Vec<Size>,
     edges: Vec<usize>,
-    /// The state that one thread comes to.
+    /// The state that one thread computes.
     known: Vec<Vec<f64>>,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Day {
 }
 
 impl Weather {
-    /// Square planes of so many cells in each direction.
+    /// Square planes with this many cells in each direction.
     pub(super) fn new(edges: &[usize]) -> Result<Self, Error> {
         let (mut sizes, mut known) = (Vec::new(), Vec::new());
         for &edge in edges {

@@ -1,4 +1,4 @@
-//! Who runs a kernel: one thread alone, or the members of a team in parallel regions.
+//! The threads that run a kernel: one alone, or the members of a team in parallel regions.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -25,12 +25,12 @@ pub(super) trait Crew {
         });
     }
 
-    /// Whether every member notes from now on how long it computes, which costs it two readings of the clock a region
-    /// and two a barrier.
+    /// Whether every member records from now on how long it computes, which costs two readings of the clock for each
+    /// region and two for each barrier.
     fn watch(&mut self, on: bool);
 
     /// The time that each member has computed while it was watched, since this was last asked; empty for a crew that
-    /// can't wait.
+    /// has nothing to wait for.
     fn computed(&mut self) -> Vec<Ticks>;
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// A member that waits for the others by `wait`; given a clock, it tells how long it waited.
+    /// A member that waits for the others by `wait`; given a clock, it records how long it waited.
     pub(super) fn new(rank: usize, n: usize, wait: &'a dyn Fn(), clock: Option<&'a Clock>) -> Self {
         Self { rank, n, wait, clock, waited: Cell::new(0) }
     }
@@ -104,7 +104,7 @@ fn share(rank: usize, n: usize, length: usize, grain: usize) -> Range<usize> {
     (start * grain).min(length)..(end * grain).min(length)
 }
 
-/// One thread, without any barrier: what a team's time is held against.
+/// One thread without any barrier, with which a team's time is compared.
 pub(super) struct Alone;
 
 impl Crew for Alone {

@@ -1,4 +1,4 @@
-//! A(i) = B(i) + s C(i): a loop as short as one likes (Nakamura et al., Figs. 4-5).
+//! A(i) = B(i) + s C(i): a loop of any length (Nakamura et al., Figs. 4-5).
 
 use std::hint::black_box;
 
@@ -78,7 +78,7 @@ impl Program for Daxpy {
             let end = start + part.len();
             daxpy(part, &b[start..end], S, &c[start..end]);
         });
-        // Somebody may look at A now: no loop may be left out.
+        // Makes the compiler assume that A is read, so that no loop is optimised away.
         black_box(&mut arrays.a);
     }
 

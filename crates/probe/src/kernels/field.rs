@@ -6,7 +6,7 @@ use coho_platform::pages::Pages;
 
 use crate::Error;
 
-/// Zeros at first, aligned to a page; whoever first writes a page makes its memory node the page's home.
+/// Initially zeros, aligned to a page; the thread that first writes a page makes its own NUMA node the page's home.
 #[derive(Debug)]
 pub(super) struct Field {
     pages: Pages,

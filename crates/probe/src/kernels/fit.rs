@@ -1,8 +1,8 @@
 //! The model of Nakamura et al., fitted to the points of a loop.
 //!
 //! T_1 = S + P n and T_n = S + P + T_F + T_B there, with P the share of one of n threads; here the loop length L varies
-//! too, so that P is the time of one element: T = S + P L / n + T_F + T_B. Totals alone can't tell fork T_F and join
-//! T_B apart, so their sum is fitted, one for each barrier, mapping and number of threads.
+//! too, so that P is the time of one element: T = S + P L / n + T_F + T_B. Totals alone cannot separate fork T_F from
+//! join T_B, so their sum is fitted, one for each barrier, mapping and number of threads.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ pub use coho_profile::fitted::{
     ELEMENT, FORK_JOIN, LEFT_OUT, LONGEST, RESIDUAL, SERIAL, fork_join, seconds as predict,
 };
 
-/// Fits S, P and every T_F + T_B to the points of loops no longer than `longest`, beyond which P is another because
-/// the data lie farther away. What the profile's [`fitted`](coho_profile::Kernel::fitted) holds: constants by name.
+/// Fits S, P and every T_F + T_B to the points of loops no longer than `longest`, beyond which P differs because the
+/// data is farther away. What the profile's [`fitted`](coho_profile::Kernel::fitted) holds: constants by name.
 ///
-/// Least squares of the relative residuals, since times range over decades; no constant may be negative. Empty where
-/// there are not more points than constants.
+/// Least squares of the relative residuals, since times range over decades; no constant may be negative. Empty if there
+/// are not more points than constants.
 ///
 /// ```
 /// use coho_probe::kernels::fit;
@@ -59,7 +59,7 @@ struct Constants {
 }
 
 impl Constants {
-    /// `None` where there are not more equations than constants, or they do not determine them.
+    /// `None` if there are not more equations than constants, or they do not determine the constants.
     fn of(equations: &[&Equation]) -> Option<Self> {
         let mut names = vec![SERIAL.to_owned(), ELEMENT.to_owned()];
         for name in equations.iter().filter_map(|equation| equation.barrier.as_ref()) {
@@ -74,7 +74,7 @@ impl Constants {
         Some(Self { values: least_squares(&rows)?, names })
     }
 
-    /// The relative error at a point; `None` where its team is not known.
+    /// The relative error at a point; `None` if its team is not known.
     fn miss(&self, equation: &Equation) -> Option<f64> {
         let known = equation.barrier.as_ref().is_none_or(|name| self.names.contains(name));
         let row = equation.row(&self.names);
@@ -82,7 +82,7 @@ impl Constants {
     }
 }
 
-/// The error of each length by a fit to all others; NaN where nothing is left to fit.
+/// The error of each length by a fit to all others; NaN if nothing is left to fit.
 fn error_left_out(equations: &[&Equation]) -> f64 {
     let mut lengths: Vec<u64> = equations.iter().map(|equation| equation.length as u64).collect();
     lengths.sort_unstable();
@@ -200,8 +200,8 @@ mod tests {
 
     use super::*;
 
-    /// A machine that keeps to the model is predicted at lengths that were not fitted; one that does not is fitted better
-    /// than it is predicted.
+    /// For a machine that follows the model, lengths that were not fitted are predicted well; otherwise the fit is
+    /// better than the prediction.
     #[test]
     fn lengths_that_the_fit_has_not_seen_tell_what_it_is_worth() {
         let waits = [("fbs", 2, 200.0)];

@@ -1,12 +1,13 @@
-//! Programs that live by barriers (Nakamura et al., sections 3 and 4): a loop, an untuned solver and a tuned one.
+//! Programs that depend on barriers (Nakamura et al., sections 3 and 4): a loop, an untuned solver and a tuned one.
 //!
 //! - `daxpy`: A(i) = B(i) + s C(i), each loop a parallel region, against its length; [`fit`] finds the constants of the
 //!   paper's model from it.
 //! - `galerkin`: natural convection by a spectral method, in many short parallel loops, as SPEC's galgel was run there.
 //! - `weather`: a shallow-water model in one parallel region with a barrier a stage, as the paper's weather model.
 //!
-//! All compute real things, which are checked after every visit: the loop's elements, and that the applications come
-//! to the result of one thread to the last bit and conserve what they should. Teams never have more threads than CPUs.
+//! All compute real results, which are checked after every visit: the loop's elements; and the applications must
+//! reproduce the result of one thread to the last bit and conserve what they should. Teams never have more threads than
+//! CPUs.
 
 mod applications;
 mod crew;
@@ -60,7 +61,7 @@ pub struct Options {
     pub cpus: Vec<u32>,
     /// Sizes of teams; powers of two and all CPUs if empty. One thread is always measured too.
     pub threads: Vec<u32>,
-    /// What fork, join and barriers inside regions are made of.
+    /// The barriers used for fork, join and inside regions.
     pub barriers: Vec<Algorithm>,
     /// Where the ranks run.
     pub mappings: Vec<Mapping>,
@@ -88,11 +89,11 @@ impl Default for Options {
 
 /// Runs a program under every barrier, mapping and number of threads.
 ///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A team
-/// that cannot be had, or whose CPU is lost on the way, is named in `method.not_available`.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A
+/// team that cannot be created, or that loses a CPU during the run, is named in `method.not_available`.
 ///
 /// # Errors
-/// If a team is to have more threads than there are CPUs, a CPU asked for cannot be used, memory is short, or a result
+/// If a team would have more threads than there are CPUs, a CPU asked for cannot be used, memory is short, or a result
 /// is wrong, which only a broken barrier or memory explains.
 pub fn measure(
     which: Which,
@@ -110,7 +111,7 @@ pub fn measure(
             for point in &mut kernel.points {
                 point.length = point.size.take();
             }
-            // The time of an element is one as long as all of one thread's loop lies in its own cache.
+            // The time of an element is constant as long as all of one thread's loop is in its own cache.
             kernel.fitted =
                 fit::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / daxpy::BYTES);
             kernel.invariant = "every element, as one thread computes it".into();
@@ -133,11 +134,11 @@ pub fn measure(
     }
 }
 
-/// A second-level cache, in bytes, where the topology tells of none.
+/// The assumed second-level cache, in bytes, if the topology has none.
 const SMALL_CACHE: u64 = 256 << 10;
 
-/// Bytes that the longest loop's arrays reach: beyond the last cache, but for a first look only beyond the CPU's own,
-/// and never more than a quarter of the memory that is free.
+/// Size of the longest loop's arrays, in bytes: beyond the last cache (in a quick run only beyond the CPU's own), and
+/// never more than a quarter of the free memory.
 fn reach(options: &Options, topology: &Topology) -> u64 {
     let own = cache(topology, 2).unwrap_or(SMALL_CACHE);
     let last = (2..=4).filter_map(|level| cache(topology, level)).max().unwrap_or(own);

@@ -1,4 +1,4 @@
-//! Every crew in turn with every other, in several passes of random order, and what comes of it.
+//! All crews in turn, in several passes of random order, and the results.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::frame::{Frame, Progress};
 use crate::{Error, statistics};
 
-/// One way to run a program, and what it has brought.
+/// One way to run a program, and its results so far.
 struct Configuration {
     /// `None` for one thread.
     barrier: Option<Algorithm>,
@@ -111,7 +111,7 @@ fn turn<P: Program>(
     let mut random = frame.random.fork();
     let outcome = frame.run(cpus[0], move || match barrier {
         None => Ok(visit(program, &mut Alone, effort, &mut random)),
-        // A team that can't be had is no error of the program.
+        // A team that cannot be created is not an error of the program.
         Some(barrier) => team::lead(barrier, cpus, |leader| visit(program, leader, effort, &mut random)),
     });
     match outcome {

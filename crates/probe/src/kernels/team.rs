@@ -1,8 +1,8 @@
 //! A crew of several threads, whose fork, join and barriers are all the barrier under test.
 //!
-//! A [`coho_sync::Team`] forks and joins in a way of its own, whatever its barrier; the paper compares loops whose fork
-//! and join are the lock variable's or FBS's. So one run of the team lasts for a whole visit, and in it a region begins
-//! and ends with a barrier of the members.
+//! A [`coho_sync::Team`] forks and joins in its own way, whatever its barrier; the paper compares loops whose fork and
+//! join use the lock variable or FBS. So one run of the team lasts for a whole visit, and in it a region begins and
+//! ends with a barrier of the members.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +18,7 @@ use crate::clock::{Clock, Ticks};
 /// Starts a team on these CPUs, on the first of which the caller is pinned, and lets the caller lead it through `visit`.
 ///
 /// # Errors
-/// If a thread can't be had or pinned, or is not on its CPU any more at the end.
+/// If a thread cannot be created or pinned, or is no longer on its CPU at the end.
 pub(super) fn lead<R: Send>(
     algorithm: Algorithm,
     cpus: &[u32],
@@ -67,11 +67,11 @@ struct Line(AtomicU64);
 /// A region's work on a rank.
 type Work = *const (dyn Fn(&coho_sync::Member<'_>) + Sync);
 
-/// The region to run next, or none at the end. The leader writes it before a fork and the others read it after, so that
-/// the barrier keeps them apart.
+/// The region to run next, or none at the end. The leader writes it before a fork and the others read it afterwards, so
+/// the barrier separates the accesses.
 struct Posted(UnsafeCell<Option<Work>>);
 
-// SAFETY: accesses are kept apart as said above, and what the pointer points to may be shared by threads.
+// SAFETY: accesses are separated as described above, and what the pointer points to may be shared by threads.
 unsafe impl Sync for Posted {}
 
 impl Posted {
@@ -104,7 +104,8 @@ impl Floor {
     }
 }
 
-/// Runs a member's share of a region. A panic in it ends the process: the others use what the leader would unwind.
+/// Runs a member's share of a region. A panic in it ends the process, because the others use what the leader would
+/// unwind.
 #[inline]
 fn own_share(work: &(dyn Fn(&coho_sync::Member<'_>) + Sync), member: &coho_sync::Member<'_>) {
     struct Unwinding;

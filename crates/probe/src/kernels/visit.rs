@@ -11,9 +11,9 @@ use crate::frame::End;
 pub(super) const BATCH: Duration = Duration::from_micros(40);
 /// The most loops of a batch.
 const MOST: u64 = 1 << 14;
-/// Batches of a size that a visit takes even if they take long.
+/// The fewest batches of a size in a visit, even if they take long.
 const FEWEST: usize = 3;
-/// One batch of so many is watched.
+/// One batch out of this many is watched.
 const WATCHED: usize = 3;
 
 /// A problem's size and what it takes to solve it once.
@@ -39,13 +39,13 @@ pub(super) trait Program: Sync {
     /// Whether its inner loops are compiled for the widest vectors of the CPU, or for those that all such CPUs have.
     const WIDE: bool;
 
-    /// Whether a run may begin where the one before ended; else each is timed by itself.
+    /// Whether a run may begin where the previous one ended; otherwise each is timed by itself.
     const REPEATABLE: bool;
 
     /// The sizes to run, smallest first.
     fn sizes(&self) -> &[Size];
 
-    /// Sets up a problem of a size, memory touched first by whoever will use it.
+    /// Sets up a problem of a size; each thread first touches the memory that it will use.
     fn set_up(&self, size: usize, crew: &mut impl Crew) -> Result<Self::Problem, Error>;
 
     /// Sets the problem to its beginning.
@@ -57,7 +57,7 @@ pub(super) trait Program: Sync {
     /// Relative departure of the conserved or known quantity after a run.
     ///
     /// # Errors
-    /// If the result is not the one that every crew must come to.
+    /// If the result is not the one that every crew must reach.
     fn check(&self, problem: &Self::Problem) -> Result<f64, Error>;
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Effort {
     pub(super) end: End,
 }
 
-/// What a visit brought for a size.
+/// The results of a visit for a size.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Samples {
     /// Time of a run, in s, from each batch that was not watched.
@@ -123,7 +123,7 @@ fn batches<P: Program>(
     };
     let started = Instant::now();
     let mut repeats = 1;
-    // Also what warms the caches and wakes the crew.
+    // This also warms the caches and wakes the crew.
     while P::REPEATABLE && repeats < MOST && batch(crew, repeats) < clock.ticks(BATCH) {
         repeats *= 2;
     }
@@ -131,7 +131,7 @@ fn batches<P: Program>(
     let mut samples = Samples::default();
     let mut kinds: Vec<bool> = (0..effort.batches).map(|at| at % WATCHED == 1).collect();
     random.shuffle(&mut kinds);
-    // A visit that ends after the fewest has watched one, too.
+    // A visit that ends after the fewest batches has also watched one.
     if let Some(first) = kinds.iter().position(|&watched| watched) {
         kinds.swap(first, first.min(FEWEST - 1));
     }

@@ -1,8 +1,8 @@
 //! Bursts and partials by counter: whole lines that are read or written, and lines that are written in pieces.
 //!
 //! AMD's cores since Zen count when a write-combining buffer is closed, full or not (PMCx050); a core's fills from
-//! outside its caches are lines read. Both are used only after they have told the truth of stores and loads whose
-//! effect is known.
+//! outside its caches are lines read. Both are used only after they have counted stores and loads of known effect
+//! correctly.
 
 use coho_counters::tables::{Candidate, Identity, Vendor};
 use coho_counters::{Column, Counter, Error as CounterError, Event, Mode, selftest};
@@ -25,9 +25,9 @@ const LARGEST: u64 = 1 << 20;
 const TRIED: usize = 1024;
 const SLACK: f64 = 24.0;
 
-/// Events under count for the calling thread.
+/// Events that are being counted for the calling thread.
 pub(super) trait Count {
-    /// How many there were so far.
+    /// The count so far.
     fn so_far(&self) -> Result<u64, CounterError>;
 }
 
@@ -37,14 +37,14 @@ impl Count for Counter {
     }
 }
 
-/// What counts lines on this CPU.
+/// The counters of lines on this CPU.
 struct Counters<C> {
     full: Option<C>,
     partial: Option<C>,
     read: Vec<C>,
 }
 
-/// Which block's lines are counted: those of its own rate.
+/// The blocks whose lines are counted: those of the rate itself.
 #[derive(Debug, Clone, PartialEq)]
 struct Wanted {
     op: Operation,
@@ -57,8 +57,8 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// `None` of blocks that one thread does not bring about between two readings of a counter: lines of others than are
-    /// counted would stand beside their rates.
+    /// `None` if one thread cannot prepare such blocks between two readings of a counter: the counts would then be of
+    /// other blocks than the rates.
     fn of(rate: &MemoryRate) -> Option<Self> {
         let state = rate.state?;
         let alone = matches!(state, BlockState::Warm | BlockState::Dirty | BlockState::Flushed);
@@ -155,8 +155,8 @@ pub(super) fn gone(
         .collect()
 }
 
-/// What counts lines that a core reads from outside its caches, for the calling thread, if it has passed its test; why,
-/// if nothing has.
+/// The counters of lines that a core reads from outside its caches, for the calling thread, if they have passed their
+/// test; otherwise the reason.
 pub(super) fn lines_read() -> Result<Vec<Counter>, String> {
     let set = selftest::choose(&[Column::L3Misses]).map_err(|error| error.to_string())?;
     if let Some(chosen) = set.chosen.get(&Column::L3Misses) {
@@ -168,7 +168,7 @@ pub(super) fn lines_read() -> Result<Vec<Counter>, String> {
 }
 
 impl Counters<Counter> {
-    /// Those that have passed their tests, for the calling thread; why, if there are none.
+    /// The counters that have passed their tests, for the calling thread; the reason, if there are none.
     fn open() -> Result<Self, String> {
         let read = lines_read().unwrap_or_default();
         let stores = combining_events(&Identity::here()).ok_or_else(|| {
@@ -269,7 +269,7 @@ fn combining_events(identity: &Identity) -> Option<[Event; 2]> {
     zen.then(|| [event("full write-combining buffers", 0x01), event("partial write-combining buffers", 0x10)])
 }
 
-/// The two counters, if they count what known stores do.
+/// The two counters, if they count known stores correctly.
 fn tried<C: Count>(full: C, partial: C) -> Result<(C, C), String> {
     let region = Region::write_back(TRIED * LINE).map_err(|error| error.to_string())?;
     region.touch();
@@ -302,7 +302,8 @@ fn words(region: &Region) {
     let _ = region;
 }
 
-/// Holds (full, partial) against what is known: of stores of whole lines, of a word a line, and through the caches.
+/// Compares (full, partial) with the known counts of stores of whole lines, of a word in each line, and through the
+/// caches.
 fn judge(of_lines: (f64, f64), of_words: (f64, f64), of_usual: (f64, f64)) -> Result<(), String> {
     let lines = TRIED as f64;
     let near = |seen: f64, expected: f64| (seen - expected).abs() <= SLACK;
@@ -413,7 +414,7 @@ mod tests {
         assert_eq!(of(read, &counters), (Some(250.0), None));
         assert_eq!(of(write, &counters), (Some(1000.0), Some(3.0)));
         assert_eq!(of(copy, &counters), (Some(1250.0), Some(3.0)));
-        // A copy whose lines are counted on one side alone has no figure.
+        // A copy whose lines are counted on only one side has no figure.
         let half = Counters { full: None, partial: None, read: vec![Script::of(&[16, 0])] };
         assert_eq!(of(read, &half), (Some(1.0), None));
         assert_eq!((of(copy, &half), of(write, &half)), ((None, None), (None, None)));
@@ -435,7 +436,7 @@ mod tests {
         assert_eq!((bursts.unwrap().median, partials.unwrap().median), (64.0, 2.0));
     }
 
-    /// A figure stands beside the rate whose blocks it was counted on, or nowhere.
+    /// A count is attached to the rate whose blocks it was counted on, or to none.
     #[test]
     fn lines_are_counted_on_the_type_and_state_of_their_rate() {
         use CacheType::{Uncached, WriteBack, WriteCombining};

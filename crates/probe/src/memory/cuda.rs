@@ -1,4 +1,4 @@
-//! CUDA's driver interface, where its library and a device are there.
+//! CUDA's driver interface, if its library and a device are present.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::{self, NonNull};
@@ -14,7 +14,7 @@ type Event = *mut c_void;
 /// An address on the device.
 type DevicePointer = u64;
 
-/// How the CPU sees host memory that the device can read and write by itself.
+/// How the CPU maps host memory that the device can access by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Cached as usual.
@@ -134,7 +134,7 @@ impl Cuda {
     }
 }
 
-/// Host memory of CUDA's; dropping it gives it back.
+/// Host memory from CUDA; dropping it frees it.
 pub(super) struct HostMemory {
     cuda: &'static Cuda,
     start: NonNull<u8>,

@@ -25,7 +25,7 @@ impl Device {
             .map_err(|error| format!("{} cannot be opened: {error}", path.display()))
     }
 
-    /// What went wrong with it.
+    /// The message for a failure with this device.
     pub(super) fn failed(&self, doing: &str, error: &io::Error) -> String {
         format!("{}: {doing}: {error}", self.path.display())
     }
@@ -83,7 +83,7 @@ impl Mapping {
     /// It as a region.
     ///
     /// # Safety
-    /// Nothing else may use the memory, and it must bear being written to.
+    /// Nothing else may use the memory, and writing to it must be safe.
     pub(super) unsafe fn into_region(self, cache_type: CacheType) -> Region {
         let (start, bytes) = (self.start, self.bytes);
         // SAFETY: mapped until it is dropped, whole pages, for reading and writing; else the caller's promise.

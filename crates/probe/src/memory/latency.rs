@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::coherence::chase::{LINE, Ring, STRIDE, memory};
 use crate::{Error, statistics};
 
-/// One in so many bytes of the available memory may be taken.
+/// One byte in this many of the available memory may be used.
 const MEMORY_SHARE: u64 = 4;
 /// Windows of a visit: 512 loads each.
 const WINDOWS: usize = 16;
@@ -69,7 +69,7 @@ fn undisturbed(ring: &Ring, at: &mut usize, clock: &Clock) -> Vec<f64> {
         .collect()
 }
 
-/// From less than any first cache to more than the last, as far as memory allows.
+/// From less than any level-1 cache to more than the last, as far as memory allows.
 fn sizes(survey: &mut Survey<'_>) -> Vec<u64> {
     let cache = survey.cache() as u64;
     let largest = if survey.options.quick { cache + cache / 2 } else { 4 * cache };

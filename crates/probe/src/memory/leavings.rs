@@ -1,8 +1,8 @@
 //! What a read through PREFETCHNTA leaves in the caches, beside a plain one (Hamada et al., Table 7).
 //!
-//! By timing: a block is flushed, read, and then read again by loads that wait for each other. How long these take is
-//! held against the same after reads that certainly left the lines, and after a flush. By counter, where one has passed
-//! its test: the lines that the second read brings in from memory.
+//! By timing: a block is flushed, read, and then read again by loads that wait for each other. Their time is compared
+//! with the time after reads that certainly left the lines in the caches, and after a flush. By counter, if one has
+//! passed its test: the lines that the second read brings in from memory.
 
 use coho_platform::pages::Paging;
 use coho_platform::stolen;
@@ -97,7 +97,7 @@ impl Block {
         Ok(Self { region, bytes, lines })
     }
 
-    /// Of so many tries: ns per load of the second read, and lines that it did not find.
+    /// For this many tries: ns per load of the second read, and lines that it did not find.
     fn pass(&self, first: &str, samples: usize) -> (Vec<f64>, Vec<f64>) {
         let first = Loop::find(Operation::Read, first).expect("looked for before");
         let clock = Clock::get();

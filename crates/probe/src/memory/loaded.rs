@@ -22,10 +22,10 @@ const PAUSES_NS: [f64; 5] = [0.0, 50.0, 200.0, 1000.0, 5000.0];
 const PAUSES_QUICK_NS: [f64; 3] = [0.0, 200.0, 1000.0];
 /// Windows of a visit.
 const WINDOWS: usize = 16;
-/// One in so many bytes of the available memory may be taken for each of the ring and the streams.
+/// One byte in this many of the available memory may be used for each of the ring and the streams.
 const MEMORY_SHARE: usize = 8;
 
-/// Less of a ring would lie in the caches, less of a stream as well.
+/// A smaller ring or stream would stay in the caches.
 const LEAST_RING: usize = 1 << 20;
 const LEAST_STREAM: usize = 4 << 20;
 
@@ -84,7 +84,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let mut at = 0;
     for step in Passes::new(passes, cells.len(), &mut frame.random, &end) {
         let (one, pause_ns, latencies, rates) = &mut cells[step.at];
-        let code = one.code().expect("those that cannot be had are left out");
+        let code = one.code().expect("those that are missing are left out");
         let stop = AtomicBool::new(false);
         let (ring, stop, at) = (&ring, &stop, &mut at);
         let chase: Job<'_, Seen> = Box::new(move || {
@@ -130,7 +130,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the others do: reads by the widest registers, and stores past the caches.
+/// What the other CPUs do: reads by the widest registers, and stores past the caches.
 fn streams(quick: bool) -> Vec<&'static Loop> {
     let widest = |op, forms: &[&str]| {
         Loop::all()
@@ -142,7 +142,7 @@ fn streams(quick: bool) -> Vec<&'static Loop> {
     read.into_iter().chain(write.filter(|_| !quick)).collect()
 }
 
-/// Streams until it is told to stop; bytes a second.
+/// Streams until it is told to stop; returns bytes a second.
 fn stream(code: Code, region: &Region, pause_ns: f64, stop: &AtomicBool) -> f64 {
     let clock = Clock::get();
     let (mut offset, mut bytes) = (0, 0u64);

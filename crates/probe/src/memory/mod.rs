@@ -30,7 +30,7 @@ pub use region::Region;
 
 use crate::{Error, Progress};
 
-/// What is measured of the section.
+/// The parts of the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Rates (Hamada et al., Tables 2 to 6 and 8).
@@ -77,23 +77,23 @@ pub struct Options {
     pub sizes: Vec<u64>,
     /// Operations; all if empty.
     pub operations: Vec<Operation>,
-    /// Instructions: `avx2` means `avx2-nt` and its other forms too; all that the CPU has if empty.
+    /// Instructions: `avx2` means `avx2-nt` and its other forms too; all that the CPU supports if empty.
     pub instructions: Vec<String>,
     /// States of the block before; all if empty.
     pub states: Vec<BlockState>,
-    /// Where the fence stands; if empty all for stores past the caches of the paper's sizes, else once a run.
+    /// Where the fence is; if empty, all places for stores past the caches at the paper's sizes, otherwise once a run.
     pub fences: Vec<Fence>,
-    /// Memory types; if empty write-back, and those that a provider's self-test proves. One that is named is measured
-    /// also where it cannot be proven. Latency, also under load, is of write-back memory, and left out where others
-    /// alone are named.
+    /// Memory types; if empty, write-back and those that a provider's self-test proves. A type that is named is
+    /// measured even if it cannot be proven. Latency, also under load, is measured only on write-back memory, and left
+    /// out if only other types are named.
     pub types: Vec<CacheType>,
-    /// Files of PCI devices' memory that may be written to ([`provider::Wish::pci_bars`]).
+    /// Files of PCI devices' memory that may be written ([`provider::Wish::pci_bars`]).
     pub pci_bars: Vec<PathBuf>,
-    /// Physical addresses that may be written to.
+    /// Physical addresses that may be written.
     pub physical: Vec<provider::Physical>,
     /// Pages of write-back memory.
     pub paging: Paging,
-    /// Its memory node; that of the thread if `None`.
+    /// Its NUMA node; that of the thread if `None`.
     pub node: Option<u32>,
     /// Fewer of everything.
     pub quick: bool,
@@ -134,12 +134,12 @@ impl Options {
     }
 }
 
-/// Measures what a CPU moves and what it waits for.
+/// Measures how fast a CPU moves data, and how long it waits for it.
 ///
 /// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
 ///
 /// # Errors
-/// If a CPU, a memory node or pages that were named cannot be had, or no instruction has that name.
+/// If a CPU, a NUMA node or pages that were named are not available, or no instruction has that name.
 pub fn measure(
     options: &Options,
     topology: &Topology,

@@ -1,4 +1,4 @@
-//! Memory of one type, whoever hands it out: the same loops run over all of it.
+//! Memory of one type, from any provider: the same loops run over all of it.
 
 use std::any::Any;
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct Region {
     cache_type: CacheType,
     page_bytes: Option<u64>,
     node: Option<u32>,
-    /// What its drop gives back.
+    /// What dropping it gives back.
     _owner: Box<dyn Any + Send + Sync>,
 }
 
@@ -52,19 +52,19 @@ impl Region {
         Self { start, bytes, cache_type, page_bytes: None, node: None, _owner: Box::new(owner) }
     }
 
-    /// The same, said to lie on pages of this size.
+    /// The same, recorded as being on pages of this size.
     #[must_use]
     pub fn on_pages_of(self, bytes: u64) -> Self {
         Self { page_bytes: Some(bytes), ..self }
     }
 
-    /// The same, said to lie on this memory node.
+    /// The same, recorded as being on this NUMA node.
     #[must_use]
     pub fn on_node(self, node: u32) -> Self {
         Self { node: Some(node), ..self }
     }
 
-    /// At least `bytes` of usual memory, untouched; from 2 MiB on, huge pages are asked for.
+    /// At least `bytes` of ordinary memory, untouched; from 2 MiB on, huge pages are asked for.
     ///
     /// # Errors
     /// If there is no room.
@@ -75,8 +75,8 @@ impl Region {
         Ok(unsafe { Self::from_raw(start, bytes, CacheType::WriteBack, pages) })
     }
 
-    /// At least `bytes` of usual memory on pages of this kind, touched by the calling thread; on this memory node if one
-    /// is named. It says what it got.
+    /// At least `bytes` of ordinary memory on pages of this kind, touched by the calling thread; on this NUMA node if
+    /// one is named. The region knows which pages and node it got.
     ///
     /// # Errors
     /// If there is no room, or the operating system refuses the pages or the node.

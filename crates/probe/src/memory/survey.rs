@@ -29,15 +29,15 @@ pub(super) struct Survey<'a> {
 }
 
 impl Survey<'_> {
-    /// Notes why something is missing.
+    /// Records why something is missing.
     pub(super) fn lacks(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.frame.lacks(what, why);
     }
 
-    /// Notes why a part has failed: what other parts have found is not lost with one that has no room, say.
+    /// Records why a part has failed, so that the other parts' results are not lost if, say, one has no room.
     ///
     /// # Errors
-    /// The part's own, if nothing else was asked for.
+    /// The part's own error, if nothing else was asked for.
     fn part(&mut self, part: Part, done: Result<(), Error>) -> Result<(), Error> {
         match done {
             Err(error) if self.options.parts.len() > 1 => {
@@ -56,7 +56,7 @@ impl Survey<'_> {
         self.frame.run(self.frame.cpus[0], work)
     }
 
-    /// The first CPU and that which is claimed to be nearest to it; `None` if there is only one.
+    /// The first CPU and the one nearest to it by the topology; `None` if there is only one.
     pub(super) fn pair(&self) -> Option<[u32; 2]> {
         let (&first, others) = self.frame.cpus.split_first()?;
         let nearest = others.iter().min_by_key(|&&other| nearness(self.topology, first, other))?;
@@ -105,8 +105,8 @@ pub(super) fn run(
     Ok(Memory { method: survey.frame.finish(DESCRIPTION), ..survey.memory })
 }
 
-/// Whether a part is a frame for rates of write-back memory while the types asked for are others. Lines written back by
-/// hand are what memory of other types saves, and stay.
+/// Whether a part concerns only write-back memory while other types are asked for. Lines written back by hand stay:
+/// memory of other types makes them unnecessary.
 fn is_left_out(options: &Options, part: Part) -> bool {
     let write_back = matches!(part, Part::Latency | Part::Loaded);
     write_back && !options.types.is_empty() && !options.types.contains(&CacheType::WriteBack)
@@ -118,8 +118,8 @@ const DESCRIPTION: &str = "Windows of some 100 us, all operations in turn in pas
     not used for longest, and a dirty or flushed one is made so before each call, source and destination alike. With \
     several threads all move data as long as one is timed.";
 
-/// Names that mean nothing are no wish; pages and a node that cannot be had are refused before anything is measured,
-/// whatever the parts.
+/// Unknown names are refused, and so are pages or a node that are not available, before anything is measured, whatever
+/// the parts.
 fn check(options: &Options) -> Result<(), Error> {
     Pages::map_at(1, options.paging, options.node)?;
     for name in &options.instructions {
@@ -140,8 +140,8 @@ fn check(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lists the memory types that there are, and hands on those to measure: of each type the memory of the first provider
-/// whose self-test proved it; else, if the type was named, of the first that has any.
+/// Lists the memory types that exist, and returns those to measure: for each type, the memory of the first provider
+/// whose self-test proved it; otherwise, if the type was named, of the first that has any.
 fn types(survey: &mut Survey<'_>) -> Result<Vec<Typed>, Error> {
     let options = survey.options;
     let wish = Wish {
@@ -150,7 +150,7 @@ fn types(survey: &mut Survey<'_>) -> Result<Vec<Typed>, Error> {
         pci_bars: options.pci_bars.clone(),
         physical: options.physical.clone(),
     };
-    // Whoever tests memory by time must not be moved meanwhile.
+    // A thread that tests memory by time must not be moved meanwhile.
     let mut offers = survey.on_first(move || provider::offers(&wish))??;
     survey.memory.types = offers.iter().map(|offer| offer.row.clone()).collect();
     let mut typed = Vec::new();

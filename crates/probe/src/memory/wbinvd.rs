@@ -1,4 +1,4 @@
-//! WBINVD by what it writes back (Hamada et al., Fig. 7), where the module that may execute it is loaded.
+//! The cost of WBINVD by what it writes back (Hamada et al., Fig. 7), if the module that may execute it is loaded.
 
 use coho_profile::CoherenceCost;
 
@@ -13,7 +13,7 @@ const NAME: &str = "WBINVD";
 /// Modified lines, up to the paper's 1 MiB.
 const DIRTY: [usize; 5] = [0, 64, 1024, 4096, 16384];
 
-/// Adds its cost on the first CPU, by modified lines; or why it cannot be had.
+/// Adds its cost on the first CPU, by modified lines; or why it is not available.
 pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let flusher = match CacheFlusher::open() {
         Ok(flusher) => flusher,
@@ -57,7 +57,7 @@ fn times(
     let mut all: [Vec<Vec<f64>>; DIRTY.len()] = Default::default();
     for step in passes {
         let sample = |_| {
-            // What else is modified then is the machine's own.
+            // Empties the caches first: besides the block, only lines that the machine itself modifies from here on remain.
             flusher.wbinvd(cpu)?;
             region.load(0, bytes);
             region.dirty(0, DIRTY[step.at] * LINE);

@@ -1,4 +1,4 @@
-//! From a placement's word to CPUs of this machine.
+//! Turns a placement into CPUs of this machine.
 
 use coho_platform::load::Busy;
 use coho_platform::pin;
@@ -26,11 +26,11 @@ impl Choice {
     }
 }
 
-/// Chooses CPUs for a number of threads; where it is not told, for one if compact, for one on each core if spread, and
-/// for as many as there is room for within a level. Of equal objects the one that is least busy is taken.
+/// Chooses CPUs for a number of threads. Without a number, that is one thread for compact, one on each core for spread,
+/// and as many as there is room for within a level. Of equal objects the least busy one is taken.
 ///
 /// # Errors
-/// If the topology does not tell the level, or no CPU of a list may be used.
+/// If the topology lacks the level, or no CPU of a list may be used.
 ///
 /// ```
 /// use coho_platform::{load::Busy, room::Room};
@@ -97,7 +97,7 @@ fn first(mut order: Vec<u32>, n: usize) -> Vec<u32> {
     order
 }
 
-/// CPUs so that those which share most lie side by side, the threads of a core first of all.
+/// Orders CPUs so that those that share most are adjacent, first of all the threads of a core.
 fn compact(topology: &Topology, cpus: &CpuSet) -> Vec<u32> {
     let mut outwards: Vec<Level> = levels().collect();
     outwards.reverse();
@@ -116,8 +116,8 @@ fn within(topology: &Topology, level: Level, cpus: &CpuSet) -> Vec<CpuSet> {
     mine.filter(|object| !object.is_empty()).collect()
 }
 
-/// The smallest object that has room for `wanted` threads; of the smallest ones that which is least busy, and whose
-/// neighbours are.
+/// The smallest object that has room for `wanted` threads; among the smallest, the one that is least busy and has the
+/// least busy neighbours.
 fn smallest(topology: &Topology, cpus: &CpuSet, wanted: usize, busy: &Busy) -> CpuSet {
     let singles = || cpus.iter().map(|cpu| CpuSet::from_iter([cpu])).collect();
     let all = || vec![cpus.clone()];
@@ -134,7 +134,7 @@ fn smallest(topology: &Topology, cpus: &CpuSet, wanted: usize, busy: &Busy) -> C
     least(candidates.unwrap_or_default(), key).unwrap_or_else(|| cpus.clone())
 }
 
-/// The object that leaves most room, up to what there is a use for; of equal ones the least busy.
+/// The object with the most room, up to what can be used; among equals the least busy.
 fn largest(objects: Vec<CpuSet>, busy: &Busy, width: usize) -> Option<CpuSet> {
     least(objects, |object| (usize::MAX - object.len().min(width), busy.of(object.iter())))
 }
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(order("l3", None, &room, &free), [0, 4]);
         assert_eq!(order("spread", None, &room, &free), [0, 2]);
         assert_eq!(order("compact", Some(8), &room, &free), [0, 4]);
-        // Where nothing is chosen, nothing is taken away.
+        // If nothing is chosen, no CPU is taken away.
         assert_eq!(order("none", None, &room, &free).len(), 8);
     }
 

@@ -1,4 +1,4 @@
-//! Where work may run: the words for it, and which CPUs they mean on this machine now.
+//! Where work may run: the names of placements, and which CPUs they mean on this machine now.
 
 mod choose;
 
@@ -38,7 +38,7 @@ const LEVELS: [(Level, &[&str]); 9] = [
 ];
 
 impl Placement {
-    /// Every rule that means something on these CPUs: none, compact, spread, and each level that some of them share.
+    /// Every rule that makes a difference on these CPUs: none, compact, spread, and each level that some of them share.
     pub fn of(topology: &Topology, cpus: &CpuSet) -> Vec<Self> {
         let shared = |level: &Level| {
             topology.partition(*level).iter().any(|object| object.intersection(cpus).len() > 1)

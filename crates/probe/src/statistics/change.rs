@@ -6,16 +6,16 @@ use super::{median, sorted};
 const SHORTEST: usize = 6;
 /// A change moves the median by at least this ratio.
 const RATIO: f64 = 1.15;
-/// What a change must explain: this many times the logarithm of the number of samples, in variances.
+/// How much a change must explain: this many times the logarithm of the number of samples, in variances.
 const PENALTY: f64 = 4.0;
 /// Longer series are searched in blocks of samples, by their medians.
 const LONGEST: usize = 3000;
 
 /// The indices at which a series takes another level, each the first sample of the new one.
 ///
-/// The partition of the series whose segments' mean ranks explain most, less a penalty for each change (optimal
-/// partitioning, Jackson et al., IEEE Signal Processing Letters 12, 2005; by ranks, so that outliers weigh little). A
-/// jump back and forth that lasts less than a few samples is no change but a second mode.
+/// They come from the partition of the series whose segments' mean ranks explain most, minus a penalty for each change
+/// (optimal partitioning, Jackson et al., IEEE Signal Processing Letters 12, 2005; by ranks, so that outliers weigh
+/// little). A jump back and forth that lasts only a few samples is not a change but a second mode.
 pub fn change_points(series: &[f64]) -> Vec<usize> {
     let block = series.len().div_ceil(LONGEST).max(1);
     let blocks: Vec<f64> = series.chunks(block).map(|block| median(&sorted(block))).collect();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     proptest! {
-        // The same cases each time: whether one of them is found is no matter of chance.
+        // The same cases each time, so that the test's outcome does not depend on chance.
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(8), ..ProptestConfig::default() })]
 
         #[test]

@@ -9,17 +9,17 @@ pub use change::change_points;
 pub use coho_profile::order::{interval, median};
 pub use modes::{FEWEST_TOLD, modes};
 
-/// Relative difference below which passes never count as disagreeing: caches, turbo and the address of a line move
+/// Relative difference below which passes never count as disagreeing: caches, turbo and the address of a line change
 /// figures by as much.
 pub const PASS_FLOOR: f64 = 0.10;
 
 /// The fewest samples that have a 95 % interval.
 const FEWEST: usize = Estimate::FEWEST as usize;
 
-/// One in so many passes may be odd without making a figure unstable: among many passes, some meet a disturbance.
+/// One in this many passes may be odd without making a figure unstable: among many passes, some are disturbed.
 const ODD_PASSES: usize = 8;
 
-/// The median of samples in any order; `None` of none.
+/// The median of samples in any order; `None` if there are none.
 pub(crate) fn median_of(mut samples: Vec<f64>) -> Option<f64> {
     samples.sort_by(f64::total_cmp);
     (!samples.is_empty()).then(|| median(&samples))
@@ -27,10 +27,10 @@ pub(crate) fn median_of(mut samples: Vec<f64>) -> Option<f64> {
 
 /// An estimate from the samples of several passes; `None` without a finite sample.
 ///
-/// The interval covers that of all samples together and that of the passes' medians, since samples of one pass are
-/// not independent. It is stable if the samples show one mode and the passes' own intervals, widened by
-/// [`PASS_FLOOR`], hold the median of all, but for one in eight. Of fewer than six samples neither is known: they have no
-/// 95 % interval, and [`low`](Estimate::low) to [`high`](Estimate::high) is then their whole range.
+/// The interval covers that of all samples together and that of the passes' medians, since samples of one pass are not
+/// independent. It is stable if the samples show one mode and the passes' own intervals, widened by [`PASS_FLOOR`],
+/// contain the median of all, except for one in eight. For fewer than six samples neither is known: they have no 95 %
+/// interval, and [`low`](Estimate::low) to [`high`](Estimate::high) is then their whole range.
 ///
 /// ```
 /// let figure = coho_probe::statistics::estimate(&[vec![10.0, 10.1, 10.2], vec![10.1, 10.1, 10.3]]).unwrap();

@@ -6,22 +6,23 @@ use coho_profile::Mode;
 
 use super::median;
 
-/// Modes closer than this ratio are one: lines differ by as much in the slice of the cache that they live in.
+/// Modes closer than this ratio are merged: lines differ by as much, depending on their cache slice.
 const RATIO: f64 = 1.25;
 /// A mode holds at least this share of the samples,
 const SHARE: f64 = 0.05;
 /// and at least this many of them.
 const FEWEST: usize = FEWEST_TOLD / 2;
-/// The fewest samples of which two modes could be told.
+/// The fewest samples in which two modes could be distinguished.
 pub const FEWEST_TOLD: usize = coho_profile::Timeline::FEWEST_TOLD;
 /// Between two modes the samples are at most this dense, relative to the thinner of them.
 const VALLEY: f64 = 0.25;
-/// The distance of two modes is at least so many times the wider one's interquartile range (on a logarithmic scale).
+/// The distance between two modes is at least this many times the wider one's interquartile range (on a logarithmic
+/// scale).
 const APART: f64 = 3.0;
 
-/// The modes of sorted positive samples, most frequent first. Every sample counts to one of them.
+/// The modes of sorted positive samples, most frequent first. Every sample belongs to one of them.
 ///
-/// Two modes are told apart only by a real gap: their values differ by a quarter or more, the samples thin out
+/// Two modes are distinguished only by a real gap: their values differ by a quarter or more, the samples thin out
 /// between them, and the gap is wider than one step of quantised data.
 pub fn modes(sorted: &[f64]) -> Vec<Mode> {
     let mut groups = Vec::new();
@@ -52,7 +53,7 @@ fn split(samples: &[f64], offset: usize, step: f64, groups: &mut Vec<Range<usize
     }
 }
 
-/// Joins neighbours that are too close for how wide they are, the closest first.
+/// Merges neighbours that are too close for their width, the closest first.
 fn merge(sorted: &[f64], groups: &mut Vec<Range<usize>>) {
     let apart = |pair: &[Range<usize>]| {
         let (low, high) = (&sorted[pair[0].clone()], &sorted[pair[1].clone()]);
@@ -198,7 +199,7 @@ mod tests {
     }
 
     proptest! {
-        // The same cases each time: whether one of them is found is no matter of chance.
+        // The same cases each time, so that the test's outcome does not depend on chance.
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(9), ..ProptestConfig::default() })]
 
         #[test]

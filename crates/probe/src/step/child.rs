@@ -6,7 +6,7 @@ use coho_platform::timer;
 
 use super::{Options, machine};
 
-/// A closure behind plain pointers: the marks call it by one instruction.
+/// A closure behind plain pointers, so that the marks can call it by one instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Work {
     data: *mut c_void,
@@ -36,7 +36,7 @@ const OWN: [libc::c_int; 7] =
 pub(super) fn main(parent: libc::pid_t, options: &Options, work: Work, empty: Work) -> ! {
     // SAFETY: system calls with valid arguments only, all safe after `fork`; the closures are this process's copies.
     unsafe {
-        // The tracer's death ends a traced child; until it is traced this does.
+        // The tracer's death ends a traced child; this does so until it is traced.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != parent {
             libc::_exit(0);
@@ -47,7 +47,7 @@ pub(super) fn main(parent: libc::pid_t, options: &Options, work: Work, empty: Wo
             libc::sigdelset(&mut blocked, signal);
         }
         libc::sigprocmask(libc::SIG_SETMASK, &blocked, std::ptr::null_mut());
-        // A call that never returns needs no watcher.
+        // The timer ends a call that never returns, so no watcher is needed.
         if timer::die_after(options.limit).is_err() {
             libc::_exit(NO_TIMER | errno());
         }

@@ -1,4 +1,4 @@
-//! The child's code, read once a page. Code that the work itself changes would be taken for what it was.
+//! The child's code, read once for each page. If the work changes its own code, that goes unnoticed.
 
 use std::collections::HashMap;
 use std::io;

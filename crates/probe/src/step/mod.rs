@@ -1,16 +1,14 @@
 //! Counting without a performance counter: a child process runs the work one instruction at a time (`ptrace`, single
-//! steps), and its registers and code tell what each instruction was and which memory it touched.
+//! steps), and its registers and code show what each instruction was and which memory it touched.
 //!
-//! The counts are exact, and those of user mode: what the kernel does for the work is seen only as the number of
-//! times that the work enters it. They are counts and no events of a cache: a line that is counted once may be missed
-//! never or often.
+//! The counts are exact, and cover user mode: the kernel's work shows only as the number of times that the work enters
+//! it. They are counts, not cache events: a line that is counted once may be missed never or often.
 //!
-//! The work runs in a copy of the process, made by `fork`: what it changes in memory stays there, what it does to
-//! files is done. Where the process has several threads, the copy has only the calling one, and a lock that another
-//! thread holds stays locked in it; the C library keeps its allocator usable, other libraries may not. Until the work
-//! starts the copy makes only calls that are safe after `fork`. Pages that are kept from copies, as those of
-//! performance counters are, are not there. It has all signals blocked that do not come from its own
-//! instructions.
+//! The work runs in a copy of the process, made by `fork`: its changes to memory stay there, but its changes to files
+//! are real. If the process has several threads, the copy has only the calling one, and a lock that another thread
+//! holds stays locked in it; the C library keeps its allocator usable, other libraries may not. Until the work starts
+//! the copy makes only calls that are safe after `fork`. Pages that are not inherited, such as those of performance
+//! counters, are missing. All signals are blocked except those caused by its own instructions.
 
 mod child;
 mod code;
@@ -31,24 +29,24 @@ use crate::Error;
 use child::Work;
 use tracee::Tracee;
 
-/// What some work does in user mode. A line has 64 bytes.
+/// Counts of what some work does in user mode. A line has 64 bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Steps {
     /// Instructions; one with a repeat prefix counts once.
     pub instructions: u64,
     /// System calls made: instructions that enter the kernel. Page faults and interrupts are not among them.
     pub kernel_entries: u64,
-    /// Reads of memory: one for each operand that is read, and for each element of a repeated instruction. `None` where
+    /// Reads of memory: one for each operand that is read, and for each element of a repeated instruction. `None` if
     /// this architecture's operands are not decoded.
     pub loads: Option<u64>,
     /// Writes of memory, likewise; an operand that is read and written counts as a load and a store.
     pub stores: Option<u64>,
     /// Distinct lines of code executed.
     pub code_lines: u64,
-    /// Distinct lines of data loaded or stored, the stack's included. `None` where operands are not decoded.
+    /// Distinct lines of data loaded or stored, the stack's included. `None` if operands are not decoded.
     pub data_lines: Option<u64>,
-    /// Instructions with memory operands whose places the registers read here do not tell (gathers, scatters, saved
-    /// extended states): counted as instructions, but not among loads, stores and lines.
+    /// Instructions with memory operands whose addresses do not follow from the registers read here (gathers, scatters,
+    /// saved extended states): counted as instructions, but not among loads, stores and lines.
     pub unresolved: u64,
     /// Signals that the work received; the instructions of their handlers are counted with it.
     pub signals: u64,
@@ -59,12 +57,12 @@ pub struct Steps {
 pub struct Options {
     /// Runs at full speed before the one that is counted, so that symbols are bound and pages are present.
     pub warm_ups: u32,
-    /// Steps after which the work is called endless.
+    /// Steps after which the work counts as endless.
     pub most_steps: u64,
-    /// Time after which it is called endless, warming up included.
+    /// Time after which it counts as endless, including the warm-up.
     pub limit: Duration,
-    /// Whether an RDPMC that user mode may not use is passed over as if it had read 0, and counted as one instruction:
-    /// so the user-level way to read a counter can be counted where there is none.
+    /// Whether an RDPMC that user mode may not use is skipped as if it had read 0, and counted as one instruction. So
+    /// the cost of reading a counter in user mode can be counted without a counter.
     pub emulate_rdpmc: bool,
 }
 
@@ -76,11 +74,11 @@ impl Default for Options {
 
 /// Counts what one run of `work` does in user mode, after two runs that warm it up.
 ///
-/// What the closure itself does counts, as the compiler made it; what surrounds it does not: an empty closure counts
-/// 0. In a build without optimisation a closure's captures cost it some instructions, and lines may be off by one or two.
+/// The closure's own instructions count, as compiled, but nothing around it: an empty closure counts 0. In a build
+/// without optimisation a closure's captures cost it some instructions, and lines may be off by one or two.
 ///
 /// # Errors
-/// `not available: …` where the system forbids or lacks `ptrace`. Otherwise if the work starts a thread or a process,
+/// `not available: …` if the system forbids or lacks `ptrace`. Otherwise if the work starts a thread or a process,
 /// dies, does not end within the limits of [`Options::default`], or if a stop is requested.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Steps through what stands between two marks.
+//! Steps through the code between two marks.
 
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ fn to_mark(tracee: &mut Tracee, code: &mut Code, options: &Options) -> Result<Re
     }
 }
 
-/// Passes over the instruction that reads a counter, where it is what the signal is about.
+/// Skips the instruction that reads a counter, if the signal is about it.
 fn skip_rdpmc(
     signal: libc::c_int,
     registers: &mut Registers,

@@ -21,7 +21,7 @@ pub(super) enum Go {
 #[derive(Debug)]
 pub(super) struct Tracee {
     pid: libc::pid_t,
-    /// What it started and may not.
+    /// A thread or process that it started, which is not allowed.
     offspring: Option<libc::pid_t>,
     ended: bool,
     start: Instant,
@@ -29,7 +29,7 @@ pub(super) struct Tracee {
 }
 
 impl Tracee {
-    /// Starts the child and lets it come to where it is traced.
+    /// Starts the child and lets it run until it is traced.
     pub(super) fn start(options: &Options, work: Work, empty: Work) -> Result<Self, Error> {
         let start = Instant::now();
         // SAFETY: no pointers.
@@ -110,7 +110,7 @@ impl Tracee {
         machine::set_registers(self.pid, registers).map_err(|error| self.request_failed(&error))
     }
 
-    /// Why a request for the stopped child was refused: its time may have come meanwhile.
+    /// Why a request for the stopped child was refused: its time may have run out meanwhile.
     fn request_failed(&self, error: &io::Error) -> Error {
         if error.raw_os_error() == Some(libc::ESRCH) && self.start.elapsed() >= self.limit {
             return super::region::too_long(self.limit);

@@ -180,7 +180,7 @@ impl Instruction {
     }
 }
 
-/// What becomes of an operand; those that depend on a mask count as done.
+/// How an operand is accessed; accesses that depend on a mask count as made.
 fn access(access: OpAccess) -> Option<Access> {
     match access {
         OpAccess::Read | OpAccess::CondRead => Some(Access::Load),

@@ -14,10 +14,10 @@ const PARTS: u32 = 4;
 /// As most programs are built.
 pub(super) const FLAGS: &str = "-O2";
 
-/// Writes the sources into a folder of their own and tells the jobs.
+/// Writes the sources into a folder of their own and returns the jobs.
 ///
 /// # Errors
-/// The operating system's.
+/// The operating system's error.
 pub(super) fn prepare(folder: &Path) -> std::io::Result<Vec<Job>> {
     let folder = folder.join("build");
     fs::create_dir(&folder)?;
@@ -86,7 +86,7 @@ fn main_source() -> String {
     text
 }
 
-/// What the units come to, computed here.
+/// The result of all units, computed here.
 fn expected() -> u32 {
     let mut x = 1u32;
     for unit in 0..UNITS {

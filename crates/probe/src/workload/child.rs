@@ -15,9 +15,9 @@ use super::functions::Failure;
 use super::report::Report;
 use crate::Error;
 
-/// Between two looks at where the processes run.
+/// The time between two looks at where the processes run.
 const LOOK: Duration = Duration::from_millis(50);
-/// What a process may tell, in bytes.
+/// The most that a process may report, in bytes.
 const TOLD: usize = 1 << 16;
 
 /// What a process does.
@@ -56,20 +56,20 @@ impl Program {
     }
 }
 
-/// What came of a copy.
+/// The outcome of a copy.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     pub(super) report: Report,
-    /// From its start to the end of what it told, in seconds.
+    /// From its start to the end of its report, in seconds.
     pub(super) elapsed_s: f64,
     /// CPUs that its processes were seen on.
     pub(super) seen: CpuSet,
 }
 
-/// Runs copies at the same time, each on its CPUs (anywhere for `None`), to their ends.
+/// Runs copies at the same time, each on its CPUs (anywhere for `None`), until they end.
 ///
 /// # Errors
-/// What the first copy that failed told, or that it did not end within `limit`; also if a stop was requested meanwhile.
+/// What the first failed copy reported, or that it did not end within `limit`; also if a stop was requested meanwhile.
 /// All processes have ended by then.
 pub(super) fn run(
     copies: &[(Act<'_>, Option<CpuSet>)],
@@ -106,7 +106,7 @@ struct Child {
     started: Instant,
     elapsed: Option<Duration>,
     cpus: Option<CpuSet>,
-    /// Whether it was seen held to its CPUs.
+    /// Whether it was seen to be confined to its CPUs.
     placed: bool,
     seen: CpuSet,
 }
@@ -135,7 +135,7 @@ impl Child {
             let failed = match (set_up, act, &program) {
                 (Err(error), ..) => error.to_string(),
                 (Ok(()), Act::Function(unit, function), _) => {
-                    // Its starter ends programs that take too long; a function's process ends itself as well.
+                    // The starter ends programs that take too long; the process of a function also ends itself.
                     let _ = timer::die_after(limit);
                     match function() {
                         Ok(report) => match report.write(&mut out, unit).and_then(|()| out.flush()) {
@@ -155,8 +155,7 @@ impl Child {
             let _ = writeln!(out, "{failed}");
             leave(1);
         }
-        // Whoever comes first; the other's call then changes nothing.
-        // SAFETY: no pointers.
+        // Parent and child both do this; the second call changes nothing. SAFETY: no pointers.
         unsafe { libc::setpgid(pid, folder.group()) };
         Ok(Self {
             pid,
@@ -170,7 +169,7 @@ impl Child {
         })
     }
 
-    /// Takes what it has told since; notes the end.
+    /// Takes what it has reported since; records the end.
     fn listen(&mut self) {
         let Some(pipe) = &mut self.pipe else { return };
         let mut buffer = [0; 4096];
@@ -208,7 +207,7 @@ impl Child {
     }
 }
 
-/// Listens to all until each has said its last, and looks where they run.
+/// Listens to all until each has finished its report, and looks where they run.
 fn attend(children: &mut [Child], end: Instant) -> Result<(), Error> {
     loop {
         let mut open: Vec<libc::pollfd> = Vec::new();
@@ -238,13 +237,13 @@ fn attend(children: &mut [Child], end: Instant) -> Result<(), Error> {
         }
         for child in children.iter_mut().filter(|child| child.pipe.is_some()) {
             if let Some((asked, given)) = child.cpus.as_ref().zip(affinity(child.pid)) {
-                // At first it may not have got so far; later, a CPU that goes away lets go of it silently.
+                // At first it may not have got that far; later, a CPU that goes away releases it silently.
                 child.placed |= given == *asked;
                 if child.placed && given != *asked {
                     return Err(Error::work(format!("a process for CPU {asked} may now run on {given}")));
                 }
             }
-            // Before it is placed it is where its starter was.
+            // Before it is placed, it runs where its starter did.
             if child.placed || child.cpus.is_none() {
                 seen(child.pid, &mut child.seen, 0);
             }
@@ -274,7 +273,7 @@ fn affinity(pid: libc::pid_t) -> Option<CpuSet> {
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().parse().ok()
 }
 
-/// Makes the new process the test's: before it, nothing of this program's state matters.
+/// Sets up the new process for the test, so that it does not depend on this program's state.
 fn set_up(
     told: i32,
     null: i32,
@@ -319,7 +318,7 @@ fn wait(pid: libc::pid_t) -> i32 {
     status
 }
 
-/// Takes leave of those that came to nobody else; only the keeper stays.
+/// Reaps processes that no other code waits for, except the keeper.
 fn reap(folder: &Folder) {
     // SAFETY: no status is asked for.
     while unsafe { libc::waitpid(-folder.group(), std::ptr::null_mut(), libc::WNOHANG) } > 0 {}

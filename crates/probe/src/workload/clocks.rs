@@ -13,7 +13,7 @@ use crate::clock::{Clock, effective_ghz};
 use crate::meanwhile::{self, Seen};
 use crate::workers::{Job, Workers};
 
-/// Points that are kept of a run: more could not be told apart in a chart.
+/// The most points kept for a run: more could not be distinguished in a chart.
 const MOST: usize = 20_000;
 /// Sensors of CPUs, by the names of their drivers.
 const SENSORS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "k8temp"];
@@ -24,7 +24,7 @@ pub(super) struct Clocks {
     sensors: Vec<PathBuf>,
     pub(super) points: Vec<ClockPoint>,
     pub(super) temperatures: Vec<TemperaturePoint>,
-    /// Why a look brought no clock.
+    /// Why a look gave no frequency.
     pub(super) refused: Option<String>,
     /// Why idle states are not known.
     pub(super) no_idle: Option<String>,
@@ -82,7 +82,7 @@ impl Clocks {
 /// A CPU's clock by the chains, and by a hardware counter of cycles during the same chains, in GHz.
 ///
 /// # Errors
-/// Why one of them is not to be had.
+/// Why one of them is not available.
 pub(super) fn proof(workers: &Workers, cpu: u32) -> Result<(f64, f64), String> {
     let job: Job<'_, _> = Box::new(|| {
         let cycles = Counter::open(&Event::cycles(), Mode::User).map_err(|error| error.to_string())?;
@@ -131,7 +131,7 @@ mod tests {
         assert!(seen.looks.len() >= cpus.len().min(16) || clocks.refused.is_some(), "{seen:?}");
         assert_eq!(clocks.points.len(), seen.looks.len());
         if let Ok((by_chains, by_counter)) = proof(&Workers::start(&cpus).unwrap(), cpus[0]) {
-            // Interruptions take counted cycles away, and only the fastest chains count.
+            // Interruptions reduce counted cycles, and only the fastest chains count.
             assert!(by_counter < by_chains * 1.2, "{by_counter} {by_chains}");
         }
     }

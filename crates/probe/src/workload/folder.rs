@@ -13,10 +13,11 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes one in `parent`, or in memory, or where there is no memory for it among the temporary files.
+    /// Creates one in `parent`, or in memory or, if no such folder can be made, among the temporary files.
     ///
     /// # Errors
-    /// If none of them can be written or lets programs run, or nobody would end the tests if this process were killed.
+    /// If none of them can be written or lets programs run, or the tests would not be ended if this process were
+    /// killed.
     pub(super) fn create(parent: Option<&Path>) -> Result<Self, Error> {
         let scratch = scratch::Folder::create(Wish { name: "bench", parent, runs_programs: true })?;
         let group = scratch.group().map_err(Error::work)?;

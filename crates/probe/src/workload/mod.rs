@@ -1,7 +1,7 @@
-//! System workloads under placements: UnixBench's tests and a build, with what they met (Kimoto).
+//! System workloads under placements: UnixBench's tests and a build, with the conditions that they met (Kimoto).
 //!
-//! The definitions are those of UnixBench 5.1.3 and 6.0.0 (kdlucas/byte-unixbench). What depends on a compiler or on a
-//! program's size is a small C program that is compiled where it runs; the other tests are functions that run in
+//! The definitions are those of UnixBench 5.1.3 and 6.0.0 (kdlucas/byte-unixbench). Tests that depend on the compiler
+//! or on a program's size are small C programs, compiled where they run; the other tests are functions that run in
 //! processes of their own.
 
 mod building;
@@ -43,13 +43,13 @@ pub struct Options {
     pub copies: Vec<u32>,
     /// The CPUs, by operating-system number; all that the process may use if empty.
     pub cpus: Vec<u32>,
-    /// Whether kernels that live by one resource are run on pairs of every class.
+    /// Whether kernels that depend on one resource are run on pairs of every class.
     pub sharing: bool,
-    /// Time of a sample; a build takes what it takes.
+    /// Time of a sample; a build takes as long as it takes.
     pub sample: Duration,
     /// Samples of each test, placement and number of copies.
     pub passes: u64,
-    /// A UnixBench that is built, whose programs are run in turn with ours.
+    /// A built UnixBench, whose programs are run alternately with ours.
     pub peer: Option<PathBuf>,
     /// Where to make the folder that the tests work in; in memory if there is none.
     pub folder: Option<PathBuf>,
@@ -78,7 +78,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Fewer and shorter samples: order of magnitude and order of placements, no interval of 95 %.
+    /// Fewer and shorter samples: the order of magnitude and the order of placements, but no 95 % interval.
     pub fn quick() -> Self {
         Self { sample: Duration::from_millis(200), passes: 3, ..Self::default() }
     }
@@ -86,8 +86,8 @@ impl Options {
 
 /// Runs the tests in passes of random order.
 ///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. Whatever
-/// ends this process, the processes of the tests end with it, and their folder is removed.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
+/// However this process ends, the tests' processes end with it, and their folder is removed.
 ///
 /// # Errors
 /// If a CPU cannot be used, there is no folder to work in, or `peer` holds no built UnixBench.

@@ -4,9 +4,9 @@ use coho_topology::{CpuSet, Topology};
 
 /// Name of the class of a CPU with itself.
 pub(super) const SAME_CPU: &str = "same CPU";
-/// Pairs that are kept of a class: enough to choose from.
+/// The most pairs kept for a class: enough to choose from.
 const MOST: usize = 4096;
-/// CPUs whose pairs are looked at: on a big machine the others' are of the same classes.
+/// How many CPUs are considered for pairs: on a large machine the others have the same classes.
 const FIRST: usize = 64;
 
 /// A class of pairs that the topology claims to be alike.
@@ -17,7 +17,7 @@ pub(super) struct Class {
     pub(super) pairs: Vec<[u32; 2]>,
 }
 
-/// How near two CPUs are claimed to be.
+/// How near two CPUs are by the topology.
 pub(super) fn class_of(topology: &Topology, a: u32, b: u32) -> String {
     if a == b { SAME_CPU.into() } else { topology.claimed(a, b) }
 }

@@ -1,4 +1,4 @@
-//! A UnixBench that somebody built: its own programs, run as its driver runs them.
+//! The user's own build of UnixBench: its programs, run as its driver runs them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,8 +15,8 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Takes a tree that is there, or its folder `pgms`; what its scripts need is copied into our folder, so that nothing
-    /// is written into the tree.
+    /// Uses an existing tree, or its folder `pgms`; what its scripts need is copied into our folder, so that nothing is
+    /// written into the tree.
     ///
     /// # Errors
     /// If it holds no such programs.
@@ -38,7 +38,7 @@ impl Peer {
         Ok(Self { programs })
     }
 
-    /// The program of a test for so many seconds.
+    /// The program of a test, to run for this many seconds.
     ///
     /// # Errors
     /// Why it cannot be run.

@@ -9,15 +9,15 @@ use super::pairs::{self, Class, SAME_CPU};
 use crate::Error;
 use crate::placement::{Placement, choose};
 
-/// One row of the results: a test under a placement with so many copies.
+/// One row of the results: a test under a placement with a number of copies.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) test: Test,
-    /// The placement's name; for other pairs than a placement's, the class of the pair.
+    /// The placement's name; for pairs that do not belong to a placement, the class of the pair.
     pub(super) placement: String,
     pub(super) pair_class: Option<String>,
     pub(super) copies: u32,
-    /// The CPUs of each copy in one run, one choice of which is taken a pass; empty where the scheduler chooses.
+    /// The CPUs of each copy in one run; each pass takes one of the choices. Empty if the scheduler chooses.
     pub(super) choices: Vec<Vec<Seat>>,
 }
 
@@ -43,7 +43,7 @@ impl Seat {
     }
 }
 
-/// The cells, and what two placements would both be on these CPUs.
+/// The cells, and the placements that are left out because they equal another on these CPUs.
 pub(super) fn cells(
     tests: &[Test],
     placements: &[Placement],
@@ -103,15 +103,15 @@ pub(super) fn cells(
     (cells, left_out)
 }
 
-/// The CPUs of a placement for so many processes, in the order in which they take them. Within a level those come first
-/// that share nothing nearer, so that a level shows what it alone costs.
+/// The CPUs of a placement for this many processes, in the order in which they take them. Within a level, CPUs that
+/// share nothing nearer come first, so that a level shows its own cost alone.
 fn order(
     placement: &Placement,
     processes: usize,
     topology: &Topology,
     allowed: &CpuSet,
 ) -> Result<Vec<u32>, Error> {
-    // What else runs on a CPU is for those who place a program, not for a comparison of placements.
+    // Other load matters when a program is placed, not when placements are compared.
     let busy = Busy::default();
     let room = |cpus: CpuSet| Room { cpus, quota: None };
     let chosen = |placement, threads, room| choose(placement, threads, topology, &room, &busy);
@@ -133,11 +133,11 @@ fn processes(placement: &Placement, test: Test, copies: u32) -> usize {
     copies as usize * if test.is_pair() && *placement != Placement::Compact { 2 } else { 1 }
 }
 
-/// Tests of one copy, which are also held to two CPUs as one mask: what a second CPU is worth to them is the scheduler's
-/// matter.
+/// Tests of one copy that are also confined to two CPUs as one mask: the scheduler decides what they make of a second
+/// CPU.
 const SEVERAL: [Test; 4] = [Test::Execl, Test::PipeThroughput, Test::ProcessCreation, Test::Shell8];
 
-/// A copy held to the two CPUs that a pair takes which is spread.
+/// A copy confined to the two CPUs that a spread pair takes.
 fn two_cpus(test: Test, topology: &Topology, allowed: &CpuSet) -> Option<Cell> {
     let two = order(&Placement::Spread, 2, topology, allowed).ok().filter(|order| order.len() == 2)?;
     let seat = Seat { first: two.into_iter().collect(), second: None };
@@ -161,8 +161,8 @@ fn has(cells: &[Cell], test: Test, class: &Class) -> bool {
     })
 }
 
-/// A seat for each copy, from CPUs in the order in which they are taken, in turn where there are more copies. A build is
-/// one program, which takes as many CPUs as it runs commands at once.
+/// A seat for each copy, from CPUs in order, reused in turn if there are more copies. A build is one program, which
+/// takes as many CPUs as it runs commands at once.
 fn seats(placement: &Placement, test: Test, copies: u32, order: &[u32]) -> Vec<Seat> {
     let cpu = |at: usize| order[at % order.len()];
     match test {
@@ -180,7 +180,7 @@ fn seats(placement: &Placement, test: Test, copies: u32, order: &[u32]) -> Vec<S
     }
 }
 
-/// The class of all pairs, if it is one.
+/// The class of all pairs, if they have the same one.
 fn class_of(topology: &Topology, seats: &[Seat]) -> Option<String> {
     let mut classes = seats.iter().map(|seat| {
         let second = seat.second.as_ref()?.first()?;

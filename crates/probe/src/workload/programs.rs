@@ -1,5 +1,5 @@
-//! The tests that are programs: what they measure depends on the compiler or on the program's size, so they are small C
-//! programs, compiled where they are run.
+//! The tests that are C programs: what they measure depends on the compiler or on the program's size, so they are
+//! compiled where they run.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -34,7 +34,7 @@ const PROGRAMS: [(Test, &str, &[&str]); 4] = [
     (Test::ProcessCreation, "spawn", &["spawn.c"]),
 ];
 
-/// What the compiler says it is; `None` where there is none.
+/// What the compiler says it is; `None` if there is none.
 pub(super) fn compiler() -> Option<String> {
     let output =
         Command::new("cc").arg("--version").output().ok().filter(|output| output.status.success())?;
@@ -42,7 +42,7 @@ pub(super) fn compiler() -> Option<String> {
     Some(text.lines().next().unwrap_or("cc").trim().to_owned())
 }
 
-/// The program of a test, in the folder; `None` for a test that is none.
+/// The program of a test, in the folder; `None` for a test that is not a program.
 pub(super) fn of(test: Test, folder: &Folder) -> Option<PathBuf> {
     PROGRAMS.iter().find(|(of, ..)| *of == test).map(|(_, name, _)| folder.path().join(name))
 }

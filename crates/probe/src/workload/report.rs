@@ -1,15 +1,16 @@
-//! What a test's process tells on standard error, in UnixBench's own form: `COUNT|value|timebase|label`, `TIME|seconds`.
+//! What a test's process reports on standard error, in UnixBench's own form: `COUNT|value|timebase|label`,
+//! `TIME|seconds`.
 
 use std::io::{self, Write};
 
-/// A count, what it is per, and the time that it took.
+/// A count, its unit of time, and the time that it took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Report {
-    /// Loops, or a rate where `timebase_s` is 0.
+    /// Loops, or a rate if `timebase_s` is 0.
     pub(super) count: f64,
-    /// Seconds of the unit: 1 for lps, 60 for lpm; 0 where the count is a rate already.
+    /// Seconds of the unit: 1 for lps, 60 for lpm; 0 if the count is already a rate.
     pub(super) timebase_s: f64,
-    /// Time that it took; what its starter saw if it does not tell.
+    /// Time that it took, if it reports one; otherwise the starter's own measurement is used.
     pub(super) seconds: Option<f64>,
 }
 

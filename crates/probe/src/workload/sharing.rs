@@ -1,4 +1,4 @@
-//! What two CPUs take from each other: kernels that live by one resource, alone and together.
+//! What two CPUs take from each other: kernels that depend on one resource, alone and together.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -19,15 +19,15 @@ use crate::workers::{Job, Workers};
 const RUN: Duration = Duration::from_millis(10);
 /// Time to start both, and to fetch what a level-2 cache holds from memory.
 const START: Duration = Duration::from_millis(10);
-/// Pairs of a class that are measured, at most.
+/// The most pairs of a class that are measured.
 const PAIRS: usize = 3;
 /// The share of the level-2 cache that the cache-resident kernel walks: one fits, two do not.
 const SHARE: (usize, usize) = (3, 4);
-/// What it walks where no level-2 cache is told, in bytes.
+/// How much it walks if the level-2 cache is not known, in bytes.
 const UNTOLD: usize = 192 << 10;
 const MOST: usize = 64 << 20;
 
-/// A program that one resource holds up.
+/// A program that is limited by one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kernel {
     /// Multiplications of integers that do not wait for each other.
@@ -108,7 +108,7 @@ struct Samples {
     ratios: Vec<f64>,
 }
 
-/// Measures every kernel on pairs of every class, in random order, so many times.
+/// Measures every kernel on pairs of every class, in random order, the given number of times.
 ///
 /// # Errors
 /// If a CPU is lost, or there is no memory.

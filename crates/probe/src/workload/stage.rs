@@ -1,4 +1,5 @@
-//! What the tests need: a folder with the programs, scripts and sources, and where one of them could not be had, why.
+//! What the tests need: a folder with the programs, scripts and sources, and the reason if one of them is not
+//! available.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -74,7 +75,7 @@ impl Stage {
         &self.folder
     }
 
-    /// Runs copies of a test for so long, each on its seat; anywhere where there are none.
+    /// Runs copies of a test for this long, each on its seat; anywhere if there are no seats.
     ///
     /// # Errors
     /// What failed.
@@ -125,7 +126,7 @@ impl Stage {
         }
     }
 
-    /// Runs a copy of another build's program for so many seconds.
+    /// Runs a copy of another build's program for this many seconds.
     ///
     /// # Errors
     /// What failed.
@@ -145,7 +146,7 @@ impl Stage {
         self.script.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// What commands find in the environment: the one task's script, and where compilers put their temporary files.
+    /// Variables for commands: the script of one task, and where compilers put their temporary files.
     fn environment(&self) -> [(&'static OsStr, OsString); 2] {
         let folder = self.folder.path();
         [

@@ -1,4 +1,4 @@
-//! Passes over all cells in random order, and what they come to.
+//! Passes over all cells in random order, and their results.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::{Error, meanwhile, statistics};
 
 /// Runs of each sharing kernel on a pair, for each pass.
 const SHARING_RUNS: usize = 2;
-/// Agreement that is asked of another build where its results scatter less: relative.
+/// The relative tolerance for agreement with another build, if its results scatter less.
 const TOLERANCE: f64 = 0.03;
 
-/// What a cell has brought so far.
+/// A cell's figures so far.
 struct Row {
     cell: Cell,
     values: Vec<f64>,
@@ -108,7 +108,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// One sample of a cell, with what it met.
+    /// One sample of a cell, with its conditions.
     fn sample(&self, row: &mut Row, clocks: &mut Clocks, random: &mut fastrand::Rng) {
         if row.failed.is_some() {
             return;
@@ -119,7 +119,7 @@ impl Bench<'_> {
             choices => &choices[random.usize(..choices.len())],
         };
         let witness = Witness::begin(self.allowed);
-        // Where the scheduler chooses, any may be used.
+        // If the scheduler chooses, any CPU may be used.
         let held = seats.iter().fold(CpuSet::default(), |all, seat| all.union(&seat.cpus()));
         let watched = if held.is_empty() { self.allowed.clone() } else { held.intersection(self.allowed) };
         let run = || self.stage.run(cell.test, cell.copies, seats, self.options.sample);
@@ -133,7 +133,7 @@ impl Bench<'_> {
                 row.values.extend(value(&outcomes));
                 row.cpus = row.cpus.union(&cpus);
             }
-            // What a stop or the time limit cut short has not failed.
+            // A sample that a stop or the time limit cut short has not failed.
             (Err(_), _) if self.end.has_come() => {}
             (Err(error), _) => row.failed = Some(error.to_string()),
         }
@@ -162,8 +162,8 @@ impl Bench<'_> {
         };
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) => {
-                // Both by the time that passed: a program that sleeps between, as UnixBench's fstime does, tells the rate
-                // of what it timed itself.
+                // Both by the time that passed: a program that sleeps in between, like UnixBench's fstime, reports the
+                // rate of only what it timed itself.
                 if let Some((ours, theirs)) = value(&ours).zip(value(&theirs)) {
                     pair.ours.push(ours);
                     pair.theirs.push(theirs);
@@ -206,7 +206,8 @@ impl Bench<'_> {
     }
 }
 
-/// The CPUs that a run used: seen, or, of pinned processes too short-lived to be seen, those that they were held to.
+/// The CPUs that a run used: those that were seen or, for pinned processes too short-lived to be seen, those that they
+/// were confined to.
 fn used(outcomes: &[Outcome], seats: &[Seat]) -> CpuSet {
     let seen = outcomes.iter().fold(CpuSet::default(), |all, outcome| all.union(&outcome.seen));
     if !seen.is_empty() {
@@ -288,10 +289,10 @@ impl Pair {
     }
 }
 
-/// Whether a ratio is 1 but for so much; `None` where it is not but may be, by its interval, or was seen too seldom to have
-/// one.
+/// Whether a ratio is 1 within the tolerance; `None` if it is not but may be by its interval, or has too few values for
+/// an interval.
 fn agrees(ratio: &Estimate, tolerance: f64) -> Option<bool> {
-    /// The fewest values of which the outermost are an interval of 95 %.
+    /// The fewest values whose extremes form a 95 % interval.
     const FEWEST: u64 = 6;
     let apart = ratio.low > 1.0 + tolerance || ratio.high < 1.0 - tolerance;
     match (ratio.median - 1.0).abs() <= tolerance {

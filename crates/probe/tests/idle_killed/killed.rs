@@ -12,7 +12,7 @@ pub enum End {
 }
 
 /// Runs `work` in a copy of the process and kills that when it enters or leaves a system call for the `n`-th time.
-/// `None` where processes may not be traced.
+/// `None` if processes may not be traced.
 ///
 /// The copy has the calling thread only, so `work` must not wait for another.
 pub fn at_system_call(n: usize, work: impl FnOnce()) -> Option<End> {

@@ -1,4 +1,4 @@
-//! What the protocols rest on, as the model checker has it: every interleaving, weak memory, and partners that may be
+//! The primitives under the protocols, on the model checker: every interleaving, weak memory, and partners that may be
 //! taken for lost at any time.
 
 use std::cell::Cell;
@@ -19,7 +19,7 @@ thread_local! {
     static LOOKED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// From now on each so many looks in vain, of both sides together, a partner is taken for lost.
+/// From now on, a partner is taken for lost after each this many looks in vain of both sides together.
 pub(crate) fn lose_after(looks: u32) {
     LOST_AFTER.set(looks);
     LOOKED.set(0);

@@ -61,7 +61,7 @@ impl fmt::Display for Left {
 /// waits for them as they end. Use it only in a process that has no children other than the commands that it runs.
 ///
 /// # Errors
-/// The operating system's own.
+/// The operating system's error.
 pub fn adopt() -> io::Result<()> {
     // SAFETY: a number, no memory.
     match unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1 as libc::c_ulong) } {

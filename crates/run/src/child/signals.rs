@@ -54,7 +54,7 @@ impl Signals {
     /// From now on signals are held back.
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub fn hold() -> io::Result<Self> {
         let mut held = empty();
         let mut before = empty();

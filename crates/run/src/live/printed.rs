@@ -26,7 +26,7 @@ impl Printed {
     /// Starts the threads that will read, so that no command has been started yet if they are refused.
     ///
     /// # Errors
-    /// The operating system's own.
+    /// The operating system's error.
     pub(super) fn ready(expression: &Regex, to_stderr: bool) -> io::Result<Self> {
         let (sender, numbers) = mpsc::channel();
         let matcher = (expression.clone(), sender);

@@ -7,15 +7,15 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// What suits the number of threads, their places and, where given, measured times: the quickest by
-    /// [the rule](crate::rule), or [`Algorithm::Central`] where there are more threads than CPUs.
+    /// The best one for the number of threads, their places and, if given, measured times: the quickest by [the
+    /// rule](crate::rule), or [`Algorithm::Central`] if there are more threads than CPUs.
     #[default]
     Auto,
     /// FBS, each flag on a line of its own (Nakamura et al.).
     Fbs,
     /// FBS, all flags in one line (Nakamura et al.).
     FbsOneLine,
-    /// A counter protected by the system's mutex: the lock variable that Nakamura et al. compares with.
+    /// A counter protected by the system's mutex: the lock variable that Nakamura et al. compare with.
     Lock,
     /// The same with a spin lock.
     SpinLock,
@@ -23,7 +23,7 @@ pub enum Algorithm {
     Central,
     /// Dissemination (Hensgen, Finkel & Manber): a logarithm of rounds without a root.
     Dissemination {
-        /// From how many it knows more after each round, at least 2.
+        /// By which factor the number of known arrivals grows in each round, at least 2.
         radix: usize,
     },
     /// A tournament with release by the winners.
@@ -75,7 +75,7 @@ impl FromStr for Algorithm {
     /// The algorithm of this name, such as `fbs-one-line` or, of arity 8, `tournament-8`.
     ///
     /// # Errors
-    /// For any other name: what there is to choose from.
+    /// For any other name; the message lists the names.
     fn from_str(name: &str) -> Result<Self, String> {
         let number = |of: &str| name.strip_prefix(of)?.parse().ok().filter(|number| *number >= 2);
         let known = Self::ALL.into_iter().chain([Self::Auto]).find(|algorithm| algorithm.name() == name);

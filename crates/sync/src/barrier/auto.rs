@@ -1,4 +1,4 @@
-//! What [`Algorithm::Auto`] stands for.
+//! How [`Algorithm::Auto`] chooses.
 
 use super::Algorithm;
 use super::groups::{Layout, Tier};
@@ -8,9 +8,9 @@ use crate::rule::{self, Choice, Cluster};
 /// Times between the threads of a barrier, for [`Algorithm::Auto`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Latencies<'a> {
-    /// One-way times between ranks in ns, a row for each rank; NaN or infinite where not known.
+    /// One-way times between ranks in ns, a row for each rank; NaN or infinite if not known.
     pub one_way_ns: &'a [f64],
-    /// What one more remote line costs a thread that reads several, in ns; NaN where not known.
+    /// What one more remote line costs a thread that reads several, in ns; NaN if not known.
     pub extra_line_ns: f64,
 }
 
@@ -29,10 +29,10 @@ impl Latencies<'_> {
     }
 }
 
-/// What an extra remote line costs where nobody has measured it, in ns.
+/// The assumed cost of an extra remote line if it was not measured, in ns.
 const EXTRA_LINE_NS: f64 = 3.0;
 
-/// The threads that a barrier is for, as far as they are known.
+/// The threads of a barrier, as far as they are known.
 pub(super) struct Shape<'a> {
     pub(super) threads: usize,
     pub(super) layout: &'a Layout,
@@ -73,7 +73,7 @@ fn longest(times: impl Iterator<Item = f64>) -> Option<f64> {
     times.filter(|ns| ns.is_finite()).max_by(f64::total_cmp)
 }
 
-/// The fastest of all algorithms by measured times, of those that are known.
+/// The fastest of the algorithms whose measured times are known.
 pub(super) fn fastest(measured: &dyn Fn(Algorithm) -> Option<f64>) -> Option<Algorithm> {
     let known = |algorithm| Some((algorithm, measured(algorithm).filter(|ns| ns.is_finite())?));
     let fastest = Algorithm::ALL.into_iter().filter_map(known).min_by(|a, b| a.1.total_cmp(&b.1));
@@ -85,7 +85,7 @@ mod tests {
     use super::super::groups::blocks;
     use super::*;
 
-    /// Tiers of blocks of so many threads each and of the usual time inside one.
+    /// Tiers of blocks, each given by its number of threads and the usual time inside a block.
     fn layout<const N: usize>(threads: usize, blocks_of: [(usize, f64); N]) -> Layout {
         let tier = |(size, usual_ns)| Tier { usual_ns, groups: blocks(threads, size) };
         Layout { tiers: blocks_of.map(tier).into(), ..Layout::UNKNOWN }
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(given(&times(30.0, 100.0), 0.1), (Algorithm::Fbs, None));
         assert_eq!(given(&times(30.0, 100.0), 5.0), (Algorithm::Grid, Some(8)));
         assert_eq!(given(&times(30.0, 30.0), 29.0).0, Algorithm::Dissemination { radix: 2 });
-        // What is not known is taken to be as usual.
+        // Unknown times are assumed to be the usual ones.
         assert_eq!(given(&times(f64::NAN, f64::NAN), f64::NAN), by_layout(64, &layout));
     }
 

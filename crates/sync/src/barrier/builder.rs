@@ -1,4 +1,4 @@
-//! What can be chosen of a barrier.
+//! The options of a barrier.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -23,7 +23,7 @@ use crate::watchdog::{Late, Watchdog};
 /// The most threads of a barrier or a team.
 pub const MAX_THREADS: usize = 4096;
 
-/// A barrier to be.
+/// Builds a barrier.
 #[must_use]
 pub struct BarrierBuilder<'a> {
     threads: usize,
@@ -52,7 +52,7 @@ impl BarrierBuilder<'static> {
 }
 
 impl<'a> BarrierBuilder<'a> {
-    /// How the threads learn that all have arrived; [`Algorithm::Auto`] if not said.
+    /// How the threads learn that all have arrived; [`Algorithm::Auto`] by default.
     pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
         self.algorithm = algorithm;
         self
@@ -85,15 +85,16 @@ impl<'a> BarrierBuilder<'a> {
         self
     }
 
-    /// Measured times of a barrier in nanoseconds: where any are known, [`Algorithm::Auto`] takes the least.
+    /// Measured times of a barrier in nanoseconds: if any are known, [`Algorithm::Auto`] takes the algorithm with the
+    /// least.
     pub fn measured(mut self, times_ns: &'a dyn Fn(Algorithm) -> Option<f64>) -> Self {
         self.measured = Some(times_ns);
         self
     }
 
-    /// Calls `report` from a thread that has waited so long at a barrier, once for each wait; the report names the
-    /// ranks that have not arrived. A thread that waits spinning looks at the clock every few microseconds, one that
-    /// sleeps is woken for it.
+    /// Calls `report` from a thread that has waited for `patience` at a barrier, once for each wait; the report names
+    /// the ranks that have not arrived. A spinning thread looks at the clock every few microseconds; a sleeping one is
+    /// woken for it.
     pub fn watchdog(mut self, patience: Duration, report: impl Fn(&Late) + Send + Sync + 'static) -> Self {
         self.watchdog = Some(Watchdog { patience, report: Box::new(report) });
         self
@@ -121,7 +122,7 @@ impl<'a> BarrierBuilder<'a> {
         }
         let crowding = crowding(threads, self.cpus);
         let (algorithm, group) = match self.algorithm {
-            // Nobody gains by finding out early, and one wake-up serves all.
+            // No thread gains by noticing arrivals early, and one wake-up serves all.
             Algorithm::Auto if crowding == Crowding::Threads => (Algorithm::Central, None),
             Algorithm::Auto => match self.measured.and_then(fastest) {
                 Some(fastest) => (fastest, None),
@@ -148,7 +149,7 @@ impl<'a> BarrierBuilder<'a> {
     }
 }
 
-/// `group` is the size of a grid's groups where it is given.
+/// `group` is the size of a grid's groups, if given.
 fn kind(
     algorithm: Algorithm,
     group: Option<usize>,
@@ -158,7 +159,7 @@ fn kind(
 ) -> Result<Kind, Error> {
     let at_least_two = |what: &str, given: usize| match given {
         0 | 1 => Err(Error::Argument(format!("{what} of {given}; at least 2 is needed"))),
-        // Beyond all threads it would change nothing.
+        // A value beyond the number of threads would change nothing.
         _ => Ok(given.min(threads.max(2))),
     };
     Ok(match algorithm {
@@ -187,7 +188,7 @@ fn kind(
 /// What keeps these threads from running at once.
 pub(crate) fn crowding(threads: usize, cpus: Option<&[u32]>) -> Crowding {
     let places = match cpus {
-        // Threads that are pinned to the same CPU are in each other's way however many CPUs there are.
+        // Threads pinned to the same CPU hinder each other however many CPUs there are.
         Some(cpus) => cpus.iter().collect::<std::collections::HashSet<_>>().len(),
         None => pin::of_process().map_or(threads, |cpus| cpus.len()),
     };

@@ -7,15 +7,15 @@ use crate::number::Flag;
 use crate::padded::Padded;
 use crate::wait::{Awaited, Bell, Ended, Gap, Patience, Steps, Unless, Waiter};
 
-/// What belongs to one rank. Only its thread writes it, but for sleepers who put themselves down at the bell. Its
-/// numbers order nothing between threads, so they are kept from the model checker.
+/// The state of one rank. Only its thread writes it, except that sleepers register at the bell. Its numbers order
+/// nothing between threads, so they are hidden from the model checker.
 #[derive(Debug)]
 pub(super) struct Rank {
     /// The number of the last barrier that it has left.
     pub(super) left: AtomicU8,
     /// The number of the last barrier that it has arrived at.
     pub(super) arrived: AtomicU8,
-    /// Rung after each of its steps that others may wait for.
+    /// Rung after each step of the rank that others may wait for.
     pub(super) bell: Bell,
     pub(super) patience: Patience,
 }
@@ -47,12 +47,13 @@ impl Call<'_> {
         self.waiter.until(flag, self.previous, &self.ranks[other].bell)
     }
 
-    /// FBS: raises this rank's flag and waits for those of all others, which lie where `flag` says, with `pass` between
-    /// looks, which are as far apart as `gap` has learnt. Sleepers wait at one bell, and are woken once, by the last to
-    /// arrive.
+    /// FBS: raises this rank's flag and waits for those of all others, which `flag` finds. Between looks it calls
+    /// `pass`, and `gap` has learnt how far apart looks should be. Sleepers wait at one bell, and are woken once, by
+    /// the last to arrive.
     ///
-    /// The next barrier's flag is to be raised soon after the last look of this one: what the usual case does is little and
-    /// stays in registers. The rest is apart, and a struct that it were handed would be laid out in memory each time.
+    /// The next barrier's flag should be raised soon after the last look of this one, so the usual case does little and
+    /// stays in registers. The rest is a separate function; if it were given a struct, that would be laid out in memory
+    /// each time.
     #[inline(always)]
     pub(super) fn exchange<'f>(
         self,

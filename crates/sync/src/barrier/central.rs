@@ -1,4 +1,4 @@
-//! Barriers with one counter and one flag that reverses: the last to arrive lets all go.
+//! Barriers with one counter and one flag that reverses: the last to arrive releases all others.
 
 use super::call::Call;
 use super::counter::Counter;
@@ -29,7 +29,7 @@ impl<C: Counter> Central<C> {
         call.waiter.until(&self.generation, call.previous, &self.bell)
     }
 
-    /// Where all who wait sleep.
+    /// The bell at which all waiting threads sleep.
     pub(super) fn bell(&self) -> &Bell {
         &self.bell
     }

@@ -42,7 +42,7 @@ impl Counter for InSpinLock {
     }
 
     fn count(&self) -> bool {
-        // Not by a swap: a lock that is held is not written.
+        // Not a swap, which would write to the lock even while it is held.
         while self.locked.compare_exchange(false, true, Acquire, Relaxed).is_err() {
             relax();
         }
@@ -53,7 +53,7 @@ impl Counter for InSpinLock {
     }
 }
 
-/// A counter that all arrive at by one atomic subtraction: the central sense-reversing barrier.
+/// A counter with one atomic subtraction for each arrival: the central sense-reversing barrier.
 #[derive(Debug)]
 pub(super) struct Atomic {
     missing: AtomicUsize,

@@ -6,7 +6,7 @@ pub(super) fn schedule(threads: usize, radix: usize) -> Schedule {
     let strides: Vec<_> =
         std::iter::successors(Some(1), |stride| Some(stride * radix)).take_while(|&s| s < threads).collect();
     let round = |rank: usize, stride: usize| -> Vec<usize> {
-        // Beyond `threads` it would hear again from somebody, or from itself.
+        // Beyond `threads` it would hear from a rank a second time, or from itself.
         let hops = (1..radix).map(|hop| hop * stride).take_while(|&back| back < threads);
         hops.map(|back| (rank + threads - back) % threads).collect()
     };

@@ -32,7 +32,7 @@ impl SeparateLines {
         self.flags.iter_mut().map(Line::of)
     }
 
-    /// Where all who wait sleep.
+    /// The bell at which all waiting threads sleep.
     pub(super) fn bell(&self) -> &Bell {
         &self.bell
     }

@@ -1,4 +1,4 @@
-//! Which ranks lie near to each other, and how to group them.
+//! Which ranks are near each other, and how to group them.
 
 /// A partition of the ranks.
 pub(super) type Groups = Vec<Vec<usize>>;
@@ -11,7 +11,7 @@ pub(super) struct Tier {
     pub(super) groups: Groups,
 }
 
-/// How the CPUs of the ranks lie to each other.
+/// How near the CPUs of the ranks are to each other.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layout {
     /// Partitions from the nearest level outwards, each coarser than the one before. Those into single ranks and into one
@@ -21,8 +21,8 @@ pub(super) struct Layout {
     pub(super) usual_ns: f64,
 }
 
-/// One-way time between CPUs of which nothing is known, in ns, where nobody has measured it. Only its ratio to those of
-/// the levels matters, and that roughly.
+/// The assumed one-way time between CPUs about which nothing is known, in ns. Only its rough ratio to the times of the
+/// levels matters.
 pub(super) const USUAL_NS: f64 = 140.0;
 
 impl Layout {
@@ -34,8 +34,8 @@ pub(super) fn blocks(threads: usize, size: usize) -> Groups {
     (0..threads).collect::<Vec<_>>().chunks(size).map(<[usize]>::to_vec).collect()
 }
 
-/// The groups of a grid: of the given size, that of a level if there is such a one; else the level whose two rounds read
-/// the fewest lines, or blocks of about the square root where there is none.
+/// The groups of a grid. If a size is given, those of a level of that size, or else blocks of it. Otherwise those of
+/// the level whose two rounds read the fewest lines, or blocks of about the square root if there is no level.
 pub(super) fn grid(levels: &[Groups], size: Option<usize>, threads: usize) -> Groups {
     let largest = |groups: &Groups| groups.iter().map(Vec::len).max().unwrap_or(0);
     let level = match size {

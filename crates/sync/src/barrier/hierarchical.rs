@@ -1,6 +1,6 @@
-//! FBS inside each group, then between the groups of the next level, and so on: a thread hears from one of each
-//! neighbouring group, of its own place in it, so that all lines are used alike. With one level of groups this is the
-//! two-round grid.
+//! FBS inside each group, then between the groups of the next level, and so on: a thread hears from one thread of each
+//! neighbouring group, the one at its own place in that group, so that all lines are used equally. With one level of
+//! groups this is the two-round grid.
 
 use super::groups::Groups;
 use super::rounds::Schedule;
@@ -11,7 +11,7 @@ pub(super) fn schedule(levels: &[Groups], threads: usize) -> Schedule {
     let all: Groups = vec![(0..threads).collect()];
     for outer in levels.iter().chain([&all]) {
         for group in outer {
-            // The groups of the level below that lie in this one.
+            // The groups of the next level down that are in this one.
             let parts: Vec<_> = inner.iter().filter(|part| group.contains(&part[0])).collect();
             for part in &parts {
                 for (place, &rank) in part.iter().enumerate() {
@@ -49,7 +49,7 @@ mod tests {
                 assert!(is_complete(&schedule(&[inner, outer], threads)), "{threads}/{size}/3");
             }
         }
-        // Unequal ones that do not lie side by side.
+        // Unequal groups that are not contiguous.
         assert!(is_complete(&schedule(&[vec![vec![0, 4, 5, 6], vec![1, 3], vec![2]]], 7)));
     }
 }

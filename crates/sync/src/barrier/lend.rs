@@ -1,4 +1,5 @@
-//! The lines of a barrier's flags, lent while nobody waits: what a transfer takes is measured on these very lines.
+//! Lends the lines of a barrier's flags while nobody waits, so that the time of a transfer can be measured on these
+//! very lines.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -12,14 +13,14 @@ const WORDS: usize = 8;
 
 type Words = [MaybeUninit<u64>; WORDS];
 
-/// A line in which flags lie, with what pads them.
+/// A line that holds flags, with their padding.
 pub(super) struct Line<'a>(&'a mut Words);
 
 impl<'a> Line<'a> {
     /// The first line of a place.
     pub(super) fn of<T>(place: &'a mut Padded<T>) -> Self {
-        // SAFETY: a place is padded to more than a line, aligned for words, and borrowed for as long. `Lent` alone writes
-        // to the words, and puts back what they held before anybody can look at the place again.
+        // SAFETY: a place is padded to more than a line, aligned for words, and borrowed for as long. Only `Lent`
+        // writes to the words, and it restores them before anybody can look at the place again.
         Self(unsafe { &mut *ptr::from_mut(place).cast() })
     }
 
@@ -30,7 +31,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Lines and what they held, which comes back in the end.
+/// Lines and their former contents, which are restored in the end.
 struct Lent<'a> {
     lines: Vec<Line<'a>>,
     held: Vec<Words>,
@@ -43,9 +44,10 @@ impl Drop for Lent<'_> {
 }
 
 impl Barrier {
-    /// Calls `measure` with the lines by which the threads learn of each other's arrivals: of each its first 64 bytes, as
-    /// words of 0. Afterwards they hold again what they held, so that the barrier goes on as if nothing had happened.
-    /// There are none where arrivals are counted: [`Algorithm::Central`](crate::Algorithm::Central) and the locks.
+    /// Calls `measure` with the lines by which the threads learn of each other's arrivals: the first 64 bytes of each,
+    /// as words of 0. Afterwards their contents are restored, so that the barrier goes on as if nothing had happened.
+    /// Barriers that count arrivals have no such lines: [`Algorithm::Central`](crate::Algorithm::Central) and the
+    /// locks.
     ///
     /// Nobody waits at the barrier meanwhile, as it is borrowed mutably.
     ///

@@ -1,11 +1,11 @@
-//! Groups ranks that lie near each other, by the machine's topology.
+//! Groups ranks that are near each other, by the machine's topology.
 
 use coho_topology::{CpuSet, Level, Topology};
 
 use super::groups::{Groups, Layout, Tier, USUAL_NS};
 
-/// One-way time between CPUs that share no less than this, in ns, where nobody has measured it. Only their ratios
-/// matter, and those roughly.
+/// The assumed one-way time between CPUs that share at least this level, in ns. Only rough ratios between these times
+/// matter.
 fn usual_ns(level: Level) -> f64 {
     match level {
         Level::Core => 10.0,
@@ -17,7 +17,7 @@ fn usual_ns(level: Level) -> f64 {
     }
 }
 
-/// How the CPUs of the ranks lie to each other.
+/// How near the CPUs of the ranks are to each other.
 pub(super) fn layout(topology: &Topology, cpus: &[u32]) -> Layout {
     let common =
         Level::OUTWARD.into_iter().find(|&level| partition(&topology.partition(level), cpus).len() == 1);

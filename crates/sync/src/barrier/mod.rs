@@ -89,7 +89,7 @@ impl fmt::Display for TimedOut {
 impl std::error::Error for TimedOut {}
 
 impl Barrier {
-    /// A barrier of a kind for so many threads, with the default way of waiting.
+    /// A barrier with the given algorithm and number of threads, and the default way of waiting.
     ///
     /// # Errors
     /// [`Error::Size`](crate::Error::Size) unless there are 1 to [`MAX_THREADS`] threads;
@@ -98,7 +98,7 @@ impl Barrier {
         Self::builder(threads).algorithm(algorithm).build()
     }
 
-    /// A barrier with more to choose.
+    /// Builds a barrier with more options.
     pub fn builder(threads: usize) -> BarrierBuilder<'static> {
         BarrierBuilder::new(threads)
     }
@@ -108,13 +108,13 @@ impl Barrier {
         self.ranks.len()
     }
 
-    /// The algorithm; never [`Algorithm::Auto`], but what that chose.
+    /// The algorithm; instead of [`Algorithm::Auto`], the one that it chose.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Arrives as `rank` and waits until all have arrived. One thread at a time may use a rank, else the barrier loses
-    /// its meaning (but not its memory safety).
+    /// Arrives as `rank` and waits until all have arrived. Only one thread at a time may use a rank. Otherwise the
+    /// barrier is no longer a barrier (but still memory-safe).
     ///
     /// # Panics
     /// If `rank` is not below [`Barrier::threads`].
@@ -123,10 +123,10 @@ impl Barrier {
         self.wait_within(rank, Unless::Never).expect("without a limit only the last arrival ends a wait");
     }
 
-    /// As [`Barrier::wait`], but waits at most so long.
+    /// As [`Barrier::wait`], but waits for at most `limit`.
     ///
     /// # Errors
-    /// [`TimedOut`] with the missing ranks. The arrival stands: the next wait as this rank goes on with the same
+    /// [`TimedOut`] with the missing ranks. The arrival still counts: this rank's next wait continues with the same
     /// barrier.
     ///
     /// # Panics
@@ -156,7 +156,7 @@ impl Barrier {
         }
     }
 
-    /// Apart, so that those without a watchdog do not pay for one.
+    /// A separate function, so that barriers without a watchdog do not pay for one.
     #[inline(never)]
     fn arrive_watched(&self, rank: usize, unless: Unless<'_>, watchdog: &Watchdog) -> Result<(), Ended> {
         let report = |waited| watchdog.report(&Late { rank, waited, missing: self.missing(rank) });
@@ -172,7 +172,8 @@ impl Barrier {
         let again = me.arrived.load(Relaxed) == number;
         me.arrived.store(number, Relaxed);
         let waiter = Waiter { patience: &me.patience, unless };
-        // Made anew for each algorithm: one that is handed to a function would be laid out in memory for all.
+        // Created separately for each algorithm: passed to one function, it would be laid out in memory for all of
+        // them.
         let call = || Call { ranks: &self.ranks, rank, previous, number, again, waiter };
         match &self.kind {
             Kind::Pair(pair) => pair.wait(call()),
@@ -183,7 +184,7 @@ impl Barrier {
         Ok(())
     }
 
-    /// Apart, so that the quickest are not slowed down by the others' code.
+    /// A separate function, so that the others' code does not slow down the quickest algorithms.
     #[inline(never)]
     fn arrive_otherwise(&self, call: Call<'_>) -> Result<(), Ended> {
         match &self.kind {
@@ -205,12 +206,12 @@ impl Barrier {
         (0..self.threads()).filter(late).collect()
     }
 
-    /// How a rank waits, for its thread's other waits.
+    /// What a rank has learnt about waiting, for its thread's other waits.
     pub(crate) fn patience(&self, rank: usize) -> &Patience {
         &self.ranks[rank].patience
     }
 
-    /// Wakes all who sleep, so that they see their interrupt.
+    /// Wakes all sleepers, so that they see their interrupt.
     pub(crate) fn wake(&self) {
         self.each_bell(Bell::wake);
     }

@@ -1,4 +1,4 @@
-//! FBS with all flags in one line (Nakamura et al.): each store invalidates everybody's copy.
+//! FBS with all flags in one line (Nakamura et al.): each store invalidates all other threads' copies.
 
 use super::call::Call;
 use super::lend::Line;
@@ -39,7 +39,7 @@ impl OneLine {
         self.lines.iter_mut().map(Line::of)
     }
 
-    /// Where all who wait sleep.
+    /// The bell at which all waiting threads sleep.
     pub(super) fn bell(&self) -> &Bell {
         &self.bell
     }

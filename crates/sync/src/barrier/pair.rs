@@ -1,9 +1,9 @@
 //! FBS of two threads with both flags in one line.
 //!
 //! A thread's store fetches the line, and with it the partner's flag, so that a barrier takes one transfer: the
-//! partner's, if the thread goes on quickly enough to raise its next flag before the line is taken away again. So there
-//! is little between two flags here, and who waits looks no more often than pays, which is learnt. It asks for the line as
-//! for writing, since its own next flag goes there.
+//! partner's, if the thread goes on quickly enough to raise its next flag before the line is taken away again. So the
+//! code does little between two flags, and a waiting thread looks no more often than pays, which it learns. It fetches
+//! the line for writing, since its own next flag goes there.
 
 use super::call::Call;
 use super::lend::Line;
@@ -34,7 +34,7 @@ impl Pair {
         std::iter::once(Line::of(&mut self.flags))
     }
 
-    /// Where all who wait sleep.
+    /// The bell at which all waiting threads sleep.
     pub(super) fn bell(&self) -> &Bell {
         &self.bell
     }

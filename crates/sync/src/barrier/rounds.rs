@@ -1,8 +1,8 @@
 //! FBS in rounds: in each, a thread raises its flag of that round and waits for those of some others. There is no root
-//! and no release, so that a barrier takes as long as its rounds.
+//! and no release, so a barrier takes as long as its rounds.
 //!
-//! The three numbers suffice in each round: nobody leaves a barrier before all have arrived at it, so no flag of a
-//! later barrier than the next can be seen.
+//! Three numbers are enough in each round: no thread leaves a barrier before all have arrived at it, so a flag can be
+//! at most one barrier ahead.
 
 use super::call::Call;
 use super::lend::Line;
@@ -49,7 +49,7 @@ impl Rounds {
     }
 }
 
-/// Whether at the end of its rounds everybody knows of everybody's arrival.
+/// Whether at the end of the rounds every thread knows of every arrival.
 #[cfg(test)]
 pub(super) fn is_complete(schedule: &Schedule) -> bool {
     let threads = schedule.len();

@@ -1,5 +1,5 @@
 //! A tournament of groups of `arity`: in each round the lowest rank of a group waits for the others and goes on to the
-//! next round; the champion lets all go, each winner its losers.
+//! next round; the champion starts the release, and each winner releases its losers.
 
 use super::call::Call;
 use super::lend::Line;
@@ -16,9 +16,9 @@ pub(super) struct Tournament {
 
 #[derive(Debug)]
 struct Player {
-    /// Those whom it meets and wins against, in the order of rounds.
+    /// The ranks that it meets and wins against, in the order of rounds.
     losers: Box<[usize]>,
-    /// Whom it loses against in the end, but for the champion.
+    /// The rank that it finally loses against; `None` for the champion.
     winner: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Waiting for a write to a line without looking at it all the time, where the processor can.
+//! Waiting for a write to a line without looking at it all the time, if the processor can.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

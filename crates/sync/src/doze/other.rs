@@ -1,4 +1,4 @@
-//! Processors that are not known to watch a line.
+//! Processors without a known way to watch a line.
 
 use std::sync::atomic::AtomicU8;
 

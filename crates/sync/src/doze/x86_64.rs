@@ -42,11 +42,11 @@ pub(crate) fn can_doze() -> bool {
     kind() != NEITHER
 }
 
-/// Waits for a write to the line, a few microseconds, or less for no reason; not at all once `done`.
+/// Waits a few microseconds for a write to the line; may return early for no reason, and does not wait once `done`.
 pub(crate) fn doze(line: &AtomicU8, done: &dyn Fn() -> bool) {
     match kind() {
         UMWAIT => {
-            // SAFETY: CPUID tells of the instruction; it only watches the address, which is borrowed.
+            // SAFETY: CPUID announces the instruction; it only watches the address, which is borrowed.
             unsafe { asm!("umonitor {line}", line = in(reg) line.as_ptr(), options(nostack)) };
             if done() {
                 return;
@@ -65,7 +65,7 @@ pub(crate) fn doze(line: &AtomicU8, done: &dyn Fn() -> bool) {
             }
         }
         MWAITX => {
-            // SAFETY: CPUID tells of the instruction; it only watches the address, which is borrowed.
+            // SAFETY: CPUID announces the instruction; it only watches the address, which is borrowed.
             unsafe {
                 asm!("monitorx", in("rax") line.as_ptr(), in("ecx") 0, in("edx") 0, options(nostack));
             }

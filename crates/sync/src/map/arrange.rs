@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::Mapping;
 
-/// The object that each CPU is in, by the CPU's index; CPUs in none are in none together.
+/// The object that each CPU is in, by the CPU's index; CPUs in no object form one group.
 pub type Objects = Vec<Option<usize>>;
 
 impl Mapping {
-    /// CPUs by index in the order in which ranks take them. `cores` holds the core of each CPU, whose hardware threads come
-    /// after the first ones of all cores; a CPU without one is a core of its own. `inward` holds what else divides the
-    /// machine, from the outside inwards.
+    /// CPUs by index in the order in which ranks take them. `cores` holds the core of each CPU, whose hardware threads
+    /// come after the first ones of all cores; a CPU without one is a core of its own. `inward` holds the other levels
+    /// that divide the machine, from the outside inwards.
     ///
     /// ```
     /// use coho_sync::Mapping;
@@ -22,12 +22,12 @@ impl Mapping {
     /// ```
     ///
     /// # Panics
-    /// If a level tells of fewer CPUs than `cores`.
+    /// If a level covers fewer CPUs than `cores`.
     pub fn arrange(self, cores: &[Option<usize>], inward: &[Objects]) -> Vec<usize> {
         let mut rest: Vec<usize> = (0..cores.len()).collect();
         let mut order = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
-            // One hardware thread of each core that has one left.
+            // One hardware thread from each core that has any left.
             let mut taken = HashSet::new();
             let (turn, siblings) =
                 rest.into_iter().partition(|&cpu| cores[cpu].is_none_or(|core| taken.insert(core)));
@@ -42,7 +42,7 @@ impl Mapping {
     }
 }
 
-/// Sorts CPUs so that those that share something lie side by side.
+/// Sorts CPUs so that those that share something are adjacent.
 fn compact(cpus: Vec<usize>, inward: &[Objects]) -> Vec<usize> {
     let Some((objects, inner)) = inward.split_first() else { return cpus };
     let mut parts: Vec<Vec<usize>> = Vec::new();
@@ -72,7 +72,7 @@ fn spread(cpus: &[usize], inward: &[Objects]) -> Vec<usize> {
     order
 }
 
-/// Where to halve CPUs that lie side by side: at the border of the outermost object that is nearest to the middle.
+/// Where to halve sorted CPUs: at the border of an outermost object that is nearest to the middle.
 fn middle(cpus: &[usize], inward: &[Objects]) -> usize {
     let half = cpus.len().div_ceil(2);
     let nearest = |objects: &Objects| {

@@ -11,8 +11,8 @@ pub use arrange::Objects;
 
 use crate::Error;
 
-/// How ranks are laid out on the machine. Each core's second hardware threads come after all first ones. Where the topology
-/// is not known, or the crate was built without it, ranks take the CPUs by number.
+/// How ranks are laid out on the machine. Each core's second hardware threads come after all first ones. If the
+/// topology is not known, or the crate was built without it, ranks take the CPUs by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Mapping {
     /// Fills a module, cache or package before the next: threads synchronise faster.

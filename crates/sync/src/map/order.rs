@@ -4,7 +4,7 @@ use coho_topology::{CpuSet, Level, Topology};
 
 use super::{Mapping, Objects};
 
-/// What the machine is divided by, from the outside inwards.
+/// The levels that divide the machine, from the outside inwards.
 fn inward() -> [Level; Level::OUTWARD.len()] {
     let mut levels = Level::OUTWARD;
     levels.reverse();
@@ -12,7 +12,8 @@ fn inward() -> [Level; Level::OUTWARD.len()] {
 }
 
 impl Mapping {
-    /// The allowed CPUs in the order in which ranks take them: [`arrange`](Self::arrange) by what the topology tells.
+    /// The allowed CPUs in the order in which ranks take them: [`arrange`](Self::arrange) with the levels of the
+    /// topology.
     ///
     /// ```
     /// use coho_sync::Mapping;

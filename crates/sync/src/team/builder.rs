@@ -1,4 +1,4 @@
-//! What can be chosen of a team.
+//! The options of a team.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::barrier::Barrier;
 use crate::wait::WaitPolicy;
 use crate::{Algorithm, Error, Late, Latencies, MAX_THREADS, Mapping, machine};
 
-/// Whom a watchdog tells; the barriers that a team makes in its life share it.
+/// What a watchdog calls; the barriers that a team creates in its life share it.
 type Report = Arc<dyn Fn(&Late) + Send + Sync>;
 
-/// A team to be.
+/// Builds a team.
 #[derive(Clone)]
 #[must_use]
 pub struct TeamBuilder {
@@ -30,7 +30,7 @@ pub struct TeamBuilder {
     pub(super) lenient: bool,
 }
 
-/// Times between ranks, a row for each of so many, and what an extra line costs.
+/// Times between ranks, a row for each rank, and what an extra line costs.
 #[derive(Clone)]
 pub(super) struct Known {
     one_way_ns: Vec<f64>,
@@ -55,7 +55,8 @@ impl TeamBuilder {
         }
     }
 
-    /// The most members that [`Team::resize`] can give it; if not said, as many as there are CPUs, or its first size.
+    /// The most members that [`Team::resize`] can give it; by default as many as there are CPUs, or its first size if
+    /// that is larger.
     pub fn capacity(mut self, most: usize) -> Self {
         self.capacity = Some(most);
         self
@@ -73,7 +74,7 @@ impl TeamBuilder {
         self
     }
 
-    /// Whether its threads are pinned; they are if not said, as long as each has a CPU for itself.
+    /// Whether its threads are pinned; by default they are, as long as each has a CPU for itself.
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = pinned;
         self
@@ -85,7 +86,7 @@ impl TeamBuilder {
         self
     }
 
-    /// Times between ranks, by which [`Algorithm::Auto`] chooses; a team of more members does without.
+    /// Times between ranks, by which [`Algorithm::Auto`] chooses; they are not used for a team of more members.
     pub fn latencies(mut self, given: Latencies<'_>) -> Self {
         self.latencies = Some(Known {
             one_way_ns: given.one_way_ns.to_vec(),
@@ -101,14 +102,13 @@ impl TeamBuilder {
         self
     }
 
-    /// Calls `report` when a member has waited so long at a barrier, with the ranks that have not come.
+    /// Calls `report` when a member has waited for `patience` at a barrier, with the ranks that have not arrived.
     pub fn watchdog(mut self, patience: Duration, report: impl Fn(&Late) + Send + Sync + 'static) -> Self {
         self.watchdog = Some((patience, Arc::new(report)));
         self
     }
 
-    /// The size of its threads' stacks; 2 MiB if not said. The caller of a
-    /// run keeps its own.
+    /// The size of its threads' stacks; 2 MiB by default. The caller of a run keeps its own stack.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -116,19 +116,19 @@ impl TeamBuilder {
 
     /// Lets members leave a run having met different numbers of loops and `single`s. By default such a run panics.
     ///
-    /// Where members meet different constructs at the same place, how these share out their work is unspecified. An ordered
-    /// loop that not all members meet may wait forever.
+    /// If members meet different constructs at the same place, it is unspecified how these share out their work. An
+    /// ordered loop that not all members meet may wait forever.
     pub fn lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self
     }
 
-    /// Starts the team's threads: all but the first member, which is whoever calls a run.
+    /// Starts the team's threads: all but the first member, which is the caller of a run.
     ///
     /// # Errors
-    /// [`Error::Size`] for no members or more than [`MAX_THREADS`]; [`Error::Cpu`] for a CPU that cannot be had;
-    /// [`Error::System`] if threads cannot be started; [`Error::Argument`] as [`Barrier::new`], and for latencies that
-    /// are not as many for each rank.
+    /// [`Error::Size`] for no members or more than [`MAX_THREADS`]; [`Error::Cpu`] for a CPU that cannot be used;
+    /// [`Error::System`] if threads cannot be started; [`Error::Argument`] as [`Barrier::new`], and if the latencies
+    /// are not a square matrix.
     pub fn start(self) -> Result<Team, Error> {
         if !(1..=MAX_THREADS).contains(&self.size) {
             return Err(Error::Size { asked: self.size, most: MAX_THREADS });
@@ -143,7 +143,7 @@ impl TeamBuilder {
         Team::start(self)
     }
 
-    /// The CPUs for ranks in order; empty where threads are not to be pinned.
+    /// The CPUs for ranks in order; empty if threads are not to be pinned.
     pub(super) fn places(&self) -> Result<Vec<u32>, Error> {
         match &self.cpus {
             Some(cpus) if cpus.len() < self.size => {
@@ -155,7 +155,7 @@ impl TeamBuilder {
         }
     }
 
-    /// The barrier of a team of this size on these CPUs, of which there may be too few for it.
+    /// The barrier of a team of this size on these CPUs, which may be fewer than the members.
     pub(super) fn barrier(&self, size: usize, cpus: &[u32]) -> Result<Barrier, Error> {
         let mut barrier = Barrier::builder(size).algorithm(self.algorithm).policy(self.policy);
         let known = self.latencies.as_ref().filter(|known| known.ranks >= size);

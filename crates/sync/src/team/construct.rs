@@ -1,7 +1,8 @@
 //! What the members share while they are in the same loop or `single`.
 //!
-//! Members meet constructs in the same order, but not at the same time. A few places are used in turn; a construct whose
-//! place still holds an earlier one is kept apart, so that a member can be any number of them ahead of the others.
+//! Members meet constructs in the same order, but not at the same time. A few places are used in turn; a construct
+//! whose place still holds an earlier one is allocated separately, so that a member can be any number of constructs
+//! ahead of the others.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -12,21 +13,21 @@ use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard};
 use crate::wait::{Bell, Crowding};
 
-/// What a team's members share in its constructs. One can be so many constructs ahead of another before they cost an
-/// allocation each.
+/// What a team's members share in its constructs. A member can be `places` constructs ahead of another before each
+/// costs an allocation.
 #[derive(Debug)]
 pub(crate) struct Constructs<const PLACES: usize = { ranges::MOST_PLACES }> {
     places: Box<[Padded<Place>; PLACES]>,
     ranges: Ranges,
-    /// By their numbers.
+    /// Separately allocated constructs, by their numbers.
     apart: Mutex<BTreeMap<usize, Arc<Construct>>>,
     crowding: Crowding,
 }
 
 #[derive(Debug)]
 struct Place {
-    /// Twice the number of constructs that this place has seen the end of or that were kept apart meanwhile, and one more
-    /// while those that come after the present one are kept apart.
+    /// Twice the number of constructs that have ended in this place or were allocated separately meanwhile; plus one
+    /// while the constructs after the present one are allocated separately.
     turn: AtomicUsize,
     construct: Construct,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Construct {
 /// A construct that a member is in.
 #[derive(Debug)]
 pub(crate) enum Entered<'a> {
-    /// With what the member has in hand of a loop.
+    /// In a place, with the part of a loop that the member has in hand.
     InPlace(&'a Construct, &'a AtomicUsize),
     Apart(Arc<Construct>),
 }
@@ -60,7 +61,7 @@ impl Entered<'_> {
 }
 
 impl<const PLACES: usize> Constructs<PLACES> {
-    /// For a team of so many.
+    /// For a team of this size.
     pub(crate) fn new(size: usize, crowding: Crowding) -> Self {
         let place = || Place { turn: AtomicUsize::new(0), construct: Construct::new(crowding) };
         Self {
@@ -95,7 +96,7 @@ impl<const PLACES: usize> Constructs<PLACES> {
             if seen / 2 == turn {
                 return self.in_place(number, rank);
             }
-            // Whoever leaves the construct in the place as the last hears of this, or has handed the place on before.
+            // The last to leave the construct in this place sees this, or has already handed the place on.
             let is_announced = seen % 2 == 1;
             if is_announced || place.turn.compare_exchange(seen, seen + 1, Relaxed, Relaxed).is_ok() {
                 let construct =
@@ -105,7 +106,7 @@ impl<const PLACES: usize> Constructs<PLACES> {
         }
     }
 
-    /// The next of so many chunks for a member in a loop of this number.
+    /// The next chunk for a member in the loop of this number.
     #[inline(always)]
     pub(crate) fn take(
         &self,
@@ -140,7 +141,7 @@ impl<const PLACES: usize> Constructs<PLACES> {
         match entered {
             Entered::InPlace(construct, _) => {
                 construct.clear();
-                // If the next one is kept apart, those who leave that hand the place on.
+                // If the next construct is allocated separately, the members that leave it hand the place on.
                 let _ = place.turn.compare_exchange(2 * turn, 2 * turn + 2, Release, Relaxed);
             }
             Entered::Apart(_) => {
@@ -153,7 +154,7 @@ impl<const PLACES: usize> Constructs<PLACES> {
         }
     }
 
-    /// Wakes all who sleep.
+    /// Wakes all sleepers.
     pub(crate) fn wake(&self) {
         self.places.iter().for_each(|place| place.construct.bell.wake());
         self.lock_apart().values().for_each(|construct| construct.bell.wake());

@@ -1,5 +1,5 @@
-//! How the leader starts the others and hears that they are done: a go flag that the leader raises, and a flag for each
-//! worker that the leader looks at. Two one-way latencies, no read-modify-write.
+//! How the leader starts the others and learns that they are done: a go flag that the leader raises, and a flag for
+//! each worker that the leader watches. This takes two one-way latencies and no read-modify-write.
 //!
 //! A single worker's flag lies in the go flag's line: one line that goes back and forth is quicker than two, since each
 //! side's store fetches what the other has written.
@@ -12,10 +12,10 @@ use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicPtr, AtomicUsize};
 use crate::wait::{Awaited, Bell, Crowding, Ended, Gap, Patience, Steps, Unless, Waiter};
 
-/// What goes along with the go flag for the body, as many words as its line has room for.
+/// The words for the body that travel with the go flag, as many as its line has room for.
 pub(crate) type Words = [*mut (); 3];
 
-/// What the leader has the others do.
+/// What the leader orders the others to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Order {
     pub(crate) call: *mut (),
@@ -23,8 +23,8 @@ pub(crate) struct Order {
     pub(crate) state: *mut (),
 }
 
-/// What the leader has written last. It keeps a copy, as a waiting worker takes the go flag's line away: to look there would
-/// cost the leader a transfer before it goes to work itself.
+/// A copy of what the leader has written last. A waiting worker takes the go flag's line away, so looking there would
+/// cost the leader a transfer before it starts its own work.
 #[derive(Debug)]
 pub(crate) struct Lead {
     number: u8,
@@ -43,7 +43,7 @@ impl Lead {
 }
 
 impl Order {
-    /// To go to the benches.
+    /// The order to go to the benches.
     pub(crate) const PART: Self = Self { call: null_mut(), words: [null_mut(); 3], state: null_mut() };
 
     #[inline(always)]
@@ -68,14 +68,14 @@ pub(crate) struct Fork {
     go: Padded<Go>,
     go_bell: Padded<Bell>,
     done: Box<[Padded<Done>]>,
-    /// Rung by whoever is the last to be done, so that the leader is woken once.
+    /// Rung by the last worker to be done, so that the leader is woken once.
     done_bell: Padded<Bell>,
-    /// Between looks of all.
+    /// The gap between looks, for all members.
     gap: Gap,
     benches: Box<[Padded<Bench>]>,
 }
 
-/// The order lies in the flag's own line, so that it comes with it.
+/// The order shares the flag's line, so that it arrives with it.
 #[derive(Debug)]
 struct Go {
     flag: Flag,
@@ -89,11 +89,11 @@ struct Go {
 #[derive(Debug)]
 struct Done {
     flag: Flag,
-    /// What the worker tells besides, in its flag's line.
+    /// What the worker reports besides, in its flag's line.
     told: AtomicUsize,
 }
 
-/// Where a worker waits that has no part in the team as it now is.
+/// Where a worker waits that is not in the team at its present size.
 #[derive(Debug)]
 struct Bench {
     flag: Flag,
@@ -105,11 +105,11 @@ struct Bench {
 const SIZE: usize = 4;
 const DISMISSED: usize = usize::MAX;
 
-/// What a worker knows of its part in the team.
+/// What a worker knows about its part in the team.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seat {
     rank: usize,
-    /// The go flag's number that it has heard.
+    /// The last number of the go flag that it has seen.
     number: u8,
     /// The team's.
     size: usize,
@@ -123,7 +123,7 @@ fn waiter(patience: &Patience) -> Waiter<'_> {
 #[inline(always)]
 fn sees(patience: &Patience, flag: &Flag, previous: u8, (steps, size): (Steps, usize)) -> bool {
     if size == 2 {
-        // What this thread writes next lies in the same line.
+        // This thread's next store goes to the same line.
         waiter(patience).sees(flag, previous, || steps.pass_and_claim(flag))
     } else {
         waiter(patience).sees(flag, previous, || steps.pass(flag))
@@ -136,7 +136,7 @@ fn surely(ended: Result<(), Ended>) {
 }
 
 impl Fork {
-    /// For ranks up to `capacity`, and what keeps a team of all of them from running at once.
+    /// For ranks up to `capacity`; `crowding` is what keeps a team of all of them from running at once.
     pub(crate) fn new(capacity: usize, crowding: Crowding) -> Self {
         let null = || AtomicPtr::new(null_mut());
         let done = || Done { flag: Flag::new(), told: AtomicUsize::new(0) };
@@ -162,7 +162,7 @@ impl Fork {
     /// Leader: starts those who are not on their benches.
     #[inline]
     pub(crate) fn start(&self, lead: &mut Lead, order: Order) {
-        // A write before the flag's may cost the line twice, as the others look at it all the time.
+        // A write before the flag's may cost a second transfer of the line, as the others look at it all the time.
         for ((word, new), old) in self.go.all().into_iter().zip(order.all()).zip(lead.order.all()) {
             if new != old {
                 word.store(new, Relaxed);
@@ -174,7 +174,7 @@ impl Fork {
         self.go_bell.ring();
     }
 
-    /// Leader: waits until the ranks `1..size` are done; what they did is then visible. `each` hears what they told.
+    /// Leader: waits until the ranks `1..size` are done; what they did is then visible. `each` gets what they reported.
     #[inline]
     pub(crate) fn join(
         &self,
@@ -184,7 +184,7 @@ impl Fork {
         mut each: impl FnMut(usize, usize),
     ) {
         let (number, steps) = (lead.number, self.gap.steps());
-        // Of three numbers, a worker's is this one or the one before.
+        // A worker's flag holds this number or the one before, of the three.
         let previous = next(next(number));
         for rank in 1..size {
             let done = self.done(rank, size);
@@ -218,8 +218,8 @@ impl Fork {
     pub(crate) fn call(&self, lead: &Lead, size: usize) {
         let number = lead.number;
         for rank in 1..size {
-            // The next join looks for this flag to change. The worker cannot see to that itself: it may leave its bench
-            // only after that look, and would have been taken to be done for what the flag held from another run.
+            // The next join waits for this flag to change. The worker cannot reset it: it may leave its bench only
+            // after the leader's look, and the flag's value from an earlier run would then make it seem to be done.
             self.done(rank, size).flag.raise(number);
             self.to_bench(rank, usize::from(number) + size * SIZE);
         }

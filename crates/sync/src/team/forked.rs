@@ -9,7 +9,7 @@ extern "C" fn in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many forks lie between this process and the one that first asked; notices those to come.
+/// How many forks separate this process from the one that first asked; from then on forks are noticed.
 pub(super) fn watch() -> usize {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -19,7 +19,7 @@ pub(super) fn watch() -> usize {
     count()
 }
 
-/// The same again.
+/// The number of forks, once [`watch`] has been called.
 #[inline(always)]
 pub(super) fn count() -> usize {
     FORKS.load(Ordering::Relaxed)

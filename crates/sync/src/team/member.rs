@@ -17,17 +17,17 @@ use crate::wait::{Ended, IdleWork, Limits, Unless, Waiter};
 
 /// A member of a team during a run.
 ///
-/// [`Member::barrier`], [`Member::reduce`], [`Member::single`] and the loops are met by every member of the team, in the
-/// same order. A run that ends with members having met different numbers of loops and `single`s panics, unless the team
-/// is a lenient one ([`TeamBuilder::lenient`](super::TeamBuilder::lenient)); a member that waits at a barrier to which
-/// another does not come waits for ever, and a watchdog ([`TeamBuilder::watchdog`](super::TeamBuilder::watchdog)) tells
-/// for whom.
+/// [`Member::barrier`], [`Member::reduce`], [`Member::single`] and the loops must be called by every member of the
+/// team, in the same order. A run that ends with members having met different numbers of loops and `single`s panics,
+/// unless the team is a lenient one ([`TeamBuilder::lenient`](super::TeamBuilder::lenient)); a member waits for ever at
+/// a barrier that another does not reach, and a watchdog ([`TeamBuilder::watchdog`](super::TeamBuilder::watchdog))
+/// names the missing ones.
 pub struct Member<'team> {
     rank: usize,
     state: &'team State,
     met: Cell<usize>,
     reduced: Cell<usize>,
-    /// A rank is used by one thread.
+    /// Only one thread may use a rank.
     not_send: PhantomData<*const ()>,
 }
 
@@ -36,7 +36,7 @@ impl<'team> Member<'team> {
         Self { rank, state, met: Cell::new(state.met), reduced: Cell::new(0), not_send: PhantomData }
     }
 
-    /// How many constructs it has met since the team's state was made.
+    /// How many constructs it has met since the team's state was created.
     pub(super) fn met(&self) -> usize {
         self.met.get()
     }
@@ -59,11 +59,11 @@ impl<'team> Member<'team> {
         self.go_on(self.state.barrier.wait_unless(self.rank, &self.state.poison.spread));
     }
 
-    /// As [`Member::barrier`], doing idle work while it waits. The first looks are not held up by it, so that it costs
-    /// nothing where all arrive at once.
+    /// As [`Member::barrier`], doing idle work while it waits. The first looks come before it, so that it costs nothing
+    /// if all arrive at the same time.
     ///
-    /// Who must not leave before all work is done arrives only when there is none left: what others make while they work
-    /// here is then theirs to finish.
+    /// A member that must not leave before all work is done must arrive only when none is left; the others finish what
+    /// they create while they work here.
     pub fn barrier_with(&self, work: &dyn IdleWork) {
         let limits = Limits { interrupt: Some(&self.state.poison.spread), work: Some(work), ..Limits::NONE };
         self.go_on(self.state.barrier.wait_limited(self.rank, &limits));
@@ -77,15 +77,16 @@ impl<'team> Member<'team> {
     #[inline]
     fn go_on(&self, ended: Result<(), Ended>) {
         if ended.is_err() {
-            // Not a panic of its own: it is not announced.
+            // Not a panic of its own, so it is not announced.
             resume_unwind(Box::new(Interrupted));
         }
     }
 
-    /// Combines a value of each member, in the order of ranks, and returns the result to all of them. One barrier long.
+    /// Combines a value of each member, in the order of ranks, and returns the result to all of them. Takes one
+    /// barrier.
     ///
     /// # Panics
-    /// If another member reduces values of another type.
+    /// If another member reduces values of a different type.
     pub fn reduce<T: Copy + Send + 'static>(&self, value: T, combine: impl Fn(T, T) -> T) -> T {
         let state = self.state;
         if state.poison.has_spread() {
@@ -130,7 +131,7 @@ impl<'team> Member<'team> {
             };
             self.construct(deal);
         } else {
-            // Nothing is shared, so that no construct is needed.
+            // Nothing is shared, so no construct is needed.
             schedule.deal(range, who, &AtomicUsize::new(0), |_| None, work);
         }
     }
@@ -149,7 +150,7 @@ impl<'team> Member<'team> {
     ) {
         let (who, start) = ((self.rank, self.size()), range.start);
         self.construct(|share| {
-            // In order, or the members would wait for each other's turns rather than for the next one.
+            // Chunks are handed out in order; otherwise the members would wait for each other's turns.
             schedule.deal(
                 range,
                 who,
@@ -176,7 +177,7 @@ impl<'team> Member<'team> {
         result
     }
 
-    /// Comes to the next construct whose work the members share out by themselves. Every member enters and
+    /// Enters the next construct, whose work the members share out by themselves. Every member enters and
     /// [leaves](Member::leave) it; none waits for the others at either.
     ///
     /// This is what loops and `single` are made of, for runtimes that cannot hand over a loop's body.
@@ -186,18 +187,18 @@ impl<'team> Member<'team> {
         Share { entered: self.state.constructs.enter(number, self.rank), number }
     }
 
-    /// Leaves a construct. Its member enters no other one before.
+    /// Leaves a construct. The member must not enter another one before.
     #[inline]
     pub fn leave(&self, share: Share<'team>) {
         self.state.constructs.leave(share.entered, share.number, self.size());
     }
 
-    /// The next of a loop's chunks, which are numbered from 0; `None` when none is left. All members name the same number of
-    /// chunks, and each goes on until there is none.
+    /// The next of a loop's chunks, which are numbered from 0; `None` when none is left. All members must pass the same
+    /// number of chunks, and each goes on until there is none.
     ///
-    /// A member takes several at once into a line of its own, from which others take when they have run out: so it does not
-    /// have them in ascending order throughout, and hardly ever waits for a line. Who has the last has none after it. It is [`Share::taken`] that tells what is
-    /// left, so that only one of the two can be used.
+    /// A member takes several chunks at once into a line of its own, from which others take when they have run out. So
+    /// its chunks are not always in ascending order, and it hardly ever waits for a line. The member that gets the last
+    /// chunk gets none after it. [`Share::taken`] counts what has been taken, so only one of the two can be used.
     #[inline(always)]
     pub fn take_chunk(&self, share: &Share<'_>, chunks: usize) -> Option<usize> {
         self.state.constructs.take(&share.entered, share.number, self.rank, chunks)
@@ -226,20 +227,21 @@ pub struct Share<'team> {
 }
 
 impl Share<'_> {
-    /// A count for the members to use as they like, of iterations taken, say. It is 0 when the first of them enters.
+    /// A count for the members to use as they like, for example of iterations taken. It is 0 when the first of them
+    /// enters.
     #[inline]
     pub fn taken(&self) -> &AtomicUsize {
         &self.entered.construct().taken
     }
 
-    /// Whether no other member has asked before. It is [`Share::taken`] that tells, so that only one of the two can be used.
+    /// Whether no other member has asked before. This uses [`Share::taken`], so only one of the two can be used.
     #[inline]
     pub fn is_first(&self) -> bool {
         let taken = self.taken();
         taken.load(Relaxed) == 0 && taken.swap(1, AcqRel) == 0
     }
 
-    /// Makes it another's turn, who waits by [`Member::await_turn`]. The first turn is 0.
+    /// Passes the turn to the member that waits for `next` by [`Member::await_turn`]. The first turn is 0.
     pub fn pass_turn(&self, next: usize) {
         let construct = self.entered.construct();
         construct.turn.store(next, Release);

@@ -41,9 +41,9 @@ use crate::wait::{Courtesy, Crowding, Patience};
 
 /// Threads that persist between parallel regions, each pinned to a CPU, with the caller of a run as rank 0.
 ///
-/// A run needs the team for itself, so that no run can be nested in another of the same team, nor two be made at a time;
-/// a member may run another team. A panic of a member ends the waits of all others and is raised again by the run; the
-/// team can be used further. After `fork` the child's team has no threads, and a run there panics.
+/// A run needs the team for itself: runs of the same team can be neither nested nor simultaneous, but a member may run
+/// another team. A panic of a member ends the waits of all others and is raised again by the run; the team remains
+/// usable. After `fork` the child's team has no threads, and a run there panics.
 ///
 /// ```
 /// use coho_sync::{Schedule, Team};
@@ -61,11 +61,11 @@ pub struct Team {
     lead: Lead,
     threads: Vec<Thread>,
     size: usize,
-    /// How many members wait for the next run, the leader included; the others sit on their benches. A resize to one member
-    /// leaves this as it is, since a run of one starts nobody.
+    /// How many members wait for the next run, including the leader; the others sit on their benches. A resize to one
+    /// member leaves this unchanged, since a run of one starts no other thread.
     seated: usize,
     state: Box<State>,
-    /// Of sizes that it has had, the latest last.
+    /// The state of earlier sizes, the latest last.
     #[expect(clippy::vec_box, reason = "the present one's box moves in and out")]
     others: Vec<Box<State>>,
     /// The leader's, at the join.
@@ -79,7 +79,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// A team of so many members, pinned compactly.
+    /// A team of `size` members, pinned compactly.
     ///
     /// # Errors
     /// As [`TeamBuilder::start`].
@@ -87,7 +87,7 @@ impl Team {
         Self::builder(size).start()
     }
 
-    /// A team with more to choose.
+    /// Builds a team with more options.
     pub fn builder(size: usize) -> TeamBuilder {
         TeamBuilder::new(size)
     }
@@ -133,7 +133,7 @@ impl Team {
         self.cpus.get(..self.size).unwrap_or(&[])
     }
 
-    /// Whether this process is a child that `fork` made after the team was started, and has not its threads.
+    /// Whether this process is a child that was forked after the team was started, and so lacks its threads.
     #[inline]
     pub fn is_forked(&self) -> bool {
         forked::count() != self.forks
@@ -153,13 +153,13 @@ impl Team {
         Ok(CallerPin { _pinned: pinned })
     }
 
-    /// Changes the number of members. Threads that are not needed wait for a larger team; none is ended. What the last few
-    /// sizes need is kept, so that to go back to one of them takes about as long as a run, and from one member to as many
-    /// as before and back nothing.
+    /// Changes the number of members. Threads that are not needed wait for a larger team; none is ended. What the last
+    /// few sizes need is kept, so going back to one of them takes about as long as a run. Going to one member and back
+    /// to the previous size costs nothing.
     ///
     /// # Errors
-    /// [`Error::Size`] for none or more than the team's capacity; [`Error::Cpu`] or [`Error::System`] if a thread cannot
-    /// be had, and [`Error::Forked`] in a child of `fork`. The team then keeps its size.
+    /// [`Error::Size`] for 0 or more than the team's capacity; [`Error::Cpu`] or [`Error::System`] if a thread cannot
+    /// be started, and [`Error::Forked`] in a child of `fork`. The team then keeps its size.
     pub fn resize(&mut self, size: usize) -> Result<(), Error> {
         if self.is_forked() {
             return Err(Error::Forked);
@@ -191,7 +191,7 @@ impl Team {
         Ok(())
     }
 
-    /// Sends all to their benches.
+    /// Sends all workers to their benches.
     fn part(&mut self) {
         if self.seated > 1 {
             self.fork.start(&mut self.lead, fork::Order::PART);
@@ -247,11 +247,11 @@ impl Team {
         self.run_order(worker::order(&body, &self.state));
     }
 
-    /// As [`Team::run`], for a function of three words. They go along with what starts the members, so that none has to
-    /// fetch a body from the caller first: that takes a one-way latency or two.
+    /// As [`Team::run`], for a function of three words. They travel with the go flag, so that no member has to fetch a
+    /// body from the caller first, which would take a one-way latency or two.
     ///
     /// # Safety
-    /// Each member's thread may call the function with these words, all at a time.
+    /// It must be sound for all members' threads to call the function with these words at the same time.
     ///
     /// # Panics
     /// As [`Team::run`].
@@ -277,12 +277,13 @@ impl Team {
         if stray.is_some() || self.state.poison.has_spread() {
             self.recover(met, stray);
         } else if self.state.met != met {
-            // Written only then, as all members read the line.
+            // Written only if it has changed, as all members read the line.
             self.state.met = met;
         }
     }
 
-    /// Makes the team usable after a run that went wrong, and panics, unless it is lenient and nobody has panicked.
+    /// Makes the team usable after a run that went wrong, and panics, unless the team is lenient and no member has
+    /// panicked.
     #[cold]
     fn recover(&mut self, met: usize, stray: Option<(usize, usize)>) {
         if self.choice.lenient && !self.state.poison.has_spread() {
@@ -311,8 +312,8 @@ impl Team {
         self.run(|member| member.for_each(range.clone(), schedule, &work));
     }
 
-    /// Folds the indices of a range: each member its share, beginning with `identity`, then the members' results in the
-    /// order of ranks.
+    /// Folds the indices of a range: each member folds its share, beginning with `identity`, then the members' results
+    /// are combined in the order of ranks.
     ///
     /// # Panics
     /// As [`Team::run`].
@@ -338,7 +339,7 @@ impl Team {
     }
 }
 
-/// For so many sizes besides the present one a team keeps what they need.
+/// How many sizes besides the present one a team keeps state for.
 const KEPT: usize = 4;
 
 /// What keeps the members from running at once, on the CPUs of their ranks as far as there are enough.
@@ -363,7 +364,7 @@ impl Drop for Team {
     fn drop(&mut self) {
         let threads = std::mem::take(&mut self.threads);
         if self.is_forked() {
-            // They are the parent's.
+            // The threads are the parent's.
             return;
         }
         self.part();
@@ -380,7 +381,7 @@ impl fmt::Debug for Team {
     }
 }
 
-/// Keeps the thread that made it pinned; see [`Team::pin_caller`].
+/// Keeps the thread that created it pinned; see [`Team::pin_caller`].
 #[derive(Debug)]
 #[must_use = "the pin ends with the guard"]
 pub struct CallerPin {

@@ -1,4 +1,4 @@
-//! What a member's panic does to the others: their waits end, and the leader raises it again.
+//! A member's panic ends the others' waits, and the leader raises it again.
 
 use std::any::Any;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use crate::sync::Ordering::{Acquire, Release};
 
 pub(super) type Payload = Box<dyn Any + Send>;
 
-/// What a member unwinds with whose wait has become vain; it is not raised again.
+/// The payload of a member that unwinds because its wait was interrupted; it is not raised again.
 pub(super) struct Interrupted;
 
 #[derive(Debug)]

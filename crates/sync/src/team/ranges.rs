@@ -1,14 +1,15 @@
 //! The chunks of a loop that each member has in hand.
 //!
-//! A member takes one of as many equal shares as there are members, then chunk by chunk from its own line, which nobody else
-//! wants unless he has run out: then he takes the share of one who has not come yet, or the later half of what another has left. So chunks are taken one at a time, as dynamic
-//! schedules promise, yet the common line is touched seldom.
+//! A member takes one of as many equal shares as there are members, then chunk by chunk from its own line. Another
+//! member touches that line only when it has run out: then it takes the share of a member that has not arrived yet, or
+//! the later half of what another has left. So chunks are taken one at a time, as dynamic schedules promise, yet the
+//! common line is rarely touched.
 //!
-//! The last chunk is left until there is no other, and who takes it takes none after it: compilers see by a member's last chunk
-//! whether it has had the loop's.
+//! The last chunk is left until there is no other, and the member that takes it takes none after it: by a member's last
+//! chunk, compiled code decides whether it had the loop's last one.
 //!
-//! A member works upwards in what it has in hand. Hence the first chunk that is not done is always being worked on, or next of
-//! a member that waits for nothing: iterations that wait for earlier ones do not hold each other up.
+//! A member works upwards in what it has in hand. Hence the first unfinished chunk is always being worked on, or is the
+//! next one of a member that waits for nothing: iterations that wait for earlier ones do not block each other.
 
 use crate::padded::Padded;
 use crate::sync::AtomicUsize;
@@ -18,16 +19,16 @@ use crate::sync::Ordering::Relaxed;
 pub(crate) const MOST_PLACES: usize = 8;
 
 const HALF: u32 = usize::BITS / 2;
-/// More chunks don't fit: the next one's number and the end share a word.
+/// The most chunks that fit: the next one's number and the end share a word.
 const MOST: usize = 1 << (HALF - 1);
-/// In hand of whoever has had the last chunk: nothing, but it is to look no further.
+/// Marks a member that has had the last chunk: it has nothing in hand and must not look further.
 const HAD_LAST: usize = usize::MAX;
 /// Set in the common counter when the last chunk has been taken.
 const LAST_IS_TAKEN: usize = 1 << (usize::BITS - 1);
 
-/// A line for each member, with a word for each place: the next chunk and the end. Nothing in hand where the two are equal.
-/// A range with something in it never comes again in a loop, since its first chunk is not taken twice: so no exchange can
-/// mistake a new range for the one that was seen.
+/// A line for each member, with a word for each place: the next chunk and the end. If the two are equal, nothing is in
+/// hand. A non-empty range never recurs in a loop, since its first chunk is not taken twice, so no compare-exchange can
+/// mistake a new range for the one that was read.
 #[derive(Debug)]
 pub(crate) struct Ranges(Box<[Padded<[AtomicUsize; MOST_PLACES]>]>);
 
@@ -43,7 +44,7 @@ impl Ranges {
         &self.0[rank][place]
     }
 
-    /// The next chunk of so many for a member that has none in hand; `taken` counts shares.
+    /// The next chunk for a member that has none in hand; `taken` counts shares.
     pub(crate) fn take_more(
         &self,
         place: usize,
@@ -72,7 +73,7 @@ impl Ranges {
         None
     }
 
-    /// A member's share, or that of one who has not come yet.
+    /// A member's share, or that of a member that has not arrived yet.
     fn share(&self, taken: &AtomicUsize, chunks: usize) -> Option<(usize, usize)> {
         let each = chunks.div_ceil(self.0.len());
         let from = each * one_by_one(taken, self.0.len())?;
@@ -114,7 +115,7 @@ pub(crate) fn next_in_hand(own: &AtomicUsize) -> Option<usize> {
     None
 }
 
-/// The next chunk by the common counter, which counts chunks, so that it cannot overflow by those who come in vain.
+/// The next chunk by the common counter, which counts chunks, so that members that find none cannot make it overflow.
 #[inline]
 pub(crate) fn one_by_one(taken: &AtomicUsize, chunks: usize) -> Option<usize> {
     (taken.load(Relaxed) < chunks).then(|| taken.fetch_add(1, Relaxed)).filter(|&chunk| chunk < chunks)

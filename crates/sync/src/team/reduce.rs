@@ -1,4 +1,4 @@
-//! Values that the members lay out for each other.
+//! Values that the members publish for each other.
 
 use std::any::TypeId;
 use std::cell::UnsafeCell;
@@ -6,11 +6,11 @@ use std::mem::MaybeUninit;
 
 use crate::padded::Padded;
 
-/// The largest value that fits in a line besides its type, in bytes.
+/// The largest value that fits into a line beside its type, in bytes.
 const LARGEST: usize = 96;
 
-/// Two places for each rank, used in turn: while a slow member still reads of one reduction, a quick one may lay out
-/// its value for the next.
+/// Two places for each rank, used in turn: while a slow member still reads values of one reduction, a quick one may
+/// publish its value for the next.
 #[derive(Debug)]
 pub(super) struct Values(Box<[[Padded<Value>; 2]]>);
 
@@ -21,7 +21,7 @@ struct Value(UnsafeCell<(Option<TypeId>, Bytes)>);
 #[repr(align(16))]
 struct Bytes([MaybeUninit<u8>; LARGEST]);
 
-// SAFETY: who may access a value when is said at the two functions that do.
+// SAFETY: the two functions that access a value say when it may be accessed.
 unsafe impl Sync for Value {}
 
 impl Values {
@@ -30,7 +30,7 @@ impl Values {
         Self((0..size).map(|_| [value(), value()]).collect())
     }
 
-    /// Lays out a value.
+    /// Publishes a value.
     ///
     /// # Safety
     /// Nobody else accesses this rank's value of that turn meanwhile.
@@ -43,10 +43,10 @@ impl Values {
         unsafe { place.1.0.as_mut_ptr().cast::<T>().write(value) };
     }
 
-    /// The value that a rank has laid out; `None` if it was of another type.
+    /// The value that a rank has published; `None` if it is of another type.
     ///
     /// # Safety
-    /// The rank has laid it out before, and does not do so again meanwhile.
+    /// The rank has published it before, and does not do so again meanwhile.
     pub(super) unsafe fn look<T: Copy + 'static>(&self, rank: usize, turn: usize) -> Option<T> {
         // SAFETY: as the caller promises.
         let place = unsafe { &*self.0[rank][turn % 2].0.0.get() };

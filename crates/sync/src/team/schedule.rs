@@ -5,17 +5,18 @@ use std::ops::Range;
 use crate::sync::AtomicUsize;
 use crate::sync::Ordering::Relaxed;
 
-/// Who does which iterations of a loop. A chunk of 0 counts as 1.
+/// Which member does which iterations of a loop. A chunk of 0 counts as 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Schedule {
     /// One block for each member, all of about the same length.
     #[default]
     Static,
-    /// Chunks of so many iterations, dealt out in turn.
+    /// Chunks of this many iterations, assigned in turn.
     StaticChunked(usize),
-    /// Chunks of so many iterations, each to whoever asks next. A member does not have them in ascending order throughout.
+    /// Chunks of this many iterations, each to the member that asks next. A member's chunks are not always in ascending
+    /// order.
     Dynamic(usize),
-    /// Chunks that shrink with what is left, down to so many iterations, to whoever comes first.
+    /// Chunks that shrink with what is left, down to this many iterations, each to the member that asks next.
     Guided(usize),
 }
 
@@ -25,8 +26,8 @@ impl Schedule {
         matches!(self, Self::Dynamic(_) | Self::Guided(_))
     }
 
-    /// Gives `work` the chunks of one of `size` members. Where they are [shared](Self::is_shared), `taken` counts the
-    /// iterations that all have taken, or `take` hands out the next of so many chunks.
+    /// Gives `work` the chunks of one of `size` members. If they are [shared](Self::is_shared), `taken` counts the
+    /// iterations that all have taken, or `take` hands out the next chunk.
     pub(super) fn deal(
         self,
         range: Range<usize>,

@@ -1,4 +1,5 @@
-//! What the members of a team share while they run; it is made anew when the team changes its size or has panicked.
+//! What the members of a team share while they run; it is created anew when the team changes its size or a member has
+//! panicked.
 
 use std::sync::Mutex;
 
@@ -11,8 +12,7 @@ use crate::wait::Crowding;
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) barrier: Barrier,
-    /// Apart from `barrier`, so that a member that calls `reduce` where another calls `barrier` cannot take it for a
-    /// fellow.
+    /// Separate from `barrier`, so that a member that calls `reduce` cannot meet one that calls `barrier`.
     pub(super) reduction: Barrier,
     pub(super) values: Values,
     pub(super) constructs: Constructs,

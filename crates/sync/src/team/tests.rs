@@ -1,4 +1,4 @@
-//! Unit tests of modules that are model-checked as well, which cannot hold them.
+//! Unit tests of modules that are also model-checked, and so cannot contain them.
 
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
-//! A team's threads, as the C library makes them.
+//! A team's threads, created through the C library.
 //!
-//! The standard library's threads register what is to be done at their end as they begin, which takes the dynamic loader's
-//! lock: a team that a library starts while `dlopen` has it begin would wait for ever. These take no lock but the team's.
+//! The standard library's threads register destructors when they begin, which takes the dynamic loader's lock: a team
+//! that a library starts in a constructor, during `dlopen`, would wait for ever. These threads take only the team's
+//! lock.
 
 use std::ffi::{CString, c_void};
 use std::io;
@@ -11,7 +12,7 @@ use std::ptr;
 /// The standard library's usual size of a stack.
 const STACK_BYTES: usize = 2 << 20;
 
-/// A thread that is to be joined.
+/// A thread that must be joined.
 #[derive(Debug)]
 pub(super) struct Thread(libc::pthread_t);
 
@@ -54,7 +55,7 @@ extern "C" fn run(main: *mut c_void) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// A stack's size that the C library takes: whole pages, and no less than it needs itself.
+/// A stack size that the C library accepts: whole pages, and no less than it needs itself.
 fn possible(stack_bytes: usize) -> usize {
     // SAFETY: the calls take no pointers.
     let [least, page] =

@@ -1,4 +1,4 @@
-//! Fork and join, timed apart (Nakamura et al.).
+//! Fork and join, timed separately (Nakamura et al.).
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub struct Times {
 }
 
 impl Team {
-    /// As [`Team::run`], and tells what fork and join took.
+    /// As [`Team::run`], and returns what fork and join took.
     ///
     /// # Panics
     /// As [`Team::run`].

@@ -7,10 +7,10 @@ use super::member::Member;
 use super::state::State;
 use crate::wait::Patience;
 
-/// Does what a run is for, on behalf of a member.
+/// The body of a run, called for a member.
 ///
 /// # Safety
-/// The words are those that the function wants.
+/// The words must be those that the function expects.
 pub(super) type Body = unsafe fn(&Member<'_>, Words);
 
 /// What the thread does until it is dismissed.
@@ -54,7 +54,7 @@ pub(super) fn run(rank: usize, order: Order) -> usize {
     let member = Member::new(rank, state);
     // SAFETY: as above; the call was made for this body.
     let body = || unsafe { call(&member, order.words) };
-    // What a panic leaves behind in the body, the caller of the run sees only after it has been raised again.
+    // The caller of the run sees what a panic leaves behind only after the panic has been raised again.
     if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
         state.poison(payload);
     }

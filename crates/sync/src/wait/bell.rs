@@ -1,4 +1,4 @@
-//! Where threads sleep until somebody has taken a step.
+//! Where threads sleep until another thread has taken a step.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicU32, Futex, can_fence_everybody, cpu, full_fence, heavy_fence, light_fence};
 use crate::wait::Crowding;
 
-/// How long a sleeper trusts in being woken where the kernel refuses to fence the others.
+/// The longest sleep if the kernel refuses to fence the others, since a wake-up may then be missed.
 const UNFENCED: Duration = Duration::from_millis(1);
 
-/// Wakes those who sleep for others' next steps.
+/// Wakes threads that sleep until others take their next steps.
 ///
-/// Who takes the step pays one look at a line that nobody writes as long as nobody sleeps: no fence and no
-/// read-modify-write. The sleeper pays instead, by a fence that the kernel runs on every thread (membarrier). Among
-/// threads that outnumber the CPUs most sleep at every step; there each who takes one pays for a fence of its own, which
-/// costs less than to interrupt the other CPUs.
+/// The thread that takes a step pays one look at a line that is not written as long as no thread sleeps: no fence and
+/// no read-modify-write. The sleeper pays instead, by a fence that the kernel runs on every thread (membarrier). If
+/// threads outnumber the CPUs, most sleep at every step; then each thread that takes a step uses a fence of its own,
+/// which costs less than interrupting the other CPUs.
 #[derive(Debug)]
 pub(crate) struct Bell {
     sleepers: AtomicU32,
     rings: Futex,
-    /// Whether who rings pays for a fence.
+    /// Whether the ringing thread uses a fence of its own.
     fences: bool,
-    /// The CPU of who rang last. Orders nothing, so it is kept from the model checker.
+    /// The CPU of the thread that rang last. It orders nothing, so it is hidden from the model checker.
     rung_on: std::sync::atomic::AtomicU32,
 }
 
@@ -35,7 +35,7 @@ impl Bell {
         }
     }
 
-    /// To be called after the store that others may sleep for.
+    /// Call it after the store that others may sleep for.
     #[inline(always)]
     pub(crate) fn ring(&self) {
         if self.is_awaited() {
@@ -43,7 +43,7 @@ impl Bell {
         }
     }
 
-    /// To be asked after the store that others may sleep for: whether there are any, who have to be woken.
+    /// Call it after the store that others may sleep for: whether any do, and have to be woken.
     #[inline(always)]
     pub(crate) fn is_awaited(&self) -> bool {
         if self.fences {
@@ -54,17 +54,17 @@ impl Bell {
         self.sleepers.load(Relaxed) != 0
     }
 
-    /// Wakes sleepers who need the steps of several threads, each of which comes here after its own if the bell is
-    /// awaited, once all steps are taken, so that nobody is woken in vain.
+    /// Wakes sleepers that need the steps of several threads, once all steps are taken, so that none is woken in vain.
+    /// Each of these threads calls this after its own step, if the bell is awaited.
     pub(crate) fn wake_if(&self, all_taken: &dyn Fn() -> bool) {
-        // Of two who take the last steps at the same time, at least one sees both.
+        // If two threads take the last steps at the same time, at least one sees both.
         full_fence();
         if all_taken() {
             self.wake();
         }
     }
 
-    /// Wakes all who sleep or are about to.
+    /// Wakes all threads that sleep or are about to.
     #[cold]
     pub(crate) fn wake(&self) {
         self.rung_on.store(cpu(), Relaxed);
@@ -72,12 +72,13 @@ impl Bell {
         self.rings.wake_all();
     }
 
-    /// Sleeps until rung, or for no reason, at most for `limit`, and not at all once `done`. Returns the CPU of who has
-    /// rung meanwhile.
+    /// Sleeps until the bell is rung, for at most `limit`, and not at all once `done`; may wake for no reason. Returns
+    /// the CPU of a thread that rang meanwhile.
     pub(crate) fn sleep(&self, done: &dyn Fn() -> bool, limit: Option<Duration>) -> Option<u32> {
         self.sleepers.fetch_add(1, Relaxed);
         let seen = self.rings.load();
-        // Either this thread sees the step, or who took it sees a sleeper and changes what `seen` was read from.
+        // Either this thread sees the step, or the thread that took it sees a sleeper and changes the word that `seen`
+        // was read from.
         let is_ordered = if self.fences {
             full_fence();
             true

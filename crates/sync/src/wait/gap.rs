@@ -13,29 +13,31 @@ use crate::sync::{idle, now};
 const STEPS: [u32; 16] = [4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128];
 /// The first gap of a barrier, by its place in [`STEPS`].
 const BARRIER: usize = 9;
-/// The first gap of fork and join, which do more between two looks.
+/// The first gap for fork and join, which do more between two looks.
 const REGION: usize = 11;
-/// Distances along [`STEPS`] from the present gap to those tried in turn. A farther one may be better where the next ones
-/// are not.
+/// Distances along [`STEPS`] from the present gap to those tried in turn. A farther gap may be better even if the
+/// adjacent ones are not.
 const STRIDES: [isize; 4] = [1, -1, 4, -4];
-/// Steps between asking for a line and looking at it. A look that comes before the line would ask for it again.
+/// Steps between requesting a line and looking at it. A look before the line arrives would request it again.
 const FETCH: u32 = 8;
-/// Barriers that are timed together.
+/// How many barriers are timed together.
 const TIMED: u32 = 64;
 /// How often two gaps are timed in turn, and how often the new one must be the quicker by a thirty-second.
 const TURNS: u8 = 8;
 const WINS: u8 = 7;
-/// Barriers without a trial after one, at first and at most: when all strides were tried in vain, the number doubles.
+/// Barriers without a trial after one, at first and at most: whenever all strides were tried without success, the
+/// number doubles.
 const FIRST_REST: u32 = 1 << 10;
 const LONGEST_REST: u32 = 1 << 20;
 
 /// The time between two looks.
 ///
-/// Now and then one of the threads times a longer or a shorter gap in turn with the present one, and keeps what is
-/// quicker. Time between barriers counts for both, so that it only makes the difference harder to see.
+/// Now and then one of the threads times a longer or a shorter gap in turn with the present one, and keeps the quicker.
+/// Time between barriers counts for both, so it only makes the difference harder to see.
 #[derive(Debug)]
 pub(crate) struct Gap {
-    /// Read by all at each wait, and seldom written. As all here it orders nothing, so it is kept from the model checker.
+    /// Read by all at each wait, and rarely written. Like everything here it orders nothing, so it is hidden from the
+    /// model checker.
     steps: Padded<AtomicU32>,
     /// Barriers until the next part of the trial.
     left: Padded<AtomicU32>,
@@ -125,9 +127,9 @@ struct Trial {
 #[derive(Debug, Clone, Copy)]
 enum Turn {
     Rests,
-    /// The kept one is being timed, since then.
+    /// The kept gap is being timed, since this moment.
     Kept(u64),
-    /// The other one is being timed, since then; the kept one took so many ns before.
+    /// The other gap is being timed, since this moment; the kept one took this many ns before.
     Other(u64, u64),
 }
 
@@ -189,7 +191,7 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// Runs so many stints of barriers, each of which takes what its gap says.
+    /// Runs this many stints of barriers; each barrier takes the time that `ns` gives for its gap.
     fn run(trial: &mut Trial, stints: usize, ns: impl Fn(usize) -> u64) -> u64 {
         let (mut clock, mut barriers) = (0, 0);
         for _ in 0..stints {

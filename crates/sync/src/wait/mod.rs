@@ -1,4 +1,4 @@
-//! Waiting for another thread's flag: spinning, then giving way, then asleep.
+//! Waiting for another thread's flag: first spinning, then yielding, then sleeping.
 
 mod bell;
 mod gap;
@@ -17,19 +17,21 @@ use crate::number::Flag;
 use crate::sync::Ordering::Acquire;
 use crate::sync::{AtomicBool, LOOKS, can_doze, cpu, doze, now, pause, relax, yield_now};
 
-/// Two readings of the clock so far apart, with [`LOOKS`] looks between them, mean that the thread was off its CPU.
+/// If two readings of the clock with [`LOOKS`] looks between them are this far apart, the thread was off its CPU.
 const AWAY_NS: u64 = 50_000;
-/// For so long threads that share a CPU give way to each other before they sleep.
+/// How long threads that share a CPU yield to each other before they sleep.
 const GIVE_WAY_NS: u64 = 500_000;
-/// Giving way once takes so long only where somebody uses up a time slice meanwhile, who has no part in the wait.
+/// A single yield takes this long only if a thread that has no part in the wait uses up a time slice.
 const ROBBED_NS: u64 = 500_000;
 
-/// What a thread can do while it waits for others.
+/// Work that a thread can do while it waits for others.
 pub trait IdleWork {
-    /// Whether there is some now. Whoever makes it so calls [`Member::offer_work`](crate::Member::offer_work) afterwards.
+    /// Whether there is work now. The thread that adds some calls [`Member::offer_work`](crate::Member::offer_work)
+    /// afterwards.
     fn is_there(&self) -> bool;
 
-    /// Does a piece of it, if nobody else has taken it meanwhile. It must not wait at the barrier that it is done at.
+    /// Does a piece of it, unless another thread has taken it meanwhile. The work must not wait at the barrier at which
+    /// it is done.
     fn do_some(&self);
 }
 
@@ -38,9 +40,9 @@ pub trait IdleWork {
 pub(crate) struct Limits<'a> {
     /// On the clock of [`now`].
     pub(crate) until_ns: Option<u64>,
-    /// Set when the wait has become vain.
+    /// Set when the wait has become pointless.
     pub(crate) interrupt: Option<&'a AtomicBool>,
-    /// Is told how long the wait has lasted, in nanoseconds, once it has lasted as long as it says.
+    /// Called with the length of the wait once it has lasted for the given time.
     pub(crate) watch: Option<(Duration, &'a dyn Fn(Duration))>,
     /// Done meanwhile.
     pub(crate) work: Option<&'a dyn IdleWork>,
@@ -50,12 +52,12 @@ impl Limits<'_> {
     pub(crate) const NONE: Self = Self { until_ns: None, interrupt: None, watch: None, work: None };
 }
 
-/// What ends a wait besides its flag, in so few words that they stay in registers: most waits are over before they are
+/// What ends a wait besides its flag, in so few words that they stay in registers: most waits are over before these are
 /// looked at.
 #[derive(Clone, Copy)]
 pub(crate) enum Unless<'a> {
     Never,
-    /// Set when the wait has become vain.
+    /// Set when the wait has become pointless.
     Interrupted(&'a AtomicBool),
     Limited(&'a Limits<'a>),
 }
@@ -91,8 +93,8 @@ impl Waiter<'_> {
         if self.sees(flag, previous, pause) { Ok(()) } else { self.keep_on_for(flag, previous, bell) }
     }
 
-    /// Whether a flag leaves the previous number within the first looks, with a pause between them. If not, the wait is to
-    /// be gone on with.
+    /// Whether a flag leaves the previous number within the first looks, with a pause between them. If not, the wait
+    /// must be continued.
     #[inline(always)]
     pub(crate) fn sees(self, flag: &Flag, previous: u8, pause: impl Fn()) -> bool {
         for _ in 0..self.patience.first_looks() {
@@ -104,14 +106,14 @@ impl Waiter<'_> {
         false
     }
 
-    /// Goes on with a wait for a flag.
+    /// Continues a wait for a flag.
     #[cold]
     #[inline(never)]
     pub(crate) fn keep_on_for(self, flag: &Flag, previous: u8, bell: &Bell) -> Result<(), Ended> {
         self.keep_on(&|| if flag.has_left(previous) { Awaited::Nothing } else { Awaited::Flag(flag) }, bell)
     }
 
-    /// Waits for what a flag cannot tell; whoever makes it true rings the bell.
+    /// Waits for a condition other than a flag; the thread that makes it true rings the bell.
     pub(crate) fn until_true(self, done: &dyn Fn() -> bool, bell: &Bell) -> Result<(), Ended> {
         if done() {
             return Ok(());
@@ -119,7 +121,7 @@ impl Waiter<'_> {
         self.keep_on(&|| if done() { Awaited::Nothing } else { Awaited::Something }, bell)
     }
 
-    /// Goes on with a wait whose first looks were in vain.
+    /// Continues a wait whose first looks were in vain.
     #[cold]
     #[inline(never)]
     pub(crate) fn keep_on<'f>(self, awaited: &dyn Fn() -> Awaited<'f>, bell: &Bell) -> Result<(), Ended> {
@@ -138,7 +140,7 @@ impl Waiter<'_> {
         }
     }
 
-    /// Waits for once, in a wait that has lasted since then.
+    /// One part of a wait that began at `since`.
     fn keep_waiting<'f>(
         self,
         limits: &mut Limits<'_>,
@@ -169,7 +171,7 @@ impl Waiter<'_> {
         Ok(())
     }
 
-    /// Spins for so long at most; returns whether that was long enough.
+    /// Spins for at most this long; returns whether that was long enough.
     fn spin<'f>(
         &self,
         wait: &mut Wait<'_, '_>,
@@ -192,7 +194,7 @@ impl Waiter<'_> {
                     _ => relax(),
                 }
             }
-            // Dozing takes longer than looking, by how much the processor decides.
+            // Dozing takes longer than looking; how much longer is up to the processor.
             if wait.look_at_clock()? > AWAY_NS && !dozed {
                 self.patience.was_away();
                 break;
@@ -201,7 +203,7 @@ impl Waiter<'_> {
         Ok(matches!(awaited(), Awaited::Nothing))
     }
 
-    /// Gives the CPU to those who share it; returns whether that was enough.
+    /// Yields the CPU to threads that share it; returns whether that was enough.
     fn give_way(&self, wait: &mut Wait<'_, '_>, done: &dyn Fn() -> bool) -> Result<bool, Ended> {
         let begun = wait.passed();
         while wait.passed() - begun < GIVE_WAY_NS {
@@ -222,7 +224,7 @@ impl Waiter<'_> {
     }
 }
 
-/// What a wait is still for.
+/// What a wait is still waiting for.
 #[derive(Clone, Copy)]
 pub(crate) enum Awaited<'a> {
     Nothing,

@@ -1,4 +1,4 @@
-//! How long a thread spins and gives way before it sleeps, learnt from how its waits ended.
+//! How long a thread spins and yields before it sleeps, learnt from how its waits ended.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,34 +10,34 @@ use crate::wait::policy::{Crowding, WaitPolicy};
 /// Nanoseconds of spinning at the beginning: about what sleeping and waking cost, so that the wait costs at most
 /// twice the best choice.
 const START: u32 = 50_000;
-/// The least; what is left with a busy neighbour.
+/// The least spinning, which remains beside a busy neighbour.
 const FLOOR: u32 = 5_000;
-/// Waits for which what did not pay is left out, at first and at most.
+/// For how many waits something that did not pay is left out, at first and at most.
 const FIRST_REST: u32 = 16;
 const LONGEST_REST: u32 = 4096;
 
-/// One thread's patience, on a line that it alone writes: it orders nothing, so it is kept from the model checker.
+/// One thread's patience, on a line that only it writes. It orders nothing, so it is hidden from the model checker.
 #[derive(Debug)]
 pub(crate) struct Patience {
     /// Nanoseconds to spin; [`u32::MAX`] without end.
     spin_ns: AtomicU32,
     first_looks: AtomicU32,
-    /// From spinning, which keeps those who share the thread's CPU from running.
+    /// A rest from spinning, which keeps threads on the same CPU from running.
     together: Rest,
-    /// What all who wait for each other know of giving way.
+    /// What all threads that wait for each other know about yielding.
     courtesy: Arc<Courtesy>,
     ceiling_ns: u32,
     crowded: bool,
     may_give_way: bool,
 }
 
-/// How the next wait is to go.
+/// How the next wait should proceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) spin_ns: u64,
     /// Whether to yield the CPU for a while before sleeping.
     pub(crate) gives_way: bool,
-    /// Whether it tries if those it waits for still share its CPU.
+    /// Whether this wait tests if the threads it waits for still share its CPU.
     tries: bool,
 }
 
@@ -46,9 +46,9 @@ impl Patience {
         let ceiling_ns = match (policy.ceiling_ns(), crowding) {
             (u32::MAX, _) => u32::MAX,
             (ceiling, Crowding::None) => ceiling,
-            // Who spins keeps those whom it waits for from running.
+            // A spinning thread keeps the threads that it waits for from running.
             (_, Crowding::Threads) => 0,
-            // Who spins uses up what the group may use.
+            // A spinning thread uses up the group's quota.
             (ceiling, Crowding::Quota) => ceiling.min(FLOOR),
         };
         Self {
@@ -68,7 +68,7 @@ impl Patience {
         self.first_looks.load(Relaxed)
     }
 
-    /// For one wait that has become long by now.
+    /// The plan for a wait that has become long.
     pub(crate) fn plan(&self, now: u64) -> Plan {
         let learnt = match self.spin_ns.load(Relaxed) {
             u32::MAX => u64::MAX,
@@ -84,44 +84,44 @@ impl Patience {
         Plan { spin_ns, gives_way, tries }
     }
 
-    /// The wait was over before the thread had spun for as long as it was to.
+    /// The wait ended while the thread was still spinning.
     pub(crate) fn spun(&self, plan: Plan) {
         if plan.tries {
-            // Those it waits for run elsewhere by now.
+            // The threads that it waits for now run elsewhere.
             self.together.end();
             self.first_looks.store(first_looks(self.ceiling_ns), Relaxed);
             self.spin_ns.store(start(self.ceiling_ns), Relaxed);
         }
     }
 
-    /// The thread was itself taken off its CPU while it spun: somebody else wants to run there.
+    /// The thread was taken off its CPU while it spun: something else wants to run there.
     pub(crate) fn was_away(&self) {
         self.shrink();
     }
 
-    /// Somebody else kept the CPU for so long once the thread had given way, until now.
+    /// After the thread had yielded, another kept the CPU for this long, until now.
     pub(crate) fn was_robbed(&self, lost_ns: u64, now: u64) {
         self.courtesy.was_abused(lost_ns, now);
     }
 
-    /// Giving way was enough.
+    /// Yielding was enough.
     pub(crate) fn gave_way(&self, plan: Plan) {
         if plan.tries {
             self.together.begin();
         }
     }
 
-    /// The thread slept, and the whole wait took so many nanoseconds; `shared` if who rang ran on the CPU that the
-    /// thread had waited on.
+    /// The thread slept, and the whole wait took `waited_ns`; `shared` if the thread that rang ran on the CPU on which
+    /// this one had waited.
     pub(crate) fn slept(&self, waited_ns: u64, shared: bool) {
         if shared && self.ceiling_ns > 0 {
-            // Whom it waited for could not run before it slept, so that a wait lasts as long as its spinning.
+            // The thread that it waited for could not run before this one slept, so spinning only prolongs the wait.
             self.together.begin();
             self.first_looks.store(1, Relaxed);
         } else if self.together.has_begun() {
             self.together.hurry();
         } else if waited_ns > self.ceiling_ns.into() {
-            // Whom it waited for was off its CPU or had much to do: spinning longer would not have helped.
+            // The thread that it waited for was off its CPU or had much to do: spinning longer would not have helped.
             self.shrink();
         } else {
             let longer = self.spin_ns.load(Relaxed).saturating_mul(2);
@@ -145,8 +145,8 @@ fn first_looks(ceiling_ns: u32) -> u32 {
     if ceiling_ns < FLOOR { 1 } else { sync::first_looks() }
 }
 
-/// What did not pay is left out for a number of waits, then tried once; each time in vain doubles the number, so that
-/// trying costs little and a change is noticed.
+/// Something that did not pay is left out for a number of waits, then tried once. Each failed try doubles the number,
+/// so that trying costs little and a change is still noticed.
 #[derive(Debug, Default)]
 struct Rest {
     /// 0 while there is none.
@@ -177,7 +177,7 @@ impl Rest {
         if left == 0 { Passed::Over } else { Passed::Resting }
     }
 
-    /// Begins, or begins anew if it was tried in vain; nothing changes in the middle of one.
+    /// Begins a rest, or a new one after a failed try; a rest under way is not changed.
     fn begin(&self) {
         if self.left.load(Relaxed) == 0 {
             let length = (2 * self.length.load(Relaxed)).clamp(FIRST_REST, LONGEST_REST);
@@ -197,10 +197,11 @@ impl Rest {
     }
 }
 
-/// Whether giving way pays, as all who wait for each other have learnt: what one of them loses by it, all lose.
+/// Whether yielding pays, as learnt by all threads that wait for each other: what one of them loses by it, all lose.
 ///
-/// Whoever has no part in the wait keeps the CPU for a time slice, thousands of times what the wait takes. Nobody gives way
-/// then for a multiple of what was lost, twice as many times after each loss, so that trying costs little of the time.
+/// A thread that has no part in the wait keeps the CPU for a time slice, thousands of times what the wait takes. After
+/// that, none of them yields for a multiple of the time lost, and the multiple doubles with each loss, so that trying
+/// costs little of the time.
 #[derive(Debug, Default)]
 pub(crate) struct Courtesy {
     /// On the clock of `now`.
@@ -208,7 +209,7 @@ pub(crate) struct Courtesy {
     rest_ns: AtomicU64,
 }
 
-/// The rest after a loss, at first and at most, in times of what was lost.
+/// The rest after a loss, at first and at most, as a multiple of what was lost.
 const LEAST_REST: u64 = 8;
 const MOST_REST: u64 = 128;
 
@@ -220,7 +221,7 @@ impl Courtesy {
     fn was_abused(&self, lost_ns: u64, now: u64) {
         let (not_before, before) = (self.not_before.load(Relaxed), self.rest_ns.load(Relaxed));
         if now < not_before {
-            // Another has said so meanwhile.
+            // Another thread has recorded a loss meanwhile.
             return;
         }
         let again = now - not_before <= LEAST_REST * before;

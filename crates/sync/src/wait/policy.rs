@@ -1,4 +1,4 @@
-//! How threads wait, as their user chooses and as the machine allows.
+//! How threads wait, as the user chooses and the machine allows.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// Spins up to a millisecond while nothing else wants the CPU, and sleeps soon where there is a neighbour, a quota
-    /// or more threads than CPUs. How long, each thread learns from how its waits ended.
+    /// Spins up to a millisecond while nothing else wants the CPU, and sleeps soon if there is a neighbour, a quota or
+    /// more threads than CPUs. Each thread learns how long to spin from how its waits ended.
     #[default]
     Adaptive,
-    /// Spins at most so long, else as [`WaitPolicy::Adaptive`].
+    /// Spins for at most this long, otherwise like [`WaitPolicy::Adaptive`].
     SpinFor(Duration),
     /// Spins without end, whatever else wants to run.
     Active,
@@ -37,14 +37,14 @@ impl WaitPolicy {
 pub(crate) enum Crowding {
     /// Nothing known beforehand.
     None,
-    /// More threads than CPUs: those who wait give their CPU to those they wait for.
+    /// More threads than CPUs: waiting threads give their CPU to those they wait for.
     Threads,
     /// A control group's quota: spinning uses it up.
     Quota,
 }
 
 impl Crowding {
-    /// What `threads` find on so many CPUs, of which the control groups allow `quota`.
+    /// The crowding of `threads` on `cpus` CPUs, of which the control groups allow `quota`.
     pub(crate) fn of(threads: usize, cpus: usize, quota: Option<f64>) -> Self {
         if threads > cpus {
             Self::Threads

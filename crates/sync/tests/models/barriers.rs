@@ -97,7 +97,7 @@ models! {
     hierarchical: Algorithm::Hierarchical,
 }
 
-/// Work that one thread has and the other does while it waits; who has it does not arrive before it is done.
+/// Work that one thread has and the other does while it waits; the owner does not arrive before it is done.
 struct Work {
     left: AtomicBool,
     done: Futex,

@@ -1,4 +1,4 @@
-//! What the barriers and the team rest on, as the model checker has it: every interleaving and weak memory.
+//! The primitives under the barriers and the team, on the model checker: every interleaving, and weak memory.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use loom::sync::atomic::fence;
 
 pub(crate) const LOOKS: u32 = 1;
 
-/// A mistake that the models must find.
+/// A planted mistake that the models must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
     None,
@@ -37,12 +37,12 @@ pub(crate) fn first_looks() -> u32 {
     FIRST_LOOKS.get()
 }
 
-/// After so many looks in vain a branch of the model is left; fewer make it weaker, and tractable.
+/// After this many looks in vain a branch of the model is abandoned; fewer looks make the model weaker but tractable.
 pub(crate) fn look(times: u32) {
     FIRST_LOOKS.set(times);
 }
 
-/// Whether there is a fence between a step and the look for sleepers. Only those who may sleep need it, and it would
+/// Whether there is a fence between a step and the look for sleepers. Only threads that may sleep need it, and it would
 /// hide mistakes elsewhere.
 pub(crate) fn fence_steps(fenced: bool) {
     FENCED.set(fenced);
@@ -71,7 +71,8 @@ impl AtomicU8 {
     }
 }
 
-/// A look in vain during a long wait. To look again without anybody having moved adds nothing: the branch is left.
+/// A look in vain during a long wait. Looking again before another thread has moved adds nothing, so the branch is
+/// abandoned.
 pub(crate) fn relax() {
     loom::skip_branch();
     loom::thread::yield_now();
@@ -82,7 +83,7 @@ pub(crate) fn now() -> u64 {
     0
 }
 
-/// Another each time, as nobody shares a CPU here.
+/// A different one each time, as no threads share a CPU here.
 pub(crate) fn cpu() -> u32 {
     static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)

@@ -1,5 +1,5 @@
-//! What a thread does, operation by operation, and the part of it that all waiting shares: each function here stands for
-//! that of the same name in `src/wait`. Loops over episodes are unrolled, so that numbers are constants.
+//! A thread's program, operation by operation, and the parts that all waits share: each function here corresponds to
+//! the one of the same name in `src/wait`. Loops over episodes are unrolled, so that numbers are constants.
 
 use std::ops::RangeInclusive;
 
@@ -53,7 +53,8 @@ pub enum Op {
         done: Left,
         then: Label,
     },
-    /// Spins until it is done; who `sleeps` may stop after any look in vain, and goes on with the next operation.
+    /// Spins until it is done; a thread that `sleeps` may stop after any look in vain, and goes on with the next
+    /// operation.
     Spin {
         done: Left,
         then: Label,
@@ -109,11 +110,11 @@ pub enum Mistake {
     NoAdvance,
     /// A sleep has no limit although the kernel did not fence the others.
     Unbounded,
-    /// Who has timed out at a central barrier is counted when it comes back.
+    /// A thread that timed out at a central barrier is counted again when it comes back.
     CountAgain,
     /// Numbers of episodes alternate.
     TwoNumbers,
-    /// Who ends the others' waits wakes them first.
+    /// The thread that ends the others' waits wakes them before setting the interrupt.
     InterruptAfterWake,
     /// Of several who take the last steps, each looks whether all are taken without a fence behind its own.
     UnfencedLast,

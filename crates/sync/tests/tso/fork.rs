@@ -1,4 +1,4 @@
-//! The programs of `Fork`: a leader, its workers, and the benches where workers wait that have no part.
+//! The programs of `Fork`: a leader, its workers, and the benches where workers without a part wait.
 
 use crate::code::{Bell, Code, Ends, Left, Mistake, Op, Variant};
 use crate::machine::{Machine, Word};
@@ -11,7 +11,7 @@ pub enum Deed {
     Have(usize),
     /// Calls the workers of a team of this size.
     Call(usize),
-    /// Has them run the body of this number.
+    /// Makes them run the body of this number.
     Run(u8),
     /// Sends them to their benches.
     Part,

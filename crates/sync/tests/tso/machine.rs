@@ -17,7 +17,7 @@ use crate::code::{Code, Op};
 /// A place in memory.
 pub type Word = u8;
 
-/// What the model says of each state.
+/// The properties that the model checks in each state.
 pub const NOBODY_EARLY: &str = "nobody leaves before all have arrived";
 pub const NOBODY_LOST: &str = "whoever has not finished can go on";
 pub const ALL_FINISH: &str = "all threads finish";

@@ -1,8 +1,8 @@
 //! Explores how threads wait, state by state, on a model of x86.
 //!
-//! A thread that takes a step pays no fence; a thread that sleeps has the kernel fence all threads instead
+//! A thread that takes a step pays no fence; a thread that goes to sleep makes the kernel fence all threads instead
 //! (`src/wait/bell.rs`). The model checks in `tests/models` run the source itself, but they know neither store buffers
-//! nor `membarrier`. Here the code is written down once more, one operation at a time, for a machine that has both.
+//! nor `membarrier`. Here the code is written again, one operation at a time, for a machine that has both.
 //!
 //! The model leaves out:
 //! - orders weaker than x86's and what the compiler may do, which `tests/models` checks;

@@ -1,4 +1,4 @@
-//! A random cycle through lines: every load's address is what the load before it found.
+//! A random cycle through lines: every load gets its address from the load before it.
 
 use std::cell::Cell;
 

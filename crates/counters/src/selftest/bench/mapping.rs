@@ -1,4 +1,4 @@
-//! Memory of the work's own.
+//! Memory for the work.
 
 use std::ptr::NonNull;
 
@@ -7,7 +7,7 @@ use crate::Error;
 
 const HUGE: usize = 2 << 20;
 
-/// Zeroed pages; large ones from 2 MiB on, where the kernel has them, so that address translation does not add misses.
+/// Zeroed pages; huge ones from 2 MiB on, if the kernel has them, so that address translation does not add misses.
 #[derive(Debug)]
 pub(super) struct Mapping {
     start: NonNull<u8>,
@@ -38,7 +38,7 @@ impl Mapping {
         // SAFETY: `offset` is below HUGE, which was added to the length.
         let start = unsafe { mapping.add(offset) };
         if huge {
-            // SAFETY: within the mapping; the advice changes no contents, and small pages will do.
+            // SAFETY: within the mapping; the advice changes no contents, and small pages work as well.
             unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         }
         Ok(Self { start, bytes, mapped: (mapping, length) })

@@ -1,4 +1,4 @@
-//! The known work laid out in memory, and running it.
+//! Lays out the known work in memory, and runs it.
 
 use std::ptr::NonNull;
 
@@ -37,7 +37,7 @@ impl Bench {
     /// Lays out the work that fits `caches`.
     ///
     /// # Errors
-    /// If there is no room, or the system lets no process make memory executable.
+    /// If there is no room, or the system forbids executable memory.
     pub(super) fn lay_out(caches: &Caches) -> Result<Self, Error> {
         let line = caches.line_bytes;
         let pieces = Work::that_fits(caches)
@@ -72,7 +72,7 @@ pub(super) struct Piece<'b> {
 }
 
 impl Piece<'_> {
-    /// Brings the caches to the state from which the work is to be counted.
+    /// Brings the caches into the state from which the work is counted.
     pub(super) fn prepare(&self) {
         match (self.work.kind, self.ready) {
             (Kind::Chase(Reach::Memory), Ready::Chase(cycle)) => cycle.flush(),

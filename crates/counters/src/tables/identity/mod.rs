@@ -1,4 +1,4 @@
-//! Which CPU this is, as far as its events depend on it.
+//! The CPU's identity, as far as its events depend on it.
 
 use std::fs;
 use std::path::Path;
@@ -19,13 +19,13 @@ pub enum Vendor {
     Intel,
     /// AMD, and Hygon, whose CPUs are AMD's.
     Amd,
-    /// Whoever built the CPU: the events that the Arm architecture itself numbers.
+    /// An Arm CPU of any maker: the Arm architecture itself numbers the events.
     Arm,
     /// Another maker; only perf's generic events are tried.
     Other,
 }
 
-/// What a CPU says of itself.
+/// A CPU's identity as it reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// The maker.
@@ -40,13 +40,13 @@ pub struct Identity {
     pub efficient: bool,
     /// Whether the CPU has the tile registers of AMX (CPUID leaf 7).
     pub amx: bool,
-    /// `perf_event_attr.type` of this CPU's raw events: `PERF_TYPE_RAW`, or the own number of its PMU where a machine
-    /// has several.
+    /// `perf_event_attr.type` of this CPU's raw events: `PERF_TYPE_RAW`, or its PMU's own number if the machine has
+    /// several.
     pub raw_kind: u32,
 }
 
 impl Identity {
-    /// The CPU on which the caller runs; where a machine has two kinds of cores, pin the thread first.
+    /// The CPU on which the caller runs; if the machine has two kinds of cores, pin the thread first.
     pub fn here() -> Self {
         let mut identity = arch::identity();
         let cpu = coho_platform::pin::current().unwrap_or(0);
@@ -72,7 +72,7 @@ impl Identity {
         }
     }
 
-    /// What in the CPU's account of itself cannot be true: a hypervisor may show another model than runs.
+    /// What in the CPU's identity cannot be true: a hypervisor may present another model than the real one.
     pub fn contradiction(&self) -> Option<String> {
         match super::names(self).as_slice() {
             [likely, claimed] => Some(format!(
@@ -84,7 +84,7 @@ impl Identity {
     }
 }
 
-/// The perf type of the PMU that names `cpu` as its own; `None` where there is but one PMU for all CPUs, or none.
+/// The perf type of the PMU that names `cpu` as its own; `None` if there is only one PMU for all CPUs, or none.
 fn pmu_of(devices: &Path, cpu: u32) -> Option<u32> {
     let own = |name: &str| name.starts_with("armv8") || name == "cpu_core" || name == "cpu_atom";
     let mut pmus: Vec<_> = fs::read_dir(devices)

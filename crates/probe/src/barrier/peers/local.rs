@@ -1,4 +1,4 @@
-//! Peers that any thread may wait at.
+//! Peers that any thread can wait at.
 
 use std::cell::UnsafeCell;
 

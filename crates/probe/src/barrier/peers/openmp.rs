@@ -72,7 +72,7 @@ impl OpenMp {
     /// Compiles the program in `directory`, a private one, and loads it.
     ///
     /// # Errors
-    /// If there is no such compiler, or no runtime for it.
+    /// If the compiler or its runtime is missing.
     pub(in crate::barrier) fn load(runtime: Runtime, directory: &Path) -> Result<Self, Error> {
         let source = directory.join("openmp.c");
         let library = directory.join(format!("{}.so", runtime.name));
@@ -109,7 +109,7 @@ impl OpenMp {
 
     /// Pins the runtime's threads. The calling thread becomes its thread 0.
     pub(in crate::barrier) fn pin(&self, cpus: &[u32]) -> Result<(), Error> {
-        // A runtime ends the process where it is refused a thread.
+        // A runtime ends the process if it is refused a thread.
         threads::can_start(cpus.len().saturating_sub(1))
             .map_err(|error| Error::system(format!("{} threads", cpus.len()), error))?;
         let places: Vec<_> = cpus.iter().map(|&cpu| cpu as c_int).collect();
@@ -129,7 +129,7 @@ impl OpenMp {
         [per_operation(&their_ticks, theirs), per_operation(&our_ticks, mine)]
     }
 
-    /// The clock's readings that bursts took, theirs and ours.
+    /// The clock ticks that bursts took, theirs and ours.
     fn both(&self, ours: &Barrier, bursts: usize, repeats: [u64; 2]) -> [Vec<u64>; 2] {
         let (mut their_ticks, mut our_ticks) = (vec![0u64; bursts], vec![0u64; bursts]);
         // SAFETY: the barrier is for as many threads, and both arrays hold as many readings as bursts.
@@ -149,7 +149,7 @@ impl OpenMp {
         [their_ticks, our_ticks]
     }
 
-    /// Times of one empty parallel region, in ns: as of a team's, beyond a serial part before it.
+    /// Times of one empty parallel region, in ns: as for a team, without the serial part before it.
     pub(in crate::barrier) fn regions(&self, threads: usize, bursts: Bursts) -> Vec<f64> {
         let burst = |repeats: u64, serial: Serial| {
             // SAFETY: plain numbers, and functions of these types.
@@ -164,7 +164,7 @@ impl OpenMp {
         (0..bursts.count).map(region).collect()
     }
 
-    /// Ends the runtime's threads: whoever measures next on their CPUs would find them spinning.
+    /// Ends the runtime's threads, which would otherwise spin during the next measurement on their CPUs.
     pub(in crate::barrier) fn end(&self) {
         // SAFETY: outside a parallel region.
         unsafe { (self.end)() }

@@ -10,7 +10,7 @@ use super::super::arch::syscall;
 use super::super::subject::{Body, With};
 use super::Bounded;
 
-/// Room that a socket's buffer surely has, in bytes, and what the kernel adds to each datagram.
+/// Room that a socket's buffer certainly has, in bytes, and what the kernel adds to each datagram.
 const ROOM: usize = 128 << 10;
 const OVERHEAD: usize = 1024;
 /// Most datagrams under way at once.
@@ -28,7 +28,7 @@ struct Loop {
 impl Loop {
     fn new(bytes: usize) -> io::Result<Self> {
         let socket = UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
-        // Only its own datagrams: nobody else's can get between.
+        // It receives only its own datagrams; others cannot get in between.
         socket.connect(socket.local_addr()?)?;
         let address = libc::sockaddr_in {
             sin_family: libc::AF_INET as libc::sa_family_t,
@@ -103,7 +103,7 @@ pub(super) fn sendto(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     }
 }
 
-/// recvfrom of a datagram that is there.
+/// recvfrom of a datagram that has arrived.
 pub(super) fn recvfrom(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         body(bytes, Loop::send_all, |around, _| around.receive())

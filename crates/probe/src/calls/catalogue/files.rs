@@ -267,14 +267,14 @@ impl Descriptors {
         Ok(())
     }
 
-    /// A descriptor to close; it is none of this value's any more.
+    /// A descriptor to close, which no longer belongs to this value.
     #[inline(always)]
     fn take(&mut self, index: usize) -> libc::c_int {
         std::mem::replace(&mut self.open[index], -1)
     }
 }
 
-/// How many files the process may open beside those that it has open.
+/// How many more files the process may open.
 fn free_descriptors() -> io::Result<usize> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid for writes.
@@ -285,7 +285,7 @@ fn free_descriptors() -> io::Result<usize> {
     Ok(usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX).saturating_sub(open))
 }
 
-/// Opens without closing; that is done between batches.
+/// Opens files; they are closed between batches.
 pub(super) fn open(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
     fn body(
         (state, most): (Descriptors, usize),
@@ -312,7 +312,8 @@ pub(super) fn open(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
     })
 }
 
-/// Closes what has been opened before the batch; a copy of the process that does so leaves the rest to the clean-up.
+/// Closes files that were opened before the batch. If a copy of the process makes the calls, the clean-up closes the
+/// rest here.
 pub(super) fn close(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
     fn body(
         (state, most): (Descriptors, usize),

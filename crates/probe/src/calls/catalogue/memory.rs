@@ -1,4 +1,4 @@
-//! Mapping memory that nobody touches.
+//! Mapping memory that is never touched.
 
 use std::io;
 
@@ -46,7 +46,7 @@ pub(super) fn mmap(bytes: usize, wrapped: bool) -> Bounded {
     }
 }
 
-/// munmap of what was mapped before the batch.
+/// munmap of mappings that were made before the batch.
 pub(super) fn munmap(bytes: usize, wrapped: bool) -> Bounded {
     type State = (usize, Vec<isize>);
     fn ready((bytes, mappings): &mut State, calls: usize) -> io::Result<()> {
@@ -63,7 +63,7 @@ pub(super) fn munmap(bytes: usize, wrapped: bool) -> Bounded {
         }
         Ok(())
     }
-    // A copy of the process that unmaps one does not do so here.
+    // A mapping that a copy of the process has unmapped still exists here.
     fn clean((bytes, mappings): &mut State) -> io::Result<()> {
         mappings.drain(..).filter(|&at| at != 0).for_each(|at| {
             unmapped(at, *bytes);

@@ -14,7 +14,7 @@ use super::scratch::Scratch;
 use super::subject::{Body, Subject};
 use super::{Options, Set};
 
-/// Most calls between two clean-ups where nothing sets a bound.
+/// The most calls between two clean-ups if nothing else limits them.
 const MOST: usize = 4096;
 
 /// A body and the most calls that it makes in a row.
@@ -29,10 +29,10 @@ impl From<Box<dyn Body>> for Bounded {
     }
 }
 
-/// What there is to measure, and what of it cannot be: name to reason.
+/// What can be measured, and what cannot, by name with the reason.
 pub(super) type Subjects = (Vec<Subject>, Vec<(String, String)>);
 
-/// The calls of the sets (but MPI's) and those asked for by name, each in the forms that it has.
+/// The calls of the sets (except MPI's) and those asked for by name, each in the forms that it has.
 pub(super) fn subjects(options: &Options, scratch: &Scratch) -> Subjects {
     let (mut subjects, mut refused) = (Vec::new(), Vec::new());
     for (set, request) in wanted(options) {
@@ -51,7 +51,7 @@ pub(super) fn subjects(options: &Options, scratch: &Scratch) -> Subjects {
     (subjects, refused)
 }
 
-/// The calls of the sets (but MPI's), and those asked for by name, which belong to none.
+/// The calls of the sets (except MPI's), and those asked for by name, which belong to no set.
 fn wanted(options: &Options) -> Vec<(Option<Set>, Request)> {
     let of_set = |set| requests_of(set).iter().map(move |&kind| (Some(set), Request::plain(kind)));
     let mut sets = options.sets.clone();
@@ -74,8 +74,7 @@ pub(super) fn requests(options: &Options) -> Vec<Request> {
     requests
 }
 
-/// A call as the instruction alone, or as the C library's function where it has no other form, and the most that it makes
-/// in a row.
+/// A call as the bare instruction, or as the C library's function if it has no other form, and the most calls in a row.
 ///
 /// # Errors
 /// If it cannot be set up.
@@ -95,11 +94,11 @@ const fn requests_of(set: Set) -> &'static [Kind] {
     }
 }
 
-/// A call in one form; `None` where it does not have that form.
+/// A call in one form; `None` if it does not have that form.
 fn build(request: Request, wrapped: bool, scratch: &Scratch) -> Option<io::Result<Bounded>> {
     let bytes = request.bytes;
     Some(match (request.kind, wrapped) {
-        // futex(2) has no function in the C library, and what writes text is there alone.
+        // futex(2) has no function in the C library, and the functions that write text exist only there.
         (Kind::FutexWake, true) | (Kind::Sprintf | Kind::Fprintf, false) => return None,
         (Kind::Getpid, _) => Ok(time::getpid(wrapped).into()),
         (Kind::Getppid, _) => Ok(time::getppid(wrapped).into()),
@@ -153,7 +152,7 @@ mod tests {
                 subject.body.within(calls, |run| run()).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }
-        // Prepared but never run, as where the calls are made by a copy of the process.
+        // Prepared but never run, as when a copy of the process makes the calls.
         let open =
             || std::fs::read_dir("/proc/thread-self/fd").unwrap().filter(|fd| held(fd, &scratch)).count();
         let before = open();

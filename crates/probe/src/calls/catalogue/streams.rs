@@ -11,7 +11,7 @@ use super::super::arch::syscall;
 use super::super::subject::{Body, With};
 use super::Bounded;
 
-/// Bytes that may be under way: what a receiver comes to take without being read from.
+/// Bytes that may be under way: what a receiver accepts before anything is read from it.
 const UNDER_WAY: usize = 128 << 10;
 /// Most calls in a row; each segment also takes room of its own.
 const MOST_CALLS: usize = 32;
@@ -37,7 +37,7 @@ impl Loop {
         }
         sender.set_nodelay(true)?;
         for (end, option) in [(&sender, libc::SO_SNDBUF), (&receiver, libc::SO_RCVBUF)] {
-            // The kernel gives what it may.
+            // The kernel grants as much as its limits allow.
             let room: libc::c_int = 4 * UNDER_WAY as libc::c_int;
             let (value, length) = (&raw const room, size_of::<libc::c_int>() as libc::socklen_t);
             // SAFETY: the value is read through the call only.
@@ -50,7 +50,7 @@ impl Loop {
         Ok(around)
     }
 
-    /// The receiver of a new connection takes little at first; it takes more as it sees more come.
+    /// The receiver of a new connection accepts little at first, and more as more data arrives.
     fn widen(&mut self) -> io::Result<()> {
         const TRIES: usize = 64;
         let mut last = Ok(());
@@ -81,23 +81,23 @@ impl Loop {
         unsafe { libc::recv(self.receiver.as_raw_fd(), self.at(), self.bytes, FLAGS) }
     }
 
-    /// Sends what so many calls will receive, and makes sure that it is there.
+    /// Sends what this many calls will receive, and makes sure that it has arrived.
     fn send_all(&mut self, calls: usize) -> io::Result<()> {
         for _ in 0..calls {
             if self.send() != self.bytes as isize {
-                return Err(io::Error::other("the connection took less than was sent"));
+                return Err(io::Error::other("the connection accepted less than was sent"));
             }
         }
         let start = Instant::now();
         while self.there() < calls * self.bytes {
             if start.elapsed() > PATIENCE {
-                return Err(io::Error::other("what was sent does not come"));
+                return Err(io::Error::other("the sent bytes do not arrive"));
             }
         }
         Ok(())
     }
 
-    /// Bytes that have come and are not yet read.
+    /// Bytes that have arrived and are not yet read.
     fn there(&self) -> usize {
         let mut there: libc::c_int = 0;
         // SAFETY: the call writes one number.
@@ -146,7 +146,7 @@ pub(super) fn send(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     }
 }
 
-/// recv of bytes that are there.
+/// recv of bytes that have arrived.
 pub(super) fn recv(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
     if wrapped {
         body(bytes, Loop::send_all, |around, _| around.receive())

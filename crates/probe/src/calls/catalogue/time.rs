@@ -1,4 +1,4 @@
-//! Calls without files: who and when one is, and giving way.
+//! Calls without files: process numbers, the time, yielding, waking.
 
 use std::hint::black_box;
 
@@ -76,7 +76,7 @@ pub(super) fn clock_gettime(wrapped: bool) -> Box<dyn Body> {
     }
 }
 
-/// Wakes one of those who wait on a word; nobody does.
+/// Wakes a waiter on a word that has none.
 pub(super) fn futex_wake() -> Box<dyn Body> {
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     plain(move || {

@@ -1,4 +1,4 @@
-//! Whether a host's caches stay warm for a function: by what it executed last, and how long ago.
+//! Whether a host's caches stay warm for a function, depending on what it executed last, and how long ago.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub(super) struct Before {
     pub(super) idle_ns: f64,
 }
 
-/// What is compared; the first is what the others are compared with.
+/// What is compared; the first entry is the reference for the others.
 pub(super) const BEFORE: [Before; 5] = [
     Before { last: HostLast::Same, idle_ns: 0.0 },
     Before { last: HostLast::Other, idle_ns: 0.0 },
@@ -24,7 +24,7 @@ pub(super) const BEFORE: [Before; 5] = [
     Before { last: HostLast::Same, idle_ns: 1e5 },
     Before { last: HostLast::Same, idle_ns: 1e6 },
 ];
-/// Calls of which the median makes a pass's figure.
+/// How many calls there are; their median is a pass's figure.
 const CALLS: usize = 8;
 
 /// Times of one call by what the host executed before it, a figure for each pass.
@@ -85,7 +85,7 @@ fn block(stand: &mut Stand, deeds: &mut [Deed], which: usize, before: Before) ->
             return Err(io::Error::from_raw_os_error(-least as i32));
         }
     }
-    // The first call finds what was before the block.
+    // The first call finds the state from before the block.
     Ok(median(times.split_off(1)))
 }
 

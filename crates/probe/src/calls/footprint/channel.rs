@@ -1,4 +1,4 @@
-//! The channel alone: what a message to a host costs without a call in it.
+//! The channel alone: the cost of a message to a host without a call.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -24,21 +24,21 @@ pub(super) const LINES: usize = BATCHES[BATCHES.len() - 1];
 const PAYLOADS: [usize; 5] = [64, 512, 4 << 10, 16 << 10, 64 << 10];
 /// Messages that are timed together, so that the clock's step does not matter.
 const MESSAGES: usize = 32;
-/// Of which the median makes a pass's figure.
+/// How many samples there are; their median is a pass's figure.
 const SAMPLES: usize = 15;
-/// Of which the median makes a distance.
+/// How many samples there are; their median is a distance.
 const LOOKS: usize = 3;
 /// For how long a host is kept busy.
 const BUSY: Duration = Duration::from_nanos(500);
 
-/// A step there and back between two flags, each on a line of its own.
+/// Two flags for a step there and back, each on a line of its own.
 #[repr(align(128))]
 struct Flag(AtomicU64);
 
-/// What was measured of the channel to one host, by pass.
+/// The figures of the channel to one host, by pass.
 #[derive(Default)]
 pub(super) struct Times {
-    /// All samples of each pass: its modes are those of the CPUs.
+    /// All samples of each pass; their modes are those of the CPUs' distance.
     one_way: Vec<Vec<f64>>,
     post: Vec<f64>,
     round_trip: Vec<f64>,
@@ -196,7 +196,7 @@ fn one_way(remote: &mut Remote, clock: &Clock) -> f64 {
     ns
 }
 
-/// How long the caller takes to post, less a reading of the clock.
+/// How long the caller takes to post, minus a reading of the clock.
 fn post(remote: &mut Remote, clock: &Clock) -> f64 {
     let (mut posts, mut empty) = (0, 0);
     for _ in 0..MESSAGES {
@@ -210,7 +210,7 @@ fn post(remote: &mut Remote, clock: &Clock) -> f64 {
     (clock.ns(posts) - clock.ns(empty)) / MESSAGES as f64
 }
 
-/// Time of a request of which so many are posted together.
+/// Time of one request if this many are posted together.
 fn batch(remote: &mut Remote, clock: &Clock, requests: usize) -> f64 {
     let together = [do_nothing(); LINES];
     let rounds = MESSAGES.div_ceil(requests);
@@ -221,8 +221,8 @@ fn batch(remote: &mut Remote, clock: &Clock, requests: usize) -> f64 {
     clock.ns(clock.now() - start) / (rounds * requests) as f64
 }
 
-/// Time of a request that keeps the host busy, less that: the caller looks for the answer meanwhile, and takes the line away
-/// that the host is to write it to.
+/// Time of a request that keeps the host busy, minus the busy time: the caller looks for the answer meanwhile, and so
+/// takes away the line to which the host must write it.
 fn busy(remote: &mut Remote, clock: &Clock) -> f64 {
     let mut ns = 0.0;
     for _ in 0..MESSAGES {
@@ -233,7 +233,7 @@ fn busy(remote: &mut Remote, clock: &Clock) -> f64 {
     ns / MESSAGES as f64
 }
 
-/// Time of a request whose payload the caller has written: read where it lies, or copied first to where the host reads.
+/// Time of a request whose payload the caller has written: the host reads it in place, or from a copy.
 fn payload(remote: &mut Remote, parcels: &Parcels, clock: &Clock, bytes: usize, copied: bool) -> f64 {
     let (own, slot) = (Buffer::of(&parcels.own, bytes), Buffer::of(&parcels.slot, bytes));
     own.write();

@@ -12,7 +12,7 @@ use super::stand::{Cost, Stand, Way};
 
 /// What a visit found: the excess over the walk alone.
 pub(super) struct Found {
-    /// How far apart the CPUs were, in ns one way; `NaN` where that changed meanwhile, `None` without a host.
+    /// How far apart the CPUs were, in ns one way; `NaN` if that changed meanwhile, `None` without a host.
     pub(super) one_way: Option<f64>,
     home: f64,
     away: Option<f64>,
@@ -42,7 +42,7 @@ pub(super) fn curve(
     let of = |wanted: Way| costs.iter().find(|(way, _)| *way == wanted).map(|(_, cost)| *cost);
     let alone = of(Way::None).map_or(f64::NAN, |cost| cost.ns);
     let excess = |way| of(way).map(|cost| cost.ns - alone);
-    // A mode that holds both.
+    // One mode that contains both.
     let one = |(before, after): (f64, f64)| {
         let stayed = Distances::of_most([before, after].into_iter()).is_some_and(|mode| mode.high > mode.low);
         if stayed || before == after { f64::midpoint(before, after) } else { f64::NAN }
@@ -104,7 +104,7 @@ mod tests {
     use super::super::record::Callers;
     use super::*;
 
-    /// A counter that counts so many lines for each call at home, and some for whatever else is done.
+    /// A counter that counts a fixed number of lines for each call at home, and some for everything else.
     struct Script(Arc<AtomicU64>);
 
     const OF_A_CALL: u64 = 40;

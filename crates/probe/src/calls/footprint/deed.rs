@@ -1,5 +1,5 @@
-//! The calls whose curves are measured: each with a file of its own at home and another one away, so that neither core
-//! finds the kernel's lines about its file at the other.
+//! The calls whose curves are measured: each with one file at home and another away, so that neither core has to fetch
+//! the kernel's lines about its file from the other.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(super) struct Deed {
 }
 
 impl Deed {
-    /// As a person names it.
+    /// Its name for people.
     pub(super) fn name(&self) -> String {
         let payload =
             if self.payload_bytes > 0 { format!("({})", self.payload_bytes) } else { String::new() };
@@ -36,7 +36,7 @@ pub(super) struct Act {
     pub(super) most: usize,
 }
 
-/// What there is, and what is left out: name to reason.
+/// The calls, and those that are left out, by name with the reason.
 pub(super) struct Deeds {
     pub(super) all: Vec<Deed>,
     pub(super) refused: Vec<(String, String)>,
@@ -68,7 +68,7 @@ impl Deeds {
             }
             for place in 0..deeds.places.len() {
                 let is_on_file = is_on_file(request.kind);
-                // What the C library does is the same on any file system.
+                // Functions that stay in the C library are the same on any file system.
                 if place == 0 || is_on_file && request.kind != Kind::Fprintf {
                     deeds.add(request, place, is_on_file);
                 }

@@ -15,7 +15,7 @@ const LEAST: usize = 8 << 10;
 const QUICK_STEP: usize = 16;
 /// Loads that are timed together.
 const LOADS: usize = 1 << 13;
-/// Walks of which the quickest tells a level's latency.
+/// How many walks there are; the quickest gives a level's latency.
 const TRIALS: usize = 7;
 
 /// A working set.
@@ -28,7 +28,8 @@ pub(super) struct Point {
 }
 
 /// The working sets of a run: data alone from 8 KiB to twice the last-level cache, by factors of two up to twice the
-/// level-2 cache and of four beyond, of a quick run in larger steps; instructions beside the least of them and beside one that leaves the level-2 cache.
+/// level-2 cache and of four beyond, in a quick run in larger steps; and instructions beside the smallest of them and
+/// beside one that exceeds the level-2 cache.
 pub(super) fn points(caches: Caches, quick: bool) -> Vec<Point> {
     let most = 2 * caches.last.max(caches.l2);
     let mut sizes = Vec::new();
@@ -93,7 +94,7 @@ impl Ground {
         self.again(point);
     }
 
-    /// Uses what of the set was used last once more.
+    /// Uses the part of the set that was used last again.
     #[inline]
     pub(super) fn again(&self, point: Point) {
         if let Some(ring) = self.recent.get(&window(self.caches, point.bytes)) {
@@ -105,14 +106,15 @@ impl Ground {
     }
 }
 
-/// What of a set is walked last, and again after the call, in bytes: all of it up to half of the level-2 cache; of a larger
-/// one, twice the level-1 data cache. The time of a larger part varies by more than calls push out of it.
+/// The part of a set that is walked last, and again after the call, in bytes: all of a set up to half of the level-2
+/// cache; of a larger set, twice the level-1 data cache. The time of a larger part varies by more than calls push out
+/// of it.
 pub(super) fn window(caches: Caches, bytes: usize) -> usize {
     if bytes <= caches.l2 / 2 { bytes } else { 2 * caches.l1d }
 }
 
-/// Time of a load, in ns, from the level-1 data cache, the level-2 cache, the last-level cache and memory, where the
-/// machine has them: over sets that hardly reach into the next.
+/// Time of a load, in ns, from the level-1 data cache, the level-2 cache, the last-level cache and memory, if the
+/// machine has them, over sets that hardly exceed a level.
 ///
 /// # Errors
 /// If memory is short.
@@ -131,7 +133,7 @@ pub(super) fn load_ns(
         let ring = Ring::new(bytes, random)?;
         ring.walk();
         let links = ring.lines().min(LOADS);
-        // The next part of the ring each time, so that what is large stays far away.
+        // Each trial takes the next part of the ring, so that large rings are not cached closer.
         let times = (0..TRIALS).map(|trial| clock.ns(ring.time_part(clock, trial * links, links)));
         let mut times: Vec<f64> = times.map(|ns| ns / links as f64).collect();
         times.sort_by(f64::total_cmp);
@@ -158,7 +160,7 @@ mod tests {
             assert!(data.windows(2).all(|two| two[0] < two[1] && two[1] <= most * two[0]), "{data:?}");
             assert_eq!(points.iter().map(|point| point.code).max(), Some(64 << 10));
         }
-        // No last-level cache is told.
+        // The last-level cache is not known.
         let alone = points(Caches { last: 0, ..caches() }, false);
         assert_eq!(alone.iter().map(|point| point.bytes).max(), Some(1 << 20));
     }

@@ -1,5 +1,5 @@
-//! Which calls another core should execute, and from which footprint of their caller on (the question of Shimosawa, Hori
-//! & Ishikawa): each call at home and on another core, after its caller has used so much of its caches.
+//! Which calls another core should execute, and from which footprint of their caller on (the question of Shimosawa,
+//! Hori & Ishikawa): each call at home and on another core, after its caller has used a given amount of its caches.
 
 mod affinity;
 mod channel;
@@ -37,22 +37,22 @@ use crate::workers::Workers;
 /// How the curves are measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Curves {
-    /// The CPUs that take part, the caller's among them; all that the process may use if empty.
+    /// The CPUs that take part, including the caller's; all that the process may use if empty.
     pub cpus: Vec<u32>,
     /// A folder on whose file system calls on files are measured as well.
     pub folder: Option<PathBuf>,
 }
 
-/// How long it takes where no time is set.
+/// How long it takes if no time is set.
 const TIME: Duration = Duration::from_secs(100);
 const QUICK: Duration = Duration::from_secs(12);
 /// The part of the time for one caller; the rest is for several.
 const PART: f64 = 0.85;
 /// More passes are not worth their time.
 const PASSES: usize = 40;
-/// Passes for which there should be time.
+/// The number of passes for which there should be time.
 const WANTED: f64 = 8.0;
-/// Columns of the counters beside which times stand.
+/// The counters' column that is shown beside the times.
 const MISSES: Column = Column::L1dMisses;
 
 /// Measures the curves and what explains them, and puts them into the section. What cannot be measured is named in
@@ -75,7 +75,7 @@ struct Away {
     cpu: u32,
     claimed: String,
     times: channel::Times,
-    /// The nearest one's way is its stand's.
+    /// `None` for the nearest host, whose channel belongs to the stand.
     remote: Option<Remote>,
     _host: Host,
 }
@@ -101,7 +101,7 @@ struct Run<'a> {
     /// The distance at which most visits were made, how many these are, and how many there were.
     visits_at: Option<(Distances, usize, usize)>,
     limit: Duration,
-    // Last, so that the stand, which its thread has touched, goes before it.
+    // Last, so that the stand, whose memory the frame's thread has touched, is dropped before it.
     frame: Frame<'a>,
 }
 
@@ -261,7 +261,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What a job on the caller's CPU came to; without that CPU the run ends.
+    /// The result of a job on the caller's CPU; without that CPU the run ends.
     fn note<T>(&mut self, outcome: Result<T, Error>) -> Option<T> {
         let lost = |error: Error| {
             self.frame.lacks(format!("CPU {}", self.cpu), error.to_string());
@@ -283,7 +283,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Calls of a block: the more, the shorter the walk before each.
+    /// The number of calls in a block: the shorter the walk before each, the more.
     fn calls(&self, point: usize) -> usize {
         match self.walks[point] {
             short if short < 2e5 => 7,
@@ -313,8 +313,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The CPU that shares the closest level with the caller without sharing its core, and the one that shares the farthest; one
-/// where they are the same.
+/// The CPU that shares the closest level with the caller without sharing its core, and the one that shares the
+/// farthest; only one if they are the same.
 fn nearest_and_farthest(topology: &Topology, cpu: u32, cpus: &[u32]) -> Vec<u32> {
     let mut others: Vec<u32> = cpus.iter().copied().filter(|other| *other != cpu).collect();
     let distance = |other: &u32| {
@@ -322,7 +322,7 @@ fn nearest_and_farthest(topology: &Topology, cpu: u32, cpus: &[u32]) -> Vec<u32>
         Level::OUTWARD.iter().position(|level| Some(*level) == shared).unwrap_or(Level::OUTWARD.len())
     };
     others.sort_by_key(distance);
-    // A core's other thread shares the caches that a host is to leave alone, so that it is the last choice.
+    // A core's other thread shares the caches that a host should leave alone, so it is the last choice.
     let apart: Vec<u32> = others.iter().copied().filter(|other| distance(other) > 0).collect();
     let choice = if apart.is_empty() { &others } else { &apart };
     match choice[..] {

@@ -1,4 +1,4 @@
-//! What the passes gave of each call and working set, and the rows that it makes.
+//! The passes' figures for each call and working set, and the rows made from them.
 
 use coho_profile::{Files, Footprint, HostLast};
 
@@ -9,10 +9,10 @@ use super::ground::Point;
 /// Work that overlaps with a call, in ns.
 pub(super) const WORKS: [f64; 4] = [0.0, 500.0, 2000.0, 10_000.0];
 
-/// One call with one working set: a figure a pass, in ns.
+/// One call with one working set: one figure for each pass, in ns.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Record {
-    /// How far apart the two CPUs were, in ns one way; `NaN` where that changed during the visit. Nothing without a host.
+    /// How far apart the two CPUs were, in ns one way; `NaN` if that changed during the visit. Empty without a host.
     pub(super) one_way: Vec<f64>,
     pub(super) home: Vec<f64>,
     pub(super) away: Vec<f64>,
@@ -48,11 +48,12 @@ pub(super) struct Mode {
     pub(super) high: f64,
 }
 
-/// The factor between the ends of a mode: as far as noise moves a distance, and less than a host that moves the CPUs does.
+/// The factor between the ends of a mode: noise changes a distance by no more, and a host that moves the CPUs by more
+/// than this.
 const SPREAD: f64 = 1.5;
 
 impl Mode {
-    /// The one that holds most of these distances; `None` of none.
+    /// The mode that contains most of these distances; `None` if there are none.
     pub(super) fn of_most(distances: impl Iterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = distances.filter(|ns| ns.is_finite() && *ns > 0.0).collect();
         sorted.sort_by(f64::total_cmp);
@@ -66,7 +67,7 @@ impl Mode {
     }
 }
 
-/// Those of the samples, one a visit, whose visit counts.
+/// The samples (one for each visit) whose visit counts.
 pub(super) fn kept<T: Clone>(samples: &[T], counts: &[bool]) -> Vec<T> {
     samples.iter().zip(counts).filter(|(_, counts)| **counts).map(|(sample, _)| sample.clone()).collect()
 }
@@ -91,7 +92,7 @@ impl Record {
         }
     }
 
-    /// A row for each length of work, or one without.
+    /// A row for each length of work, or one row without work.
     pub(super) fn rows(&self, deed: &Deed, point: Point, callers: Callers) -> Vec<Footprint> {
         let row = Footprint {
             call: deed.call.to_owned(),

@@ -10,7 +10,7 @@ use super::deed::Act;
 use crate::Error;
 use crate::clock::{Clock, Ticks};
 
-/// A host polls on for as long as any walk between two calls takes.
+/// How long a host goes on polling: longer than any walk between two calls.
 const POLLING: Duration = Duration::from_secs(10);
 
 /// Starts a host on a CPU.
@@ -26,7 +26,7 @@ pub(super) fn host(cpu: u32) -> Result<Host, Error> {
 pub(super) struct Remote(Caller);
 
 impl Remote {
-    /// A way with so many lines.
+    /// A way to a host with this many lines.
     pub(super) fn to(host: &Host, lines: usize) -> Self {
         let mut caller = host.caller_with(lines, 0);
         caller.set_patience(Duration::MAX);
@@ -49,7 +49,7 @@ impl Remote {
         self.0.wait(ticket).raw()
     }
 
-    /// Has one of the body's calls made, and waits for it.
+    /// Makes the host execute one of the body's calls, and waits for it.
     #[inline(always)]
     pub(super) fn one(&mut self, act: &mut Act, index: usize) -> isize {
         // SAFETY: the body is borrowed until the call is done.
@@ -57,7 +57,7 @@ impl Remote {
         self.wait(ticket)
     }
 
-    /// Has a function of no arguments executed so many times at once: the time of a batch is the channel's alone.
+    /// Posts this many requests at once that do nothing, so that the time of a batch is only the channel's.
     #[inline(always)]
     pub(super) fn nothing(&mut self, requests: &[Request]) {
         // SAFETY: the function does nothing.
@@ -73,7 +73,7 @@ impl Remote {
         unsafe { self.0.post(do_nothing()) }
     }
 
-    /// Has the host read a word of each line, and waits for it.
+    /// Makes the host read a word of each line, and waits for it.
     #[inline(always)]
     pub(super) fn read(&mut self, buffer: Buffer) {
         let (start, lines) = buffer.parts();
@@ -82,7 +82,7 @@ impl Remote {
         self.wait(ticket);
     }
 
-    /// Keeps the host busy for so long, and waits for it; for how long it was, in ns by its clock.
+    /// Keeps the host busy for this long, and waits for it; returns how long it was busy, in ns by its clock.
     #[inline(always)]
     pub(super) fn keep_busy(&mut self, time: Duration) -> f64 {
         let clock = Clock::get();
@@ -92,7 +92,7 @@ impl Remote {
         clock.ns(self.wait(ticket) as Ticks)
     }
 
-    /// Has a function executed by the host, and waits for it.
+    /// Makes the host execute a function, and waits for it.
     pub(super) fn run<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
         let mut result = None;
         let mut work = Some(work);
@@ -105,7 +105,7 @@ impl Remote {
         result.expect("the host has executed it")
     }
 
-    /// Has the host execute `there` while the caller does `here`, which must not unwind.
+    /// Makes the host execute `there` while the caller does `here`, which must not unwind.
     pub(super) fn beside(&mut self, mut there: impl FnMut() + Send, here: &mut dyn FnMut()) {
         let mut erased: &mut (dyn FnMut() + Send) = &mut there;
         let at = &raw mut erased as usize;
@@ -115,7 +115,7 @@ impl Remote {
         self.wait(ticket);
     }
 
-    /// Makes ready on the host what so many calls need.
+    /// Prepares on the host what this many calls need.
     ///
     /// # Errors
     /// The body's.

@@ -1,4 +1,4 @@
-//! From what a run has recorded to the section's rows, and how they were measured.
+//! Turns what a run has recorded into the section's rows, and records how they were measured.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Run<'_> {
             .iter()
             .enumerate()
             .map(|(index, away)| {
-                // Of the nearest, that at which the calls were made.
+                // For the nearest host, only the distance at which the calls were made.
                 let at = mode.filter(|_| index == 0).map(|mode| away.times.at(mode));
                 at.as_ref().unwrap_or(&away.times).channel(self.cpu, away.cpu, away.claimed.clone())
             })
@@ -39,7 +39,7 @@ impl Run<'_> {
             .iter()
             .flat_map(|(deed, times)| affinity::rows(&self.deeds.all[*deed], times))
             .collect();
-        // Hosts poll, and several callers take their CPUs.
+        // Hosts poll, so they must end before several callers use their CPUs.
         self.hosts.clear();
         self.stand.remote = None;
         let frame = &mut self.frame;

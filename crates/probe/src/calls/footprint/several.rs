@@ -1,4 +1,4 @@
-//! Several CPUs that make the same call at the same time, at home and away, and several hosts.
+//! Several CPUs make the same call at the same time, at home and away; also with several hosts.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,11 +24,11 @@ use crate::Error;
 use crate::frame::{Frame, Passes, Phase};
 use crate::workers::Job;
 
-/// What is called: the paper's calls on files.
+/// The calls that are made: the paper's calls on files.
 const CALLS: [&str; 4] = ["stat", "open", "write(1)", "write(4096)"];
 /// What each caller has walked between two calls, in bytes.
 const WALKED: usize = 8 << 10;
-/// Calls of a block, and of those that go on until all callers are done.
+/// Calls in a block, and in further blocks until all callers are done.
 const BLOCK: usize = 40;
 const ON: usize = 2;
 /// Passes at most.
@@ -44,7 +44,7 @@ pub(super) struct Crowd<'a> {
     pub(super) seed: u64,
 }
 
-/// What they came to.
+/// The results.
 #[derive(Default)]
 pub(super) struct Together {
     pub(super) rows: Vec<Footprint>,
@@ -60,7 +60,7 @@ struct Seat {
     different: Vec<Deed>,
 }
 
-/// What is compared: a call by so many callers.
+/// What is compared: a call, its number of callers, and which files they use.
 type Case = (usize, usize, Files);
 
 impl Crowd<'_> {
@@ -135,7 +135,7 @@ impl Crowd<'_> {
         let mut records: BTreeMap<Case, Record> = BTreeMap::new();
         let mut assigned: BTreeMap<AssignedBy, Vec<f64>> = BTreeMap::new();
         let mut together = Together::default();
-        // After the cases the two ways to assign calls to hosts.
+        // After the cases come the two ways to assign calls to hosts.
         let pairs = usize::from(self.cpus.len() >= 2 * PAIRED);
         let end = frame.end().clone();
         let mut passes = Passes::new(PASSES, cases.len() + pairs, &mut frame.random, &end).within(time);
@@ -172,9 +172,8 @@ impl Crowd<'_> {
         Ok(together)
     }
 
-    /// Has the first so many CPUs make a call at the same time: at home and, where a CPU is left for a host, away, in random
-    /// order.
-    /// The median over the callers, in ns, less what the walk takes alone.
+    /// Lets the first `number` CPUs make a call at the same time: at home and, if a CPU is left for a host, away, in
+    /// random order. Returns the median over the callers, in ns, minus the walk alone.
     fn case(
         &self,
         seats: &mut [Seat],
@@ -188,7 +187,7 @@ impl Crowd<'_> {
         random.shuffle(&mut ways);
         let mut costs = Vec::new();
         for way in ways {
-            // A host polls: it is there only while it is asked.
+            // A host polls, so it exists only while it is used.
             let host = (way == Way::Away).then(|| remote::host(self.cpus[number])).transpose()?;
             let ns = at_once(&mut seats[..number], host.as_ref(), |seat| {
                 let deeds = if files == Files::Same { &mut seat.same } else { &mut seat.different };
@@ -217,7 +216,7 @@ impl Crowd<'_> {
                 let clock = seat.stand.clock;
                 let acts = &mut seat.different;
                 for (way, deed) in ways.iter_mut().zip(&mut *acts) {
-                    // stat and open: neither wears out within a block.
+                    // stat and open need no clean-up within a block.
                     way.ready(&mut deed.away, BLOCK)?;
                 }
                 meet(arrived, PAIRED);
@@ -274,7 +273,7 @@ fn at_once<'a>(
             meet(arrived, number);
             let cost = stand.block(deed, way, point(), BLOCK, None);
             done.fetch_add(1, AcqRel);
-            // The others are to meet as many as before until they are done.
+            // The others must keep meeting the same number of callers until they are done.
             while cost.is_ok() && done.load(Acquire) < number {
                 stand.block(deed, way, point(), ON, None)?;
             }
@@ -294,10 +293,11 @@ fn meet(arrived: &AtomicUsize, number: usize) {
     }
 }
 
-/// Runs each job on a thread of its own, which is pinned before: all at the same time, also where a CPU is named twice.
+/// Runs each job on a thread of its own, pinned beforehand, all at the same time, even if a CPU is named twice.
 fn on_their_cpus<T: Send>(jobs: Vec<(u32, Job<'_, T>)>) -> Vec<Result<T, Error>> {
     std::thread::scope(|scope| {
-        // Whoever cannot be on its CPU must not leave the others waiting: all pins are known before any job begins.
+        // A thread that cannot be pinned must not leave the others waiting, so all pins are checked before any job
+        // begins.
         let pinned: Vec<Result<(), Error>> = jobs
             .iter()
             .map(|(cpu, _)| pin::refusal(*cpu).map_or(Ok(()), |why| Err(Error::cpu(*cpu, why.to_string()))))
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(numbers(8), [2, 4, 8]);
     }
 
-    /// CPUs that are named twice stand for more of them: slow, but whatever takes four runs.
+    /// CPUs named twice stand in for more CPUs: it is slow, but code that needs four runs.
     #[test]
     fn two_callers_have_a_host_and_two_hosts() {
         let allowed: CpuSet = pin::allowed().unwrap();

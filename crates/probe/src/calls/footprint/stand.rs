@@ -1,4 +1,5 @@
-//! Makes calls between walks of a caller's working set: itself, through its host, and through its host while it works on.
+//! Makes calls between walks of a caller's working set: by itself, through its host, and through its host while it
+//! works on.
 
 use std::io;
 
@@ -17,22 +18,22 @@ use crate::statistics;
 /// How a call is made, if at all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Way {
-    /// Not at all: what the walk takes alone.
+    /// Not at all, which gives the time of the walk alone.
     None,
     Home,
     Away,
-    /// By the host, while the caller works for so long, in ns.
+    /// By the host, while the caller works for this long, in ns.
     Async(f64),
 }
 
 /// The medians of a block of calls, in ns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cost {
-    /// Of the call and of the walk after it, less the work that overlapped.
+    /// Time of the call and of the walk after it, minus the work that overlapped.
     pub(super) ns: f64,
-    /// Of that work.
+    /// Time of that work.
     pub(super) work_ns: f64,
-    /// Events that were counted meanwhile; `NaN` where none were.
+    /// Events that were counted meanwhile; `NaN` if none were counted.
     pub(super) events: f64,
 }
 
@@ -73,7 +74,7 @@ impl Stand {
         Ok(Self { clock: Clock::get(), ground, remote, source })
     }
 
-    /// So many calls in one way, each between two walks, and one before them that brings everything to its place. `count`
+    /// Makes this many calls in one way, each between two walks, after one that brings everything into place. `count`
     /// is read around each call and the walk after it.
     ///
     /// # Errors
@@ -114,7 +115,7 @@ impl Stand {
         })
     }
 
-    /// What a walk takes, in ns.
+    /// The time of a walk, in ns.
     pub(super) fn time_walk(&self, point: Point) -> f64 {
         self.ground.walk(point);
         let start = self.clock.now();
@@ -136,7 +137,7 @@ impl Stand {
         }
     }
 
-    /// Walks, makes the call and walks again; what the latter two took, without the work between.
+    /// Walks, makes the call and walks again; returns the time of the latter two, without the work between them.
     fn once(
         &mut self,
         act: &mut Act,
@@ -201,7 +202,7 @@ fn read(count: &mut Option<&mut dyn Count>) -> io::Result<Option<u64>> {
     count.as_mut().map(|count| count.read().map_err(io::Error::other)).transpose()
 }
 
-/// Works in registers for so long, from a reading of the clock on; when it is done.
+/// Works in registers for this long, counted from a reading of the clock; returns the reading at the end.
 #[inline(always)]
 fn work(clock: &Clock, from: Ticks, ns: f64) -> Ticks {
     let mut now = from;

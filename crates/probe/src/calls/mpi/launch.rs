@@ -17,15 +17,15 @@ use super::{RankCommand, STOP, library};
 const COMPILING: Duration = Duration::from_secs(60);
 /// Time that ranks have to end by themselves once they are asked to.
 const ENDING: Duration = Duration::from_secs(10);
-/// Between two looks at a process.
+/// The time between two looks at a process.
 const LOOK: Duration = Duration::from_millis(20);
-/// What is read of the messages of a process that failed, in bytes from their end.
+/// How much of a failed process's messages is read, in bytes from their end.
 const TOLD: u64 = 2000;
-/// File of a private folder that takes what processes print.
+/// File in a private folder that receives what processes print.
 const LOG: &str = "log";
 
-/// What keeps the ranks on this machine and lets two of them run on whatever it has: for MPICH and its kin, UCX,
-/// libfabric and Open MPI 4 and 5. A variable that is set already is left alone.
+/// Variables that keep the ranks on this machine and let two of them run on it, whatever it has: for MPICH and its
+/// relatives, UCX, libfabric and Open MPI 4 and 5. Variables that are already set are left alone.
 const ENVIRONMENT: [(&str, &str); 11] = [
     ("HYDRA_IFACE", "lo"),
     ("HYDRA_LAUNCHER", "fork"),
@@ -50,12 +50,12 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// What sets it, for each of the libraries.
+    /// The variables that select it, for each of the libraries.
     const fn environment(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Memory => &[("UCX_TLS", "posix,self")],
             Self::Tcp => &[
-                // Else MPICH takes memory within a machine whatever the network is.
+                // Otherwise MPICH uses shared memory within a machine, whatever the network is.
                 ("MPIR_CVAR_NOLOCAL", "1"),
                 ("UCX_TLS", "tcp,self"),
                 ("UCX_NET_DEVICES", "lo"),
@@ -88,7 +88,7 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// Looks for them in the path.
+    /// Looks for both in the path.
     pub(super) fn find(path: &OsStr) -> Result<Self, String> {
         let find = |name: &str| {
             let mut places = std::env::split_paths(path).map(|folder| folder.join(name));
@@ -108,7 +108,7 @@ impl Tools {
         bounded("mpicc", command, folder, Instant::now() + COMPILING)
     }
 
-    /// Runs two ranks to their end. A transport that was asked for by name goes before the user's own variables.
+    /// Runs two ranks to their end. A transport that was asked for by name overrides the user's own variables.
     pub(super) fn run(
         &self,
         rank: &RankCommand,
@@ -131,7 +131,7 @@ impl Tools {
     }
 }
 
-/// Runs a command that must end in time. Once a stop is requested, the folder says so to those who look there.
+/// Runs a command that must end in time. Once a stop is requested, a file in the folder says so.
 fn bounded(name: &str, mut command: Command, folder: &Path, mut end: Instant) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{name}: {error}");
     let log = folder.join(LOG);
@@ -141,7 +141,7 @@ fn bounded(name: &str, mut command: Command, folder: &Path, mut end: Instant) ->
     command.stdin(Stdio::null()).stdout(print(&log)?).stderr(print(&log)?).process_group(0);
     // SAFETY: the one call that the new process makes before it becomes the command is a system call without pointers.
     unsafe {
-        // Whatever ends this process ends the command: a launcher that is told to end does not leave its ranks behind.
+        // Whatever ends this process ends the command: a launcher that is asked to end does not leave its ranks behind.
         command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
@@ -177,15 +177,15 @@ fn told(log: &mut File) -> String {
     if read.is_err() || line.is_empty() { String::new() } else { format!(": {line}") }
 }
 
-/// A process and those that it started; none is left behind.
+/// A process and those that it started, none of which is left behind.
 struct Group(Child);
 
 impl Drop for Group {
     fn drop(&mut self) {
         let group = -(self.0.id() as libc::pid_t);
         for signal in [libc::SIGTERM, libc::SIGKILL] {
-            // A launcher ends its ranks when it is told to end; those it has put into sessions of their own end by
-            // their timers otherwise.
+            // A launcher ends its ranks when it is asked to end; ranks in sessions of their own otherwise end by their
+            // timers.
             let start = Instant::now();
             while matches!(self.0.try_wait(), Ok(None)) && start.elapsed() < Duration::from_secs(2) {
                 // SAFETY: no pointers; the leader has not been reaped, so the number is still the group's.

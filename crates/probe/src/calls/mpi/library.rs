@@ -7,7 +7,7 @@ use crate::Error;
 
 /// The functions' source: compiled by the machine's `mpicc`.
 pub(super) const SOURCE: &str = include_str!("shim.c");
-/// What they are compiled into.
+/// The library that they are compiled into.
 pub(super) const FILE: &str = "libcoho_mpi.so";
 /// Requests that may be under way at once, as in the source.
 pub(super) const SLOTS: usize = 64;
@@ -27,11 +27,11 @@ pub(super) struct Library {
     pub(super) rank: c_int,
     /// Number of processes.
     pub(super) ranks: c_int,
-    /// What the functions live in.
+    /// The library that holds the functions.
     _loaded: libloading::Library,
 }
 
-/// A byte for each request that may be under way: they have to stay where they are.
+/// A byte for each request that may be under way; their addresses must not change.
 static mut BYTES: [u8; SLOTS] = [0; SLOTS];
 
 /// Address of a slot's byte.

@@ -18,7 +18,7 @@ const TAG: c_int = 1;
 /// Tag of orders to the peer.
 const ORDERS: c_int = 2;
 
-/// What the peer is to do with a number of messages.
+/// What the peer must do with a number of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     End,
@@ -64,11 +64,11 @@ impl Function {
 #[derive(Clone)]
 pub(super) struct Link(Arc<Library>);
 
-/// What the calls of one function need.
+/// The state for the calls of one function.
 struct Calls {
     link: Link,
     order: Order,
-    /// Those that the peer expects and that have not been made.
+    /// Calls that the peer expects and that have not been made.
     left: usize,
 }
 
@@ -104,7 +104,7 @@ impl Link {
             },
             call: move |calls: &mut Calls, index| {
                 calls.left -= 1;
-                // MPI's errors are positive; here what is negative is one.
+                // MPI's errors are positive; here negative results are errors.
                 -(call(&calls.link.0, index) as isize)
             },
             clean: Calls::clean,
@@ -124,8 +124,8 @@ impl Link {
 }
 
 impl Calls {
-    /// Waits for what is under way. Calls that were only made in a copy of this process, which single steps followed,
-    /// are made up for: the peer may be waiting for them.
+    /// Waits for requests under way. Calls that were only made in a single-stepped copy of this process are made up
+    /// for, as the peer may be waiting for them.
     fn clean(&mut self) -> io::Result<()> {
         let mpi = &self.link.0;
         for _ in 0..std::mem::take(&mut self.left) {

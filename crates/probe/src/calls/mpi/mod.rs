@@ -1,10 +1,9 @@
-//! Sending and receiving one byte between two ranks (Shimosawa, Hori & Ishikawa, Table 7), where the machine has an
-//! MPI.
+//! Sending and receiving one byte between two ranks (Shimosawa, Hori & Ishikawa, Table 7), if the machine has an MPI.
 //!
 //! MPI's types differ between libraries, so a few plain C functions over it are compiled here and now by the machine's
 //! `mpicc`. Two ranks of the running program, started by `mpiexec`, load them; one measures as for any other call, and
-//! tells what came of it in a file. The bytes go through memory that both share and, in rows of their own, over TCP on
-//! the loopback: as in the paper through sockets, though not over a network.
+//! writes the result to a file. The bytes go through memory that both share and, in rows of their own, over TCP on the
+//! loopback interface: through sockets as in the paper, though not over a network.
 
 mod launch;
 mod library;
@@ -29,11 +28,11 @@ use crate::frame::{Phase, Progress};
 use launch::{Tools, Transport, tcp_segments};
 use rank::{BEYOND, Outcome, Task};
 
-/// Files of the private folder: what the ranks are to do, what came of it, and the wish to stop.
+/// Files in the private folder: the ranks' task, its result, and a request to stop.
 const TASK: &str = "task.json";
 const RESULT: &str = "result.json";
 const STOP: &str = "stop";
-/// Time of the measurement where no limit is set.
+/// Time of the measurement if no limit is set.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// How this program is started as an MPI rank: a path follows the arguments, for [`rank_main`].
@@ -49,7 +48,7 @@ impl RankCommand {
     /// The running program with these arguments.
     ///
     /// # Errors
-    /// If the system does not tell which program it is.
+    /// If the system does not say which program it is.
     pub fn this(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Self, Error> {
         let program = std::env::current_exe();
         let program = program.map_err(|error| Error::system("the program's own path", error))?;
@@ -57,7 +56,7 @@ impl RankCommand {
     }
 }
 
-/// Measures MPI's functions and adds what came of it: rows, or why there are none.
+/// Measures MPI's functions and adds the result: rows, or the reason why there are none.
 pub(super) fn add(calls: &mut Calls, options: &Options, progress: &mut dyn FnMut(Progress)) {
     let mut phase = Phase::new("MPI calls", 2);
     progress(phase.advance(0));
@@ -160,7 +159,7 @@ impl<'a> Ranks<'a> {
         let folder = self.folder.path();
         write(&folder.join(TASK), &task).map_err(|error| error.to_string())?;
         let result = folder.join(RESULT);
-        // That of the transport before.
+        // The result of the previous transport.
         let _ = fs::remove_file(&result);
         let before = tcp_segments();
         let ran = self.tools.run(self.command, transport, folder, Instant::now() + limit + BEYOND);
@@ -179,11 +178,11 @@ impl<'a> Ranks<'a> {
     }
 }
 
-/// Whether the bytes went over TCP: a library may pass over what it was asked for.
+/// Whether the bytes went over TCP: a library may ignore the request.
 fn verify(segments: Option<u64>, repeats: u32) -> Result<(), String> {
     match segments {
         None => Err("/proc/net/snmp does not tell whether the library used TCP as it was asked to".into()),
-        // Each function moves a message a call; those of some calls may share a segment.
+        // Each function moves one message a call; messages of several calls may share a segment.
         Some(sent) if sent < u64::from(repeats) => Err(format!(
             "the library was asked for TCP, but {sent} segments were sent for {repeats} repetitions"
         )),
@@ -191,7 +190,7 @@ fn verify(segments: Option<u64>, repeats: u32) -> Result<(), String> {
     }
 }
 
-/// The CPU that measures and another for its peer: one that waits for the other's time slice measures nothing.
+/// The CPU that measures and another for its peer: if one waits for the other's time slice, the times mean nothing.
 fn cpus(options: &Options) -> Result<(u32, u32), String> {
     let allowed = pin::allowed().map_err(|error| error.to_string())?;
     let measured = options.cpu.or(allowed.first()).ok_or("the process may use no CPU")?;

@@ -16,7 +16,7 @@ use crate::Error;
 /// Time that ranks may live beyond what they were given: for starting and ending.
 pub(super) const BEYOND: Duration = Duration::from_secs(60);
 
-/// What the ranks are to do.
+/// The ranks' task.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) measured_cpu: u32,
@@ -29,7 +29,7 @@ pub(super) struct Task {
     pub(super) seed: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Outcome {
     pub(super) calls: Calls,
@@ -37,10 +37,10 @@ pub(super) struct Outcome {
     pub(super) library: String,
 }
 
-/// What a program does that [`measure`](super::super::measure) has started as an MPI rank.
+/// The main function of a program that [`measure`](super::super::measure) has started as an MPI rank.
 ///
 /// # Errors
-/// If it was not started so, or MPI fails; the launcher reports what is printed of it.
+/// If it was not started in this way, or MPI fails; the launcher reports what the program prints about it.
 pub fn rank_main(folder: &Path) -> Result<(), Error> {
     let task: Task = read(&folder.join(TASK))?;
     timer::die_after(task.time_limit + BEYOND).map_err(|error| Error::system("no timer", error))?;

@@ -1,4 +1,4 @@
-//! What was counted of a call, as figures of the paper's columns.
+//! The counts of a call, as figures of the paper's columns.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ impl Counted {
         self.samples.entry(key).or_default().push(samples);
     }
 
-    /// The row of a state and side: `base` with its figures; `None` where nothing was counted. Counts of single calls are
-    /// less what reading counted when nothing was called.
+    /// The row of a state and side: `base` with its figures; `None` if nothing was counted. What reading counts without
+    /// a call is subtracted from counts of single calls.
     pub(in crate::calls) fn row(
         &self,
         state: CacheState,
@@ -68,7 +68,7 @@ impl Counted {
     }
 }
 
-/// A quotient of figures from different passes: its interval has the quotients of their ends.
+/// A quotient of figures from different passes; its interval is formed from the quotients of their ends.
 fn ratio(over: Option<&Estimate>, under: Option<&Estimate>) -> Option<Estimate> {
     let (over, under) = (over?, under?);
     let divided = |a: f64, b: f64| if b > 0.0 { Some(a / b) } else { None };

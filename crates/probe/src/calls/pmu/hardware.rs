@@ -24,7 +24,7 @@ impl Hardware {
         Counter::open(&Event::cycles(), Mode::User).map(drop).map_err(|error| error.to_string())
     }
 
-    /// Finds out on the CPU that the caller is pinned to; takes some seconds where there are counters.
+    /// Finds the events for the CPU that the caller is pinned to; takes some seconds if there are counters.
     ///
     /// # Errors
     /// Why there are none.
@@ -45,7 +45,7 @@ impl Source for Hardware {
     fn open(&self, column: Column, mode: Mode) -> Result<Box<dyn Count>, String> {
         let candidate = self.chosen.get(&column).ok_or("no event for it passed its self-test")?;
         let group = Group::open(&candidate.events, mode).map_err(|error| error.to_string())?;
-        // Where user mode cannot read it, each read enters the kernel; what that counts is the same each time.
+        // If user mode cannot read it, each read enters the kernel; that adds the same count each time.
         let mut counts = vec![0; group.len()];
         let in_user_mode = group.read(&mut counts).is_ok();
         Ok(Box::new(Open { group, counts, in_user_mode }))
@@ -72,7 +72,7 @@ impl Source for Hardware {
     }
 }
 
-/// The events of a column, whose sum it is.
+/// The events of a column, which is their sum.
 struct Open {
     group: Group,
     counts: Vec<u64>,
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(hardware.names().len(), hardware.chosen.len());
     }
 
-    /// Events that the kernel counts in software stand for columns: what is opened, read and summed is real.
+    /// Events that the kernel counts in software stand in for columns; opening, reading and summing are real.
     #[test]
     fn a_column_is_the_sum_of_its_events() {
         needs!(Capability::PerfEvents);
@@ -127,7 +127,7 @@ mod tests {
             difference(&mut *count, || before.touch()).unwrap();
             difference(&mut *count, || pages.touch()).unwrap()
         };
-        // The kernel may take a page back meanwhile, as to move it to another node.
+        // The kernel may take a page back meanwhile, for example to move it to another node.
         assert!((64.0..80.0).contains(&touched(Column::L1dMisses)));
         assert!((128.0..160.0).contains(&touched(Column::L2Misses)));
         assert_eq!(touched(Column::L3Misses), 0.0);

@@ -1,10 +1,10 @@
 //! Counting what calls do, by performance counters: one event at a time, so that none disturbs another.
 //!
-//! Warm, a counter runs over a batch of calls and is read at its two ends: where a hypervisor takes every read for itself
-//! (and leaves the caches cold), no read comes between the calls. Cold, a read before and one after a single call. In both
-//! cases what the reads count themselves is counted without a call and taken off.
+//! For warm calls, a counter runs over a batch of calls and is read at its two ends: if a hypervisor traps every read
+//! (which leaves the caches cold), no read comes between the calls. For cold calls, it is read before and after a
+//! single call. In both cases, what the reads themselves count is measured without a call and subtracted.
 //!
-//! The logic is tested with counts from a script, and with events that the kernel counts in software.
+//! The logic is tested with scripted counts, and with events that the kernel counts in software.
 
 mod figures;
 mod hardware;
@@ -19,7 +19,7 @@ use super::subject::{Body, nothing};
 pub(super) use figures::{Counted, Key};
 pub(super) use hardware::Hardware;
 
-/// Batches without a call that tell what the reads count themselves.
+/// Batches without a call, which show what the reads themselves count.
 const EMPTY: usize = 7;
 
 /// Where counts come from.
@@ -30,25 +30,25 @@ pub(super) trait Source: Send + Sync {
     /// Why it cannot.
     fn open(&self, column: Column, mode: Mode) -> Result<Box<dyn Count>, String>;
 
-    /// Whether it has an honest event for the column.
+    /// Whether it has a correct event for the column.
     fn has(&self, column: Column) -> bool;
 
     /// The modes that may be counted.
     fn modes(&self) -> &[Mode];
 
-    /// Why the kernel's side cannot be counted; `None` if it can.
+    /// Why events of the kernel cannot be counted; `None` if they can.
     fn no_kernel(&self) -> Option<&str>;
 
     /// Events by column, as the manuals name them.
     fn names(&self) -> BTreeMap<&'static str, String>;
 
-    /// Whether a read disturbs the caches, as a hypervisor takes it for itself.
+    /// Whether a read disturbs the caches because a hypervisor traps it.
     fn disturbs(&self) -> bool;
 }
 
-/// Events under count.
+/// Events that are being counted.
 pub(super) trait Count {
-    /// How many there were so far.
+    /// The count so far.
     ///
     /// # Errors
     /// If the events did not count all the time: a figure that the kernel has scaled up is refused.
@@ -66,10 +66,10 @@ pub(super) fn difference(count: &mut dyn Count, work: impl FnOnce()) -> Result<f
         .ok_or_else(|| format!("the counter went back, from {before} to {after}"))
 }
 
-/// A call's failure outside, a counter's inside.
+/// The outer error is a call's failure, the inner one a counter's.
 pub(super) type Tried<T> = io::Result<Result<T, String>>;
 
-/// Events of a warm call, one figure a batch. What two reads and the loop count is taken off, so that a call whose
+/// Events of a warm call, one figure a batch. What two reads and the loop count is subtracted, so that a call whose
 /// events do not vary gives a whole number.
 pub(super) fn warm(
     count: &mut dyn Count,
@@ -97,7 +97,7 @@ pub(super) fn warm(
     Ok(Ok(figures))
 }
 
-/// Events of single calls, each after `clear`; what the reads count is among them.
+/// Events of single calls, each after `clear`, including what the reads count.
 pub(super) fn cold(
     count: &mut dyn Count,
     body: &mut dyn Body,
@@ -114,7 +114,7 @@ pub(super) fn cold(
         .collect::<io::Result<Result<Vec<_>, _>>>()
 }
 
-/// Events of the call right after such a call.
+/// Events of the call that follows such a call.
 pub(super) fn second(
     count: &mut dyn Count,
     body: &mut dyn Body,
@@ -140,7 +140,7 @@ mod tests {
     use super::super::subject::plain;
     use super::*;
 
-    /// A counter that reads itself: each read costs some events, and one in some reads meets an interrupt.
+    /// A counter that reads itself: each read adds some events, and now and then a read meets an interrupt.
     struct Scripted {
         events: Arc<AtomicU64>,
         reads: u64,

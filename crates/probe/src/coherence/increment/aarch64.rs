@@ -20,8 +20,8 @@ pub(crate) fn unlocked(line: &AtomicU64, n: u64) {
     }
 }
 
-/// `n` (at least 1) atomic increments that look at what they found: returns how often it was not what this CPU had
-/// left there, `last`, which is brought up to date.
+/// `n` (at least 1) atomic increments that check the value they find: returns how often it was not `last`, the value
+/// that this CPU had left there, and updates `last`.
 #[inline(never)]
 pub(crate) fn locked_counting(line: &AtomicU64, n: u64, last: &mut u64) -> u64 {
     let mut changes = 0;

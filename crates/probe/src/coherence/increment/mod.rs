@@ -1,4 +1,4 @@
-//! Increments of one line, as the paper does them.
+//! Increments of one line, as in the paper.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -25,7 +25,7 @@ mod tests {
         let mut last = line.load(Ordering::Relaxed);
         assert_eq!(locked_counting(&line, 250, &mut last), 0);
         assert_eq!((last, line.load(Ordering::Relaxed)), (1750, 1750));
-        // Another owner in between shows once.
+        // One increment by another owner in between must be seen once.
         line.fetch_add(1, Ordering::Relaxed);
         assert_eq!(locked_counting(&line, 10, &mut last), 1);
     }

@@ -10,9 +10,9 @@ use crate::library::Library;
 
 const NAME: &str = "LIKWID start and stop";
 const NAMES: [&str; 3] = ["liblikwid.so.5.4", "liblikwid.so.5", "liblikwid.so"];
-/// Cycles, as LIKWID calls them on Intel's, AMD's and ARM's CPUs.
+/// LIKWID's names for cycles on Intel's, AMD's and ARM's CPUs.
 const EVENTS: [&CStr; 3] = [c"CPU_CLK_UNHALTED_CORE:FIXC1", c"CPU_CLOCKS_UNHALTED:PMC0", c"CPU_CYCLES:PMC0"];
-/// Reading the machine's topology takes it long.
+/// It takes long to read the machine's topology.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ pub(super) fn tool(cpu: u32) -> Tool {
         Ok(likwid) => likwid,
         Err(why) => return Tool::absent(NAME, why),
     };
-    // Where LIKWID cannot have the counters it may end the process, or write to its streams.
+    // If LIKWID cannot have the counters, it may end the process or write to its streams.
     if let Err(why) = fork::survives(|| likwid.count(cpu).map(drop), PATIENCE) {
         return Tool::absent(NAME, why);
     }
@@ -60,7 +60,7 @@ impl Likwid {
         }
     }
 
-    /// Sets cycles up to be counted on a CPU, and tries that; returns the event's name.
+    /// Sets up counting cycles on a CPU, and tries it; returns the event's name.
     fn count(&self, cpu: u32) -> Result<&'static CStr, String> {
         let cpu = c_int::try_from(cpu).map_err(|error| error.to_string())?;
         // SAFETY: calls in the order of LIKWID's manual; the pointers live through them.

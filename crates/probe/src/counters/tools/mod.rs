@@ -1,4 +1,4 @@
-//! The tools whose price is compared: each row of the paper's Table 4 is an operation that can be repeated.
+//! The tools whose cost is compared: each row of the paper's Table 4 is an operation that can be repeated.
 
 mod likwid;
 mod papi;
@@ -7,7 +7,7 @@ mod user_level;
 
 use std::hint::black_box;
 
-/// Runs an operation so often.
+/// Runs an operation this many times.
 pub(super) type Repeat = Box<dyn FnMut(u64)>;
 
 /// One tool's operation.
@@ -37,13 +37,13 @@ pub(super) fn all(cpu: u32) -> Vec<Tool> {
 }
 
 impl Tool {
-    /// An operation of a tool that is not there.
+    /// An operation of a tool that is missing.
     fn absent(name: &'static str, why: String) -> Self {
         Self { name, step: Err(why.clone()), open: Box::new(|| Err(why)) }
     }
 }
 
-/// A loop around an operation, whose result is taken for used.
+/// A loop around an operation; its result is kept from being optimised away.
 pub(super) fn repeat<T>(mut operation: impl FnMut() -> T + 'static) -> Repeat {
     Box::new(move |times| {
         for _ in 0..times {
@@ -56,7 +56,7 @@ pub(super) fn repeat<T>(mut operation: impl FnMut() -> T + 'static) -> Repeat {
 fn repeat_on<T: 'static>(open: impl Fn() -> Result<T, String> + 'static, operation: fn(&T)) -> Repeat {
     let mut opened = None;
     Box::new(move |times| {
-        // In the copy of the process that runs this, nobody is left to tell: its death is the answer.
+        // This runs in a copy of the process, which cannot report an error: its death is the answer.
         let on = opened.get_or_insert_with(|| open().unwrap_or_else(|_| std::process::abort()));
         for _ in 0..times {
             operation(on);

@@ -1,4 +1,4 @@
-//! PAPI, by whatever library the machine has.
+//! PAPI, by whichever version of the library the machine has.
 
 use std::cell::OnceCell;
 use std::ffi::{CStr, c_char, c_int, c_longlong};
@@ -10,13 +10,13 @@ use crate::library::Library;
 
 const NAMES: [&str; 6] =
     ["libpapi.so.7.3", "libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0", "libpapi.so.6.0", "libpapi.so"];
-/// A library wants to be greeted by its own version: 7.3 to 5.5.
+/// A library must be initialised with its own version number: 7.3 to 5.5.
 const VERSIONS: [c_int; 9] = [0x703, 0x702, 0x701, 0x700, 0x601, 0x600, 0x507, 0x506, 0x505];
 const OK: c_int = 0;
 /// `PAPI_NULL`: no event set.
 const NO_SET: c_int = -1;
 const CYCLES: &CStr = c"PAPI_TOT_CYC";
-/// What is counted where the CPU's counters cannot be had.
+/// What is counted if the CPU's counters are not available.
 const PAGE_FAULTS: &CStr = c"perf::PAGE-FAULTS";
 
 struct Papi {
@@ -117,7 +117,7 @@ impl Papi {
     }
 }
 
-/// The set that counts, and whose it is.
+/// The set that counts, and its library.
 struct Set {
     papi: Rc<Papi>,
     running: Running,

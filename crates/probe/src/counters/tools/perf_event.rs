@@ -23,7 +23,7 @@ pub(super) fn tools() -> Vec<Tool> {
     vec![tool("perf_event read", read), tool("perf_event start and stop", start_and_stop)]
 }
 
-/// Cycles, or page faults where the CPU's counters cannot be had.
+/// Cycles, or page faults if the CPU's counters are not available.
 fn counter() -> Result<(Event, Counter), String> {
     let open = |event: Event| Counter::open(&event, Mode::User).map(|counter| (event, counter));
     open(Event::cycles()).or_else(|_| open(Event::page_faults())).map_err(|error| error.to_string())
@@ -31,8 +31,8 @@ fn counter() -> Result<(Event, Counter), String> {
 
 fn read(counter: &Counter) {
     let mut values = [0u64; 4];
-    // SAFETY: the kernel writes at most the size given. By number, since the C library's function checks whether the
-    // thread is to be cancelled.
+    // SAFETY: the kernel writes at most the size given. By number, since the C library's function is a cancellation
+    // point.
     black_box(unsafe {
         libc::syscall(libc::SYS_read, counter.as_raw_fd(), values.as_mut_ptr(), size_of_val(&values))
     });

@@ -1,4 +1,4 @@
-//! Reading in user mode, as Shimosawa, Hori & Ishikawa's own tool does.
+//! Reading in user mode, like Shimosawa, Hori & Ishikawa's own tool.
 
 use std::array;
 
@@ -8,7 +8,7 @@ use super::{Open, Repeat, Tool, repeat};
 
 const FOUR: usize = 4;
 
-/// A loop has nobody to tell of a failure; that the counter can be read is found out when it is opened.
+/// A loop cannot report a failure; whether the counter can be read is checked when it is opened.
 const FAILED: u64 = u64::MAX;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -46,7 +46,7 @@ pub(super) fn tools() -> Vec<Tool> {
     ]
 }
 
-/// What nothing counts.
+/// The event name if nothing is counted.
 #[inline(always)]
 fn events(page: &Page, bias: Bias) -> i64 {
     let delta = page.start().and_then(|span| Ok(span.stop()?.less(bias)));
@@ -66,7 +66,7 @@ fn counter() -> Result<Counter, String> {
 
 /// An operation on pages that stand in for the kernel's.
 fn stand_in<T, const N: usize>(operation: impl Fn(&[Page; N]) -> T + 'static) -> Repeat {
-    // SAFETY: only the stepper runs it, which answers for the instruction.
+    // SAFETY: only the stepper runs it, which emulates the instruction.
     let kept: [StandIn; N] = array::from_fn(|_| unsafe { StandIn::new() });
     let pages = kept.each_ref().map(StandIn::page);
     let mut repeated = repeat(move || operation(&pages));

@@ -1,4 +1,4 @@
-//! Whether what was set has an effect: by the counters of idle states, the clock, and how long CPUs take to wake.
+//! Whether settings have an effect, judged by the counters of idle states, the clock, and how long CPUs take to wake.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::idle::observe::{self, Options};
 use crate::idle::states;
 use crate::{Error, clock};
 
-/// The clock must change by so much to tell anything.
+/// The clock must change by at least this share to show an effect.
 const STEP: f64 = 0.02;
-/// How often the clock is asked for; an interruption spoils a try.
+/// How often the clock is measured; an interruption spoils a try.
 const TRIES: usize = 5;
 
-/// What was seen while CPUs were woken again and again.
+/// What was observed while CPUs were woken repeatedly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// How long they took.
@@ -26,7 +26,7 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Wakes CPUs and looks at what they do in between.
+    /// Wakes CPUs and observes what they do in between.
     ///
     /// # Errors
     /// If a CPU that was asked for cannot be used.
@@ -51,7 +51,7 @@ impl Effect {
 }
 
 impl Plan {
-    /// What came of it, from looks before and after it was applied. Every file has been read back already.
+    /// The verdicts, from observations before and after the plan was applied. Every file has been read back already.
     pub fn verdicts(&self, before: &Effect, after: &Effect) -> Vec<IdleControl> {
         let idle = self.idle(before, after);
         let control = |name: &String| {
@@ -61,7 +61,7 @@ impl Plan {
         self.names.iter().map(control).collect()
     }
 
-    /// By the entries of the states that are forbidden: none, while there were others.
+    /// Judged by the entries of the forbidden states: there must be none, while other states were entered.
     fn idle(&self, before: &Effect, after: &Effect) -> String {
         let forbidden = |folder: &str| self.forbidden.contains(folder);
         let was = before.entries(forbidden);

@@ -19,11 +19,11 @@ pub struct Held {
 }
 
 impl Held {
-    /// Changes what the plan says, and makes sure that each file says so.
+    /// Makes the plan's changes, and verifies each file.
     ///
     /// # Errors
-    /// If another run holds changes, or has left some behind, or a file cannot be changed; what was changed before that
-    /// is put back.
+    /// If another run holds changes, or has left some behind, or a file cannot be changed; earlier changes are then
+    /// undone.
     pub fn apply(root: &Root, plan: &Plan) -> Result<Self, Error> {
         let journal = Journal::open(root)?;
         if journal.read()?.is_some() {
@@ -71,7 +71,7 @@ impl Held {
     /// Puts everything back.
     ///
     /// # Errors
-    /// What could not be put back; it stays written down for [`restore`].
+    /// What could not be put back; it stays in the journal for [`restore`].
     pub fn restore(mut self) -> Result<(), Error> {
         self.restored = true;
         put_back(&self.root, &self.journal, &self.before)
@@ -81,16 +81,16 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if !self.restored {
-            // What cannot be put back stays written down.
+            // What cannot be put back stays in the journal.
             let _ = put_back(&self.root, &self.journal, &self.before);
         }
     }
 }
 
-/// Puts back what a run that was killed had changed; tells how many files, 0 if there was nothing to do.
+/// Puts back what a killed run had changed; returns the number of files, 0 if there was nothing to do.
 ///
 /// # Errors
-/// If a run holds changes now, what is written down cannot be believed, or a file cannot be put back.
+/// If a run holds changes now, the journal cannot be trusted, or a file cannot be put back.
 pub fn restore(root: &Root) -> Result<usize, Error> {
     let journal = Journal::open(root)?;
     let before = journal.read()?.unwrap_or_default();
@@ -98,7 +98,7 @@ pub fn restore(root: &Root) -> Result<usize, Error> {
     Ok(before.len())
 }
 
-/// Every file is tried, whatever befalls another; the journal stays until all are back.
+/// Every file is tried, whatever happens to the others; the journal stays until all are back.
 fn put_back(root: &Root, journal: &Journal, before: &[Before]) -> Result<(), Error> {
     let mut failures = Vec::new();
     for Before { path, text } in before.iter().rev() {

@@ -1,4 +1,4 @@
-//! What was there before a change: on disk before anything is changed, and until everything is back.
+//! The contents before a change: on disk before anything is changed, and until everything is restored.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::idle::files::{CPUS, Root};
 
-/// Where it lies: gone after a restart of the machine, as the changes are.
+/// Its folder: gone after a restart of the machine, like the changes.
 const FOLDER: &str = "run/coho";
 const JOURNAL: &str = "idle.json";
 const UNFINISHED: &str = "idle.json.new";
 const LOCK: &str = "idle.lock";
-/// A journal of 512 CPUs with ten states takes a tenth of it.
+/// The largest journal; one for 512 CPUs with ten states takes a tenth of this.
 const LONGEST: u64 = 1 << 24;
 
 /// A file and what it held.
@@ -27,7 +27,8 @@ pub(super) struct Before {
     pub text: String,
 }
 
-/// The right to change and to restore, which one process has at a time: the kernel takes it back when that ends.
+/// The right to change and to restore, which only one process has at a time; the kernel releases it when the process
+/// ends.
 #[derive(Debug)]
 pub(super) struct Journal {
     folder: PathBuf,
@@ -68,13 +69,13 @@ impl Journal {
         Ok(Self { folder, _lock: lock })
     }
 
-    /// Writes down what was there, so that it outlives the process. There must be no earlier journal.
+    /// Records the old contents, so that they outlive the process. There must be no earlier journal.
     pub(super) fn write(&self, before: &[Before]) -> Result<(), Error> {
         let text =
             serde_json::to_string_pretty(before).map_err(|error| Error::system("the journal", error))?;
         let unfinished = self.folder.join(UNFINISHED);
         let written = (|| {
-            // What an earlier run left half-written was followed by no change.
+            // If an earlier run left a half-written journal, it made no change after it.
             remove(&unfinished)?;
             let mut file = private().create_new(true).open(&unfinished)?;
             file.write_all(text.as_bytes())?;
@@ -87,10 +88,10 @@ impl Journal {
         })
     }
 
-    /// What an earlier run wrote down and did not restore; `None` if all is as it was.
+    /// What an earlier run recorded and did not restore; `None` if there is nothing to restore.
     ///
     /// # Errors
-    /// If it cannot be read, or cannot be what a run wrote.
+    /// If it cannot be read, or cannot have been written by a run.
     pub(super) fn read(&self) -> Result<Option<Vec<Before>>, Error> {
         let path = self.folder.join(JOURNAL);
         let refused = |why: String| Error::system(path.display(), why);
@@ -135,7 +136,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a path is one that plans are made of.
+/// Whether a path is one that plans may change.
 fn is_known(path: &str) -> bool {
     let numbered = |part: &str, prefix| {
         part.strip_prefix(prefix)

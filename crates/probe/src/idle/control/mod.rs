@@ -1,7 +1,7 @@
 //! Changes idle states and governors for a while, and puts them back: at the end, on a signal, after a crash.
 //!
-//! What was there is written down and on disk before anything is changed. Whatever ends the process after that,
-//! [`restore`] puts every file back as it was, byte by byte.
+//! The old contents are recorded on disk before anything is changed. Whatever ends the process after that, [`restore`]
+//! puts every file back as it was, byte by byte.
 
 mod effect;
 mod held;
@@ -18,10 +18,11 @@ pub use effect::Effect;
 pub use held::{Held, restore};
 pub use plan::{Plan, Wish};
 
-/// Whoever holds this file open bounds the latency of all CPUs, to the 32-bit number of microseconds that it wrote.
+/// A process that holds this file open limits the latency of all CPUs to the 32-bit number of microseconds that it
+/// wrote.
 pub(super) const DMA_LATENCY: &str = "dev/cpu_dma_latency";
 
-/// The latency that any process allows all CPUs now, in microseconds.
+/// The present limit on the latency of all CPUs, set by any process, in microseconds.
 pub(super) fn dma_latency_us(root: &Root) -> Result<u64, String> {
     let path = root.path(DMA_LATENCY);
     let failed = |error| format!("{}: {error}", path.display());
@@ -31,7 +32,7 @@ pub(super) fn dma_latency_us(root: &Root) -> Result<u64, String> {
     u64::try_from(i32::from_ne_bytes(word)).map_err(|_| format!("{}: a negative latency", path.display()))
 }
 
-/// Bounds the latency for as long as the file is open: the kernel lifts it however the process ends.
+/// Limits the latency for as long as the file is open; the kernel lifts the limit however the process ends.
 fn hold_dma_latency(root: &Root, us: u32) -> Result<File, String> {
     let word = i32::try_from(us).map_err(|_| format!("{us} us is longer than the kernel can tell"))?;
     let mut file = device(root, true)?;
@@ -40,7 +41,7 @@ fn hold_dma_latency(root: &Root, us: u32) -> Result<File, String> {
     Ok(file)
 }
 
-/// The device, and nothing that only has its name: bytes that are written to a plain file would stay there.
+/// Opens the device, but not a plain file of its name, in which written bytes would stay.
 fn device(root: &Root, write: bool) -> Result<File, String> {
     let path = root.path(DMA_LATENCY);
     let file = OpenOptions::new().read(true).write(write).custom_flags(libc::O_NOFOLLOW).open(&path);

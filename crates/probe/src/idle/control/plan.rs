@@ -1,4 +1,4 @@
-//! From what is wished to the files that are to be written.
+//! From the user's wishes to the files to write.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::Error;
 use crate::idle::files::Root;
 use crate::idle::{frequency, states};
 
-/// What is to be set.
+/// What to set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// Idle states to disable, by name; a number says nothing, since it differs from CPU to CPU.
+    /// Idle states to disable, by name; numbers differ from CPU to CPU.
     pub disable: Vec<String>,
     /// Disable every state that takes longer than this to leave, in microseconds.
     pub max_latency_us: Option<u64>,
@@ -24,7 +24,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// What is wished by name, as in `C6 disabled`.
+    /// The wishes by name, as in `C6 disabled`.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         names.extend(self.dma_latency_us.map(|us| format!("latency limited to {us} us")));
@@ -35,7 +35,7 @@ impl Wish {
     }
 }
 
-/// A file and what it is to hold.
+/// A file and its new contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     pub path: String,
@@ -49,17 +49,17 @@ pub struct Plan {
     pub(super) dma_latency_us: Option<u32>,
     /// The wishes by name, as in `C6 disabled`.
     pub(super) names: Vec<String>,
-    /// Folders of the states that no CPU may enter then.
+    /// Folders of the states that no CPU may enter.
     pub(super) forbidden: BTreeSet<String>,
     /// Whether a governor is set.
     pub(super) governor: bool,
 }
 
 impl Plan {
-    /// Finds the files that a wish means.
+    /// Finds the files for a wish.
     ///
     /// # Errors
-    /// If it cannot be had here: no idle states, none of that name, no frequency policy, no such governor.
+    /// If it is not possible here: no idle states, none of that name, no frequency policy, no such governor.
     pub fn of(root: &Root, wish: &Wish) -> Result<Self, Error> {
         let mut plan = Self {
             changes: Vec::new(),

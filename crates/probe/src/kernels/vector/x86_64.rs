@@ -1,4 +1,4 @@
-//! x86-64: vectors of 32 bytes where the CPU has AVX2, else SSE2's.
+//! x86-64: vectors of 32 bytes if the CPU has AVX2, otherwise SSE2's.
 
 /// What [`widest`] compiles for on this CPU.
 pub(in crate::kernels) fn name() -> &'static str {

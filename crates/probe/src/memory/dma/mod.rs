@@ -32,7 +32,7 @@ struct Way {
     direction: &'static str,
     /// The source, if it is the host's: it is prepared before each copy.
     source: Option<NonNull<u8>>,
-    /// One copy of so many bytes; its time in ns.
+    /// Copies this many bytes once; returns the time in ns.
     copy: Box<dyn FnMut(usize) -> Result<f64, String>>,
 }
 
@@ -120,7 +120,7 @@ pub(super) fn measure(
     (rates, not_available)
 }
 
-/// From the smallest block on, four times as large each, to four times the last-level cache.
+/// From the smallest block in steps of four to four times the last-level cache.
 fn sizes(last_level_bytes: usize) -> Vec<usize> {
     let largest = last_level_bytes.saturating_mul(4).clamp(SMALLEST, LARGEST);
     std::iter::successors(Some(SMALLEST), |bytes| Some(bytes * 4))

@@ -1,4 +1,4 @@
-//! Intel's data streaming accelerator, where the CPU is of another architecture.
+//! Intel's data streaming accelerator: not available on other architectures.
 
 use super::Way;
 

@@ -10,7 +10,7 @@ mod arch;
 use std::ptr::NonNull;
 
 use super::Region;
-/// Waits until all that was asked of lines is done, and all loads and stores before.
+/// Waits until all operations on lines, and all earlier loads and stores, are done.
 pub(super) use crate::flush::fence as wait;
 
 /// Bytes of a line.
@@ -22,7 +22,7 @@ pub(super) struct LineOperation {
     /// As the manuals have it: `CLFLUSH`.
     pub(super) name: &'static str,
     present: fn() -> bool,
-    /// Acts on each line of so many bytes, without waiting for it.
+    /// Acts on each line of this many bytes, without waiting for it.
     act: unsafe fn(NonNull<u8>, usize),
 }
 

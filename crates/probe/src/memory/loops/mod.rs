@@ -1,7 +1,7 @@
 //! Inner loops written by hand, one module for each kind of instruction.
 //!
-//! Each is a function without a prologue that the compiler cannot change: it moves a block, whole steps by the
-//! instruction that it is named for and what is left by single bytes. A test disassembles them.
+//! Each is a function without a prologue that the compiler cannot change: it moves a block: whole steps by the
+//! instruction that it is named after, the rest by single bytes. A test disassembles them.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64/mod.rs"]
@@ -68,7 +68,7 @@ const fn copy(instruction: &'static str, stores: Stores, needs: Feature, code: C
 }
 
 impl Loop {
-    /// All that this architecture has; whether this CPU does, tells [`missing`](Self::missing).
+    /// All loops of this architecture; [`missing`](Self::missing) says whether this CPU lacks one.
     pub fn all() -> &'static [Self] {
         arch::LOOPS
     }
@@ -83,7 +83,7 @@ impl Loop {
         self.op
     }
 
-    /// By what: `plain-8`, `avx2-nt`, …
+    /// The kind of instruction: `plain-8`, `avx2-nt`, …
     pub fn instruction(&self) -> &'static str {
         self.instruction
     }
@@ -102,7 +102,7 @@ impl Loop {
         self.stores
     }
 
-    /// Whether it goes through the caches without asking for lines itself.
+    /// Whether it goes through the caches without prefetching lines itself.
     pub(super) fn is_plain_way(&self) -> bool {
         self.stores != Stores::NonTemporal && !self.instruction.contains("prefetchnta")
     }
@@ -130,7 +130,7 @@ pub(super) const fn eightfold(value: u8) -> u64 {
     u64::from_ne_bytes([value; 8])
 }
 
-/// Waits until all earlier stores, also those past the caches, can be seen by everybody.
+/// Waits until all earlier stores, including those past the caches, are visible to all CPUs.
 #[inline(always)]
 pub(super) fn fence() {
     arch::fence();

@@ -12,7 +12,7 @@ const DOMAIN_GTT: u64 = 0x2;
 /// `AMDGPU_GEM_CREATE_CPU_GTT_USWC`
 const CPU_GTT_USWC: u64 = 1 << 2;
 
-/// `union drm_amdgpu_gem_create`: what is asked, over which the handle is written.
+/// `union drm_amdgpu_gem_create`: the request, which the handle overwrites.
 #[repr(C)]
 struct Create {
     bytes: u64,
@@ -21,7 +21,7 @@ struct Create {
     flags: u64,
 }
 
-/// `union drm_amdgpu_gem_mmap`: the handle, over which the offset is written.
+/// `union drm_amdgpu_gem_mmap`: the handle, which the offset overwrites.
 #[repr(C)]
 struct Mmap {
     handle_or_offset: u64,

@@ -1,23 +1,23 @@
-//! Device memory whose contents are put back.
+//! Device memory whose contents are restored.
 
 use coho_profile::CacheType;
 
 use super::super::Region;
 use super::super::device::Mapping;
 
-/// What many devices take at most in one access.
+/// The widest access that many devices accept.
 type Word = u32;
 
-/// A mapping and what stood there before.
+/// A mapping and its former contents.
 struct Borrowed {
     contents: Vec<Word>,
     mapping: Mapping,
 }
 
-/// A mapping as a region; what stands there now is put back when it is dropped.
+/// A mapping as a region; its present contents are restored when it is dropped.
 ///
 /// # Safety
-/// Nothing else may use the memory, and it must bear being read and written to, 4 to 64 bytes at a time.
+/// Nothing else may use the memory, and reading and writing it, 4 to 64 bytes at a time, must be safe.
 pub(super) unsafe fn region(mapping: Mapping, cache_type: CacheType) -> Region {
     let (start, bytes) = (mapping.start(), mapping.bytes());
     let words = start.cast::<Word>();

@@ -1,4 +1,4 @@
-//! Physical addresses by /dev/mem, uncached: memory that was set aside, which nobody else uses.
+//! Physical addresses through /dev/mem, uncached: reserved memory, which nothing else uses.
 
 use std::fmt;
 use std::fs;
@@ -14,7 +14,7 @@ use super::{Places, Provider, borrowed, pat};
 
 const PAGE: u64 = 4096;
 
-/// Physical addresses that the user named, since they are written to.
+/// Physical addresses. The user must name them, since they are written.
 ///
 /// ```
 /// use coho_probe::memory::provider::Physical;
@@ -92,14 +92,15 @@ impl Provider for DevMem {
     }
 }
 
-/// What `/proc/iomem` calls memory that the firmware or `memmap=START$SIZE` on the kernel's command line has set aside.
-/// `Soft Reserved` is none: the kernel hands it to drivers (device-dax), as it does persistent memory.
+/// The name in `/proc/iomem` of memory that the firmware or `memmap=START$SIZE` on the kernel's command line has
+/// reserved. `Soft Reserved` is different: the kernel gives it to drivers (device-dax), like persistent memory.
 const RESERVED: &str = "reserved";
 
 /// An error unless the whole range is reserved and nothing else has a part of it.
 ///
-/// Whatever the list names otherwise belongs to somebody: RAM under any name, the firmware's tables, devices and their
-/// configuration, what drivers have claimed within reserved memory. What it does not name may be anything.
+/// Everything that the list names differently is in use: RAM under any name, the firmware's tables, devices and their
+/// configuration, and what drivers have claimed within reserved memory. Addresses that it does not list may be
+/// anything.
 fn refuse_used(iomem: &Path, addresses: &Range<u64>) -> Result<(), String> {
     let list = fs::read_to_string(iomem).map_err(|error| format!("{}: {error}", iomem.display()))?;
     let entries: Vec<_> = list.lines().filter(|line| !line.trim().is_empty()).map(entry).collect();

@@ -48,8 +48,8 @@ impl Node {
     }
 }
 
-/// Opens the first device of this driver. The choice is made by sysfs: opening a card can take the screen's control
-/// from somebody.
+/// Opens the first device of this driver. The device is chosen through sysfs, as opening a card can take control of the
+/// screen from another program.
 pub(super) fn open(places: &Places, driver: &str, node: Node) -> Result<Device, String> {
     let name = find(&places.sys.join("class/drm"), driver, node)?;
     let device = Device::open(&places.dev.join("dri").join(&name), 0)?;
@@ -71,7 +71,7 @@ fn find(folder: &Path, driver: &str, node: Node) -> Result<String, String> {
     found.cloned().ok_or_else(|| format!("no graphics device of driver {driver}"))
 }
 
-/// By the link to the driver, or where the device is not on a bus, by the device's own name.
+/// By the link to the driver or, if the device is not on a bus, by the device's own name.
 fn is_driven_by(node: &Path, driver: &str) -> bool {
     let ends_in_driver =
         |path: &Path| fs::canonicalize(path).is_ok_and(|path| path.file_name() == Some(OsStr::new(driver)));
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(find(&drm, "vgem", Node::Render), Ok("renderD129".into()));
         assert_eq!(find(&drm, "i915", Node::Render), Err("no graphics device of driver i915".into()));
 
-        // What sysfs names may not be there, or be something else.
+        // A device that sysfs names may be missing, or be something else.
         let places = Places { sys, dev: folder.path().join("dev"), ..Places::default() };
         let why = open(&places, "vgem", Node::Card).err().unwrap();
         assert!(why.contains("dev/dri/card1 cannot be opened"), "{why}");

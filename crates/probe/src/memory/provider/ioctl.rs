@@ -3,12 +3,12 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// The number of a request that is told something: `_IOW(group, number, T)` in C.
+/// The number of a request that passes data to the driver: `_IOW(group, number, T)` in C.
 pub(super) const fn tells<T>(group: u8, number: u8) -> libc::Ioctl {
     encode::<T>(1, group, number)
 }
 
-/// The number of a request that is told something and answers: `_IOWR(group, number, T)`.
+/// The number of a request that passes data and gets an answer: `_IOWR(group, number, T)`.
 pub(super) const fn asks<T>(group: u8, number: u8) -> libc::Ioctl {
     encode::<T>(3, group, number)
 }
@@ -19,10 +19,10 @@ const fn encode<T>(direction: u32, group: u8, number: u8) -> libc::Ioctl {
     (direction << 30 | size << 16 | (group as u32) << 8 | number as u32) as libc::Ioctl
 }
 
-/// Makes a request; again if a signal came between, as drivers ask for.
+/// Makes a request, and repeats it if a signal interrupted it, as drivers require.
 ///
 /// # Safety
-/// `request` must be one whose argument is a `T`, all of whose pointers hold for the call.
+/// `request` must be one whose argument is a `T`, all of whose pointers are valid for the call.
 pub(super) unsafe fn call<T>(
     device: BorrowedFd<'_>,
     request: libc::Ioctl,

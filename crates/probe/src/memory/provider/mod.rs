@@ -1,7 +1,7 @@
-//! Memory of other types than write-back, from whoever hands it out here; and whether it is of that type.
+//! Memory of types other than write-back, from the providers available here, and whether it really is of that type.
 //!
-//! Each provider is asked in turn, those first that need least. Whoever has memory to give has it tested
-//! ([`self_test`]); whoever has none says why. Devices' memory is written to only where the user names it.
+//! Each provider is asked in turn, those that need least first. Memory that a provider gives is tested ([`self_test`]);
+//! a provider that has none says why. Devices' memory is written only if the user names it.
 
 mod amdgpu;
 mod borrowed;
@@ -27,18 +27,18 @@ use crate::Error;
 pub use dev_mem::Physical;
 pub use module::CacheFlusher;
 
-/// Whoever may hand out memory of some types.
+/// Something that may provide memory of some types.
 trait Provider {
     /// Its name, as in `vgem`.
     fn name(&self) -> String;
 
-    /// What it can have.
+    /// The types that it can provide.
     fn types(&self) -> &'static [CacheType];
 
-    /// Memory of one of its types, of `bytes` or as much less as there is; or why there is none.
+    /// Memory of one of its types, of `bytes` or less if there is less; or why there is none.
     fn give(&self, places: &Places, cache_type: CacheType, bytes: usize) -> Result<Region, String>;
 
-    /// The type that the kernel's own list has for it, while it is mapped.
+    /// The type that the kernel's own list gives for it, while it is mapped.
     fn kernel_says(&self, _places: &Places) -> Option<String> {
         None
     }
@@ -63,21 +63,21 @@ impl Places {
     }
 }
 
-/// What is asked of the providers.
+/// What the providers are asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Wish {
     /// Bytes of each region.
     pub bytes: usize,
-    /// Memory node, where a provider can choose.
+    /// NUMA node, if a provider can choose it.
     pub node: Option<u32>,
-    /// Files of PCI devices' memory, as in `/sys/bus/pci/devices/0000:01:00.0/resource2_wc`. It is written to; what
-    /// stood there is put back.
+    /// Files of PCI devices' memory, as in `/sys/bus/pci/devices/0000:01:00.0/resource2_wc`. It is written; its
+    /// contents are restored.
     pub pci_bars: Vec<PathBuf>,
     /// Physical addresses, likewise.
     pub physical: Vec<Physical>,
 }
 
-/// One type from one provider: what is said of it, and the memory if there is any.
+/// One type from one provider: its description, and the memory if there is any.
 #[derive(Debug)]
 pub struct Offer {
     /// The row of the profile's section.
@@ -86,7 +86,7 @@ pub struct Offer {
     pub region: Option<Region>,
 }
 
-/// Asks every provider for all that it has.
+/// Asks every provider for every type that it has.
 ///
 /// ```
 /// use coho_probe::memory::provider::{self, Wish};
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn what_behaves_as_usual_memory_is_handed_out_but_not_proven() {
         let (folder, places) = empty();
-        // A device whose memory is a file's: cached, whatever it is said to be.
+        // A device whose memory is really a file: cached, whatever it claims to be.
         let device = folder.path().join("0000:01:00.0");
         std::fs::create_dir(&device).unwrap();
         std::fs::write(device.join("resource"), "0x00000000fd000000 0x00000000fd00ffff 0x0000000000042208\n")

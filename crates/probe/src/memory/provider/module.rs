@@ -41,7 +41,7 @@ fn open(places: &Places) -> Result<Device, String> {
 }
 
 pub(super) struct Module {
-    /// Memory node, if it matters.
+    /// NUMA node, if it matters.
     pub(super) node: Option<u32>,
 }
 
@@ -96,7 +96,7 @@ impl CacheFlusher {
         open(&Places::default()).map(Self)
     }
 
-    /// Has `cpu` write all modified lines of its caches back and empty them; the time that it took, in ns.
+    /// Makes `cpu` write back all modified lines of its caches and empty them; returns the time that it took, in ns.
     ///
     /// # Errors
     /// If the CPU is offline, or the machine a guest in which the instruction is forbidden.

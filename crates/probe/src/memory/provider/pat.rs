@@ -1,10 +1,10 @@
-//! The kernel's list of memory that is not cached as usual: `pat_memtype_list`, for root. RAM is not in it: its type
-//! stands in each page's own record.
+//! The kernel's list of memory that is not cached as usual: `pat_memtype_list`, for root. RAM is not in it: its type is
+//! recorded for each page.
 
 use std::ops::Range;
 use std::path::Path;
 
-/// What the list under a debugfs says of these physical addresses; `None` if it cannot be read or says nothing.
+/// What the list under a debugfs says about these physical addresses; `None` if it cannot be read or says nothing.
 pub(super) fn type_of(debugfs: &Path, addresses: &Range<u64>) -> Option<String> {
     let list = std::fs::read_to_string(debugfs.join("x86/pat_memtype_list")).ok()?;
     find(&list, addresses)

@@ -14,7 +14,7 @@ use super::{Places, Provider, borrowed, pat};
 const MEMORY: u64 = 0x200;
 const PAGE: u64 = 4096;
 
-/// A memory resource that the user named, since it is written to.
+/// A memory resource. The user must name it, since it is written.
 pub(super) struct PciBar {
     /// As in `/sys/bus/pci/devices/0000:01:00.0/resource2_wc`; `None` if none was named.
     pub(super) file: Option<PathBuf>,

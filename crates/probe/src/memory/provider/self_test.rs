@@ -1,10 +1,11 @@
-//! Whether memory is of the type that it is said to be, by how long plain 8-byte stores and loads take.
+//! Whether memory is of the claimed type, judged by how long plain 8-byte stores and loads take.
 //!
-//! The rule, against usual memory in the same run:
-//! * write-back: loads of a block that fits into the first cache are as quick as usual memory's ([`CACHED`]);
-//! * uncached and write-combining: they are not, by [`UNCACHED`], as each load goes to the memory itself;
-//! * write-combining: stores that fill line after line are put together into bursts, so that each takes a fraction,
-//!   [`COMBINED`], of a store that is alone in its line; in uncached memory each takes the same, but for [`ALONE`].
+//! The rule, in comparison with ordinary memory in the same run:
+//! * write-back: loads of a block that fits into the level-1 cache are as quick as with ordinary memory ([`CACHED`]);
+//! * uncached and write-combining: they are slower, by [`UNCACHED`], as each load goes to the memory itself;
+//! * write-combining: stores that fill line after line are combined into bursts, so that each takes only a fraction
+//!   ([`COMBINED`]) of the time of a store that is alone in its line; in uncached memory both take about the same time
+//!   ([`ALONE`]).
 
 use std::hint::black_box;
 
@@ -29,7 +30,7 @@ const LINES: usize = 512;
 pub(super) const BYTES: usize = LINES * LINE;
 /// Loads of a window: the first eighth of the block, since each may take a microsecond.
 const LOADS: usize = BYTES / size_of::<u64>() / 8;
-/// The quickest of so many windows counts: what disturbs can only make them longer.
+/// The quickest of this many windows counts, as disturbances can only make them longer.
 const ROUNDS: usize = 15;
 
 /// How memory behaved beside usual memory.
@@ -43,14 +44,14 @@ pub(super) struct Behaviour {
     pub(super) alone: f64,
 }
 
-/// What follows from it.
+/// The verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is of the type that it is said to be.
+    /// It is of the claimed type.
     Proven,
-    /// It behaves as usual memory does: on an emulator, or under a hypervisor that ignores the types.
+    /// It behaves like ordinary memory: on an emulator, or under a hypervisor that ignores the types.
     NoEffect,
-    /// It behaves as this other type.
+    /// It behaves like this other type.
     Other(CacheType),
     /// Between the limits.
     Unclear,
@@ -77,7 +78,7 @@ impl Times {
 }
 
 impl Behaviour {
-    /// Of a region beside another, usual one; both of [`BYTES`] at least.
+    /// The behaviour of a region beside one of ordinary memory; both have at least [`BYTES`].
     pub(super) fn of(region: &Region, usual: &Region) -> Self {
         let clock = Clock::get();
         let (mut tested, mut beside) = (Times::NONE, Times::NONE);
@@ -92,7 +93,7 @@ impl Behaviour {
         }
     }
 
-    /// What follows for memory that is said to be of this type.
+    /// The verdict for memory that claims to be of this type.
     pub(super) fn verdict(&self, said: CacheType) -> Verdict {
         let cached = self.loads >= CACHED;
         let uncached = self.loads <= UNCACHED;
@@ -137,7 +138,7 @@ fn window(region: &Region, clock: &Clock) -> Times {
     let timed = |accesses: usize, work: &dyn Fn()| {
         let start = clock.now();
         work();
-        // Stores that wait to be put together are then done.
+        // After this, stores that wait to be combined are done.
         fence();
         clock.ns(clock.now() - start) / accesses as f64
     };
@@ -199,7 +200,7 @@ mod tests {
             region
         });
         let seen = Behaviour::of(&other, &usual);
-        // Who else uses the CPU may leave it unclear what it is, and not have it taken for what it is not.
+        // Other users of the CPU may make the verdict unclear, but must not make it wrong.
         for cache_type in [CacheType::WriteCombining, CacheType::Uncached] {
             assert_ne!(seen.verdict(cache_type), Verdict::Proven, "{seen:?}");
         }

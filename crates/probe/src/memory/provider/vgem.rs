@@ -1,4 +1,4 @@
-//! vgem, the driver of a graphics device that is not there: its buffers are plain RAM, mapped write-combining.
+//! vgem, the driver of a virtual graphics device: its buffers are plain RAM, mapped write-combining.
 
 use std::os::fd::AsFd;
 

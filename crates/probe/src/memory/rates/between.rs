@@ -1,5 +1,4 @@
-//! Rates of blocks that another CPU has had: read by it, or modified in its caches. What a message between two CPUs is
-//! made of.
+//! Rates of blocks that another CPU has read, or modified in its caches: the components of a message between two CPUs.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -21,14 +20,14 @@ use crate::frame::Passes;
 use crate::workers::Job;
 use crate::{Error, statistics};
 
-/// Sizes of a block, in bytes, where none is named.
+/// The default sizes of a block, in bytes.
 const SIZES: [u64; 8] = [64, 512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 /// The largest of those that are named.
 const LARGEST: u64 = 64 << 20;
 /// How long a CPU waits for the other before both give up.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Adds the rates of the first CPU with blocks that its nearest neighbour has had.
+/// Adds the rates of the first CPU for blocks that its nearest neighbour has used.
 pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let mut cells = all(survey.options);
     if cells.is_empty() || survey.frame.end().has_come() {
@@ -65,7 +64,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// One thing to measure, and what it has brought.
+/// One thing to measure, and its figures so far.
 struct Cell {
     one: &'static Loop,
     task: Task,
@@ -89,8 +88,8 @@ impl Cell {
     }
 }
 
-/// The loops through the caches that stand for their kind, with each state that they can meet; of a quick run the copies,
-/// which messages are made of, unless others are named.
+/// The loops through the caches that represent their kind, with each state that they can meet; in a quick run only
+/// copies, which messages consist of, unless others are named.
 fn all(options: &Options) -> Vec<Cell> {
     let asked = |state: BlockState| options.states.is_empty() || options.states.contains(&state);
     let one_thread = options.threads.is_empty() || options.threads.contains(&1);
@@ -108,7 +107,7 @@ fn all(options: &Options) -> Vec<Cell> {
                 continue;
             }
             for &bytes in sizes.iter().filter(|bytes| **bytes <= LARGEST) {
-                let code = one.code().expect("those that cannot be had are left out");
+                let code = one.code().expect("those that are missing are left out");
                 let task = Task { op: one.op(), code, state, bytes: bytes as usize };
                 all.push(Cell { one, task, passes: Vec::new() });
             }
@@ -117,7 +116,7 @@ fn all(options: &Options) -> Vec<Cell> {
     all
 }
 
-/// What two CPUs do: one moves a block each time that the other has prepared it.
+/// The work of two CPUs: one moves a block each time that the other has prepared it.
 #[derive(Debug, Clone, Copy)]
 struct Task {
     op: Operation,
@@ -127,12 +126,12 @@ struct Task {
 }
 
 impl Task {
-    /// So many windows of rounds; fewer if the other is away.
+    /// This many windows of rounds; fewer if the other is away.
     fn lead(self, to: &Region, from: &Region, steps: &Steps, windows: usize) -> Vec<Window> {
         let clock = Clock::get();
         let none = clock_ticks(&clock);
         let mut all = Vec::new();
-        // What the other is to share must be written first.
+        // A block that the other will share must be written first.
         self.move_block(to, from);
         'windows: for _ in 0..windows {
             let before = stolen::involuntary_switches();
@@ -172,7 +171,7 @@ impl Task {
             unsafe { (self.code)(to.add(offset), from.add(offset), PART.min(self.bytes - offset), VALUE) };
         }
         if self.op != Operation::Read {
-            // A store fence alone would leave what is still on its way to the cache behind.
+            // A store fence alone would not wait for stores that are still on their way to the cache.
             lines::wait();
         }
     }
@@ -195,7 +194,7 @@ impl Default for Steps {
 impl Steps {
     const OVER: u64 = u64::MAX;
 
-    /// Asks for the block and waits for it; `false` if nobody prepares it.
+    /// Asks for the block and waits for it; `false` if it is not prepared.
     fn ask(&self) -> bool {
         let step = self.answered.load(Acquire) + 1;
         self.asked.store(step, Release);

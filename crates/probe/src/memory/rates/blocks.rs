@@ -1,4 +1,4 @@
-//! Where the blocks of successive calls lie.
+//! Where the blocks of successive calls are.
 
 /// The most that one call of a loop moves: larger blocks are moved in parts, so that a window stays short.
 pub(super) const PART: usize = 64 << 10;
@@ -32,12 +32,12 @@ impl Blocks {
         Self { base: 0, block: bytes, pitch: bytes, count: 1, stride: 1, index: 0, within: 0 }
     }
 
-    /// One block that is as large as a region, from somewhere inside on.
+    /// One block as large as a region, beginning somewhere inside.
     pub(super) fn whole(bytes: usize, within: usize) -> Self {
         Self { within, ..Self::same(bytes) }
     }
 
-    /// `count` blocks, in an order that no prefetcher follows.
+    /// `count` blocks, in an order that no prefetcher can follow.
     pub(super) fn scattered(base: usize, bytes: usize, count: usize) -> Self {
         let mut stride = (count as f64 * 0.618) as usize | 1;
         while gcd(stride, count) != 1 {
@@ -54,13 +54,13 @@ impl Blocks {
         }
     }
 
-    /// Distance of scattered blocks: each small one has a page of its own, where prefetchers stop, at changing places
-    /// in it, as caches choose their sets by them.
+    /// Distance of scattered blocks: each small block has a page of its own, as prefetchers stop at pages, and is at a
+    /// different offset in it, as offsets decide the cache set.
     pub(super) fn pitch(bytes: usize) -> usize {
         if bytes < PAGE { (PAGE + bytes).next_multiple_of(64) } else { bytes.next_multiple_of(64) }
     }
 
-    /// The next call's.
+    /// The part for the next call.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Part {
         let offset = self.base + self.index * self.pitch + self.within;

@@ -15,20 +15,20 @@ const PAPER: [u64; 3] = [512, 64 << 10, 1 << 20];
 /// The largest block that is prepared before each call, and the largest of another type than write-back.
 const SMALL: usize = 1 << 20;
 
-/// Which side of a copy is of another type than write-back; of writes and reads the only one.
+/// Which side of a copy is not write-back; writes and reads have only one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     To,
     From,
 }
 
-/// One thing to measure, and what it has brought.
+/// One thing to measure, and its figures so far.
 pub(super) struct Cell {
     pub(super) one: &'static Loop,
     pub(super) work: Work,
     pub(super) cpus: Vec<u32>,
     pub(super) mapping: &'static str,
-    /// Where the memory is not write-back: which, and on which side.
+    /// If the memory is not write-back: which memory, and on which side.
     pub(super) kind: Option<(usize, Side)>,
     /// By pass.
     pub(super) passes: Vec<Vec<f64>>,
@@ -36,7 +36,7 @@ pub(super) struct Cell {
     pub(super) dropped: u64,
 }
 
-/// Everything that is asked for and can be had; why not, for the rest.
+/// Everything that is asked for and available; for the rest, the reason why not.
 pub(super) fn all(
     cpus: &[u32],
     topology: &Topology,
@@ -59,7 +59,7 @@ pub(super) fn all(
                 for (state, fence) in conditions(options, extent, one, bytes, several) {
                     let work = Work {
                         op: one.op(),
-                        code: one.code().expect("those that cannot be had are left out"),
+                        code: one.code().expect("those that are missing are left out"),
                         bytes,
                         state,
                         fence,
@@ -122,7 +122,7 @@ pub(super) fn loops(options: &Options, not_available: &mut BTreeMap<String, Stri
     loops
 }
 
-/// Whether a loop stands for its kind: by the widest registers, plain by 8 bytes, or the microcode.
+/// Whether a loop represents its kind: the widest registers, plain by 8 bytes, or the microcode.
 pub(super) fn leading(all: &[&Loop], one: &Loop) -> bool {
     let rank = |instruction: &str| {
         let kinds = ["sse", "neon", "avx2", "avx512"];
@@ -144,7 +144,7 @@ pub(super) fn leading(all: &[&Loop], one: &Loop) -> bool {
     }
 }
 
-/// The CPUs of each number of threads, by mapping; those that have the same CPUs once.
+/// The CPUs for each number of threads, by mapping; teams with the same CPUs occur once.
 fn teams(cpus: &[u32], topology: &Topology, options: &Options) -> Vec<(Vec<u32>, &'static str)> {
     let mut numbers = options.threads.iter().map(|&n| n as usize).collect::<Vec<_>>();
     if numbers.is_empty() {
@@ -169,7 +169,7 @@ fn teams(cpus: &[u32], topology: &Topology, options: &Options) -> Vec<(Vec<u32>,
             }
         }
     }
-    // Whichever mapping: one thread is one thread.
+    // For one thread the mapping makes no difference.
     let mut alone = 0;
     teams.retain(|(team, _)| {
         alone += usize::from(team.len() == 1);
@@ -235,7 +235,7 @@ fn conditions(
         // Beyond the caches every block is in memory.
         BlockState::Fresh => blocks(one) * bytes <= extent.cache && 4 * bytes <= extent.shared_pool,
         BlockState::Dirty | BlockState::Flushed => bytes <= SMALL && !several,
-        // Measured apart: another CPU brings them about.
+        // Measured separately: another CPU must prepare them.
         BlockState::Shared | BlockState::Remote => false,
     };
     let wanted = |state: &&BlockState| paper || !options.states.is_empty() || **state != BlockState::Dirty;

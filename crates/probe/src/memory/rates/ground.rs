@@ -1,4 +1,4 @@
-//! What one thread moves data between.
+//! The memory between which one thread moves data.
 
 use coho_profile::Operation;
 
@@ -9,7 +9,7 @@ pub(super) struct Ground<'a> {
     to: &'a Region,
     from: &'a Region,
     bytes: usize,
-    /// Up to where they have been used by what is to be in no cache.
+    /// Up to where they have been used for blocks that must be in no cache.
     cursor: &'a mut usize,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Ground<'a> {
         self.bytes
     }
 
-    /// Those that an operation touches.
+    /// The regions that an operation touches.
     pub(super) fn regions(&self, op: Operation) -> impl Iterator<Item = &'a Region> + use<'a> {
         let (to, from) = (self.to, self.from);
         [(op != Operation::Read).then_some(to), (op != Operation::Write).then_some(from)]
@@ -40,7 +40,7 @@ impl<'a> Ground<'a> {
             .flatten()
     }
 
-    /// The next part of the regions that was not used for longest; returns where it begins.
+    /// Takes the part of the regions that has been unused for longest; returns where it begins.
     pub(super) fn take(&mut self, bytes: usize) -> usize {
         if *self.cursor + bytes > self.bytes {
             *self.cursor = 0;

@@ -26,10 +26,10 @@ use crate::{Error, statistics};
 
 /// The least that a pool has, in bytes.
 const LEAST_POOL: usize = 16 << 20;
-/// One in so many bytes of the available memory may be taken, for source and destination together.
+/// One byte in this many of the available memory may be used, for source and destination together.
 const MEMORY_SHARE: u64 = 4;
 
-/// What one CPU's thread moves data between, and up to where it has been used.
+/// The memory between which one CPU's thread moves data, and up to where it has been used.
 struct Place {
     to: Region,
     from: Region,
@@ -47,9 +47,9 @@ pub(super) struct Typed {
 struct Extent {
     /// The largest cache.
     cache: usize,
-    /// What the first CPU moves data in: more than any cache, if there is room.
+    /// The first CPU's memory: more than any cache, if there is room.
     pool: usize,
-    /// What each of several CPUs has.
+    /// The memory of each of several CPUs.
     shared_pool: usize,
 }
 
@@ -64,7 +64,7 @@ impl Extent {
     }
 }
 
-/// The size of the largest cache, in bytes; where the machine does not tell, that of a small server's.
+/// The size of the largest cache, in bytes; if the machine does not say, that of a small server.
 pub(super) fn largest_cache(topology: &Topology) -> usize {
     topology.caches.iter().map(|cache| cache.size_bytes).max().unwrap_or(32 << 20) as usize
 }
@@ -147,7 +147,7 @@ fn visit(
     Ok(())
 }
 
-/// The sums over threads of windows in which nobody was interrupted, and how many others there were.
+/// The sums over threads for windows in which no thread was interrupted, and the number of other windows.
 fn together_of(threads: &[Vec<Window>], windows: usize) -> (Vec<f64>, u64) {
     let mut sums = Vec::new();
     for window in 0..windows {
@@ -193,8 +193,8 @@ fn rate(cell: &Cell, places: &BTreeMap<u32, Place>, typed: &[Typed], extent: Ext
     })
 }
 
-/// How often each byte of the payload crosses the bus to memory; `None` where the caches hold the block, as whether it
-/// does is then theirs to decide, and where the CPU chooses how it stores.
+/// How often each byte of the payload crosses the bus to memory; `None` if the caches hold the block, as they then
+/// decide whether it does, and if the CPU chooses how to store.
 fn moved(stores: Stores, work: &Work, extent: Extent) -> Option<f64> {
     let in_memory = match work.state {
         BlockState::Fresh | BlockState::Flushed => true,
@@ -204,7 +204,7 @@ fn moved(stores: Stores, work: &Work, extent: Extent) -> Option<f64> {
     let reads = if work.op == Operation::Write { 0.0 } else { 1.0 };
     let writes = match stores {
         Stores::None => 0.0,
-        // The line is read first, and written back at last.
+        // The line is read first, and finally written back.
         Stores::Temporal => 2.0,
         Stores::NonTemporal => 1.0,
         Stores::Chosen => return None,

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::{Duration, Instant};
 
-/// How long the others are waited for; who is away for longer ends the visit for all.
+/// How long to wait for the others; a thread that is away for longer ends the visit for all.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Where threads begin and end windows together.
@@ -14,7 +14,7 @@ pub(super) struct Together {
     patience: Duration,
     begun: AtomicUsize,
     ended: AtomicUsize,
-    /// Somebody has given up: the visit is over, also for who comes right then.
+    /// A thread has given up: the visit is over, even for one that arrives right then.
     left: AtomicBool,
 }
 
@@ -28,7 +28,7 @@ impl Together {
         Self { threads, patience, begun, ended, left: AtomicBool::new(false) }
     }
 
-    /// Waits until all have come to this window, counted from 0; `false` if somebody does not come.
+    /// Waits until all have reached this window, counted from 0; `false` if one does not arrive.
     pub(super) fn begin(&self, window: usize) -> bool {
         self.begun.fetch_add(1, AcqRel);
         let start = Instant::now();
@@ -44,17 +44,17 @@ impl Together {
         !self.is_over()
     }
 
-    /// Tells that the caller's window has been timed.
+    /// Records that the caller's window has been timed.
     pub(super) fn end(&self) {
         self.ended.fetch_add(1, AcqRel);
     }
 
-    /// Whether everybody's has, or nobody is waited for any more.
+    /// Whether all threads' windows have been timed, or the visit is over.
     pub(super) fn all_ended(&self, window: usize) -> bool {
         self.ended.load(Acquire) >= self.threads * (window + 1) || self.is_over()
     }
 
-    /// Whether somebody has given up: a window that is under way then was not had together.
+    /// Whether a thread has given up: in a window under way, the threads were then not all together.
     pub(super) fn is_over(&self) -> bool {
         self.left.load(Acquire)
     }
@@ -112,7 +112,7 @@ mod tests {
     fn who_never_comes_is_not_waited_for() {
         let together = Together::of(2);
         assert!(!together.begin(0));
-        // Who comes too late neither begins alone nor waits for the end of who has left.
+        // A thread that arrives too late neither begins alone nor waits for one that has left.
         assert!(!together.begin(0));
         assert!(together.all_ended(0));
     }

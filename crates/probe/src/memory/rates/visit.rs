@@ -12,9 +12,9 @@ use super::ground::Ground;
 use super::together::Together;
 use crate::clock::{Clock, Ticks};
 
-/// What a window is to take, in ns: long against the clock's step, short against a time slice.
+/// The time of a window, in ns: long compared with the clock's step, short compared with a time slice.
 const WINDOW_NS: f64 = 100_000.0;
-/// What the timed parts of a window are to take where blocks are prepared between them, in ns.
+/// The time of the timed parts of a window if blocks are prepared between them, in ns.
 pub(super) const PREPARED_NS: f64 = 20_000.0;
 /// The most rounds of such a window, and the longest that they may take with the preparation.
 const ROUNDS: u64 = 64;
@@ -45,7 +45,7 @@ pub(super) struct Window {
 }
 
 impl Work {
-    /// So many windows at the same time as the others; fewer if somebody is away.
+    /// This many windows at the same time as the others; fewer if a thread is away.
     pub(super) fn visit(&self, ground: &mut Ground<'_>, together: &Together, windows: usize) -> Vec<Window> {
         let clock = Clock::get();
         let mut warm = if self.resident {
@@ -66,7 +66,7 @@ impl Work {
             let (ticks, bytes) = self.window(ground, &mut warm, calls, &clock);
             together.end();
             while !together.all_ended(window) {
-                // Alone the last one would be quicker.
+                // Keeps moving data while others are timed: the last thread would be quicker alone.
                 self.window(ground, &mut warm, calls / 8 + 1, &clock);
             }
             if together.is_over() {
@@ -113,7 +113,7 @@ impl Work {
         }
     }
 
-    /// Blocks that are modified, and flushed if so wished, before each round that is timed.
+    /// Blocks that are modified, and flushed if wanted, before each timed round.
     fn prepared(&self, ground: &mut Ground<'_>, clock: &Clock) -> (Ticks, u64) {
         let pitch = Blocks::pitch(self.bytes);
         let count = (PREPARED / pitch).clamp(1, ground.bytes() / pitch);
@@ -172,7 +172,7 @@ impl Work {
     }
 }
 
-/// What reading the clock twice takes.
+/// The time of reading the clock twice.
 pub(in crate::memory) fn clock_ticks(clock: &Clock) -> Ticks {
     use std::sync::OnceLock;
     static TICKS: OnceLock<Ticks> = OnceLock::new();

@@ -1,9 +1,9 @@
 //! Messages between two processes: what a path's prediction is compared with.
 //!
 //! One process sends a message and the other sends it back, each polling; half of the time there and back counts. The
-//! buffers are the same each time. What a prediction of them is made of is timed between the same buffers in the same
-//! passes, with other messages: hosts move CPUs, and the place of a line decides what it costs, so that figures of another
-//! minute or of other lines would be of another machine.
+//! buffers are the same each time. The parts of a prediction are timed between the same buffers in the same passes, but
+//! on separate messages. Hosts move CPUs, and the place of a line decides what it costs, so figures from another minute
+//! or from other lines would describe a different machine.
 
 mod partner;
 mod process_vm;
@@ -22,25 +22,25 @@ use crate::clock::{Clock, Ticks};
 use crate::frame::{End, Passes};
 use crate::{Error, statistics};
 
-/// Sizes of a message, in bytes, behind the least that a way has.
+/// Sizes of a message, in bytes, after the least size of a way.
 const SIZES: [usize; 9] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, LARGEST];
 const LARGEST: usize = 4 << 20;
 /// Bytes of a line.
 const LINE: usize = 64;
-/// What a window is to take, in ns.
+/// The time of a window, in ns.
 const WINDOW_NS: f64 = 200_000.0;
-/// How often a window is tried that something may interrupt.
+/// How often a window is tried, as something may interrupt it.
 const TRIES: usize = 4;
 
-/// One end of a way between two processes. Both look again and again for what the other sends.
+/// One end of a way between two processes. Both poll for what the other sends.
 trait Way: Send {
-    /// Sends a message; afterwards the caller may write to its buffer again. Tells a stopwatch what it takes.
+    /// Sends a message; afterwards the caller may write to its buffer again. The stopwatch times it.
     fn send(&mut self, message: &[u8], watch: &mut dyn Stopwatch) -> Result<(), Lost>;
 
-    /// Waits for a message of this size. Tells a stopwatch what it takes once it may begin.
+    /// Waits for a message of this size. The stopwatch times the work once it can begin.
     fn receive(&mut self, message: &mut [u8], watch: &mut dyn Stopwatch) -> Result<(), Lost>;
 
-    /// Is told, in the process that it is of, which process the other end is of.
+    /// Called in its own process with the process of the other end.
     fn meet(&mut self, _other: libc::pid_t) {}
 }
 
@@ -50,7 +50,7 @@ trait Stopwatch {
     fn stop(&mut self);
 }
 
-/// None: the messages are timed as a whole.
+/// No stopwatch: the messages are timed as a whole.
 struct Untimed;
 
 impl Stopwatch for Untimed {
@@ -89,7 +89,7 @@ impl Stopwatch for Timed {
     }
 }
 
-/// Nothing came from the other process, or nothing could be sent.
+/// Nothing arrived from the other process, or nothing could be sent.
 #[derive(Debug)]
 enum Lost {
     /// The other process does not answer.
@@ -123,14 +123,14 @@ struct Exchange {
     not_available: Vec<(String, String)>,
 }
 
-/// A message of one size by one way, and what it took by pass.
+/// A message of one size by one way, and its times by pass.
 struct Cell {
     way: usize,
     bytes: usize,
     passes: Vec<Pass>,
 }
 
-/// Times of messages of one size, in ns a message: as a whole and, of others, to send and to receive.
+/// Times of messages of one size, in ns a message: as a whole and, of separate messages, to send and to receive.
 #[derive(Debug, Clone, Default)]
 struct Times {
     whole: Vec<f64>,
@@ -138,12 +138,12 @@ struct Times {
     receive: Vec<f64>,
 }
 
-/// A message, and the least one in turn with it.
+/// A message, and the least message measured alternately with it.
 #[derive(Debug, Clone, Default)]
 struct Pass {
     own: Times,
     least: Times,
-    /// One of a line: its parts alone, and only where the least is a flag alone.
+    /// A message of one line: only its parts, and only if the least is just a flag.
     line: Times,
 }
 
@@ -172,7 +172,7 @@ impl Cell {
     }
 }
 
-/// Paths by name, and the least that is sent by each; a flag alone is a message of nothing.
+/// Paths by name, and the least that is sent by each; a flag alone is a message of 0 bytes.
 const PATHS: [(&str, usize); 3] = [("shared-memory", 0), ("process-vm", 64), ("tcp-loopback", 1)];
 
 impl Exchange {
@@ -192,7 +192,7 @@ impl Exchange {
                 }
             }
         }
-        // Each process touches its own after they part.
+        // Each process touches its own copy after the fork.
         let pages = Pages::map_at(LARGEST, options.paging, options.node)?;
         let partner = Partner::start(to, theirs, &pages)?;
         mine.iter_mut().for_each(|way| way.meet(partner.pid()));
@@ -284,7 +284,7 @@ struct Meeting<'a> {
 }
 
 impl Meeting<'_> {
-    /// Time of a message one way in so many rounds, in ns, and whether nothing interrupted.
+    /// Time of a message one way over this many rounds, in ns, and whether nothing interrupted.
     fn window(
         &mut self,
         message: &mut [u8],
@@ -310,7 +310,7 @@ impl Meeting<'_> {
             }
         }
         let ns = clock.ns(clock.now() - start);
-        // Each time that it came to the other, that process counted on.
+        // The other process increments the first byte each time that it gets the message.
         let expected = first.map(|first| first.wrapping_add(rounds as u8));
         assert_eq!(message.first().copied(), expected, "another message came back than was sent");
         let alone = self.partner.end(theirs)? && stolen::involuntary_switches() == before;
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn every_byte_comes_through() {
-        // Made before anybody waits: where this is slow, patience would end meanwhile.
+        // Created before any process waits: if this is slow, patience would run out meanwhile.
         let mut random = fastrand::Rng::with_seed(7);
         let messages = SIZES.map(|bytes| {
             let mut message = vec![0; bytes];
@@ -414,7 +414,7 @@ mod tests {
         assert!(matches!(told, Ok(()) | Err(Lost::Refused(_))), "process_vm_readv: {told:?}");
     }
 
-    /// Who may not read says so to the sender, which does not wait for ever.
+    /// A receiver that may not read tells the sender, so that it does not wait for ever.
     #[test]
     fn a_refused_way_is_given_up_by_both() {
         let [mut mine, mut theirs] = process_vm::ways().unwrap();
@@ -449,7 +449,7 @@ mod tests {
             exchange.rows.iter().any(|row| row.path == "shared-memory" && row.bytes == 0),
             "the flag alone"
         );
-        // What an end takes is part of what its message takes.
+        // The time of an end is part of the time of its message.
         for row in exchange.rows.iter().filter(|row| row.bytes >= 65536) {
             let [whole, send, receive] =
                 [&row.ns, &row.send_ns, &row.receive_ns].map(|ns| ns.as_ref().unwrap().median);

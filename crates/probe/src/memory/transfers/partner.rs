@@ -13,7 +13,8 @@ use super::shared::{Both, wait};
 use super::{Lost, Untimed, Way};
 use crate::Error;
 
-/// Longer than any series of messages takes: what its starter lost sight of does not stay.
+/// The longest life of the process, longer than any series of messages takes, so that it does not outlive a lost
+/// starter.
 const LIFE: Duration = Duration::from_secs(300);
 
 /// Messages to answer.
@@ -24,7 +25,7 @@ pub(super) struct Order {
     pub(super) rounds: u64,
 }
 
-/// What both processes write to.
+/// The memory that both processes write.
 #[derive(Debug, Default)]
 struct Board {
     /// Number of the order; 0 before the first.
@@ -66,7 +67,7 @@ impl Partner {
                 pages.touch();
                 answer(&board, &mut ways, pages)
             }));
-            // SAFETY: ends the process at once; what this program would do at its exit is not the copy's.
+            // SAFETY: ends the process at once; the copy must not run this program's exit handlers.
             unsafe { libc::_exit(i32::from(!matches!(answered, Ok(Ok(()))))) };
         }
         Ok(Self { pid, board })
@@ -77,7 +78,7 @@ impl Partner {
         self.pid
     }
 
-    /// Has messages answered; returns the number of the order.
+    /// Orders messages to be answered; returns the number of the order.
     pub(super) fn begin(&self, order: Order) -> u64 {
         let number = self.board.order.load(Relaxed) + 1;
         self.board.way.store(order.way as u64, Relaxed);
@@ -152,7 +153,7 @@ fn answer(board: &Board, ways: &mut [Box<dyn Way>], pages: &Pages) -> Result<(),
         for _ in 0..board.rounds.load(Relaxed) {
             match round() {
                 Ok(()) => {}
-                // The starter is told likewise; other ways go on.
+                // The starter gets the same error; other ways go on.
                 Err(Lost::Refused(_)) => break,
                 Err(Lost::Silent) => return Err(Lost::Silent),
             }

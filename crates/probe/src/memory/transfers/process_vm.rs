@@ -1,5 +1,5 @@
-//! Out of the sender's buffer (rendezvous): a flag announces the message, the receiver's kernel copies it once
-//! (process_vm_readv), and a flag tells the sender that its buffer is free.
+//! Out of the sender's buffer (rendezvous): a flag announces the message, the kernel copies it once, on the receiver's
+//! side (process_vm_readv), and a flag tells the sender that its buffer is free.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::shared::{Both, Flag, wait};
 use super::{Lost, Stopwatch, Way};
 use crate::Error;
 
-/// Stands for the number of a message from a side that may not read.
+/// Used as the number of a message from a side that may not read.
 const REFUSED: u64 = u64::MAX;
 
 /// What one side tells the other.
@@ -32,7 +32,7 @@ struct ProcessVm {
     received: u64,
 }
 
-/// Both ends; each is told of the other's process by [`Way::meet`].
+/// Both ends; each learns the other's process by [`Way::meet`].
 ///
 /// # Errors
 /// If there is no room for the flags.
@@ -50,7 +50,7 @@ impl Way for ProcessVm {
         own.address.store(message.as_ptr() as u64, Relaxed);
         own.announced.0.store(self.sent, Release);
         watch.stop();
-        // Or it would be written to while it is read.
+        // Otherwise the buffer would be written while it is read.
         wait(|| other.taken.0.load(Acquire) == self.sent)
     }
 
@@ -77,8 +77,8 @@ impl Way for ProcessVm {
 
     fn meet(&mut self, other: libc::pid_t) {
         self.other = other;
-        // SAFETY: plain numbers. Where Yama lets none but ancestors look into a process, the other may from here on;
-        // where there is no Yama the call fails, and nothing stands in the way.
+        // SAFETY: plain numbers. If Yama lets only ancestors look into a process, this allows the other one to; without
+        // Yama the call fails, and is not needed.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, other as libc::c_ulong, 0, 0, 0) };
     }
 }

@@ -1,4 +1,4 @@
-//! Through memory that both processes have: the sender copies in and raises a flag, the receiver copies out.
+//! Through memory that both processes share: the sender copies in and raises a flag, the receiver copies out.
 
 use std::io;
 use std::ops::Deref;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::{Lost, Stopwatch, Way};
 use crate::Error;
 
-/// How long a process is waited for: it may have to share its CPU.
+/// How long to wait for a process: it may have to share its CPU.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A value in memory that this process will share with those that it forks.
@@ -76,7 +76,7 @@ unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
     unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
 }
 
-/// A number on a line of its own: of the last message in a room.
+/// The number of the last message in a room, on a line of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Flag(pub(super) AtomicU64);
@@ -88,7 +88,7 @@ struct Rooms {
     each: usize,
 }
 
-// SAFETY: the rooms are plain memory; who may use one is told by its flag.
+// SAFETY: the rooms are plain memory; flags say which side may use one.
 unsafe impl Send for Rooms {}
 // SAFETY: as above.
 unsafe impl Sync for Rooms {}
@@ -115,7 +115,7 @@ struct SharedMemory {
     received: u64,
 }
 
-/// Both ends of a way for messages of up to so many bytes.
+/// Both ends of a way for messages of up to this many bytes.
 pub(super) fn ways(largest: usize) -> Result<[Box<dyn Way>; 2], Error> {
     let rooms = Arc::new(Rooms { flags: Both::new()?, start: map(2 * largest)?, each: largest });
     let end = |side| SharedMemory { rooms: rooms.clone(), side, sent: 0, received: 0 };
@@ -129,7 +129,7 @@ impl Way for SharedMemory {
         watch.start();
         // SAFETY: the room is large enough; the other side has left it, as it answered the message before.
         unsafe { std::ptr::copy_nonoverlapping(message.as_ptr(), room, message.len()) };
-        // Stores that are still on their way are waited for by nobody here: the flag follows them.
+        // Stores that are still on their way are not waited for here, as the flag follows them.
         watch.stop();
         self.sent += 1;
         self.rooms.flags[self.side].0.store(self.sent, Release);
@@ -149,7 +149,7 @@ impl Way for SharedMemory {
     }
 }
 
-/// Looks until something is so, without a pause between the looks, which would add to each message.
+/// Looks until a condition holds, without a pause between looks, which would lengthen each message.
 pub(super) fn wait(is_so: impl Fn() -> bool) -> Result<(), Lost> {
     const LOOKS: u32 = 4096;
     let start = Instant::now();

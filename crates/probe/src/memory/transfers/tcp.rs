@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Lost, Stopwatch, Way};
 use crate::Error;
 
-/// How long nothing may move: the other process may have to share its CPU.
+/// How long to wait while nothing moves: the other process may have to share its CPU.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Tcp(TcpStream);
@@ -48,7 +48,7 @@ impl Way for Tcp {
     }
 }
 
-/// Moves bytes, part by part, until all are; calls that move some are timed.
+/// Moves bytes, part by part, until all are moved; calls that move some are timed.
 fn all(
     bytes: usize,
     watch: &mut dyn Stopwatch,

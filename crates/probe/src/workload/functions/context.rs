@@ -1,4 +1,5 @@
-//! Pipe-based Context Switching: two processes hand a number to and fro by two pipes; a round trip counts as one.
+//! Pipe-based Context Switching: two processes pass a number back and forth through two pipes; a round trip counts as
+//! one.
 
 use std::io;
 use std::time::Duration;
@@ -20,7 +21,7 @@ pub(in crate::workload) fn context(time: Duration, partner: Option<&CpuSet>) -> 
         return Err(Failure::new("fork"));
     }
     if child == 0 {
-        // SAFETY: no pointers. Without the other's ends it notices when the other is gone.
+        // SAFETY: no pointers. It closes the other's ends, so that it notices when the other is gone.
         unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             libc::close(there_write);

@@ -25,7 +25,7 @@ pub(in crate::workload) fn copy(time: Duration, copying: Copying) -> Result<Repo
     let names = [format!("copy-{own}-from"), format!("copy-{own}-to")];
     let result = copy_between(time, copying, &names);
     for name in &names {
-        // It may never have been made, and the folder goes in any case.
+        // The file may never have been created, and the folder is removed in any case.
         let _ = fs::remove_file(name);
     }
     result

@@ -15,7 +15,7 @@ pub(in crate::workload) struct Job {
     pub(in crate::workload) after: Vec<usize>,
 }
 
-/// Runs all, so many at a time at most, each as soon as it may; the seconds that they took.
+/// Runs all jobs, at most this many at a time, each as soon as it may begin; returns the seconds that they took.
 pub(in crate::workload) fn jobs(
     jobs: &[Job],
     environment: Environment<'_>,

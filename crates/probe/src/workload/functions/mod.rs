@@ -23,7 +23,7 @@ pub(super) use syscalls::syscalls;
 
 use super::report::Report;
 
-/// What commands find in their environment, beside what this process has.
+/// Variables added to the environment of commands.
 pub(super) type Environment<'a> = &'a [(&'static OsStr, OsString)];
 
 /// Set by SIGALRM.
@@ -84,7 +84,7 @@ impl Stretch {
         TIME_IS_UP.load(Relaxed)
     }
 
-    /// So many loops since it began, for a unit of `timebase_s` seconds.
+    /// A report of `count` loops since it began, for a unit of `timebase_s` seconds.
     fn report(&self, count: u64, timebase_s: f64) -> Report {
         Report { count: count as f64, timebase_s, seconds: Some(self.0.elapsed().as_secs_f64()) }
     }

@@ -1,6 +1,6 @@
-//! System calls as a program of one thread makes them. A copy of a process that had threads still looks for a thread's
-//! cancellation around each of the C library's functions that can wait, which costs a sixth of a short one's time; a
-//! program of UnixBench has no threads, and does not.
+//! System calls as a program of one thread makes them. In a copy of a process that had threads, the C library still
+//! checks for cancellation around each function that can wait, which costs a sixth of the time of a short one.
+//! UnixBench's programs have no threads, and no such cost.
 
 use std::io;
 
@@ -21,7 +21,7 @@ pub(super) fn write(descriptor: i32, bytes: &[u8]) -> io::Result<usize> {
     moved(unsafe { libc::syscall(libc::SYS_write, descriptor, bytes.as_ptr(), bytes.len()) })
 }
 
-/// `close`, whatever comes of it.
+/// `close`, ignoring the result.
 pub(super) fn close(descriptor: i32) {
     // SAFETY: no pointers.
     unsafe { libc::syscall(libc::SYS_close, descriptor) };

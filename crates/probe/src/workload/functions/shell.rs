@@ -1,4 +1,4 @@
-//! Shell Scripts: a script run to its end again and again; so many of it at a time.
+//! Shell Scripts: a script run repeatedly, with several copies at a time.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Environment, Failure, Report, Stretch, tried};
 
-/// Runs `script CONCURRENT` in a loop; loops a minute.
+/// Runs `script CONCURRENT` in a loop; reports loops a minute.
 pub(in crate::workload) fn shell(
     time: Duration,
     script: &Path,

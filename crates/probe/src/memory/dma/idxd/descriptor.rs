@@ -1,4 +1,4 @@
-//! What the engine is handed and what it answers (DSA architecture specification, chapters on descriptors and completion
+//! What the engine is given and what it answers (DSA architecture specification, chapters on descriptors and completion
 //! records).
 
 use std::ptr::NonNull;

@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "Intel DSA";
 
 /// Bytes of the page through which descriptors are handed over.
 const PORTAL: usize = 4096;
-/// An engine that has not answered by then has failed; the largest block takes some milliseconds.
+/// An engine that has not answered within this time has failed; the largest block takes some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Copies within the host's memory, in blocks of up to so many bytes.
@@ -39,8 +39,8 @@ pub(super) fn ways(bytes: usize) -> Result<Vec<Way>, String> {
     Ok(vec![Way { engine: NAME, direction: "host-to-host", source: Some(start), copy }])
 }
 
-/// A queue and what it copies. The portal is first: closing it has the kernel end what is under way, so that the engine
-/// writes no more when the memory goes.
+/// A queue and what it copies. The portal comes first: closing it makes the kernel end all copies under way, so that
+/// the engine no longer writes when the memory is freed.
 struct Engine {
     portal: Mapping,
     queue: Queue,

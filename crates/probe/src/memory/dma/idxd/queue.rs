@@ -1,4 +1,4 @@
-//! Work queues that user programs may use, as sysfs tells.
+//! Work queues that user programs may use, according to sysfs.
 
 use std::arch::x86_64::__cpuid_count;
 use std::fs;
@@ -13,7 +13,7 @@ const ENQCMD: u32 = 1 << 29;
 pub(super) enum Kind {
     /// Of one process: by MOVDIR64B.
     Dedicated,
-    /// Of several: by ENQCMD, which tells whether there was room.
+    /// Of several: by ENQCMD, which returns whether there was room.
     Shared,
 }
 

@@ -8,7 +8,7 @@ mod plain;
 use super::Stores::{NonTemporal, Temporal};
 use super::{ALWAYS, Loop, copy, read, write};
 
-/// All loops, in the order in which they are told.
+/// All loops, in the order in which they are reported.
 pub(super) const LOOPS: &[Loop] = &[
     write("plain-4", Temporal, ALWAYS, plain::write_4),
     write("plain-8", Temporal, ALWAYS, plain::write_8),

@@ -9,7 +9,7 @@ macro_rules! at {
     ([$($at:literal)*] $a:literal $b:literal $c:literal) => { concat!($($a, $at, $b, $at, $c, "\n"),*) };
 }
 
-/// A loop: what stands before it, one step of so many bytes, how the pointers move on, one byte of the rest.
+/// A loop: its prologue, one step of a number of bytes, how the pointers advance, one byte of the rest.
 macro_rules! block_loop {
     (
         $(#[$doc:meta])* $name:ident: $begin:expr;

@@ -16,7 +16,7 @@ const SSE41: Feature = Feature { name: "sse4_1", present: || is_x86_feature_dete
 const AVX2: Feature = Feature { name: "avx2", present: || is_x86_feature_detected!("avx2") };
 const AVX512: Feature = Feature { name: "avx512f", present: || is_x86_feature_detected!("avx512f") };
 
-/// All loops, in the order in which they are told. Every x86-64 CPU has SSE2, and with it MOVNTI and PREFETCHNTA.
+/// All loops, in the order in which they are reported. Every x86-64 CPU has SSE2, and with it MOVNTI and PREFETCHNTA.
 pub(super) const LOOPS: &[Loop] = &[
     write("plain-4", Temporal, ALWAYS, plain::write_4),
     write("plain-8", Temporal, ALWAYS, plain::write_8),

@@ -9,7 +9,7 @@ macro_rules! at {
     ([$($at:literal)*] $a:literal $b:literal $c:literal) => { concat!($($a, $at, $b, $at, $c, "\n"),*) };
 }
 
-/// A loop: what stands before it, one step of so many bytes, how the pointers move on, one byte of the rest, the end.
+/// A loop: its prologue, one step of a number of bytes, how the pointers advance, one byte of the rest, the end.
 macro_rules! block_loop {
     (
         $(#[$doc:meta])* $name:ident: $begin:expr;
@@ -77,8 +77,8 @@ macro_rules! copy_loop {
     };
 }
 
-/// Before a loop that reads through PREFETCHNTA: asks for the first 512 bytes, or what there is, and notes in `r9` where
-/// the last whole step begins.
+/// Before a loop that reads through PREFETCHNTA: prefetches the first 512 bytes, or as many as there are, and puts into
+/// `r9` where the last whole step begins.
 macro_rules! first_ahead {
     ($step:literal) => {
         concat!(
@@ -101,7 +101,7 @@ macro_rules! first_ahead {
     };
 }
 
-/// In such a loop: asks for the lines of the step that is 512 bytes ahead, never for one outside the block.
+/// In such a loop: prefetches the lines of the step that is 512 bytes ahead, never a line outside the block.
 macro_rules! ahead {
     ([$($line:literal)*]) => {
         concat!(
