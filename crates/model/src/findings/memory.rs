@@ -66,7 +66,7 @@ fn leaders<'a>(rates: impl Iterator<Item = Told<'a>>) -> Vec<Told<'a>> {
 /// Instructions that are named one by one.
 const NAMED: usize = 3;
 
-/// `avx2-nt`, or of several that intervals do not tell apart: `avx2-nt, sse2-nt and 2 more, no difference beyond the intervals`.
+/// `avx2-nt`, or of several that intervals do not tell apart: `avx2-nt, not told from sse2-nt and 2 more`.
 fn named(leaders: &[Told<'_>]) -> String {
     let mut names: Vec<String> = Vec::new();
     for one in leaders.iter().filter(|one| one.rate.instruction != leaders[0].rate.instruction) {
@@ -83,7 +83,7 @@ fn named(leaders: &[Told<'_>]) -> String {
         names.truncate(NAMED - 1);
         names.push(format!("{more} more"));
     }
-    format!("{best}; no difference beyond the intervals to {}", listed(&names))
+    format!("{best}, not told from {}", listed(&names))
 }
 
 /// The best of each operation at the largest size.
@@ -98,16 +98,20 @@ fn bandwidth(memory: &Memory) -> Option<Finding> {
             Operation::Read => "reads",
             Operation::Copy => "copies",
         };
-        format!("{verb} {} GB/s by {}", leaders[0].interval(), named(leaders))
+        format!("{verb} {}", leaders[0].interval())
     };
-    let text = best.iter().map(words).collect::<Vec<_>>().join(". It ");
+    let instructions = |leaders: &Vec<Told<'_>>| format!("{} {}", leaders[0].rate.op, named(leaders));
+    let instructions: Vec<_> = best.iter().map(instructions).collect();
+    let text = listed(&best.iter().map(words).collect::<Vec<_>>());
     Some(Finding {
         id: "bandwidth",
-        text: format!("In blocks of {}, one core {text}.", size(largest)),
+        text: format!("In blocks of {}, one core {text} GB/s.", size(largest)),
         urgency: Urgency::Note,
         evidence: best.iter().flatten().map(Told::pointer).collect(),
-        condition: "one thread, the same block again and again, by the quickest of the instructions that were measured; one run"
-            .into(),
+        condition: format!(
+            "one thread, the same block again and again, one run; the quickest instructions: {}",
+            instructions.join("; ")
+        ),
         next: "`coho memory -o PROFILE` measures other sizes, states, and several cores at once.".into(),
     })
 }

@@ -4,6 +4,17 @@ use coho_profile::{CacheType, Counters, Memory, Profile};
 
 use super::{Finding, Urgency, listed, openmp};
 
+/// Something that was not measured.
+struct Gap {
+    /// What, with the reason if it is not only that nobody asked: `performance counters (perf_event_paranoid is 3)`.
+    what: String,
+    evidence: Vec<String>,
+    /// Under which it is missing.
+    condition: &'static str,
+    /// What would change it.
+    next: String,
+}
+
 /// Of a profile that coho measured: what a paper does not report, nobody can measure now.
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     if profile.host.as_ref().is_none_or(|host| host.coho_version.is_none()) {
@@ -11,25 +22,42 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     }
     let counters = profile.counters.as_ref().and_then(counters);
     let types = profile.memory.as_ref().and_then(types);
-    [counters, types, not_tried(profile)].into_iter().flatten().collect()
+    let gaps: Vec<Gap> = [counters, types, not_tried(profile)].into_iter().flatten().collect();
+    if gaps.is_empty() {
+        return Vec::new();
+    }
+    let column = |of: fn(&Gap) -> &str| gaps.iter().map(of).collect::<Vec<_>>();
+    let mut conditions = column(|gap| gap.condition);
+    conditions.dedup();
+    vec![Finding {
+        id: "not-measured",
+        text: format!("Not measured: {}.", column(|gap| &gap.what).join("; ")),
+        urgency: Urgency::Note,
+        condition: conditions.join("; "),
+        next: column(|gap| &gap.next).join(" "),
+        evidence: gaps.into_iter().flat_map(|gap| gap.evidence).collect(),
+    }]
 }
+
+/// What may be refused to one user and granted to another.
+const HERE: &str = "as this user, on this machine, when it was measured";
 
 /// How to get counters, by the reason why there are none; `None` where neither the machine nor a missing right is the reason.
 fn remedy(why: &str) -> Option<&'static str> {
     if why.contains("has no performance counters") {
-        Some("Have the host give the virtual machine a virtual PMU (QEMU: `-cpu host,pmu=on`).")
+        Some("Counters: have the host give the virtual machine a virtual PMU (QEMU: `-cpu host,pmu=on`).")
     } else if why.contains("seccomp") {
         Some(
-            "Let the container call perf_event_open (its seccomp profile), then run `coho counters -o PROFILE`.",
+            "Counters: let the container call perf_event_open (its seccomp profile), then run `coho counters -o PROFILE`.",
         )
     } else if why.contains("perf_event_paranoid") {
-        Some("`sysctl kernel.perf_event_paranoid=1` as root, then `coho counters -o PROFILE`.")
+        Some("Counters: `sysctl kernel.perf_event_paranoid=1` as root, then `coho counters -o PROFILE`.")
     } else {
         None
     }
 }
 
-fn counters(counters: &Counters) -> Option<Finding> {
+fn counters(counters: &Counters) -> Option<Gap> {
     // Instructions and lines may also come from single steps.
     let counted = counters.rdpmc.available || counters.events.iter().any(|event| event.passed);
     if counted {
@@ -41,19 +69,15 @@ fn counters(counters: &Counters) -> Option<Finding> {
     // What was to be told, and of several reasons the first.
     let why = why.split_once(": ").filter(|(what, _)| *what == "time").map_or(why, |(_, why)| why);
     let why = why.split("; ").next().unwrap_or(why);
-    Some(Finding {
-        id: "no-counters",
-        text: format!(
-            "Performance counters could not be read: {why}. What calls evict is known by time alone."
-        ),
-        urgency: Urgency::Note,
+    Some(Gap {
+        what: format!("performance counters ({why})"),
         evidence: vec![format!("/counters/tools/{at}/not_available")],
-        condition: "as this user, on this machine, when it was measured".into(),
+        condition: HERE,
         next: next.into(),
     })
 }
 
-fn types(memory: &Memory) -> Option<Finding> {
+fn types(memory: &Memory) -> Option<Gap> {
     let of = |name: CacheType| memory.types.iter().filter(move |one| one.name == name);
     let lacks =
         |name: &CacheType| of(*name).next().is_some() && !of(*name).any(|one| one.available && one.proven);
@@ -68,18 +92,22 @@ fn types(memory: &Memory) -> Option<Finding> {
         .collect();
     let evidence = memory.types.iter().enumerate().filter(|(_, one)| missing.contains(&one.name));
     let providers = evidence.clone().count();
-    Some(Finding {
-        id: "no-memory-types",
-        text: format!("No {} memory could be measured: none of {providers} providers here has any that its self-test proves.", words.join(" or ")),
-        urgency: Urgency::Note,
+    let providers = match providers {
+        1 => "the one provider has none that its self-test proves".to_owned(),
+        n => format!("none of {n} providers has any that its self-test proves"),
+    };
+    Some(Gap {
+        what: format!("{} memory ({providers})", words.join(" and ")),
         evidence: evidence.map(|(at, _)| format!("/memory/types/{at}/why")).collect(),
-        condition: "as this user, with the devices and modules that were there".into(),
-        next: "Root can load the module coho_mem (kernel/README.md); then `coho memory --type wb,wc,uc -o PROFILE`.".into(),
+        condition: HERE,
+        next: "Memory types: as root, load the module coho_mem (kernel/README.md), then `coho memory --type wb,wc,uc -o \
+               PROFILE`."
+            .into(),
     })
 }
 
 /// What takes a command of its own, where the like was measured.
-fn not_tried(profile: &Profile) -> Option<Finding> {
+fn not_tried(profile: &Profile) -> Option<Gap> {
     let calls = profile.calls.as_ref().filter(|calls| !calls.calls.is_empty() && calls.footprint.is_empty());
     let sync = profile
         .sync
@@ -97,14 +125,12 @@ fn not_tried(profile: &Profile) -> Option<Finding> {
     let column = |of: fn(&(&'static str, &'static str, &'static str)) -> &'static str| {
         all.iter().map(|one| of(one).to_owned()).collect::<Vec<_>>()
     };
-    (!all.is_empty()).then(|| Finding {
-        id: "not-tried",
-        text: format!("Not measured yet: {}.", listed(&column(|one| one.0))),
-        urgency: Urgency::Note,
+    (!all.is_empty()).then(|| Gap {
+        what: column(|one| one.0).join("; "),
         evidence: column(|one| one.1),
-        condition: "a survey leaves it out, as it takes longer".into(),
+        condition: "a survey leaves out what takes longer",
         next: format!(
-            "{} {} it.",
+            "{} {} the rest.",
             listed(&column(|one| one.2)),
             if all.len() == 1 { "measures" } else { "measure" }
         ),

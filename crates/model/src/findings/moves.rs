@@ -31,10 +31,10 @@ fn have_differed(coherence: &Coherence) -> bool {
 }
 
 fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
-    let seen = between_surveys(coherence).or_else(|| within_run(coherence));
-    let (text, evidence, condition) = match seen {
-        Some((text, evidence)) => (text, evidence, stability::condition(coherence)?),
-        None => {
+    let (text, evidence, condition) = match (between_surveys(coherence), within_run(coherence)) {
+        (Some(seen), _) => seen,
+        (None, Some((text, evidence))) => (text, evidence, stability::condition(coherence)?),
+        (None, None) => {
             let (text, evidence) = between_sections(profile)?;
             // Each part may have kept to its values: that says nothing of the time between them.
             (text, evidence, "two moments of measuring; when it changed, and how often, is not known".into())
@@ -57,16 +57,14 @@ fn values(all: impl Iterator<Item = f64>) -> String {
     listed(&all.map(number).collect::<Vec<_>>())
 }
 
-fn between_surveys(coherence: &Coherence) -> Option<(String, Vec<String>)> {
+/// What it says, on which figures, and how often it was seen.
+fn between_surveys(coherence: &Coherence) -> Option<(String, Vec<String>, String)> {
     let history = coherence.history.as_ref().filter(|history| history.disagree > 0)?;
-    let text = format!(
-        "Times between the same CPUs change from survey to survey: {} of {} others since boot differ from this one ({} ns \
-         were seen).",
-        history.disagree,
-        history.surveys,
-        values(history.modes_ns.iter().copied())
-    );
-    Some((text, vec!["/coherence/history".into()]))
+    let seen = values(history.modes_ns.iter().copied());
+    let text =
+        format!("Times between the same CPUs change from survey to survey: {seen} ns were seen since boot.");
+    let differ = format!("{} of {} other surveys differ from this one", history.disagree, history.surveys);
+    Some((text, vec!["/coherence/history".into()], differ))
 }
 
 fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {

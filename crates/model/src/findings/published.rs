@@ -91,12 +91,11 @@ fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
     };
     let changes = mine
         .changes
-        .map(|changes| format!("; here the line changes hands {} times an increment", number(changes)));
+        .map(|changes| format!("; the line changes hands {} times an increment here", number(changes)));
     Some(Finding {
         id: "published-machine",
         text: format!(
-            "When two CPUs increment a line at once, an increment takes {} ns ({}–{}) between {words}: {likeness}, Kawabe & \
-             Furuya).",
+            "An increment of a line by two CPUs at once takes {} ns ({}–{}) between {words}: {likeness}, Kawabe & Furuya).",
             number(value),
             number(low),
             number(high)
@@ -107,8 +106,7 @@ fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
             _ => vec!["/coherence/pairs".into()],
         },
         condition: format!(
-            "free-running, as in the paper, which tells single values without intervals; mean of {}, {words} by the claimed \
-             topology{}; {stays}",
+            "free-running, as in the paper, which gives no intervals; mean of {}, by the claimed topology{}; {stays}",
             match mine.pairs.len() {
                 1 => "one figure".into(),
                 n => format!("{n} figures"),

@@ -27,13 +27,13 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
 /// What is timed, with a verb for it, and by what.
 fn words(method: PairMethod) -> (&'static str, &'static str) {
     match method {
-        PairMethod::Turn => ("Handing a cache line on takes", "by compare-and-swap in turn"),
+        PairMethod::Turn => ("Handing over a cache line takes", "by compare-and-swap in turn"),
         PairMethod::Flags => ("Handing a flag over and back by two lines takes", "by plain stores, a step"),
         PairMethod::FreeRunning => {
             ("An increment of a line that two CPUs increment at once takes", "free-running")
         }
         PairMethod::Unknown => {
-            ("A line's way between two CPUs takes", "by a method that its file does not tell")
+            ("A line's way between two CPUs takes", "by a method that its file does not name")
         }
     }
 }
@@ -142,7 +142,7 @@ fn groups(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     Some(Finding {
         id: "sharing-groups",
         text: format!(
-            "The CPUs form {} groups: a line's way takes at most {} ns within one and at least {} ns across. They are {}.",
+            "The CPUs form {} groups: a line takes at most {} ns within one and at least {} ns across. They are {}.",
             level.groups.len(),
             number(level.max_inside_ns),
             number(level.min_across_ns),
@@ -170,7 +170,7 @@ fn lines(coherence: &Coherence) -> Option<Finding> {
     Some(Finding {
         id: "lines-differ",
         text: format!(
-            "Which line they share decides what CPUs {} and {} pay: one line in ten takes less than {} ns, one in ten more than {}.",
+            "CPUs {} and {} share some lines quicker than others: one in ten takes less than {} ns, one in ten more than {}.",
             pair.a,
             pair.b,
             number(lines.p10),
@@ -183,6 +183,6 @@ fn lines(coherence: &Coherence) -> Option<Finding> {
             lines.count,
             number(halves)
         ),
-        next: "Put what is most contended on a line that was timed and found quick.".into(),
+        next: "Time lines, and put the most contended data on a quick one.".into(),
     })
 }

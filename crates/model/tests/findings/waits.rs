@@ -140,17 +140,17 @@ fn uncounted(why: &str) -> Profile {
 #[test]
 fn missing_counters_come_with_what_would_change_it() {
     let paranoid = "instructions may not be counted: perf_event_paranoid is 3; run with CAP_PERFMON";
-    let told = says(&uncounted(paranoid), "no-counters", &["perf_event_paranoid is 3."]);
+    let told = says(&uncounted(paranoid), "not-measured", &["perf_event_paranoid is 3)."]);
     assert!(told.next.contains("sysctl"), "{told:?}");
     let vm =
         "time: this machine has no performance counters; a virtual machine gets them from its host (vPMU)";
-    assert!(says(&uncounted(vm), "no-counters", &["read: this machine"]).next.contains("host"));
+    assert!(says(&uncounted(vm), "not-measured", &["counters (this machine"]).next.contains("host"));
     // A run that was stopped says nothing of the machine.
-    does_not_say(&uncounted("stopped before it was tried"), "no-counters");
+    does_not_say(&uncounted("stopped before it was tried"), "not-measured");
     let mut counted = uncounted(paranoid);
     counted.counters.as_mut().unwrap().rdpmc = Rdpmc { available: true, ..Rdpmc::default() };
-    does_not_say(&counted, "no-counters");
-    does_not_say(&Profile { host: None, ..uncounted(paranoid) }, "no-counters");
+    does_not_say(&counted, "not-measured");
+    does_not_say(&Profile { host: None, ..uncounted(paranoid) }, "not-measured");
 }
 
 #[test]
@@ -168,16 +168,16 @@ fn memory_types_that_were_looked_for_and_not_found_are_missing() {
     let (wc, uc) = (CacheType::WriteCombining, CacheType::Uncached);
     says(
         &of(&[(wc, false), (uc, false)]),
-        "no-memory-types",
-        &["No write-combining or uncached memory", "2 providers"],
+        "not-measured",
+        &["write-combining and uncached memory", "none of 2 providers"],
     );
     says(
         &of(&[(wc, true), (wc, false), (uc, false)]),
-        "no-memory-types",
-        &["No uncached memory", "1 provider"],
+        "not-measured",
+        &["measured: uncached memory", "the one provider"],
     );
-    does_not_say(&of(&[(wc, true), (uc, true)]), "no-memory-types");
-    does_not_say(&of(&[]), "no-memory-types");
+    does_not_say(&of(&[(wc, true), (uc, true)]), "not-measured");
+    does_not_say(&of(&[]), "not-measured");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn what_takes_its_own_command_is_named_until_it_was_run() {
         ..Profile::default()
     };
     let told =
-        says(&both, "not-tried", &["which calls another core should execute and what an OpenMP program"]);
+        says(&both, "not-measured", &["which calls another core should execute; what an OpenMP program"]);
     assert!(told.next.contains("--footprint") && told.next.contains("--peers"), "{told:?}");
     let peer = SyncPeer { name: "libgomp".into(), ratio: Some(estimate(9.0, 40)), ..SyncPeer::default() };
     let done = Profile {
@@ -203,6 +203,6 @@ fn what_takes_its_own_command_is_named_until_it_was_run() {
         sync: Some(sync(vec![peer])),
         ..both.clone()
     };
-    does_not_say(&done, "not-tried");
-    does_not_say(&Profile { host: None, ..both }, "not-tried");
+    does_not_say(&done, "not-measured");
+    does_not_say(&Profile { host: None, ..both }, "not-measured");
 }
