@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use coho_profile::{Contradiction, Home, PairMethod, Profile};
+use coho_profile::{Estimate, Home, PairMethod, PlacementTime, Profile, Runs, Trial};
 use report_profiles::{HOSTILE, Shape};
 use serde_json::Value;
 use support::{coho, fails, json, page, succeeds, succeeds_in};
@@ -18,11 +18,21 @@ fn machine() -> Profile {
     report_profiles::profile(&shape, &[(PairMethod::Turn, Home::A)])
 }
 
+/// It claims a core and an L3 for each CPU, which its times do not bear out, and its one trial is of a hostile program.
 fn hostile() -> Profile {
-    let mut profile = machine();
-    let claim = Contradiction { cpus: vec![0, 1], claim: HOSTILE.into(), figures: HOSTILE.into() };
-    profile.coherence.as_mut().unwrap().contradictions = Some(vec![claim]);
-    profile
+    let claimed = Shape { packages: 1, l3s: 1, cores: 8, threads: 1 };
+    let topology = report_profiles::profile(&claimed, &[]).topology;
+    let best = PlacementTime { name: "spread".into(), ..PlacementTime::default() };
+    let times_best = Some(Estimate { low: 1.9, high: 2.1, n: 40, ..Estimate::exact(2.0) });
+    let other = PlacementTime { name: HOSTILE.into(), times_best, ..PlacementTime::default() };
+    let trial = Trial {
+        best: Some("spread".into()),
+        decided: true,
+        placements: vec![best, other],
+        ..Trial::default()
+    };
+    let run = Some(Runs { commands: [(HOSTILE.to_owned(), trial)].into(), ..Runs::default() });
+    Profile { topology, run, ..machine() }
 }
 
 fn list(text: &str) -> Vec<Value> {

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use coho_profile::{
     CacheState, Coherence, CoherenceTime, Estimate, History, Home, Host, Mode, Pair, PairMethod, Profile,
-    Timeline, TimelineSample, Verdict,
+    Timeline, TimelineSample,
 };
+use report_profiles::Shape;
 use serde_json::Value;
 use support::{coho, json, page, succeeds_in};
 
@@ -43,8 +44,7 @@ fn pair(a: u32, b: u32, n: u64, stable: Option<bool>, ns: f64) -> Pair {
 /// Three CPUs, measured so often.
 fn measured(n: u64, stable: Option<bool>) -> Coherence {
     let pairs = vec![pair(0, 1, n, stable, 26.0), pair(0, 2, n, stable, 26.5), pair(1, 2, n, stable, 25.8)];
-    let verdict = Some(if stable == Some(false) { Verdict::Unstable } else { Verdict::Flat });
-    let mut coherence = Coherence { cpus: vec![0, 1, 2], pairs, stable, verdict, ..Coherence::default() };
+    let mut coherence = Coherence { cpus: vec![0, 1, 2], pairs, ..Coherence::default() };
     if n > 1 {
         (coherence.method.passes, coherence.method.duration_s) = (5, 1.4);
     }
@@ -129,8 +129,12 @@ fn a_pair_is_said_to_stay_only_if_it_was_watched() {
 #[test]
 fn a_claim_is_confirmed_only_if_it_was_checked() {
     const NONE: [&str; 2] = ["no figure contradicts", "None found"];
-    let claims = |contradictions, coherence: Coherence| told(&Coherence { contradictions, ..coherence });
-    for text in claims(Some(Vec::new()), measured(40, Some(true))) {
+    let shape = Shape { packages: 1, l3s: 1, cores: 3, threads: 1 };
+    let claimed = report_profiles::profile(&shape, &[]).topology;
+    let claims = |topology: &Option<_>, coherence: Coherence| {
+        told_of(&Profile { coherence: Some(coherence), topology: topology.clone(), ..Profile::default() })
+    };
+    for text in claims(&claimed, measured(40, Some(true))) {
         assert!(NONE.iter().any(|words| text.contains(words)), "{text}");
     }
     let one_pair = Coherence {
@@ -139,10 +143,10 @@ fn a_claim_is_confirmed_only_if_it_was_checked() {
         ..measured(40, Some(true))
     };
     let one_cpu = Coherence { cpus: vec![0], ..Coherence::default() };
-    for (contradictions, coherence) in
-        [(None, measured(40, Some(true))), (Some(Vec::new()), one_pair), (None, one_cpu)]
+    for (topology, coherence) in
+        [(&None, measured(40, Some(true))), (&claimed, one_pair), (&claimed, one_cpu)]
     {
-        for text in claims(contradictions, coherence) {
+        for text in claims(topology, coherence) {
             assert!(!NONE.iter().any(|words| text.contains(words)), "{text}");
         }
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use coho_profile::{Class, Coherence, Counters, Estimate, Host, Profile};
+use coho_profile::{Coherence, Counters, Host, Profile};
 use support::{coho, measured};
 
 /// Escapes, C0 and C1 controls, DEL, and marks, overrides and isolates of direction.
@@ -117,7 +117,12 @@ fn what_files_hold_is_shown() {
     let at = folder.path();
     let word = serde_json::to_string(HOSTILE).unwrap();
     let write = |name: &str, text: &str| fs::write(at.join(name), text).unwrap();
-    write("enum.json", &format!(r#"{{"schema": "coho-profile/1", "coherence": {{"verdict": {word}}}}}"#));
+    write(
+        "enum.json",
+        &format!(
+            r#"{{"schema": "coho-profile/1", "coherence": {{"pairs": [{{"a": 0, "b": 1, "method": {word}}}]}}}}"#
+        ),
+    );
     write("schema.json", &format!(r#"{{"schema": "coho-profile/{}}}"#, &word[1..]));
     write("cell.csv", &format!("1,{HOSTILE}\n2,3\n"));
     write("pairs.csv", &format!("1,{HOSTILE}\n"));
@@ -141,9 +146,7 @@ fn profile() -> Profile {
         kernel: Some(HOSTILE.into()),
         ..Host::default()
     };
-    let class = Class { name: HOSTILE.into(), ns: Estimate::exact(25.0), cycles: None, pairs: 1 };
     let mut coherence = Coherence { notes: vec![HOSTILE.into()], ..measured().coherence.unwrap() };
-    coherence.classes.push(class);
     for pair in &mut coherence.pairs {
         pair.claimed = Some(HOSTILE.into());
     }

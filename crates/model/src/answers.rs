@@ -6,13 +6,16 @@ use coho_profile::{PairMethod, Profile};
 use crate::barrier::{self, Mapping};
 use crate::claims::{self, Judgement};
 use crate::cpi::{self, Line};
-use crate::findings::{Finding, findings};
+use crate::findings::{Finding, findings_by};
+use crate::judge;
 use crate::path::Own;
 use crate::placement::{self, Checked, Costs, RUNS, SEED};
 
 /// What follows from a profile's figures.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
+    /// What its times between CPUs say; of a profile without them, nothing.
+    pub judgement: judge::Judgement,
     /// What they mean for the reader, the most urgent first.
     pub findings: Vec<Finding>,
     /// What they say of the papers' conclusions.
@@ -36,10 +39,21 @@ pub struct Answers {
 impl Answers {
     /// All answers that this profile's figures allow.
     pub fn of(profile: &Profile) -> Self {
+        Self::judged(profile).completed(profile)
+    }
+
+    /// The judgement of this profile's times between CPUs alone, which all that is shown of them rests on.
+    pub fn judged(profile: &Profile) -> Self {
+        Self { judgement: judge::coherence(profile), ..Self::default() }
+    }
+
+    /// With all other answers that this profile's figures allow.
+    #[must_use]
+    pub fn completed(self, profile: &Profile) -> Self {
         let cpi = lines(profile);
         let costs = Costs::default();
         Self {
-            findings: findings(profile),
+            findings: findings_by(profile, &self.judgement),
             claims: claims::judge(profile),
             published_cpi: if cpi.is_empty() { Vec::new() } else { published_lines() },
             cpi,
@@ -51,6 +65,7 @@ impl Answers {
                 None => Vec::new(),
             },
             placement: placement::check(profile, &costs, RUNS, SEED).ok(),
+            judgement: self.judgement,
         }
     }
 }

@@ -3,25 +3,16 @@
 use coho_profile::{Coherence, Estimate, Home, Method, Pair, PairMethod, TimeMatrix};
 use coho_topology::Topology;
 
-use crate::{Classification, Error, Matrix, audit, classify};
+use crate::{Error, Matrix};
 
-/// A matrix of unknown origin as a profile's section: its pairs, and what [`classify`] finds in them. Nothing was
-/// repeated and no topology is known: whether the figures are stable, and what they contradict, stays open.
-pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
-    section(matrix, classify(matrix))
-}
-
-/// As [`coherence_from_matrix`], held against what a topology claims of these CPUs.
+/// As [`coherence_from_matrix`], with what a topology claims of these CPUs.
 ///
 /// # Errors
 /// If the topology does not know a CPU of the matrix.
 pub fn coherence_of_machine(matrix: &Matrix, topology: &Topology) -> Result<Coherence, Error> {
     check_known(matrix.cpus(), topology)?;
-    let mut found = classify(matrix);
-    found.name_by(topology);
-    let mut coherence = section(matrix, found);
+    let mut coherence = coherence_from_matrix(matrix);
     claim(&mut coherence, topology);
-    coherence.contradictions = Some(audit(topology, &coherence));
     Ok(coherence)
 }
 
@@ -47,7 +38,9 @@ pub fn check_known(cpus: &[u32], topology: &Topology) -> Result<(), Error> {
     }
 }
 
-fn section(matrix: &Matrix, found: Classification) -> Coherence {
+/// A matrix of unknown origin as a profile's section: its pairs. Nothing was repeated, so that whether the figures are
+/// stable stays open.
+pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
     let cpu = |index: usize| matrix.cpus()[index];
     let pair = |(a, b, ns): (usize, usize, f64)| Pair {
         a: cpu(a).min(cpu(b)),
@@ -69,10 +62,6 @@ fn section(matrix: &Matrix, found: Classification) -> Coherence {
         cpus: matrix.cpus().to_vec(),
         pairs: if listed { matrix.pairs().map(pair).collect() } else { Vec::new() },
         matrix: (!listed).then(|| TimeMatrix::new(matrix.len(), |a, b| matrix.between(a, b))),
-        classes: found.classes,
-        levels: found.levels,
-        verdict: Some(found.verdict),
-        notes: found.notes,
         ..Coherence::default()
     }
 }

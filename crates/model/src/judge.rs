@@ -1,58 +1,119 @@
-//! What the model finds in measured figures, put beside them: classes, levels, verdict and contradictions of
-//! coherence; what calls and messages cost.
+//! What the model finds in measured figures: classes, levels, verdict and contradictions of coherence, judged anew each
+//! time and kept in no section; and what calls and messages cost.
 
-use coho_profile::{Coherence, Profile, Score, Timeline, Verdict, Workloads};
-use coho_topology::Topology;
+use coho_profile::{Class, Coherence, Contradiction, Level, Profile, Score, Timeline, Verdict, Workloads};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Matrix, audit, classify, delegation, unixbench};
+use crate::audit::audit_by;
+use crate::{Matrix, classify, delegation, unixbench};
 
-/// Fills `classes`, `levels`, `verdict` and `contradictions` from the pairs. `clock_ghz` turns ns into cycles.
-pub fn coherence(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
-    let clock_ghz = self::clock_ghz(coherence, clock_ghz);
-    let measured = coherence.times().next().is_some();
-    coherence.contradictions = measured.then(|| audit(topology, coherence));
-    let Some(matrix) = Matrix::of(coherence) else { return };
+/// What the figures of the section `coherence` say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Judgement {
+    /// Classes of pairs, nearest first: found in the figures, not taken from the claims.
+    pub classes: Vec<Class>,
+    /// The partitions of the CPUs that the figures show, finest first.
+    pub levels: Vec<Level>,
+    /// What the figures say as a whole; `None` where no pair was measured.
+    pub verdict: Option<Verdict>,
+    /// Whether all but a few of the figures of strict alternation kept to one value each during the run, and so did the
+    /// pair that was watched; `None` where each has fewer than six samples.
+    pub stable: Option<bool>,
+    /// The section's own notes, then why the verdict is what it is, and what makes the run unstable.
+    pub notes: Vec<String>,
+    /// Claims of the topology that the figures contradict; absent where no topology was held against them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contradictions: Option<Vec<Contradiction>>,
+}
+
+/// A section and its judgement as one object: what `coho coherence --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Judged {
+    #[serde(flatten)]
+    section: Coherence,
+    #[serde(flatten)]
+    judgement: Judgement,
+}
+
+impl Judged {
+    /// The section of a profile with what is judged of it; `None` without one.
+    pub fn of(mut profile: Profile) -> Option<Self> {
+        let judgement = coherence(&profile);
+        let mut section = profile.coherence.take()?;
+        // The judgement has them all.
+        section.notes.clear();
+        section.drop_earlier_judgements();
+        Some(Self { section, judgement })
+    }
+}
+
+/// Judges a profile's times between CPUs, beside the topology that it claims. Of a section that is absent, and of what a
+/// paper published, nothing is found.
+///
+/// ```
+/// use coho_profile::{Profile, Verdict};
+/// let matrix = coho_model::Matrix::parse_csv("\n25\n90,92\n91,93,26\n")?;
+/// let coherence = Some(coho_model::coherence_from_matrix(&matrix));
+/// let found = coho_model::judge::coherence(&Profile { coherence, ..Profile::default() });
+/// assert_eq!((found.verdict, found.levels.len()), (Some(Verdict::Hops), 1));
+/// assert_eq!((found.stable, found.contradictions), (None, None)); // Each was timed once, and nothing is claimed.
+/// # Ok::<(), coho_model::Error>(())
+/// ```
+pub fn coherence(profile: &Profile) -> Judgement {
+    let Some(coherence) = &profile.coherence else { return Judgement::default() };
+    if coherence.published {
+        return Judgement { notes: coherence.notes.clone(), ..Judgement::default() };
+    }
+    let topology = profile.topology.as_ref().map(|section| &section.topology);
+    let clock_ghz = clock_ghz(coherence, profile.host.as_ref().and_then(|host| host.clock_ghz));
+    let found = Matrix::of(coherence).map(|matrix| classify(&matrix));
+    let is_timed = coherence.times().next().is_some();
+    let mut judgement = Judgement {
+        stable: coherence.keeps_to_its_values(),
+        // Of an earlier version's, those on another timeline do not hold.
+        notes: coherence.notes.iter().filter(|note| !note.ends_with(CHANGED)).cloned().collect(),
+        contradictions: topology
+            .filter(|_| is_timed)
+            .map(|topology| audit_by(topology, coherence, found.as_ref())),
+        ..Judgement::default()
+    };
+    if let Some(mut found) = found {
+        topology.iter().for_each(|topology| found.name_by(topology));
+        judgement.classes = classes(coherence, found.classes, clock_ghz);
+        judgement.levels = found.levels;
+        let is_unstable = judgement.stable == Some(false);
+        judgement.verdict = Some(if is_unstable { Verdict::Unstable } else { found.verdict });
+        // An earlier version put them into the section.
+        found.notes.retain(|note| !judgement.notes.contains(note));
+        judgement.notes.extend(found.notes);
+    }
+    judgement.notes.extend(coherence.timeline.as_ref().and_then(changed));
+    judgement
+}
+
+/// The classes with what else is known of them: their cycles; and one of a single pair is known as well as the pair is.
+fn classes(coherence: &Coherence, mut classes: Vec<Class>, clock_ghz: Option<f64>) -> Vec<Class> {
     let how = Matrix::best_method(&coherence.pairs);
-    let mut found = classify(&matrix);
-    found.name_by(topology);
-    coherence.classes = found.classes;
-    if let [class] = &mut coherence.classes[..]
+    if let [class] = &mut classes[..]
         && class.pairs == 1
         && let Some(only) = coherence.pairs.iter().find(|pair| Some((pair.method, pair.home)) == how)
     {
-        // A class of one pair is known as well as the pair is.
         class.ns = only.ns.clone();
     }
-    for class in &mut coherence.classes {
+    for class in &mut classes {
         class.cycles = clock_ghz.map(|ghz| class.ns.median * ghz);
     }
-    coherence.levels = found.levels;
-    coherence.verdict = Some(verdict(coherence, found.verdict));
-    found.notes.retain(|note| !coherence.notes.contains(note));
-    coherence.notes.extend(found.notes);
-}
-
-/// The verdict on figures in which this was found.
-fn verdict(coherence: &Coherence, found: Verdict) -> Verdict {
-    if coherence.stable == Some(false) { Verdict::Unstable } else { found }
+    classes
 }
 
 /// What a note says of a pair that jumped while it was watched.
 const CHANGED: &str = "changed while they were watched";
 
-/// Puts a timeline beside the pairs, in place of an earlier one, and judges anew whether the figures keep to their values.
-pub fn watched(coherence: &mut Coherence, timeline: Timeline) {
-    coherence.notes.retain(|note| !note.ends_with(CHANGED));
-    if timeline.kept_to_one_value() == Some(false) {
-        let (a, b) = (timeline.a, timeline.b);
-        coherence.notes.push(format!("the time between CPUs {a} and {b} {CHANGED}"));
-    }
-    coherence.timeline = Some(timeline);
-    coherence.stable = coherence.keeps_to_its_values();
-    if let Some(matrix) = Matrix::of(coherence) {
-        coherence.verdict = Some(verdict(coherence, classify(&matrix).verdict));
-    }
+fn changed(timeline: &Timeline) -> Option<String> {
+    let Timeline { a, b, .. } = timeline;
+    (timeline.kept_to_one_value() == Some(false))
+        .then(|| format!("the time between CPUs {a} and {b} {CHANGED}"))
 }
 
 /// What cycles are counted by: the clock while the section was measured, if that is known, else the host's.
@@ -108,29 +169,52 @@ mod tests {
         }
     }
 
+    fn watched(coherence: &Coherence, jumped: bool) -> Judgement {
+        let coherence = Coherence { timeline: Some(timeline(jumped)), ..coherence.clone() };
+        super::coherence(&Profile { coherence: Some(coherence), ..Profile::default() })
+    }
+
+    fn of_matrix() -> Coherence {
+        crate::coherence_from_matrix(&Matrix::parse_csv("\n25\n90,92\n91,93,26\n").unwrap())
+    }
+
     #[test]
     fn a_pair_that_jumps_while_it_is_watched_changes_the_verdict() {
-        let matrix = Matrix::parse_csv("\n25\n90,92\n91,93,26\n").unwrap();
-        let mut coherence = crate::coherence_from_matrix(&matrix);
+        let mut coherence = of_matrix();
         coherence.pairs.iter_mut().for_each(|pair| {
             (pair.method, pair.ns.stable, pair.ns.n) = (PairMethod::Turn, Some(true), 40);
         });
-        let mut watch = |jumped| {
-            watched(&mut coherence, timeline(jumped));
-            let notes = coherence.notes.iter().filter(|note| note.contains("CPUs 0 and 1 changed")).count();
-            (coherence.stable, coherence.verdict, notes)
+        // As an earlier version has left it.
+        coherence.notes.push(format!("the time between CPUs 0 and 1 {CHANGED}"));
+        let told = |jumped| {
+            let found = watched(&coherence, jumped);
+            let notes = found.notes.iter().filter(|note| note.contains("CPUs 0 and 1 changed")).count();
+            (found.stable, found.verdict, notes)
         };
-        for _ in 0..2 {
-            assert_eq!(watch(true), (Some(false), Some(Verdict::Unstable), 1));
-        }
-        assert_eq!(watch(false), (Some(true), Some(Verdict::Hops), 0), "by this timeline alone");
+        assert_eq!(told(true), (Some(false), Some(Verdict::Unstable), 1));
+        assert_eq!(told(false), (Some(true), Some(Verdict::Hops), 0), "by this timeline alone");
     }
 
     #[test]
     fn one_pair_that_was_watched_says_nothing_of_pairs_that_were_not_repeated() {
-        let matrix = Matrix::parse_csv("\n25\n90,92\n91,93,26\n").unwrap();
-        let mut coherence = crate::coherence_from_matrix(&matrix);
-        watched(&mut coherence, timeline(false));
-        assert_eq!((coherence.stable, coherence.verdict), (None, Some(Verdict::Hops)));
+        let found = watched(&of_matrix(), false);
+        assert_eq!((found.stable, found.verdict), (None, Some(Verdict::Hops)));
+    }
+
+    #[test]
+    fn what_an_earlier_version_judged_is_not_believed_but_judged_anew() {
+        let mut section = serde_json::to_value(of_matrix()).unwrap();
+        section["stable"] = true.into();
+        section["verdict"] = "flat".into();
+        // Two samples, which a file may call stable, tell nothing.
+        section["pairs"][0]["ns"]["stable"] = true.into();
+        section["pairs"][0]["ns"]["n"] = 2.into();
+        let coherence: Coherence = serde_json::from_value(section).unwrap();
+        assert_eq!(coherence.unknown["verdict"], "flat", "kept as it was");
+        let profile = Profile { coherence: Some(coherence), ..Profile::default() };
+        let printed = serde_json::to_string(&Judged::of(profile).unwrap()).unwrap();
+        assert_eq!(printed.matches("\"verdict\"").count(), 1, "{printed}");
+        assert!(printed.contains("\"verdict\":\"hops\"") && printed.contains("],\"verdict\":"), "{printed}");
+        assert!(printed.contains("\"hops\",\"stable\":null"), "{printed}");
     }
 }

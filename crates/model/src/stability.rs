@@ -39,11 +39,11 @@ fn visits(method: &Method) -> String {
 /// How many of the figures by which a run is judged kept to one value, of a run that did: `all but 1 of 66 times between
 /// CPUs by turn and flags kept to one value`.
 pub fn kept(coherence: &Coherence) -> Option<String> {
-    if coherence.stable != Some(true) {
+    if coherence.keeps_to_its_values() != Some(true) {
         return None;
     }
     let judged = coherence.judged();
-    let told: Vec<bool> = judged.iter().filter_map(|pair| pair.ns.stable).collect();
+    let told: Vec<bool> = judged.iter().filter_map(|pair| pair.ns.is_known_to_stay()).collect();
     let (all, jumped) = (told.len(), told.iter().filter(|stable| !**stable).count());
     let methods =
         [(PairMethod::Turn, "turn"), (PairMethod::Flags, "flags"), (PairMethod::FreeRunning, "free-running")];
@@ -70,7 +70,7 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     let watched = watched(coherence);
     let history = coherence.history.as_ref().filter(|history| history.surveys > 0);
     if let Some(history) = history.filter(|history| history.disagree > 0) {
-        let jumped = match (coherence.stable, watched) {
+        let jumped = match (coherence.keeps_to_its_values(), watched) {
             (Some(false), Some(watched)) => {
                 format!("; times between CPUs jumped within this run, too ({watched})")
             }
@@ -94,7 +94,7 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
         Some(1) => format!("; within {SAME_MODE} times of 1 other survey since boot"),
         Some(n) => format!("; within {SAME_MODE} times of {n} other surveys since boot"),
     };
-    Some(match (coherence.stable, kept(coherence)) {
+    Some(match (coherence.keeps_to_its_values(), kept(coherence)) {
         (Some(false), _) => format!("holds only for a while: times between CPUs jumped ({watched})"),
         (_, Some(kept)) => format!("{kept}, {watched}{surveys}"),
         (_, None) => format!(
@@ -121,7 +121,7 @@ mod tests {
             preempted_batches: 0,
             claimed: None,
         };
-        let mut coherence = Coherence { cpus: vec![0, 1], pairs: vec![pair], stable, ..Coherence::default() };
+        let mut coherence = Coherence { cpus: vec![0, 1], pairs: vec![pair], ..Coherence::default() };
         (coherence.method.passes, coherence.method.duration_s) = (3, 1.25);
         coherence.pairs[0].ns.stable = stable;
         coherence
@@ -174,9 +174,9 @@ mod tests {
         let moved = told(&coherence);
         assert!(moved.contains("2 of 4") && !moved.contains("kept to"), "{moved}");
         assert!(!moved.contains("jumped"), "{moved}");
-        coherence.stable = Some(false);
+        coherence.pairs[0].ns.stable = Some(false);
         assert!(told(&coherence).contains("jumped within this run, too (in up to 3 passes"));
-        coherence.stable = Some(true);
+        coherence.pairs[0].ns.stable = Some(true);
         coherence.history = Some(History { surveys: 1, modes_ns: vec![27.0], disagree: 0 });
         assert!(told(&coherence).ends_with("; within 1.5 times of 1 other survey since boot"));
     }
@@ -198,7 +198,9 @@ mod tests {
             with(&[(flags, yes), (free, no)]),
             "all 2 times between CPUs by turn and flags kept to one value"
         );
-        assert_eq!(with(&[(turn, no)]), "all but 1 of 2 times between CPUs by turn kept to one value");
+        let mut many = vec![(turn, yes); 60];
+        many.push((turn, no));
+        assert_eq!(with(&many), "all but 1 of 62 times between CPUs by turn kept to one value");
         assert_eq!(
             with(&[(turn, None)]),
             "the one time between CPUs by turn kept to one value (1 had too few samples to tell)"

@@ -1,7 +1,9 @@
 //! Claims against figures: made-up machines with true and false claims, and published matrices.
 
-use coho_model::{Matrix, audit, coherence_from_matrix, coherence_of_machine};
-use coho_profile::{Coherence, Contradiction, Estimate, Home, Mode, Pair, PairMethod};
+use coho_model::{Matrix, audit, coherence_from_matrix, coherence_of_machine, judge};
+use coho_profile::{
+    Coherence, Contradiction, Estimate, Home, Mode, Pair, PairMethod, Profile, TopologySection,
+};
 use coho_topology::{Cache, CacheKind, CpuSet, Pu, Topology, Unit};
 
 fn units(sets: &[&[u32]]) -> Vec<Unit> {
@@ -171,12 +173,15 @@ fn bulldozers_modules_are_where_cpuid_says() {
 fn a_matrix_alone_is_neither_stable_nor_audited() {
     let matrix = published("kcores_AMD_FX-8300_8-Core_Processor_by-kassane.csv");
     let alone = coherence_from_matrix(&matrix);
-    assert_eq!((alone.stable, &alone.contradictions), (None, &None));
     assert!(alone.pairs.iter().all(|pair| pair.ns.stable.is_none()));
-    assert!(alone.classes.iter().all(|class| class.ns.stable.is_none()));
+    let found = judge::coherence(&Profile { coherence: Some(alone), ..Profile::default() });
+    assert_eq!((found.stable, &found.contradictions), (None, &None));
+    assert!(found.classes.iter().all(|class| class.ns.stable.is_none()));
     let claimed = coho_topology::load(&coho_testing::data("cpuid/AMD-FX-8150.cpuid")).unwrap().topology;
     let held = coherence_of_machine(&matrix, &claimed).unwrap();
-    assert_eq!((held.stable, held.contradictions), (None, Some(Vec::new())));
+    let section = Some(TopologySection::from(claimed));
+    let found = judge::coherence(&Profile { coherence: Some(held), topology: section, ..Profile::default() });
+    assert_eq!((found.stable, found.contradictions), (None, Some(Vec::new())));
     let error = coherence_of_machine(&matrix, &topology(7)).unwrap_err().to_string();
     assert!(error.contains("CPU 7") && error.contains("0-6"), "{error}");
 }
@@ -200,7 +205,7 @@ fn times_in_columns_are_audited_as_listed_ones() {
     let coherence = coherence_of_machine(&matrix, &claimed).unwrap();
     assert!(coherence.pairs.is_empty() && coherence.matrix.is_some());
     assert_eq!(Matrix::of(&coherence).unwrap().between(3, 500), matrix.between(3, 500));
-    let found = coherence.contradictions.unwrap();
+    let found = audit(&claimed, &coherence);
     let named: Vec<&[u32]> = found.iter().map(|c| c.cpus.as_slice()).collect();
     assert!(named.contains(&&[3][..]) && named.contains(&&[500][..]), "{found:?}");
 }

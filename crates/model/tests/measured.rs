@@ -190,7 +190,7 @@ fn flat_unstable_and_incomplete_figures_correct_nothing() {
     let claimed = claims(16, &[CpuSet::up_to(16)]);
     let near = |a: u32, b: u32| if a / 4 == b / 4 { 25.0 } else { 95.0 };
     let mut unstable = times(16, near);
-    unstable.stable = Some(false);
+    unstable.pairs.iter_mut().for_each(|pair| pair.ns.stable = Some(false));
     let mut moved = times(16, near);
     moved.history = Some(History { surveys: 4, modes_ns: vec![25.0, 95.0], disagree: 2 });
     let fewer = times(12, near);

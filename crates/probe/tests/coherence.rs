@@ -152,7 +152,7 @@ fn a_time_limit_keeps_what_is_done() {
     assert!(coherence.method.not_available["reads"].starts_with("stopped before"));
     let nothing =
         measure(&Options { time_limit: Some(Duration::ZERO), ..options }, &topology(), &mut |_| ()).unwrap();
-    assert!(nothing.pairs.is_empty() && nothing.stable.is_none());
+    assert!(nothing.pairs.is_empty() && nothing.keeps_to_its_values().is_none());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Estimate, LineSpread, Method, TimeMatrix};
 
-/// Cache-coherence times between CPUs, their classes and what contradicts the claimed topology.
+/// Cache-coherence times between CPUs. What follows from them, such as classes, is not kept: the model judges it anew.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Coherence {
@@ -26,22 +26,15 @@ pub struct Coherence {
     pub matrix: Option<TimeMatrix>,
     /// Loads of lines that another CPU has put in a known state.
     pub reads: Vec<StateRead>,
-    /// Classes of pairs, nearest first: found in the figures, not taken from the claims.
-    pub classes: Vec<Class>,
-    /// The partitions of the CPUs that the figures show, finest first.
-    pub levels: Vec<Level>,
-    /// What the figures say as a whole; `null` where no pair was measured.
-    pub verdict: Option<Verdict>,
-    /// Whether all but a few of the figures of strict alternation kept to one value each during the run, and so did the
-    /// pair of [`timeline`](Self::timeline); `null` where each has fewer than six samples.
-    pub stable: Option<bool>,
-    /// Why the verdict is what it is, or what makes the run unstable, in words.
+    /// What was noticed while it was measured: figures that jumped, CPUs and quotas that are not this process's, and what
+    /// earlier surveys of this host say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Coherence time by claimed class after the paper: mean of pairs less the baseline.
     pub coherence_times: Vec<CoherenceTime>,
-    /// Claims of the topology that the figures contradict; absent where no topology was held against them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contradictions: Option<Vec<Contradiction>>,
+    /// Whether a paper published the figures: single values of some pairs, in which nothing more is to be found.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub published: bool,
     /// One pair watched over time.
     pub timeline: Option<Timeline>,
     /// What earlier surveys of this host found; absent where none were looked for.
@@ -59,6 +52,15 @@ const MOVED: f64 = 1.5;
 const UNSTABLE: f64 = 0.02;
 
 impl Coherence {
+    /// What earlier versions kept in the section though it follows from the figures.
+    const JUDGED: [&str; 5] = ["classes", "levels", "verdict", "stable", "contradictions"];
+
+    /// Drops what an earlier version judged of the figures, which is kept as [`unknown`](Self::unknown) fields are. A section
+    /// whose figures or claims change must not carry it on.
+    pub fn drop_earlier_judgements(&mut self) {
+        Self::JUDGED.iter().for_each(|name| drop(self.unknown.remove(*name)));
+    }
+
     /// Whether all figures are of the same two CPUs, so that no distance stands beside another.
     pub fn is_one_pair(&self) -> bool {
         let mut pairs = self.times().map(|(a, b, ..)| (a.min(b), a.max(b)));
@@ -76,7 +78,7 @@ impl Coherence {
     /// if one was. Of figures that were not repeated nothing is known.
     pub fn keeps_to_its_values(&self) -> Option<bool> {
         let judged = self.judged();
-        let told = judged.iter().filter_map(|pair| pair.ns.stable);
+        let told = judged.iter().filter_map(|pair| pair.ns.is_known_to_stay());
         let (told, jumped) = (told.clone().count(), told.filter(|stable| !stable).count());
         let pairs = (told > 0).then_some(jumped as f64 <= UNSTABLE * told as f64);
         let counts =

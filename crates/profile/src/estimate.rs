@@ -50,6 +50,12 @@ impl Estimate {
         self.n >= Self::FEWEST
     }
 
+    /// Whether the figure keeps to one value: [`stable`](Self::stable), which fewer samples than [`FEWEST`](Self::FEWEST) do
+    /// not tell, whatever a file says. One jump that was seen tells enough.
+    pub fn is_known_to_stay(&self) -> Option<bool> {
+        self.stable.filter(|stable| !stable || self.has_interval())
+    }
+
     /// A figure read from somewhere that tells neither interval nor repetitions.
     ///
     /// ```

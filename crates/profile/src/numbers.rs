@@ -25,21 +25,10 @@ impl Profile {
 
 fn of_coherence(coherence: &Coherence) -> impl Iterator<Item = u32> + '_ {
     let pairs = coherence.pairs.iter().flat_map(|pair| [pair.a, pair.b]);
-    let groups = coherence.levels.iter().flat_map(|level| &level.groups).flatten();
     let reads = coherence.reads.iter().flat_map(|read| [read.reader, read.owner]);
     let watched = coherence.timeline.iter().flat_map(|timeline| [timeline.a, timeline.b]);
     let singles = coherence.singles.iter().map(|single| single.cpu);
-    let claims = coherence.contradictions.iter().flatten().flat_map(|one| &one.cpus);
-    coherence
-        .cpus
-        .iter()
-        .chain(groups)
-        .chain(claims)
-        .copied()
-        .chain(pairs)
-        .chain(reads)
-        .chain(watched)
-        .chain(singles)
+    coherence.cpus.iter().copied().chain(pairs).chain(reads).chain(watched).chain(singles)
 }
 
 fn of_idle(idle: &Idle) -> impl Iterator<Item = u32> + '_ {

@@ -3,9 +3,9 @@
 use std::fs;
 
 use coho_profile::{
-    CacheState, Call, Calls, Class, ClockFacts, Coherence, Contention, ContentionRow, CounterTool, Counters,
-    Counts, Damage, Estimate, EventTest, Home, Host, Judgement, Level, LineOperation, LineSpread, Pair,
-    PairMethod, Profile, Side, Single, TimeMatrix, TopologySection, Verdict, published,
+    CacheState, Call, Calls, ClockFacts, Coherence, Contention, ContentionRow, CounterTool, Counters, Counts,
+    Damage, Estimate, EventTest, Home, Host, Judgement, LineOperation, LineSpread, Pair, PairMethod, Profile,
+    Side, Single, TimeMatrix, TopologySection, published,
 };
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use proptest::prelude::*;
@@ -35,14 +35,7 @@ fn small() -> Profile {
         preempted_batches: 3,
         claimed: Some("L3".into()),
     };
-    let coherence = Coherence {
-        cpus: vec![0, 1],
-        pairs: vec![pair],
-        classes: vec![Class { name: "L3".into(), ns: Estimate::exact(25.0), cycles: Some(80.0), pairs: 1 }],
-        levels: vec![Level { groups: vec![vec![0], vec![1]], max_inside_ns: 0.0, min_across_ns: 25.0 }],
-        verdict: Some(Verdict::HomeBiased),
-        ..Coherence::default()
-    };
+    let coherence = Coherence { cpus: vec![0, 1], pairs: vec![pair], ..Coherence::default() };
     Profile {
         host: Some(Host { cpu: Some("A CPU".into()), ..Host::default() }),
         topology: Some(TopologySection::from(topology)),
@@ -83,7 +76,7 @@ fn profiles_follow_their_schema() {
 fn the_schema_refuses_what_is_no_profile() {
     let validator = jsonschema::validator_for(&Profile::json_schema()).unwrap();
     assert!(!validator.is_valid(&json!({})));
-    assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"verdict": "maybe"}})));
+    assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"timeline": "maybe"}})));
     assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"pairs": [{"a": -1}]}})));
 }
 
@@ -228,15 +221,19 @@ fn an_update_keeps_the_order_and_takes_out_what_is_gone() {
     assert!(Profile::read(&path).unwrap().calls.is_some());
 }
 
-/// Today's readers find whether figures are stable, and contradictions, in profiles of before.
+/// What profiles of before have judged is kept, but nothing rests on it.
 #[test]
 fn profiles_of_before_are_read() {
     let text = r#"{"schema": "coho-profile/1", "coherence": {"stable": true, "contradictions": [],
         "pairs": [{"a": 0, "b": 1, "method": "turn", "home": "a",
                    "ns": {"median": 1.0, "low": 1.0, "high": 1.0, "min": 1.0, "n": 9, "stable": false}}]}}"#;
-    let coherence = Profile::from_json(text).unwrap().coherence.unwrap();
-    assert_eq!((coherence.stable, coherence.pairs[0].ns.stable), (Some(true), Some(false)));
-    assert_eq!(coherence.contradictions, Some(Vec::new()));
+    let profile = Profile::from_json(text).unwrap();
+    assert!(profile.to_json().contains("\"contradictions\": []"), "{}", profile.to_json());
+    let mut coherence = profile.coherence.unwrap();
+    assert_eq!(coherence.unknown["stable"], true);
+    assert_eq!(coherence.keeps_to_its_values(), Some(false), "its one pair did not");
+    coherence.drop_earlier_judgements();
+    assert!(coherence.unknown.is_empty());
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl Matrix {
         }
         let topology = subject.profile.topology.as_ref().map(|section| &section.topology);
         let claimed = topology.map(|topology| Grouping::claimed(topology, &cpus));
-        let measured = Grouping::measured(coherence, &cpus);
+        let measured = Grouping::measured(&subject.answers.judgement.levels, &cpus);
         let base = claimed.as_ref().map_or_else(|| cpus.clone(), |grouping| grouping.order.clone());
 
         let per_cell = base.len().div_ceil(MAX_CELLS);
@@ -178,9 +178,8 @@ impl Grouping {
         Self::sorted(Level::OUTWARD.into_iter().rev().map(groups).collect(), cpus)
     }
 
-    fn measured(coherence: &Coherence, cpus: &[u32]) -> Option<Self> {
-        let levels: Vec<_> = coherence
-            .levels
+    fn measured(found: &[coho_profile::Level], cpus: &[u32]) -> Option<Self> {
+        let levels: Vec<_> = found
             .iter()
             .enumerate()
             .rev()

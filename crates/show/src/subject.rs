@@ -20,7 +20,7 @@ pub struct Subject {
     pub published: bool,
     /// The figures.
     pub profile: Profile,
-    /// What follows from them; empty until [`Subject::answered`].
+    /// What follows from them; but for the judgement of times between CPUs, empty until [`Subject::answered`].
     pub answers: Answers,
 }
 
@@ -64,7 +64,7 @@ impl std::error::Error for Error {
 impl Subject {
     /// A profile under a name.
     pub fn new(label: impl Into<String>, profile: Profile) -> Self {
-        Self { label: label.into(), published: false, profile, answers: Answers::default() }
+        Self { label: label.into(), published: false, answers: Answers::judged(&profile), profile }
     }
 
     /// A profile under the name of its file.
@@ -132,7 +132,7 @@ impl Subject {
     /// With all that the model says of the profile. This may simulate: it takes longer than the rest.
     #[must_use]
     pub fn answered(self) -> Self {
-        Self { answers: Answers::of(&self.profile), ..self }
+        Self { answers: self.answers.completed(&self.profile), ..self }
     }
 
     /// An estimate of this profile as a figure: what a paper published has no interval, but may be a range.

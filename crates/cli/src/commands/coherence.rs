@@ -94,7 +94,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             match (&mut file.coherence, &profile.coherence) {
                 // Watching one pair says nothing of the others.
                 (Some(earlier), Some(watched)) if watched.pairs.is_empty() && watched.timeline.is_some() => {
-                    watched.timeline.iter().for_each(|timeline| judge::watched(earlier, timeline.clone()));
+                    earlier.timeline.clone_from(&watched.timeline);
+                    earlier.drop_earlier_judgements();
                 }
                 (section, measured) => *section = measured.clone(),
             }
@@ -112,7 +113,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             coho_show::say!("coho: warning: {cpu}: {why}");
         }
         let mut out = BufWriter::new(Out::new(Style::Json));
-        serde_json::to_writer_pretty(&mut out, coherence)?;
+        serde_json::to_writer_pretty(&mut out, &judge::Judged::of(profile))?;
         writeln!(out)?;
         out.flush()?;
     } else {
@@ -147,10 +148,11 @@ fn read(path: &Path, topology: Option<&Path>) -> anyhow::Result<Profile> {
     Ok(profile)
 }
 
-/// What a profile says of coherence, judged anew where a topology is named.
+/// What a profile says of coherence, with the claims of the topology that is named.
 fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profile> {
     let profile = Profile::from_json(text)?;
     let mut coherence = profile.coherence.context("the profile has no coherence")?;
+    coherence.drop_earlier_judgements();
     if let Some(topology) = topology {
         let clock_ghz = profile.host.as_ref().and_then(|host| host.clock_ghz);
         check_known(&coherence.cpus, topology)?;
@@ -160,7 +162,6 @@ fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profi
             coherence.method.not_available.retain(|what, _| !what.starts_with("coherence time,"));
             coherence::put_coherence_times(&mut coherence, topology, clock_ghz);
         }
-        judge::coherence(&mut coherence, topology, clock_ghz);
     }
     Ok(Profile {
         host: profile.host,
@@ -189,14 +190,12 @@ fn write_matrix(path: &Path, coherence: &Coherence) -> anyhow::Result<()> {
 fn measure(args: &Args) -> anyhow::Result<Profile> {
     let host = host::collect();
     let resume = args.resume.as_deref().map(|path| read_coherence(path, &host)).transpose()?;
-    let clock_ghz = host.clock_ghz;
     let topology = coho_topology::detect().context("cannot tell the topology")?;
     let mut measured = match args.watch_for {
         Some(time) => watch(args, time)?,
         None => coherence::measure(&options(args, resume)?, &topology, &mut progress::on_stderr())?,
     };
     if measured.timeline.is_none() {
-        judge::coherence(&mut measured, &topology, clock_ghz);
         // Some of the figures of a run that was resumed are of another time.
         if !args.history.no_history && args.resume.is_none() {
             history::meet(&mut measured, &host);
@@ -247,8 +246,7 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
     let started = Instant::now();
     let timeline = coherence::watch((a, b), method, time, &mut progress::on_stderr())?;
     let interrupted = stop::requested();
-    let mut measured = Coherence { cpus: vec![a, b], ..Coherence::default() };
-    judge::watched(&mut measured, timeline);
+    let mut measured = Coherence { cpus: vec![a, b], timeline: Some(timeline), ..Coherence::default() };
     measured.method.description = "One pair, about twenty times a second.".into();
     measured.method.date = Some(host::run_date());
     measured.method.duration_s = started.elapsed().as_secs_f64();

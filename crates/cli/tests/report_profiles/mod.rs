@@ -8,8 +8,8 @@ pub mod sync;
 use std::collections::BTreeMap;
 
 use coho_profile::{
-    Class, Coherence, CoherenceTime, Contradiction, Estimate, Home, Host, Level, LineState, Method, Mode,
-    Pair, PairMethod, Profile, Single, StateRead, Timeline, TimelineSample, TopologySection, Verdict,
+    Coherence, CoherenceTime, Estimate, Home, Host, LineState, Method, Mode, Pair, PairMethod, Profile,
+    Single, StateRead, Timeline, TimelineSample, TopologySection,
 };
 use coho_topology::{Cache, CacheKind, CpuSet, NumaNode, Pu, Topology, Unit};
 
@@ -80,11 +80,6 @@ impl Shape {
             () => ("system", 205.0),
         }
     }
-
-    fn level(&self, of: impl Fn(u32) -> u32, inside: f64, across: f64) -> Level {
-        let groups = self.sets(of).iter().map(|set| set.iter().collect()).collect();
-        Level { groups, max_inside_ns: inside, min_across_ns: across }
-    }
 }
 
 /// A value with a little noise that is the same in every run.
@@ -150,15 +145,8 @@ fn profile_of(shape: &Shape, kinds: &[(PairMethod, Home)], measured: impl Fn(u32
         cpus: (0..shape.cpus()).collect(),
         singles: (0..shape.cpus().min(4)).map(single).collect(),
         reads: reads(shape),
-        classes: classes(shape),
-        levels: vec![
-            shape.level(|cpu| shape.place(cpu).1, 25.0, 92.0),
-            shape.level(|cpu| shape.place(cpu).2, 100.0, 197.0),
-        ],
-        verdict: Some(Verdict::Hops),
         coherence_times: coherence_times(shape, &pairs, kinds),
         pairs,
-        stable: Some(true),
         ..Coherence::default()
     };
     Profile {
@@ -217,25 +205,6 @@ fn reads(shape: &Shape) -> Vec<StateRead> {
     reads
 }
 
-fn classes(shape: &Shape) -> Vec<Class> {
-    let mut counts: BTreeMap<&str, (f64, u64)> = BTreeMap::new();
-    for a in 0..shape.cpus() {
-        for b in a + 1..shape.cpus() {
-            let (name, ns) = shape.claimed(a, b);
-            counts.entry(name).or_insert((ns, 0)).1 += 1;
-        }
-    }
-    let class = |(name, (ns, pairs)): (&str, (f64, u64))| Class {
-        name: name.to_owned(),
-        ns: estimate(ns),
-        cycles: Some(ns * 3.0),
-        pairs,
-    };
-    let mut classes: Vec<_> = counts.into_iter().map(class).collect();
-    classes.sort_by(|a, b| a.ns.median.total_cmp(&b.ns.median));
-    classes
-}
-
 fn coherence_times(shape: &Shape, pairs: &[Pair], kinds: &[(PairMethod, Home)]) -> Vec<CoherenceTime> {
     let mut times = Vec::new();
     for &(method, _) in kinds {
@@ -292,13 +261,6 @@ pub fn two_modes() -> Profile {
     });
     coherence.pairs[0].ns.modes = modes;
     coherence.pairs[0].ns.stable = Some(false);
-    coherence.stable = Some(false);
-    coherence.verdict = Some(Verdict::Unstable);
-    coherence.contradictions.get_or_insert_default().push(Contradiction {
-        cpus: vec![0, 1],
-        claim: "CPUs 0 and 1 share an L3".into(),
-        figures: "113 ns in 30 % of batches".into(),
-    });
     profile
 }
 
@@ -342,12 +304,6 @@ pub fn hostile() -> Profile {
     coherence.method.parameters.insert(text(), HOSTILE.into());
     coherence.method.not_available.insert(text(), text());
     coherence.notes.push(text());
-    coherence.contradictions.get_or_insert_default().push(Contradiction {
-        cpus: vec![0],
-        claim: text(),
-        figures: text(),
-    });
-    coherence.classes[0].name = text();
     coherence.coherence_times[0].class = text();
     for pair in coherence.pairs.iter_mut().take(9) {
         pair.claimed = Some(text());

@@ -37,14 +37,14 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    pub(super) fn of(coherence: &Coherence) -> Option<Self> {
+    pub(super) fn of(coherence: &Coherence, found: Option<&Classification>) -> Option<Self> {
         if let Some(matrix) = Matrix::of(coherence).filter(|_| coherence.matrix.is_some()) {
             let figure = |(a, b, ns): (usize, usize, f64)| {
                 let (a, b) = (matrix.cpus()[a], matrix.cpus()[b]);
                 Figure { a: a.min(b), b: a.max(b), ns, low: ns, high: ns, jumps: Vec::new() }
             };
             let all: Vec<Figure> = matrix.pairs().filter(|&(_, _, ns)| ns > 0.0).map(figure).collect();
-            let found = classify(&matrix);
+            let found = found.cloned().unwrap_or_else(|| classify(&matrix));
             let bounds = bounds_between_levels(&found);
             return Some(Self { all, transfers: true, home_known: false, bounds, found: Some(found) });
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use coho_profile::{Coherence, Contradiction, Verdict};
 use coho_topology::{CpuSet, Level, Topology};
 
-use crate::stats;
+use crate::{Classification, stats};
 use claims::{BEYOND, Claims, Rank, a, name};
 use figures::{Figure, Figures};
 
@@ -30,8 +30,17 @@ const NAMED: usize = 4;
 /// Where the line's home is unknown, times between CPUs that share no more than a NUMA node or package are not judged
 /// if the figures are [`Verdict::HomeBiased`].
 pub fn audit(topology: &Topology, coherence: &Coherence) -> Vec<Contradiction> {
+    audit_by(topology, coherence, None)
+}
+
+/// The same of a section in whose matrix this was already found.
+pub(crate) fn audit_by(
+    topology: &Topology,
+    coherence: &Coherence,
+    found: Option<&Classification>,
+) -> Vec<Contradiction> {
     let claims = Claims::new(topology);
-    let Some(figures) = Figures::of(coherence) else { return Vec::new() };
+    let Some(figures) = Figures::of(coherence, found) else { return Vec::new() };
     let known: Vec<(Rank, &Figure)> = figures
         .all
         .iter()

@@ -403,10 +403,10 @@ fn describe(method: PairMethod) -> Source {
     )
 }
 
-/// The levels that were found in the times or, where none were looked for, those that the topology claims.
+/// The levels that show in the times or, where a paper has but some of them, those that the topology claims.
 fn levels_of(profile: &Profile, coherence: &Coherence, cpus: &[u32]) -> Levels {
-    if coherence.verdict.is_some() {
-        return by_index(cpus, coherence.levels.iter().map(|level| level.groups.clone()));
+    if let Some(matrix) = Matrix::of(coherence).filter(|_| !coherence.published) {
+        return by_index(cpus, classify(&matrix).levels.into_iter().map(|level| level.groups));
     }
     let Some(topology) = profile.topology.as_ref().map(|section| &section.topology) else {
         return Vec::new();

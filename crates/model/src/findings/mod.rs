@@ -17,9 +17,11 @@ mod published;
 mod sharing;
 mod topology;
 
-use coho_profile::{Estimate, Profile};
+use coho_profile::{Coherence, Estimate, Profile};
 use coho_topology::CpuSet;
 use serde::Serialize;
+
+use crate::judge::{self, Judgement};
 
 /// Something that a profile means for its reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,11 +66,14 @@ pub enum Urgency {
 /// # Ok::<(), coho_profile::Error>(())
 /// ```
 pub fn findings(profile: &Profile) -> Vec<Finding> {
-    let kinds: [fn(&Profile) -> Vec<Finding>; 11] = [
-        moves::findings,
-        topology::findings,
-        pinning::findings,
-        sharing::findings,
+    findings_by(profile, &judge::coherence(profile))
+}
+
+/// The same of a profile that is already judged.
+pub(crate) fn findings_by(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
+    let judged: [fn(&Profile, &Judgement) -> Vec<Finding>; 4] =
+        [|profile, _| moves::findings(profile), topology::findings, pinning::findings, sharing::findings];
+    let kinds: [fn(&Profile) -> Vec<Finding>; 7] = [
         published::findings,
         barriers::findings,
         openmp::findings,
@@ -77,10 +82,16 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         idle::findings,
         missing::findings,
     ];
-    let mut findings: Vec<Finding> = kinds.iter().flat_map(|of| of(profile)).collect();
+    let mut findings: Vec<Finding> = judged.iter().flat_map(|of| of(profile, judgement)).collect();
+    findings.extend(kinds.iter().flat_map(|of| of(profile)));
     findings.iter_mut().for_each(|finding| dates::add(finding, profile));
     findings.sort_by_key(|finding| finding.urgency);
     findings
+}
+
+/// Where a section's times stand, as evidence of what shows in all of them together.
+fn times_of(coherence: &Coherence) -> String {
+    if coherence.matrix.is_some() { "/coherence/matrix".into() } else { "/coherence/pairs".into() }
 }
 
 /// Nothing that is measured has more digits before the point; a damaged profile may.

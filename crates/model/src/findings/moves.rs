@@ -16,7 +16,9 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
 /// Whether times between CPUs kept to their values as far as they were looked at, and were looked at often enough to tell.
 pub(super) fn have_stayed(profile: &Profile) -> bool {
     profile.coherence.as_ref().is_some_and(|coherence| {
-        coherence.stable == Some(true) && !have_differed(coherence) && between_sections(profile).is_none()
+        coherence.keeps_to_its_values() == Some(true)
+            && !have_differed(coherence)
+            && between_sections(profile).is_none()
     })
 }
 
@@ -68,10 +70,9 @@ fn between_surveys(coherence: &Coherence) -> Option<(String, Vec<String>, String
 }
 
 fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
-    if coherence.stable != Some(false) {
+    if coherence.keeps_to_its_values() != Some(false) {
         return None;
     }
-    let stable = "/coherence/stable".to_owned();
     if let Some(watched) = coherence.timeline.as_ref().filter(|watched| !watched.change_points_s.is_empty()) {
         let times = watched.change_points_s.len();
         let text = format!(
@@ -82,7 +83,7 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
             window(watched.samples.last().map_or(0.0, |last| last.at_s)),
             values(watched.modes.iter().map(|mode| mode.value))
         );
-        return Some((text, vec!["/coherence/timeline".into(), stable]));
+        return Some((text, vec!["/coherence/timeline".into()]));
     }
     if let (Some((before, watched)), Some(timeline)) = (coherence.watched_elsewhere(), &coherence.timeline) {
         let text = format!(
@@ -93,7 +94,7 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
             number(before),
             number(watched)
         );
-        return Some((text, vec!["/coherence/timeline".into(), "/coherence/pairs".into(), stable]));
+        return Some((text, vec!["/coherence/timeline".into(), "/coherence/pairs".into()]));
     }
     // Judged pairs stand among all.
     let strict = coherence.pairs.iter().any(|pair| pair.method.is_strict());
@@ -115,9 +116,12 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
                 pair.b,
                 values(pair.ns.modes.iter().map(|mode| mode.value))
             ),
-            vec![format!("/coherence/pairs/{at}/ns"), stable],
+            vec![format!("/coherence/pairs/{at}/ns")],
         ),
-        None => ("Times between CPUs did not keep to one value during the run.".into(), vec![stable]),
+        None => (
+            "Times between CPUs did not keep to one value during the run.".into(),
+            vec!["/coherence/pairs".into()],
+        ),
     })
 }
 
@@ -167,7 +171,7 @@ fn stayed(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
         id: "placement-stays",
         text: format!("The CPUs stayed as far apart as they are, in this run and {others} since boot."),
         urgency: Urgency::Note,
-        evidence: vec!["/coherence/history".into(), "/coherence/stable".into()],
+        evidence: vec!["/coherence/history".into(), "/coherence/pairs".into()],
         condition: stability::condition(coherence)?,
         next: String::new(),
     })

@@ -4,36 +4,35 @@ use coho_profile::{Coherence, Level, PlacementTime, Profile, Trial};
 use coho_topology::CpuSet;
 
 use super::moves::have_stayed;
-use super::{Finding, Urgency, number, ratio};
+use super::{Finding, Urgency, number, ratio, times_of};
+use crate::judge::Judgement;
 use crate::{Matrix, stability};
 
 /// Commands whose trial is told.
 const JOBS: usize = 3;
 
-pub fn findings(profile: &Profile) -> Vec<Finding> {
-    let team = profile.coherence.as_ref().and_then(|coherence| team(profile, coherence));
+pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
+    let team = profile.coherence.as_ref().and_then(|coherence| team(profile, coherence, &judgement.levels));
     let trials = profile.run.iter().flat_map(|run| &run.commands);
     let jobs = trials.filter_map(|(name, trial)| job(name, trial)).take(JOBS);
     team.into_iter().chain(jobs).collect()
 }
 
 /// The quickest group of each level of groups.
-fn team(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
+fn team(profile: &Profile, coherence: &Coherence, levels: &[Level]) -> Option<Finding> {
     let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
     if !have_stayed(profile) || !is_told {
         return None;
     }
     let matrix = Matrix::of(coherence)?;
-    let mut teams: Vec<(usize, Team)> = Vec::new();
-    for (at, level) in coherence.levels.iter().enumerate().filter(|(_, level)| level.groups.len() > 1) {
-        teams.extend(quickest(&matrix, level).map(|team| (at, team)));
-    }
-    let nearest = &teams.first()?.1.cpus;
+    let several = levels.iter().filter(|level| level.groups.len() > 1);
+    let teams: Vec<Team> = several.filter_map(|level| quickest(&matrix, level)).collect();
+    let nearest = &teams.first()?.cpus;
     let next = format!(
         "`coho run --place {nearest} -- COMMAND` keeps a command there; `--per-thread` pins each of its threads to a CPU of \
          its own."
     );
-    let one = |(_, team): &(usize, Team)| {
+    let one = |team: &Team| {
         let who = match team.cpus.len() {
             2 => "two".into(),
             n => format!("up to {n}"),
@@ -52,7 +51,7 @@ fn team(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
             teams.iter().map(one).collect::<Vec<_>>().join(", ")
         ),
         urgency: Urgency::Advice,
-        evidence: teams.iter().map(|(at, ..)| format!("/coherence/levels/{at}")).collect(),
+        evidence: vec![times_of(coherence)],
         condition: format!(
             "by what sharing costs alone, not by what threads of one core take from each other; {}",
             stability::condition(coherence)?

@@ -37,7 +37,9 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
     let timed = coherence.pairs.iter().filter(|pair| pair.method == PairMethod::FreeRunning);
     let mut timed = timed.peekable();
-    if timed.peek().is_none() || coherence.stable == Some(false) || !timed.all(|pair| pair.ns.has_interval())
+    if timed.peek().is_none()
+        || coherence.keeps_to_its_values() == Some(false)
+        || !timed.all(|pair| pair.ns.has_interval())
     {
         return Vec::new();
     }

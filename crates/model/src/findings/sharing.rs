@@ -1,21 +1,22 @@
 //! What it costs CPUs to share a line: near, far, and by where the line lies.
 
-use coho_profile::{Coherence, Estimate, Home, LineSpread, Pair, PairMethod, Profile, Verdict};
+use coho_profile::{Coherence, Estimate, Home, Level, LineSpread, Pair, PairMethod, Profile, Verdict};
 use coho_topology::CpuSet;
 
 use super::moves::have_stayed;
-use super::{Finding, Urgency, first_groups, ns, number};
+use super::{Finding, Urgency, first_groups, ns, number, times_of};
+use crate::judge::Judgement;
 use crate::{Matrix, stability};
 
 /// Pairs that are no more apart than this count as alike, whatever their intervals.
 pub(super) const ALIKE: f64 = 1.3;
 
-pub fn findings(profile: &Profile) -> Vec<Finding> {
+pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
     let cost = if coherence.matrix.is_some() { of_matrix(coherence) } else { of_pairs(coherence) };
     let mut found: Vec<Finding> =
-        [cost, groups(profile, coherence), lines(coherence)].into_iter().flatten().collect();
-    if coherence.verdict == Some(Verdict::HomeBiased) {
+        [cost, groups(profile, coherence, judgement), lines(coherence)].into_iter().flatten().collect();
+    if judgement.verdict == Some(Verdict::HomeBiased) {
         for finding in found.iter_mut().filter(|finding| finding.id != "lines-differ") {
             finding.condition +=
                 "; beyond the levels found, times tell the way to the line's memory, not that between CPUs";
@@ -124,16 +125,13 @@ fn cost(text: String, evidence: Vec<String>, condition: String) -> Finding {
 }
 
 /// The widest groups within which lines move quicker than across.
-fn groups(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
-    if coherence.stable == Some(false) {
+fn groups(profile: &Profile, coherence: &Coherence, judgement: &Judgement) -> Option<Finding> {
+    if judgement.stable == Some(false) {
         return None;
     }
-    let several = coherence
-        .levels
-        .iter()
-        .enumerate()
-        .filter(|(_, level)| level.groups.len() > 1 && level.groups.iter().any(|group| group.len() > 1));
-    let (at, level) = several.min_by_key(|(_, level)| level.groups.len())?;
+    let is_telling =
+        |level: &&Level| level.groups.len() > 1 && level.groups.iter().any(|group| group.len() > 1);
+    let level = judgement.levels.iter().filter(is_telling).min_by_key(|level| level.groups.len())?;
     let named = level.groups.iter().map(|group| group.iter().copied().collect::<CpuSet>().to_string());
     let next = match have_stayed(profile) {
         true => "Lay out data so that what is written often stays within one group.",
@@ -149,7 +147,7 @@ fn groups(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
             first_groups(&named.collect::<Vec<_>>())
         ),
         urgency: Urgency::Note,
-        evidence: vec![format!("/coherence/levels/{at}")],
+        evidence: vec![times_of(coherence)],
         condition: stability::condition(coherence)?,
         next: next.into(),
     })

@@ -4,15 +4,16 @@ use coho_profile::{Coherence, Contradiction, Profile};
 use coho_topology::Topology;
 
 use super::moves::have_stayed;
-use super::{Finding, Urgency, first_groups};
+use super::{Finding, Urgency, first_groups, times_of};
+use crate::judge::Judgement;
 use crate::measured::{Correction, measured};
 use crate::stability;
 
-pub fn findings(profile: &Profile) -> Vec<Finding> {
+pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     let (Some(coherence), Some(section)) = (&profile.coherence, &profile.topology) else { return Vec::new() };
-    let Some(contradictions) = &coherence.contradictions else { return Vec::new() };
+    let Some(contradictions) = &judgement.contradictions else { return Vec::new() };
     // Of CPUs that move, no fixed topology is true, whatever is claimed.
-    if coherence.stable == Some(false) {
+    if judgement.stable == Some(false) {
         return Vec::new();
     }
     let found = match contradictions.as_slice() {
@@ -32,8 +33,7 @@ fn contradicted(profile: &Profile, coherence: &Coherence, first: &Contradiction,
         "The claimed topology is not what was measured: {}, but {}{more}.",
         first.claim, first.figures
     );
-    let evidence = (0..=others).map(|at| format!("/coherence/contradictions/{at}")).collect();
-    not_as_claimed(profile, coherence, text, evidence)
+    not_as_claimed(profile, coherence, text)
 }
 
 /// What no single figure contradicts may still hide groups.
@@ -52,27 +52,26 @@ fn as_measured(profile: &Profile, coherence: &Coherence, claimed: &Topology) -> 
             all.len(),
             first_groups(&all)
         );
-        let evidence = (0..coherence.levels.len()).map(|at| format!("/coherence/levels/{at}")).collect();
-        return Some(not_as_claimed(profile, coherence, text, evidence));
+        return Some(not_as_claimed(profile, coherence, text));
     }
     let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
     (measured.is_borne_out && is_told && have_stayed(profile)).then(|| Finding {
         id: "topology-stands",
         text: "The claimed topology is as the times between all CPUs have it.".into(),
         urgency: Urgency::Note,
-        evidence: vec!["/coherence/contradictions".into(), "/topology/counts".into()],
+        evidence: vec![times_of(coherence), "/topology/counts".into()],
         condition: stability::condition(coherence).unwrap_or_default(),
         next: String::new(),
     })
 }
 
-fn not_as_claimed(profile: &Profile, coherence: &Coherence, text: String, evidence: Vec<String>) -> Finding {
+fn not_as_claimed(profile: &Profile, coherence: &Coherence, text: String) -> Finding {
     Finding {
         id: "topology-contradicted",
         text,
         // Times that are not known to stay may be others the next time.
         urgency: if have_stayed(profile) { Urgency::Warning } else { Urgency::Note },
-        evidence,
+        evidence: vec![times_of(coherence), "/topology/counts".into()],
         condition: stability::condition(coherence).unwrap_or_default(),
         next: "`coho topology --measured -p PROFILE` shows the topology as measured; `--format hwloc-xml` writes it for \
                programs that place by hwloc."

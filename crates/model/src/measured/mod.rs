@@ -155,7 +155,7 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
         )
         .into());
     }
-    if coherence.stable == Some(false) || coherence.verdict == Some(Verdict::Unstable) {
+    if coherence.keeps_to_its_values() == Some(false) {
         return Err(
             "the figures jumped while they were measured, and no fixed topology is true of them".into()
         );

@@ -251,7 +251,6 @@ impl<'a> Survey<'a> {
             coherence.pairs.extend(shared.cells.iter().filter_map(|cell| cell.pair(a, b, &shared.claimed)));
         }
         put_coherence_times(&mut coherence, self.topology, self.clock.median());
-        coherence.stable = coherence.keeps_to_its_values();
         coherence.notes = self.notes(&coherence);
         self.frame.method.not_available.append(&mut coherence.method.not_available);
         coherence.method = self.method();

@@ -108,6 +108,7 @@ impl Figures {
             }],
             pairs: machine.pairs(),
             coherence_times: machine.coherence_times(),
+            published: true,
             ..Coherence::default()
         };
         let host = Host { cpu: Some(machine.name.clone()), clock_ghz: Some(machine.ghz), ..Host::default() };

@@ -107,7 +107,7 @@ pub(super) fn measured(profile: &Profile) -> String {
     );
     let moves = |coherence: &&Coherence| {
         let disagree = coherence.history.as_ref().is_some_and(|history| history.disagree > 0);
-        disagree || coherence.stable != Some(true)
+        disagree || coherence.keeps_to_its_values() != Some(true)
     };
     match profile.coherence.as_ref().filter(moves).and_then(stability::condition) {
         Some(condition) => format!("{date}; {condition}"),
@@ -161,8 +161,7 @@ mod tests {
             preempted_batches: 0,
             claimed: None,
         };
-        let mut coherence =
-            Coherence { cpus: vec![0, 1], pairs: vec![pair], stable: Some(true), ..Coherence::default() };
+        let mut coherence = Coherence { cpus: vec![0, 1], pairs: vec![pair], ..Coherence::default() };
         coherence.method.duration_s = 1.0;
         let with = |coherence: &Coherence, date: Option<&str>| {
             measured(&Profile {
@@ -177,9 +176,9 @@ mod tests {
         coherence.history = Some(History { surveys: 4, modes_ns: vec![27.0, 128.0], disagree: 2 });
         assert!(with(&coherence, date).contains("; holds while the CPUs stay as far apart: 2 of 4"));
         coherence.history = None;
-        coherence.stable = Some(false);
+        coherence.pairs[0].ns.stable = Some(false);
         assert!(with(&coherence, date).contains("; holds only for a while"));
-        (coherence.stable, coherence.pairs[0].ns.n) = (None, 1);
+        (coherence.pairs[0].ns.stable, coherence.pairs[0].ns.n) = (None, 1);
         assert!(with(&coherence, date).contains("; rests on one sample a pair"));
     }
 }

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use coho_model::delegation;
-use coho_model::judge;
 use coho_platform::{pin, stop};
 use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, kernels, memory};
 use coho_profile::{
@@ -100,9 +99,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let left =
         || args.course.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
     let topology = coho_topology::detect().context("cannot tell the topology")?;
-    let clock_ghz = host.clock_ghz;
     let mut sections = Sections::begin(&output, host.clone(), TopologySection::from(topology.clone()))?;
-    match share(args, &options, &topology, clock_ghz)? {
+    match share(args, &options, &topology)? {
         // Times between CPUs that an earlier survey measured are worth more than one CPU's.
         Some(Ok(alone)) if alone.pairs.is_empty() && has_pairs(sections.profile()) => {
             sections.put("coherence", |profile| &mut profile.coherence, Some(Err(alone)))?;
@@ -179,7 +177,6 @@ fn share(
     args: &Args,
     options: &coherence::Options,
     topology: &Topology,
-    clock_ghz: Option<f64>,
 ) -> anyhow::Result<Option<Measured<Coherence>>> {
     if stop::requested() {
         return Ok(None);
@@ -191,10 +188,7 @@ fn share(
     // One CPU has nobody to share with: what it can tell is measured all the same.
     let measure = if cpus == 1 { coherence::measure_alone } else { coherence::measure };
     match measure(options, topology, &mut progress::on_stderr()) {
-        Ok(mut measured) => {
-            judge::coherence(&mut measured, topology, clock_ghz);
-            Ok(Some(Ok(measured)))
-        }
+        Ok(measured) => Ok(Some(Ok(measured))),
         // A CPU that was asked for by name must be there; a machine of one CPU still has a topology to tell.
         Err(error) if args.cpus.is_some() => Err(error.into()),
         Err(error) => {
@@ -390,9 +384,7 @@ fn watch(mut measured: Coherence, time: Duration) -> Option<Coherence> {
     }
     if !stop::requested() {
         match coherence::watch((a, b), PairMethod::Turn, time, &mut progress::on_stderr()) {
-            Ok(timeline) => {
-                judge::watched(&mut measured, timeline);
-            }
+            Ok(timeline) => measured.timeline = Some(timeline),
             Err(error) => drop(measured.method.not_available.insert("timeline".into(), error.to_string())),
         }
     }

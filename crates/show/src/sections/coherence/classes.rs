@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Mode, PairMethod, published};
+use coho_model::judge::Judgement;
+use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Level, Mode, PairMethod, published};
 
 use super::summed_up;
 use crate::Subject;
@@ -16,8 +17,8 @@ const FEW_GROUPS: usize = 24;
 const MEMBERS: usize = 400;
 
 /// The classes and levels that the figures show.
-pub(super) fn add_found(section: &mut Section, coherence: &Coherence) {
-    if !coherence.classes.is_empty() {
+pub(super) fn add_found(section: &mut Section, judgement: &Judgement) {
+    if !judgement.classes.is_empty() {
         let row = |class: &coho_profile::Class| {
             Row::new([
                 class.name.as_str().into(),
@@ -34,15 +35,15 @@ pub(super) fn add_found(section: &mut Section, coherence: &Coherence) {
                     Column::figures("", "cycles"),
                     Column::figures("pairs", ""),
                 ])
-                .rows(coherence.classes.iter().take(64).map(row)),
+                .rows(judgement.classes.iter().take(64).map(row)),
         );
     }
-    for class in coherence.classes.iter().filter(|class| class.ns.modes.len() > 1) {
+    for class in judgement.classes.iter().filter(|class| class.ns.modes.len() > 1) {
         let mode = |mode: &Mode| format!("{} ns ({:.0} %)", words::number(mode.value), mode.share * 100.0);
         let modes: Vec<_> = class.ns.modes.iter().map(mode).collect();
         section.summary(Text::new(format!("{} jumps between {}", class.name, modes.join(" and "))));
     }
-    for (index, level) in coherence.levels.iter().enumerate() {
+    for (index, level) in judgement.levels.iter().enumerate() {
         section.summary(Text::labelled(
             format!("level {}", index + 1),
             format!(
@@ -57,15 +58,15 @@ pub(super) fn add_found(section: &mut Section, coherence: &Coherence) {
             section.summary(Text::new(words::short(&groups.join(" | "), MEMBERS)));
         }
     }
-    if !coherence.levels.is_empty() {
-        section.detail(groups(coherence));
+    if !judgement.levels.is_empty() {
+        section.detail(groups(judgement));
     }
 }
 
 /// Every group with its members.
-fn groups(coherence: &Coherence) -> Table {
+fn groups(judgement: &Judgement) -> Table {
     let mut rows = Vec::new();
-    for (level, number) in coherence.levels.iter().zip(1..) {
+    for (level, number) in judgement.levels.iter().zip(1..) {
         for (group, at) in level.groups.iter().zip(1..) {
             rows.push(Row::new([
                 Figure::count(number as u64).into(),
@@ -225,7 +226,7 @@ const TELLING: usize = 4;
 
 /// How often times occur, by class, for each method.
 pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence: &Coherence) {
-    let found = Found::of(coherence);
+    let found = Found::of(&subject.answers.judgement.levels);
     let mut by_method: BTreeMap<PairMethod, Vec<(String, f64)>> = BTreeMap::new();
     for pair in coherence.pairs.iter().filter(|pair| scale::is_time(pair.ns.median)) {
         let class = match &pair.claimed {
@@ -235,7 +236,9 @@ pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence
         by_method.entry(pair.method).or_default().push((class, pair.ns.median));
     }
     // Classes are found in strict alternation, or in the only method there is.
-    let mut marks: Vec<Mark> = coherence
+    let mut marks: Vec<Mark> = subject
+        .answers
+        .judgement
         .classes
         .iter()
         .filter(|class| scale::is_time(class.ns.median))
@@ -301,12 +304,12 @@ struct Found {
 }
 
 impl Found {
-    fn of(coherence: &Coherence) -> Self {
+    fn of(levels: &[Level]) -> Self {
         let members = |groups: &[Vec<u32>]| {
             let numbered = groups.iter().enumerate();
             numbered.flat_map(|(group, cpus)| cpus.iter().map(move |&cpu| (cpu, group))).collect()
         };
-        Self { levels: coherence.levels.iter().map(|level| members(&level.groups)).collect() }
+        Self { levels: levels.iter().map(|level| members(&level.groups)).collect() }
     }
 
     /// `within level 1`, the finest that holds both CPUs.
@@ -340,7 +343,7 @@ mod tests {
             min_across_ns: 2.0,
         };
         let levels = vec![level(&[&[0, 1], &[2, 3], &[4]]), level(&[&[0, 1, 2, 3], &[4]])];
-        let found = Found::of(&Coherence { levels, ..Coherence::default() });
+        let found = Found::of(&levels);
         assert_eq!(found.class(0, 1), "within level 1");
         assert_eq!(found.class(1, 2), "within level 2");
         assert_eq!(found.class(1, 4), "across all levels");

@@ -5,6 +5,7 @@ mod pairs;
 mod reads;
 mod stability;
 
+use coho_model::judge::Judgement;
 use coho_model::stability as watched;
 use coho_profile::{Coherence, PairMethod, Verdict};
 
@@ -22,7 +23,8 @@ pub const ENTRY: Entry = Entry { id: "coherence", title: "Sharing a cache line",
 pub fn section(subject: &Subject) -> Option<Section> {
     let coherence = subject.coherence()?;
     let mut section = ENTRY.section(headline(subject, coherence));
-    classes::add_found(&mut section, coherence);
+    let judgement = &subject.answers.judgement;
+    classes::add_found(&mut section, judgement);
     sentences(&mut section, subject, coherence);
     map(&mut section, subject);
     classes::add_times(&mut section, subject, coherence);
@@ -30,39 +32,44 @@ pub fn section(subject: &Subject) -> Option<Section> {
     classes::add_histograms(&mut section, subject, coherence);
     reads::add(&mut section, subject, coherence);
     stability::add(&mut section, subject, coherence);
-    section.detail(verdict_facts(coherence));
+    section.detail(verdict_facts(judgement));
     method::add(&mut section.parts, "coherence-method", &coherence.method);
     Some(section)
 }
 
 /// `25.0 · 99.0 · 213 ns, 3 classes; all 66 times … kept to one value …`.
 fn headline(subject: &Subject, coherence: &Coherence) -> String {
+    let judgement = &subject.answers.judgement;
     let medians: Vec<String> =
-        coherence.classes.iter().take(4).map(|class| words::number(class.ns.median)).collect();
-    let classes = match coherence.classes.len() {
+        judgement.classes.iter().take(4).map(|class| words::number(class.ns.median)).collect();
+    let classes = match judgement.classes.len() {
         0 => String::new(),
         1 => format!("{} ns", medians[0]),
         n => format!("{} ns, {n} classes", medians.join(" · ")),
     };
-    let stays = match (subject.published, coherence.stable) {
+    let stays = match (subject.published, judgement.stable) {
         (true, _) | (_, None) => String::new(),
         (_, Some(true)) => watched::kept(coherence).unwrap_or_default(),
         (_, Some(false)) => "not all kept to one value".to_owned(),
     };
     let alone = match &coherence.singles[..] {
         [only] if coherence.times().next().is_none() => format!(
-            "one CPU alone: {} ns a locked increment, {} ns a plain one",
+            "one CPU alone, ns: {} a locked increment, {} a plain one",
             words::within(&only.locked_ns),
             words::within(&only.unlocked_ns)
         ),
         _ => String::new(),
     };
-    let told: Vec<String> = [classes, alone, stays].into_iter().filter(|part| !part.is_empty()).collect();
-    if told.is_empty() { verdict(coherence).unwrap_or_default().to_owned() } else { told.join("; ") }
+    let parts: Vec<String> = [classes, alone, stays].into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() {
+        verdict(coherence, judgement).unwrap_or_default().to_owned()
+    } else {
+        parts.join("; ")
+    }
 }
 
-fn verdict(coherence: &Coherence) -> Option<&'static str> {
-    Some(match coherence.verdict? {
+fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str> {
+    Some(match judgement.verdict? {
         Verdict::Hops => "hops: CPUs form groups, near within a group and far across groups",
         Verdict::Flat if coherence.is_one_pair() => {
             "flat: there is only one pair, and none to compare it with"
@@ -75,18 +82,19 @@ fn verdict(coherence: &Coherence) -> Option<&'static str> {
 
 /// Verdict, stability, what becomes of the claims, and notes.
 fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
-    if let Some(words) = verdict(coherence) {
+    let judgement = &subject.answers.judgement;
+    if let Some(words) = verdict(coherence, judgement) {
         section.summary(Text::labelled("verdict", words));
     }
     if let Some(watched) = watched::watched(coherence).filter(|_| !subject.published) {
-        let told = match (coherence.stable, watched::kept(coherence)) {
+        let told = match (judgement.stable, watched::kept(coherence)) {
             (Some(false), _) => format!("not all kept to one value {watched}"),
             (_, Some(kept)) => format!("{kept}, {watched}"),
             (_, None) => format!("too few samples to tell whether they keep to one value: {watched}"),
         };
         section.summary(Text::labelled("stable", told));
     }
-    match coherence.contradictions.as_deref() {
+    match judgement.contradictions.as_deref() {
         None => {}
         Some([]) if coherence.is_one_pair() => {
             let told = "not checked: one pair alone cannot tell near from far";
@@ -102,7 +110,7 @@ fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
             }
         }
     }
-    for note in &coherence.notes {
+    for note in &judgement.notes {
         section.summary(Text::labelled("note:", words::short(note, 500)));
     }
 }
@@ -130,27 +138,27 @@ fn map(section: &mut Section, subject: &Subject) {
 }
 
 /// What the figures say as a whole, for `compare`. A publication that passes no verdict has no classes or levels either.
-fn verdict_facts(coherence: &Coherence) -> Facts {
+fn verdict_facts(judgement: &Judgement) -> Facts {
     let mut facts = Vec::new();
-    if let Some(verdict) = coherence.verdict {
+    if let Some(verdict) = judgement.verdict {
         let name = match verdict {
             Verdict::Hops => "hops",
             Verdict::Flat => "flat",
             Verdict::HomeBiased => "home-biased",
             Verdict::Unstable => "unstable",
         };
-        let kept = match coherence.stable {
+        let kept = match judgement.stable {
             Some(true) => "yes",
             Some(false) => "no",
             None => "–",
         };
         let contradictions =
-            coherence.contradictions.as_ref().map_or("–".to_owned(), |found| found.len().to_string());
+            judgement.contradictions.as_ref().map_or("–".to_owned(), |found| found.len().to_string());
         facts = vec![
             ("verdict".to_owned(), name.to_owned()),
             ("one value, but for a few".to_owned(), kept.to_owned()),
-            ("classes found".to_owned(), coherence.classes.len().to_string()),
-            ("levels found".to_owned(), coherence.levels.len().to_string()),
+            ("classes found".to_owned(), judgement.classes.len().to_string()),
+            ("levels found".to_owned(), judgement.levels.len().to_string()),
             ("contradictions".to_owned(), contradictions),
         ];
     }
