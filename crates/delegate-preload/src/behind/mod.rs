@@ -50,8 +50,15 @@ const EXECUTES_ALL: Duration = Duration::from_secs(1);
 pub static PENDING: AtomicBool = AtomicBool::new(false);
 /// The same, where calls that stdio makes cannot be seen: its functions wait in their place.
 pub static UNSEEN: AtomicBool = AtomicBool::new(false);
-static OFFICE: Lock<Office> =
-    Lock::new(Office { queue: None, rest: Rest::new(), pace: Pace::new(), epoch: None, pauses: 0 });
+static OFFICE: Lock<Office> = Lock::new(Office {
+    queue: None,
+    rest: Rest::new(),
+    pace: Pace::new(),
+    epoch: None,
+    pauses: 0,
+    sleeps: false,
+    is_called: false,
+});
 /// Writes that are done at once before somebody looks whether the host is worth asking again, and how many at a time.
 static UNASKED: AtomicU32 = AtomicU32::new(0);
 const CALLS: u32 = 16;
@@ -80,6 +87,10 @@ struct Office {
     pace: Pace,
     epoch: Option<Instant>,
     pauses: u32,
+    /// The host had nothing to do during a rest, and sleeps perhaps.
+    sleeps: bool,
+    /// A request is on its way that shows when it is awake.
+    is_called: bool,
 }
 
 struct Queue {
@@ -135,17 +146,39 @@ impl Office {
             self.pauses();
             return false;
         }
-        (self.pace.is_free() || self.decides()) && (self.queue.is_some() || self.open())
+        (!self.sleeps || self.wakes())
+            && (self.pace.is_free() || self.decides())
+            && (self.queue.is_some() || self.open())
     }
 
     /// Has some writes done at once. A host that nobody asks for long ends: beside it calls at home take longer.
     #[cold]
     fn pauses(&mut self) {
         UNASKED.store(CALLS, Relaxed);
+        self.sleeps = true;
         self.pauses += 1;
         if self.pauses.is_multiple_of(LONG_PAUSE) {
             self.close();
         }
+    }
+
+    /// Whether the host is awake after a rest. Without this look, the first writes would find it late, and begin the next rest.
+    #[cold]
+    fn wakes(&mut self) -> bool {
+        if let Some(queue) = self.queue.as_mut()
+            && (!self.is_called || queue.way.caller.room() < LINES)
+        {
+            if !self.is_called && queue.way.caller.room() == LINES {
+                queue.ages.clear();
+                // SAFETY: the function takes anything.
+                unsafe { queue.way.caller.post(Request::function(nothing, [0; 5])) };
+                self.is_called = true;
+            }
+            UNASKED.store(CALLS, Relaxed);
+            return false;
+        }
+        (self.sleeps, self.is_called) = (false, false);
+        true
     }
 
     /// As [`goes_on`](Self::goes_on), where both ways are being compared, or writes are made at home.
