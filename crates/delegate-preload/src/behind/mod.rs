@@ -7,12 +7,12 @@
 mod age;
 mod copy;
 pub mod errors;
+mod guards;
 mod lock;
 mod pace;
 
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
@@ -22,6 +22,7 @@ pub use errors::take_error;
 
 use coho_delegate::{Request, Rest};
 use coho_preload::line;
+use guards::{Blocked, Errno, NotCancelled};
 use libc::c_int;
 use lock::Lock;
 use pace::{LOOK, Pace};
@@ -315,31 +316,6 @@ impl Queue {
     }
 }
 
-/// The calling thread's signals, blocked until this is dropped.
-struct Blocked(u64);
-
-impl Blocked {
-    fn all() -> Self {
-        let mut before = 0;
-        Self::set(&u64::MAX, &raw mut before);
-        Self(before)
-    }
-
-    fn set(mask: &u64, before: *mut u64) {
-        let arguments =
-            [libc::SIG_SETMASK as usize, ptr::from_ref(mask) as usize, before as usize, size_of::<u64>()];
-        let [a, b, c, d] = arguments;
-        // SAFETY: the kernel reads a set of 8 bytes, and writes one where there is room for it.
-        unsafe { Request::system(libc::SYS_rt_sigprocmask, [a, b, c, d, 0, 0]).execute() };
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        Self::set(&self.0, ptr::null_mut());
-    }
-}
-
 fn since(epoch: Option<Instant>) -> u64 {
     epoch.map_or(0, |epoch| nanoseconds(epoch.elapsed()))
 }
@@ -435,47 +411,6 @@ pub fn end() {
             let why = std::io::Error::from_raw_os_error(number);
             line("delegate", format_args!("not all was written to descriptor {descriptor}: {why}"));
         }
-    }
-}
-
-/// The calling thread's, put back when this is dropped: to start a host changes it. What waits enters the kernel without it.
-struct Errno(c_int);
-
-impl Errno {
-    fn kept() -> Self {
-        // SAFETY: the calling thread's own.
-        Self(unsafe { *libc::__errno_location() })
-    }
-}
-
-impl Drop for Errno {
-    fn drop(&mut self) {
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = self.0 };
-    }
-}
-
-/// The calling thread is not cancelled until this is dropped: to join a thread is a cancellation point.
-struct NotCancelled(c_int);
-
-unsafe extern "C" {
-    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
-}
-
-impl NotCancelled {
-    fn now() -> Self {
-        const DISABLED: c_int = 1;
-        let mut before = 0;
-        // SAFETY: the call writes there alone.
-        unsafe { pthread_setcancelstate(DISABLED, &raw mut before) };
-        Self(before)
-    }
-}
-
-impl Drop for NotCancelled {
-    fn drop(&mut self) {
-        // SAFETY: the state that the thread had.
-        unsafe { pthread_setcancelstate(self.0, ptr::null_mut()) };
     }
 }
 
