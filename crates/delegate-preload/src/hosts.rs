@@ -124,6 +124,15 @@ pub fn end() {
     hosts.stop();
 }
 
+/// Ends those that nobody uses. They are started again where somebody needs them.
+pub fn end_idle() {
+    let _work = Work::begin();
+    let mut hosts = hosts();
+    if hosts.users == 0 {
+        hosts.stop();
+    }
+}
+
 /// Requests that hosts have executed so far.
 pub fn served() -> u64 {
     let hosts = hosts();

@@ -34,6 +34,11 @@ pub struct Rest {
 }
 
 impl Rest {
+    /// One that has seen no loss.
+    pub const fn new() -> Self {
+        Self { allowed_ns: 0, seen_ns: 0, until_ns: 0, times: 0, resting: false }
+    }
+
     /// Whether the caller should make calls itself. The clock, in nanoseconds since any moment, is read only then.
     #[inline(always)]
     pub fn lasts(&mut self, now_ns: impl FnOnce() -> u64) -> bool {

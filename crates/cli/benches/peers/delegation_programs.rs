@@ -66,6 +66,7 @@ pub fn all(folder: &Path, quick: bool) -> Vec<Result<Program, String>> {
         logs(folder, 4096, 1, quick),
         logs(folder, 1, 2, quick),
         script("Python that prints lines to a file", PRINTS, &[&path(&text), &count(150_000)], &[&text]),
+        perl(&text, &count(300_000)),
         script("SQLite, a transaction a row", INSERTS, &[&path(&base), &count(10_000)], &[&base]),
         trees().map(|tree| {
             Program::new("tar of many small files", &["tar", "-cf", &path(&archive), &tree], &[&archive])
@@ -91,6 +92,17 @@ pub fn logs(folder: &Path, bytes: u32, threads: u32, quick: bool) -> Result<Prog
     let words = [&program[..], &path, &bytes.to_string(), &records.to_string(), &threads.to_string()];
     let by = if threads == 1 { String::new() } else { format!(", {threads} threads") };
     Ok(Program::new(&format!("logging, {bytes} B every 2 us{by}"), &words, &[]))
+}
+
+/// A filter that prints each line at once, as those do whose readers are not to wait.
+fn perl(text: &Path, lines: &str) -> Result<Program, String> {
+    const SCRIPT: &str = "seq \"$1\" | sed 's/.*/& line of text/' >\"$0.in\"
+exec perl -ne 'BEGIN { $| = 1 } my @f = split; print \"$f[1] $f[0]\\n\" if $f[0] % 7' \"$0.in\" >\"$0\"";
+    if !Command::new("perl").arg("-v").output().is_ok_and(|output| output.status.success()) {
+        return Err("Perl that prints each line at once: not available: no perl".into());
+    }
+    let path = text.to_str().expect("a plain path");
+    Ok(Program::new("Perl that prints each line at once", &["sh", "-c", SCRIPT, path, lines], &[text]))
 }
 
 /// A server with a log of all changes, and the client that makes them.

@@ -7,11 +7,12 @@
 mod age;
 mod copy;
 pub mod errors;
+mod guards;
 mod lock;
+mod pace;
 
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
@@ -21,8 +22,10 @@ pub use errors::take_error;
 
 use coho_delegate::{Request, Rest};
 use coho_preload::line;
+use guards::{Blocked, Errno, NotCancelled};
 use libc::c_int;
 use lock::Lock;
+use pace::{LOOK, Pace};
 
 use crate::calls::Call;
 use crate::descriptors::MOST;
@@ -39,15 +42,29 @@ const LOOKS: u32 = 16;
 /// A host that finishes no write for so long, or as long as the patience that is set, is taken to be off its CPU: the thread that
 /// waits does what it has not begun. Interrupts and hypervisors stop a CPU for some 30 to 100 us now and then.
 const PATIENCE: Duration = Duration::from_micros(100);
+/// For so long an idle host may need to begin.
+const WAKING: Duration = Duration::from_millis(2);
+/// With so much patience hosts execute all that is asked of them.
+const EXECUTES_ALL: Duration = Duration::from_secs(1);
 
 /// Whether there may be writes that are not done.
 pub static PENDING: AtomicBool = AtomicBool::new(false);
 /// The same, where calls that stdio makes cannot be seen: its functions wait in their place.
 pub static UNSEEN: AtomicBool = AtomicBool::new(false);
-static QUEUE: Lock<Option<Queue>> = Lock::new(None);
+static OFFICE: Lock<Office> = Lock::new(Office {
+    queue: None,
+    rest: Rest::new(),
+    pace: Pace::new(),
+    epoch: None,
+    pauses: 0,
+    sleeps: false,
+    is_called: false,
+});
 /// Writes that are done at once before somebody looks whether the host is worth asking again, and how many at a time.
 static UNASKED: AtomicU32 = AtomicU32::new(0);
 const CALLS: u32 = 16;
+/// After so many times the host ends.
+const LONG_PAUSE: u32 = 128;
 /// Writes accepted: changed at the queue alone.
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 /// Writes done.
@@ -64,11 +81,22 @@ thread_local! {
 #[repr(align(128))]
 struct Apart(AtomicU64);
 
+/// The queue, if there is one now, and what is known of whether to use it.
+struct Office {
+    queue: Option<Queue>,
+    rest: Rest,
+    pace: Pace,
+    epoch: Option<Instant>,
+    pauses: u32,
+    /// The host had nothing to do during a rest, and sleeps perhaps.
+    sleeps: bool,
+    /// A request is on its way that shows when it is awake.
+    is_called: bool,
+}
+
 struct Queue {
     way: Way,
     ages: Ages,
-    rest: Rest,
-    epoch: Instant,
 }
 
 /// Whether writes are done at once for a while, without another look.
@@ -92,20 +120,15 @@ pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<
         return None;
     }
     AT_QUEUE.set(true);
-    let mut queue = QUEUE.lock();
+    let mut office = OFFICE.lock();
     // It may have ended meanwhile.
-    let accepted = queue_of(&mut queue).filter(|_| runtime::writes_later()).and_then(|queue| {
-        if queue.rests() {
-            UNASKED.store(CALLS, Relaxed);
-            return None;
-        }
+    let accepted = runtime::writes_later() && office.goes_on() && {
         // SAFETY: handed on.
-        unsafe { queue.add(descriptor, buffer.cast(), bytes) };
-        Some(bytes as isize)
-    });
-    drop(queue);
+        unsafe { office.add(descriptor, buffer.cast(), bytes) }
+    };
+    drop(office);
     AT_QUEUE.set(false);
-    accepted
+    accepted.then_some(bytes as isize)
 }
 
 /// Has all writes within done before they return.
@@ -116,49 +139,145 @@ pub fn at_once<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-fn queue_of(queue: &mut Option<Queue>) -> Option<&mut Queue> {
-    if queue.is_none() {
-        // To make one takes memory, which a handler may not.
+impl Office {
+    /// Whether the next write is done later.
+    #[inline(always)]
+    fn goes_on(&mut self) -> bool {
+        if self.rest.lasts(|| since(self.epoch)) {
+            self.pauses();
+            return false;
+        }
+        (!self.sleeps || self.wakes())
+            && (self.pace.is_free() || self.decides())
+            && (self.queue.is_some() || self.open())
+    }
+
+    /// Has some writes done at once. A host that nobody asks for long ends: beside it calls at home take longer.
+    #[cold]
+    fn pauses(&mut self) {
+        UNASKED.store(CALLS, Relaxed);
+        self.sleeps = true;
+        self.pauses += 1;
+        if self.pauses.is_multiple_of(LONG_PAUSE) {
+            self.close();
+        }
+    }
+
+    /// Whether the host is awake after a rest. Without this look, the first writes would find it late, and begin the next rest.
+    #[cold]
+    fn wakes(&mut self) -> bool {
+        if let Some(queue) = self.queue.as_mut()
+            && (!self.is_called || queue.way.caller.room() < LINES)
+        {
+            if !self.is_called && queue.way.caller.room() == LINES {
+                queue.ages.clear();
+                // SAFETY: the function takes anything.
+                unsafe { queue.way.caller.post(Request::function(nothing, [0; 5])) };
+                self.is_called = true;
+            }
+            UNASKED.store(CALLS, Relaxed);
+            return false;
+        }
+        (self.sleeps, self.is_called) = (false, false);
+        true
+    }
+
+    /// As [`goes_on`](Self::goes_on), where both ways are being compared, or writes are made at home.
+    #[cold]
+    fn decides(&mut self) -> bool {
+        let goes_on = self.pace.next(ticks(), ACCEPTED.load(Relaxed)) == pace::Way::Later;
+        if !goes_on {
+            UNASKED.store(LOOK - 1, Relaxed);
+            self.close();
+        }
+        goes_on
+    }
+
+    /// Makes a queue.
+    #[cold]
+    fn open(&mut self) -> bool {
+        // That takes memory, which a handler may not.
         if runtime::may_be_handler() {
-            return None;
+            return false;
         }
         let _errno = Errno::kept();
-        let mut way = hosts::way(runtime::teams().of(Call::Write), LINES, SLOT_BYTES)?;
+        let Some(mut way) = hosts::way(runtime::teams().of(Call::Write), LINES, SLOT_BYTES) else {
+            return false;
+        };
+        // The host may be idle, and slow to begin.
+        way.caller.set_patience(WAKING);
+        // SAFETY: the function takes anything.
+        unsafe { way.caller.post(Request::function(nothing, [0; 5])) };
+        way.caller.drain();
         // Other threads execute in `take_back` alone, where no handler interrupts them: so a handler may wait for the host
         // wherever it has interrupted its thread.
         way.caller.set_patience(Duration::MAX);
-        let ages = Ages::new(runtime::flush());
-        *queue = Some(Queue { way, ages, rest: Rest::default(), epoch: Instant::now() });
-    }
-    queue.as_mut()
-}
-
-impl Queue {
-    #[inline(always)]
-    fn rests(&mut self) -> bool {
-        let epoch = self.epoch;
-        self.rest.lasts(|| nanoseconds(epoch.elapsed()))
+        self.queue = Some(Queue { way, ages: Ages::new(runtime::flush()) });
+        self.epoch.get_or_insert_with(Instant::now);
+        true
     }
 
-    /// Waits until something holds, or does itself what the host has not begun. If that costs more than a small part of the time,
-    /// writes are then done at once for a while.
+    /// Ends the queue once it is empty, and hosts that nobody uses.
+    fn close(&mut self) {
+        if self.queue.is_none() || runtime::may_be_handler() {
+            return;
+        }
+        let _errno = Errno::kept();
+        let _not_cancelled = NotCancelled::now();
+        self.wait_until(|queue| queue.way.caller.room() == LINES);
+        is_empty();
+        self.queue = None;
+        hosts::end_idle();
+    }
+
+    /// Somebody waits for the queue. Where hosts are to execute all, whatever that costs, nobody asks.
+    fn is_waited_for(&mut self) {
+        if runtime::patience().is_none_or(|patience| patience < EXECUTES_ALL) {
+            self.pace.waited(ACCEPTED.load(Relaxed));
+        }
+    }
+
+    /// Waits until something holds of the queue, or does itself what the host has not begun. If that costs more than a small part
+    /// of the time, writes are then done at once for a while.
     #[cold]
-    fn wait_until(&mut self, holds: impl Fn(&mut Self) -> bool) {
+    fn wait_until(&mut self, holds: impl Fn(&mut Queue) -> bool) {
+        let Some(queue) = &mut self.queue else { return };
         let patience = runtime::patience().unwrap_or(PATIENCE);
         let (mut begun, mut done) = (Instant::now(), DONE.0.load(Relaxed));
-        while !holds(self) {
+        while !holds(queue) {
             let now_done = DONE.0.load(Relaxed);
             if now_done != done {
                 (begun, done) = (Instant::now(), now_done);
             } else if begun.elapsed() >= patience {
-                self.take_back();
-                self.rest.begin(nanoseconds(begun.elapsed()), nanoseconds(self.epoch.elapsed()));
+                queue.take_back();
+                self.rest.begin(nanoseconds(begun.elapsed()), since(self.epoch));
+                self.pace.disturbed(ACCEPTED.load(Relaxed));
                 return;
             }
             (0..LOOKS).for_each(|_| std::hint::spin_loop());
         }
     }
 
+    /// Whether there is a queue, to which this was added.
+    ///
+    /// # Safety
+    /// The buffer, no longer than a slot, can be read.
+    #[inline(always)]
+    unsafe fn add(&mut self, descriptor: c_int, buffer: *const u8, bytes: usize) -> bool {
+        let now = ticks();
+        let Some(queue) = &mut self.queue else { return false };
+        if !queue.way.caller.has_room() || queue.ages.overdue(now).is_some() {
+            self.is_waited_for();
+            self.wait_until(|queue| queue.are_none_overdue(now) && queue.way.caller.has_room());
+        }
+        let Some(queue) = &mut self.queue else { return false };
+        // SAFETY: handed on.
+        unsafe { queue.add(now, descriptor, buffer, bytes) };
+        true
+    }
+}
+
+impl Queue {
     /// Does what is accepted and not begun, and waits for what is.
     fn take_back(&mut self) {
         let _blocked = Blocked::all();
@@ -171,11 +290,7 @@ impl Queue {
     /// # Safety
     /// The buffer, no longer than a slot, can be read.
     #[inline(always)]
-    unsafe fn add(&mut self, descriptor: c_int, buffer: *const u8, bytes: usize) {
-        let now = ticks();
-        if !self.way.caller.has_room() || self.ages.overdue(now).is_some() {
-            self.wait_until(|queue| queue.are_none_overdue(now) && queue.way.caller.has_room());
-        }
+    unsafe fn add(&mut self, now: u64, descriptor: c_int, buffer: *const u8, bytes: usize) {
         let slot = self.way.caller.slot();
         // SAFETY: as the caller promises.
         unsafe { copy::copy(buffer, slot.as_mut_ptr(), bytes) };
@@ -201,29 +316,8 @@ impl Queue {
     }
 }
 
-/// The calling thread's signals, blocked until this is dropped.
-struct Blocked(u64);
-
-impl Blocked {
-    fn all() -> Self {
-        let mut before = 0;
-        Self::set(&u64::MAX, &raw mut before);
-        Self(before)
-    }
-
-    fn set(mask: &u64, before: *mut u64) {
-        let arguments =
-            [libc::SIG_SETMASK as usize, ptr::from_ref(mask) as usize, before as usize, size_of::<u64>()];
-        let [a, b, c, d] = arguments;
-        // SAFETY: the kernel reads a set of 8 bytes, and writes one where there is room for it.
-        unsafe { Request::system(libc::SYS_rt_sigprocmask, [a, b, c, d, 0, 0]).execute() };
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        Self::set(&self.0, ptr::null_mut());
-    }
+fn since(epoch: Option<Instant>) -> u64 {
+    epoch.map_or(0, |epoch| nanoseconds(epoch.elapsed()))
 }
 
 fn nanoseconds(time: Duration) -> u64 {
@@ -247,6 +341,10 @@ unsafe fn write_all([descriptor, at, bytes, ..]: [usize; 5]) -> isize {
     written as isize
 }
 
+unsafe fn nothing(_: [usize; 5]) -> isize {
+    0
+}
+
 /// Waits until all that was accepted is done.
 #[inline(always)]
 pub fn drain() {
@@ -258,6 +356,18 @@ pub fn drain() {
 /// Writes accepted so far.
 pub fn accepted() -> u64 {
     ACCEPTED.load(Relaxed)
+}
+
+/// Prints what waiting for writes has led to. The calling thread is none that a handler has interrupted at the queue.
+pub fn print() {
+    let found = OFFICE.lock().pace.found();
+    if let Some((times, way)) = found {
+        let now = match way {
+            pace::Way::Home => "made at home",
+            pace::Way::Later => "done later",
+        };
+        line("delegate", format_args!("writes were waited for: compared {times} times, they are {now}"));
+    }
 }
 
 #[cold]
@@ -274,13 +384,16 @@ fn drain_all() {
         return;
     }
     AT_QUEUE.set(true);
-    let mut queue = QUEUE.lock();
-    if let Some(queue) = queue.as_mut().filter(|_| !runtime::is_forked()) {
-        queue.wait_until(|queue| queue.way.caller.room() == LINES);
-        queue.ages.clear();
+    let mut office = OFFICE.lock();
+    if !runtime::is_forked() {
+        if office.queue.as_mut().is_some_and(|queue| queue.way.caller.room() < LINES) {
+            office.is_waited_for();
+            office.wait_until(|queue| queue.way.caller.room() == LINES);
+        }
+        office.queue.iter_mut().for_each(|queue| queue.ages.clear());
     }
     is_empty();
-    drop(queue);
+    drop(office);
     AT_QUEUE.set(false);
 }
 
@@ -298,23 +411,6 @@ pub fn end() {
             let why = std::io::Error::from_raw_os_error(number);
             line("delegate", format_args!("not all was written to descriptor {descriptor}: {why}"));
         }
-    }
-}
-
-/// The calling thread's, put back when this is dropped: to start a host changes it. What waits enters the kernel without it.
-struct Errno(c_int);
-
-impl Errno {
-    fn kept() -> Self {
-        // SAFETY: the calling thread's own.
-        Self(unsafe { *libc::__errno_location() })
-    }
-}
-
-impl Drop for Errno {
-    fn drop(&mut self) {
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = self.0 };
     }
 }
 
