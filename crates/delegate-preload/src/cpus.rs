@@ -2,10 +2,11 @@
 //!
 //! `COHO_DELEGATE_LEAVES` lists them. Before a first trial, and where nothing gains, the program has all of its CPUs.
 
-use std::cell::Cell;
 use std::sync::OnceLock;
 
 use coho_delegate::Request;
+
+use crate::thread::this;
 
 /// Of CPUs, as the kernel has them: enough for every machine that Linux runs on.
 const WORDS: usize = 128;
@@ -23,16 +24,33 @@ struct Shared {
 static SHARED: OnceLock<Shared> = OnceLock::new();
 
 /// What a thread could use, and what it kept of that.
-#[derive(Clone, Copy)]
-struct Left {
+pub struct Left {
     before: Mask,
     kept: Mask,
 }
 
-thread_local! {
-    // Need no destructor: a handler may be the first to come here.
-    static HAS_LEFT: Cell<bool> = const { Cell::new(false) };
-    static LEFT: Cell<Left> = const { Cell::new(Left { before: [0; WORDS], kept: [0; WORDS] }) };
+/// Where the calling thread keeps that: in pages of its own, which a handler may ask for, as it may not ask for other memory.
+fn place() -> Option<*mut Left> {
+    let place = &this().left;
+    if place.get().is_null() {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let arguments = [0, size_of::<Left>(), access as usize, kind as usize, usize::MAX, 0];
+        // SAFETY: new pages.
+        let at = unsafe { Request::system(libc::SYS_mmap, arguments).execute() }.result().ok()?;
+        place.set(std::ptr::with_exposed_provenance_mut(at));
+    }
+    Some(place.get())
+}
+
+/// The calling thread ends.
+pub fn forget() {
+    let at = this().left.replace(std::ptr::null_mut());
+    if !at.is_null() {
+        this().has_left.set(false);
+        let arguments = [at.expose_provenance(), size_of::<Left>(), 0, 0, 0, 0];
+        // SAFETY: nobody else knows the pages.
+        unsafe { Request::system(libc::SYS_munmap, arguments).execute() };
+    }
 }
 
 /// These are to be left. The calling thread's CPUs are the program's.
@@ -65,10 +83,10 @@ pub fn are_enough(busy: f32) -> bool {
 /// Has the calling thread keep off the shared CPUs. Whether it has another.
 pub fn leave() -> bool {
     let Some(shared) = SHARED.get() else { return true };
-    if HAS_LEFT.get() {
+    if this().has_left.get() {
         return true;
     }
-    let Some(before) = allowed() else { return false };
+    let (Some(before), Some(place)) = (allowed(), place()) else { return false };
     let kept = without(&before, &shared.cpus);
     if kept == before {
         return true;
@@ -76,8 +94,9 @@ pub fn leave() -> bool {
     if kept == [0; WORDS] || !allow(&kept) {
         return false;
     }
-    LEFT.set(Left { before, kept });
-    HAS_LEFT.set(true);
+    // SAFETY: the pages are the thread's own, and nothing refers to what is in them.
+    unsafe { place.write(Left { before, kept }) };
+    this().has_left.set(true);
     true
 }
 
@@ -85,15 +104,16 @@ pub fn leave() -> bool {
 /// makes have the CPUs that it has then.
 #[inline(always)]
 pub fn give_back() {
-    if HAS_LEFT.get() {
+    if this().has_left.get() {
         give_all_back();
     }
 }
 
 #[cold]
 fn give_all_back() {
-    let Left { before, kept } = LEFT.get();
-    HAS_LEFT.set(false);
+    // SAFETY: they were written when the thread left.
+    let Left { before, kept } = unsafe { this().left.get().read() };
+    this().has_left.set(false);
     if allowed() == Some(kept) {
         allow(&before);
     }

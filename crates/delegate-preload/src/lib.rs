@@ -70,6 +70,7 @@ mod readable;
 mod real;
 mod runtime;
 mod teams;
+mod thread;
 
 /// The library's file.
 pub const NAME: &str = "libcoho_delegate_preload.so";

@@ -1,22 +1,15 @@
 //! Whether memory of the program can be read. The kernel answers a bad address with EFAULT, and so must whoever reads in its
 //! place.
 
-use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use coho_delegate::Request;
 
-const PAGE: usize = 4096;
-const KEPT: usize = 16;
+use crate::thread::{KEPT, this};
 
-thread_local! {
-    /// Pages that could be read, each in the place of its number modulo the length.
-    static PAGES: [Cell<usize>; KEPT] = const { [const { Cell::new(0) }; KEPT] };
-    /// The age in which they were looked at.
-    static SEEN: Cell<usize> = const { Cell::new(0) };
-}
+const PAGE: usize = 4096;
 
 /// A new one forgets all pages.
 static AGE: AtomicUsize = AtomicUsize::new(0);
@@ -39,21 +32,19 @@ pub fn is_of_file(memory: Range<usize>) {
 pub fn is_readable(address: usize) -> bool {
     let page = address / PAGE;
     let age = AGE.load(Relaxed);
-    if SEEN.replace(age) != age {
-        PAGES.with(|pages| pages.iter().for_each(|page| page.set(0)));
+    let thread = this();
+    if thread.seen.replace(age) != age {
+        thread.pages.iter().for_each(|page| page.set(0));
     }
-    page != 0
-        && PAGES.with(|pages| {
-            let kept = &pages[page % KEPT];
-            if kept.get() == page {
-                return true;
-            }
-            let can_read = can_read(page * PAGE);
-            if can_read && !(FILES[0].load(Relaxed)..FILES[1].load(Relaxed)).contains(&address) {
-                kept.set(page);
-            }
-            can_read
-        })
+    let kept = &thread.pages[page % KEPT];
+    if page == 0 || kept.get() == page {
+        return page != 0;
+    }
+    let can_read = can_read(page * PAGE);
+    if can_read && !(FILES[0].load(Relaxed)..FILES[1].load(Relaxed)).contains(&address) {
+        kept.set(page);
+    }
+    can_read
 }
 
 /// Asks for a change of the signal mask that there is none of: the kernel reads the set first.

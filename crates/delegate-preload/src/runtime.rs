@@ -1,6 +1,6 @@
 //! Whether calls are delegated, and by whom.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -11,9 +11,11 @@ use coho_delegate::{Caller, Executor, Request};
 use coho_preload::{is_privileged, line, setting};
 
 use crate::auto::Trials;
+use crate::behind::guards::Blocked;
 use crate::calls::{Call, Chosen};
 use crate::hosts::Way;
 use crate::teams::Teams;
+use crate::thread::this;
 use crate::{auto, behind, cpus, hooks, hosts};
 
 /// A thread's calls before it has a caller: what makes few gains nothing.
@@ -49,32 +51,26 @@ const FLUSH: Duration = Duration::from_millis(1);
 pub struct Mine {
     /// One to each team, or none.
     pub ways: Vec<Way>,
-    pub trials: Trials,
+    /// Not in the thread's own storage, of which a library that is opened late has little. There once it is ready.
+    pub trials: Option<Box<Trials>>,
     away: u64,
 }
 
 impl Drop for Mine {
     fn drop(&mut self) {
         AWAY.fetch_add(self.away, Relaxed);
+        cpus::forget();
         if FORKED.load(Relaxed) {
             // The host's thread runs in the parent alone: here nobody would answer.
             std::mem::forget(std::mem::take(&mut self.ways));
         } else {
-            auto::gather(&self.trials);
+            self.trials.iter().for_each(|trials| auto::gather(trials));
         }
     }
 }
 
 thread_local! {
-    // Needs no destructor: a handler may be the first to come here.
-    static COUNT: Cell<u32> = const { Cell::new(0) };
-    /// Why this thread makes its calls itself.
-    static AT_HOME: Cell<u8> = const { Cell::new(0) };
-    /// Whether MINE has been used, as takes memory for its destructor: a handler that used it meanwhile would have it
-    /// destroyed twice.
-    static IS_READY: Cell<bool> = const { Cell::new(false) };
-    static IS_BECOMING_READY: Cell<bool> = const { Cell::new(false) };
-    static MINE: RefCell<Mine> = const { RefCell::new(Mine { ways: Vec::new(), trials: Trials::new(), away: 0 }) };
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine { ways: Vec::new(), trials: None, away: 0 }) };
 }
 
 /// When the library is loaded.
@@ -223,20 +219,20 @@ pub enum AtHome {
 
 /// The calling thread makes its calls itself from now on, or no longer for this reason.
 pub fn stay_at_home(reason: AtHome, stays: bool) {
-    let others = AT_HOME.get() & !(reason as u8);
-    AT_HOME.set(if stays { others | reason as u8 } else { others });
+    let others = this().at_home.get() & !(reason as u8);
+    this().at_home.set(if stays { others | reason as u8 } else { others });
     // The next call looks why. A thread that has a caller keeps it.
-    COUNT.set(COUNT.get().min(FIRST_CALLS));
+    this().count.set(this().count.get().min(FIRST_CALLS));
 }
 
 /// Whether the calling thread makes its calls itself.
 pub fn is_at_home() -> bool {
-    AT_HOME.get() != 0
+    this().at_home.get() != 0
 }
 
 /// Whether this is a child in its parent's memory.
 pub fn is_vforked() -> bool {
-    AT_HOME.get() & AtHome::Vforked as u8 != 0
+    this().at_home.get() & AtHome::Vforked as u8 != 0
 }
 
 /// Has the program make its calls itself: there are no hosts.
@@ -324,7 +320,7 @@ pub fn cancellation_point() {
 }
 
 fn with_caller<T>(call: Call, work: impl FnOnce(&mut Caller) -> T) -> Option<T> {
-    if !IS_READY.get() {
+    if !this().is_ready.get() {
         return None;
     }
     let done = MINE.try_with(|mine| {
@@ -339,14 +335,15 @@ fn with_caller<T>(call: Call, work: impl FnOnce(&mut Caller) -> T) -> Option<T> 
 
 /// What this thread has. `None`: a handler has interrupted the thread where it uses that already, or the thread ends.
 pub fn with_mine<T>(work: impl FnOnce(&mut Mine) -> T) -> Option<T> {
-    if !IS_READY.get() {
-        if IS_BECOMING_READY.get() || may_be_handler() || !hosts::has_memory(0) {
+    if !this().is_ready.get() {
+        if this().is_becoming_ready.get() || may_be_handler() || !hosts::has_memory(0) {
             return None;
         }
-        IS_BECOMING_READY.set(true);
-        let is_ready = MINE.try_with(|_| ()).is_ok();
-        IS_BECOMING_READY.set(false);
-        IS_READY.set(is_ready);
+        this().is_becoming_ready.set(true);
+        let trials = Some(Box::new(Trials::new()));
+        let is_ready = MINE.try_with(|mine| mine.borrow_mut().trials = trials).is_ok();
+        this().is_becoming_ready.set(false);
+        this().is_ready.set(is_ready);
     }
     MINE.try_with(|mine| Some(work(&mut *mine.try_borrow_mut().ok()?))).ok().flatten()
 }
@@ -354,7 +351,7 @@ pub fn with_mine<T>(work: impl FnOnce(&mut Mine) -> T) -> Option<T> {
 /// Whether this thread has a caller, for which it may be time now.
 #[inline(always)]
 fn is_set_up() -> bool {
-    let count = COUNT.get();
+    let count = this().count.get();
     count > FIRST_CALLS || set_up(count)
 }
 
@@ -363,19 +360,18 @@ fn set_up(count: u32) -> bool {
     if is_at_home() {
         return false;
     }
-    COUNT.set(count + 1);
+    this().count.set(count + 1);
     // To set up takes memory, which a handler may not.
     if count < FIRST_CALLS || may_be_handler() {
-        COUNT.set((count + 1).min(FIRST_CALLS));
+        this().count.set((count + 1).min(FIRST_CALLS));
         return false;
     }
     // Writes that are done later have a way of their own.
-    if CALLS.load(Relaxed) & (AUTO - 1) != 0 {
-        with_mine(|mine| {
-            if mine.ways.is_empty() {
-                mine.ways = hosts::ways();
-            }
-        });
+    let wants_ways = CALLS.load(Relaxed) & (AUTO - 1) != 0;
+    if wants_ways && with_mine(|mine| mine.ways.is_empty()) == Some(true) {
+        // A handler that ends the process would wait for the lock that is held meanwhile.
+        let _blocked = Blocked::all();
+        with_mine(|mine| mine.ways = hosts::ways());
     }
     true
 }

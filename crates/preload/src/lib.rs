@@ -1,6 +1,6 @@
 //! Code shared by the libraries that are preloaded into programs (`LD_PRELOAD`): settings that are ignored in
-//! privileged programs, the functions that the libraries replace, jumps to these, CPU masks without allocation, and a
-//! line on standard error.
+//! privileged programs, the functions that the libraries replace, jumps to these, CPU masks without allocation, a
+//! thread's own storage, and a line on standard error.
 #![warn(missing_docs)]
 
 mod jump;
@@ -8,6 +8,7 @@ mod mask;
 mod real;
 mod report;
 mod settings;
+mod storage;
 
 pub use mask::{MOST, Mask};
 pub use real::{on_fork, real};

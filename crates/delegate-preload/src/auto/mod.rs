@@ -88,10 +88,11 @@ fn think(kind: usize, choice: &Choice) {
     /// A handler has interrupted the thread while it was thinking, or the thread ends.
     const LATER: u32 = 64;
     let thought = runtime::with_mine(|mine| {
-        let thought = mine.trials.think(kind, &mut mine.ways);
-        (thought, mine.trials.try_now() == Some(kind))
+        let trials = mine.trials.as_mut()?;
+        let thought = trials.think(kind, &mut mine.ways);
+        Some((thought, trials.try_now() == Some(kind)))
     });
-    let ((is_away, calls), is_tried) = thought.unwrap_or(((false, LATER), false));
+    let ((is_away, calls), is_tried) = thought.flatten().unwrap_or(((false, LATER), false));
     choice.is_away.set(is_away);
     choice.is_tried.set(is_tried);
     choice.left.set(calls - 1);

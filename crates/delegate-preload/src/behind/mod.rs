@@ -7,14 +7,13 @@
 mod age;
 mod copy;
 pub mod errors;
-mod guards;
+pub mod guards;
 mod lock;
 mod pace;
 
-use std::cell::Cell;
 use std::ffi::c_void;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, compiler_fence};
 use std::time::{Duration, Instant};
 
 use age::{Ages, ticks};
@@ -33,6 +32,7 @@ use crate::hooks;
 use crate::hosts::{self, Way};
 use crate::readable::is_readable;
 use crate::runtime;
+use crate::thread::this;
 
 /// Writes on their way, and the longest.
 const LINES: usize = 16;
@@ -69,13 +69,6 @@ const LONG_PAUSE: u32 = 128;
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);
 /// Writes done.
 static DONE: Apart = Apart(AtomicU64::new(0));
-
-thread_local! {
-    /// This thread holds the queue, or is about to.
-    static AT_QUEUE: Cell<bool> = const { Cell::new(false) };
-    /// This thread's writes are done at once.
-    static AT_ONCE: Cell<bool> = const { Cell::new(false) };
-}
 
 /// In cache lines of its own: the host writes to it while others read what is beside it.
 #[repr(align(128))]
@@ -115,11 +108,11 @@ pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<
     if bytes == 0 || bytes > SLOT_BYTES || !is_readable_throughout(buffer as usize, bytes) {
         return None;
     }
-    if AT_QUEUE.get() || AT_ONCE.get() {
+    if this().at_queue.get() || this().at_once.get() {
         // The first: a handler has interrupted this thread at the queue.
         return None;
     }
-    AT_QUEUE.set(true);
+    comes_to_queue(true);
     let mut office = OFFICE.lock();
     // It may have ended meanwhile.
     let accepted = runtime::writes_later() && office.goes_on() && {
@@ -127,15 +120,24 @@ pub fn accept(descriptor: c_int, buffer: *const c_void, bytes: usize) -> Option<
         unsafe { office.add(descriptor, buffer.cast(), bytes) }
     };
     drop(office);
-    AT_QUEUE.set(false);
+    comes_to_queue(false);
     accepted.then_some(bytes as isize)
+}
+
+/// The calling thread is about to take the queue, or has left it. A handler that interrupts it meanwhile must know, or it
+/// would wait for the thread that it has interrupted: the compiler is not to move this past the lock.
+#[inline(always)]
+fn comes_to_queue(comes: bool) {
+    compiler_fence(SeqCst);
+    this().at_queue.set(comes);
+    compiler_fence(SeqCst);
 }
 
 /// Has all writes within done before they return.
 pub fn at_once<T>(work: impl FnOnce() -> T) -> T {
-    let before = AT_ONCE.replace(true);
+    let before = this().at_once.replace(true);
     let result = work();
-    AT_ONCE.set(before);
+    this().at_once.set(before);
     result
 }
 
@@ -201,6 +203,8 @@ impl Office {
             return false;
         }
         let _errno = Errno::kept();
+        // A handler that ends the process would wait for the lock that is held here.
+        let _blocked = Blocked::all();
         let Some(mut way) = hosts::way(runtime::teams().of(Call::Write), LINES, SLOT_BYTES) else {
             return false;
         };
@@ -224,6 +228,8 @@ impl Office {
         }
         let _errno = Errno::kept();
         let _not_cancelled = NotCancelled::now();
+        // As in `open`.
+        let _blocked = Blocked::all();
         self.wait_until(|queue| queue.way.caller.room() == LINES);
         is_empty();
         self.queue = None;
@@ -375,7 +381,7 @@ fn drain_all() {
     if hosts::is_host() {
         return;
     }
-    if AT_QUEUE.get() || runtime::is_at_home() {
+    if this().at_queue.get() || runtime::is_at_home() {
         // A handler, or a thread that must not hold the queue: the host does without the queue's owner.
         let accepted = ACCEPTED.load(Acquire);
         while DONE.0.load(Acquire) < accepted && !runtime::is_forked() {
@@ -383,7 +389,7 @@ fn drain_all() {
         }
         return;
     }
-    AT_QUEUE.set(true);
+    comes_to_queue(true);
     let mut office = OFFICE.lock();
     if !runtime::is_forked() {
         if office.queue.as_mut().is_some_and(|queue| queue.way.caller.room() < LINES) {
@@ -394,7 +400,7 @@ fn drain_all() {
     }
     is_empty();
     drop(office);
-    AT_QUEUE.set(false);
+    comes_to_queue(false);
 }
 
 /// There are none: all are done, or it is another process's matter.

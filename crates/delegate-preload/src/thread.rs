@@ -1,0 +1,34 @@
+//! What the library keeps for each thread, as quickly accessible as possible: nearly every call looks there.
+
+use std::cell::Cell;
+
+use crate::cpus::Left;
+
+/// Pages that a thread remembers.
+pub const KEPT: usize = 16;
+
+/// The calling thread's; needs no destructor, so that a handler may be the first to come here.
+#[repr(C)]
+pub struct Thread {
+    /// Its calls so far that could be delegated.
+    pub count: Cell<u32>,
+    /// Why it makes its calls itself.
+    pub at_home: Cell<u8>,
+    /// It holds the queue of writes that are done later, or is about to.
+    pub at_queue: Cell<bool>,
+    /// Its writes are done at once.
+    pub at_once: Cell<bool>,
+    /// It keeps off shared CPUs, and could use and kept these.
+    pub has_left: Cell<bool>,
+    pub left: Cell<*mut Left>,
+    /// Whether `MINE` has been used, as takes memory for its destructor: a handler that used it meanwhile would have it
+    /// destroyed twice.
+    pub is_ready: Cell<bool>,
+    pub is_becoming_ready: Cell<bool>,
+    /// The age in which its pages were looked at.
+    pub seen: Cell<usize>,
+    /// Pages that could be read, each in the place of its number modulo the length.
+    pub pages: [Cell<usize>; KEPT],
+}
+
+coho_preload::thread_storage!("coho_delegate_thread", Thread);
