@@ -92,7 +92,9 @@ fn a_program_keeps_its_output_and_status_and_leaves_the_host_its_cpu() {
     let [place, host_cpus] = [own.to_string(), host.to_string()];
     for list in ["--delegate=stat,write", "--delegate=stat,write:async", "--delegate=write:async"] {
         let place = ["-q", list, "--place", &place, "--host-cpus", &host_cpus, "--", program];
-        let output = delegate(folder.path(), &place).output().unwrap();
+        let mut command = delegate(folder.path(), &place);
+        // So patient a program has its host to the end, also where it would write quicker itself.
+        let output = command.env("COHO_DELEGATE_PATIENCE", "1000000").output().unwrap();
         let (told, errors) = texts(&output);
         assert_eq!((output.status.code(), &*errors), (Some(7), "done\n"), "{list}");
         assert_eq!(std::fs::read_to_string(folder.path().join("out")).unwrap(), lines, "{list}");

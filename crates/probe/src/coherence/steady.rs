@@ -62,7 +62,7 @@ mod tests {
             b: 1,
             method,
             home: Home::A,
-            ns: Estimate { stable, ..Estimate::exact(50.0) },
+            ns: Estimate { stable, n: 40, ..Estimate::exact(50.0) },
             ownership_changes_per_op: None,
             lines: None,
             preempted_batches: 0,
