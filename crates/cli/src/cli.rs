@@ -23,33 +23,33 @@ pub struct Cli {
 enum Command {
     /// Run all quick experiments, and write a profile and a report
     Survey(commands::survey::Args),
-    /// Print what a profile means: findings, the conditions that they hold under, and what to do
+    /// Print what a profile means, when it holds, and what to do
     Findings(commands::findings::Args),
-    /// Show the topology that this machine, or a description of another, claims to have
+    /// Show the topology that a machine or its description claims
     Topology(commands::topology::Args),
     /// Predict from measured or published figures
     Predict(commands::predict::Args),
     /// Measure what it costs CPUs to share a cache line
     Coherence(commands::coherence::Args),
-    /// Measure what CPUs cost each other when they all work on one cache line
+    /// Measure what CPUs cost each other when all use one cache line
     Contention(commands::contention::Args),
-    /// Measure what reading a performance counter costs, and which events may be used
+    /// Measure what reading a counter costs, and which events work
     Counters(commands::counters::Args),
     /// Measure what system, libc and MPI calls cost, and what they evict
     ///
     /// If the profile that -o names has a coherence section, the cost of a message to another core is taken from there.
     Calls(commands::calls::Args),
-    /// Measure barriers, fork and join, and how far they are from the machine's limit
+    /// Measure barriers, fork and join against the machine's limit
     Barrier(commands::barrier::Args),
-    /// Run barrier-bound programs: DAXPY, a Galerkin method, a shallow-water model
+    /// Run barrier-bound programs: DAXPY, Galerkin, shallow water
     Kernels(commands::kernels::Args),
-    /// Run system workloads under placements: UnixBench's tests and a build
+    /// Run UnixBench's tests and a build under placements
     Bench(commands::bench::Args),
     /// Predict what a transfer costs, stage by stage
     Path(commands::path::Args),
-    /// Show idle states and how long waking takes, or limit them while a command runs
+    /// Show idle states and waking times, or limit them for a command
     Idle(commands::idle::Args),
-    /// Run a command on chosen CPUs, on coho's OpenMP teams or with delegated calls, or try which is best
+    /// Run a command on chosen CPUs, coho's OpenMP or delegated calls
     Run(commands::run::Args),
     /// Measure how fast data moves, by instruction, memory type and size
     Memory(commands::memory::Args),
