@@ -7,18 +7,18 @@ use crate::cpus::Left;
 /// Pages that a thread remembers.
 pub const KEPT: usize = 16;
 
-/// The calling thread's; needs no destructor, so that a handler may be the first to come here.
+/// What the calling thread keeps. It needs no destructor, so a signal handler may be the first to use it.
 #[repr(C)]
 pub struct Thread {
-    /// Its calls so far that could be delegated.
+    /// How many calls it has made that could have been delegated.
     pub count: Cell<u32>,
     /// Why it makes its calls itself.
     pub at_home: Cell<u8>,
-    /// It holds the queue of writes that are done later, or is about to.
+    /// Whether it holds the queue of pending writes, or is about to.
     pub at_queue: Cell<bool>,
-    /// Its writes are done at once.
+    /// Whether its writes are done at once.
     pub at_once: Cell<bool>,
-    /// It keeps off shared CPUs, and could use and kept these.
+    /// Whether it keeps off the shared CPUs, and where it keeps which CPUs it had.
     pub has_left: Cell<bool>,
     pub left: Cell<*mut Left>,
     /// Whether `MINE` has been used, as takes memory for its destructor: a handler that used it meanwhile would have it

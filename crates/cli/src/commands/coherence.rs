@@ -148,7 +148,7 @@ fn read(path: &Path, topology: Option<&Path>) -> anyhow::Result<Profile> {
     Ok(profile)
 }
 
-/// What a profile says of coherence, with the claims of the topology that is named.
+/// Reads a profile's coherence section; the pairs' claims are those of the topology, if one is named.
 fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profile> {
     let profile = Profile::from_json(text)?;
     let mut coherence = profile.coherence.context("the profile has no coherence")?;

@@ -1,12 +1,12 @@
-//! Whether writes that return before they are done are worth it where the program waits for them all the same.
+//! Whether writing later pays for a program that waits for its writes anyway.
 //!
-//! A program that writes faster than the host, or that asks after each write for what it wrote, waits for the host: this
-//! takes less time than to write itself, or more. So once most writes are waited for, blocks of writes in both ways take
+//! A program that writes faster than the host, or that reads after each write, waits for the host. That may take less
+//! time than writing itself, or more. So once most writes are waited for, blocks of writes in both ways take
 //! turns, and the program goes on in the quicker one. It compares again later, and each time later if nothing has changed.
 //! While nobody waits, this costs nothing.
 //!
-//! At home means without a host: beside a second thread the kernel takes more time for calls on files, also for those that nobody
-//! delegates.
+//! Writing at home also ends the host: in a process with a second thread, the kernel takes more time for every call on a
+//! file, delegated or not.
 
 /// So many waits within at most twice as many writes begin a comparison.
 const WAITS: u64 = 32;

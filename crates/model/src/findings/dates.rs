@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use coho_profile::{Method, Profile};
+use coho_profile::{Dated, Method, Profile};
 
 use super::Finding;
 
@@ -11,14 +11,17 @@ pub(super) fn are_of_one_run(one: &Method, other: &Method) -> bool {
     one.date.is_some() && one.date == other.date
 }
 
-/// Adds to the finding's condition when its figures were measured, where that was not in the file's last run.
-pub(super) fn add(finding: &mut Finding, profile: &Profile) {
+/// Adds to each finding's condition when its figures were measured, if that was not in the file's last run.
+pub(super) fn add(findings: &mut [Finding], profile: &Profile) {
     let Some(last) = profile.host.as_ref().and_then(|host| host.date.as_deref()) else { return };
     let dates = profile.dates();
     // Of a file of an earlier version, which dates no section, the whole is said at its head.
-    if dates.iter().all(|one| one.date.is_none()) {
-        return;
+    if dates.iter().any(|one| one.date.is_some()) {
+        findings.iter_mut().for_each(|finding| add_to(finding, &dates, last));
     }
+}
+
+fn add_to(finding: &mut Finding, dates: &[Dated<'_>], last: &str) {
     let mut named: BTreeSet<(&str, &str)> = BTreeSet::new();
     for pointer in &finding.evidence {
         let mut parts = pointer.split('/').skip(1);

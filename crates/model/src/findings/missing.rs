@@ -45,13 +45,13 @@ const HERE: &str = "as this user, on this machine, when it was measured";
 /// How to get counters, by the reason why there are none; `None` where neither the machine nor a missing right is the reason.
 fn remedy(why: &str) -> Option<&'static str> {
     if why.contains("has no performance counters") {
-        Some("Counters: have the host give the virtual machine a virtual PMU (QEMU: `-cpu host,pmu=on`).")
+        Some("have the host give the virtual machine a virtual PMU (QEMU: `-cpu host,pmu=on`).")
     } else if why.contains("seccomp") {
         Some(
-            "Counters: let the container call perf_event_open (its seccomp profile), then run `coho counters -o PROFILE`.",
+            "let the container call perf_event_open (its seccomp profile), then run `coho counters -o PROFILE`.",
         )
     } else if why.contains("perf_event_paranoid") {
-        Some("Counters: `sysctl kernel.perf_event_paranoid=1` as root, then `coho counters -o PROFILE`.")
+        Some("`sysctl kernel.perf_event_paranoid=1` as root, then `coho counters -o PROFILE`.")
     } else {
         None
     }
@@ -73,7 +73,7 @@ fn counters(counters: &Counters) -> Option<Gap> {
         what: format!("performance counters ({why})"),
         evidence: vec![format!("/counters/tools/{at}/not_available")],
         condition: HERE,
-        next: next.into(),
+        next: format!("Counters: {next}"),
     })
 }
 

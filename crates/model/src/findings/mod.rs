@@ -84,7 +84,7 @@ pub(crate) fn findings_by(profile: &Profile, judgement: &Judgement) -> Vec<Findi
     ];
     let mut findings: Vec<Finding> = judged.iter().flat_map(|of| of(profile, judgement)).collect();
     findings.extend(kinds.iter().flat_map(|of| of(profile)));
-    findings.iter_mut().for_each(|finding| dates::add(finding, profile));
+    dates::add(&mut findings, profile);
     findings.sort_by_key(|finding| finding.urgency);
     findings
 }

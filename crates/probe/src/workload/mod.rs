@@ -1,4 +1,4 @@
-//! System workloads under placements: UnixBench's tests and a build, with the conditions that they met (Kimoto).
+//! System workloads under placements: UnixBench's tests and a build, with the conditions that they ran under (Kimoto).
 //!
 //! The definitions are those of UnixBench 5.1.3 and 6.0.0 (kdlucas/byte-unixbench). Tests that depend on the compiler
 //! or on a program's size are small C programs, compiled where they run; the other tests are functions that run in
