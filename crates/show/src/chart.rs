@@ -2,6 +2,7 @@
 
 use crate::boxes::Node;
 pub use crate::colour::Colour;
+use crate::figure::Figure;
 pub use crate::matrix::Matrix;
 
 /// Lines, bars or points over axes.
@@ -154,6 +155,20 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
+impl Series {
+    /// A series without points yet.
+    pub fn new(name: impl Into<String>, colour: Colour, stroke: Stroke) -> Self {
+        Self { name: name.into(), colour, stroke, points: Vec::new() }
+    }
+
+    /// With these points.
+    #[must_use]
+    pub fn points(mut self, points: impl IntoIterator<Item = Point>) -> Self {
+        self.points.extend(points);
+        self
+    }
+}
+
 /// How a series is drawn. What was published is dotted, everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stroke {
@@ -180,6 +195,13 @@ pub struct Point {
     pub hover: String,
 }
 
+impl Point {
+    /// A figure, with its interval.
+    pub fn new(x: f64, figure: &Figure, hover: impl Into<String>) -> Self {
+        Self { x, y: figure.value, interval: figure.interval(), hover: hover.into() }
+    }
+}
+
 /// The bars of one name.
 #[derive(Debug, Clone)]
 pub struct BarSeries {
@@ -202,6 +224,13 @@ pub struct Bar {
     pub interval: Option<(f64, f64)>,
     /// Shown when pointed at.
     pub hover: String,
+}
+
+impl Bar {
+    /// A figure, with its interval.
+    pub fn new(figure: &Figure, hover: impl Into<String>) -> Self {
+        Self { value: figure.value, interval: figure.interval(), hover: hover.into() }
+    }
 }
 
 /// How many values lie between two bounds.

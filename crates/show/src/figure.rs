@@ -168,6 +168,18 @@ impl From<f64> for Figure {
     }
 }
 
+macro_rules! counted {
+    ($($kind:ident),+) => {$(
+        /// Something counted.
+        impl From<$kind> for Figure {
+            fn from(n: $kind) -> Self {
+                Self::count(n)
+            }
+        }
+    )+};
+}
+counted!(u32, u64, usize);
+
 #[cfg(test)]
 mod tests {
     use super::*;

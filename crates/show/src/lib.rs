@@ -18,6 +18,7 @@ pub mod render;
 pub mod scale;
 pub mod sections;
 mod subject;
+mod table;
 pub mod visible;
 pub mod words;
 

@@ -2,8 +2,8 @@
 
 use coho_model::Finding;
 
-use crate::chart::{Chart, Drawing, Map};
-use crate::figure::Figure;
+use crate::chart::{Chart, Drawing, Map, Plot};
+pub use crate::table::{Cell, Column, Key, Row, Table, TableOf};
 
 /// What one experiment (and the answers that rest on it) has to show.
 #[derive(Debug, Clone)]
@@ -25,35 +25,36 @@ impl Section {
     }
 
     /// Adds what belongs to the summary.
-    pub fn summary(&mut self, body: impl Into<Body>) {
-        self.parts.summary(body);
+    pub fn summary(&mut self, bodies: impl Bodies) {
+        self.parts.summary(bodies);
     }
 
     /// Adds what only those want who ask for everything.
-    pub fn detail(&mut self, body: impl Into<Body>) {
-        self.parts.detail(body);
+    pub fn detail(&mut self, bodies: impl Bodies) {
+        self.parts.detail(bodies);
     }
 }
 
 /// A list of parts that grows.
 pub trait PartList {
-    /// Adds what a reader of this depth wants.
-    fn add(&mut self, depth: Depth, body: impl Into<Body>);
+    /// Adds what a reader of this depth wants; what is empty is left out.
+    fn add(&mut self, depth: Depth, bodies: impl Bodies);
 
     /// Adds what belongs to the summary.
-    fn summary(&mut self, body: impl Into<Body>) {
-        self.add(Depth::Summary, body);
+    fn summary(&mut self, bodies: impl Bodies) {
+        self.add(Depth::Summary, bodies);
     }
 
     /// Adds what only those want who ask for everything.
-    fn detail(&mut self, body: impl Into<Body>) {
-        self.add(Depth::Detail, body);
+    fn detail(&mut self, bodies: impl Bodies) {
+        self.add(Depth::Detail, bodies);
     }
 }
 
 impl PartList for Vec<Part> {
-    fn add(&mut self, depth: Depth, body: impl Into<Body>) {
-        self.push(Part { depth, body: body.into() });
+    fn add(&mut self, depth: Depth, bodies: impl Bodies) {
+        let shown = bodies.bodies().into_iter().filter(|body| !body.is_empty());
+        self.extend(shown.map(|body| Part { depth, body }));
     }
 }
 
@@ -83,6 +84,60 @@ impl Part {
     }
 }
 
+/// What can be added to a list of parts: a body, or any number of them.
+pub trait Bodies {
+    /// In the order of reading.
+    fn bodies(self) -> Vec<Body>;
+}
+
+impl<T: Bodies> Bodies for Option<T> {
+    fn bodies(self) -> Vec<Body> {
+        self.map(T::bodies).unwrap_or_default()
+    }
+}
+
+impl<T: Bodies> Bodies for Vec<T> {
+    fn bodies(self) -> Vec<Body> {
+        self.into_iter().flat_map(T::bodies).collect()
+    }
+}
+
+impl<T: Bodies, const N: usize> Bodies for [T; N] {
+    fn bodies(self) -> Vec<Body> {
+        self.into_iter().flat_map(T::bodies).collect()
+    }
+}
+
+impl<T> Bodies for TableOf<T> {
+    fn bodies(self) -> Vec<Body> {
+        self.done().bodies()
+    }
+}
+
+impl Bodies for Body {
+    fn bodies(self) -> Vec<Body> {
+        vec![self]
+    }
+}
+
+impl Body {
+    /// Whether there is nothing to show: a table without a figure, a chart without a point.
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Table(table) => table.is_empty(),
+            Self::Chart(chart) => match &chart.plot {
+                Plot::Lines(series) => series.iter().all(|one| one.points.is_empty()),
+                Plot::Bars { series, .. } => series.iter().all(|one| one.bars.iter().all(Option::is_none)),
+                Plot::Histogram(bins) => bins.is_empty(),
+            },
+            Self::Drawing(drawing) => drawing.nodes.is_empty(),
+            Self::Facts(facts) => facts.facts.is_empty(),
+            Self::Text(text) => text.text.is_empty(),
+            Self::Map(_) | Self::Finding(_) | Self::Missing(_) => false,
+        }
+    }
+}
+
 /// The kinds of things that can be shown.
 #[derive(Debug, Clone)]
 pub enum Body {
@@ -109,6 +164,12 @@ macro_rules! body_of {
         impl From<$kind> for Body {
             fn from(part: $kind) -> Self {
                 Self::$kind(part)
+            }
+        }
+
+        impl Bodies for $kind {
+            fn bodies(self) -> Vec<Body> {
+                vec![self.into()]
             }
         }
     )+};
@@ -147,10 +208,10 @@ pub struct Missing {
 
 impl Missing {
     /// One for each entry of a section's `not_available`.
-    pub fn all(
-        not_available: &std::collections::BTreeMap<String, String>,
-    ) -> impl Iterator<Item = Self> + '_ {
-        not_available.iter().map(|(what, why)| Self { what: what.clone(), why: crate::words::reason(why) })
+    pub fn all(not_available: &std::collections::BTreeMap<String, String>) -> Vec<Self> {
+        let missing =
+            |(what, why): (&String, &String)| Self { what: what.clone(), why: crate::words::reason(why) };
+        not_available.iter().map(missing).collect()
     }
 }
 
@@ -165,171 +226,4 @@ pub struct Facts {
     pub facts: Vec<(String, String)>,
     /// Whether `compare` tells where two profiles differ in them.
     pub compared: bool,
-}
-
-/// Rows and columns.
-#[derive(Debug, Clone)]
-pub struct Table {
-    /// Stable, for files: `pairs`.
-    pub id: String,
-    /// What it tells, with the papers it repeats: `Coherence time by claimed class (Kawabe & Furuya, tables 1 and 2)`.
-    pub title: String,
-    /// From left to right.
-    pub columns: Vec<Column>,
-    /// From top to bottom.
-    pub rows: Vec<Row>,
-    /// What the columns mean, below the table; sentences.
-    pub notes: Vec<String>,
-}
-
-impl Table {
-    /// A table without columns and rows yet.
-    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { id: id.into(), title: title.into(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() }
-    }
-
-    /// Whether nothing stands in it: such a table is not shown.
-    pub fn is_empty(&self) -> bool {
-        let is_nothing = |row: &Row| row.cells.iter().all(|cell| *cell == Cell::Nothing);
-        self.rows.iter().all(is_nothing)
-    }
-
-    /// With these columns.
-    #[must_use]
-    pub fn columns(mut self, columns: impl IntoIterator<Item = Column>) -> Self {
-        self.columns.extend(columns);
-        self
-    }
-
-    /// With these rows.
-    #[must_use]
-    pub fn rows(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
-        self.rows.extend(rows);
-        self
-    }
-
-    /// With a sentence below it.
-    #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
-        self
-    }
-}
-
-/// A column of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// For people: `time`.
-    pub name: String,
-    /// `ns`, `cycles`, `10^6/s`; empty where figures have none or the column is text.
-    pub unit: &'static str,
-    /// Figures stand at the right.
-    pub is_figures: bool,
-    /// What a key of [`Row`] ends in for this column's figure, `ns`; `None` if `compare` leaves the column out.
-    pub key: Option<&'static str>,
-    /// Whether it is shown by default.
-    pub depth: Depth,
-}
-
-impl Column {
-    /// A column of text.
-    pub fn text(name: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: "", is_figures: false, key: None, depth: Depth::Summary }
-    }
-
-    /// A column of figures.
-    pub fn figures(name: impl Into<String>, unit: &'static str) -> Self {
-        Self { name: name.into(), unit, is_figures: true, key: None, depth: Depth::Summary }
-    }
-
-    /// Whose figures `compare` sets side by side, under the row's key and this ending.
-    #[must_use]
-    pub fn compared(mut self, key: &'static str) -> Self {
-        self.key = Some(key);
-        self
-    }
-
-    /// Shown only to those who want everything.
-    #[must_use]
-    pub fn detail(mut self) -> Self {
-        self.depth = Depth::Detail;
-        self
-    }
-}
-
-/// A row of a table.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Row {
-    /// What its figures are, for `compare`: equal keys are the same quantity measured the same way.
-    pub key: Option<Key>,
-    /// A cell for each column.
-    pub cells: Vec<Cell>,
-    /// Whether it is shown by default.
-    pub depth: Depth,
-}
-
-impl Row {
-    /// A row of these cells.
-    pub fn new(cells: impl IntoIterator<Item = Cell>) -> Self {
-        Self { key: None, cells: cells.into_iter().collect(), depth: Depth::Summary }
-    }
-
-    /// With what `compare` knows it by, and how people call it there.
-    #[must_use]
-    pub fn keyed(mut self, id: impl Into<String>, label: impl Into<String>) -> Self {
-        self.key = Some(Key { id: id.into(), label: label.into() });
-        self
-    }
-
-    /// Shown only to those who want everything.
-    #[must_use]
-    pub fn detail(mut self) -> Self {
-        self.depth = Depth::Detail;
-        self
-    }
-}
-
-/// What a row's figures are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
-    /// Stable for scripts, less the column's ending: `coherence.free-running.on-die`.
-    pub id: String,
-    /// For people, where the table's title does not stand above it: `coherence time, on-die, free-running`.
-    pub label: String,
-}
-
-/// What stands in a cell.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
-    /// Nothing was measured, or nothing belongs here.
-    Nothing,
-    /// Text.
-    Text(String),
-    /// A figure.
-    Figure(Figure),
-}
-
-impl Cell {
-    /// The figure, or nothing.
-    pub fn maybe(figure: Option<impl Into<Figure>>) -> Self {
-        figure.map_or(Self::Nothing, |figure| Self::Figure(figure.into()))
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl<T: Into<Figure>> From<T> for Cell {
-    fn from(figure: T) -> Self {
-        Self::Figure(figure.into())
-    }
 }

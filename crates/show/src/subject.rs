@@ -140,6 +140,11 @@ impl Subject {
         if self.published { Figure::published(estimate) } else { Figure::from(estimate) }
     }
 
+    /// The figure of an estimate that may not be there.
+    pub fn figure_of(&self, estimate: &Option<Estimate>) -> Option<Figure> {
+        estimate.as_ref().map(|estimate| self.figure(estimate))
+    }
+
     /// The section on sharing a line, if it was measured.
     pub fn coherence(&self) -> Option<&Coherence> {
         self.profile.coherence.as_ref()

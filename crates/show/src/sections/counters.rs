@@ -43,9 +43,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
         section.detail(tests(&counters.events));
     }
     section.detail(instructions(subject, counters));
-    if let Some(clock) = clock(counters) {
-        section.detail(clock);
-    }
+    section.detail(clock(counters));
     method::add(&mut section.parts, "counters-method", &counters.method);
     Some(section)
 }

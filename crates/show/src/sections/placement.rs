@@ -57,9 +57,7 @@ pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
             parts.summary(Text::new(line));
         }
     }
-    if let Some(rates) = rates(outcome) {
-        parts.summary(rates);
-    }
+    parts.summary(rates(outcome));
     if why {
         parts.summary(wakes(outcome));
     }

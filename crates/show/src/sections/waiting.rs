@@ -16,7 +16,7 @@ const FEW: usize = 15;
 /// Every condition beside the C library's barrier, and each barrier at its worst.
 pub fn parts(waiting: &Waiting) -> Vec<Part> {
     let mut parts = vec![Part::summary(conditions(waiting)), Part::summary(worst(waiting))];
-    parts.extend(Missing::all(&waiting.not_available).map(Part::summary));
+    parts.summary(Missing::all(&waiting.not_available));
     if waiting.interrupted {
         parts.summary(Text::new(words::STOPPED));
     }

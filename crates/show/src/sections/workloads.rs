@@ -7,7 +7,7 @@ use super::{Entry, method, placement};
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Depth, Missing, Part, Row, Section, Table, Text};
+use crate::part::{Column, Depth, Missing, Part, Section, Table, Text};
 use crate::words;
 
 /// Stolen time of a row beyond which it is called disturbed, in s.
@@ -29,22 +29,14 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let workloads = subject.profile.workloads.as_ref()?;
     let mut section = ENTRY.section(headline(workloads));
     let placements = placements(workloads);
-    for table in [by_placement(workloads, &placements), scores(workloads)].into_iter().flatten() {
-        section.summary(table);
-    }
-    if let Some(chart) = chart(workloads, &placements) {
-        section.summary(chart);
-    }
+    section.summary(by_placement(workloads, &placements));
+    section.summary(scores(workloads));
+    section.summary(chart(workloads, &placements));
     disturbed(&mut section, workloads);
-    for table in [sharing(subject, workloads), peers(subject, &workloads.peers)].into_iter().flatten() {
-        section.summary(table);
-    }
+    section.summary(sharing(subject, workloads));
+    section.summary(peers(subject, &workloads.peers));
     clock(&mut section, workloads);
-    for unit in UNITS {
-        if let Some(table) = results(subject, workloads, unit) {
-            section.detail(table);
-        }
-    }
+    section.detail(UNITS.map(|unit| results(subject, workloads, unit)));
     if let Some(checked) = &subject.answers.placement {
         let parts = placement::beside(checked).into_iter();
         section.parts.extend(parts.map(|part| Part { depth: Depth::Detail, ..part }));
@@ -130,7 +122,7 @@ fn prefix(value: f64) -> (f64, &'static str) {
 }
 
 /// Medians of one copy, a column for each placement; those of several copies are for who wants everything.
-fn by_placement(workloads: &Workloads, placements: &[&str]) -> Option<Table> {
+fn by_placement(workloads: &Workloads, placements: &[&str]) -> Table {
     let mut cases: Vec<(&str, u32, &str)> = Vec::new();
     for row in &workloads.results {
         let case = (row.test.as_str(), row.copies, row.unit.as_str());
@@ -139,54 +131,43 @@ fn by_placement(workloads: &Workloads, placements: &[&str]) -> Option<Table> {
         }
     }
     let fewest = cases.iter().map(|case| case.1).min();
-    let row = |&(test, copies, unit): &(&str, u32, &str)| {
-        let median_of = |placement: &str| {
-            let same = |row: &&WorkloadResult| {
-                (row.test.as_str(), row.copies, &*row.placement) == (test, copies, placement)
-            };
-            Some(workloads.results.iter().find(same)?.value.as_ref()?.median)
+    let median = |(test, copies, _): (&str, u32, &str), placement: &str| {
+        let same = |row: &&WorkloadResult| {
+            (row.test.as_str(), row.copies, &*row.placement) == (test, copies, placement)
         };
-        let values: Vec<Option<f64>> = placements.iter().map(|placement| median_of(placement)).collect();
-        let (scale, prefix) = prefix(values.iter().flatten().copied().fold(0.0, f64::max));
-        let names = [
-            program(test).into(),
-            Figure::count(copies).into(),
-            format!("{prefix}{}", words::short(unit, 10)).into(),
-        ];
-        let row = Row::new(
-            names.into_iter().chain(values.iter().map(|value| Cell::maybe(value.map(|value| value * scale)))),
-        );
-        if Some(copies) == fewest { row } else { row.detail() }
+        Some(workloads.results.iter().find(same)?.value.as_ref()?.median)
     };
-    let column = |(at, name): (usize, &&str)| {
-        let column = Column::figures(words::short(name, 30), "");
-        if at < PLACEMENTS { column } else { column.detail() }
-    };
-    let table = Table::new("workloads", "Results by placement (Kimoto's tests)")
-        .columns([Column::text("test"), Column::figures("copies", ""), Column::text("unit")])
-        .columns(placements.iter().enumerate().map(column))
-        .rows(cases.iter().map(row))
+    let prefix = |case| prefix(placements.iter().filter_map(|name| median(case, name)).fold(0.0, f64::max));
+    let mut table = Table::of("workloads", "Results by placement (Kimoto's tests)", cases)
+        .text("test", |(test, ..)| program(test))
+        .figures("copies", "", |(_, copies, _)| copies)
+        .text("unit", |case| format!("{}{}", prefix(case).1, words::short(case.2, 10)))
+        .detail_if(|(_, copies, _)| Some(copies) != fewest)
         .note("Medians; none: wherever the scheduler puts them; lps, lpm: loops per second, per minute.");
-    (!cases.is_empty()).then_some(table)
+    for (at, name) in placements.iter().enumerate() {
+        let column = Column::figures(words::short(name, 30), "");
+        let column = if at < PLACEMENTS { column } else { column.detail() };
+        table = table.column(column, |case| Some(median(case, name)? * prefix(case).0));
+    }
+    table.done()
 }
 
-fn scores(workloads: &Workloads) -> Option<Table> {
-    let rows = workloads.scores.iter().map(|score| {
-        let (placement, n, tests) = (&score.placement, score.copies, score.tests);
-        // Scores of other tests are other quantities.
-        let id = format!("workloads.score.{placement}.{n}.{tests}-tests");
-        let label = format!("score of {}{}", words::count(tests as usize, "test"), course(placement, n));
-        let cells = [words::short(placement, 40).into(), Figure::count(n).into()];
-        Row::new(cells.into_iter().chain([score.index.into(), Figure::count(tests).into()])).keyed(id, label)
-    });
-    let table = Table::new("workload-scores", "Scores")
-        .columns([Column::text("placement"), Column::figures("copies", "")])
-        .columns([Column::figures("score", "").compared("index"), Column::figures("tests", "")])
-        .rows(rows)
+fn scores(workloads: &Workloads) -> Table {
+    Table::of("workload-scores", "Scores", &workloads.scores)
+        .text("placement", |score| words::short(&score.placement, 40))
+        .figures("copies", "", |score| score.copies)
+        .column(Column::figures("score", "").compared("index"), |score| score.index)
+        .figures("tests", "", |score| score.tests)
+        .keyed(|coho_profile::Score { placement, copies, tests, .. }| {
+            // Scores of other tests are other quantities.
+            let label =
+                format!("score of {}{}", words::count(*tests as usize, "test"), course(placement, *copies));
+            (format!("workloads.score.{placement}.{copies}.{tests}-tests"), label)
+        })
         .note(
             "The geometric mean of the tests' indices, each ten times its result over UnixBench's baseline.",
-        );
-    (!workloads.scores.is_empty()).then_some(table)
+        )
+        .done()
 }
 
 /// Placement and copies, where they are not the usual ones.
@@ -196,49 +177,36 @@ fn course(placement: &str, copies: u32) -> String {
 }
 
 /// All that is known of the results in one unit, in the order of UnixBench's tables.
-fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> Option<Table> {
+fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> Table {
     let place = |test: &str| unixbench::TESTS.iter().position(|known| known.name == test);
     let mut mine: Vec<&WorkloadResult> =
         workloads.results.iter().filter(|row| row.unit == unit && row.value.is_some()).collect();
     mine.sort_by_key(|row| place(&row.test).unwrap_or(usize::MAX));
-    let row = |row: &&WorkloadResult| {
-        let WorkloadResult { test, placement, copies, .. } = row;
-        let class = row.pair_class.as_deref();
-        let id = format!(
-            "workloads.{test}.{placement}.{copies}{}",
-            class.map_or(String::new(), |class| format!(".{class}"))
-        );
-        let pair = class.map_or(String::new(), |class| format!(", {class}"));
-        let beside =
-            class.filter(|class| class != placement).map(|class| format!(" ({})", words::short(class, 30)));
-        let steal = row.steal_s.map(|steal| format!("{steal:.2}{}", if steal > STEAL_S { " !" } else { "" }));
-        let waited = row.psi_cpu_some.map(|share| Figure::exact(share).format(Format::Percent));
-        let cpus = if row.cpus.is_empty() { Cell::Nothing } else { words::cpus(&row.cpus).into() };
-        Row::new([
-            program(test).into(),
-            format!("{}{}", words::short(placement, 30), beside.unwrap_or_default()).into(),
-            Figure::count(*copies).into(),
-            Cell::maybe(row.value.as_ref().map(|value| subject.figure(value))),
-            Cell::maybe(row.index),
-            Cell::maybe(row.clock_ghz.as_ref().map(|ghz| Figure::exact(ghz.median))),
-            steal.map_or(Cell::Nothing, Cell::from),
-            Cell::maybe(waited),
-            cpus,
-        ])
-        .keyed(id, format!("{test}{}{pair}", course(placement, *copies)))
-    };
-    let table = Table::new(format!("workloads-{}", unit.to_ascii_lowercase()), format!("Results in {unit}"))
-        .columns([Column::text("test"), Column::text("placement"), Column::figures("n", "")])
-        .columns([
-            Column::figures("result", "").compared(unit),
-            Column::figures("index", ""),
-            Column::figures("GHz", ""),
-            Column { is_figures: true, ..Column::text("steal, s") },
-            Column::figures("waited", ""),
-            Column::text("CPUs"),
-        ])
-        .rows(mine.iter().map(row));
-    (!mine.is_empty()).then_some(table)
+    let id = format!("workloads-{}", unit.to_ascii_lowercase());
+    Table::of(id, format!("Results in {unit}"), mine)
+        .text("test", |row| program(&row.test))
+        .text("placement", |row| {
+            let class = row.pair_class.as_deref().filter(|class| *class != row.placement);
+            let class = class.map_or(String::new(), |class| format!(" ({})", words::short(class, 30)));
+            words::short(&row.placement, 30) + &class
+        })
+        .figures("n", "", |row| row.copies)
+        .column(Column::figures("result", "").compared(unit), |row| subject.figure_of(&row.value))
+        .figures("index", "", |row| row.index)
+        .figures("GHz", "", |row| row.clock_ghz.as_ref().map(|ghz| ghz.median))
+        .column(Column::right("steal, s"), |row| {
+            row.steal_s.map(|steal| format!("{steal:.2}{}", if steal > STEAL_S { " !" } else { "" }))
+        })
+        .figures("waited", "", |row| {
+            row.psi_cpu_some.map(|share| Figure::exact(share).format(Format::Percent))
+        })
+        .text("CPUs", |row| (!row.cpus.is_empty()).then(|| words::cpus(&row.cpus)))
+        .keyed(|WorkloadResult { test, placement, copies, pair_class, .. }| {
+            let pair = |by: &str| pair_class.as_ref().map_or(String::new(), |class| format!("{by}{class}"));
+            let label = format!("{test}{}{}", course(placement, *copies), pair(", "));
+            (format!("workloads.{test}.{placement}.{copies}{}", pair(".")), label)
+        })
+        .done()
 }
 
 /// Each placement's result over the best one's, for one copy.
@@ -330,69 +298,43 @@ fn disturbed(section: &mut Section, workloads: &Workloads) {
     }
 }
 
-fn sharing(subject: &Subject, workloads: &Workloads) -> Option<Table> {
+fn sharing(subject: &Subject, workloads: &Workloads) -> Table {
     const PAIRS: usize = 8;
-    let rows = workloads.sharing.iter().map(|row| {
-        let figure =
-            |estimate: &Option<Estimate>| Cell::maybe(estimate.as_ref().map(|one| subject.figure(one)));
-        let pairs =
-            row.pairs.iter().take(PAIRS).map(|[a, b]| format!("{a}–{b}")).collect::<Vec<_>>().join(", ");
-        let more = if row.pairs.len() > PAIRS { ", …" } else { "" };
-        Row::new([
-            words::short(&row.kernel, 40).into(),
-            words::short(&row.pair_class, 40).into(),
-            figure(&row.alone_per_ns),
-            figure(&row.together_per_ns),
-            Cell::maybe(row.ratio.as_ref().map(|ratio| subject.figure(ratio).format(Format::Ratio))),
-            format!("{pairs}{more}").into(),
-        ])
-    });
-    let table = Table::new("sharing", "What the CPUs of a pair take from each other")
-        .columns([Column::text("kernel"), Column::text("pair")])
-        .columns(["alone, steps/ns", "together", "ratio"].map(|name| Column::figures(name, "")))
-        .columns([Column::text("pairs").detail()])
-        .rows(rows)
+    Table::of("sharing", "What the CPUs of a pair take from each other", &workloads.sharing)
+        .text("kernel", |row| words::short(&row.kernel, 40))
+        .text("pair", |row| words::short(&row.pair_class, 40))
+        .figures("alone, steps/ns", "", |row| subject.figure_of(&row.alone_per_ns))
+        .figures("together", "", |row| subject.figure_of(&row.together_per_ns))
+        .figures("ratio", "", |row| Some(subject.figure_of(&row.ratio)?.format(Format::Ratio)))
+        .column(Column::text("pairs").detail(), |row| {
+            let pairs: Vec<_> = row.pairs.iter().take(PAIRS).map(|[a, b]| format!("{a}–{b}")).collect();
+            pairs.join(", ") + if row.pairs.len() > PAIRS { ", …" } else { "" }
+        })
         .note(
             "The same kernel on both CPUs at the same time: 1 if nothing is shared, 0.5 if everything is. \
              Cache-resident: dependent loads from three quarters of the level-2 cache.",
-        );
-    (!workloads.sharing.is_empty()).then_some(table)
+        )
+        .done()
 }
 
-fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> Option<Table> {
-    let row = |row: &WorkloadPeer| {
-        let verdict = match (row.agrees, &row.not_available) {
-            (Some(true), _) => "agrees".into(),
-            (Some(false), _) => "differs".into(),
-            (None, Some(why)) => words::short(&words::reason(why), 60).into(),
-            (None, None) if row.ratio.is_some() => "undecided".into(),
-            (None, None) => Cell::Nothing,
-        };
-        let figure =
-            |estimate: &Option<Estimate>| Cell::maybe(estimate.as_ref().map(|one| subject.figure(one)));
-        Row::new([
-            program(&row.test).into(),
-            verdict,
-            figure(&row.value),
-            figure(&row.ours),
-            row.ratio.map_or(Cell::Nothing, |ratio| format!("{ratio:.3}").into()),
-            row.tolerance.map_or(Cell::Nothing, |share| format!("{:.1} %", 100.0 * share).into()),
-        ])
+fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> Table {
+    let verdict = |row: &WorkloadPeer| match (row.agrees, &row.not_available) {
+        (Some(true), _) => Some("agrees".to_owned()),
+        (Some(false), _) => Some("differs".to_owned()),
+        (None, Some(why)) => Some(words::short(&words::reason(why), 60)),
+        (None, None) => row.ratio.map(|_| "undecided".to_owned()),
     };
-    let words = |name: &str| Column { is_figures: true, ..Column::text(name) };
-    let table = Table::new("peers", "Beside another build of the tests")
-        .columns([Column::text("test"), Column::text("")])
-        .columns([
-            Column::figures("theirs", ""),
-            Column::figures("ours", ""),
-            words("ratio"),
-            words("within"),
-        ])
-        .rows(peers.iter().map(row))
-        .note(
-            "Run in turn on one CPU. Within 3 %, or within twice the median absolute deviation if that is more.",
-        );
-    (!peers.is_empty()).then_some(table)
+    Table::of("peers", "Beside another build of the tests", peers)
+        .text("test", |row| program(&row.test))
+        .text("", verdict)
+        .figures("theirs", "", |row| subject.figure_of(&row.value))
+        .figures("ours", "", |row| subject.figure_of(&row.ours))
+        .column(Column::right("ratio"), |row| row.ratio.map(|ratio| format!("{ratio:.3}")))
+        .column(Column::right("within"), |row| {
+            row.tolerance.map(|share| format!("{:.1} %", 100.0 * share))
+        })
+        .note("Run in turn on one CPU. Within 3 %, or within twice the median absolute deviation if that is more.")
+        .done()
 }
 
 /// The clock over the run, and the greatest heat.

@@ -36,9 +36,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
             section.detail(chart)
         };
     }
-    if let Some(chart) = parts(subject, sync) {
-        section.detail(chart);
-    }
+    section.detail(parts(subject, sync));
 }
 
 /// The times of whole regions.

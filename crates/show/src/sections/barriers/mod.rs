@@ -33,9 +33,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     }
     let mut section = ENTRY.section(headline(sync));
     limits(&mut section, subject, sync);
-    if let Some(chart) = charts::barriers(subject, sync) {
-        section.summary(chart);
-    }
+    section.summary(charts::barriers(subject, sync));
     if !sync.barriers.is_empty() {
         section.summary(table::barriers(subject, sync));
     }

@@ -21,30 +21,18 @@ pub const ENTRY: Entry = Entry { id: "memory", title: "Memory", of: section };
 pub fn section(subject: &Subject) -> Option<Section> {
     let memory = subject.profile.memory.as_ref()?;
     let mut section = ENTRY.section(headline(memory));
-    if let Some(types) = types_in_short(memory) {
-        section.summary(types);
-    }
-    if let Some(best) = rates::best(subject, memory) {
-        section.summary(best);
-    }
+    section.summary(types_in_short(memory));
+    section.summary(rates::best(subject, memory));
     if let Some(stores) = subject.answers.findings.iter().find(|one| one.id == "non-temporal-stores") {
         section.summary(Text::new(stores.text.clone()));
     }
-    if let Some(chart) = charts::best(memory) {
-        section.summary(chart);
-    }
+    section.summary(charts::best(memory));
     for table in tables::latency(subject, memory) {
         section.summary(table);
     }
-    if let Some(chart) = charts::latency(memory) {
-        section.summary(chart);
-    }
-    if let Some(costs) = tables::costs(subject, memory) {
-        section.summary(costs);
-    }
-    if let Some(dma) = tables::dma(subject, memory) {
-        section.summary(dma);
-    }
+    section.summary(charts::latency(memory));
+    section.summary(tables::costs(subject, memory));
+    section.summary(tables::dma(subject, memory));
     for chart in charts::detailed(memory) {
         section.detail(chart);
     }

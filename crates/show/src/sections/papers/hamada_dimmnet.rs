@@ -18,12 +18,8 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     };
     let paper = hamada_dimmnet::figures().publication().machines.remove(0).1.memory.unwrap_or_default();
     let mut parts = Vec::new();
-    if let Some(rates) = rates(mine, &paper) {
-        parts.detail(rates);
-    }
-    if let Some(leavings) = leavings(subject, mine, &paper) {
-        parts.detail(leavings);
-    }
+    parts.detail(rates(mine, &paper));
+    parts.detail(leavings(subject, mine, &paper));
     parts
 }
 

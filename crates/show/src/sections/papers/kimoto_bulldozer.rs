@@ -14,9 +14,7 @@ use crate::sections::placement::{change, sign};
 pub fn parts(subject: &Subject) -> Vec<Part> {
     let Some(workloads) = &subject.profile.workloads else { return Vec::new() };
     let mut parts = Vec::new();
-    if let Some(table) = four_tables(workloads).filter(|_| !subject.published) {
-        parts.detail(table);
-    }
+    parts.detail(four_tables(workloads).filter(|_| !subject.published));
     if !subject.answers.ule.is_empty() {
         parts.detail(ule(&subject.answers.ule));
         for size in subject.answers.ule.iter().filter_map(Finding::size) {

@@ -25,17 +25,13 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     let paper = figures().publication().machines.remove(0).1;
     let theirs = paper.sync.clone().unwrap_or_default();
     let mut parts = Vec::new();
-    if let Some(table) = ratios_beside(sync, &theirs) {
-        parts.summary(table);
-    }
+    parts.summary(ratios_beside(sync, &theirs));
     if !sync.is_back_to_back()
         && let Some(chart) = fork_join(sync, &theirs)
     {
         parts.summary(chart);
     }
-    if let Some(table) = mapping_table(sync) {
-        parts.summary(table);
-    }
+    parts.summary(mapping_table(sync));
     // Two CPUs are taken in the same order by every mapping.
     let cpus = subject.profile.topology.as_ref().map_or(0, |section| section.topology.pus.len());
     if cpus > 2 && (!sync.barriers.is_empty() || !sync.fork_join.is_empty()) {

@@ -214,7 +214,7 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
                 )),
         );
     }
-    parts.extend(Missing::all(&memory.method.not_available).map(Part::summary));
+    parts.summary(Missing::all(&memory.method.not_available));
     if memory.method.interrupted {
         parts.summary(Text::new(words::STOPPED));
     }

@@ -20,15 +20,11 @@ pub const ENTRY: Entry = Entry { id: "paths", title: "Messages between processes
 pub fn section(subject: &Subject) -> Option<Section> {
     let own = subject.answers.paths.as_ref()?;
     let mut section = ENTRY.section(headline(own));
-    if let Some(table) = times(own) {
-        section.summary(table);
-    }
+    section.summary(times(own));
     for crossover in own.eager.iter().flat_map(|eager| &eager.crossovers) {
         section.summary(Text::new(format!("Eager or rendezvous, {}.", asked::crossing(crossover))));
     }
-    if let Some(chart) = chart(own) {
-        section.summary(chart);
-    }
+    section.summary(chart(own));
     if let Some(why) = &own.lacking {
         let what = "predictions of messages between processes".to_owned();
         section.summary(Missing { what, why: words::reason(why) });

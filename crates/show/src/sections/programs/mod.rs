@@ -27,9 +27,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     for (name, kernel) in &sync.kernels {
         add(&mut section.parts, subject, name, kernel);
     }
-    if let Some(table) = ratios {
-        section.detail(table);
-    }
+    section.detail(ratios);
     Some(section)
 }
 
@@ -60,15 +58,11 @@ fn add(parts: &mut Vec<Part>, subject: &Subject, name: &str, kernel: &Kernel) {
         parts.summary(table::points(subject, name, kernel));
     }
     if is_loop(kernel) {
-        if let Some(chart) = charts::model(subject, kernel) {
-            parts.detail(chart);
-        }
+        parts.detail(charts::model(subject, kernel));
     } else if let Some(chart) = charts::waiting(subject, name, kernel) {
         parts.detail(chart);
     }
-    if let Some(facts) = fitted::facts(kernel) {
-        parts.detail(facts);
-    }
+    parts.detail(fitted::facts(kernel));
     if let Some(error) = kernel.invariant_error {
         let error = if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") };
         let fact = (format!("largest relative error of {}", words::short(&kernel.invariant, 120)), error);

@@ -1,7 +1,7 @@
 use coho_profile::{ClockPoint, Profile, SharedKernel};
 
 use super::*;
-use crate::part::Body;
+use crate::part::{Body, Cell};
 use crate::render::terminal::{self, Colours, Options};
 
 fn told(workloads: Workloads, depth: Depth) -> String {

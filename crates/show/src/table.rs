@@ -1,0 +1,271 @@
+//! Tables: columns that say how their cells follow from a row's item, and rows that `compare` knows by keys.
+
+use crate::figure::Figure;
+use crate::part::Depth;
+
+/// Rows and columns.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// Stable, for files: `pairs`.
+    pub id: String,
+    /// What it tells, with the papers it repeats: `Coherence time by claimed class (Kawabe & Furuya, tables 1 and 2)`.
+    pub title: String,
+    /// From left to right.
+    pub columns: Vec<Column>,
+    /// From top to bottom.
+    pub rows: Vec<Row>,
+    /// What the columns mean, below the table; sentences.
+    pub notes: Vec<String>,
+}
+
+impl Table {
+    /// A table without columns and rows yet.
+    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
+        Self { id: id.into(), title: title.into(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Whether nothing stands in it: such a table is not shown.
+    pub fn is_empty(&self) -> bool {
+        let is_nothing = |row: &Row| row.cells.iter().all(|cell| *cell == Cell::Nothing);
+        self.rows.iter().all(is_nothing)
+    }
+
+    /// A table with a row for each item; its columns follow.
+    pub fn of<T: Copy>(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        items: impl IntoIterator<Item = T>,
+    ) -> TableOf<T> {
+        let items: Vec<T> = items.into_iter().collect();
+        let rows = items.iter().map(|_| Row::new([])).collect();
+        TableOf { items, table: Self { rows, ..Self::new(id, title) } }
+    }
+
+    /// With these columns.
+    #[must_use]
+    pub fn columns(mut self, columns: impl IntoIterator<Item = Column>) -> Self {
+        self.columns.extend(columns);
+        self
+    }
+
+    /// With these rows.
+    #[must_use]
+    pub fn rows(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
+        self.rows.extend(rows);
+        self
+    }
+
+    /// With a sentence below it.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+/// A table in the making: a row for each item, a column for each function of it.
+#[derive(Debug, Clone)]
+pub struct TableOf<T> {
+    items: Vec<T>,
+    table: Table,
+}
+
+impl<T> TableOf<T> {
+    /// The table.
+    pub fn done(self) -> Table {
+        self.table
+    }
+
+    /// With a sentence below it.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.table.notes.push(note.into());
+        self
+    }
+}
+
+impl<T: Copy> TableOf<T> {
+    /// With this column.
+    #[must_use]
+    pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(T) -> C) -> Self {
+        self.table.columns.push(column);
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.cells.push(cell(*item).into());
+        }
+        self
+    }
+
+    /// With a column of text.
+    #[must_use]
+    pub fn text<C: Into<Cell>>(self, name: impl Into<String>, cell: impl Fn(T) -> C) -> Self {
+        self.column(Column::text(name), cell)
+    }
+
+    /// With a column of figures.
+    #[must_use]
+    pub fn figures<C: Into<Cell>>(
+        self,
+        name: impl Into<String>,
+        unit: &'static str,
+        cell: impl Fn(T) -> C,
+    ) -> Self {
+        self.column(Column::figures(name, unit), cell)
+    }
+
+    /// With what `compare` knows each row by, and how people call it there.
+    #[must_use]
+    pub fn keyed(mut self, key: impl Fn(T) -> (String, String)) -> Self {
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            let (id, label) = key(*item);
+            row.key = Some(Key { id, label });
+        }
+        self
+    }
+
+    /// Rows of which this is true are shown only to those who want everything.
+    #[must_use]
+    pub fn detail_if(mut self, is_detail: impl Fn(T) -> bool) -> Self {
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            if is_detail(*item) {
+                row.depth = Depth::Detail;
+            }
+        }
+        self
+    }
+
+    /// Shows this many rows by default.
+    #[must_use]
+    pub fn detail_after(mut self, shown: usize) -> Self {
+        self.table.rows.iter_mut().skip(shown).for_each(|row| row.depth = Depth::Detail);
+        self
+    }
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// For people: `time`.
+    pub name: String,
+    /// `ns`, `cycles`, `10^6/s`; empty where figures have none or the column is text.
+    pub unit: &'static str,
+    /// Figures stand at the right.
+    pub is_figures: bool,
+    /// What a key of [`Row`] ends in for this column's figure, `ns`; `None` if `compare` leaves the column out.
+    pub key: Option<&'static str>,
+    /// Whether it is shown by default.
+    pub depth: Depth,
+}
+
+impl Column {
+    /// A column of text.
+    pub fn text(name: impl Into<String>) -> Self {
+        Self { name: name.into(), unit: "", is_figures: false, key: None, depth: Depth::Summary }
+    }
+
+    /// A column of figures.
+    pub fn figures(name: impl Into<String>, unit: &'static str) -> Self {
+        Self { name: name.into(), unit, is_figures: true, key: None, depth: Depth::Summary }
+    }
+
+    /// A column of figures with their units, or of words that stand for a figure: text at the right.
+    pub fn right(name: impl Into<String>) -> Self {
+        Self { is_figures: true, ..Self::text(name) }
+    }
+
+    /// Whose figures `compare` sets side by side, under the row's key and this ending.
+    #[must_use]
+    pub fn compared(mut self, key: &'static str) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Shown only to those who want everything.
+    #[must_use]
+    pub fn detail(mut self) -> Self {
+        self.depth = Depth::Detail;
+        self
+    }
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// What its figures are, for `compare`: equal keys are the same quantity measured the same way.
+    pub key: Option<Key>,
+    /// A cell for each column.
+    pub cells: Vec<Cell>,
+    /// Whether it is shown by default.
+    pub depth: Depth,
+}
+
+impl Row {
+    /// A row of these cells.
+    pub fn new(cells: impl IntoIterator<Item = Cell>) -> Self {
+        Self { key: None, cells: cells.into_iter().collect(), depth: Depth::Summary }
+    }
+
+    /// With what `compare` knows it by, and how people call it there.
+    #[must_use]
+    pub fn keyed(mut self, id: impl Into<String>, label: impl Into<String>) -> Self {
+        self.key = Some(Key { id: id.into(), label: label.into() });
+        self
+    }
+
+    /// Shown only to those who want everything.
+    #[must_use]
+    pub fn detail(mut self) -> Self {
+        self.depth = Depth::Detail;
+        self
+    }
+}
+
+/// What a row's figures are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Stable for scripts, less the column's ending: `coherence.free-running.on-die`.
+    pub id: String,
+    /// For people, where the table's title does not stand above it: `coherence time, on-die, free-running`.
+    pub label: String,
+}
+
+/// What stands in a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Nothing was measured, or nothing belongs here.
+    Nothing,
+    /// Text.
+    Text(String),
+    /// A figure.
+    Figure(Figure),
+}
+
+impl Cell {
+    /// The figure, or nothing.
+    pub fn maybe(figure: Option<impl Into<Figure>>) -> Self {
+        figure.map_or(Self::Nothing, |figure| Self::Figure(figure.into()))
+    }
+}
+
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(cell: Option<T>) -> Self {
+        cell.map_or(Self::Nothing, T::into)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<T: Into<Figure>> From<T> for Cell {
+    fn from(figure: T) -> Self {
+        Self::Figure(figure.into())
+    }
+}
