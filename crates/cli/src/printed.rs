@@ -1,6 +1,6 @@
 //! How a result is printed: as JSON and nothing else, or as parts for people.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 use coho_show::part::Part;
 use coho_show::render::terminal::{self, Options};
@@ -23,7 +23,10 @@ pub struct How {
 /// # Errors
 /// If standard output cannot be written to.
 pub fn json<T: Serialize>(result: &T) -> anyhow::Result<()> {
-    Ok(writeln!(Out::new(Style::Json), "{}", serde_json::to_string_pretty(result)?)?)
+    let mut out = BufWriter::new(Out::new(Style::Json));
+    serde_json::to_writer_pretty(&mut out, result)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
 }
 
 impl How {
@@ -32,13 +35,10 @@ impl How {
     /// # Errors
     /// If standard output cannot be written to.
     pub fn print<T: Serialize>(&self, result: &T, parts: impl FnOnce(&T) -> Vec<Part>) -> anyhow::Result<()> {
-        let mut out = self.out();
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(result)?)?;
-        } else {
-            terminal::parts(&mut out, &parts(result), Options::stdout(self.full))?;
+            return json(result);
         }
-        Ok(())
+        Ok(terminal::parts(&mut self.out(), &parts(result), Options::stdout(self.full))?)
     }
 
     /// Standard output, for JSON or for people.

@@ -178,11 +178,11 @@ impl Results {
     pub fn show<T: Serialize>(
         &self,
         profile: Profile,
-        section: fn(&Profile) -> &Option<T>,
+        section: fn(Profile) -> Option<T>,
         shown: impl FnOnce(&Subject) -> Option<Section>,
     ) -> anyhow::Result<()> {
         if self.how.json {
-            return printed::json(section(&profile));
+            return printed::json(&section(profile));
         }
         if let Some(section) = shown(&Subject::new("", profile).answered()) {
             render::section(&mut Out::new(Style::Plain), &section, Options::stdout(self.how.full))?;

@@ -301,7 +301,6 @@ fn the_steady_state_is_not_set_beside_the_papers_warm() {
     let mut profile = report_profiles::calls::timed();
     let calls = profile.calls.as_mut().unwrap();
     calls.calls.retain(|call| call.state != CacheState::Second);
-    coho_model::delegation::judge(calls, None);
     profile.write(&folder.path().join("older.json")).unwrap();
     let (_, comparison) = compared(folder.path(), "older.json", "published:shimosawa-hori-ishikawa");
     assert_eq!(row(&comparison, "calls.write.second-over-cold.%"), None);

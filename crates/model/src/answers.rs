@@ -7,16 +7,18 @@ use crate::barrier::{self, Mapping};
 use crate::claims::{self, Judgement};
 use crate::cpi::{self, Line};
 use crate::findings::{Finding, findings_by};
-use crate::judge;
 use crate::path::Own;
 use crate::placement::{self, Checked, Costs, RUNS, SEED};
+use crate::{delegation, judge};
 
 /// What follows from a profile's figures.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
     /// What its times between CPUs say; of a profile without them, nothing.
     pub judgement: judge::Judgement,
-    /// What they mean for the reader, the most urgent first.
+    /// What its calls cost, and which of them another core should execute.
+    pub calls: delegation::Judgement,
+    /// What the figures mean for the reader, the most urgent first.
     pub findings: Vec<Finding>,
     /// What they say of the papers' conclusions.
     pub claims: Vec<Judgement>,
@@ -42,9 +44,9 @@ impl Answers {
         Self::judged(profile).completed(profile)
     }
 
-    /// The judgement of this profile's times between CPUs alone, which all that is shown of them rests on.
+    /// The judgements of this profile's times between CPUs and of its calls alone, which all that is shown of them rests on.
     pub fn judged(profile: &Profile) -> Self {
-        Self { judgement: judge::coherence(profile), ..Self::default() }
+        Self { judgement: judge::coherence(profile), calls: judge::calls(profile), ..Self::default() }
     }
 
     /// With all other answers that this profile's figures allow.
@@ -53,7 +55,7 @@ impl Answers {
         let cpi = lines(profile);
         let costs = Costs::default();
         Self {
-            findings: findings_by(profile, &self.judgement),
+            findings: findings_by(profile, &self.judgement, &self.calls),
             claims: claims::judge(profile),
             published_cpi: if cpi.is_empty() { Vec::new() } else { published_lines() },
             cpi,
@@ -66,6 +68,7 @@ impl Answers {
             },
             placement: placement::check(profile, &costs, RUNS, SEED).ok(),
             judgement: self.judgement,
+            calls: self.calls,
         }
     }
 }

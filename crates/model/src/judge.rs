@@ -1,7 +1,9 @@
 //! What the model finds in measured figures: classes, levels, verdict and contradictions of coherence, judged anew each
 //! time and kept in no section; and what calls and messages cost.
 
-use coho_profile::{Class, Coherence, Contradiction, Level, Profile, Score, Timeline, Verdict, Workloads};
+use coho_profile::{
+    Calls, Class, Coherence, Contradiction, Level, Profile, Score, Timeline, Verdict, Workloads,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -27,22 +29,32 @@ pub struct Judgement {
     pub contradictions: Option<Vec<Contradiction>>,
 }
 
-/// A section and its judgement as one object: what `coho coherence --json` prints.
+/// A section and its judgement as one object: what `coho coherence --json` and `coho calls --json` print.
 #[derive(Debug, Serialize)]
-pub struct Judged {
+pub struct Judged<S, J> {
     #[serde(flatten)]
-    section: Coherence,
+    section: S,
     #[serde(flatten)]
-    judgement: Judgement,
+    judgement: J,
 }
 
-impl Judged {
-    /// The section of a profile with what is judged of it; `None` without one.
-    pub fn of(mut profile: Profile) -> Option<Self> {
+impl Judged<Coherence, Judgement> {
+    /// The times between CPUs of a profile with what is judged of them; `None` without the section.
+    pub fn coherence(mut profile: Profile) -> Option<Self> {
         let judgement = coherence(&profile);
         let mut section = profile.coherence.take()?;
         // The judgement has them all.
         section.notes.clear();
+        section.drop_earlier_judgements();
+        Some(Self { section, judgement })
+    }
+}
+
+impl Judged<Calls, delegation::Judgement> {
+    /// The calls of a profile with what is judged of them; `None` without the section.
+    pub fn calls(mut profile: Profile) -> Option<Self> {
+        let judgement = calls(&profile);
+        let mut section = profile.calls.take()?;
         section.drop_earlier_judgements();
         Some(Self { section, judgement })
     }
@@ -121,11 +133,10 @@ pub fn clock_ghz(coherence: &Coherence, host: Option<f64>) -> Option<f64> {
     coherence.method.parameters.get("clock_ghz").and_then(Value::as_f64).or(host)
 }
 
-/// Fills the judgements of a profile's calls, by its own coherence.
-pub fn calls(profile: &mut Profile) {
-    if let Some(calls) = &mut profile.calls {
-        delegation::judge(calls, profile.coherence.as_ref());
-    }
+/// Judges what a profile's calls cost, by its own times between CPUs. Without the section, nothing is found.
+pub fn calls(profile: &Profile) -> delegation::Judgement {
+    let judge = |calls| delegation::judge(calls, profile.coherence.as_ref());
+    profile.calls.as_ref().map(judge).unwrap_or_default()
 }
 
 /// Fills the tests' indices, and the score of each placement and number of copies.
@@ -212,7 +223,7 @@ mod tests {
         let coherence: Coherence = serde_json::from_value(section).unwrap();
         assert_eq!(coherence.unknown["verdict"], "flat", "kept as it was");
         let profile = Profile { coherence: Some(coherence), ..Profile::default() };
-        let printed = serde_json::to_string(&Judged::of(profile).unwrap()).unwrap();
+        let printed = serde_json::to_string(&Judged::coherence(profile).unwrap()).unwrap();
         assert_eq!(printed.matches("\"verdict\"").count(), 1, "{printed}");
         assert!(printed.contains("\"verdict\":\"hops\"") && printed.contains("],\"verdict\":"), "{printed}");
         assert!(printed.contains("\"hops\",\"stable\":null"), "{printed}");

@@ -1,9 +1,9 @@
 //! What a call's judgement rests on, and how it moves with its figures.
 
-use coho_model::delegation::{channel_ns, judge};
+use coho_model::delegation::{CallCost, Judgement, channel_ns, judge};
 use coho_profile::{
-    CacheState, Call, CallMethod, Calls, Coherence, Counts, Damage, Estimate, Home, Judgement, Pair,
-    PairMethod, Side, published,
+    CacheState, Call, CallMethod, Calls, Coherence, Counts, Damage, Estimate, Home, Pair, PairMethod, Side,
+    published,
 };
 use proptest::prelude::*;
 
@@ -49,9 +49,8 @@ fn calls(name: &str, wrapped: f64, bare: f64, damage: &[(u64, f64)]) -> Calls {
     }
 }
 
-fn judged(mut calls: Calls, coherence: Option<&Coherence>) -> Judgement {
-    judge(&mut calls, coherence);
-    calls.judgements.remove(0)
+fn judged(calls: Calls, coherence: Option<&Coherence>) -> CallCost {
+    judge(&calls, coherence).costs.remove(0)
 }
 
 #[test]
@@ -88,10 +87,9 @@ fn the_steady_state_never_stands_for_a_second_call() {
     assert_eq!(judged(section.clone(), None).warm_over_cold, Some(0.1));
     let second = row("read", true, CacheState::Second, 100.0);
     section.calls.extend([row("read", true, CacheState::Cold, 1000.0), second]);
-    judge(&mut section, None);
-    let told: Vec<_> =
-        section.judgements.iter().map(|one| (one.warm_over_cold, one.steady_over_cold)).collect();
-    assert_eq!(told, [(None, Some(0.1)), (Some(0.1), None)]);
+    let costs = judge(&section, None).costs;
+    let ratios: Vec<_> = costs.iter().map(|one| (one.warm_over_cold, one.steady_over_cold)).collect();
+    assert_eq!(ratios, [(None, Some(0.1)), (Some(0.1), None)]);
 }
 
 #[test]
@@ -116,9 +114,9 @@ fn a_message_is_a_step_of_flags_or_two_of_turn_between_the_nearest_pair() {
 /// Paper 2, section 5: kernel entry below 1 KiB, sprintf 22.7 and fprintf 47.3 (thousand bytes), write 6.4 %.
 #[test]
 fn the_papers_findings_come_out_of_its_tables() {
-    let mut calls = published::read("shimosawa-hori-ishikawa").unwrap().machines.remove(0).1.calls.unwrap();
-    judge(&mut calls, None);
-    let of = |name: &str| calls.judgements.iter().find(|judgement| judgement.name == name).unwrap();
+    let calls = published::read("shimosawa-hori-ishikawa").unwrap().machines.remove(0).1.calls.unwrap();
+    let costs = judge(&calls, None).costs;
+    let of = |name: &str| costs.iter().find(|judgement| judgement.name == name).unwrap();
     let bytes = |name: &str| 1024.0 * of(name).footprint_kib.unwrap();
     assert_eq!((bytes("getpid"), bytes("sprintf"), bytes("fprintf")), (768.0, 22_720.0, 47_296.0));
     assert!((of("write").warm_over_cold.unwrap() - 0.064).abs() < 0.001);
@@ -126,7 +124,7 @@ fn the_papers_findings_come_out_of_its_tables() {
         .map(|name| of(name).warm_over_cold.unwrap())
         .to_vec();
     assert!(mpi.iter().all(|ratio| (0.10..0.43).contains(ratio)), "{mpi:?}");
-    assert!(calls.judgements.iter().all(|call| call.channel_ns.is_none() && call.cost_ns.is_none()));
+    assert!(costs.iter().all(|call| call.channel_ns.is_none() && call.cost_ns.is_none()));
 }
 
 #[test]
@@ -176,9 +174,7 @@ fn by_time_the_footprint_is_data_and_the_code_that_was_told() {
 
 #[test]
 fn no_call_no_judgement() {
-    let mut none = Calls::default();
-    judge(&mut none, None);
-    assert!(none.judgements.is_empty());
+    assert_eq!(judge(&Calls::default(), None), Judgement::default());
 }
 
 proptest! {

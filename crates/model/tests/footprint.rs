@@ -1,9 +1,8 @@
 //! From which footprint on another core should execute a call, by curves whose answer is known.
 
-use coho_model::delegation::{finding, judge};
+use coho_model::delegation::{Decision, DelegationVerdict, finding, judge};
 use coho_profile::{
-    CacheState, Call, Calls, Channel, ChannelPayload, Damage, Decision, DelegationVerdict, Estimate,
-    Footprint, HostLast, Method, Mode,
+    CacheState, Call, Calls, Channel, ChannelPayload, Damage, Estimate, Footprint, HostLast, Method, Mode,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -66,10 +65,10 @@ fn run(home: [f64; SIZES.len()], away: [f64; SIZES.len()], known_to: f64, n: u64
     }
 }
 
-fn judged(mut calls: Calls) -> DelegationVerdict {
-    judge(&mut calls, None);
-    assert_eq!(calls.verdicts.len(), 1);
-    calls.verdicts.remove(0)
+fn judged(calls: Calls) -> DelegationVerdict {
+    let mut verdicts = judge(&calls, None).verdicts;
+    assert_eq!(verdicts.len(), 1);
+    verdicts.remove(0)
 }
 
 #[test]
@@ -142,10 +141,9 @@ fn the_curve_is_predicted_from_what_was_measured_apart_from_it() {
             ..Damage::default()
         }];
         calls.conditions.parameters.insert("filesystem".into(), json!("tmpfs"));
-        judge(&mut calls, None);
         calls
     };
-    let (one, other) = (with(600.0), with(90_000.0));
+    let (one, other) = (judge(&with(600.0), None), judge(&with(90_000.0), None));
     assert_eq!(one.predicted, other.predicted);
     let home: Vec<f64> = one.predicted.iter().map(|point| point.home_ns.unwrap()).collect();
     assert!(home.is_sorted() && home[0] > 580.0 && home[0] < 700.0, "{home:?}");
@@ -157,24 +155,24 @@ fn the_curve_is_predicted_from_what_was_measured_apart_from_it() {
     // Another file system is another call.
     let mut elsewhere = with(600.0);
     elsewhere.conditions.parameters.insert("filesystem".into(), json!("ext4"));
-    judge(&mut elsewhere, None);
+    let elsewhere = judge(&elsewhere, None);
     assert!(elsewhere.predicted.is_empty() && elsewhere.verdicts[0].home_error.is_none());
 }
 
 #[test]
 fn judgements_and_the_finding_tell_what_the_curves_decide() {
     let mut calls = run([500.0, 520.0, 700.0, 1200.0, 3000.0, 9000.0], [700.0; 6], 0.5, 12);
-    assert_eq!(finding(&calls), None);
+    assert_eq!(finding(&[]), None);
     calls.calls = vec![Call {
         name: "write".into(),
         set: "syscalls".into(),
         ns: Some(Estimate::exact(500.0)),
         ..Call::default()
     }];
-    judge(&mut calls, None);
-    let why = &calls.judgements[0].why;
+    let judgement = judge(&calls, None);
+    let why = &judgement.costs[0].why;
     assert!(why.contains("on another core from 512 KiB on") && !why.contains("not decided"), "{why}");
-    let told = finding(&calls).unwrap();
+    let told = finding(&judgement.verdicts).unwrap();
     assert!(told.contains("write from 512 KiB on") && told.contains("one-way 26 ns"), "{told}");
     assert!(told.contains("posted while the caller works on: write from 0.5 us"), "{told}");
 }

@@ -6,9 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    Affinity, Assignment, Channel, Counts, CurvePoint, DelegationVerdict, Estimate, Footprint, Method,
-};
+use crate::{Affinity, Assignment, Channel, Counts, Estimate, Footprint, Method};
 
 /// System, libc and MPI calls: their events cold and warm, and the damage to the caller's caches (Shimosawa, Hori &
 /// Ishikawa).
@@ -26,14 +24,9 @@ pub struct Calls {
     /// How the timing method maps evicted lines to lines used, measured here with victims of known size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<Calibration>,
-    /// What the figures mean, call by call.
-    pub judgements: Vec<Judgement>,
     /// What each call costs by what its caller has used of its caches, at home and on another core.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub footprint: Vec<Footprint>,
-    /// From which footprint on another core should execute each call.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub verdicts: Vec<DelegationVerdict>,
     /// What it takes to have another core do something: the nearest and the farthest of those measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channel: Vec<Channel>,
@@ -43,9 +36,6 @@ pub struct Calls {
     /// Several hosts, each for some functions or for some callers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assignments: Vec<Assignment>,
-    /// What the model expects of `footprint` from the other figures.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub predicted: Vec<CurvePoint>,
     /// How `footprint`, `channel`, `affinity` and `assignments` were measured, and what of them was not available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint_conditions: Option<Method>,
@@ -55,6 +45,12 @@ pub struct Calls {
 }
 
 impl Calls {
+    /// Drops what an earlier version judged of the figures and kept in the section; it is read as
+    /// [`unknown`](Self::unknown) fields.
+    pub fn drop_earlier_judgements(&mut self) {
+        ["judgements", "verdicts", "predicted"].iter().for_each(|name| drop(self.unknown.remove(*name)));
+    }
+
     /// Whether any call was measured a second time, right after a cold one: older profiles know of none.
     pub fn has_second(&self) -> bool {
         self.calls.iter().any(|call| call.state == CacheState::Second)
@@ -173,35 +169,4 @@ pub struct Calibration {
     pub lines: u64,
     /// Lines of the primed set that it evicted.
     pub evicted: Option<Estimate>,
-}
-
-/// What the figures say of one call.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Judgement {
-    /// The call.
-    pub name: String,
-    /// Data and code that a cold call brings in, in KiB (Shimosawa, Hori & Ishikawa: lines that the level-2 cache
-    /// missed). By the timing method the data that it uses in the level-1 cache, with the code of user mode where
-    /// `code_lines` tells that.
-    pub footprint_kib: Option<f64>,
-    /// The time or cycles of the call right after a cold one, over those of the cold one, 0 to 1: the paper's warm over
-    /// cold. Of the instruction alone where there is one, as the paper counts the kernel's part of system calls. `null` where
-    /// that call was not measured a second time. In older profiles, which tell of no second call at all, that of the steady
-    /// state.
-    pub warm_over_cold: Option<f64>,
-    /// The same of the steady state, over the cold call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steady_over_cold: Option<f64>,
-    /// What the call and its damage cost the caller, in ns, with the working set of `set_bytes`.
-    pub cost_ns: Option<f64>,
-    /// The working set of which the damage was taken, in bytes.
-    pub set_bytes: Option<u64>,
-    /// What a message to another core and back costs, in ns, from `coherence`; `null` where that was not measured.
-    pub channel_ns: Option<f64>,
-    /// For how long `channel_ns` was seen to hold, and whether other surveys of the host differ; `null` without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub channel_holds: Option<String>,
-    /// The figures in words, and what is not known.
-    pub why: String,
 }

@@ -73,53 +73,6 @@ pub enum Files {
     Different,
 }
 
-/// Whether another core should execute a call, by the measured curve.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct DelegationVerdict {
-    /// The call.
-    pub call: String,
-    /// Bytes that it moves.
-    pub payload_bytes: u64,
-    /// The file system of its file.
-    pub filesystem: Option<String>,
-    /// What the two CPUs were to each other in this run: `near, one-way 26 ns`.
-    pub mode: String,
-    /// Whether it pays while the caller waits.
-    pub decision: Decision,
-    /// The least footprint from which on the interval of the gain is above zero at every footprint measured, in bytes.
-    pub from_footprint_bytes: Option<u64>,
-    /// The gain there; without such a footprint, at the largest that was measured.
-    pub gain_ns: Option<Estimate>,
-    /// Whether it pays while the caller works on.
-    pub async_decision: Decision,
-    /// The least work from which on that gain's interval is above zero at every footprint measured, in ns.
-    pub async_from_work_ns: Option<f64>,
-    /// The least of the gains from there on, over all footprints.
-    pub async_gain_ns: Option<Estimate>,
-    /// How far the model's curve at home is from the measured one: the median of the relative distances, 0 to 1.
-    pub home_error: Option<f64>,
-    /// The same for the call on another core.
-    pub away_error: Option<f64>,
-    /// In words.
-    pub why: String,
-}
-
-/// What intervals say of a gain.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Decision {
-    /// It pays from some point on.
-    From,
-    /// It costs more than at home at every point measured.
-    Never,
-    /// Some intervals hold zero, or it pays at some points only.
-    #[default]
-    Undecided,
-}
-
 /// A channel to a host: a thread on another CPU that polls a cache line of the caller's. No kernel is entered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -209,22 +162,4 @@ pub enum AssignedBy {
     Function,
     /// The caller: each host executes all that its own ones call.
     Application,
-}
-
-/// A call's curve as the model expects it from what was measured apart from it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct CurvePoint {
-    /// The call.
-    pub call: String,
-    /// Bytes that it moves.
-    pub payload_bytes: u64,
-    /// The file system of its file.
-    pub filesystem: Option<String>,
-    /// Data that the caller has walked, in bytes.
-    pub bytes: u64,
-    /// At home, in ns.
-    pub home_ns: Option<f64>,
-    /// On another core, in ns.
-    pub away_ns: Option<f64>,
 }

@@ -30,7 +30,7 @@ mod time_matrix;
 mod waiting;
 mod workload;
 
-pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Judgement, Side};
+pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Side};
 pub use coherence::{
     Class, Coherence, CoherenceTime, Contradiction, History, Home, Level, LineState, Pair, PairMethod,
     Single, StateRead, Timeline, TimelineSample, Verdict,
@@ -41,8 +41,7 @@ pub use dates::Dated;
 pub use estimate::{Estimate, Mode};
 pub use file::{Error, check_writable, read_text, write_atomic};
 pub use footprint::{
-    Affinity, AssignedBy, Assignment, Batch, Channel, ChannelPayload, CurvePoint, Decision,
-    DelegationVerdict, Files, Footprint, HostLast,
+    Affinity, AssignedBy, Assignment, Batch, Channel, ChannelPayload, Files, Footprint, HostLast,
 };
 pub use host::Host;
 pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};

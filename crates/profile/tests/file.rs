@@ -4,8 +4,8 @@ use std::fs;
 
 use coho_profile::{
     CacheState, Call, Calls, ClockFacts, Coherence, Contention, ContentionRow, CounterTool, Counters, Counts,
-    Damage, Estimate, EventTest, Home, Host, Judgement, LineOperation, LineSpread, Pair, PairMethod, Profile,
-    Side, Single, TimeMatrix, TopologySection, published,
+    Damage, Estimate, EventTest, Home, Host, LineOperation, LineSpread, Pair, PairMethod, Profile, Side,
+    Single, TimeMatrix, TopologySection, published,
 };
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use proptest::prelude::*;
@@ -133,7 +133,6 @@ fn counted() -> Profile {
     let calls = Calls {
         calls: vec![call],
         damage: vec![Damage { name: "getpid".into(), set_bytes: 24 << 10, ..Damage::default() }],
-        judgements: vec![Judgement { name: "getpid".into(), ..Judgement::default() }],
         ..Calls::default()
     };
     let counters = Counters {

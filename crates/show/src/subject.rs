@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use coho_model::{Answers, judge};
+use coho_model::Answers;
 use coho_profile::{Coherence, Estimate, Pair, Profile, published};
 
 use crate::figure::Figure;
@@ -20,7 +20,7 @@ pub struct Subject {
     pub published: bool,
     /// The figures.
     pub profile: Profile,
-    /// What follows from them; but for the judgement of times between CPUs, empty until [`Subject::answered`].
+    /// What follows from them; but for the judgements of times between CPUs and of calls, empty until [`Subject::answered`].
     pub answers: Answers,
 }
 
@@ -75,10 +75,9 @@ impl Subject {
     /// Each machine of a publication.
     pub fn of_publication(publication: published::Publication) -> Vec<Self> {
         let name = publication.name;
-        let subject = |(machine, mut profile): (String, Profile)| {
-            // Papers tell figures; what follows from them is the model's.
-            judge::calls(&mut profile);
-            Self { published: true, ..Self::new(format!("{name}/{machine}"), profile) }
+        let subject = |(machine, profile): (String, Profile)| Self {
+            published: true,
+            ..Self::new(format!("{name}/{machine}"), profile)
         };
         publication.machines.into_iter().map(subject).collect()
     }

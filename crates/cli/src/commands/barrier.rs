@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     )?;
     let is_empty = sync.barriers.iter().all(|barrier| barrier.ns.is_none()) && !sync.method.interrupted;
     let profile = Profile { sync: Some(sync), ..Profile::default() };
-    args.results.show(profile, |profile| &profile.sync, sections::barriers::section)?;
+    args.results.show(profile, |profile| profile.sync, sections::barriers::section)?;
     if is_empty {
         bail!("no barrier was measured: it takes two CPUs, or --threads 2 on one");
     }

@@ -111,7 +111,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let is_empty =
         workloads.results.iter().all(|result| result.value.is_none()) && !workloads.method.interrupted;
     let profile = Profile { workloads: Some(workloads), ..Profile::default() };
-    args.results.show(profile, |profile| &profile.workloads, sections::workloads::section)?;
+    args.results.show(profile, |profile| profile.workloads, sections::workloads::section)?;
     if is_empty {
         bail!("nothing was measured; 'not_available' of --json says why");
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::bail;
-use coho_model::delegation;
+use coho_model::judge::Judged;
 use coho_probe::calls::mpi::RankCommand;
 use coho_probe::calls::{self, Curves, Options, Request, Set};
 use coho_probe::host;
@@ -55,7 +55,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let host = host::collect();
     let coherence = earlier.and_then(|earlier| coherence_of(earlier, &host));
     let mut calls = calls::measure(&options(args)?, &mut progress::on_stderr())?;
-    delegation::judge(&mut calls, coherence.as_ref());
     let mut before = BTreeSet::new();
     args.results.file.keep(
         "calls",
@@ -64,14 +63,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |profile| {
             before = profile.calls.as_ref().map(names).unwrap_or_default();
             calls.keep_curves_of(profile.calls.as_ref());
-            delegation::judge(&mut calls, coherence.as_ref());
             profile.calls = Some(calls.clone());
         },
     )?;
     args.results.file.say_gone("calls", before, &names(&calls));
     let is_empty = calls.calls.is_empty() && !calls.conditions.interrupted;
-    let profile = Profile { calls: Some(calls), ..Profile::default() };
-    args.results.show(profile, |profile| &profile.calls, sections::calls::section)?;
+    let profile = Profile { calls: Some(calls), coherence, ..Profile::default() };
+    args.results.show(profile, Judged::calls, sections::calls::section)?;
     if is_empty {
         bail!("no call was measured; 'conditions.not_available' of --json says why");
     }

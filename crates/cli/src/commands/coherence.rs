@@ -1,6 +1,5 @@
 //! `coho coherence`: what it costs CPUs to share a line.
 
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,6 @@ use coho_probe::coherence::{self, Options, Pairs};
 use coho_probe::host;
 use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text, write_atomic};
 use coho_show::sections;
-use coho_show::visible::{Out, Style};
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
@@ -112,13 +110,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         for (cpu, why) in coherence.method.not_available.iter().filter(|(what, _)| what.starts_with("CPU ")) {
             coho_show::say!("coho: warning: {cpu}: {why}");
         }
-        let mut out = BufWriter::new(Out::new(Style::Json));
-        serde_json::to_writer_pretty(&mut out, &judge::Judged::of(profile))?;
-        writeln!(out)?;
-        out.flush()?;
-    } else {
-        args.results.show(profile, |profile| &profile.coherence, sections::coherence::section)?;
     }
+    args.results.show(profile, judge::Judged::coherence, sections::coherence::section)?;
     if fails {
         bail!("no pair was measured; 'method.not_available' of --json says why");
     }

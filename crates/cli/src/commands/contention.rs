@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         },
     )?;
     let profile = Profile { contention: Some(contention), ..Profile::default() };
-    args.results.show(profile, |profile| &profile.contention, sections::contention::section)?;
+    args.results.show(profile, |profile| profile.contention, sections::contention::section)?;
     if is_empty {
         bail!("nothing was measured: each row has its reason in 'not_available'");
     }

@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |profile| profile.counters = Some(measured.clone()),
     )?;
     let profile = Profile { counters: Some(measured), ..Profile::default() };
-    args.results.show(profile, |profile| &profile.counters, beside_the_paper)
+    args.results.show(profile, |profile| profile.counters, beside_the_paper)
 }
 
 /// The section, and behind it the paper's table with these figures.

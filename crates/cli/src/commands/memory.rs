@@ -123,7 +123,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let profile = Profile { topology: Some(topology.into()), memory: Some(memory), ..Profile::default() };
     args.results.show(
         profile,
-        |profile| &profile.memory,
+        |profile| profile.memory,
         |subject| {
             let mut section = sections::memory::section(subject)?;
             let asked =

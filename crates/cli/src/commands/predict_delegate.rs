@@ -40,12 +40,10 @@ impl Row {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let name = &args.profile;
-    let mut subjects = Subject::load(name)?;
-    for subject in &mut subjects {
-        coho_model::judge::calls(&mut subject.profile);
-    }
-    let choices =
-        subjects.iter().filter_map(|subject| subject.profile.calls.as_ref()).map(delegation::choices);
+    let subjects = Subject::load(name)?;
+    let choices = subjects.iter().filter_map(|subject| {
+        Some(delegation::choices(subject.profile.calls.as_ref()?, &subject.answers.calls.verdicts))
+    });
     let rows: Vec<Row> = choices.flatten().map(Row::of).collect();
     if rows.is_empty() {
         let file = if subjects.iter().any(|subject| subject.published) { "PROFILE" } else { name };

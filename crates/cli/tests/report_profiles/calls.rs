@@ -52,12 +52,10 @@ fn conditions(missing: &[(&str, &str)]) -> Method {
     Method { not_available: missing.collect(), passes: 5, duration_s: 1.5, ..Method::default() }
 }
 
-fn finished(mut calls: Calls, counters: Counters) -> Profile {
+fn finished(calls: Calls, counters: Counters) -> Profile {
     let mut profile = two_cpus();
-    calls.judgements.clear();
     profile.calls = Some(calls);
     profile.counters = Some(counters);
-    coho_model::delegation::judge(profile.calls.as_mut().expect("a section"), profile.coherence.as_ref());
     profile
 }
 
@@ -201,20 +199,12 @@ pub fn hostile(profile: &mut Profile, text: &str) {
     let harm = |place: &mut String| text.clone_into(place);
     calls.calls.iter_mut().for_each(|call| harm(&mut call.name));
     calls.damage.iter_mut().for_each(|damage| harm(&mut damage.name));
-    calls.judgements.iter_mut().for_each(|judgement| harm(&mut judgement.why));
     curves(&mut calls);
     calls.footprint.iter_mut().for_each(|row| {
         harm(&mut row.call);
         row.filesystem = Some(text.to_owned());
     });
     calls.channel.iter_mut().for_each(|channel| harm(&mut channel.claimed));
-    calls.verdicts = vec![coho_profile::DelegationVerdict {
-        call: text.to_owned(),
-        filesystem: Some(text.to_owned()),
-        mode: text.to_owned(),
-        why: text.to_owned(),
-        ..coho_profile::DelegationVerdict::default()
-    }];
     calls.conditions.not_available = BTreeMap::from([(text.to_owned(), text.to_owned())]);
     counters.tools.iter_mut().for_each(|tool| {
         harm(&mut tool.name);

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Claim;
 use super::evidence::{Bound, Context, Evidence, Lack, Part, Unit};
+use crate::delegation;
 
 const MEASURE: &str = "coho calls --footprint -o PROFILE";
 /// The calls that the paper would have made at home, and those that touch about 20 KiB.
@@ -68,7 +69,8 @@ fn section<'a>(context: &Context<'a>) -> Result<&'a Calls, Lack> {
 }
 
 fn how(context: &Context<'_>, calls: &Calls) -> String {
-    let mode = calls.verdicts.first().map(|verdict| format!("; {}", verdict.mode)).unwrap_or_default();
+    let mode = delegation::condition(calls, context.profile.coherence.as_ref());
+    let mode = mode.map_or_else(String::new, |mode| format!("; {mode}"));
     let conditions = calls.footprint_conditions.as_ref();
     conditions.map_or_else(String::new, |conditions| context.how(conditions)) + &mode
 }

@@ -1,9 +1,10 @@
 //! The curves' verdicts as a list of choices: which calls to delegate, in which mode, from which footprint on, and the gain.
 
-use coho_profile::{Calls, Decision, Footprint};
+use coho_profile::Calls;
 use serde::Serialize;
 
 use super::verdict::rows;
+use super::{Decision, DelegationVerdict};
 
 /// Whether the caller of a call on another core waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -43,11 +44,11 @@ pub struct Choice {
     pub condition: String,
 }
 
-/// The choices that follow from a section's verdicts, two for each, in the verdicts' order. Empty without curves, or before
-/// they are [judged](super::judge).
+/// The choices that follow from a section's [verdicts](super::judge), two for each, in the verdicts' order.
 ///
 /// ```
-/// use coho_profile::{Calls, Decision, DelegationVerdict, Estimate};
+/// use coho_model::delegation::{Decision, DelegationVerdict, choices};
+/// use coho_profile::{Calls, Estimate};
 /// let verdict = DelegationVerdict {
 ///     call: "stat".into(),
 ///     decision: Decision::From,
@@ -55,18 +56,14 @@ pub struct Choice {
 ///     gain_ns: Some(Estimate::exact(700.0)),
 ///     ..DelegationVerdict::default()
 /// };
-/// let choices = coho_model::delegation::choices(&Calls { verdicts: vec![verdict], ..Calls::default() });
+/// let choices = choices(&Calls::default(), &[verdict]);
 /// assert_eq!((choices[0].from_footprint_bytes, choices[0].gain_ns), (Some(1 << 20), Some(700.0)));
 /// assert_eq!(choices[1].from_footprint_bytes, None);
 /// ```
-pub fn choices(calls: &Calls) -> Vec<Choice> {
+pub fn choices(calls: &Calls, verdicts: &[DelegationVerdict]) -> Vec<Choice> {
     let mut choices = Vec::new();
-    for verdict in &calls.verdicts {
-        let is_its = |row: &&Footprint| {
-            (&row.call, row.payload_bytes, &row.filesystem)
-                == (&verdict.call, verdict.payload_bytes, &verdict.filesystem)
-        };
-        let posted = || rows(calls).filter(is_its).filter(|row| row.async_gain_ns.is_some());
+    for verdict in verdicts {
+        let posted = || rows(calls).filter(|row| verdict.is_on(row) && row.async_gain_ns.is_some());
         let pays_posted = verdict.async_decision == Decision::From;
         let both = [
             (Mode::Sync, verdict.decision, verdict.from_footprint_bytes, &verdict.gain_ns, None),
@@ -112,7 +109,7 @@ pub fn gaining(calls: &Calls) -> Option<Vec<&str>> {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Estimate, Method};
+    use coho_profile::{Estimate, Footprint, Method};
 
     use super::super::judge;
     use super::*;
@@ -133,20 +130,19 @@ mod tests {
         }
     }
 
-    /// Rows whose calls were posted beside 2 us of work.
-    fn judged(rows: Vec<Footprint>) -> Calls {
+    /// The choices by rows whose calls were posted beside 2 us of work.
+    fn choices_by(rows: Vec<Footprint>) -> Vec<Choice> {
         let works = ("works_ns".to_owned(), serde_json::json!([2000.0]));
         let conditions = Method { parameters: [works].into(), ..Method::default() };
-        let mut calls = Calls { footprint: rows, footprint_conditions: Some(conditions), ..Calls::default() };
-        judge(&mut calls, None);
-        calls
+        let calls = Calls { footprint: rows, footprint_conditions: Some(conditions), ..Calls::default() };
+        choices(&calls, &judge(&calls, None).verdicts)
     }
 
     #[test]
     fn each_mode_has_its_own_footprint_and_gain() {
         let curve = [(8 << 10, -200.0), (1 << 20, 300.0), (64 << 20, 400.0)];
-        let calls = judged(curve.map(|(bytes, gain)| row("write", bytes, gain)).into());
-        let [waits, posts] = &choices(&calls)[..] else { panic!("two modes") };
+        let choices = choices_by(curve.map(|(bytes, gain)| row("write", bytes, gain)).into());
+        let [waits, posts] = &choices[..] else { panic!("two modes") };
         assert_eq!(
             (waits.mode, waits.from_footprint_bytes, waits.gain_ns),
             (Mode::Sync, Some(1 << 20), Some(300.0))
@@ -161,8 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_not_shown_to_pay_has_no_footprint() {
-        let calls = judged(vec![row("getpid", 8 << 10, -700.0)]);
-        for choice in choices(&calls) {
+        for choice in choices_by(vec![row("getpid", 8 << 10, -700.0)]) {
             assert_eq!((choice.decision, choice.from_footprint_bytes), (Decision::Never, None));
             assert!(choice.gain_ns.is_some_and(|ns| ns < 0.0), "{choice:?}");
         }

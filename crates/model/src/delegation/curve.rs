@@ -1,8 +1,10 @@
 //! What the curve of a call should be, from figures that were measured apart from it: the call cold and in a loop, the
 //! damage to working sets, how long loads take from each cache, and the channel.
 
-use coho_profile::{CacheState, Call, Calls, Channel, CurvePoint, Estimate, Footprint, Side};
+use coho_profile::{CacheState, Call, Calls, Channel, Estimate, Footprint, Side};
 use serde_json::Value;
+
+use super::CurvePoint;
 
 /// What a run of the curves knows of the caches.
 struct Caches {

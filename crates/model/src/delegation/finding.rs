@@ -1,27 +1,26 @@
 //! What the curves mean for the reader, in a sentence.
 
-use coho_profile::{Calls, Decision, DelegationVerdict};
-
 use super::verdict::bytes;
+use super::{Decision, DelegationVerdict};
 
 /// Most calls that are named for one reason.
 const NAMED: usize = 6;
 
 /// Which calls another core should execute on this machine, from which footprint on, and under which condition; `None`
 /// where no curve was measured.
-pub fn finding(calls: &Calls) -> Option<String> {
-    let condition = &calls.verdicts.first()?.mode;
-    let decisions = decisions(calls)?;
+pub fn finding(verdicts: &[DelegationVerdict]) -> Option<String> {
+    let condition = &verdicts.first()?.mode;
+    let decisions = decisions(verdicts)?;
     Some(format!(
         "Calls on another core, by what the caller has used of its caches: {decisions} ({condition})"
     ))
 }
 
 /// The decisions alone: `worth it for a caller that waits: write from 64 KiB on; never within what was measured: getpid`.
-pub(crate) fn decisions(calls: &Calls) -> Option<String> {
+pub(crate) fn decisions(verdicts: &[DelegationVerdict]) -> Option<String> {
     let mut parts = Vec::new();
     let from = |verdict: &&DelegationVerdict| verdict.decision == Decision::From;
-    let mut paying: Vec<&DelegationVerdict> = calls.verdicts.iter().filter(from).collect();
+    let mut paying: Vec<&DelegationVerdict> = verdicts.iter().filter(from).collect();
     paying.sort_by_key(|verdict| verdict.from_footprint_bytes);
     if !paying.is_empty() {
         let one = |verdict: &&DelegationVerdict| {
@@ -33,17 +32,17 @@ pub(crate) fn decisions(calls: &Calls) -> Option<String> {
         parts.push(format!("worth it for a caller that waits: {}", listed(&paying, one)));
     }
     let never: Vec<&DelegationVerdict> =
-        calls.verdicts.iter().filter(|verdict| verdict.decision == Decision::Never).collect();
+        verdicts.iter().filter(|verdict| verdict.decision == Decision::Never).collect();
     if !never.is_empty() {
         parts.push(format!("never within what was measured: {}", listed(&never, |verdict| name(verdict))));
     }
     let open: Vec<&DelegationVerdict> =
-        calls.verdicts.iter().filter(|verdict| verdict.decision == Decision::Undecided).collect();
+        verdicts.iter().filter(|verdict| verdict.decision == Decision::Undecided).collect();
     if !open.is_empty() {
         parts.push(format!("undecided: {}", listed(&open, |verdict| name(verdict))));
     }
     let posted: Vec<&DelegationVerdict> =
-        calls.verdicts.iter().filter(|verdict| verdict.async_decision == Decision::From).collect();
+        verdicts.iter().filter(|verdict| verdict.async_decision == Decision::From).collect();
     if !posted.is_empty() {
         let one = |verdict: &&DelegationVerdict| {
             let work = verdict.async_from_work_ns.unwrap_or(0.0) / 1000.0;

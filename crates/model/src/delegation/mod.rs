@@ -7,16 +7,18 @@
 mod choices;
 mod curve;
 mod finding;
+mod judgement;
 mod verdict;
 
 pub use choices::{Choice, Mode, choices, gaining};
 pub(crate) use finding::decisions;
 pub use finding::finding;
+pub use judgement::{CallCost, CurvePoint, Decision, DelegationVerdict, Judgement};
+pub(crate) use verdict::condition;
 
-use crate::stability::condition;
-use coho_profile::{
-    CacheState, Call, CallMethod, Calls, Coherence, DelegationVerdict, Estimate, Judgement, PairMethod, Side,
-};
+use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Estimate, PairMethod, Side};
+
+use crate::stability;
 
 /// Size of a line, in bytes: of all CPUs that are measured here.
 const LINE_BYTES: f64 = 64.0;
@@ -26,39 +28,37 @@ const WORKING_SET_BYTES: u64 = 24 << 10;
 /// Calls that mean the very thread that calls: nobody can make them for it.
 const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 
-/// Fills `judgements`: one for each call that was measured, in the order of the calls. What is not known stays `None`,
-/// and `why` says what it is.
+/// What follows from the section `calls`: a cost for each call that was measured, in the order of the calls, and what its
+/// curves decide. What is not known is `None`, and `why` says what it is.
 ///
-/// The channel's cost comes from `coherence` ([`channel_ns`]). Where curves were measured, fills `predicted` and `verdicts`
-/// as well, by nothing but the section itself.
+/// The channel's cost comes from `coherence` ([`channel_ns`]); the curves are predicted and judged by the section alone.
 ///
 /// ```
 /// let paper = coho_profile::published::read("shimosawa-hori-ishikawa")?;
-/// let mut calls = paper.machines[0].1.calls.clone().unwrap();
-/// coho_model::delegation::judge(&mut calls, None);
-/// let write = calls.judgements.iter().find(|call| call.name == "write").unwrap();
+/// let calls = paper.machines[0].1.calls.as_ref().unwrap();
+/// let judgement = coho_model::delegation::judge(calls, None);
+/// let write = judgement.costs.iter().find(|call| call.name == "write").unwrap();
 /// assert_eq!(write.footprint_kib, Some(405.0 * 64.0 / 1024.0));
 /// assert_eq!(write.channel_ns, None); // The paper leaves the channel's cost for later.
 /// # Ok::<(), coho_profile::Error>(())
 /// ```
-pub fn judge(calls: &mut Calls, coherence: Option<&Coherence>) {
-    calls.predicted = curve::predict(calls);
-    calls.verdicts = verdict::verdicts(calls, coherence);
+pub fn judge(calls: &Calls, coherence: Option<&Coherence>) -> Judgement {
+    let predicted = curve::predict(calls);
+    let verdicts = verdict::verdicts(calls, coherence, &predicted);
     let channel = coherence.and_then(channel_ns);
-    let holds = channel.and(coherence).and_then(condition);
+    let holds = channel.and(coherence).and_then(stability::condition);
     let mut names: Vec<&str> = Vec::new();
     for call in &calls.calls {
         if !names.contains(&call.name.as_str()) {
             names.push(&call.name);
         }
     }
-    let judge = |name| {
-        let decided = calls.verdicts.iter().find(|verdict| is_of(verdict, name));
-        let judgement = Evidence::of(calls, name).judge(name, channel, decided);
-        Judgement { channel_holds: holds.clone(), ..judgement }
+    let cost = |name| {
+        let decided = verdicts.iter().find(|verdict| is_of(verdict, name));
+        let cost = Evidence::of(calls, name).cost(name, channel, decided);
+        CallCost { channel_holds: holds.clone(), ..cost }
     };
-    let judgements = names.into_iter().map(judge).collect();
-    calls.judgements = judgements;
+    Judgement { costs: names.into_iter().map(cost).collect(), verdicts, predicted }
 }
 
 /// What a message to another core and its answer cost, in ns, between the nearest two CPUs; `None` if neither `flags`
@@ -145,9 +145,9 @@ impl Evidence {
         }
     }
 
-    fn judge(&self, name: &str, channel_ns: Option<f64>, decided: Option<&DelegationVerdict>) -> Judgement {
+    fn cost(&self, name: &str, channel_ns: Option<f64>, decided: Option<&DelegationVerdict>) -> CallCost {
         let cost_ns = self.issued_ns.zip(self.damage).map(|(ns, (_, damage, _))| ns + damage);
-        Judgement {
+        CallCost {
             name: name.to_owned(),
             footprint_kib: self.footprint_kib,
             warm_over_cold: self.warm_over_cold,

@@ -1,11 +1,9 @@
 //! From which footprint on another core should execute a call, and from how much work on that overlaps with it.
 
-use coho_profile::{
-    Calls, Coherence, CurvePoint, Decision, DelegationVerdict, Estimate, Footprint, PairMethod,
-};
+use coho_profile::{Calls, Coherence, Estimate, Footprint, PairMethod};
 use serde_json::Value;
 
-use super::curve;
+use super::{CurvePoint, Decision, DelegationVerdict, curve};
 use crate::history::{SAME_MODE, ns as told_ns, window};
 
 /// A gain at a point of a curve.
@@ -28,19 +26,24 @@ impl Gain<'_> {
 }
 
 /// A verdict for each call, payload and file system whose curve was measured both at home and away.
-pub(super) fn verdicts(calls: &Calls, coherence: Option<&Coherence>) -> Vec<DelegationVerdict> {
+pub(super) fn verdicts(
+    calls: &Calls,
+    coherence: Option<&Coherence>,
+    predicted: &[CurvePoint],
+) -> Vec<DelegationVerdict> {
     let mode = mode(calls, coherence);
     let mut verdicts: Vec<DelegationVerdict> = Vec::new();
     for row in rows(calls) {
-        let is_known = |verdict: &DelegationVerdict| {
-            (&verdict.call, verdict.payload_bytes, &verdict.filesystem)
-                == (&row.call, row.payload_bytes, &row.filesystem)
-        };
-        if row.gain_ns.is_some() && !verdicts.iter().any(is_known) {
-            verdicts.push(verdict(calls, row, &mode));
+        if row.gain_ns.is_some() && !verdicts.iter().any(|verdict| verdict.is_on(row)) {
+            verdicts.push(verdict(calls, row, &mode, predicted));
         }
     }
     verdicts
+}
+
+/// The condition under which all verdicts hold; `None` where there are none.
+pub(crate) fn condition(calls: &Calls, coherence: Option<&Coherence>) -> Option<String> {
+    rows(calls).any(|row| row.gain_ns.is_some()).then(|| mode(calls, coherence))
 }
 
 /// The rows of one caller that has used data alone.
@@ -52,7 +55,7 @@ fn is_same(row: &Footprint, other: &Footprint) -> bool {
     (&row.call, row.payload_bytes, &row.filesystem) == (&other.call, other.payload_bytes, &other.filesystem)
 }
 
-fn verdict(calls: &Calls, first: &Footprint, mode: &str) -> DelegationVerdict {
+fn verdict(calls: &Calls, first: &Footprint, mode: &str, predicted: &[CurvePoint]) -> DelegationVerdict {
     let own: Vec<&Footprint> = rows(calls).filter(|row| is_same(row, first)).collect();
     let mut gains: Vec<Gain<'_>> =
         own.iter().filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()? })).collect();
@@ -61,15 +64,15 @@ fn verdict(calls: &Calls, first: &Footprint, mode: &str) -> DelegationVerdict {
     let (decision, at) = decide(&gains.iter().map(Gain::sign).collect::<Vec<_>>());
     let shown = at.or(gains.len().checked_sub(1)).map(|at| gains[at]);
     let posted = posted(calls, &own);
-    let predicted = |row: &Footprint| {
+    let prediction = |row: &Footprint| {
         let is_its = |point: &&CurvePoint| {
             (&point.call, point.payload_bytes, &point.filesystem, point.bytes)
                 == (&row.call, row.payload_bytes, &row.filesystem, row.bytes)
         };
-        calls.predicted.iter().find(is_its)
+        predicted.iter().find(is_its)
     };
     let error = |predict: fn(&CurvePoint) -> Option<f64>, measure: fn(&Footprint) -> Option<&Estimate>| {
-        let pair = |row: &&Footprint| Some((predict(predicted(row)?)?, measure(row)?.median));
+        let pair = |row: &&Footprint| Some((predict(prediction(row)?)?, measure(row)?.median));
         curve::error(own.iter().filter_map(pair))
     };
     DelegationVerdict {

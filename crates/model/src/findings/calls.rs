@@ -1,32 +1,31 @@
 //! Which calls another core should execute.
 
-use coho_profile::{Decision, Profile};
+use coho_profile::{Footprint, Profile};
 
 use super::moves::have_stayed_for;
 use super::{Finding, Urgency};
-use crate::delegation;
+use crate::delegation::{self, Decision, DelegationVerdict};
 
-pub fn findings(profile: &Profile) -> Vec<Finding> {
+pub fn findings(profile: &Profile, verdicts: &[DelegationVerdict]) -> Vec<Finding> {
     let Some(calls) = &profile.calls else { return Vec::new() };
-    let Some(decisions) = delegation::decisions(calls) else { return Vec::new() };
-    let is_decided = |verdict: &&coho_profile::DelegationVerdict| {
+    let Some(decisions) = delegation::decisions(verdicts) else { return Vec::new() };
+    let is_decided = |verdict: &&DelegationVerdict| {
         verdict.decision != Decision::Undecided || verdict.async_decision == Decision::From
     };
-    let gains = calls
-        .verdicts
+    let gains = verdicts
         .iter()
         .any(|verdict| verdict.decision == Decision::From || verdict.async_decision == Decision::From);
-    let decided: Vec<String> = calls
-        .verdicts
-        .iter()
-        .enumerate()
-        .filter(|(_, verdict)| is_decided(verdict))
-        .map(|(at, _)| format!("/calls/verdicts/{at}"))
-        .collect();
+    let decided: Vec<&DelegationVerdict> = verdicts.iter().filter(is_decided).collect();
     if decided.is_empty() {
         return Vec::new();
     }
-    let mode = calls.verdicts.first().map(|verdict| verdict.mode.as_str()).unwrap_or_default();
+    let rests_on = |row: &Footprint| {
+        let is_of_curve = row.callers == 1 && row.instruction_bytes == 0;
+        is_of_curve && decided.iter().any(|verdict| verdict.is_on(row))
+    };
+    let rows = calls.footprint.iter().enumerate().filter(|(_, row)| rests_on(row));
+    let evidence = rows.map(|(at, _)| format!("/calls/footprint/{at}")).collect();
+    let mode = verdicts.first().map(|verdict| verdict.mode.as_str()).unwrap_or_default();
     // Curves may be older than the calls beside them.
     let curves = calls.footprint_conditions.as_ref().unwrap_or(&calls.conditions);
     let is_sure = have_stayed_for(profile, curves);
@@ -36,7 +35,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
         id: "delegation",
         text: format!("Calls on another core: {decisions}."),
         urgency: if gains { Urgency::Advice } else { Urgency::Note },
-        evidence: decided,
+        evidence,
         condition: format!("by what the caller has used of its caches; {mode}{moved}"),
         next: match gains {
             true => "`coho run --delegate --try -- PROGRAM` tells whether a program gains.".into(),

@@ -21,6 +21,7 @@ use coho_profile::{Coherence, Estimate, Profile};
 use coho_topology::CpuSet;
 use serde::Serialize;
 
+use crate::delegation;
 use crate::judge::{self, Judgement};
 
 /// Something that a profile means for its reader.
@@ -66,24 +67,29 @@ pub enum Urgency {
 /// # Ok::<(), coho_profile::Error>(())
 /// ```
 pub fn findings(profile: &Profile) -> Vec<Finding> {
-    findings_by(profile, &judge::coherence(profile))
+    findings_by(profile, &judge::coherence(profile), &judge::calls(profile))
 }
 
 /// The same of a profile that is already judged.
-pub(crate) fn findings_by(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
-    let judged: [fn(&Profile, &Judgement) -> Vec<Finding>; 4] =
-        [|profile, _| moves::findings(profile), topology::findings, pinning::findings, sharing::findings];
-    let kinds: [fn(&Profile) -> Vec<Finding>; 7] = [
-        published::findings,
-        barriers::findings,
-        openmp::findings,
-        calls::findings,
-        memory::findings,
-        idle::findings,
-        missing::findings,
+pub(crate) fn findings_by(
+    profile: &Profile,
+    coherence: &Judgement,
+    calls: &delegation::Judgement,
+) -> Vec<Finding> {
+    let kinds = [
+        moves::findings(profile),
+        topology::findings(profile, coherence),
+        pinning::findings(profile, coherence),
+        sharing::findings(profile, coherence),
+        published::findings(profile),
+        barriers::findings(profile),
+        openmp::findings(profile),
+        calls::findings(profile, &calls.verdicts),
+        memory::findings(profile),
+        idle::findings(profile),
+        missing::findings(profile),
     ];
-    let mut findings: Vec<Finding> = judged.iter().flat_map(|of| of(profile, judgement)).collect();
-    findings.extend(kinds.iter().flat_map(|of| of(profile)));
+    let mut findings: Vec<Finding> = kinds.into_iter().flatten().collect();
     dates::add(&mut findings, profile);
     findings.sort_by_key(|finding| finding.urgency);
     findings

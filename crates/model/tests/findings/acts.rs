@@ -2,8 +2,8 @@
 
 use coho_model::Urgency;
 use coho_profile::{
-    BarrierTime, BlockState, CacheType, Calls, Decision, DelegationVerdict, Estimate, Fence, Memory,
-    MemoryRate, Operation, Profile, Sync, SyncPeer,
+    BarrierTime, BlockState, CacheType, Calls, Channel, Estimate, Fence, Footprint, Memory, MemoryRate,
+    Operation, Profile, Sync, SyncPeer,
 };
 
 use super::{does_not_say, estimate, jumping, says};
@@ -81,23 +81,29 @@ fn openmp_gains_where_intervals_say_so() {
 
 #[test]
 fn calls_are_delegated_where_a_curve_decides() {
-    let of = |decision| {
-        let verdict = DelegationVerdict {
+    let with = |gains: [f64; 2], n| {
+        let rows = gains.into_iter().zip([64 << 10, 1 << 20]).map(|(gain, bytes)| Footprint {
             call: "write".into(),
             payload_bytes: 4096,
-            mode: "CPUs 0 and 1, one-way 26 ns".into(),
-            decision,
-            from_footprint_bytes: (decision == Decision::From).then_some(1 << 20),
-            ..DelegationVerdict::default()
-        };
-        Profile { calls: Some(Calls { verdicts: vec![verdict], ..Calls::default() }), ..Profile::default() }
+            bytes,
+            callers: 1,
+            gain_ns: Some(estimate(gain, n)),
+            ..Footprint::default()
+        });
+        let channel =
+            Channel { caller: 0, host: 1, one_way_ns: Some(estimate(26.0, 40)), ..Channel::default() };
+        let calls = Calls { footprint: rows.collect(), channel: vec![channel], ..Calls::default() };
+        Profile { calls: Some(calls), ..Profile::default() }
     };
-    let pays = says(&of(Decision::From), "delegation", &["write(4096) from 1 MiB on"]);
+    let pays = says(&with([-50.0, 90.0], 40), "delegation", &["write(4096) from 1 MiB on"]);
     assert!(pays.urgency == Urgency::Advice && pays.condition.contains("one-way 26 ns"), "{pays:?}");
     assert!(pays.condition.contains("not known to stay"), "{pays:?}");
-    let never = says(&of(Decision::Never), "delegation", &["never within what was measured: write(4096)"]);
+    assert_eq!(pays.evidence, ["/calls/footprint/0", "/calls/footprint/1"]);
+    let never = with([-50.0, -90.0], 40);
+    let never = says(&never, "delegation", &["never within what was measured: write(4096)"]);
     assert!(never.urgency == Urgency::Note && never.next.is_empty(), "{never:?}");
-    does_not_say(&of(Decision::Undecided), "delegation");
+    does_not_say(&with([50.0, -90.0], 40), "delegation");
+    does_not_say(&with([50.0, 90.0], 3), "delegation");
     does_not_say(&Profile { calls: Some(Calls::default()), ..Profile::default() }, "delegation");
 }
 

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use coho_model::delegation;
 use coho_platform::{pin, stop};
 use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, kernels, memory};
 use coho_profile::{
@@ -238,7 +237,6 @@ fn call(args: &Args, seed: u64, left: Duration, earlier: &Profile) -> Option<Mea
     let mut measured = calls::measure(&options, &mut progress::on_stderr());
     if let Ok(calls) = &mut measured {
         calls.keep_curves_of(earlier.calls.as_ref());
-        delegation::judge(calls, earlier.coherence.as_ref());
     }
     Some(measured.map_err(|error| {
         let mut section = Calls::default();

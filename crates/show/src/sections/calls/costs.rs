@@ -2,32 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use coho_profile::{CallMethod, Calls, Damage, Estimate, Judgement};
+use coho_model::delegation::CallCost;
+use coho_profile::{Calibration, CallMethod, Calls, Damage, Estimate};
 
-use super::rows::{OVER_TCP, judged, over_tcp, second_over_cold};
+use super::rows::{OVER_TCP, Paper, second_over_cold};
 use crate::Subject;
 use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Row, Section, Table, Text};
+use crate::part::{Column, Section, Table, Text};
 use crate::words;
 
 /// Working sets that a table has columns for.
 const SETS: usize = 12;
 
-pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Calls) {
-    if !calls.damage.is_empty() {
-        section.detail(damage(calls));
-    }
-    if !calls.calibration.is_empty() {
-        section.detail(calibration(calls));
-    }
-    if !calls.judgements.is_empty() {
-        section.summary(costs(subject, calls, paper));
-        if let Some(holds) = calls.judgements.iter().find_map(|judgement| judgement.channel_holds.as_ref()) {
-            section.summary(Text::labelled("channel:", holds.clone()));
-        }
-        section.detail(reasons(calls));
-    }
+pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Paper) {
+    section.detail(damage(calls));
+    section.detail(calibration(calls));
+    let costs = &subject.answers.calls.costs;
+    section.summary(self::costs(subject, calls, costs, paper));
+    let holds = costs.iter().find_map(|cost| cost.channel_holds.as_ref());
+    section.summary(holds.map(|holds| Text::labelled("channel:", holds)));
+    section.detail(
+        Table::of("call-reasons", "What these figures say", costs)
+            .text("call", |cost| &*cost.name)
+            .text("", |cost| &*cost.why),
+    );
 }
 
 /// Extra time of the walk after a call, by call and size of the walked set.
@@ -44,21 +43,22 @@ fn damage(calls: &Calls) -> Table {
     let cell = |name: &str, bytes: u64| {
         let is = |damage: &&Damage| damage.name == name && damage.set_bytes == bytes;
         let damage = calls.damage.iter().find(is);
-        damage.map_or(Cell::Nothing, |damage| {
-            Cell::Text(format!("{}/{}", beyond(&damage.ns), beyond(&damage.lines)))
-        })
+        damage.map(|damage| format!("{}/{}", beyond(&damage.ns), beyond(&damage.lines)))
     };
-    let row = |name: &&str| {
-        Row::new(std::iter::once(Cell::from(*name)).chain(sizes.iter().map(|&bytes| cell(name, bytes))))
-    };
-    Table::new("damage", "Damage: walking a working set again after a call, extra ns/lines evicted")
-        .columns([Column::text("call")])
-        .columns(sizes.iter().map(|&bytes| Column::figures(words::bytes(bytes), "")))
-        .rows(names.iter().map(row))
-        .note(
-            "<: indistinguishable from zero; its interval ends at this value. ~: fewer than six samples, hence no \
-             interval.",
-        )
+    let mut table = Table::of(
+        "damage",
+        "Damage: walking a working set again after a call, extra ns/lines evicted",
+        names,
+    )
+    .text("call", |name| name)
+    .note(
+        "<: indistinguishable from zero; its interval ends at this value. ~: fewer than six samples, hence \
+                 no interval.",
+    );
+    for &bytes in &sizes {
+        table = table.figures(words::bytes(bytes), "", |name| cell(name, bytes));
+    }
+    table.done()
 }
 
 /// A difference, whole: `42`; or `<8` where it is not told from none and is no more than that by its interval; `~42` where
@@ -75,22 +75,13 @@ fn beyond_noise(estimate: &Estimate) -> String {
 }
 
 fn calibration(calls: &Calls) -> Chart {
-    let measured = calls
-        .calibration
-        .iter()
-        .filter_map(|point| Some((point.lines, Figure::from(point.evicted.as_ref()?))));
-    let points = measured.map(|(lines, figure)| Point {
-        x: lines as f64,
-        y: figure.value,
-        interval: figure.interval(),
-        hover: format!("{lines} lines used: {} evicted", figure.text()),
-    });
-    let series = Series {
-        name: "victims of known size".to_owned(),
-        colour: Colour::nth(0),
-        stroke: Stroke::Solid,
-        points: points.collect(),
+    let point = |point: &Calibration| {
+        let evicted = Figure::from(point.evicted.as_ref()?);
+        let hover = format!("{} lines used: {} evicted", point.lines, evicted.text());
+        Some(Point::new(point.lines as f64, &evicted, hover))
     };
+    let series = Series::new("victims of known size", Colour::nth(0), Stroke::Solid)
+        .points(calls.calibration.iter().filter_map(point));
     Chart::new(
         "calibration",
         "Calibration of the timing method",
@@ -101,7 +92,7 @@ fn calibration(calls: &Calls) -> Chart {
     .caption("A call's footprint is read off this curve backwards.")
 }
 
-fn costs(subject: &Subject, calls: &Calls, paper: &Calls) -> Table {
+fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) -> Table {
     // By counters and by time a footprint is not the same quantity.
     let (key, meaning) = match calls.method {
         CallMethod::Pmu => ("footprint.KiB", "lines that a cold call missed in the level-2 cache"),
@@ -110,50 +101,34 @@ fn costs(subject: &Subject, calls: &Calls, paper: &Calls) -> Table {
             "data lines used in the level-1 cache and code lines of user mode, not the paper's measure",
         ),
     };
-    let percent = |ratio: f64| Figure::exact(100.0 * ratio);
-    let row = |judgement: &Judgement| {
-        let published = judged(paper, over_tcp(&judgement.name).unwrap_or(&judgement.name));
-        // The paper's MPI went through sockets.
-        let socket = if subject.published && judgement.name.starts_with("MPI_") { OVER_TCP } else { "" };
-        let name = format!("{}{socket}", judgement.name);
-        Row::new([
-            name.as_str().into(),
-            Cell::maybe(judgement.footprint_kib),
-            Cell::maybe(published.and_then(|published| published.footprint_kib)),
-            Cell::maybe(second_over_cold(calls, judgement).map(percent)),
-            Cell::maybe(judgement.steady_over_cold.map(percent)),
-            Cell::maybe(judgement.cost_ns.map(|ns| Figure::exact(ns).format(Format::Whole))),
-            Cell::maybe(judgement.channel_ns.map(|ns| Figure::exact(ns).format(Format::Whole))),
-        ])
-        .keyed(format!("calls.{name}"), name)
+    let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * ratio);
+    let whole = |ns: Option<f64>| ns.map(|ns| Figure::exact(ns).format(Format::Whole));
+    // The paper's MPI went through sockets.
+    let name = |cost: &CallCost| {
+        let socket = if subject.published && cost.name.starts_with("MPI_") { OVER_TCP } else { "" };
+        format!("{}{socket}", cost.name)
     };
-    let set = calls.judgements.iter().find_map(|judgement| judgement.set_bytes);
+    let set = costs.iter().find_map(|cost| cost.set_bytes);
     let set = set.map_or_else(String::new, |bytes| format!(" to {}", words::bytes(bytes)));
-    Table::new("call-costs", "What a call costs its caller, and a message to another core")
-        .columns([
-            Column::text("call"),
-            Column::figures("footprint", "KiB").compared(key),
-            Column::figures("publ.", "KiB"),
-            Column::figures("second / cold", "%").compared("second-over-cold.%"),
-            Column::figures("steady / cold", "%").compared("steady-over-cold.%"),
-            Column::figures("cost", "ns"),
-            Column::figures("channel", "ns"),
-        ])
-        .rows(calls.judgements.iter().map(row))
+    Table::of("call-costs", "What a call costs its caller, and a message to another core", costs)
+        .text("call", name)
+        .column(Column::figures("footprint", "KiB").compared(key), |cost| cost.footprint_kib)
+        .figures("publ.", "KiB", |cost| paper.cost(&cost.name)?.footprint_kib)
+        .column(Column::figures("second / cold", "%").compared("second-over-cold.%"), |cost| {
+            percent(second_over_cold(calls, cost))
+        })
+        .column(Column::figures("steady / cold", "%").compared("steady-over-cold.%"), |cost| {
+            percent(cost.steady_over_cold)
+        })
+        .figures("cost", "ns", |cost| whole(cost.cost_ns))
+        .figures("channel", "ns", |cost| whole(cost.channel_ns))
+        .keyed(|cost| (format!("calls.{}", name(cost)), name(cost)))
         .note(format!(
             "footprint: {meaning} (published: level-2 misses); cost: the call in a loop plus its damage{set}; \
              channel: a message there and back. These figures do not decide whether another core should execute a \
              call."
         ))
-}
-
-/// The figures in words, call by call.
-fn reasons(calls: &Calls) -> Table {
-    let row =
-        |judgement: &Judgement| Row::new([judgement.name.as_str().into(), judgement.why.as_str().into()]);
-    Table::new("call-reasons", "What these figures say")
-        .columns(["call", ""].map(Column::text))
-        .rows(calls.judgements.iter().map(row))
+        .done()
 }
 
 #[cfg(test)]

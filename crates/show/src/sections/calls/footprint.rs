@@ -1,12 +1,12 @@
 //! What calls cost by what their caller has used of its caches, at home and on another core, and what that decides.
 
-use coho_model::delegation::{self, Choice, Mode};
-use coho_profile::{CacheState, Calls, Channel, Decision, DelegationVerdict, Footprint, Side};
+use coho_model::delegation::{self, Choice, Decision, DelegationVerdict, Judgement, Mode};
+use coho_profile::{CacheState, Calls, Channel, Estimate, Footprint, Side};
 
 use super::rows::{MACHINE, PAPER_GHZ, name};
 use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::Figure;
-use crate::part::{Cell, Column, Depth, Part, PartList, Row, Section, Table, Text};
+use crate::part::{Depth, Part, PartList, Section, Table, Text};
 use crate::words;
 
 /// Posted calls are charted beside this much work, in ns, or the nearest that was measured.
@@ -16,26 +16,23 @@ const FIRST: usize = 2;
 const MOST: usize = 24;
 
 /// Adds what the curves decide, the curves of the calls that tell most, the channel, and what hosts do to each other.
-pub(super) fn add(section: &mut Section, calls: &Calls, paper: &Calls) {
+pub(super) fn add(section: &mut Section, calls: &Calls, judgement: &Judgement, paper: &Calls) {
     let groups = by_call(calls);
     if groups.is_empty() {
         return;
     }
-    section.summary(table(calls, &groups, paper));
-    if let Some(verdict) = calls.verdicts.first() {
-        section.summary(Text::labelled("held for", verdict.mode.clone()));
-    }
-    if let Some(finding) = delegation::finding(calls) {
-        section.summary(Text::new(format!("{finding}.")));
-    }
+    let verdicts = &judgement.verdicts[..];
+    section.summary(table(verdicts, &groups, paper));
+    section.summary(verdicts.first().map(|verdict| Text::labelled("held for", &verdict.mode)));
+    section.summary(delegation::finding(verdicts).map(|finding| Text::new(format!("{finding}."))));
     for channel in &calls.channel {
         section.summary(Text::labelled("channel", self::channel(channel)));
     }
-    for (at, rows) in telling(calls, &groups).into_iter().take(MOST).enumerate() {
+    for (at, rows) in telling(verdicts, &groups).into_iter().take(MOST).enumerate() {
         let depth = if at < FIRST { Depth::Summary } else { Depth::Detail };
         section.parts.add(depth, chart(at, rows));
     }
-    section.detail(reasons(calls));
+    section.detail(reasons(verdicts));
 }
 
 /// The rows of one caller that has walked data alone, by call.
@@ -53,62 +50,47 @@ fn by_call(calls: &Calls) -> Vec<Vec<&Footprint>> {
 }
 
 /// A group for each call, the least payload on the first file system for it: those first for which the other core pays.
-fn telling<'a, 'b>(calls: &Calls, groups: &'b [Vec<&'a Footprint>]) -> Vec<&'b Vec<&'a Footprint>> {
-    let mut told: Vec<&Vec<&Footprint>> = Vec::new();
+fn telling<'a, 'b>(
+    verdicts: &[DelegationVerdict],
+    groups: &'b [Vec<&'a Footprint>],
+) -> Vec<&'b Vec<&'a Footprint>> {
+    let mut shown: Vec<&Vec<&Footprint>> = Vec::new();
     for group in groups {
-        if !told.iter().any(|other| other[0].call == group[0].call) {
-            told.push(group);
+        if !shown.iter().any(|other| other[0].call == group[0].call) {
+            shown.push(group);
         }
     }
-    told.sort_by_key(|group| {
-        verdict_on(calls, group).is_none_or(|verdict| verdict.decision != Decision::From)
+    shown.sort_by_key(|group| {
+        verdict_on(verdicts, group).is_none_or(|verdict| verdict.decision != Decision::From)
     });
-    told
+    shown
 }
 
-fn verdict_on<'a>(calls: &'a Calls, rows: &[&Footprint]) -> Option<&'a DelegationVerdict> {
-    let first = rows[0];
-    calls.verdicts.iter().find(|verdict| {
-        (&verdict.call, verdict.payload_bytes, &verdict.filesystem)
-            == (&first.call, first.payload_bytes, &first.filesystem)
-    })
+fn verdict_on<'a>(verdicts: &'a [DelegationVerdict], rows: &[&Footprint]) -> Option<&'a DelegationVerdict> {
+    verdicts.iter().find(|verdict| verdict.is_on(rows[0]))
 }
 
-fn table(calls: &Calls, groups: &[Vec<&Footprint>], paper: &Calls) -> Table {
-    let row = |rows: &Vec<&Footprint>| {
-        let (first, verdict) = (rows[0], verdict_on(calls, rows));
-        let ends = |figure: fn(&Footprint) -> Option<&coho_profile::Estimate>| {
-            let mut found = rows.iter().filter_map(|row| figure(row)).map(|ns| words::number(ns.median));
-            match (found.next(), found.next_back()) {
-                (Some(first), Some(last)) => Cell::Text(format!("{first}→{last}")),
-                (Some(only), None) => Cell::Text(only),
-                _ => Cell::Nothing,
-            }
-        };
-        let of = |said: fn(&DelegationVerdict) -> String| {
-            verdict.map_or(Cell::Nothing, |verdict| Cell::Text(said(verdict)))
-        };
-        Row::new([
-            name(&first.call, first.payload_bytes, first.filesystem.as_deref()).into(),
-            ends(|row| row.home_ns.as_ref()),
-            ends(|row| row.away_ns.as_ref()),
-            of(|verdict| pays(verdict.decision, verdict.from_footprint_bytes.map(words::bytes))),
-            of(|verdict| pays(verdict.async_decision, verdict.async_from_work_ns.map(microseconds))),
-            published(paper, first).map_or(Cell::Nothing, Cell::Text),
-            of(|verdict| format!("{}/{} %", percent(verdict.home_error), percent(verdict.away_error))),
-        ])
+fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Calls) -> Table {
+    let ends = |rows: &[&Footprint], figure: fn(&Footprint) -> Option<&Estimate>| {
+        let mut medians = rows.iter().filter_map(|row| figure(row)).map(|ns| words::number(ns.median));
+        let first = medians.next()?;
+        Some(medians.next_back().map_or_else(|| first.clone(), |last| format!("{first}→{last}")))
     };
-    Table::new("calls-by-footprint", "Calls by what their caller has used of its caches, ns")
-        .columns([
-            Column::text("call"),
-            Column::figures("home", ""),
-            Column::figures("away", ""),
-            Column::figures("pays from", ""),
-            Column::figures("posted", ""),
-            Column::figures("publ.", ""),
-            Column::figures("off", ""),
-        ])
-        .rows(groups.iter().map(row))
+    let on = |rows: &[&Footprint]| verdict_on(verdicts, rows);
+    Table::of("calls-by-footprint", "Calls by what their caller has used of its caches, ns", groups)
+        .text("call", |rows| name(&rows[0].call, rows[0].payload_bytes, rows[0].filesystem.as_deref()))
+        .figures("home", "", |rows| ends(rows, |row| row.home_ns.as_ref()))
+        .figures("away", "", |rows| ends(rows, |row| row.away_ns.as_ref()))
+        .figures("pays from", "", |rows| {
+            on(rows).map(|one| pays(one.decision, one.from_footprint_bytes.map(words::bytes)))
+        })
+        .figures("posted", "", |rows| {
+            on(rows).map(|one| pays(one.async_decision, one.async_from_work_ns.map(microseconds)))
+        })
+        .figures("publ.", "", |rows| published(paper, rows[0]))
+        .figures("off", "", |rows| {
+            on(rows).map(|one| format!("{}/{} %", percent(one.home_error), percent(one.away_error)))
+        })
         .note(format!(
             "home and away: what the call costs its caller, including the walk over its working set afterwards, at \
              the smallest and the largest footprint; pays from: the smallest footprint from which on the whole \
@@ -116,6 +98,7 @@ fn table(calls: &Calls, groups: &[Vec<&Footprint>], paper: &Calls) -> Table {
              every footprint; off: median distance of the model's curve from the measured one, home/away; publ.: \
              {MACHINE}, second and cold call, from cycles.",
         ))
+        .done()
 }
 
 fn pays(decision: Decision, from: Option<String>) -> String {
@@ -171,31 +154,28 @@ fn channel(channel: &Channel) -> String {
 }
 
 /// The verdicts in words, without the mode, which is the same of all.
-fn reasons(calls: &Calls) -> Table {
-    let row = |verdict: &DelegationVerdict| {
-        let why =
-            verdict.why.strip_suffix(&verdict.mode).unwrap_or(&verdict.why).trim_end_matches([';', ' ']);
-        let name = name(&verdict.call, verdict.payload_bytes, verdict.filesystem.as_deref());
-        Row::new([name.into(), why.into()])
-    };
-    Table::new("delegation-verdicts", "What the curves decide")
-        .columns(["call", ""].map(Column::text))
-        .rows(calls.verdicts.iter().map(row))
+fn reasons(verdicts: &[DelegationVerdict]) -> Table {
+    Table::of("delegation-verdicts", "What the curves decide", verdicts)
+        .text("call", |verdict| name(&verdict.call, verdict.payload_bytes, verdict.filesystem.as_deref()))
+        .text("", |verdict| {
+            verdict.why.strip_suffix(&verdict.mode).unwrap_or(&verdict.why).trim_end_matches([';', ' '])
+        })
+        .done()
 }
 
 /// Home, away and posted, over what the caller has walked.
 fn chart(at: usize, rows: &[&Footprint]) -> Chart {
     let title = name(&rows[0].call, rows[0].payload_bytes, rows[0].filesystem.as_deref());
-    let point = |bytes: u64, ns: &coho_profile::Estimate, name: &str| {
+    let point = |bytes: u64, ns: &Estimate, name: &str| {
         let figure = Figure::from(ns);
         let hover = format!("{name}: {} ns at {}", figure.text(), words::bytes(bytes));
-        Point { x: bytes as f64, y: figure.value, interval: figure.interval(), hover }
+        Point::new(bytes as f64, &figure, hover)
     };
-    let line = |name: &str, index: usize, figure: fn(&Footprint) -> Option<&coho_profile::Estimate>| {
+    let line = |name: &str, index: usize, figure: fn(&Footprint) -> Option<&Estimate>| {
         let mut points: Vec<Point> =
             rows.iter().filter_map(|row| Some(point(row.bytes, figure(row)?, name))).collect();
         points.dedup_by(|a, b| a.x == b.x);
-        Series { name: name.to_owned(), colour: Colour::nth(index), stroke: Stroke::Solid, points }
+        Series::new(name, Colour::nth(index), Stroke::Solid).points(points)
     };
     let far = |row: &Footprint| {
         row.work_ns.as_ref().map_or(f64::INFINITY, |work| (work.median - CHARTED_WORK).abs())
@@ -205,12 +185,7 @@ fn chart(at: usize, rows: &[&Footprint]) -> Chart {
         let nearest = group.iter().min_by(|a, b| far(a).total_cmp(&far(b)))?;
         Some(point(nearest.bytes, nearest.async_ns.as_ref()?, name))
     });
-    let posted = Series {
-        name: name.to_owned(),
-        colour: Colour::nth(2),
-        stroke: Stroke::Dashed,
-        points: nearest.collect(),
-    };
+    let posted = Series::new(name, Colour::nth(2), Stroke::Dashed).points(nearest);
     let lines = [
         line("home", 0, |row| row.home_ns.as_ref()),
         line("away, caller waits", 1, |row| row.away_ns.as_ref()),
@@ -235,34 +210,31 @@ const MEANING: &str = "Pays from: at this footprint and all larger ones, the who
 
 /// Which calls another core should execute, with the name by which `coho run --delegate` knows each, if it does.
 pub fn choices(choices: &[(&Choice, Option<&str>)]) -> Vec<Part> {
-    let row = |(choice, delegate): &(&Choice, Option<&str>)| {
-        let caller = match (choice.mode, choice.from_work_ns) {
-            (Mode::Sync, _) => "waits".to_owned(),
-            (Mode::Async, Some(work)) => format!("works {}", microseconds(work)),
-            (Mode::Async, None) => "works".to_owned(),
-        };
-        let interval = choice.gain_low_ns.zip(choice.gain_high_ns);
-        Row::new([
-            name(&choice.call, choice.payload_bytes, choice.filesystem.as_deref()).into(),
-            caller.into(),
-            pays(choice.decision, choice.from_footprint_bytes.map(words::bytes)).into(),
-            Cell::maybe(choice.gain_ns.map(|ns| Figure::within(ns, interval, 1))),
-            delegate.map_or(Cell::Nothing, Cell::from),
-        ])
+    let caller = |choice: &Choice| match (choice.mode, choice.from_work_ns) {
+        (Mode::Sync, _) => "waits".to_owned(),
+        (Mode::Async, Some(work)) => format!("works {}", microseconds(work)),
+        (Mode::Async, None) => "works".to_owned(),
     };
+    let gain = |choice: &Choice| {
+        let interval = choice.gain_low_ns.zip(choice.gain_high_ns);
+        Some(Figure::within(choice.gain_ns?, interval, 1))
+    };
+    let mut parts = Vec::new();
+    parts.summary(
+        Table::of("delegation-choices", "", choices.iter().copied())
+            .text("call", |(one, _)| name(&one.call, one.payload_bytes, one.filesystem.as_deref()))
+            .text("caller", |(choice, _)| caller(choice))
+            .figures("pays from", "", |(choice, _)| {
+                pays(choice.decision, choice.from_footprint_bytes.map(words::bytes))
+            })
+            .figures("gain", "ns", |(choice, _)| gain(choice))
+            .text("--delegate", |(_, delegate)| delegate)
+            .note(MEANING),
+    );
     let mut conditions: Vec<&str> = choices.iter().map(|(choice, _)| choice.condition.as_str()).collect();
     conditions.dedup();
-    let table = Table::new("delegation-choices", "")
-        .columns([
-            Column::text("call"),
-            Column::text("caller"),
-            Column::figures("pays from", ""),
-            Column::figures("gain", "ns"),
-            Column::text("--delegate"),
-        ])
-        .rows(choices.iter().map(row))
-        .note(MEANING);
-    let measured =
-        conditions.into_iter().map(|condition| Part::summary(Text::labelled("measured", condition)));
-    std::iter::once(Part::summary(table)).chain(measured).collect()
+    for condition in conditions {
+        parts.summary(Text::labelled("measured", condition));
+    }
+    parts
 }

@@ -5,10 +5,11 @@ mod footprint;
 pub(in crate::sections) mod rows;
 mod times;
 
-use coho_model::delegation;
+use coho_model::delegation::{self, DelegationVerdict};
 use coho_profile::{CacheState, CallMethod, Calls, Side};
 
 pub use footprint::choices;
+use rows::Paper;
 
 use super::{Entry, method};
 use crate::Subject;
@@ -21,18 +22,16 @@ pub const ENTRY: Entry = Entry { id: "calls", title: "System, libc and MPI calls
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let calls = subject.profile.calls.as_ref()?;
-    let mut section = ENTRY.section(headline(calls));
+    let mut section = ENTRY.section(headline(calls, &subject.answers.calls.verdicts));
     if !subject.published {
         section.summary(Text::labelled("measured", measured_by(calls.method)));
     }
-    let paper = if subject.published { Calls::default() } else { rows::published() };
-    footprint::add(&mut section, calls, &paper);
+    let paper = if subject.published { Paper::default() } else { Paper::read() };
+    footprint::add(&mut section, calls, &subject.answers.calls, &paper.calls);
     times::add(&mut section, subject, calls, &paper);
     costs::add(&mut section, subject, calls, &paper);
     if let Some(conditions) = &calls.footprint_conditions {
-        for missing in Missing::all(&conditions.not_available) {
-            section.summary(missing);
-        }
+        section.summary(Missing::all(&conditions.not_available));
         if conditions.interrupted {
             section.summary(Text::new("The curves were stopped before they were complete."));
         }
@@ -52,7 +51,7 @@ fn measured_by(method: CallMethod) -> &'static str {
 }
 
 /// Times in a loop, as programs make the calls, and what curves have decided.
-fn headline(calls: &Calls) -> String {
+fn headline(calls: &Calls, verdicts: &[DelegationVerdict]) -> String {
     let warm = |call: &&coho_profile::Call| (call.state, call.side) == (CacheState::Warm, Side::Both);
     let usual = |call: &&coho_profile::Call| {
         call.wrapped || !calls.calls.iter().any(|other| other.name == call.name && other.wrapped)
@@ -62,6 +61,6 @@ fn headline(calls: &Calls) -> String {
     });
     let told: Vec<String> = told.collect();
     let times = if told.is_empty() { String::new() } else { format!("in a loop, ns: {}", told.join(", ")) };
-    let parts = [Some(times).filter(|times| !times.is_empty()), delegation::finding(calls)];
+    let parts = [Some(times).filter(|times| !times.is_empty()), delegation::finding(verdicts)];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

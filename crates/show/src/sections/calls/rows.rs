@@ -1,7 +1,8 @@
 //! How calls are named, and which rows belong together.
 
+use coho_model::delegation::{self, CallCost};
 use coho_profile::published::shimosawa_hori_ishikawa;
-use coho_profile::{CacheState, Call, Calls, Counts, Estimate, Judgement, Side};
+use coho_profile::{CacheState, Call, Calls, Counts, Estimate, Side};
 
 use crate::words;
 
@@ -85,17 +86,30 @@ pub(in crate::sections) fn counted(call: &Call) -> bool {
     events(call).iter().any(Option::is_some)
 }
 
-/// The paper's calls, judged as measured ones are.
+/// The paper's calls.
 pub(in crate::sections) fn published() -> Calls {
-    let publication = shimosawa_hori_ishikawa::figures().publication();
-    let mut profile = publication.machines.into_iter().next().map(|(_, profile)| profile).unwrap_or_default();
-    coho_model::judge::calls(&mut profile);
-    profile.calls.unwrap_or_default()
+    let machines = shimosawa_hori_ishikawa::figures().publication().machines;
+    machines.into_iter().find_map(|(_, profile)| profile.calls).unwrap_or_default()
 }
 
-/// What is said of a call by name.
-pub(super) fn judged<'a>(calls: &'a Calls, name: &str) -> Option<&'a Judgement> {
-    calls.judgements.iter().find(|judgement| judgement.name == name)
+/// What stands beside measured calls: the paper's, and what they cost.
+#[derive(Default)]
+pub(super) struct Paper {
+    pub calls: Calls,
+    costs: Vec<CallCost>,
+}
+
+impl Paper {
+    pub fn read() -> Self {
+        let calls = published();
+        Self { costs: delegation::judge(&calls, None).costs, calls }
+    }
+
+    /// What a call costs by the paper's figures.
+    pub fn cost(&self, name: &str) -> Option<&CallCost> {
+        let name = over_tcp(name).unwrap_or(name);
+        self.costs.iter().find(|cost| cost.name == name)
+    }
 }
 
 /// `write(4096) on ext4`.
@@ -108,9 +122,9 @@ pub(super) fn name(call: &str, payload_bytes: u64, filesystem: Option<&str>) -> 
 
 /// What a second call takes of a cold one. Where it was not measured, an earlier version's ratio is that of the steady state:
 /// another quantity.
-pub(super) fn second_over_cold(calls: &Calls, judgement: &Judgement) -> Option<f64> {
-    let is_second = |call: &Call| call.name == judgement.name && call.state == CacheState::Second;
-    judgement.warm_over_cold.filter(|_| calls.calls.iter().any(is_second))
+pub(super) fn second_over_cold(calls: &Calls, cost: &CallCost) -> Option<f64> {
+    let is_second = |call: &Call| call.name == cost.name && call.state == CacheState::Second;
+    cost.warm_over_cold.filter(|_| calls.calls.iter().any(is_second))
 }
 
 /// How the caches were cleared before a cold call: `64 KiB of nops and a walk over 64 MiB, 2.0 times the last-level cache`;

@@ -3,31 +3,24 @@
 use coho_profile::{CacheState, Call, Calls, Estimate, Side};
 
 use super::rows::{
-    COLUMNS, COLUMNS_MEANING, MACHINE, OVER_TCP, PAPER_GHZ, SETS, STATES, cleared, events, form,
-    is_other_form, judged, over_tcp, side, state,
+    COLUMNS, COLUMNS_MEANING, MACHINE, OVER_TCP, PAPER_GHZ, Paper, SETS, STATES, cleared, events, form,
+    is_other_form, over_tcp, side, state,
 };
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot};
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Depth, PartList, Row, Section, Table};
+use crate::part::{Column, Depth, PartList, Section, Table};
 
-/// Charts have at most so many calls.
+/// The most calls a chart shows.
 const CHARTED: usize = 40;
 
-pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Calls) {
-    let times = all(calls);
-    if !times.is_empty() {
-        section.summary(table(subject, calls, paper, &times));
-    }
+pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Paper) {
+    section.summary(table(subject, calls, paper, &all(calls)));
     for (at, (set, title)) in SETS.into_iter().enumerate() {
-        if let Some(chart) = chart(subject, calls, paper, set, title) {
-            let depth = if at == 0 { Depth::Summary } else { Depth::Detail };
-            section.parts.add(depth, chart);
-        }
+        let depth = if at == 0 { Depth::Summary } else { Depth::Detail };
+        section.parts.add(depth, chart(subject, calls, &paper.calls, set, title));
     }
-    if !calls.calls.is_empty() {
-        section.detail(every_figure(subject, calls));
-    }
+    section.detail(every_figure(subject, calls));
 }
 
 /// Times of a call in one form and on one side.
@@ -65,103 +58,85 @@ fn all(calls: &Calls) -> Vec<Times<'_>> {
     all
 }
 
-fn percent(ratio: Option<f64>) -> Cell {
-    ratio.map_or(Cell::Nothing, |ratio| Cell::Text(format!("{:.1} %", 100.0 * ratio)))
-}
-
-fn table(subject: &Subject, calls: &Calls, paper: &Calls, times: &[Times<'_>]) -> Table {
-    let figure = |ns: Option<&Estimate>| Cell::maybe(ns.map(|ns| subject.figure(ns)));
+fn table(subject: &Subject, calls: &Calls, paper: &Paper, times: &[Times<'_>]) -> Table {
+    let figure = |ns: Option<&Estimate>| ns.map(|ns| subject.figure(ns));
+    let percent = |ratio: f64| format!("{:.1} %", 100.0 * ratio);
     // Single steps see the user's side: a row of its own.
     let lines = |call: &Call, lines: fn(&Call) -> Option<u64>| {
         let same =
             calls.calls.iter().filter(|other| (&other.name, other.wrapped) == (&call.name, call.wrapped));
-        Cell::maybe(same.filter_map(lines).next().map(Figure::count))
+        same.filter_map(lines).next()
     };
-    let row = |times: &Times<'_>| {
-        let call = times.call;
-        let how = [form(call), side(call.side)].into_iter().filter(|word| !word.is_empty());
-        let how = how.collect::<Vec<_>>().join(" ");
+    let how = |call: &Call| {
+        let words = [form(call), side(call.side)];
+        let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    };
+    // The paper's system calls have no C library around them.
+    let published = |call: &Call| {
         let alike = call.set != "syscalls" || !call.wrapped;
-        let published = judged(paper, over_tcp(&call.name).unwrap_or(&call.name)).filter(|_| alike);
-        Row::new([
-            call.name.as_str().into(),
-            if how.is_empty() { Cell::Nothing } else { how.into() },
-            figure(times.cold),
-            figure(times.second),
-            figure(times.steady),
-            percent(times.ratio()),
-            percent(published.and_then(|judged| judged.warm_over_cold)),
-            Cell::maybe(
-                call.footprint_lines.as_ref().map(|lines| Figure::from(lines).format(Format::Tenths)),
-            ),
-            lines(call, |call| call.code_lines),
-            lines(call, |call| call.data_lines),
-        ])
+        paper.cost(&call.name).filter(|_| alike)?.warm_over_cold
     };
     let cleared = cleared(calls).map_or_else(String::new, |how| format!(" ({how})"));
-    Table::new("call-times", "Time of a call by the state of the caches")
-        .columns([
-            Column::text("call"),
-            Column::text("form"),
-            Column::figures("cold", "ns"),
-            Column::figures("second", "ns"),
-            Column::figures("steady", "ns"),
-            Column::figures("2nd/cold", ""),
-            Column::figures("publ.", ""),
-            Column::figures("data lines", "").detail(),
-            Column::figures("code lines, user", "").detail(),
-            Column::figures("data lines, user", "").detail(),
-        ])
-        .rows(times.iter().map(row))
+    Table::of("call-times", "Time of a call by the state of the caches", times)
+        .text("call", |row| &*row.call.name)
+        .text("form", |row| how(row.call))
+        .figures("cold", "ns", |row| figure(row.cold))
+        .figures("second", "ns", |row| figure(row.second))
+        .figures("steady", "ns", |row| figure(row.steady))
+        .figures("2nd/cold", "", |row| row.ratio().map(percent))
+        .figures("publ.", "", |row| published(row.call).map(percent))
+        .column(Column::figures("data lines", "").detail(), |row| {
+            Some(Figure::from(row.call.footprint_lines.as_ref()?).format(Format::Tenths))
+        })
+        .column(Column::figures("code lines, user", "").detail(), |row| lines(row.call, |call| call.code_lines))
+        .column(Column::figures("data lines, user", "").detail(), |row| lines(row.call, |call| call.data_lines))
         .note(format!(
             "cold: after the caches were cleared{cleared}; second: right after a cold call, which the paper calls \
              warm; steady: one of many in a row; libc: through the C library's function; bare: the instruction in the \
              loop; publ.: {MACHINE}, from cycles, for system calls the kernel's part alone. Data lines: used in the \
              level-1 cache, estimated; user-mode lines: by single steps, exact.",
         ))
+        .done()
 }
 
 /// Every figure of every call, state, side and form, under the keys that `compare` has of them.
 fn every_figure(subject: &Subject, calls: &Calls) -> Table {
-    let row = |call: &Call| {
-        let named = match calls.calls.iter().any(|other| is_other_form(call, other)) {
-            true if call.wrapped => "libc",
-            true if call.set != "syscalls" => "bare",
-            _ => "",
-        };
-        // The paper's MPI went through sockets.
+    // The paper's MPI went through sockets.
+    let name = |call: &Call| {
         let socket = if subject.published && call.name.starts_with("MPI_") { OVER_TCP } else { "" };
-        let words = [state(call.state), side(call.side), named];
-        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-        let event = |(at, estimate): (usize, Option<&Estimate>)| {
-            let by_clock = call.by_clock && matches!(at, 6 | 8);
-            Cell::maybe(estimate.map(|estimate| {
-                let figure = subject.figure(estimate);
-                if by_clock { figure.marked("~") } else { figure }
-            }))
-        };
-        let cells = [
-            format!("{}{socket}", call.name).into(),
-            state(call.state).into(),
-            side(call.side).into(),
-            form(call).into(),
-            Cell::maybe(call.ns.as_ref().map(|ns| subject.figure(ns))),
-        ];
-        let name = format!("{}{socket}", call.name);
-        Row::new(cells.into_iter().chain(events(call).into_iter().enumerate().map(event)))
-            .keyed(format!("calls.{name}.{}", words.join(".")), format!("{name}, {}", words.join(", ")))
+        format!("{}{socket}", call.name)
     };
-    let columns = COLUMNS.map(|(name, key)| Column::figures(name, "").compared(key));
-    Table::new("calls", "Every call by state, side and form")
-        .columns(["call", "caches", "side", "form"].map(Column::text))
-        .columns([Column::figures("time", "ns").compared("ns")])
-        .columns(columns)
-        .rows(calls.calls.iter().map(row))
-        .note(format!("{COLUMNS_MEANING} ~: the time by the measured clock, not counted."))
+    let mut table = Table::of("calls", "Every call by state, side and form", &calls.calls)
+        .text("call", name)
+        .text("caches", |call| state(call.state))
+        .text("side", |call| side(call.side))
+        .text("form", form)
+        .column(Column::figures("time", "ns").compared("ns"), |call| subject.figure_of(&call.ns))
+        .keyed(|call| {
+            let named = match calls.calls.iter().any(|other| is_other_form(call, other)) {
+                true if call.wrapped => "libc",
+                true if call.set != "syscalls" => "bare",
+                _ => "",
+            };
+            let words = [state(call.state), side(call.side), named];
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            let name = name(call);
+            (format!("calls.{name}.{}", words.join(".")), format!("{name}, {}", words.join(", ")))
+        })
+        .note(format!("{COLUMNS_MEANING} ~: the time by the measured clock, not counted."));
+    for (at, (event, key)) in COLUMNS.into_iter().enumerate() {
+        table = table.column(Column::figures(event, "").compared(key), |call| {
+            let figure = subject.figure(events(call)[at]?);
+            let by_clock = call.by_clock && matches!(event, "CYCLE" | "CPI");
+            Some(if by_clock { figure.marked("~") } else { figure })
+        });
+    }
+    table.done()
 }
 
 /// A set's calls: a bar for each state of the caches, here and published.
-fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str) -> Option<Chart> {
+fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str) -> Chart {
     let mut names: Vec<String> = Vec::new();
     for call in calls.calls.iter().filter(|call| call.set == set) {
         if !names.contains(&call.name) && names.len() < CHARTED {
@@ -176,7 +151,7 @@ fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str
                 let name = if published { over_tcp(known).unwrap_or(known) } else { known };
                 let figure = time(of, set, name, cache_state, ghz)?;
                 let hover = format!("{known}, {}, {whose}: {} ns", state(cache_state), figure.text());
-                Some(Bar { value: figure.value, interval: figure.interval(), hover })
+                Some(Bar::new(&figure, hover))
             };
             let bars: Vec<Option<Bar>> = names.iter().map(bar).collect();
             if bars.iter().any(Option::is_some) {
@@ -185,21 +160,18 @@ fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str
             }
         }
     }
-    if series.is_empty() {
-        return None;
-    }
     let kernel = if set == "syscalls" { ", in the kernel alone" } else { "" };
     let x = Axis::log("time of a call, ns (logarithmic)");
     let plot = Plot::Bars { categories: names, series };
     let title = format!("{title}: time by the state of the caches");
     let chart = Chart::new(format!("calls-{set}"), title, x, Axis::linear(""), plot);
-    Some(chart.caption(match paper.calls.is_empty() {
+    chart.caption(match paper.calls.is_empty() {
         true => "A cold call fetches again everything that it uses.".to_owned(),
         false => format!(
             "A cold call fetches again everything that it uses. Hollow: {MACHINE} (Shimosawa, Hori & Ishikawa), \
              cycles at {PAPER_GHZ} GHz{kernel}."
         ),
-    }))
+    })
 }
 
 /// A call's time in ns, or from its cycles: as programs issue it where that was measured, but of the paper's system calls the
@@ -231,6 +203,7 @@ mod tests {
     use coho_profile::Profile;
 
     use super::*;
+    use crate::part::{Cell, Row};
 
     fn keys(calls: Vec<Call>) -> Vec<String> {
         let calls = Calls { calls, ..Calls::default() };
