@@ -1,14 +1,12 @@
 //! What the model finds in measured figures: classes, levels, verdict and contradictions of coherence, judged anew each
 //! time and kept in no section; and what calls and messages cost.
 
-use coho_profile::{
-    Calls, Class, Coherence, Contradiction, Level, Profile, Score, Timeline, Verdict, Workloads,
-};
+use coho_profile::{Calls, Coherence, Profile, Timeline};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::audit::audit_by;
-use crate::{Matrix, classify, delegation, unixbench};
+use crate::{Class, Contradiction, Level, Matrix, Verdict, classify, delegation};
 
 /// What the figures of the section `coherence` say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -64,7 +62,8 @@ impl Judged<Calls, delegation::Judgement> {
 /// paper published, nothing is found.
 ///
 /// ```
-/// use coho_profile::{Profile, Verdict};
+/// use coho_model::Verdict;
+/// use coho_profile::Profile;
 /// let matrix = coho_model::Matrix::parse_csv("\n25\n90,92\n91,93,26\n")?;
 /// let coherence = Some(coho_model::coherence_from_matrix(&matrix));
 /// let found = coho_model::judge::coherence(&Profile { coherence, ..Profile::default() });
@@ -137,29 +136,6 @@ pub fn clock_ghz(coherence: &Coherence, host: Option<f64>) -> Option<f64> {
 pub fn calls(profile: &Profile) -> delegation::Judgement {
     let judge = |calls| delegation::judge(calls, profile.coherence.as_ref());
     profile.calls.as_ref().map(judge).unwrap_or_default()
-}
-
-/// Fills the tests' indices, and the score of each placement and number of copies.
-pub fn workloads(workloads: &mut Workloads) {
-    let mut indices: Vec<(String, u32, Vec<f64>)> = Vec::new();
-    for row in &mut workloads.results {
-        let Some(test) = unixbench::by_name(&row.test) else { continue };
-        row.index = row.value.as_ref().map(|value| test.index(value.median));
-        let Some(index) = row.index else { continue };
-        match indices.iter_mut().find(|(of, copies, _)| (of, *copies) == (&row.placement, row.copies)) {
-            Some((.., indices)) => indices.push(index),
-            None => indices.push((row.placement.clone(), row.copies, vec![index])),
-        }
-    }
-    workloads.scores = indices
-        .into_iter()
-        // The index of one test stands in its row.
-        .filter(|(.., indices)| indices.len() > 1)
-        .filter_map(|(placement, copies, indices)| {
-            let tests = indices.len() as u32;
-            Some(Score { placement, copies, index: unixbench::score(indices)?, tests })
-        })
-        .collect();
 }
 
 #[cfg(test)]

@@ -25,11 +25,10 @@ mod range;
 pub mod stability;
 mod stats;
 pub mod trial;
-pub mod unixbench;
 
 pub use answers::Answers;
-pub use audit::audit;
-pub use classify::{Classification, classify};
+pub use audit::{Contradiction, audit};
+pub use classify::{Class, Classification, Level, Verdict, classify};
 pub use error::Error;
 pub use findings::{Finding, Urgency, findings};
 pub use imported::{check_known, claim, coherence_from_matrix, coherence_of_machine};

@@ -1,9 +1,7 @@
 //! Claims against figures: made-up machines with true and false claims, and published matrices.
 
-use coho_model::{Matrix, audit, coherence_from_matrix, coherence_of_machine, judge};
-use coho_profile::{
-    Coherence, Contradiction, Estimate, Home, Mode, Pair, PairMethod, Profile, TopologySection,
-};
+use coho_model::{Contradiction, Matrix, audit, coherence_from_matrix, coherence_of_machine, judge};
+use coho_profile::{Coherence, Estimate, Home, Mode, Pair, PairMethod, Profile, TopologySection};
 use coho_topology::{Cache, CacheKind, CpuSet, Pu, Topology, Unit};
 
 fn units(sets: &[&[u32]]) -> Vec<Unit> {

@@ -1,7 +1,7 @@
 //! What holds of any matrix.
 
+use coho_model::Verdict;
 use coho_model::{Classification, MAX_CPUS, Matrix, audit, classify, coherence_from_matrix};
-use coho_profile::Verdict;
 use coho_topology::Topology;
 use proptest::prelude::*;
 

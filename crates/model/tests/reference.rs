@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use coho_model::Verdict;
 use coho_model::{Classification, Matrix, classify};
-use coho_profile::Verdict;
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use serde_json::Value;
 

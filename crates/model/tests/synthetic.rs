@@ -1,7 +1,7 @@
 //! Matrices of machines that are made up, so that the truth is known: how often it is found.
 
+use coho_model::Verdict;
 use coho_model::{Classification, Matrix, classify};
-use coho_profile::Verdict;
 use fastrand::Rng;
 
 /// A machine: how many units each unit has, from the outside in, and the time between CPUs that part at that level.

@@ -58,7 +58,7 @@ fn every_program_runs_alone_and_under_both_barriers() {
         let skipped = kernel.method.not_available.get("binary-tree mapping, 2 threads");
         assert!(skipped.is_some_and(|why| why.contains("sequential")), "{:?}", kernel.method.not_available);
         if which == Which::Daxpy {
-            let told = fit::predict(&kernel.fitted, 1000, 2, "fbs", "sequential").unwrap();
+            let told = coho_profile::fitted::seconds(&kernel.fitted, 1000, 2, "fbs", "sequential").unwrap();
             assert!(told > 0.0 && kernel.fitted[fit::ELEMENT] > 0.0, "{:?}", kernel.fitted);
         }
     }

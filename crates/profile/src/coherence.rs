@@ -231,44 +231,6 @@ pub struct StateRead {
     pub ns: Estimate,
 }
 
-/// A group of pairs with like times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Class {
-    /// `class 1`, …, nearest first, or the claimed level that it coincides with (`core`, `L3`, `package`, `1 hop`, …).
-    pub name: String,
-    /// Time of the class's pairs, in ns.
-    pub ns: Estimate,
-    /// The same in cycles of the CPU's clock, where that is known.
-    pub cycles: Option<f64>,
-    /// How many pairs belong to it.
-    pub pairs: u64,
-}
-
-/// A partition of the CPUs into groups that are near within and far across.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Level {
-    /// The groups, each a list of CPU numbers, ordered by first CPU.
-    pub groups: Vec<Vec<u32>>,
-    /// The largest time within a group, in ns, odd figures left out; always below [`Level::min_across_ns`].
-    pub max_inside_ns: f64,
-    /// The smallest time between groups, in ns, odd figures left out.
-    pub min_across_ns: f64,
-}
-
-/// What a matrix of times says as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Levels were found.
-    Hops,
-    /// All pairs are alike.
-    Flat,
-    /// The times depend on where the line lives: levels beyond those listed cannot be told apart from it.
-    HomeBiased,
-    /// The figures jumped during the run; what they say holds only for a while.
-    Unstable,
-}
-
 /// The paper's coherence time of a class of pairs (Kawabe & Furuya, tables 1 and 2): mean of its pairs less the
 /// baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -292,17 +254,6 @@ pub struct CoherenceTime {
     pub coherence_cycles: Option<f64>,
     /// Number of pairs of CPUs, whatever the homes of their lines.
     pub pairs: u64,
-}
-
-/// A claim of the topology that measurement contradicts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Contradiction {
-    /// The CPUs concerned.
-    pub cpus: Vec<u32>,
-    /// The claim: `CPUs 0 and 1 share an L3`.
-    pub claim: String,
-    /// The figures against it.
-    pub figures: String,
 }
 
 /// One pair's time over a while, from `coho coherence --watch-for`.

@@ -27,13 +27,14 @@ mod run;
 mod sections;
 mod sync;
 mod time_matrix;
+pub mod unixbench;
 mod waiting;
 mod workload;
 
 pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Side};
 pub use coherence::{
-    Class, Coherence, CoherenceTime, Contradiction, History, Home, Level, LineState, Pair, PairMethod,
-    Single, StateRead, Timeline, TimelineSample, Verdict,
+    Coherence, CoherenceTime, History, Home, LineState, Pair, PairMethod, Single, StateRead, Timeline,
+    TimelineSample,
 };
 pub use contention::{Contention, ContentionRow, LineOperation};
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};

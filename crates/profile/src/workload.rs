@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Estimate, Method};
+use crate::{Estimate, Method, unixbench};
 
 /// System benchmarks by number of copies and placement (Kimoto).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,31 @@ pub struct Workloads {
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
+}
+
+impl Workloads {
+    /// Fills the tests' indices, and the score of each placement and number of copies with more than one of them.
+    pub fn score(&mut self) {
+        let mut indices: Vec<(String, u32, Vec<f64>)> = Vec::new();
+        for row in &mut self.results {
+            let test = unixbench::by_name(&row.test);
+            row.index = test.zip(row.value.as_ref()).map(|(test, value)| test.index(value.median));
+            let Some(index) = row.index else { continue };
+            let same = |(placement, copies, _): &&mut (String, u32, _)| {
+                (placement.as_str(), *copies) == (row.placement.as_str(), row.copies)
+            };
+            match indices.iter_mut().find(same) {
+                Some((.., indices)) => indices.push(index),
+                None => indices.push((row.placement.clone(), row.copies, vec![index])),
+            }
+        }
+        let score = |(placement, copies, indices): (String, u32, Vec<f64>)| {
+            let tests = indices.len() as u32;
+            Some(Score { placement, copies, index: unixbench::score(indices)?, tests })
+        };
+        let several = indices.into_iter().filter(|(.., indices)| indices.len() > 1);
+        self.scores = several.filter_map(score).collect();
+    }
 }
 
 /// What one test did under one placement.

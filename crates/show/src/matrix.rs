@@ -178,7 +178,7 @@ impl Grouping {
         Self::sorted(Level::OUTWARD.into_iter().rev().map(groups).collect(), cpus)
     }
 
-    fn measured(found: &[coho_profile::Level], cpus: &[u32]) -> Option<Self> {
+    fn measured(found: &[coho_model::Level], cpus: &[u32]) -> Option<Self> {
         let levels: Vec<_> = found
             .iter()
             .enumerate()

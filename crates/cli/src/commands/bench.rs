@@ -94,8 +94,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.course.seed(),
         ..default
     };
-    let mut workloads = workload::measure(&options, &topology, &mut progress::on_stderr())?;
-    coho_model::judge::workloads(&mut workloads);
+    let workloads = workload::measure(&options, &topology, &mut progress::on_stderr())?;
     let mut before = BTreeSet::new();
     args.results.file.keep(
         "workloads",

@@ -5,10 +5,11 @@ mod figures;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_profile::{Coherence, Contradiction, Verdict};
+use coho_profile::Coherence;
 use coho_topology::{CpuSet, Level, Topology};
+use serde::Serialize;
 
-use crate::{Classification, stats};
+use crate::{Classification, Verdict, stats};
 use claims::{BEYOND, Claims, Rank, a, name};
 use figures::{Figure, Figures};
 
@@ -16,6 +17,17 @@ use figures::{Figure, Figures};
 const SAME: f64 = 1.1;
 /// Pairs that are named in one contradiction.
 const NAMED: usize = 4;
+
+/// A claim of the topology that measurement contradicts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Contradiction {
+    /// The CPUs concerned.
+    pub cpus: Vec<u32>,
+    /// The claim: `CPUs 0 and 1 share an L3`.
+    pub claim: String,
+    /// The figures against it.
+    pub figures: String,
+}
 
 /// Claims of a topology that measured times contradict.
 ///
@@ -170,7 +182,7 @@ impl Audit<'_> {
     /// `0,4 | 1-3`: how the finest level that divides these CPUs groups them.
     fn measured_groups(&self, cpus: &[u32]) -> Option<String> {
         let found = self.figures.found.as_ref()?;
-        let parts = |level: &coho_profile::Level| -> Vec<CpuSet> {
+        let parts = |level: &crate::Level| -> Vec<CpuSet> {
             let part =
                 |group: &Vec<u32>| group.iter().copied().filter(|cpu| cpus.contains(cpu)).collect::<CpuSet>();
             level.groups.iter().map(part).filter(|part| !part.is_empty()).collect()

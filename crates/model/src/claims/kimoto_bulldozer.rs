@@ -175,7 +175,7 @@ fn placed(context: &Context<'_>, test: &str) -> Result<Evidence, Lack> {
 /// The geometric mean over the tests that were placed both ways, as the score is one.
 fn score(context: &Context<'_>) -> Result<Evidence, Lack> {
     const TESTS: usize = 6;
-    let tests = crate::unixbench::TESTS.iter().filter_map(|test| over(context, test.name).ok());
+    let tests = coho_profile::unixbench::TESTS.iter().filter_map(|test| over(context, test.name).ok());
     let ratios: Vec<Range> = tests.map(|(ratio, _)| ratio).collect();
     let workloads = section(context)?;
     if ratios.len() < TESTS {

@@ -7,8 +7,9 @@ mod naming;
 mod tick;
 mod times;
 
-use coho_profile::{Class, Estimate, Level, Verdict};
+use coho_profile::Estimate;
 use coho_topology::CpuSet;
+use serde::Serialize;
 
 use crate::Matrix;
 use crate::stats::estimate;
@@ -16,6 +17,44 @@ use cuts::Cut;
 use home::Step;
 use linkage::{Dendrogram, Partition};
 use times::Times;
+
+/// A group of pairs with like times.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Class {
+    /// `class 1`, …, nearest first, or the claimed level that it coincides with (`core`, `L3`, `package`, `1 hop`, …).
+    pub name: String,
+    /// Time of the class's pairs, in ns.
+    pub ns: Estimate,
+    /// The same in cycles of the CPU's clock, where that is known.
+    pub cycles: Option<f64>,
+    /// How many pairs belong to it.
+    pub pairs: u64,
+}
+
+/// A partition of the CPUs into groups that are near within and far across.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Level {
+    /// The groups, each a list of CPU numbers, ordered by first CPU.
+    pub groups: Vec<Vec<u32>>,
+    /// The largest time within a group, in ns, odd figures left out; always below [`Level::min_across_ns`].
+    pub max_inside_ns: f64,
+    /// The smallest time between groups, in ns, odd figures left out.
+    pub min_across_ns: f64,
+}
+
+/// What a matrix of times says as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Levels were found.
+    Hops,
+    /// All pairs are alike.
+    Flat,
+    /// The times depend on where the line lives: levels beyond those listed cannot be told apart from it.
+    HomeBiased,
+    /// The figures jumped during the run; what they say holds only for a while.
+    Unstable,
+}
 
 /// What a matrix of times says of the machine.
 #[derive(Debug, Clone, PartialEq)]

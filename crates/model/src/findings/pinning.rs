@@ -1,12 +1,12 @@
 //! Which CPUs to pin a pair, a team or a job to.
 
-use coho_profile::{Coherence, Level, PlacementTime, Profile, Trial};
+use coho_profile::{Coherence, PlacementTime, Profile, Trial};
 use coho_topology::CpuSet;
 
 use super::moves::have_stayed;
 use super::{Finding, Urgency, number, ratio, times_of};
 use crate::judge::Judgement;
-use crate::{Matrix, stability};
+use crate::{Level, Matrix, stability};
 
 /// Commands whose trial is told.
 const JOBS: usize = 3;

@@ -1,12 +1,12 @@
 //! What it costs CPUs to share a line: near, far, and by where the line lies.
 
-use coho_profile::{Coherence, Estimate, Home, Level, LineSpread, Pair, PairMethod, Profile, Verdict};
+use coho_profile::{Coherence, Estimate, Home, LineSpread, Pair, PairMethod, Profile};
 use coho_topology::CpuSet;
 
 use super::moves::have_stayed;
 use super::{Finding, Urgency, first_groups, ns, number, times_of};
 use crate::judge::Judgement;
-use crate::{Matrix, stability};
+use crate::{Level, Matrix, Verdict, stability};
 
 /// Pairs that are no more apart than this count as alike, whatever their intervals.
 pub(super) const ALIKE: f64 = 1.3;

@@ -1,10 +1,11 @@
 //! Whether the topology that the machine claims stands.
 
-use coho_profile::{Coherence, Contradiction, Profile};
+use coho_profile::{Coherence, Profile};
 use coho_topology::Topology;
 
 use super::moves::have_stayed;
 use super::{Finding, Urgency, first_groups, times_of};
+use crate::Contradiction;
 use crate::judge::Judgement;
 use crate::measured::{Correction, measured};
 use crate::stability;

@@ -9,13 +9,13 @@
 mod place;
 mod suggest;
 
-use coho_profile::{Coherence, Level as Found, Verdict};
+use coho_profile::Coherence;
 use coho_topology::{CpuSet, Fact, Level, Source, Topology};
 
 pub use suggest::{Suggestion, Tool, suggest};
 
 use crate::stability::condition;
-use crate::{Matrix, audit, check_known, classify};
+use crate::{Level as Found, Matrix, Verdict, audit, check_known, classify};
 use place::Placed;
 
 /// The fewest CPUs among which a group can stand out.

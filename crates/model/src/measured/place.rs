@@ -1,6 +1,6 @@
 //! Which claim a measured level takes the place of.
 
-use coho_profile::Level as Found;
+use crate::Level as Found;
 use coho_topology::{Cache, CacheKind, CpuSet, Level, Topology, Unit};
 
 use super::{Correction, listed};

@@ -8,7 +8,7 @@ use super::machine::Machine;
 use super::state::Stats;
 use super::view::View;
 use super::workload::Workload;
-use crate::unixbench::{self, Pass};
+use coho_profile::unixbench::{self, Pass};
 
 /// What a workload does under one view.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@ use super::machine::Machine;
 use super::predict::{Prediction, Range, Sign, predict};
 use super::view::{View, freebsd_order};
 use super::workload::Workload;
-use crate::unixbench;
+use coho_profile::unixbench;
 
 /// What a factor changes in a test, in two pairs that differ by another factor.
 #[derive(Debug, Clone, PartialEq)]

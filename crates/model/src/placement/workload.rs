@@ -2,7 +2,7 @@
 
 use super::engine::Course;
 use super::program::{Op, Program, Programs};
-use crate::unixbench::{self, Test};
+use coho_profile::unixbench::{self, Test};
 
 /// A program, or several that work together.
 ///

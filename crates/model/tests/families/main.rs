@@ -5,8 +5,8 @@ mod machines;
 
 use std::collections::BTreeMap;
 
+use coho_model::Verdict;
 use coho_model::{Classification, Matrix, classify};
-use coho_profile::Verdict;
 use disturbance::Disturbance;
 use fastrand::Rng;
 use machines::{CLUSTER, CORE, DIE, FAMILIES, Machine, SOCKET};

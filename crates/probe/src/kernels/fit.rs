@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 
 use coho_profile::KernelPoint;
-pub use coho_profile::fitted::{
-    ELEMENT, FORK_JOIN, LEFT_OUT, LONGEST, RESIDUAL, SERIAL, fork_join, seconds as predict,
-};
+pub use coho_profile::fitted::{ELEMENT, FORK_JOIN, LEFT_OUT, LONGEST, RESIDUAL, SERIAL, fork_join};
 
 /// Fits S, P and every T_F + T_B to the points of loops no longer than `longest`, beyond which P differs because the
 /// data is farther away. What the profile's [`fitted`](coho_profile::Kernel::fitted) holds: constants by name.
@@ -19,7 +17,7 @@ pub use coho_profile::fitted::{
 ///
 /// ```
 /// use coho_probe::kernels::fit;
-/// use coho_profile::{Estimate, KernelPoint};
+/// use coho_profile::{Estimate, KernelPoint, fitted};
 /// let point = |length: u64, threads: u32, ns: f64| KernelPoint {
 ///     length: Some(length),
 ///     threads,
@@ -31,11 +29,11 @@ pub use coho_profile::fitted::{
 /// let points = [
 ///     point(100, 1, 60.0), point(1000, 1, 510.0), point(100, 2, 235.0), point(1000, 2, 460.0), point(2000, 2, 710.0),
 /// ];
-/// let fitted = fit::fit(&points, 2000);
-/// assert!((fitted[fit::SERIAL] - 10.0).abs() < 1e-6);
-/// assert!((fitted[fit::ELEMENT] - 0.5).abs() < 1e-9);
-/// assert!((fitted[&fit::fork_join("fbs", "sequential", 2)] - 200.0).abs() < 1e-6);
-/// let seconds = fit::predict(&fitted, 4000, 2, "fbs", "sequential").unwrap();
+/// let constants = fit::fit(&points, 2000);
+/// assert!((constants[fit::SERIAL] - 10.0).abs() < 1e-6);
+/// assert!((constants[fit::ELEMENT] - 0.5).abs() < 1e-9);
+/// assert!((constants[&fit::fork_join("fbs", "sequential", 2)] - 200.0).abs() < 1e-6);
+/// let seconds = fitted::seconds(&constants, 4000, 2, "fbs", "sequential").unwrap();
 /// assert!((seconds * 1e9 - 1210.0).abs() < 1e-6);
 /// ```
 pub fn fit(points: &[KernelPoint], longest: u64) -> BTreeMap<String, f64> {
@@ -196,6 +194,7 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use coho_profile::Estimate;
+    use coho_profile::fitted::seconds;
     use proptest::prelude::*;
 
     use super::*;
@@ -255,10 +254,10 @@ mod tests {
         for point in &points {
             let known = point.seconds.as_ref().unwrap().median;
             let length = point.length.unwrap();
-            let told = predict(&fitted, length, point.threads, &point.barrier, &point.mapping).unwrap();
+            let told = seconds(&fitted, length, point.threads, &point.barrier, &point.mapping).unwrap();
             assert!((told / known - 1.0).abs() < 0.1);
         }
-        assert_eq!(predict(&fitted, 64, 4, "fbs", "sequential"), None);
+        assert_eq!(seconds(&fitted, 64, 4, "fbs", "sequential"), None);
     }
 
     #[test]

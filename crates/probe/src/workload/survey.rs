@@ -84,6 +84,7 @@ pub(super) fn run(
     bench.describe(&mut frame, &clocks);
     workloads.method = frame.finish(DESCRIPTION);
     workloads.results = rows.into_iter().map(Row::result).collect();
+    workloads.score();
     workloads.peers = beside.into_iter().map(Pair::result).collect();
     workloads.clock = clocks.points;
     workloads.temperature = clocks.temperatures;

@@ -1,6 +1,6 @@
 //! Whole programs under placements: results, what they met, and what the CPUs of a pair take from each other.
 
-use coho_model::unixbench;
+use coho_profile::unixbench;
 use coho_profile::{Estimate, WorkloadPeer, WorkloadResult, Workloads};
 
 use super::{Entry, method, placement};

@@ -567,7 +567,7 @@ fn workloads(change: impl Fn(&mut Workloads)) -> Profile {
         ..WorkloadResult::default()
     };
     let mut results = Vec::new();
-    for test in crate::unixbench::TESTS.iter().map(|test| test.name).chain(["kernel_build"]) {
+    for test in coho_profile::unixbench::TESTS.iter().map(|test| test.name).chain(["kernel_build"]) {
         let spread = match test {
             "whetstone_double" => 101.0,
             "kernel_build" => 108.0,

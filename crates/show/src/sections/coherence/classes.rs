@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use coho_model::Level;
 use coho_model::judge::Judgement;
-use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Level, Mode, PairMethod, published};
+use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Mode, PairMethod, published};
 
 use super::summed_up;
 use crate::Subject;
@@ -19,7 +20,7 @@ const MEMBERS: usize = 400;
 /// The classes and levels that the figures show.
 pub(super) fn add_found(section: &mut Section, judgement: &Judgement) {
     if !judgement.classes.is_empty() {
-        let row = |class: &coho_profile::Class| {
+        let row = |class: &coho_model::Class| {
             Row::new([
                 class.name.as_str().into(),
                 Figure::from(&class.ns).into(),
@@ -337,7 +338,7 @@ mod tests {
 
     #[test]
     fn where_nothing_is_claimed_the_found_groups_are_the_classes() {
-        let level = |groups: &[&[u32]]| coho_profile::Level {
+        let level = |groups: &[&[u32]]| coho_model::Level {
             groups: groups.iter().map(|group| group.to_vec()).collect(),
             max_inside_ns: 1.0,
             min_across_ns: 2.0,

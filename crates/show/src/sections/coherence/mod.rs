@@ -5,9 +5,10 @@ mod pairs;
 mod reads;
 mod stability;
 
+use coho_model::Verdict;
 use coho_model::judge::Judgement;
 use coho_model::stability as watched;
-use coho_profile::{Coherence, PairMethod, Verdict};
+use coho_profile::{Coherence, PairMethod};
 
 use super::{Entry, method};
 use crate::Subject;

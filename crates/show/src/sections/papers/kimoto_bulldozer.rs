@@ -1,9 +1,9 @@
 //! Kimoto: UnixBench by topology and idle state beside this machine's results, and what ULE's rules say of the changes.
 
 use coho_model::placement::Finding;
-use coho_model::unixbench;
 use coho_profile::Workloads;
 use coho_profile::published::kimoto_bulldozer::{self, KERNEL_BUILD};
+use coho_profile::unixbench;
 
 use crate::Subject;
 use crate::figure::Figure;

@@ -50,7 +50,7 @@ const fn test(
 /// The test of a name.
 ///
 /// ```
-/// let test = coho_model::unixbench::by_name("process_creation").unwrap();
+/// let test = coho_profile::unixbench::by_name("process_creation").unwrap();
 /// assert_eq!(test.index(126.0), 10.0);
 /// ```
 pub fn by_name(name: &str) -> Option<&'static Test> {
@@ -93,7 +93,7 @@ pub struct Pass {
 /// or a time that matters is not above zero.
 ///
 /// ```
-/// use coho_model::unixbench::{Pass, result};
+/// use coho_profile::unixbench::{Pass, result};
 /// let passes = [400.0, 100.0, 900.0].map(|count| Pass { count, time_s: 10.0 });
 /// assert_eq!(result(&passes, Some(1.0)).map(f64::round), Some(60.0));
 /// ```
@@ -111,7 +111,7 @@ pub fn result(passes: &[Pass], timebase_s: Option<f64>) -> Option<f64> {
 /// zero.
 ///
 /// ```
-/// assert_eq!(coho_model::unixbench::score([10.0, 1000.0]).map(f64::round), Some(100.0));
+/// assert_eq!(coho_profile::unixbench::score([10.0, 1000.0]).map(f64::round), Some(100.0));
 /// ```
 pub fn score(indices: impl IntoIterator<Item = f64>) -> Option<f64> {
     geometric_mean(indices)
@@ -131,9 +131,8 @@ fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::published::kimoto_bulldozer;
-
     use super::*;
+    use crate::published::kimoto_bulldozer;
 
     #[test]
     fn the_articles_scores_come_out_of_its_tables() {
