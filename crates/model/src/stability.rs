@@ -1,11 +1,11 @@
-//! For how long figures between CPUs were seen to keep to their values, and so how far advice that rests on them reaches.
+//! How long figures between CPUs were seen to keep to their values, and so how far advice based on them reaches.
 
 use coho_profile::{Coherence, Method, PairMethod};
 use serde_json::Value;
 
 use crate::history::{SAME_MODE, window};
 
-/// Over what the figures were watched: `in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s`. `None` where
+/// How the figures were watched: `in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s`. `None` where
 /// nothing was measured repeatedly.
 pub fn watched(coherence: &Coherence) -> Option<String> {
     let method = &coherence.method;
@@ -18,8 +18,8 @@ pub fn watched(coherence: &Coherence) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// How often and how long each figure was looked at. A section of an earlier version tells only the number of passes, some
-/// of which have visited few pairs, and the time of all that it measured.
+/// How often and how long each figure was measured. A section of an earlier version has only the number of passes,
+/// some of which visited few pairs, and the duration of everything it measured.
 fn visits(method: &Method) -> String {
     let count = |passes: u64| if passes == 1 { "1 pass".into() } else { format!("{passes} passes") };
     let told = |name: &str| method.parameters.get(name);
@@ -36,8 +36,8 @@ fn visits(method: &Method) -> String {
     }
 }
 
-/// How many of the figures by which a run is judged kept to one value, of a run that did: `all but 1 of 66 times between
-/// CPUs by turn and flags kept to one value`.
+/// For a run that kept to its values: how many of the figures that it is judged by did, as in `all but 1 of 66 times
+/// between CPUs by turn and flags kept to one value`.
 pub fn kept(coherence: &Coherence) -> Option<String> {
     if coherence.keeps_to_its_values() != Some(true) {
         return None;
@@ -51,7 +51,7 @@ pub fn kept(coherence: &Coherence) -> Option<String> {
     let by: Vec<&str> = by.map(|(_, name)| name).collect();
     let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(" and ")) };
     let which = match (all, jumped) {
-        // Only the pair that was watched, or a section that does not tell of each.
+        // Only the watched pair counts, or the section does not judge each pair.
         (0, _) => return Some("the time between CPUs kept to one value".into()),
         (1, 0) => format!("the one time between CPUs{by}"),
         (_, 0) => format!("all {all} times between CPUs{by}"),
@@ -64,7 +64,7 @@ pub fn kept(coherence: &Coherence) -> Option<String> {
     Some(format!("{which} kept to one value{few}"))
 }
 
-/// The condition under which what is advised from these figures holds; `None` without a figure.
+/// The condition under which advice based on these figures holds; `None` without a figure.
 pub fn condition(coherence: &Coherence) -> Option<String> {
     coherence.times().next()?;
     let watched = watched(coherence);

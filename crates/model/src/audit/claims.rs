@@ -1,10 +1,10 @@
-//! What the topology claims of each pair of CPUs.
+//! What the topology claims about each pair of CPUs.
 
 use std::collections::HashMap;
 
 use coho_topology::{CpuSet, Level, Topology};
 
-/// The levels that bring CPUs nearer to each other, innermost first, and the words for one object of each.
+/// The levels that bring CPUs nearer to each other, innermost first, with the words for one object of each.
 const INWARD: [(Level, &str); 7] = [
     (Level::Core, "a core"),
     (Level::Module, "a module"),
@@ -15,13 +15,13 @@ const INWARD: [(Level, &str); 7] = [
     (Level::Package, "a package"),
 ];
 
-/// How near two CPUs are claimed to be: the rank of the innermost level that they share; [`BEYOND`] if none.
+/// How near a topology claims two CPUs to be: the rank of the innermost level that they share; [`BEYOND`] if none.
 pub(super) type Rank = usize;
 
 /// The rank of CPUs that share nothing.
 pub(super) const BEYOND: Rank = INWARD.len();
 
-/// The topology, arranged to ask for pairs.
+/// The topology, arranged for queries about pairs.
 pub(super) struct Claims<'a> {
     /// The objects of each level.
     units: Vec<Vec<&'a CpuSet>>,

@@ -1,4 +1,4 @@
-//! The claimed topology against the measured times.
+//! Checks the claimed topology against the measured times.
 
 mod claims;
 mod figures;
@@ -12,28 +12,28 @@ use crate::{Classification, stats};
 use claims::{BEYOND, Claims, Rank, a, name};
 use figures::{Figure, Figures};
 
-/// Two classes of pairs whose medians differ by less than this are no two distances.
+/// Two classes of pairs whose medians differ by less than this are one distance.
 const SAME: f64 = 1.1;
-/// Pairs that are named in one contradiction.
+/// The most pairs named in one contradiction.
 const NAMED: usize = 4;
 
 /// Claims of a topology that measured times contradict.
 ///
-/// Works with all pairs, and with as few as one claimed-near and one claimed-far partner for each CPU. Nothing is
-/// judged by an absolute time. A claim is contradicted if
+/// Works with all pairs, and with as few as one claimed-near and one claimed-far partner for each CPU. No absolute
+/// time matters. A claim is contradicted if
 /// - CPUs that are claimed to share an object are as far from each other as CPUs that do not, while others that share
 ///   such an object are near;
-/// - CPUs that are claimed not to share an object are as near as those that do;
+/// - CPUs that are claimed not to share an object are as near as CPUs that share one;
 /// - sharing a core, an L3 or a package makes no difference at all;
-/// - a pair's time jumped between two values: the CPUs were moved, and no fixed topology is true of them.
+/// - a pair's time jumped between two values: the CPUs were moved, so no fixed topology is true of them.
 ///
-/// Where the line's home is unknown, times between CPUs that share no more than a NUMA node or package are not judged
-/// if the figures are [`Verdict::HomeBiased`].
+/// Where the line's home is unknown and the figures are [`Verdict::HomeBiased`], times between CPUs that share no
+/// more than a NUMA node or package are not judged.
 pub fn audit(topology: &Topology, coherence: &Coherence) -> Vec<Contradiction> {
     audit_by(topology, coherence, None)
 }
 
-/// The same of a section in whose matrix this was already found.
+/// As [`audit`], for a section whose matrix is already classified as `found`.
 pub(crate) fn audit_by(
     topology: &Topology,
     coherence: &Coherence,
@@ -76,9 +76,9 @@ struct Audit<'a> {
 }
 
 impl Audit<'_> {
-    /// The band that each claimed class should be in. Most pairs of the outermost class are believed; a class further
-    /// in is expected in the nearest-but-common band below that, even if only a part of its pairs is there: that part
-    /// shows what the level is worth where the claim is true.
+    /// The band in which each claimed class should be. Most pairs of the outermost class are believed. A class
+    /// further in is expected in the most common band nearer than that, even if only some of its pairs are there:
+    /// those pairs show what the level is worth where the claim is true.
     fn expected_bands(&self) -> BTreeMap<Rank, usize> {
         let mut expected: BTreeMap<Rank, usize> = BTreeMap::new();
         let mut outer = usize::MAX;
@@ -110,7 +110,7 @@ impl Audit<'_> {
             || !matches!(claims::level(rank), Some(Level::Numa | Level::Package) | None)
     }
 
-    /// Pairs that are claimed to share an object and are as far as those that do not.
+    /// Pairs that are claimed to share an object but are as far apart as pairs that do not.
     fn apart(&self, expected: &BTreeMap<Rank, usize>) -> Vec<Contradiction> {
         let mut wrong: BTreeMap<(Rank, usize), Vec<&Figure>> = BTreeMap::new();
         for (&rank, figures) in self.classes.range(..BEYOND).filter(|(rank, _)| self.judged(**rank)) {
@@ -153,8 +153,8 @@ impl Audit<'_> {
         Contradiction { cpus, claim: format!("{} share {}", name(&members), a(rank)), figures }
     }
 
-    /// The CPUs of an object that most of its other members are far from; all CPUs of the wrong pairs if there are no
-    /// such.
+    /// The CPUs of an object that are far from most of its other members; all CPUs of the wrong pairs if there
+    /// are none.
     fn culprits(&self, rank: Rank, unit: usize, wrong: &[&Figure]) -> Vec<u32> {
         let in_unit = |figure: &&&Figure| self.claims.unit(rank, figure.a) == Some(unit);
         let of = |cpu: u32| move |figure: &&&Figure| figure.a == cpu || figure.b == cpu;
@@ -179,7 +179,7 @@ impl Audit<'_> {
         Some(parts.iter().map(CpuSet::to_string).collect::<Vec<_>>().join(" | "))
     }
 
-    /// Pairs that are claimed not to share an object and are as near as those that do.
+    /// Pairs that are claimed not to share an object but are as near as pairs that do.
     fn together(&self, expected: &BTreeMap<Rank, usize>) -> Vec<Contradiction> {
         let mut wrong: BTreeMap<(Rank, usize, usize), Vec<&Figure>> = BTreeMap::new();
         for (&rank, figures) in &self.classes {
@@ -233,7 +233,7 @@ impl Audit<'_> {
             if inside.len() < 2 || across.len() < 2 || far >= SAME * near {
                 continue;
             }
-            // Some pair that is nearer shows that the level is real, and that single claims are wrong.
+            // If some pair is nearer, the level is real, and only single claims are wrong.
             let bounds = |figure: &&&Figure| self.figures.band(figure.ns) < self.figures.band(far);
             if inside.iter().any(|figure| bounds(&figure)) {
                 continue;
@@ -274,7 +274,7 @@ impl Audit<'_> {
     }
 }
 
-/// The pairs in sets that have no CPU in common.
+/// The pairs, split into sets that have no CPU in common.
 fn connected(pairs: Vec<&Figure>) -> Vec<Vec<&Figure>> {
     let mut sets: Vec<(BTreeSet<u32>, Vec<&Figure>)> = Vec::new();
     for pair in pairs {

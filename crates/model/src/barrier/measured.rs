@@ -1,9 +1,9 @@
-//! What a profile's measurements say of a team.
+//! What a profile's measurements say about a team.
 
 use coho_profile::{Estimate, Sync};
 
-/// The name of the barrier that was the quickest for so many threads, as [`coho_sync::Algorithm`] reads it; `None` where no
-/// other was slower beyond chance, or there are no figures.
+/// The name of the quickest measured barrier for this many threads, as [`coho_sync::Algorithm`] parses it; `None`
+/// where no other was slower beyond chance, or there are no figures.
 pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     let mut measured: Vec<_> = sync
         .barriers
@@ -19,7 +19,7 @@ pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     (slower && measured.len() > 1).then(|| best.name())
 }
 
-/// Whether a time is more than another beyond chance, which takes an interval of each.
+/// Whether a time exceeds another beyond chance, which takes an interval of each.
 pub fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
     quick.has_interval() && other.has_interval() && other.low > quick.high
 }

@@ -1,7 +1,7 @@
 //! Kimoto: what a scheduler that knows the topology does to programs, and what sharing a module costs.
 //!
-//! The article compares two kernels, of which one takes modules for what they are and spreads over them. Here programs
-//! are placed by hand: compact, filling one module or cache before the next, and spread, one in each.
+//! The article compares two kernels. One of them knows about modules and spreads programs over them. Here programs
+//! are placed by hand: compact, filling one module or cache before the next, or spread, one in each.
 
 use coho_profile::{WorkloadResult, Workloads};
 
@@ -105,7 +105,7 @@ fn divided(a: Range, b: Range) -> Result<Range, Lack> {
     a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
 }
 
-/// What two CPUs share that compete for more than a last cache, as the section names it.
+/// What two CPUs that compete for more than a last-level cache share, as the section names it.
 const SHARED: [&str; 2] = ["module", "L2"];
 
 /// The classes of the pairs of CPUs that the run could use, by the topology's claims; `None` where it is not known.
@@ -156,7 +156,7 @@ fn over(context: &Context<'_>, test: &str) -> Result<(Range, u32), Lack> {
     Ok((divided(of("spread")?, of("compact")?)?, copies))
 }
 
-/// That nothing was placed both ways: where spread takes the CPUs of compact, nothing can be.
+/// The lack of anything placed both ways; where spread takes the same CPUs as compact, nothing can be.
 fn unplaced(workloads: &Workloads, why: String) -> Lack {
     let mut reasons = workloads.method.not_available.iter();
     match reasons.find(|(what, why)| what.starts_with("placement spread") && why.contains("the same CPUs as"))
@@ -172,7 +172,7 @@ fn placed(context: &Context<'_>, test: &str) -> Result<Evidence, Lack> {
     Ok(Evidence::one(ratio, told))
 }
 
-/// The geometric mean over the tests that were placed both ways, as the score is one.
+/// The geometric mean over the tests that were placed both ways; the score is a geometric mean, too.
 fn score(context: &Context<'_>) -> Result<Evidence, Lack> {
     const TESTS: usize = 6;
     let tests = crate::unixbench::TESTS.iter().filter_map(|test| over(context, test.name).ok());
@@ -192,7 +192,7 @@ fn score(context: &Context<'_>) -> Result<Evidence, Lack> {
     Ok(Evidence::one(mean, told))
 }
 
-/// The farthest pair of CPUs over the nearest one of two different ones.
+/// The farthest pair of CPUs over the nearest pair of two different ones.
 fn switching(context: &Context<'_>) -> Result<Evidence, Lack> {
     const INWARD: [&str; 8] = ["core", "module", "L2", "L3", "die", "NUMA node", "package", "system"];
     let workloads = section(context)?;
@@ -216,7 +216,7 @@ fn switching(context: &Context<'_>) -> Result<Evidence, Lack> {
     Ok(Evidence::one(divided(of(far)?, of(near)?)?, told))
 }
 
-/// What a kernel keeps of its speed while the other CPU of a module, or of an L2, runs the same.
+/// What a kernel keeps of its speed while the other CPU of a module, or of an L2, runs the same kernel.
 fn sharing<'a>(context: &Context<'a>, kernel: &str) -> Result<(Range, &'static str, &'a Workloads), Lack> {
     let workloads = section(context)?;
     let find = |class: &str| {

@@ -1,4 +1,4 @@
-//! What a core moves, and from which size on non-temporal stores pay.
+//! How much data a core moves, and from which size on non-temporal stores pay.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ struct Told<'a> {
     at: usize,
     rate: &'a MemoryRate,
     speed: &'a Estimate,
-    /// Within which it lies.
+    /// The lower end of its interval.
     low: f64,
     high: f64,
 }
@@ -38,7 +38,7 @@ impl Told<'_> {
     }
 }
 
-/// Rates of one thread that moves the same block of usual memory again and again, and waits for its stores in the end.
+/// Rates of one thread that moves the same block of ordinary memory again and again and finally waits for its stores.
 fn told(memory: &Memory) -> impl Iterator<Item = Told<'_>> {
     let is_usual = |rate: &MemoryRate| {
         rate.threads == 1
@@ -54,7 +54,7 @@ fn told(memory: &Memory) -> impl Iterator<Item = Told<'_>> {
     })
 }
 
-/// The rates that none is beyond: the highest median, and behind it those whose intervals reach into its own.
+/// The rates that no other exceeds: the highest median, then those whose intervals overlap its own.
 fn leaders<'a>(rates: impl Iterator<Item = Told<'a>>) -> Vec<Told<'a>> {
     let mut all: Vec<Told<'a>> = rates.collect();
     all.sort_by(|a, b| b.speed.median.total_cmp(&a.speed.median));
@@ -63,10 +63,10 @@ fn leaders<'a>(rates: impl Iterator<Item = Told<'a>>) -> Vec<Told<'a>> {
     all
 }
 
-/// Instructions that are named one by one.
+/// The most instructions that are named one by one.
 const NAMED: usize = 3;
 
-/// `avx2-nt`, or of several that intervals do not tell apart: `avx2-nt, not told from sse2-nt and 2 more`.
+/// `avx2-nt`; where intervals cannot distinguish several: `avx2-nt, not told from sse2-nt and 2 more`.
 fn named(leaders: &[Told<'_>]) -> String {
     let mut names: Vec<String> = Vec::new();
     for one in leaders.iter().filter(|one| one.rate.instruction != leaders[0].rate.instruction) {
@@ -86,7 +86,7 @@ fn named(leaders: &[Told<'_>]) -> String {
     format!("{best}, not told from {}", listed(&names))
 }
 
-/// The best of each operation at the largest size.
+/// The best rate of each operation at the largest size.
 fn bandwidth(memory: &Memory) -> Option<Finding> {
     let largest = told(memory).map(|one| one.rate.bytes).max()?;
     let of = |op| leaders(told(memory).filter(move |one| one.rate.op == op && one.rate.bytes == largest));
@@ -120,7 +120,7 @@ fn is_non_temporal(instruction: &str) -> bool {
     instruction.ends_with("-nt") || instruction.starts_with("movnti")
 }
 
-/// The stores of one size: the best of either kind, with those that none of its kind is beyond.
+/// The stores of one size: the best of either kind, with those of its kind that it does not exceed beyond chance.
 struct Stores<'a> {
     usual: Vec<Told<'a>>,
     past: Vec<Told<'a>>,
@@ -162,7 +162,7 @@ impl<'a> Stores<'a> {
     }
 }
 
-/// Rates are told apart from this ratio on: one run's intervals do not know what the next run's noise adds.
+/// The ratio from which rates count as different: one run's intervals do not include the next run's noise.
 const APART: f64 = 1.1;
 
 fn is_beyond(quick: &[Told<'_>], others: &[Told<'_>]) -> bool {
@@ -170,7 +170,7 @@ fn is_beyond(quick: &[Told<'_>], others: &[Told<'_>]) -> bool {
     quick[0].low > most && quick[0].speed.median >= APART * others[0].speed.median
 }
 
-/// From where the best non-temporal store is quicker than all others, at each larger size that was measured.
+/// The size from which the best non-temporal store is quicker than all others, at each larger size that was measured.
 fn non_temporal(memory: &Memory) -> Option<Finding> {
     let sizes: BTreeSet<u64> = told(memory).map(|one| one.rate.bytes).collect();
     let both: Vec<Stores<'_>> = sizes.into_iter().filter_map(|bytes| Stores::of(memory, bytes)).collect();

@@ -1,22 +1,23 @@
-//! What an OpenMP program would gain by coho's teams.
+//! What an OpenMP program would gain from coho's teams.
 
 use coho_profile::{Estimate, Profile, Sync, SyncPeer};
 
 use super::{Finding, Urgency, ratio};
 
-/// The runtime that `coho run --openmp` stands in for.
+/// The runtime that `coho run --openmp` replaces.
 const RUNTIME: &str = "libgomp";
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     profile.sync.as_ref().and_then(gain).into_iter().collect()
 }
 
-/// Its times beside ours, pass by pass, where both have an interval: where they stand, and over ours.
+/// Its times beside ours, pass by pass, where both have an interval: the row's index, the row, and its ratio to ours.
 fn compared<'a>(sync: &'a Sync, operation: &str) -> Option<(usize, &'a SyncPeer, &'a Estimate)> {
     let of_runtime = |(_, peer): &(usize, &SyncPeer)| peer.name == RUNTIME && peer.operation == operation;
     let rows = sync.peers.iter().enumerate().filter(of_runtime);
     let told = rows.filter_map(|(at, peer)| Some((at, peer, peer.ratio.as_ref()?)));
-    // Fork and join of earlier versions, one region after another, are another quantity than a program's.
+    // Earlier versions timed one region after another: their fork and join are not the quantity that a program
+    // sees.
     let is_other = operation == "fork-join" && sync.is_back_to_back();
     told.filter(|(.., ratio)| ratio.has_interval() && !is_other).max_by_key(|(_, peer, _)| peer.threads)
 }
@@ -29,7 +30,7 @@ fn gain(sync: &Sync) -> Option<Finding> {
     let parts = [("fork-join", "to fork and join"), ("barrier", "for a barrier of")];
     let told: Vec<_> =
         parts.into_iter().filter_map(|(name, words)| Some((words, compared(sync, name)?))).collect();
-    // One part of which chance may be the reason leaves the program's gain open.
+    // If one part may be due to chance, the program's gain stays open.
     let slower = told.iter().filter(|(_, (.., ratio))| ratio.low > 1.0).count();
     let quicker = told.iter().filter(|(_, (.., ratio))| ratio.high < 1.0).count();
     if told.is_empty() || slower > 0 && quicker > 0 || slower + quicker == 0 {

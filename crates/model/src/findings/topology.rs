@@ -1,4 +1,4 @@
-//! Whether the topology that the machine claims stands.
+//! Whether the topology that the machine claims is right.
 
 use coho_profile::{Coherence, Contradiction, Profile};
 use coho_topology::Topology;
@@ -12,7 +12,7 @@ use crate::stability;
 pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     let (Some(coherence), Some(section)) = (&profile.coherence, &profile.topology) else { return Vec::new() };
     let Some(contradictions) = &judgement.contradictions else { return Vec::new() };
-    // Of CPUs that move, no fixed topology is true, whatever is claimed.
+    // If the CPUs move, no fixed topology is true, whatever is claimed.
     if judgement.stable == Some(false) {
         return Vec::new();
     }
@@ -36,7 +36,7 @@ fn contradicted(profile: &Profile, coherence: &Coherence, first: &Contradiction,
     not_as_claimed(profile, coherence, text)
 }
 
-/// What no single figure contradicts may still hide groups.
+/// Groups that the claims hide although no single figure contradicts them.
 fn as_measured(profile: &Profile, coherence: &Coherence, claimed: &Topology) -> Option<Finding> {
     let measured = measured(claimed, coherence).ok()?;
     if let Some(first) = measured.corrections.first() {
@@ -69,7 +69,7 @@ fn not_as_claimed(profile: &Profile, coherence: &Coherence, text: String) -> Fin
     Finding {
         id: "topology-contradicted",
         text,
-        // Times that are not known to stay may be others the next time.
+                // Times that are not known to stay may differ next time.
         urgency: if have_stayed(profile) { Urgency::Warning } else { Urgency::Note },
         evidence: vec![times_of(coherence), "/topology/counts".into()],
         condition: stability::condition(coherence).unwrap_or_default(),

@@ -1,10 +1,10 @@
-//! Options that would make a guest's or a kernel's claims those of a topology.
+//! Options that would make a guest's or a kernel's claims match a topology.
 
 use coho_topology::{CpuSet, Level, Topology};
 
 use super::listed;
 
-/// Whose options.
+/// What the options are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// QEMU's command line.
@@ -15,16 +15,16 @@ pub enum Tool {
     Kernel,
 }
 
-/// What to give a tool, and what it cannot be told.
+/// What to give a tool, and what cannot be expressed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Suggestion {
-    /// Options, elements or commands, a line each.
+    /// Options, elements or commands, one per line.
     pub options: Vec<String>,
-    /// What they leave out, a sentence each.
+    /// What they leave out, one sentence each.
     pub lacks: Vec<String>,
 }
 
-/// How many there are of each unit in the next larger one.
+/// How many of each unit there are in the next larger one.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     cpus: usize,
@@ -33,12 +33,12 @@ struct Shape {
     modules: usize,
     cores: usize,
     threads: usize,
-    /// The unit that an L3 is shared by, and an L2.
+    /// The unit that shares an L3, and an L2.
     l3: Option<&'static str>,
     l2: Option<&'static str>,
 }
 
-/// The options by which a tool would tell this topology.
+/// The options that make a tool claim this topology.
 pub fn suggest(tool: Tool, topology: &Topology) -> Suggestion {
     let mut suggestion = Suggestion::default();
     if tool == Tool::Kernel {
@@ -58,7 +58,7 @@ pub fn suggest(tool: Tool, topology: &Topology) -> Suggestion {
     suggestion
 }
 
-/// The outermost level with groups of several CPUs that are not all: what counts as a die, inside a package.
+/// The outermost level with groups of several CPUs but not all: what counts as a die, inside a package.
 fn shape(topology: &Topology) -> Result<Shape, String> {
     let cpus = topology.cpus();
     let even = |name: &str, sets: &[&CpuSet]| -> Result<usize, String> {
@@ -80,7 +80,7 @@ fn shape(topology: &Topology) -> Result<Shape, String> {
     let (die, l3) = (size("dies", Level::Die)?, size("L3", Level::L3)?);
     let (module, l2) = (size("modules", Level::Module)?, size("L2", Level::L2)?);
     let between = |size: usize| size > core && size < package;
-    // The larger of what lies between a core and a package is a die, the smaller a module.
+    // Of the two levels between a core and a package, the larger is a die and the smaller a module.
     let mut middle: Vec<usize> = [die, l3, module, l2].into_iter().filter(|size| between(*size)).collect();
     middle.sort_unstable();
     middle.dedup();
@@ -111,7 +111,7 @@ fn shape(topology: &Topology) -> Result<Shape, String> {
     })
 }
 
-/// A guest's CPUs are counted through unit by unit.
+/// Notes where the CPUs are not numbered unit by unit, as a guest's are.
 fn numbering(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
     let levels = [Level::Package, Level::Die, Level::L3, Level::Module, Level::L2, Level::Core];
     let scattered = levels.into_iter().find(|level| {
