@@ -163,7 +163,7 @@ pub fn cpus(text: &str) -> Result<CpuSet, String> {
 
 /// A size: `512` (bytes), `64K`, `1M`, `2G`, with or without `iB`; above zero.
 pub fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is no size; give one such as 512, 64K or 1M");
+    let wrong = || format!("'{text}' is not a size; give one such as 512, 64K or 1M");
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim().trim_end_matches("iB").to_ascii_uppercase().as_str() {
@@ -181,7 +181,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 pub fn named<T: Copy + ToString>(all: &[T], name: &str) -> Result<T, String> {
     all.iter().copied().find(|one| one.to_string().eq_ignore_ascii_case(name)).ok_or_else(|| {
         let names: Vec<_> = all.iter().map(ToString::to_string).collect();
-        format!("'{name}' is none of {}", names.join(", "))
+        format!("'{name}' is not one of {}", names.join(", "))
     })
 }
 

@@ -45,9 +45,7 @@ impl std::fmt::Display for Unavailable {
                 "the profile has no coherence times by free-running increments"
             }
             Self::NotBy(PairMethod::Unknown) => "the profile has no coherence times of an unknown method",
-            Self::NoClock => {
-                "the profile does not tell the CPU's clock, so that ns cannot be given in cycles"
-            }
+            Self::NoClock => "the profile does not give the CPU's clock, which converts ns into cycles",
         })
     }
 }

@@ -108,7 +108,7 @@ impl Matrix {
             )));
         }
         if figures == 0 {
-            return Err(Error::new("holds no time of a pair of CPUs"));
+            return Err(Error::new("contains no time between two CPUs"));
         }
         Self::new(labels.unwrap_or_else(|| (0..n as u32).collect()), ns)
     }
@@ -214,8 +214,10 @@ fn parse_time(cell: &str, line: usize, column: usize) -> Result<Option<f64>, Err
         return Ok(None);
     }
     match cell.parse::<f64>() {
-        Ok(time) if time < 0.0 => Err(Error::at(line, column, format!("{time} is negative, no time"))),
-        Ok(time) if time.is_infinite() => Err(Error::at(line, column, "no time is infinite")),
+        Ok(time) if time < 0.0 => {
+            Err(Error::at(line, column, format!("{time} is negative, so it is not a time")))
+        }
+        Ok(time) if time.is_infinite() => Err(Error::at(line, column, "a time cannot be infinite")),
         Ok(time) => Ok((!time.is_nan()).then_some(time)),
         Err(_) => {
             let shown: String = cell.chars().take(24).collect();
@@ -223,7 +225,7 @@ fn parse_time(cell: &str, line: usize, column: usize) -> Result<Option<f64>, Err
                 line,
                 column,
                 format!(
-                    "'{shown}' is no time in ns; expected comma-separated rows as core-to-core-latency --csv writes"
+                    "'{shown}' is not a time in ns; expected comma-separated rows as core-to-core-latency --csv writes"
                 ),
             ))
         }
@@ -274,7 +276,7 @@ mod tests {
     fn errors_name_the_place() {
         let error = Matrix::parse_csv(",1.5\nfast,\n").unwrap_err();
         assert_eq!((error.line(), error.column()), (Some(2), Some(1)));
-        assert!(error.to_string().starts_with("line 2, cell 1: 'fast' is no time"), "{error}");
+        assert!(error.to_string().starts_with("line 2, cell 1: 'fast' is not a time"), "{error}");
         let error = Matrix::parse_csv("CPU: PPC970FX, altivec supported\nNum cores: 2\n").unwrap_err();
         assert!(error.to_string().contains("core-to-core-latency"), "{error}");
         assert_eq!(Matrix::parse_csv(",-3\n,\n").unwrap_err().column(), Some(2));

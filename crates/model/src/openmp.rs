@@ -161,7 +161,7 @@ fn countable(process: &Process) -> Result<(), String> {
     } else if inside > process.seconds * 1.001 {
         "several of its threads open regions at once, and their times overlap"
     } else if process.has_tasks {
-        "it can make tasks, which members do while they wait, so that waiting is not told from work"
+        "it can create tasks, which members run while they wait, so waiting cannot be told from work"
     } else {
         return Ok(());
     };

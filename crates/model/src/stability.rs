@@ -22,14 +22,14 @@ pub fn watched(coherence: &Coherence) -> Option<String> {
 /// some of which visited few pairs, and the duration of everything it measured.
 fn visits(method: &Method) -> String {
     let count = |passes: u64| if passes == 1 { "1 pass".into() } else { format!("{passes} passes") };
-    let told = |name: &str| method.parameters.get(name);
-    let number = |name: &str| told(name).and_then(Value::as_f64);
-    match (told("least_passes").and_then(Value::as_u64), number("least_span_s")) {
+    let parameter = |name: &str| method.parameters.get(name);
+    let number = |name: &str| parameter(name).and_then(Value::as_f64);
+    match (parameter("least_passes").and_then(Value::as_u64), number("least_span_s")) {
         (Some(passes), Some(span_s)) => {
             let least = if passes < method.passes { "at least " } else { "" };
             format!("in {least}{} over at least {}", count(passes), window(span_s))
         }
-        _ if told("least_passes").is_some() => "in this run and an earlier one".into(),
+        _ if parameter("least_passes").is_some() => "in this run and an earlier one".into(),
         _ if method.passes == 0 => format!("within {}", window(method.duration_s)),
         _ if method.passes == 1 => format!("in 1 pass within {}", window(method.duration_s)),
         _ => format!("in up to {} passes within {}", method.passes, window(method.duration_s)),
@@ -43,8 +43,8 @@ pub fn kept(coherence: &Coherence) -> Option<String> {
         return None;
     }
     let judged = coherence.judged();
-    let told: Vec<bool> = judged.iter().filter_map(|pair| pair.ns.is_known_to_stay()).collect();
-    let (all, jumped) = (told.len(), told.iter().filter(|stable| !**stable).count());
+    let certain: Vec<bool> = judged.iter().filter_map(|pair| pair.ns.is_known_to_stay()).collect();
+    let (all, jumped) = (certain.len(), certain.iter().filter(|stable| !**stable).count());
     let methods =
         [(PairMethod::Turn, "turn"), (PairMethod::Flags, "flags"), (PairMethod::FreeRunning, "free-running")];
     let by = methods.into_iter().filter(|(method, _)| judged.iter().any(|pair| pair.method == *method));
@@ -84,8 +84,8 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     }
     let Some(watched) = watched else {
         let rests = match coherence.pairs.iter().any(|pair| pair.ns.n > 1) {
-            true => "rests on times of which the profile does not tell how long they were watched",
-            false => "rests on one sample a pair",
+            true => "rests on times, and the profile does not say how long they were watched",
+            false => "rests on one sample per pair",
         };
         return Some(format!("{rests}: whether it stays so is not known"));
     };
@@ -214,10 +214,10 @@ mod tests {
         coherence.pairs[0].ns = Estimate::exact(27.0);
         assert_eq!(watched(&coherence), None);
         let told = condition(&coherence).unwrap();
-        assert!(told.contains("one sample a pair") && !told.contains("kept"), "{told}");
+        assert!(told.contains("one sample per pair") && !told.contains("kept"), "{told}");
         let mut untold = measured(Some(true));
         untold.method.duration_s = 0.0;
         let told = condition(&untold).unwrap();
-        assert!(told.contains("does not tell how long") && !told.contains("one sample"), "{told}");
+        assert!(told.contains("does not say how long") && !told.contains("one sample"), "{told}");
     }
 }

@@ -68,12 +68,12 @@ struct CpiArgs {
 const PUBLISHED: &str = "published:kawabe-furuya";
 
 fn positive(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    let value: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
     if value.is_finite() && value > 0.0 { Ok(value) } else { Err("must be above 0".into()) }
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    let value: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
     if (0.0..=100.0).contains(&value) { Ok(value) } else { Err("must lie between 0 and 100".into()) }
 }
 

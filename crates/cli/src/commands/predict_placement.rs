@@ -63,7 +63,7 @@ fn workload(text: &str) -> Result<Workload, String> {
 
 fn cost(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    let value = value.parse().map_err(|_| format!("'{value}' is no number"))?;
+    let value = value.parse().map_err(|_| format!("'{value}' is not a number"))?;
     Costs::default().set(name, value).map_err(|error| error.to_string())?;
     Ok((name.to_owned(), value))
 }
@@ -168,7 +168,7 @@ impl Question {
         let subject = Subject::load(name)?.remove(0);
         let published = subject.label.starts_with("kimoto-bulldozer");
         let section =
-            subject.profile.topology.with_context(|| format!("{name}: the paper tells no topology"))?;
+            subject.profile.topology.with_context(|| format!("{name}: the paper gives no topology"))?;
         Ok(Self {
             label: subject.label,
             topology: section.topology,

@@ -34,20 +34,26 @@ pub(super) struct Figures {
     /// Ends of bands, ascending, in ns. Times on different sides of one are different distances.
     bounds: Vec<f64>,
     /// What the figures say as a matrix, where nearly all pairs were measured.
-    pub(super) found: Option<Classification>,
+    pub(super) classification: Option<Classification>,
 }
 
 impl Figures {
-    pub(super) fn of(coherence: &Coherence, found: Option<&Classification>) -> Option<Self> {
+    pub(super) fn of(coherence: &Coherence, classification: Option<&Classification>) -> Option<Self> {
         if let Some(matrix) = Matrix::of(coherence).filter(|_| coherence.matrix.is_some()) {
             let figure = |(a, b, ns): (usize, usize, f64)| {
                 let (a, b) = (matrix.cpus()[a], matrix.cpus()[b]);
                 Figure { a: a.min(b), b: a.max(b), ns, low: ns, high: ns, jumps: Vec::new() }
             };
             let all: Vec<Figure> = matrix.pairs().filter(|&(_, _, ns)| ns > 0.0).map(figure).collect();
-            let found = found.cloned().unwrap_or_else(|| classify(&matrix));
-            let bounds = bounds_between_levels(&found);
-            return Some(Self { all, transfers: true, home_known: false, bounds, found: Some(found) });
+            let classification = classification.cloned().unwrap_or_else(|| classify(&matrix));
+            let bounds = bounds_between_levels(&classification);
+            return Some(Self {
+                all,
+                transfers: true,
+                home_known: false,
+                bounds,
+                classification: Some(classification),
+            });
         }
         let methods = [PairMethod::Turn, PairMethod::Flags, PairMethod::Unknown, PairMethod::FreeRunning];
         let homes: [&[Home]; 3] = [&[Home::A, Home::B], &[Home::Unknown], &[Home::Third]];
@@ -70,13 +76,13 @@ impl Figures {
             }
         }
         let all: Vec<Figure> = nearest.into_values().collect();
-        let found = full_matrix(&all).map(|matrix| classify(&matrix));
-        let bounds = match &found {
-            Some(found) => bounds_between_levels(found),
+        let classification = full_matrix(&all).map(|matrix| classify(&matrix));
+        let bounds = match &classification {
+            Some(classification) => bounds_between_levels(classification),
             None => bounds_of_sparse(all.iter().map(|figure| figure.ns).collect()),
         };
         let transfers = method != PairMethod::FreeRunning;
-        Some(Self { all, transfers, home_known: homes.contains(&Home::A), bounds, found })
+        Some(Self { all, transfers, home_known: homes.contains(&Home::A), bounds, classification })
     }
 
     /// Which band a time falls into; 0 is the nearest.
@@ -119,8 +125,8 @@ fn full_matrix(figures: &[Figure]) -> Option<Matrix> {
 }
 
 /// The middle of each level's gap.
-fn bounds_between_levels(found: &Classification) -> Vec<f64> {
-    found.levels.iter().map(|level| (level.max_inside_ns * level.min_across_ns).sqrt()).collect()
+fn bounds_between_levels(classification: &Classification) -> Vec<f64> {
+    classification.levels.iter().map(|level| (level.max_inside_ns * level.min_across_ns).sqrt()).collect()
 }
 
 fn bounds_of_sparse(mut times: Vec<f64>) -> Vec<f64> {

@@ -37,10 +37,10 @@ pub fn audit(topology: &Topology, coherence: &Coherence) -> Vec<Contradiction> {
 pub(crate) fn audit_by(
     topology: &Topology,
     coherence: &Coherence,
-    found: Option<&Classification>,
+    classification: Option<&Classification>,
 ) -> Vec<Contradiction> {
     let claims = Claims::new(topology);
-    let Some(figures) = Figures::of(coherence, found) else { return Vec::new() };
+    let Some(figures) = Figures::of(coherence, classification) else { return Vec::new() };
     let known: Vec<(Rank, &Figure)> = figures
         .all
         .iter()
@@ -48,14 +48,14 @@ pub(crate) fn audit_by(
         .map(|figure| (claims.rank(figure.a, figure.b), figure))
         .collect();
     let audit = Audit { claims: &claims, figures: &figures, classes: classes(&known) };
-    let mut found = audit.jumps(&known);
+    let mut contradictions = audit.jumps(&known);
     if figures.transfers {
-        found.extend(audit.levels_without_effect());
+        contradictions.extend(audit.levels_without_effect());
     }
     let expected = audit.expected_bands();
-    found.extend(audit.apart(&expected));
-    found.extend(audit.together(&expected));
-    found
+    contradictions.extend(audit.apart(&expected));
+    contradictions.extend(audit.together(&expected));
+    contradictions
 }
 
 /// The steady figures by claimed rank.
@@ -104,7 +104,11 @@ impl Audit<'_> {
     }
 
     fn judged(&self, rank: Rank) -> bool {
-        let biased = self.figures.found.as_ref().is_some_and(|found| found.verdict == Verdict::HomeBiased);
+        let biased = self
+            .figures
+            .classification
+            .as_ref()
+            .is_some_and(|classification| classification.verdict == Verdict::HomeBiased);
         !biased
             || self.figures.home_known
             || !matches!(claims::level(rank), Some(Level::Numa | Level::Package) | None)
@@ -157,11 +161,11 @@ impl Audit<'_> {
     /// are none.
     fn culprits(&self, rank: Rank, unit: usize, wrong: &[&Figure]) -> Vec<u32> {
         let in_unit = |figure: &&&Figure| self.claims.unit(rank, figure.a) == Some(unit);
-        let of = |cpu: u32| move |figure: &&&Figure| figure.a == cpu || figure.b == cpu;
+        let involves = |cpu: u32| move |figure: &&&Figure| figure.a == cpu || figure.b == cpu;
         let all: BTreeSet<u32> = wrong.iter().flat_map(|figure| [figure.a, figure.b]).collect();
         let mostly = |&cpu: &u32| {
-            let measured = self.classes[&rank].iter().filter(in_unit).filter(of(cpu)).count();
-            2 * wrong.iter().filter(of(cpu)).count() > measured
+            let measured = self.classes[&rank].iter().filter(in_unit).filter(involves(cpu)).count();
+            2 * wrong.iter().filter(involves(cpu)).count() > measured
         };
         let culprits: Vec<u32> = all.iter().copied().filter(mostly).collect();
         if culprits.is_empty() { all.into_iter().collect() } else { culprits }
@@ -169,13 +173,13 @@ impl Audit<'_> {
 
     /// `0,4 | 1-3`: how the finest level that divides these CPUs groups them.
     fn measured_groups(&self, cpus: &[u32]) -> Option<String> {
-        let found = self.figures.found.as_ref()?;
+        let classification = self.figures.classification.as_ref()?;
         let parts = |level: &coho_profile::Level| -> Vec<CpuSet> {
             let part =
                 |group: &Vec<u32>| group.iter().copied().filter(|cpu| cpus.contains(cpu)).collect::<CpuSet>();
             level.groups.iter().map(part).filter(|part| !part.is_empty()).collect()
         };
-        let parts = found.levels.iter().rev().map(parts).find(|parts| parts.len() > 1)?;
+        let parts = classification.levels.iter().rev().map(parts).find(|parts| parts.len() > 1)?;
         Some(parts.iter().map(CpuSet::to_string).collect::<Vec<_>>().join(" | "))
     }
 
@@ -197,8 +201,9 @@ impl Audit<'_> {
         }
         let contradiction = |inner: Rank, pairs: Vec<&Figure>| {
             let cpus: BTreeSet<u32> = pairs.iter().flat_map(|figure| [figure.a, figure.b]).collect();
-            let side =
-                |of: &dyn Fn(u32) -> bool| cpus.iter().copied().filter(|&cpu| of(cpu)).collect::<CpuSet>();
+            let side = |is_here: &dyn Fn(u32) -> bool| {
+                cpus.iter().copied().filter(|&cpu| is_here(cpu)).collect::<CpuSet>()
+            };
             let unit = cpus.first().and_then(|&cpu| self.claims.unit(inner, cpu));
             let here = side(&|cpu| self.claims.unit(inner, cpu) == unit);
             let there = side(&|cpu| self.claims.unit(inner, cpu) != unit);
@@ -221,7 +226,7 @@ impl Audit<'_> {
     fn levels_without_effect(&self) -> Vec<Contradiction> {
         let matters =
             |rank: Rank| matches!(claims::level(rank), Some(Level::Core | Level::L3 | Level::Package));
-        let mut found = Vec::new();
+        let mut contradictions = Vec::new();
         for (&rank, inside) in
             self.classes.range(..BEYOND).filter(|(rank, _)| matters(**rank) && self.judged(**rank))
         {
@@ -240,7 +245,7 @@ impl Audit<'_> {
             }
             let cpus: BTreeSet<u32> = inside.iter().flat_map(|figure| [figure.a, figure.b]).collect();
             let cpus: Vec<u32> = cpus.into_iter().collect();
-            found.push(Contradiction {
+            contradictions.push(Contradiction {
                 claim: format!("pairs of {} share {} each", name(&cpus), a(rank)),
                 figures: format!(
                     "sharing one makes no difference: {near:.1} ns within, {far:.1} ns across (medians of {} and {} pairs)",
@@ -250,7 +255,7 @@ impl Audit<'_> {
                 cpus,
             });
         }
-        found
+        contradictions
     }
 
     /// Pairs whose time jumped, by the object that they share.

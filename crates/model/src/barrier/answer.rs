@@ -77,8 +77,8 @@ mod tests {
             assert_eq!(cpus.len(), 16);
             (mapping, cpus[..8].iter().filter(|&&cpu| cpu < 8).count())
         };
-        let told: Vec<_> = orders(&paper).into_iter().map(in_first_module).collect();
-        assert_eq!(told, [(Mapping::Sequential, 8), (Mapping::BinaryTree, 4)]);
+        let mapped: Vec<_> = orders(&paper).into_iter().map(in_first_module).collect();
+        assert_eq!(mapped, [(Mapping::Sequential, 8), (Mapping::BinaryTree, 4)]);
         assert!(orders(&Profile::default()).is_empty());
     }
 

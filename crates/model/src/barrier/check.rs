@@ -234,11 +234,11 @@ struct Team {
 
 impl Teams<'_> {
     fn barrier(&mut self, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        of(&self.team(threads, mapping)?.barriers, None, algorithm)
+        predicted_ns(&self.team(threads, mapping)?.barriers, None, algorithm)
     }
 
     fn fork_join(&mut self, by: By, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        of(&self.team(threads, mapping)?.fork_joins, Some(by), algorithm)
+        predicted_ns(&self.team(threads, mapping)?.fork_joins, Some(by), algorithm)
     }
 
     fn team(&mut self, threads: u32, mapping: Mapping) -> Option<&Team> {
@@ -256,7 +256,7 @@ impl Teams<'_> {
     }
 }
 
-fn of(predictions: &[Prediction], by: Option<By>, algorithm: Algorithm) -> Option<f64> {
+fn predicted_ns(predictions: &[Prediction], by: Option<By>, algorithm: Algorithm) -> Option<f64> {
     let prediction =
         predictions.iter().find(|prediction| (prediction.by, prediction.algorithm) == (by, algorithm));
     prediction.map(|prediction| prediction.ns)

@@ -64,7 +64,7 @@ impl Latency {
                 match known(a, b) {
                     Some(time) => {
                         (ns[a * n + b], ns[b * n + a]) = (time, time);
-                        by_relation.entry(relation.of(a, b)).or_default().push(time);
+                        by_relation.entry(relation.distance(a, b)).or_default().push(time);
                     }
                     None => missing.push((a, b)),
                 }
@@ -74,7 +74,7 @@ impl Latency {
             by_relation.iter_mut().map(|(&key, times)| (key, crate::stats::middle(times))).collect();
         let largest = medians.values().copied().fold(f64::NAN, f64::max);
         for &(a, b) in &missing {
-            let time = medians.get(&relation.of(a, b)).copied().unwrap_or(largest);
+            let time = medians.get(&relation.distance(a, b)).copied().unwrap_or(largest);
             (ns[a * n + b], ns[b * n + a]) = (time, time);
         }
         (!medians.is_empty()).then_some((Self::Table { cpus: n, ns }, missing.len()))
@@ -100,7 +100,7 @@ impl Relation {
     }
 
     /// The distance; smaller is nearer.
-    fn of(&self, a: usize, b: usize) -> usize {
+    fn distance(&self, a: usize, b: usize) -> usize {
         let shared = self.group.iter().position(|group| group[a] == group[b]);
         shared.unwrap_or_else(|| {
             let bits = self.group.last().map_or(0, |group| (group[a] ^ group[b]).count_ones());

@@ -186,12 +186,12 @@ impl Team<'_> {
             return algorithms.iter().filter_map(quickest).collect();
         }
         let next = AtomicUsize::new(0);
-        let found = Mutex::new(vec![None; algorithms.len()]);
+        let predictions = Mutex::new(vec![None; algorithms.len()]);
         let work = || loop {
             let index = next.fetch_add(1, Relaxed);
             let Some(algorithm) = algorithms.get(index) else { return };
             let prediction = quickest(algorithm);
-            found.lock().unwrap_or_else(PoisonError::into_inner)[index] = prediction;
+            predictions.lock().unwrap_or_else(PoisonError::into_inner)[index] = prediction;
         };
         std::thread::scope(|scope| {
             let threads = std::thread::available_parallelism().map_or(1, usize::from).min(algorithms.len());
@@ -201,7 +201,7 @@ impl Team<'_> {
             }
             work();
         });
-        found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+        predictions.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
     }
 
     /// The mean time of an episode, in ns, from the first arrival to the last departure of a series; `None` if it

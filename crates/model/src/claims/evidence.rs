@@ -175,7 +175,7 @@ impl Context<'_> {
             return "as printed".to_owned();
         }
         let mut how = match (method.passes, method.duration_s) {
-            (0, 0.0) => return "how it was measured is not told".to_owned(),
+            (0, 0.0) => return "it is not said how it was measured".to_owned(),
             (0, seconds) => format!("one run of {seconds:.1} s"),
             (passes, seconds) => format!("one run of {passes} passes in {seconds:.1} s"),
         };
@@ -204,7 +204,7 @@ impl Evidence {
         for part in all {
             // Guards against impossible figures; an open upper end is one that was not reached.
             let is_number = |part: &Part| part.range.value.is_finite() && part.range.low.is_finite();
-            let damaged = || Lack::from("the profile's figures make no number");
+            let damaged = || Lack::from("the profile's figures do not give a number");
             match part.and_then(|part| if is_number(&part) { Ok(part) } else { Err(damaged()) }) {
                 Ok(part) => parts.push(part),
                 Err(lack) if !lacks.contains(&lack) => lacks.push(lack),
@@ -245,7 +245,7 @@ impl Bound {
     }
 
     /// The bound in words.
-    pub(super) fn told(self, unit: Unit) -> String {
+    pub(super) fn words(self, unit: Unit) -> String {
         match self {
             Self::AtLeast(one) | Self::AtMost(one) => unit.number(one),
             Self::Within(least, most) => {

@@ -272,9 +272,9 @@ fn lack(memory: &Memory, part: &str, what: &str, reasons: &[&str]) -> Lack {
 /// The size of the largest cache, in bytes; for the paper's machine, the size in its text.
 pub(super) fn largest_cache(context: &Context<'_>) -> Option<u64> {
     let topology = context.profile.topology.as_ref();
-    let told =
+    let largest =
         topology.and_then(|section| section.topology.caches.iter().map(|cache| cache.size_bytes).max());
-    told.filter(|bytes| *bytes > 0).or(context.published.then_some(256 << 10))
+    largest.filter(|bytes| *bytes > 0).or(context.published.then_some(256 << 10))
 }
 
 fn divided(a: Range, b: Range) -> Result<Range, Lack> {
@@ -284,13 +284,13 @@ fn divided(a: Range, b: Range) -> Result<Range, Lack> {
 /// A rate's range with its instruction, or why the profile has none.
 fn rate(context: &Context<'_>, wish: &Wish<'_>, bytes: u64) -> Result<(Range, String), Lack> {
     let memory = section(context)?;
-    let Some(found) = wish.find(memory, bytes) else {
+    let Some(row) = wish.find(memory, bytes) else {
         let what = format!("the {} was not measured", wish.words(bytes).trim_end_matches(','));
         return Err(lack(memory, "rates", &what, &[&format!("rates of {}", wish.cache_type)]));
     };
-    let state = found.state.map_or(String::new(), |state| format!(", {state}"));
-    let range = context.range(&format!("the {}", wish.words(bytes)), found.bytes_per_s.as_ref())?;
-    Ok((range, format!("{}{state}", found.instruction)))
+    let state = row.state.map_or(String::new(), |state| format!(", {state}"));
+    let range = context.range(&format!("the {}", wish.words(bytes)), row.bytes_per_s.as_ref())?;
+    Ok((range, format!("{}{state}", row.instruction)))
 }
 
 fn size(bytes: u64) -> String {
@@ -330,7 +330,7 @@ fn reads(context: &Context<'_>, by: &[&'static str]) -> Result<Evidence, Lack> {
 /// The largest block of WB memory that was written again and again, if it exceeds the caches.
 fn beyond(context: &Context<'_>, wish: &Wish<'_>) -> Result<(Range, String, u64), Lack> {
     let memory = section(context)?;
-    let cache = largest_cache(context).ok_or("the profile tells no caches")?;
+    let cache = largest_cache(context).ok_or("the profile lists no caches")?;
     let bytes = memory.rates.iter().map(|rate| rate.bytes).max().unwrap_or(0);
     if bytes <= cache {
         return Err(format!("the largest block has {bytes} bytes, and the largest cache {cache}").into());
@@ -382,15 +382,15 @@ fn counted(
 /// The share of a block's lines that the second read does not find in the caches, at the paper's sizes.
 fn gone(context: &Context<'_>, first: &str) -> Result<Evidence, Lack> {
     let memory = section(context)?;
-    let of = |method: &str| -> Vec<&LinesLeft> {
+    let by_method = |method: &str| -> Vec<&LinesLeft> {
         let mine = |row: &&LinesLeft| {
             row.first == first && row.method == method && CACHED.contains(&row.bytes) && row.gone.is_some()
         };
         memory.prefetchnta.iter().filter(mine).collect()
     };
-    let counted = of("counter");
+    let counted = by_method("counter");
     let (rows, by) = match counted.is_empty() {
-        true => (of("timing"), "by timing, where the paper counts bursts"),
+        true => (by_method("timing"), "by timing, where the paper counts bursts"),
         false => (counted, "by counter, as in the paper"),
     };
     let part = |bytes: u64| {
@@ -421,10 +421,10 @@ fn write_backs(context: &Context<'_>) -> Result<Evidence, Lack> {
                 .into(),
         );
     }
-    let of = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
+    let time = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
     let how = how(context, "coherence_cost")?;
-    let told = format!("{} modified lines over {}; {how}", most.dirty, least.dirty);
-    Ok(Evidence::one(divided(of(most)?, of(least)?)?, told))
+    let basis = format!("{} modified lines over {}; {how}", most.dirty, least.dirty);
+    Ok(Evidence::one(divided(time(most)?, time(least)?)?, basis))
 }
 
 /// A block of the paper's smallest size, all of it modified.
@@ -447,8 +447,8 @@ fn dirty_dma(context: &Context<'_>) -> Result<Evidence, Lack> {
     let part = |dirty: &DmaRate| {
         let clean = memory.dma.iter().find(|row| is_clean_of(dirty, row))?;
         let what = format!("{}, {}", dirty.engine, size(dirty.bytes));
-        let of = |row: &DmaRate| context.range(&format!("DMA by {what}"), row.bytes_per_s.as_ref());
-        let ratio = of(dirty).and_then(|dirty| divided(dirty, of(clean)?));
+        let rate = |row: &DmaRate| context.range(&format!("DMA by {what}"), row.bytes_per_s.as_ref());
+        let ratio = rate(dirty).and_then(|dirty| divided(dirty, rate(clean)?));
         Some(ratio.map(|ratio| Part::new(what.clone(), ratio)))
     };
     let parts: Vec<_> = memory.dma.iter().filter(|row| row.source == "dirty").filter_map(part).collect();

@@ -357,11 +357,11 @@ fn cpi_over_a_hop(context: &Context<'_>) -> Result<Evidence, Lack> {
 fn cpi_of(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: Near) -> Result<Vec<Part>, Lack> {
     let ns = coherence_time(context, classes, near)?;
     let clock = context.profile.host.as_ref().and_then(|host| host.clock_ghz);
-    let ghz = clock.filter(|ghz| ghz.is_finite() && *ghz > 0.0).ok_or("the profile tells no clock")?;
-    let of = |ns: f64| cpi(2.0, 2.0, ns * ghz);
+    let ghz = clock.filter(|ghz| ghz.is_finite() && *ghz > 0.0).ok_or("the profile gives no clock")?;
+    let cpi_of = |ns: f64| cpi(2.0, 2.0, ns * ghz);
     Ok(vec![Part::new(
         format!("a clock of {ghz:.2} GHz"),
-        Range { value: of(ns.value), low: of(ns.low), high: of(ns.high) },
+        Range { value: cpi_of(ns.value), low: cpi_of(ns.low), high: cpi_of(ns.high) },
     )])
 }
 

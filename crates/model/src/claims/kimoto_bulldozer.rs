@@ -149,11 +149,11 @@ fn over(context: &Context<'_>, test: &str) -> Result<(Range, u32), Lack> {
             format!("{test} was not measured on CPUs that compact and spread placement take differently");
         return Err(unplaced(workloads, why));
     };
-    let of = |placement| {
+    let value_of = |placement| {
         let row = result(workloads, test, placement, copies);
         context.range(&format!("{test}, {placement},"), row.and_then(|row| row.value.as_ref()))
     };
-    Ok((divided(of("spread")?, of("compact")?)?, copies))
+    Ok((divided(value_of("spread")?, value_of("compact")?)?, copies))
 }
 
 /// The lack of anything placed both ways; where spread takes the same CPUs as compact, nothing can be.
@@ -168,8 +168,8 @@ fn unplaced(workloads: &Workloads, why: String) -> Lack {
 
 fn placed(context: &Context<'_>, test: &str) -> Result<Evidence, Lack> {
     let (ratio, copies) = over(context, test)?;
-    let told = format!("spread over compact, copies: {copies}; {}", context.how(&section(context)?.method));
-    Ok(Evidence::one(ratio, told))
+    let how = format!("spread over compact, copies: {copies}; {}", context.how(&section(context)?.method));
+    Ok(Evidence::one(ratio, how))
 }
 
 /// The geometric mean over the tests that were placed both ways; the score is a geometric mean, too.
@@ -186,10 +186,10 @@ fn score(context: &Context<'_>) -> Result<Evidence, Lack> {
         );
         return Err(unplaced(workloads, why));
     }
-    let told =
+    let how =
         format!("spread over compact, {} tests; {}", ratios.len(), context.how(&section(context)?.method));
     let mean = Range::geometric(&ratios).ok_or("the interval of a figure reaches 0")?;
-    Ok(Evidence::one(mean, told))
+    Ok(Evidence::one(mean, how))
 }
 
 /// The farthest pair of CPUs over the nearest pair of two different ones.
@@ -211,9 +211,9 @@ fn switching(context: &Context<'_>) -> Result<Evidence, Lack> {
         let is_all = classes(context).is_some_and(|classes| classes.len() < 2);
         return Err(if is_all { Lack::Unmeasurable(why) } else { why.into() });
     }
-    let of = |row: &WorkloadResult| context.range("context switching", row.value.as_ref());
-    let told = format!("pairs of class {} over {}; {}", names[1], names[0], context.how(&workloads.method));
-    Ok(Evidence::one(divided(of(far)?, of(near)?)?, told))
+    let value_of = |row: &WorkloadResult| context.range("context switching", row.value.as_ref());
+    let how = format!("pairs of class {} over {}; {}", names[1], names[0], context.how(&workloads.method));
+    Ok(Evidence::one(divided(value_of(far)?, value_of(near)?)?, how))
 }
 
 /// What a kernel keeps of its speed while the other CPU of a module, or of an L2, runs the same kernel.

@@ -133,8 +133,9 @@ impl Claim {
             Err(lack) => Evidence { parts: Vec::new(), lacks: vec![lack], how: String::new() },
         };
         let untold = |here, why: String, command: Option<String>| {
-            let told = command.as_ref().map_or(String::new(), |command| format!("; `{command}` would tell"));
-            Judgement { measure: command, ..judgement(here, Verdict::CannotBeTold, why + &told) }
+            let remedy =
+                command.as_ref().map_or(String::new(), |command| format!("; `{command}` would tell"));
+            Judgement { measure: command, ..judgement(here, Verdict::CannotBeTold, why + &remedy) }
         };
         if parts.is_empty() {
             let why =
@@ -163,7 +164,7 @@ impl Claim {
         }
         if let Some(part) = first(Verdict::CannotBeTold) {
             let figure = self.unit.show(part.range, part.inexact);
-            let bound = self.bound.told(self.unit);
+            let bound = self.bound.words(self.unit);
             let why = format!("{figure}{} lies on both sides of {bound}; {how}", name(part));
             return judgement(here, Verdict::CannotBeTold, why);
         }

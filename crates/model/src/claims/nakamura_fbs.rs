@@ -248,14 +248,14 @@ fn by_mapping(context: &Context<'_>) -> Result<Evidence, Lack> {
     context.takes_cpus(4)?;
     let (sync, all) = (section(context)?, largest(context)?);
     let half = half_of(context, all)?;
-    let of = |mapping: &str| {
+    let total_of = |mapping: &str| {
         let mine =
             |row: &&ForkJoinTime| row.algorithm == "fbs" && row.threads == half && row.mapping == mapping;
         let row = by_barrier(sync).find(mine);
         let command = format!("coho barrier --threads {half},{all} -o PROFILE");
         total(context, row.ok_or_else(|| unmapped(&sync.method, "the barriers", half, mapping, command))?)
     };
-    Ok(Evidence::one(divided(of("binary-tree")?, of("sequential")?)?, of_threads(context, half)?))
+    Ok(Evidence::one(divided(total_of("binary-tree")?, total_of("sequential")?)?, of_threads(context, half)?))
 }
 
 /// Why no team was run in this mapping: on some machines it takes the same CPUs as another mapping.
@@ -350,11 +350,11 @@ fn peak(context: &Context<'_>) -> Result<Evidence, Lack> {
     if let Some(printed) = printed(context, ratio::PEAK) {
         return Ok(printed);
     }
-    let of = |barrier| {
+    let peak_of = |barrier| {
         let rates = points(kernel(context, "daxpy")?, barrier).filter_map(|point| point.gflops.as_ref());
         context.range("the peak", rates.max_by(|a, b| a.median.total_cmp(&b.median)))
     };
-    Ok(Evidence::one(divided(of("fbs")?, of("lock")?)?, loops(context)))
+    Ok(Evidence::one(divided(peak_of("fbs")?, peak_of("lock")?)?, loops(context)))
 }
 
 fn short_over_peak(context: &Context<'_>) -> Result<Evidence, Lack> {
@@ -368,7 +368,7 @@ fn short_over_peak(context: &Context<'_>) -> Result<Evidence, Lack> {
 /// The longest loop's time with the lock over that with FBS, if its three arrays exceed the last-level cache.
 fn longest_loop(context: &Context<'_>) -> Result<Evidence, Lack> {
     let longest = lengths(context)?.into_iter().max().ok_or_else(|| no_loop(context))?;
-    let cache = super::hamada_dimmnet::largest_cache(context).ok_or("the profile tells no caches")?;
+    let cache = super::hamada_dimmnet::largest_cache(context).ok_or("the profile lists no caches")?;
     let bytes = 3 * 8 * longest;
     if bytes <= cache {
         return Err(format!("the longest loop has {bytes} bytes, and the largest cache {cache}").into());
@@ -418,11 +418,11 @@ fn computing(context: &Context<'_>, point: &KernelPoint) -> Result<Range, Lack> 
 /// Sequential over binary-tree mapping of half the CPUs under FBS, for the largest problems.
 fn mapped(
     context: &Context<'_>,
-    of: fn(&Context<'_>, &KernelPoint) -> Result<Range, Lack>,
+    figure: fn(&Context<'_>, &KernelPoint) -> Result<Range, Lack>,
 ) -> Result<Evidence, Lack> {
     context.takes_cpus(4)?;
     section(context)?;
-    let mut told = String::new();
+    let mut how = String::new();
     let part = |name: &str| {
         let kernel = kernel(context, name)?;
         let all = kernel.points.iter().map(|point| point.threads).max().unwrap_or(0);
@@ -431,13 +431,13 @@ fn mapped(
             let mine = |point: &&KernelPoint| {
                 point.barrier == "fbs" && point.threads == half && point.mapping == mapping
             };
-            let found = kernel.points.iter().filter(mine).max_by_key(|point| point.size);
+            let largest = kernel.points.iter().filter(mine).max_by_key(|point| point.size);
             let command = format!("coho kernels {name} --threads {half},{all} -o PROFILE");
-            of(context, found.ok_or_else(|| unmapped(&kernel.method, name, half, mapping, command))?)
+            figure(context, largest.ok_or_else(|| unmapped(&kernel.method, name, half, mapping, command))?)
         };
-        told = format!("nearest first over spread, {half} threads; {}", context.how(&kernel.method));
+        how = format!("nearest first over spread, {half} threads; {}", context.how(&kernel.method));
         Ok(Part::new(name, divided(point("sequential")?, point("binary-tree")?)?))
     };
     let parts = ["galerkin", "weather"].map(part);
-    Ok(Evidence::of(parts, told))
+    Ok(Evidence::of(parts, how))
 }

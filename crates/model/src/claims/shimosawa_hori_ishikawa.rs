@@ -121,12 +121,12 @@ fn both(
     rows: &[&Call],
     figure: impl Fn(&Call) -> Option<&Estimate>,
 ) -> Result<Range, Lack> {
-    let of = |side| rows.iter().find(|call| call.side == side && figure(call).is_some());
-    if let Some(row) = of(Side::Both) {
+    let row_of = |side| rows.iter().find(|call| call.side == side && figure(call).is_some());
+    if let Some(row) = row_of(Side::Both) {
         return context.range(what, figure(row));
     }
     let range = |row: &&&Call| context.range(what, figure(row));
-    match (of(Side::User), of(Side::Kernel)) {
+    match (row_of(Side::User), row_of(Side::Kernel)) {
         (Some(user), Some(kernel)) if rows[0].set != "syscalls" => Ok(range(&user)?.plus(range(&kernel)?)),
         (_, Some(kernel)) => range(&kernel),
         (Some(user), None) if rows[0].set != "syscalls" => range(&user),
@@ -284,8 +284,8 @@ fn mpi_second_over_cold(context: &Context<'_>) -> Result<Evidence, Lack> {
 fn counter_tools(context: &Context<'_>) -> Result<Evidence, Lack> {
     let counters = context.profile.counters.as_ref().ok_or("the profile has no section counters")?;
     let tool = |names: [&'static str; 2]| {
-        let found = Context::first(&names, |name| counters.tools.iter().find(|tool| tool.name == name));
-        found.map(|(_, tool)| tool).ok_or_else(|| Lack::from(format!("'{}' was not tried", names[0])))
+        let present = Context::first(&names, |name| counters.tools.iter().find(|tool| tool.name == name));
+        present.map(|(_, tool)| tool).ok_or_else(|| Lack::from(format!("'{}' was not tried", names[0])))
     };
     let cost = |tool: &CounterTool| {
         let what = format!("'{}'", tool.name);

@@ -162,7 +162,7 @@ fn notes(
         let cpus: CpuSet = numbers(matrix, home).into_iter().collect();
         notes.push(format!(
             "CPUs {cpus} look near to each other and all others alone: the line of all pairs seems to live at these \
-             CPUs' memory node, so that times beyond the levels listed tell the way to it, not the hops between CPUs"
+             CPUs' NUMA node, so times beyond the levels listed show the distance to it, not the hops between CPUs"
         ));
     }
     if quantised {

@@ -23,8 +23,8 @@ fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
 
 fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     let timed = || {
-        let told = sync.barriers.iter().enumerate().filter(|(_, row)| row.algorithm != "auto");
-        told.filter_map(|(at, row)| Some((at, row, row.ns.as_ref().filter(|ns| ns.has_interval())?)))
+        let named = sync.barriers.iter().enumerate().filter(|(_, row)| row.algorithm != "auto");
+        named.filter_map(|(at, row)| Some((at, row, row.ns.as_ref().filter(|ns| ns.has_interval())?)))
     };
     let threads = timed().map(|(_, row, _)| row.threads).max()?;
     let mut rows: Vec<(usize, &BarrierTime, &Estimate)> =
@@ -45,12 +45,12 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     let limit = limit.map(|times| format!(", {} times the latency limit", number(times)));
     let limit = limit.unwrap_or_default();
     // A barrier with too few samples may be the quickest.
-    let is_told = |row: &BarrierTime| row.ns.as_ref().is_none_or(Estimate::has_interval);
+    let is_certain = |row: &BarrierTime| row.ns.as_ref().is_none_or(Estimate::has_interval);
     let mut others = sync
         .barriers
         .iter()
         .filter(|row| row.threads == threads && row.algorithm != "auto" && row.name() != best.name());
-    let is_alone = names.len() == 1 && others.clone().all(is_told) && others.any(|row| row.ns.is_some());
+    let is_alone = names.len() == 1 && others.clone().all(is_certain) && others.any(|row| row.ns.is_some());
     let text = match (is_alone, names.len()) {
         (true, _) => {
             format!("The quickest barrier of {threads} threads is {}: {}{limit}.", best.name(), ns(time))

@@ -44,12 +44,12 @@ impl Sleeper<'_> {
 fn woken(idle: &Idle, slept_us: u64) -> BTreeMap<u32, Woken<'_>> {
     let usual = idle.wakeups.iter().enumerate();
     let usual = usual.filter(|(_, one)| one.by == "timer" && one.under.is_none() && one.slept_us == slept_us);
-    let told = usual.filter_map(|(at, one)| {
+    let timed = usual.filter_map(|(at, one)| {
         let ns = one.ns.as_ref()?;
         let (low, high) = reach(ns)?;
         Some((one.cpu, Woken { at, ns, low, high }))
     });
-    told.collect()
+    timed.collect()
 }
 
 /// Every CPU that was timed after both sleeps, the slowest first.
@@ -151,7 +151,7 @@ fn governor(idle: &Idle) -> Option<Finding> {
         text: format!("{who} under the governor powersave, which holds the lowest clock that is allowed."),
         urgency: Urgency::Warning,
         evidence: vec!["/idle/frequency/governors".into(), "/idle/frequency/driver".into()],
-        condition: format!("as the driver {driver} told when it was measured"),
+        condition: format!("as the driver {driver} reported when it was measured"),
         next: next.into(),
     })
 }

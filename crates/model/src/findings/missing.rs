@@ -79,9 +79,10 @@ fn counters(counters: &Counters) -> Option<Gap> {
 }
 
 fn types(memory: &Memory) -> Option<Gap> {
-    let of = |name: CacheType| memory.types.iter().filter(move |one| one.name == name);
-    let lacks =
-        |name: &CacheType| of(*name).next().is_some() && !of(*name).any(|one| one.available && one.proven);
+    let of_type = |name: CacheType| memory.types.iter().filter(move |one| one.name == name);
+    let lacks = |name: &CacheType| {
+        of_type(*name).next().is_some() && !of_type(*name).any(|one| one.available && one.proven)
+    };
     let missing: Vec<CacheType> =
         [CacheType::WriteCombining, CacheType::Uncached].into_iter().filter(lacks).collect();
     if missing.is_empty() {

@@ -20,8 +20,8 @@ pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
 
 /// The quickest group of each level of groups.
 fn team(profile: &Profile, coherence: &Coherence, levels: &[Level]) -> Option<Finding> {
-    let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
-    if !have_stayed(profile) || !is_told {
+    let is_certain = coherence.judged().iter().all(|pair| pair.ns.has_interval());
+    if !have_stayed(profile) || !is_certain {
         return None;
     }
     let matrix = Matrix::of(coherence)?;
@@ -72,9 +72,9 @@ struct Team {
 /// The group whose longest one-way time is the shortest; of equal ones, the first.
 fn quickest(matrix: &Matrix, level: &Level) -> Option<Team> {
     let longest = |group: &Vec<u32>| {
-        let of: Vec<usize> =
+        let cpus: Vec<usize> =
             (0..matrix.len()).filter(|&index| group.contains(&matrix.cpus()[index])).collect();
-        let times = of.iter().enumerate().flat_map(|(at, &a)| of[at + 1..].iter().map(move |&b| (a, b)));
+        let times = cpus.iter().enumerate().flat_map(|(at, &a)| cpus[at + 1..].iter().map(move |&b| (a, b)));
         times.filter_map(|(a, b)| matrix.between(a, b)).reduce(f64::max)
     };
     let several = level.groups.iter().filter(|group| group.len() > 1);

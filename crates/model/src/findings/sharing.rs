@@ -14,15 +14,14 @@ pub(super) const ALIKE: f64 = 1.3;
 pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
     let cost = if coherence.matrix.is_some() { of_matrix(coherence) } else { of_pairs(coherence) };
-    let mut found: Vec<Finding> =
+    let mut findings: Vec<Finding> =
         [cost, groups(profile, coherence, judgement), lines(coherence)].into_iter().flatten().collect();
     if judgement.verdict == Some(Verdict::HomeBiased) {
-        for finding in found.iter_mut().filter(|finding| finding.id != "lines-differ") {
-            finding.condition +=
-                "; beyond the levels found, times tell the way to the line's memory, not that between CPUs";
+        for finding in findings.iter_mut().filter(|finding| finding.id != "lines-differ") {
+            finding.condition += "; beyond the levels found, times show the distance to the line's memory, not that between CPUs";
         }
     }
-    found
+    findings
 }
 
 /// What is timed, with a verb, and how.

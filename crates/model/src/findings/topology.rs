@@ -16,11 +16,11 @@ pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     if judgement.stable == Some(false) {
         return Vec::new();
     }
-    let found = match contradictions.as_slice() {
+    let finding = match contradictions.as_slice() {
         [] => as_measured(profile, coherence, &section.topology),
         [first, others @ ..] => Some(contradicted(profile, coherence, first, others.len())),
     };
-    found.into_iter().collect()
+    finding.into_iter().collect()
 }
 
 fn contradicted(profile: &Profile, coherence: &Coherence, first: &Contradiction, others: usize) -> Finding {
@@ -54,10 +54,10 @@ fn as_measured(profile: &Profile, coherence: &Coherence, claimed: &Topology) -> 
         );
         return Some(not_as_claimed(profile, coherence, text));
     }
-    let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
-    (measured.is_borne_out && is_told && have_stayed(profile)).then(|| Finding {
+    let is_certain = coherence.judged().iter().all(|pair| pair.ns.has_interval());
+    (measured.is_borne_out && is_certain && have_stayed(profile)).then(|| Finding {
         id: "topology-stands",
-        text: "The claimed topology is as the times between all CPUs have it.".into(),
+        text: "The claimed topology agrees with the times between all CPUs.".into(),
         urgency: Urgency::Note,
         evidence: vec![times_of(coherence), "/topology/counts".into()],
         condition: stability::condition(coherence).unwrap_or_default(),

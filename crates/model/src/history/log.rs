@@ -29,7 +29,7 @@ impl fmt::Display for NoLog {
             Self::Other(schema) => {
                 write!(f, "it has schema '{schema}', this version of coho reads '{SCHEMA}'")
             }
-            Self::Broken(why) => write!(f, "no history ({why}); delete it to begin anew"),
+            Self::Broken(why) => write!(f, "not a history ({why}); delete it to start a new one"),
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn recall(now: &Survey, earlier: &[Survey], is_virtual: bool) -> Recalled {
     let order = |step: &Step<'_>| (step.differing().count(), !step.there.is_empty());
     let nearest =
         |a: &&Step<'_>, b: &&Step<'_>| order(a).cmp(&order(b)).then(b.now.median.total_cmp(&a.now.median));
-    let Some(told) = levels.iter().max_by(nearest) else {
+    let Some(shown) = levels.iter().max_by(nearest) else {
         return Recalled { history: History::default(), words: None };
     };
     let count = |of: &dyn Fn(&Step<'_>) -> Vec<usize>| {
@@ -41,16 +41,16 @@ pub fn recall(now: &Survey, earlier: &[Survey], is_virtual: bool) -> Recalled {
     };
     let history = History {
         surveys: count(&|step| step.there.iter().map(|(at, ..)| *at).collect()),
-        modes_ns: told.modes_ns(),
+        modes_ns: shown.modes_ns(),
         disagree: count(&|step| step.differing().map(|(at, ..)| at).collect()),
     };
-    let words = told.words(now.at_s).map(|words| {
-        let whose = if levels.len() > 1 && !told.level.is_empty() {
-            format!("within {}: ", told.level)
+    let words = shown.words(now.at_s).map(|words| {
+        let whose = if levels.len() > 1 && !shown.level.is_empty() {
+            format!("within {}: ", shown.level)
         } else {
             String::new()
         };
-        let why = match (told.differing().next(), is_virtual) {
+        let why = match (shown.differing().next(), is_virtual) {
             (None, _) => "",
             (Some(_), true) => ": on a virtual machine, the host may have moved the CPUs",
             (Some(_), false) => ": what moved it between the surveys is not known",

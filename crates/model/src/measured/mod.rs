@@ -24,7 +24,7 @@ const LEAST_CPUS: usize = 4;
 const LEAST_SHARE: (usize, usize) = (9, 10);
 
 /// The most contradictions that are named.
-const MOST_TOLD: usize = 4;
+const MOST_NAMED: usize = 4;
 
 /// A claimed topology with what times between its CPUs show about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,8 +83,8 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
     reservations.extend(condition(coherence).map(|condition| format!("condition: {condition}")));
     if corrections.is_empty() {
         let what = match is_borne_out {
-            true => "nothing to correct: the claims are as the figures have it",
-            false => "nothing corrected: the figures do not tell what should stand in place of the claims",
+            true => "nothing to correct: the claims agree with the figures",
+            false => "nothing corrected: the figures do not show what should replace the claims",
         };
         notes.insert(0, what.to_owned());
         return Ok(Measured { is_borne_out, ..unchanged(claimed, notes, reservations) });
@@ -117,14 +117,14 @@ fn unchanged(claimed: &Topology, mut notes: Vec<String>, reservations: Vec<Strin
 
 /// What the figures contradict in a topology, as claimed or after its correction.
 fn contradicted(topology: &Topology, coherence: &Coherence) -> Vec<String> {
-    let found = audit(topology, coherence);
-    let told = found.iter().take(MOST_TOLD);
-    let mut told: Vec<String> =
-        told.map(|one| format!("not borne out: {}; measured: {}", one.claim, one.figures)).collect();
-    if found.len() > MOST_TOLD {
-        told.push(format!("and {} more contradictions", found.len() - MOST_TOLD));
+    let contradictions = audit(topology, coherence);
+    let named = contradictions.iter().take(MOST_NAMED);
+    let mut named: Vec<String> =
+        named.map(|one| format!("not borne out: {}; measured: {}", one.claim, one.figures)).collect();
+    if contradictions.len() > MOST_NAMED {
+        named.push(format!("and {} more contradictions", contradictions.len() - MOST_NAMED));
     }
-    told
+    named
 }
 
 /// Why nothing is corrected.
@@ -175,16 +175,16 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
     if figures * LEAST_SHARE.1 < pairs * LEAST_SHARE.0 {
         return Err(format!("{figures} of {pairs} pairs have a time, which may leave a level out").into());
     }
-    let found = classify(&matrix);
-    match found.verdict {
+    let classification = classify(&matrix);
+    match classification.verdict {
         Verdict::Flat => {
             let why = "the figures are flat: no group of CPUs stands out".to_owned();
             Err(Uncertain { why, is_flat: true })
         }
-        Verdict::HomeBiased if found.levels.is_empty() => {
-            Err("the times tell the way to the line's home, not the hops between CPUs".into())
+        Verdict::HomeBiased if classification.levels.is_empty() => {
+            Err("the times show the distance to the line's home, not the hops between CPUs".into())
         }
-        _ => Ok(found.levels),
+        _ => Ok(classification.levels),
     }
 }
 

@@ -78,20 +78,20 @@ pub(super) fn all(claimed: &Topology, levels: &[Found]) -> Placed {
 /// The claims that no measured level confirms, of those that times could: some CPUs share the object, others do not.
 pub(super) fn not_shown(topology: &Topology, placed: &[Level]) -> Vec<String> {
     let all = topology.cpus().len();
-    let told = |sets: &[&CpuSet]| sets.iter().any(|set| (2..all).contains(&set.len()));
+    let can_be_timed = |sets: &[&CpuSet]| sets.iter().any(|set| (2..all).contains(&set.len()));
     let mut claims: Vec<(Vec<&CpuSet>, Vec<String>)> = Vec::new();
     for level in INWARD.into_iter().filter(|level| !placed.contains(level)) {
         let sets = topology.partition(level);
         match claims.iter_mut().find(|(known, _)| *known == sets) {
             Some((_, names)) => names.push(level.to_string()),
-            None if told(&sets) => claims.push((sets, vec![level.to_string()])),
+            None if can_be_timed(&sets) => claims.push((sets, vec![level.to_string()])),
             None => {}
         }
     }
-    let told = claims.into_iter().map(|(sets, names)| {
+    let sentences = claims.into_iter().map(|(sets, names)| {
         format!("the figures do not show the claimed {}: {}", names.join(", "), some_of(sets.into_iter()))
     });
-    told.collect()
+    sentences.collect()
 }
 
 /// `0-1 | 2-3 | 4-5 | 6-7 and 8 more`.
@@ -186,7 +186,7 @@ fn places(
             () => "the claimed L3s are parts of them",
         };
         let why = format!(
-            "{why}. CPUs nearer than others, and not by a core or an L2, share an L3; times do not tell that from a \
+            "{why}. CPUs nearer than others, and not by a core or an L2, share an L3; times cannot tell that from a \
              part of one"
         );
         return vec![(Level::L3, why)];
@@ -197,13 +197,12 @@ fn places(
         && is_inside(&l3, &groups.sets)
         && partition(Level::Die).is_empty()
     {
-        let why =
-            "beyond an L3 and within a package; times do not tell a die from a package or a memory node"
-                .to_owned();
+        let why = "beyond an L3 and within a package; times cannot tell a die from a package or a NUMA node"
+            .to_owned();
         return vec![(Level::Die, why)];
     }
     if free(&Level::Module) && partition(Level::Module).is_empty() {
-        let why = "times do not tell threads of a core from cores that share a cache: a group, and no more"
+        let why = "times cannot tell threads of a core from cores that share a cache: it is a group, and no more is known"
             .to_owned();
         return vec![(Level::Module, why)];
     }

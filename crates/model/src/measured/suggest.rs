@@ -89,7 +89,11 @@ fn shape(topology: &Topology) -> Result<Shape, String> {
         [one] if one == module || one == l2 && one != l3 => (package, one),
         [one] => (one, one),
         [small, large] => (large, small),
-        _ => return Err("a guest has two levels between core and package, and here are three".to_owned()),
+        _ => {
+            return Err(
+                "a guest has two levels between core and package, and this topology has three".to_owned()
+            );
+        }
     };
     let shared_by = |size: usize| match size {
         0 => None,
@@ -122,7 +126,7 @@ fn numbering(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
     });
     let Some(level) = scattered else { return };
     suggestion.lacks.push(format!(
-        "a guest's CPUs are numbered through, unit by unit, and these are not: {level} {}; put the host's CPUs in that \
+        "a guest's CPUs are numbered in order, unit by unit, and these are not: {level} {}; put the host's CPUs in that \
          order behind CPUs 0 to {} instead (libvirt: <vcpupin>; QEMU: pin each vCPU's thread)",
         listed(topology.partition(level)),
         shape.cpus - 1
@@ -148,16 +152,16 @@ fn qemu(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
     if l3.is_some() {
         suggestion.options.push(format!("-machine q35,{}", shared.join(",")));
         suggestion.lacks.push(
-            "smp-cache takes QEMU 10.0; before that an L3 is shared by a die, whatever is asked for"
+            "smp-cache needs QEMU 10.0; earlier versions share an L3 within a die, whatever is requested"
                 .to_owned(),
         );
     }
     if modules > 1 {
-        suggestion.lacks.push("modules take QEMU 9.1".to_owned());
+        suggestion.lacks.push("modules need QEMU 9.1".to_owned());
     }
     if topology.cpu.vendor.as_deref() == Some("AuthenticAMD") {
         suggestion.lacks.push(
-            "an AMD model tells its caches by leaf 0x8000001D: add topoext=on to -cpu where it is not there"
+            "an AMD model reports its caches in leaf 0x8000001D: add topoext=on to -cpu where it is missing"
                 .to_owned(),
         );
     }
@@ -171,7 +175,7 @@ fn qemu(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
         }
         suggestion
             .lacks
-            .push("memory nodes are as claimed: times between CPUs do not tell where memory is".into());
+            .push("NUMA nodes are as claimed: times between CPUs do not show where memory is".into());
     }
 }
 
@@ -194,7 +198,7 @@ fn libvirt(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
         options.push("  </numa>".to_owned());
         suggestion
             .lacks
-            .push("memory nodes are as claimed: times between CPUs do not tell where memory is".into());
+            .push("NUMA nodes are as claimed: times between CPUs do not show where memory is".into());
     }
     suggestion.options.push("</cpu>".to_owned());
     match l3 {
@@ -209,7 +213,7 @@ fn libvirt(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
 fn kernel(topology: &Topology, suggestion: &mut Suggestion) {
     suggestion.lacks.push(
         "no kernel option says who shares a cache: Linux takes it from CPUID, or from the firmware's PPTT or device \
-         tree on ARM; memory nodes come from the SRAT, which a table in the initrd replaces (CONFIG_ACPI_TABLE_UPGRADE)"
+         tree on ARM; NUMA nodes come from the SRAT, which a table in the initrd replaces (CONFIG_ACPI_TABLE_UPGRADE)"
             .to_owned(),
     );
     let levels = [Level::L3, Level::Die, Level::Module];
@@ -222,7 +226,7 @@ fn kernel(topology: &Topology, suggestion: &mut Suggestion) {
     };
     suggestion.lacks.push(format!(
         "partitions keep the scheduler, and the programs put into them, within one {level} each; they do not change \
-         what /sys tells"
+         what /sys reports"
     ));
     suggestion.options.push("echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control".to_owned());
     for (at, cpus) in groups.iter().enumerate().skip(1) {

@@ -62,7 +62,7 @@ pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, f64)>, Error> {
             Ok(value) if value > 0.0 && value < 1e18 => Ok(value),
             _ => {
                 let shown: String = cell.chars().take(24).collect();
-                Err(place(index + 1).error(format!("'{shown}' is no number above 0; expected bytes, ns")))
+                Err(place(index + 1).error(format!("'{shown}' is not a number above 0; expected bytes, ns")))
             }
         };
         if pairs.len() == MAX_PAIRS {
@@ -235,7 +235,7 @@ mod tests {
         let pairs = parse_pairs("t.csv", "bytes,ns\n# run 1\n8;100\n16,120\n32\t130\n64, 150\n").unwrap();
         assert_eq!(pairs, [(8.0, 100.0), (16.0, 120.0), (32.0, 130.0), (64.0, 150.0)]);
         let error = parse_pairs("t.csv", "8,1\n16,-3\n").unwrap_err();
-        assert_eq!(error.to_string(), "t.csv, line 2: '-3' is no number above 0; expected bytes, ns");
+        assert_eq!(error.to_string(), "t.csv, line 2: '-3' is not a number above 0; expected bytes, ns");
         assert!(parse_pairs("t.csv", "8,1\n").unwrap_err().to_string().contains("at least 4"));
         assert_eq!(parse_pairs("t.csv", "8,1,2\n").unwrap_err().line(), Some(1));
     }

@@ -39,12 +39,12 @@ impl Variant {
     pub fn loggp(&self, small: f64, large: f64, instruction: usize) -> LogGp {
         let small = self.max_bytes.map_or(small, |most| small.min(most));
         let large = self.max_bytes.map_or(large, |most| large.min(most)).max(2.0 * small);
-        let of = |stage: &Stage| stage.time_ns(small, 0.0, instruction);
+        let time_of = |stage: &Stage| stage.time_ns(small, 0.0, instruction);
         let sides = sides(&self.stages);
         let busy = |side| {
-            let own = self.stages.iter().zip(&sides).filter(|(_, of)| **of == Some(side));
+            let own = self.stages.iter().zip(&sides).filter(|(_, side_of)| **side_of == Some(side));
             // A sum of none would be -0.
-            own.fold(0.0, |sum, (stage, _)| sum + of(stage))
+            own.fold(0.0, |sum, (stage, _)| sum + time_of(stage))
         };
         let (o_send_ns, o_receive_ns) = (busy(Side::Sender), busy(Side::Receiver));
         let total = self.time_ns(small, 0.0, instruction);
@@ -54,7 +54,7 @@ impl Variant {
             o_send_ns,
             o_receive_ns,
             latency_ns: (total - o_send_ns - o_receive_ns).max(0.0),
-            gap_ns: self.stages.iter().map(of).fold(0.0, f64::max),
+            gap_ns: self.stages.iter().map(time_of).fold(0.0, f64::max),
             gap_per_byte_ns: slope / (large / 2.0),
         }
     }

@@ -153,7 +153,7 @@ impl Resolver<'_> {
             }
             seen.push(at);
             factors.extend(self.factor(entry)?);
-            let Some(of) = &raw.of else {
+            let Some(target) = &raw.of else {
                 return Ok(self.own_figures(entry, &place)?.with(factors));
             };
             if raw.bytes_per_s.is_some()
@@ -166,8 +166,8 @@ impl Resolver<'_> {
                     place.error("a rate of another has no figures of its own; leave out 'of' or the figures")
                 );
             }
-            let wanted = of.get_ref();
-            let place = self.file.place_in(entry, of);
+            let wanted = target.get_ref();
+            let place = self.file.place_in(entry, target);
             entry = self
                 .file
                 .rates
@@ -352,7 +352,7 @@ impl Resolver<'_> {
 
     /// The beginning of an error about a missing figure.
     fn lacks(&self) -> &'static str {
-        if self.profile.is_some() { "the profile has no" } else { "no profile is named that has" }
+        if self.profile.is_some() { "the profile has no" } else { "no profile was given that has" }
     }
 
     fn cost(&self, entry: &Entry<RawStage>, name: &toml::Spanned<String>) -> Result<f64, Error> {

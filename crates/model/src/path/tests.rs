@@ -191,7 +191,7 @@ fn a_query_may_leave_open_how_wide_an_instruction_is() {
 #[test]
 fn figures_that_a_profile_lacks_are_asked_for() {
     for (profile, whose) in
-        [(None, "no profile is named that has"), (Some(profile(&[])), "the profile has no")]
+        [(None, "no profile was given that has"), (Some(profile(&[])), "the profile has no")]
     {
         let error = parse(MEASURED).unwrap().resolve(profile.as_ref()).unwrap_err();
         assert_eq!(error.line(), Some(3));

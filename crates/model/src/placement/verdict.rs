@@ -122,9 +122,9 @@ impl Verdict {
     /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Tree => "sign as by the tree",
-            Self::Flag => "sign as by the flag",
-            Self::TreeAndFlag => "sign as by tree and flag",
+            Self::Tree => "sign as the tree predicts",
+            Self::Flag => "sign as the flag predicts",
+            Self::TreeAndFlag => "sign as tree and flag predict",
             Self::NoChange => "no change, as predicted",
             Self::Undecided => "within noise; undecided",
             Self::WithinNoise => "predicted; within noise",

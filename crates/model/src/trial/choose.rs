@@ -37,8 +37,8 @@ pub fn choice(trial: &Trial) -> Option<&str> {
         return Some(best);
     }
     let median = |name: &String| {
-        let found = trial.placements.iter().find(|one| one.name == *name);
-        found.and_then(|one| one.seconds.as_ref()).map_or(f64::INFINITY, |seconds| seconds.median)
+        let placement = trial.placements.iter().find(|one| one.name == *name);
+        placement.and_then(|one| one.seconds.as_ref()).map_or(f64::INFINITY, |seconds| seconds.median)
     };
     trial.winners.iter().min_by(|a, b| median(a).total_cmp(&median(b))).map(String::as_str)
 }

@@ -24,7 +24,7 @@ pub fn differences(best: &PlacementTime, other: &PlacementTime) -> Vec<Differenc
         let least = if one.max(two) >= 10.0 { 1.0 } else { 1e-9 };
         ((one + least) / (two + least)).ln().abs()
     };
-    let mut found: Vec<_> = best
+    let mut differences: Vec<_> = best
         .counters
         .iter()
         .filter_map(|(name, best)| {
@@ -33,8 +33,8 @@ pub fn differences(best: &PlacementTime, other: &PlacementTime) -> Vec<Differenc
             tells.then(|| Difference { counter: name.clone(), best: best.median, other: other.median })
         })
         .collect();
-    found.sort_by(|one, two| factor(two.best, two.other).total_cmp(&factor(one.best, one.other)));
-    found
+    differences.sort_by(|one, two| factor(two.best, two.other).total_cmp(&factor(one.best, one.other)));
+    differences
 }
 
 #[cfg(test)]

@@ -179,6 +179,6 @@ mod tests {
         coherence.pairs[0].ns.stable = Some(false);
         assert!(with(&coherence, date).contains("; holds only for a while"));
         (coherence.pairs[0].ns.stable, coherence.pairs[0].ns.n) = (None, 1);
-        assert!(with(&coherence, date).contains("; rests on one sample a pair"));
+        assert!(with(&coherence, date).contains("; rests on one sample per pair"));
     }
 }
