@@ -1,9 +1,9 @@
 //! Examples of every command, for its help and its manual page.
 
-/// What each command's help ends with: for whom it is, and the command.
+/// An example at the end of a command's help: its purpose, and the command.
 type Example = (&'static str, &'static str);
 
-/// The examples of a command by its words: `predict barrier`.
+/// The examples of a command, by its words: `predict barrier`.
 pub fn of(command: &str) -> &'static [Example] {
     ALL.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| examples)
 }
@@ -167,7 +167,7 @@ const ALL: &[(&str, &[Example])] = &[
     ("man", &[("The page of a command", "coho man survey")]),
 ];
 
-/// A command's help with its examples, and so its subcommands'.
+/// Adds examples to the help of a command and its subcommands.
 pub fn added(command: clap::Command, words: &str) -> clap::Command {
     let shown = of(words).iter().map(|(what, how)| format!("  {what}:\n    {how}"));
     let shown: Vec<String> = shown.collect();
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// Every command that has nothing but subcommands, or is not for people, aside.
+    /// Every command except those that only have subcommands or are not for people.
     fn commands(command: &clap::Command, words: &str, found: &mut Vec<String>) {
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
             let words = format!("{words} {}", sub.get_name()).trim().to_owned();
@@ -226,7 +226,7 @@ mod tests {
         assert!(parsed.is_ok(), "{command}: {}", parsed.err().unwrap());
     }
 
-    /// Commands of which the findings speak, with values for the names that stand in them.
+    /// Checks the commands that findings name, with values for their placeholders.
     #[test]
     fn every_command_that_a_finding_names_is_one() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/src/findings");

@@ -24,7 +24,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Cycles per instruction by the rate of coherence events, one line a class of CPU pairs
+    /// Cycles per instruction by the rate of coherence events, one line per class of CPU pairs
     Cpi(CpiArgs),
     /// Barriers, fork and join from the latencies between CPUs, for every algorithm
     Barrier(super::predict_barrier::Args),
@@ -64,7 +64,7 @@ struct CpiArgs {
     svg: Option<PathBuf>,
 }
 
-/// What is predicted from where no profile is given: the paper's machines.
+/// The default source of a prediction: the paper's machines.
 const PUBLISHED: &str = "published:kawabe-furuya";
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -1,4 +1,4 @@
-//! `coho predict openmp`: what synchronising costs an OpenMP program, by its counts and a profile.
+//! `coho predict openmp`: what synchronising costs an OpenMP program, from its counts and a profile.
 
 use std::path::PathBuf;
 
