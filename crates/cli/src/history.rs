@@ -57,8 +57,7 @@ fn compared(coherence: &mut Coherence, host: &Host) -> Result<(), String> {
 
 fn of_host(host: &Host) -> Result<history::Host, String> {
     let Identity { machine, boot } = Identity::of_this_machine();
-    let boot =
-        boot.ok_or("the kernel gives no boot ID, so surveys since this boot cannot be recognised")?;
+    let boot = boot.ok_or("the kernel gives no boot ID, so surveys since this boot cannot be recognised")?;
     Ok(history::Host {
         machine: machine.unwrap_or_default(),
         boot,

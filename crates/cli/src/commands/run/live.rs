@@ -36,9 +36,7 @@ pub fn follow(
                 last = Some(examination.clone());
                 trials::settled(examination, measure.name())
             }
-            News::Silent => {
-                "live: no progress can be seen; it stays where the scheduler puts it".into()
-            }
+            News::Silent => "live: no progress can be seen; it stays where the scheduler puts it".into(),
             News::GivenUp(why) => format!("live: {why}; it stays where the scheduler puts it"),
         };
         if !args.quiet {
