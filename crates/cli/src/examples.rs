@@ -191,25 +191,25 @@ mod tests {
     use crate::cli::Cli;
 
     /// Every command except those that only have subcommands or are not for people.
-    fn commands(command: &clap::Command, words: &str, found: &mut Vec<String>) {
+    fn commands(command: &clap::Command, words: &str, all: &mut Vec<String>) {
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
             let words = format!("{words} {}", sub.get_name()).trim().to_owned();
             if !sub.is_subcommand_required_set() {
-                found.push(words.clone());
+                all.push(words.clone());
             }
-            commands(sub, &words, found);
+            commands(sub, &words, all);
         }
     }
 
     #[test]
     fn every_command_has_an_example_and_every_example_is_one() {
-        let mut found = Vec::new();
-        commands(&Cli::command(), "", &mut found);
-        for command in &found {
+        let mut all = Vec::new();
+        commands(&Cli::command(), "", &mut all);
+        for command in &all {
             assert!(!of(command).is_empty(), "no example of {command}");
         }
         for (name, examples) in ALL {
-            assert!(found.iter().any(|command| command == name), "{name} is no command");
+            assert!(all.iter().any(|command| command == name), "{name} is no command");
             for (_, example) in *examples {
                 assert!(
                     example.starts_with(&format!("coho {}", name.split(' ').next().unwrap())),
@@ -233,8 +233,8 @@ mod tests {
         let mut commands = 0;
         for file in std::fs::read_dir(folder).unwrap() {
             let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            let said = source.lines().filter(|line| !line.trim_start().starts_with("//"));
-            let source = said.collect::<Vec<_>>().join("\n");
+            let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let source = code.collect::<Vec<_>>().join("\n");
             // Lines of a string that goes on.
             let source = source
                 .replace("\\\n", "")

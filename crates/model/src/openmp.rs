@@ -295,13 +295,13 @@ mod tests {
 
     #[test]
     fn work_and_so_many_barriers_make_the_time() {
-        let told = predict(&process(), &sync()).unwrap();
-        near(told.work_s, 0.95);
-        near(told.predicted_s.value, 0.95 + 0.04 + 0.000_08);
-        near(told.predicted_s.low, 0.95 + 0.9 * 0.040_08);
-        near(told.error, -0.009_92);
-        near(told.libgomp_s.unwrap().value, 0.95 + 0.4008);
-        assert_eq!((told.teams.len(), told.teams[0].barrier_ns.value), (1, 40.0));
+        let prediction = predict(&process(), &sync()).unwrap();
+        near(prediction.work_s, 0.95);
+        near(prediction.predicted_s.value, 0.95 + 0.04 + 0.000_08);
+        near(prediction.predicted_s.low, 0.95 + 0.9 * 0.040_08);
+        near(prediction.error, -0.009_92);
+        near(prediction.libgomp_s.unwrap().value, 0.95 + 0.4008);
+        assert_eq!((prediction.teams.len(), prediction.teams[0].barrier_ns.value), (1, 40.0));
         let named = Process { barrier: "fbs".into(), ..process() };
         near(predict(&named, &sync()).unwrap().predicted_s.value, 0.95 + 0.060_08);
     }
@@ -310,9 +310,9 @@ mod tests {
     fn what_the_profile_lacks_is_named() {
         let mut without = sync();
         without.peers.pop();
-        let told = predict(&process(), &without).unwrap();
-        assert!(told.libgomp_s.is_none());
-        assert!(told.no_libgomp.unwrap().contains("no fork-join of libgomp's with 2 threads"));
+        let prediction = predict(&process(), &without).unwrap();
+        assert!(prediction.libgomp_s.is_none());
+        assert!(prediction.no_libgomp.unwrap().contains("no fork-join of libgomp's with 2 threads"));
         let mut other = process();
         other.teams[1].threads = 3;
         assert!(predict(&other, &sync()).unwrap_err().contains("--threads 3"));

@@ -128,8 +128,8 @@ mod tests {
     }
 
     fn set_window(coherence: &mut Coherence, passes: impl Into<Value>, span_s: impl Into<Value>) {
-        let told = [("least_passes", passes.into()), ("least_span_s", span_s.into())];
-        coherence.method.parameters = told.map(|(name, value)| (name.to_owned(), value)).into();
+        let parameters = [("least_passes", passes.into()), ("least_span_s", span_s.into())];
+        coherence.method.parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
     }
 
     #[test]
@@ -159,26 +159,26 @@ mod tests {
 
     #[test]
     fn advice_says_what_it_rests_on() {
-        let told = |coherence: &Coherence| condition(coherence).unwrap();
+        let words = |coherence: &Coherence| condition(coherence).unwrap();
         assert_eq!(condition(&Coherence::default()), None);
-        let alone = told(&measured(Some(true)));
+        let alone = words(&measured(Some(true)));
         assert_eq!(
             alone,
             "the one time between CPUs by turn kept to one value, in up to 3 passes within 1.2 s; no other survey to \
              compare"
         );
-        assert!(told(&measured(Some(false))).starts_with("holds only for a while"));
-        assert!(!told(&measured(None)).contains("kept to one value"));
+        assert!(words(&measured(Some(false))).starts_with("holds only for a while"));
+        assert!(!words(&measured(None)).contains("kept to one value"));
         let mut coherence = measured(Some(true));
         coherence.history = Some(History { surveys: 4, modes_ns: vec![27.0, 128.0], disagree: 2 });
-        let moved = told(&coherence);
+        let moved = words(&coherence);
         assert!(moved.contains("2 of 4") && !moved.contains("kept to"), "{moved}");
         assert!(!moved.contains("jumped"), "{moved}");
         coherence.pairs[0].ns.stable = Some(false);
-        assert!(told(&coherence).contains("jumped within this run, too (in up to 3 passes"));
+        assert!(words(&coherence).contains("jumped within this run, too (in up to 3 passes"));
         coherence.pairs[0].ns.stable = Some(true);
         coherence.history = Some(History { surveys: 1, modes_ns: vec![27.0], disagree: 0 });
-        assert!(told(&coherence).ends_with("; within 1.5 times of 1 other survey since boot"));
+        assert!(words(&coherence).ends_with("; within 1.5 times of 1 other survey since boot"));
     }
 
     #[test]
@@ -213,11 +213,11 @@ mod tests {
         let mut coherence = measured(None);
         coherence.pairs[0].ns = Estimate::exact(27.0);
         assert_eq!(watched(&coherence), None);
-        let told = condition(&coherence).unwrap();
-        assert!(told.contains("one sample per pair") && !told.contains("kept"), "{told}");
+        let words = condition(&coherence).unwrap();
+        assert!(words.contains("one sample per pair") && !words.contains("kept"), "{words}");
         let mut untold = measured(Some(true));
         untold.method.duration_s = 0.0;
-        let told = condition(&untold).unwrap();
-        assert!(told.contains("does not say how long") && !told.contains("one sample"), "{told}");
+        let words = condition(&untold).unwrap();
+        assert!(words.contains("does not say how long") && !words.contains("one sample"), "{words}");
     }
 }

@@ -91,9 +91,9 @@ fn json(forecast: &Forecast) -> Value {
         },
     });
     match &forecast.compared {
-        Ok(found) => {
-            all["measured"] = found.checks.iter().map(check_row).collect();
-            all["method"]["not_predicted"] = found.left_out.iter().map(left_out).collect();
+        Ok(checked) => {
+            all["measured"] = checked.checks.iter().map(check_row).collect();
+            all["method"]["not_predicted"] = checked.left_out.iter().map(left_out).collect();
         }
         Err(why) => all["method"]["not_available"] = json!({ "measured": why }),
     }

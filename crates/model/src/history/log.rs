@@ -113,8 +113,8 @@ mod tests {
     fn the_log_of_a_later_version_is_not_called_broken() {
         let newer = r#"{"schema": "coho-history/2", "hosts": {}}"#;
         assert_eq!(Log::parse(newer), Err(NoLog::Other("coho-history/2".into())));
-        let told = Log::parse(newer).unwrap_err().to_string();
-        assert!(told.contains("coho-history/2") && !told.contains("delete"), "{told}");
+        let error = Log::parse(newer).unwrap_err().to_string();
+        assert!(error.contains("coho-history/2") && !error.contains("delete"), "{error}");
         for broken in [
             "",
             "[]",

@@ -143,7 +143,7 @@ fn between(parts: &[Transfer], transfer: &Transfer) -> Profile {
 mod tests {
     use super::*;
 
-    /// A message whose ends and whole take so many ns.
+    /// A message whose ends and whole take these ns.
     fn transfer(path: &str, to: u32, bytes: u64, [send, whole, receive]: [f64; 3]) -> Transfer {
         Transfer {
             path: path.into(),

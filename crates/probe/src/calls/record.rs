@@ -309,7 +309,7 @@ mod tests {
         assert_eq!((damages[1].ns.as_ref().unwrap().median, &damages[1].lines), (-3.0, &None));
     }
 
-    /// A victim of so many lines pushes some of them out, each at the price of a miss, seen through the noise of a round.
+    /// A victim of this many lines evicts some lines, each at the cost of a miss, seen through the noise of a round.
     fn evicted_ns(lines: usize, penalty: f64, random: &mut fastrand::Rng) -> Vec<f64> {
         // Of few lines nearly each pushes one out; of many, some fall on the same place.
         let evicted = 512.0 * (1.0 - (-(lines as f64) / 512.0).exp());

@@ -103,7 +103,7 @@ impl Buffer {
     #[inline(always)]
     pub(super) fn copy_from(self, other: Self) {
         let bytes = self.lines.min(other.lines) * LINE;
-        // SAFETY: both have so many bytes, and they belong to different pages.
+        // SAFETY: both have that many bytes, and they belong to different pages.
         unsafe { std::ptr::copy_nonoverlapping(other.start, self.start, bytes) };
     }
 }

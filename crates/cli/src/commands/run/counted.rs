@@ -47,7 +47,7 @@ impl Counted {
             return Ok(());
         }
         if !args.quiet {
-            processes.iter().for_each(told);
+            processes.iter().for_each(report);
         }
         let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let counts = Counts { openmp_counts: 1, command, processes };
@@ -74,7 +74,7 @@ fn read(path: &Path) -> anyhow::Result<Process> {
     Ok(serde_json::from_str(&read_text(path)?)?)
 }
 
-fn told(process: &Process) {
+fn report(process: &Process) {
     for team in &process.teams {
         coho_show::say!(
             "coho: process {}, teams of {}: {} regions, {} barriers; of {:.3} s thread 0 waited {:.3} s",

@@ -21,11 +21,11 @@ use crate::results::Stopped;
 pub fn check(args: &Args) -> anyhow::Result<ExitCode> {
     let program = args.command.first().expect("a command is required");
     let decision = openmp::check(program).map_err(anyhow::Error::msg)?;
-    How { json: args.json, full: false }.print(&decision, |decision| said(program, decision))?;
+    How { json: args.json, full: false }.print(&decision, |decision| parts(program, decision))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn said(program: &OsStr, decision: &Decision) -> Vec<Part> {
+fn parts(program: &OsStr, decision: &Decision) -> Vec<Part> {
     let program = program.display();
     let first = match &decision.reason {
         None => format!("{program} would run on coho's teams."),
@@ -33,7 +33,7 @@ fn said(program: &OsStr, decision: &Decision) -> Vec<Part> {
     };
     let imports =
         (!decision.imports.is_empty()).then(|| format!("It imports {}.", decision.imports.join(" ")));
-    let last = "What it opens while it runs was not looked at.".to_owned();
+    let last = "What it opens while it runs was not examined.".to_owned();
     let sentences = [Some(first), imports, Some(last)].into_iter().flatten();
     sentences.map(|one| Part::summary(Text::new(one))).collect()
 }

@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// A call of so many events.
+    /// A call with this many events.
     fn scripted(events: u64, lost_after: u64) -> (Scripted, Box<dyn Body>) {
         let total = Arc::new(AtomicU64::new(1 << 40));
         let body = plain({
