@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages of RAM that are write-back, write-combining or uncached, for whoever opens /dev/coho_mem and maps them; and
- * WBINVD, timed on a CPU of choice.
+ * Write-back, write-combining or uncached pages of RAM for programs that open /dev/coho_mem and map them, and WBINVD
+ * timed on a chosen CPU.
  *
- * The memory belongs to the open file. Each mapping holds the file, so that the memory is given back when both the
- * file and its last mapping are gone, however the process ended.
+ * The memory belongs to the open file. Each mapping holds the file, so the memory is freed when both the file and its
+ * last mapping are gone, however the process ended.
  */
 #include <linux/device.h>
 #include <linux/fs.h>
@@ -37,18 +37,18 @@
 #error "coho_mem needs x86's page attributes"
 #endif
 
-/* Memory comes in blocks of a large page where there are such: the kernel's own map of them then stays whole. */
+/* Memory comes in blocks of a large page where available, so that the kernel's own map of them stays whole. */
 #define LARGEST_ORDER (PMD_SHIFT - PAGE_SHIFT)
 
 static unsigned long limit_mib = 256;
 module_param(limit_mib, ulong, 0644);
-MODULE_PARM_DESC(limit_mib, "most memory handed out at a time, in MiB (default 256)");
+MODULE_PARM_DESC(limit_mib, "the most memory to hand out at a time, in MiB (default 256)");
 
-/* Pages handed out and not yet given back, for all open files. */
+/* Pages handed out and not yet freed, over all open files. */
 static DEFINE_MUTEX(count_lock);
 static unsigned long pages;
 module_param(pages, ulong, 0444);
-MODULE_PARM_DESC(pages, "pages handed out and not yet given back (to be read)");
+MODULE_PARM_DESC(pages, "pages handed out and not yet freed (read-only)");
 
 struct block {
 	struct list_head list;
@@ -56,7 +56,7 @@ struct block {
 	unsigned int order;
 };
 
-/* What belongs to an open file. */
+/* The state of an open file. */
 struct memory {
 	struct mutex lock;
 	struct list_head blocks;
@@ -79,7 +79,7 @@ static int set_type(struct block *block, u32 type)
 	}
 }
 
-/* Nothing but the kernel's map of a page's address may be left when it is freed, and that as it was. */
+/* When a page is freed, only the kernel's own mapping of it may remain, with its original type. */
 static void free_block(struct block *block, u32 type)
 {
 	int failed = 0;
@@ -102,7 +102,7 @@ static void free_blocks(struct list_head *blocks, u32 type)
 		free_block(block, type);
 }
 
-/* A block of 2^order pages, or fewer where there is none; order comes back as what was had. */
+/* A block of 2^order pages, or a smaller one if there is none; sets order to the block's. */
 static struct block *new_block(int node, unsigned int order, u32 type)
 {
 	struct block *block = kmalloc(sizeof(*block), GFP_KERNEL);
@@ -127,7 +127,7 @@ static struct block *new_block(int node, unsigned int order, u32 type)
 	block->order = order;
 	failed = set_type(block, type);
 	if (failed) {
-		/* A part of it may have been changed. */
+		/* Part of it may have been changed. */
 		free_block(block, type);
 		return ERR_PTR(failed);
 	}
@@ -196,7 +196,7 @@ static int allocate(struct memory *memory, const struct coho_mem_alloc *wish)
 	return 0;
 }
 
-/* On the CPU in question, with interrupts off. */
+/* Runs on the chosen CPU, with interrupts off. */
 static void time_wbinvd(void *argument)
 {
 	struct coho_mem_wbinvd *time = argument;
@@ -213,7 +213,7 @@ static int wbinvd_on(struct coho_mem_wbinvd *time)
 	if (time->reserved || time->cpu >= nr_cpu_ids)
 		return -EINVAL;
 #ifdef X86_FEATURE_TDX_GUEST
-	/* The instruction is an exception there, which the kernel does not survive. */
+	/* The instruction raises an exception there, which the kernel does not survive. */
 	if (boot_cpu_has(X86_FEATURE_TDX_GUEST))
 		return -EOPNOTSUPP;
 #endif
@@ -221,7 +221,7 @@ static int wbinvd_on(struct coho_mem_wbinvd *time)
 	return smp_call_function_single(time->cpu, time_wbinvd, time, 1);
 }
 
-/* mmap takes the lock with the process's memory map locked: nothing of user space may be touched under it. */
+/* mmap takes this lock while the process's memory map is locked, so user space must not be touched under it. */
 static long control(struct file *file, unsigned int command, unsigned long argument)
 {
 	struct memory *memory = file->private_data;
@@ -257,7 +257,7 @@ static int map(struct file *file, struct vm_area_struct *area)
 	struct block *block;
 	int failed = 0;
 
-	/* A private mapping would be copied to write-back pages when written to. */
+	/* A write to a private mapping would copy it to write-back pages. */
 	if (!(area->vm_flags & VM_SHARED))
 		return -EINVAL;
 	mutex_lock(&memory->lock);
@@ -293,7 +293,7 @@ static int open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-/* After the last mapping and the last descriptor. */
+/* Runs after the last mapping and the last descriptor are gone. */
 static int release(struct inode *inode, struct file *file)
 {
 	struct memory *memory = file->private_data;

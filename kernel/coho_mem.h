@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
-/* What /dev/coho_mem understands. */
+/* The requests of /dev/coho_mem. */
 #ifndef COHO_MEM_H
 #define COHO_MEM_H
 
@@ -10,25 +10,25 @@
 #define COHO_MEM_WC 1
 #define COHO_MEM_UC 2
 
-/* Any memory node will do. */
+/* Any NUMA node. */
 #define COHO_MEM_ANY_NODE (-1)
 
 struct coho_mem_alloc {
 	__u64 bytes; /* in: rounded up to whole pages */
 	__u32 type;  /* in: COHO_MEM_WB, _WC or _UC */
-	__s32 node;  /* in: memory node, or COHO_MEM_ANY_NODE */
+	__s32 node;  /* in: NUMA node, or COHO_MEM_ANY_NODE */
 };
 
 struct coho_mem_wbinvd {
 	__u32 cpu; /* in: the CPU that executes it */
 	__u32 reserved;
 	__u64 ns;    /* out: its time by the kernel's monotonic clock */
-	__u64 ticks; /* out: the same by that CPU's time stamp counter */
+	__u64 ticks; /* out: the same by that CPU's time-stamp counter */
 };
 
-/* Gives the open file its memory, once; mmap then maps it, whole and shared. Closing it gives it back. */
+/* Gives the open file its memory, once; mmap then maps all of it, shared. Closing the file frees it. */
 #define COHO_MEM_ALLOC _IOW('h', 0xc0, struct coho_mem_alloc)
-/* Writes all modified lines of a CPU's caches back and empties them. */
+/* Writes back all modified lines of a CPU's caches and empties the caches. */
 #define COHO_MEM_WBINVD _IOWR('h', 0xc1, struct coho_mem_wbinvd)
 
 #endif

@@ -9,12 +9,12 @@ use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use coho_sync::{MAX_THREADS, Mapping};
 use coho_topology::CpuSet;
 
-/// Options that do not go together in a way that only the files show: exit status 2, as for other wrong usage.
+/// Options that do not go together, which only the files show: exit status 2, as for other wrong usage.
 #[derive(Debug)]
 pub struct WrongUsage(String);
 
 impl WrongUsage {
-    /// Wrong usage in words: what, and what there is instead.
+    /// Wrong usage in words: what is wrong, and what to give instead.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
@@ -28,7 +28,7 @@ impl fmt::Display for WrongUsage {
 
 impl std::error::Error for WrongUsage {}
 
-/// Checks that no file is to be written twice, or written over what is read.
+/// Checks that no file would be written twice, or over an input.
 ///
 /// # Errors
 /// If two of the outputs, or an output and an input, are the same file.
@@ -60,7 +60,7 @@ pub fn is_stdout(output: &Path) -> bool {
     output == Path::new("-")
 }
 
-/// The name of a file to write that is none but a file: `-` would mean standard output, which other results go to.
+/// The name of an output that must be a file: `-` would mean standard output, where other results go.
 pub fn file_name() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match is_stdout(&path) {
         true => Err("this is written to a file only; name one ('./-' for one of that name)"),
@@ -68,14 +68,14 @@ pub fn file_name() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// A parser that tells completions some of the values that it takes.
+/// A parser that also offers some of its values to shell completion.
 #[derive(Clone)]
 pub struct Offering<P> {
     parser: P,
     values: Vec<String>,
 }
 
-/// What `parser` reads, of which shells offer these values.
+/// A parser that reads what `parser` reads; shells offer these values.
 pub fn offering<P: TypedValueParser>(
     parser: P,
     values: impl IntoIterator<Item = impl Into<String>>,
@@ -100,11 +100,11 @@ impl<P: TypedValueParser> TypedValueParser for Offering<P> {
     }
 }
 
-/// Placements by name; lists of CPUs are read as well.
+/// Placements by name; lists of CPUs are accepted as well.
 pub const PLACEMENTS: [&str; 13] =
     ["auto", "none", "compact", "spread", "smt", "module", "l1", "l2", "l3", "l4", "die", "numa", "package"];
 
-/// How long a measurement may take, and in which order it goes.
+/// How long a measurement may take, and its order.
 #[derive(Debug, clap::Args)]
 pub struct Course {
     /// Stop after this time and keep what is done
@@ -116,7 +116,7 @@ pub struct Course {
 }
 
 impl Course {
-    /// The seed asked for, or any.
+    /// The requested seed, or any.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(|| fastrand::u64(..))
     }
@@ -139,12 +139,12 @@ pub struct Teams {
 }
 
 impl Teams {
-    /// The CPUs asked for; none for all.
+    /// The requested CPUs; none for all.
     pub fn cpus(&self) -> Vec<u32> {
         self.cpus.iter().flat_map(CpuSet::iter).collect()
     }
 
-    /// The mappings asked for, or both.
+    /// The requested mappings, or both.
     pub fn mappings(&self) -> Vec<Mapping> {
         match &self.mapping[..] {
             [] => Mapping::ALL.to_vec(),
@@ -163,7 +163,7 @@ pub fn cpus(text: &str) -> Result<CpuSet, String> {
 
 /// A size: `512` (bytes), `64K`, `1M`, `2G`, with or without `iB`; above zero.
 pub fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is no size; give one such as 512, 64K or 1M");
+    let wrong = || format!("'{text}' is not a size; give one such as 512, 64K or 1M");
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim().trim_end_matches("iB").to_ascii_uppercase().as_str() {
@@ -177,11 +177,11 @@ pub fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(wrong)
 }
 
-/// The one of `all` that has this name, in any case.
+/// The value in `all` with this name, ignoring case.
 pub fn named<T: Copy + ToString>(all: &[T], name: &str) -> Result<T, String> {
     all.iter().copied().find(|one| one.to_string().eq_ignore_ascii_case(name)).ok_or_else(|| {
         let names: Vec<_> = all.iter().map(ToString::to_string).collect();
-        format!("'{name}' is none of {}", names.join(", "))
+        format!("'{name}' is not one of {}", names.join(", "))
     })
 }
 

@@ -69,18 +69,18 @@ enum Command {
 }
 
 impl Cli {
-    /// Reads the command line; the exit status where that says all, as help does, or is wrong.
+    /// Reads the command line, or returns the exit status where that is all, as for help or wrong usage.
     ///
     /// # Errors
     /// The exit status.
     pub fn read() -> Result<Self, ExitCode> {
         Self::parse_words(std::env::args_os()).map_err(|error| {
-            // clap quotes the arguments in its message, so it is given harmless ones.
+            // clap quotes the arguments in its message, so it gets harmless ones.
             let shown = std::env::args_os().map(|one| on_one_line(&one.to_string_lossy()).into());
             let error = Self::parse_words(shown).err().unwrap_or(error);
             let code = ExitCode::from(error.exit_code() as u8);
             if error.use_stderr() {
-                // One prefix for all errors, whoever finds them.
+                // One prefix for all errors, wherever they arise.
                 let message = error.render().to_string();
                 let message = message.strip_prefix("error: ").unwrap_or(&message);
                 let _ = write!(std::io::stderr().lock(), "coho: {message}");
@@ -96,7 +96,7 @@ impl Cli {
         })
     }
 
-    /// Reads words as the command line.
+    /// Parses words as a command line.
     ///
     /// # Errors
     /// If the words are not a valid command line, or ask for help or the version.
@@ -113,7 +113,7 @@ impl Cli {
         command
     }
 
-    /// Runs the command that was asked for; those that run another command end with its exit status.
+    /// Runs the requested command; commands that run another one end with its exit status.
     pub fn run(&self) -> anyhow::Result<ExitCode> {
         match &self.command {
             Command::Survey(args) => commands::survey::run(args),

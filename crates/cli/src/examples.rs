@@ -1,9 +1,9 @@
 //! Examples of every command, for its help and its manual page.
 
-/// What each command's help ends with: for whom it is, and the command.
+/// An example at the end of a command's help: its purpose, and the command.
 type Example = (&'static str, &'static str);
 
-/// The examples of a command by its words: `predict barrier`.
+/// The examples of a command, by its words: `predict barrier`.
 pub fn of(command: &str) -> &'static [Example] {
     ALL.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| examples)
 }
@@ -167,7 +167,7 @@ const ALL: &[(&str, &[Example])] = &[
     ("man", &[("The page of a command", "coho man survey")]),
 ];
 
-/// A command's help with its examples, and so its subcommands'.
+/// Adds examples to the help of a command and its subcommands.
 pub fn added(command: clap::Command, words: &str) -> clap::Command {
     let shown = of(words).iter().map(|(what, how)| format!("  {what}:\n    {how}"));
     let shown: Vec<String> = shown.collect();
@@ -190,26 +190,26 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// Every command that has nothing but subcommands, or is not for people, aside.
-    fn commands(command: &clap::Command, words: &str, found: &mut Vec<String>) {
+    /// Every command except those that only have subcommands or are not for people.
+    fn commands(command: &clap::Command, words: &str, all: &mut Vec<String>) {
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
             let words = format!("{words} {}", sub.get_name()).trim().to_owned();
             if !sub.is_subcommand_required_set() {
-                found.push(words.clone());
+                all.push(words.clone());
             }
-            commands(sub, &words, found);
+            commands(sub, &words, all);
         }
     }
 
     #[test]
     fn every_command_has_an_example_and_every_example_is_one() {
-        let mut found = Vec::new();
-        commands(&Cli::command(), "", &mut found);
-        for command in &found {
+        let mut all = Vec::new();
+        commands(&Cli::command(), "", &mut all);
+        for command in &all {
             assert!(!of(command).is_empty(), "no example of {command}");
         }
         for (name, examples) in ALL {
-            assert!(found.iter().any(|command| command == name), "{name} is no command");
+            assert!(all.iter().any(|command| command == name), "{name} is no command");
             for (_, example) in *examples {
                 assert!(
                     example.starts_with(&format!("coho {}", name.split(' ').next().unwrap())),
@@ -226,15 +226,15 @@ mod tests {
         assert!(parsed.is_ok(), "{command}: {}", parsed.err().unwrap());
     }
 
-    /// Commands of which the findings speak, with values for the names that stand in them.
+    /// Checks the commands that findings name, with values for their placeholders.
     #[test]
     fn every_command_that_a_finding_names_is_one() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/src/findings");
         let mut commands = 0;
         for file in std::fs::read_dir(folder).unwrap() {
             let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            let said = source.lines().filter(|line| !line.trim_start().starts_with("//"));
-            let source = said.collect::<Vec<_>>().join("\n");
+            let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let source = code.collect::<Vec<_>>().join("\n");
             // Lines of a string that goes on.
             let source = source
                 .replace("\\\n", "")

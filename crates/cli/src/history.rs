@@ -7,12 +7,12 @@ use coho_platform::identity::Identity;
 use coho_platform::kept;
 use coho_profile::{Coherence, Host};
 
-/// In the folder where coho keeps its state.
+/// The history's name in the folder where coho keeps its state.
 const NAME: &str = "history.json";
-/// A log of the most surveys has a tenth of it.
+/// The size limit; a full log takes a tenth of it.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// Whether earlier surveys are looked at.
+/// Whether to look at earlier surveys.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Choice {
     /// Do not compare with earlier surveys of this host, and do not record this one's main figures
@@ -20,8 +20,8 @@ pub struct Choice {
     pub no_history: bool,
 }
 
-/// Puts beside figures that were just measured here what earlier surveys found, and keeps them for the next one if they
-/// were measured to the end. A history that cannot be used is left alone and named; it is never the reason for a failure.
+/// Compares fresh figures of this host with earlier surveys, and stores them for the next one if they were measured
+/// to the end. A history that cannot be used is named and left alone; it never causes a failure.
 pub fn meet(coherence: &mut Coherence, host: &Host) {
     if let Err(why) = compared(coherence, host) {
         coherence.method.not_available.insert("history".into(), why);
@@ -48,7 +48,7 @@ fn compared(coherence: &mut Coherence, host: &Host) -> Result<(), String> {
         };
         kept::update(NAME, MOST_BYTES, add).map_err(|error| error.to_string())
     };
-    // What could be read counts, also where this survey cannot be added.
+    // What could be read counts, even if this survey cannot be added.
     let recalled = recall(&now, &earlier, host.hypervisor.is_some());
     coherence.history = Some(recalled.history);
     coherence.notes.extend(recalled.words);
@@ -57,8 +57,7 @@ fn compared(coherence: &mut Coherence, host: &Host) -> Result<(), String> {
 
 fn of_host(host: &Host) -> Result<history::Host, String> {
     let Identity { machine, boot } = Identity::of_this_machine();
-    let boot =
-        boot.ok_or("the kernel does not number its boots, so that surveys of this one cannot be told")?;
+    let boot = boot.ok_or("the kernel gives no boot ID, so surveys since this boot cannot be recognised")?;
     Ok(history::Host {
         machine: machine.unwrap_or_default(),
         boot,

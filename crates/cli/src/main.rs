@@ -37,11 +37,11 @@ fn main() -> ExitCode {
             }
         }
     };
-    // A signal decides the exit status, whatever was measured before it came.
+    // A signal decides the exit status, whatever was measured before it.
     stop::exit_status().map_or(status, ExitCode::from)
 }
 
-/// Whoever reads our output may stop early (`coho … | head`): that is not a failure.
+/// Whether the reader of our output stopped early (`coho … | head`), which is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<std::io::Error>().map(|io| io.kind())

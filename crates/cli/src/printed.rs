@@ -1,4 +1,4 @@
-//! How a result is printed: as JSON and nothing else, or as parts for people.
+//! How to print a result: only as JSON, or as parts for people.
 
 use std::io::{BufWriter, Write};
 
@@ -7,7 +7,7 @@ use coho_show::render::terminal::{self, Options};
 use coho_show::visible::{Out, Style};
 use serde::Serialize;
 
-/// What every command takes that has something to print.
+/// The options of every command that prints a result.
 #[derive(Debug, clap::Args)]
 pub struct How {
     /// Print the result as JSON, and nothing else

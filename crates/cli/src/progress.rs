@@ -1,4 +1,4 @@
-//! How far an experiment is: on standard error, on a terminal, once it takes over a second.
+//! Shows an experiment's progress on standard error, if that is a terminal, once it takes over a second.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shorter experiments show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// A redraw takes time from the CPUs that are measured.
+/// Redraws per second; each takes time from the measured CPUs.
 const REDRAWS_PER_S: u8 = 4;
 
 /// Shows the progress that it is called with, until it is dropped.

@@ -18,13 +18,13 @@ use crate::arguments::file_name;
 use crate::printed::{self, How};
 use coho_show::say;
 
-/// What an experiment needs beside its buffers, which fit themselves to the memory that is left.
+/// What an experiment needs beside its buffers, which adapt to the remaining memory.
 const LEAST_MEMORY: u64 = 16 << 20;
 
-/// Refuses to begin where the system would kill the command for want of memory.
+/// Refuses to begin where the system would kill the command for lack of memory.
 ///
 /// # Errors
-/// If less than `least` bytes are left to this process.
+/// If less than `least` bytes remain for this process.
 pub fn enough_memory(least: u64) -> anyhow::Result<()> {
     let room = memory::room();
     anyhow::ensure!(
@@ -36,7 +36,7 @@ pub fn enough_memory(least: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What every experiment's command takes.
+/// The options of every experiment's command.
 #[derive(Debug, clap::Args)]
 pub struct Results {
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub struct Results {
     pub file: File,
 }
 
-/// The profile that a section is kept in.
+/// The profile in which a section is kept.
 #[derive(Debug, clap::Args)]
 pub struct File {
     /// Also write a profile
@@ -53,10 +53,10 @@ pub struct File {
     output: Option<PathBuf>,
 }
 
-/// A signal asked for the end of something that cannot be told in part.
+/// A signal ended something that has no partial result.
 #[derive(Debug)]
 pub struct Stopped {
-    /// Which.
+    /// The signal's number.
     pub signal: i32,
 }
 
@@ -80,26 +80,26 @@ pub fn signal_name(signal: i32) -> String {
 }
 
 impl File {
-    /// Its path.
+    /// The profile's path.
     pub fn path(&self) -> Option<&Path> {
         self.output.as_deref()
     }
 
-    /// Before anything is measured: signals no longer end the process but the measurement, and what stands in the
-    /// profile's place is one of this machine that may be written, or nothing. Returns it.
+    /// Prepares a measurement: from now on signals end the measurement instead of the process. Checks that the
+    /// profile's path holds a profile of this machine that may be written, or nothing, and returns the profile.
     ///
     /// # Errors
-    /// If too little memory is left, signals cannot be caught, or as [`File::check`].
+    /// If too little memory is left, signals cannot be caught, or as for [`File::check`].
     pub fn prepare(&self) -> anyhow::Result<Option<Profile>> {
         begin()?;
         self.check()
     }
 
-    /// The same where figures are read, not measured: of which machine they are is told only then, by
-    /// [`same_machine_as_read`].
+    /// As [`File::prepare`], where figures are read instead of measured: [`same_machine_as_read`] later checks which
+    /// machine they belong to.
     ///
     /// # Errors
-    /// As [`File::prepare`], but not for another machine's profile.
+    /// As for [`File::prepare`], but not for another machine's profile.
     pub fn prepare_to_read(&self) -> anyhow::Result<Option<Profile>> {
         begin()?;
         Ok(self.path().map(Profile::check_update).transpose()?)
@@ -108,7 +108,7 @@ impl File {
     /// The profile as it is; `None` if none is named.
     ///
     /// # Errors
-    /// As [`Profile::check_update`], or if it is another machine's.
+    /// As for [`Profile::check_update`], or if it is another machine's.
     pub fn check(&self) -> anyhow::Result<Option<Profile>> {
         let Some(path) = self.path() else { return Ok(None) };
         let earlier = Profile::check_update(path)?;
@@ -116,8 +116,8 @@ impl File {
         Ok(Some(earlier))
     }
 
-    /// Says which figures of an earlier section were not measured anew and are gone: it was replaced as a whole, as its
-    /// figures share a method.
+    /// Names the figures of an earlier section that were not measured again and are gone: its figures share a method,
+    /// so the section is replaced as a whole.
     pub fn say_gone(&self, section: &str, before: BTreeSet<String>, now: &BTreeSet<String>) {
         let gone: Vec<String> = before.into_iter().filter(|name| !now.contains(name)).collect();
         let Some(path) = self.path().filter(|_| !gone.is_empty()) else { return };
@@ -127,12 +127,12 @@ impl File {
         say!("coho: {}: its {section} were replaced as a whole; gone: {gone}{more}", path.display());
     }
 
-    /// Puts a section, and the host if it is known, into the profile, whose other sections stay. If a signal has
-    /// stopped the measurement and the profile `has` an earlier section, that stays instead. Says what is incomplete or
-    /// old.
+    /// Puts a section, and the host if it is known, into the profile, whose other sections stay. If a signal stopped
+    /// the measurement and the profile `has` an earlier section, the earlier one stays instead. Says what is
+    /// incomplete or old.
     ///
     /// # Errors
-    /// As [`Profile::update`].
+    /// As for [`Profile::update`].
     pub fn keep(
         &self,
         name: &str,
@@ -162,7 +162,7 @@ impl File {
     }
 }
 
-/// Most names of lost figures that are told.
+/// The most names of lost figures that are listed.
 const TOLD: usize = 8;
 
 fn begin() -> anyhow::Result<()> {
@@ -171,7 +171,7 @@ fn begin() -> anyhow::Result<()> {
 }
 
 impl Results {
-    /// Prints a section of a profile: as JSON and nothing else, or what there is to show of it.
+    /// Prints a section of a profile, either as JSON only or as parts for people.
     ///
     /// # Errors
     /// If standard output cannot be written to.
@@ -191,7 +191,7 @@ impl Results {
     }
 }
 
-/// Figures of two machines must not become one profile.
+/// Checks that figures of two machines do not end up in one profile.
 ///
 /// # Errors
 /// If the earlier profile was measured on a machine other than this one.
@@ -207,10 +207,10 @@ pub fn same_machine(path: &Path, earlier: &Profile, host: &Host) -> anyhow::Resu
     }
 }
 
-/// The same of figures that were read from a file rather than measured; one that names no machine may be of any.
+/// As [`same_machine`], for figures that were read from a file; a file that names no machine may come from any.
 ///
 /// # Errors
-/// If the earlier profile names a machine, and the file that was read does not name the same.
+/// If the earlier profile names a machine, and the file that was read does not name the same one.
 pub fn same_machine_as_read(
     path: &Path,
     earlier: &Profile,
@@ -229,7 +229,7 @@ pub fn same_machine_as_read(
     }
 }
 
-/// What distinguishes machines.
+/// The facts that distinguish machines.
 fn facts(host: &Host) -> [Option<&str>; 3] {
     [host.cpu.as_deref(), host.architecture.as_deref(), host.hypervisor.as_deref()]
 }

@@ -162,7 +162,7 @@ fn what_the_times_do_not_bear_out_goes_with_the_options() {
         options.contains("threads=2") && options.contains("do not show the claimed core, L2"),
         "{options}"
     );
-    assert!(options.contains("rests on one sample a pair"), "{options}");
+    assert!(options.contains("rests on one sample per pair"), "{options}");
     let xml = succeeds(&["topology", "--measured", "-p", &file, "--format", "hwloc-xml"]);
     assert!(xml.contains("do not show the claimed core"), "{xml}");
 }

@@ -167,5 +167,5 @@ fn a_fit_gives_stages_for_a_file() {
             > 300.0
     );
     std::fs::write(&pairs, "bytes,ns\n1,2\n3,x\n").unwrap();
-    assert!(fails(&["path", "fit", name], 1).contains("line 3: 'x' is no number above 0"));
+    assert!(fails(&["path", "fit", name], 1).contains("line 3: 'x' is not a number above 0"));
 }

@@ -196,7 +196,7 @@ fn advice_carries_the_condition_that_it_rests_on() {
         "{moved}"
     );
     let single = barrier(&measured(1, None));
-    assert!(single.contains("one sample a pair") && !single.contains("kept to one"), "{single}");
+    assert!(single.contains("one sample per pair") && !single.contains("kept to one"), "{single}");
     let paper = succeeds_in(folder.path(), &["predict", "barrier", "published:kawabe-furuya/e5620"]);
     assert!(!paper.contains("survey") && !paper.contains("one sample"), "{paper}");
 }

@@ -1,4 +1,4 @@
-//! Everything that the model says of a profile, computed once and before anything is shown.
+//! Everything that the model concludes from a profile, computed once before anything is shown.
 
 use coho_profile::published::{kawabe_furuya, kimoto_bulldozer};
 use coho_profile::{PairMethod, Profile};
@@ -14,27 +14,28 @@ use crate::{delegation, judge};
 /// What follows from a profile's figures.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
-    /// What its times between CPUs say; of a profile without them, nothing.
+    /// What its times between CPUs show; empty for a profile without them.
     pub judgement: judge::Judgement,
     /// What its calls cost, and which of them another core should execute.
     pub calls: delegation::Judgement,
     /// What the figures mean for the reader, the most urgent first.
     pub findings: Vec<Finding>,
-    /// What they say of the papers' conclusions.
+    /// What they show about the papers' conclusions.
     pub claims: Vec<Judgement>,
-    /// What coherence costs a program, by free-running increments, with Kawabe & Furuya's base and rates: a line a class.
+    /// What coherence costs a program, by free-running increments, with Kawabe & Furuya's base and rates: one
+    /// line per class.
     pub cpi: Vec<Line>,
-    /// The same of the paper's machines, by name; empty where this profile has no such line.
+    /// The same for the paper's machines, by name; empty where this profile has no such line.
     pub published_cpi: Vec<(String, Vec<Line>)>,
-    /// Its barriers as they would be predicted, or why they cannot be; `None` if it has none.
+    /// Predictions for its barriers, or why there are none; `None` if it has no barriers.
     pub barriers: Option<Result<barrier::Answer, String>>,
-    /// The CPUs of a team's ranks by each mapping.
+    /// The CPUs of a team's ranks, by mapping.
     pub orders: Vec<(Mapping, Vec<u32>)>,
     /// What messages between two processes cost here; `None` where none was timed.
     pub paths: Option<Own>,
-    /// What ULE's rules say of Kimoto's tests, where this profile has such tests, too.
+    /// What ULE's rules say about Kimoto's tests, if this profile has such tests.
     pub ule: Vec<placement::Finding>,
-    /// The simulator beside this machine's programs on one CPU and on two, where they were measured.
+    /// The simulator's results beside this machine's programs on one CPU and on two, where they were measured.
     pub placement: Option<Checked>,
 }
 
@@ -44,12 +45,13 @@ impl Answers {
         Self::judged(profile).completed(profile)
     }
 
-    /// The judgements of this profile's times between CPUs and of its calls alone, which all that is shown of them rests on.
+    /// Only the judgements of this profile's times between CPUs and of its calls, which everything shown about them
+    /// rests on.
     pub fn judged(profile: &Profile) -> Self {
         Self { judgement: judge::coherence(profile), calls: judge::calls(profile), ..Self::default() }
     }
 
-    /// With all other answers that this profile's figures allow.
+    /// Adds all other answers that this profile's figures allow.
     #[must_use]
     pub fn completed(self, profile: &Profile) -> Self {
         let cpi = lines(profile);
@@ -73,7 +75,7 @@ impl Answers {
     }
 }
 
-/// The lines of a profile by free-running increments, as the paper's are; none where it has no such pairs.
+/// The lines of a profile by free-running increments, as the paper's are; empty where it has no such pairs.
 fn lines(profile: &Profile) -> Vec<Line> {
     let paper = kawabe_furuya::figures().method;
     let lines = cpi::lines(profile, paper.base_cpi, &paper.cpi_rates_percent, Some(PairMethod::FreeRunning));

@@ -2,16 +2,16 @@
 
 use coho_profile::{Coherence, CoherenceTime, PairMethod, Profile};
 
-/// The CPI of a class of pairs by rate of events: CPI = base + events per instruction × cycles.
+/// The CPI of a class of pairs by the rate of events: CPI = base + events per instruction × cycles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// The class: `on-die`, `1-hop`, or a level's name.
     pub class: String,
     /// Cycles of one coherence event.
     pub cycles: f64,
-    /// How those were measured.
+    /// How `cycles` was measured.
     pub method: PairMethod,
-    /// CPI at each rate asked for.
+    /// CPI at each requested rate.
     pub points: Vec<Point>,
 }
 
@@ -29,9 +29,9 @@ pub struct Point {
 pub enum Unavailable {
     /// The profile has no coherence times.
     NoTimes,
-    /// It has none by the method asked for.
+    /// It has none by the requested method.
     NotBy(PairMethod),
-    /// It has no times in cycles, and no clock to convert those in ns.
+    /// It has no times in cycles, and no clock to convert times in ns.
     NoClock,
 }
 
@@ -45,16 +45,14 @@ impl std::fmt::Display for Unavailable {
                 "the profile has no coherence times by free-running increments"
             }
             Self::NotBy(PairMethod::Unknown) => "the profile has no coherence times of an unknown method",
-            Self::NoClock => {
-                "the profile does not tell the CPU's clock, so that ns cannot be given in cycles"
-            }
+            Self::NoClock => "the profile does not give the CPU's clock, which converts ns into cycles",
         })
     }
 }
 
 impl std::error::Error for Unavailable {}
 
-/// The CPI with events at a rate per 100 instructions.
+/// The CPI with this many events per 100 instructions.
 ///
 /// ```
 /// // Two E5620, one hop, one event per 100 instructions (Kawabe & Furuya, Fig. 4).
@@ -66,9 +64,9 @@ pub fn cpi(base_cpi: f64, rate_percent: f64, cycles: f64) -> f64 {
 
 /// A line for each class of a profile's coherence times, nearest first, in the order of the profile.
 ///
-/// Unless a method is named, free-running increments are taken where they were measured, as the paper's lines are made of
-/// them; else strict alternation. By `turn` an event is one change of ownership; a free-running pair may make many
-/// increments in one, so that its lines are the lower ones.
+/// Unless a method is named, uses free-running increments where they were measured, as the paper does, and strict
+/// alternation otherwise. By `turn`, an event is one change of ownership. A free-running pair may make many
+/// increments per change, which is why its lines are lower.
 ///
 /// # Errors
 /// If there are no coherence times, none by the method named, or they cannot be given in cycles.

@@ -1,9 +1,9 @@
-//! Matrices as core-to-core-latency and its descendants write them: bare rows of times, whole or their lower
+//! Matrices as core-to-core-latency and its descendants write them: bare rows of times, whole or just the lower
 //! triangle, with or without labels.
 
 use crate::{Error, MAX_CPUS, Matrix};
 
-/// A line of the file: its number, counted from 1, its text, and how many cells that has.
+/// A line of the file: its number, counted from 1, its text, and its number of cells.
 struct Row<'a> {
     line: usize,
     text: &'a str,
@@ -28,7 +28,7 @@ impl<'a> Row<'a> {
         self.width == 1 && self.first().is_empty()
     }
 
-    /// Leaves the label before the cells out.
+    /// The row without the label before its cells.
     fn without_first(&self) -> Self {
         match self.text.split_once(self.separator) {
             Some((_, rest)) => Self { text: rest, width: self.width - 1, ..*self },
@@ -40,22 +40,22 @@ impl<'a> Row<'a> {
 /// How the rows lie in the square.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// Each begins in the first column; the first of them is that of this CPU.
+    /// Each begins in the first column; the first row is that of this CPU.
     FromFirstColumn { first_row: usize },
-    /// Each begins behind the diagonal.
+    /// Each begins after the diagonal.
     BehindDiagonal,
 }
 
 impl Matrix {
     /// Reads a matrix of times in ns from CSV.
     ///
-    /// Rows may be whole or hold one triangle only, with empty cells or `nan` where no figure is. A line of labels above,
-    /// and a label before each row, are understood (`0`, `CPU 3`); without them CPUs are numbered by position. Cells part
-    /// at commas, semicolons or tabs; lines that begin with `#` are comments.
+    /// Rows may be whole or hold one triangle only, with empty cells or `nan` where there is no figure. A line of
+    /// labels above the rows and a label before each row are accepted (`0`, `CPU 3`); without them CPUs are
+    /// numbered by position. Commas, semicolons or tabs separate cells; lines that begin with `#` are comments.
     ///
     /// # Errors
-    /// With line and cell, if a cell is neither empty nor a time; if the rows form no square or triangle, name more
-    /// than [`MAX_CPUS`] CPUs or hold no figure.
+    /// With line and cell, if a cell is neither empty nor a time; if the rows form neither a square nor a
+    /// triangle, name more than [`MAX_CPUS`] CPUs, or hold no figure.
     pub fn parse_csv(text: &str) -> Result<Self, Error> {
         let (labels, rows) = take_labels(split(text)?)?;
         let shape = shape(&rows);
@@ -74,7 +74,7 @@ impl Matrix {
                 Shape::FromFirstColumn { first_row } => (index + first_row, 0),
                 Shape::BehindDiagonal => (index, index + 1),
             };
-            // Times first: text that is no matrix at all has odd lengths, too.
+            // Checks times first: text that is no matrix at all has odd lengths, too.
             for (index, cell) in row.cells().enumerate() {
                 let column = from + index;
                 if let Some(time) = parse_time(cell, row.line, index + 1)?
@@ -85,7 +85,8 @@ impl Matrix {
                     figures += 1;
                 }
             }
-            // All rows are whole, but for an empty diagonal at the very end, or all end at the diagonal.
+            // All rows are whole, except for an empty diagonal at the very end, or all end at the
+            // diagonal.
             square &= row.width == n || (index + 1 == rows.len() && row.width + 1 == n);
             triangle &= row.width == at.max(1) || row.width == at + 1;
             if from == 0 && !square && !triangle {
@@ -107,7 +108,7 @@ impl Matrix {
             )));
         }
         if figures == 0 {
-            return Err(Error::new("holds no time of a pair of CPUs"));
+            return Err(Error::new("contains no time between two CPUs"));
         }
         Self::new(labels.unwrap_or_else(|| (0..n as u32).collect()), ns)
     }
@@ -120,11 +121,11 @@ fn split(text: &str) -> Result<Vec<Row<'_>>, Error> {
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
         let row = Row::new(index + 1, line, separator);
-        // With a label before them.
+        // One more cell than CPUs, for the label.
         if rows.len() > MAX_CPUS || row.width > MAX_CPUS + 1 {
             return Err(Error::at(row.line, row.width, format!("more than {MAX_CPUS} CPUs")));
         }
-        // A blank first line may be the first CPU's row of a lower triangle; other blank lines are nothing.
+        // A blank first line may be the first CPU's row of a lower triangle; other blank lines mean nothing.
         if !row.is_blank() || rows.is_empty() {
             rows.push(row);
         }
@@ -136,10 +137,10 @@ fn split(text: &str) -> Result<Vec<Row<'_>>, Error> {
     Ok(rows)
 }
 
-/// Labels of rows and columns, if the file has them, and the rows without.
+/// Labels of rows and columns, if the file has them, and the rows without them.
 ///
 /// # Errors
-/// If numbers may be labels or times: a symmetric matrix of whole numbers starts with the same row and column, too.
+/// If numbers may be labels or times: a symmetric matrix of whole numbers also starts with the same row and column.
 fn take_labels(mut rows: Vec<Row<'_>>) -> Result<(Option<Vec<u32>>, Vec<Row<'_>>), Error> {
     let Some(head) = rows.first() else { return Ok((None, rows)) };
     let below = rows.len() - 1;
@@ -155,7 +156,7 @@ fn take_labels(mut rows: Vec<Row<'_>>) -> Result<(Option<Vec<u32>>, Vec<Row<'_>>
     };
     let beside = match labels.as_deref() {
         None => false,
-        // No time is 0.
+        // A time is never 0.
         Some(labels) if is_named || labels[0] == 0 => true,
         Some(labels) if labels.windows(2).all(|pair| pair[0] + 1 == pair[1]) => {
             let why = "these numbers may be CPUs or times; write the CPUs as 'cpu 1'";
@@ -174,8 +175,8 @@ fn take_labels(mut rows: Vec<Row<'_>>) -> Result<(Option<Vec<u32>>, Vec<Row<'_>>
     Ok((label_numbers(&cells[usize::from(beside)..]), rows))
 }
 
-/// Rows of 1, 2, 3 … times are a lower triangle whose first row, which would be empty, was left out; rows that grow
-/// shorter by one are an upper one.
+/// Rows of 1, 2, 3 … times are a lower triangle whose first row, which would be empty, was left out; rows that each
+/// get one shorter are an upper one.
 fn shape(rows: &[Row<'_>]) -> Shape {
     let is_time = |cell: &str| cell.parse::<f64>().is_ok_and(|time| time.is_finite() && time > 0.0);
     let falls = |rows: &[Row<'_>]| rows.windows(2).all(|pair| pair[0].width == pair[1].width + 1);
@@ -193,13 +194,13 @@ fn shape(rows: &[Row<'_>]) -> Shape {
     }
 }
 
-/// The rising numbers that a line of labels ends its cells with.
+/// The increasing numbers at the end of a line of labels.
 fn label_numbers(cells: &[&str]) -> Option<Vec<u32>> {
     let numbers: Option<Vec<u32>> = cells.iter().map(|cell| label_number(cell)).collect();
     numbers.filter(|numbers| !numbers.is_empty() && numbers.windows(2).all(|pair| pair[0] < pair[1]))
 }
 
-/// 3 of `3`, `CPU3` or `cpu 3`; `None` for `3.5`.
+/// 3 for `3`, `CPU3` or `cpu 3`; `None` for `3.5`.
 fn label_number(cell: &str) -> Option<u32> {
     let name = cell.trim_end_matches(|c: char| c.is_ascii_digit());
     if name.contains(|c: char| !c.is_alphabetic() && !matches!(c, ' ' | '_' | '#')) {
@@ -213,8 +214,10 @@ fn parse_time(cell: &str, line: usize, column: usize) -> Result<Option<f64>, Err
         return Ok(None);
     }
     match cell.parse::<f64>() {
-        Ok(time) if time < 0.0 => Err(Error::at(line, column, format!("{time} is negative, no time"))),
-        Ok(time) if time.is_infinite() => Err(Error::at(line, column, "no time is infinite")),
+        Ok(time) if time < 0.0 => {
+            Err(Error::at(line, column, format!("{time} is negative, so it is not a time")))
+        }
+        Ok(time) if time.is_infinite() => Err(Error::at(line, column, "a time cannot be infinite")),
         Ok(time) => Ok((!time.is_nan()).then_some(time)),
         Err(_) => {
             let shown: String = cell.chars().take(24).collect();
@@ -222,7 +225,7 @@ fn parse_time(cell: &str, line: usize, column: usize) -> Result<Option<f64>, Err
                 line,
                 column,
                 format!(
-                    "'{shown}' is no time in ns; expected comma-separated rows as core-to-core-latency --csv writes"
+                    "'{shown}' is not a time in ns; expected comma-separated rows as core-to-core-latency --csv writes"
                 ),
             ))
         }
@@ -264,7 +267,7 @@ mod tests {
         assert_eq!(assert_three("CPU,CPU0,CPU1,CPU2\nCPU0,\nCPU1,1.5\nCPU2,2,3\n").cpus(), [0, 1, 2]);
         assert_eq!(assert_three(",0,1,2\n0,,1.5,2\n1,1.5,,3\n2,2,3,\n").cpus(), [0, 1, 2]);
         assert_eq!(Matrix::parse_csv(",20,90\n20,,91\n90,91,\n").unwrap().len(), 3);
-        // Times that rise by ones.
+        // Times that increase by one.
         assert_eq!(Matrix::parse_csv("0,50,51\n50,0,90\n51,90,0\n").unwrap().cpus(), [0, 1, 2]);
         assert_eq!(assert_three("0,1,2\n,1.5,2\n1.5,,3\n2,3,\n").cpus(), [0, 1, 2]);
     }
@@ -273,7 +276,7 @@ mod tests {
     fn errors_name_the_place() {
         let error = Matrix::parse_csv(",1.5\nfast,\n").unwrap_err();
         assert_eq!((error.line(), error.column()), (Some(2), Some(1)));
-        assert!(error.to_string().starts_with("line 2, cell 1: 'fast' is no time"), "{error}");
+        assert!(error.to_string().starts_with("line 2, cell 1: 'fast' is not a time"), "{error}");
         let error = Matrix::parse_csv("CPU: PPC970FX, altivec supported\nNum cores: 2\n").unwrap_err();
         assert!(error.to_string().contains("core-to-core-latency"), "{error}");
         assert_eq!(Matrix::parse_csv(",-3\n,\n").unwrap_err().column(), Some(2));

@@ -1,4 +1,4 @@
-//! What was wrong with a matrix, and where.
+//! What is wrong with a matrix, and where.
 
 use std::fmt;
 
@@ -19,12 +19,12 @@ impl Error {
         Self { line: Some(line), column: Some(column), message: message.into() }
     }
 
-    /// The line that is wrong, where there is one.
+    /// The line with the error, if there is one.
     pub fn line(&self) -> Option<usize> {
         self.line
     }
 
-    /// The cell of the line that is wrong, where there is one.
+    /// The cell of that line with the error, if there is one.
     pub fn column(&self) -> Option<usize> {
         self.column
     }

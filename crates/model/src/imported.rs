@@ -5,7 +5,7 @@ use coho_topology::Topology;
 
 use crate::{Error, Matrix};
 
-/// As [`coherence_from_matrix`], with what a topology claims of these CPUs.
+/// As [`coherence_from_matrix`], with what a topology claims about these CPUs.
 ///
 /// # Errors
 /// If the topology does not know a CPU of the matrix.
@@ -16,14 +16,14 @@ pub fn coherence_of_machine(matrix: &Matrix, topology: &Topology) -> Result<Cohe
     Ok(coherence)
 }
 
-/// Puts beside each pair what a topology claims of it, in place of what another claimed.
+/// Adds to each pair what a topology claims about it, replacing what another claimed.
 pub fn claim(coherence: &mut Coherence, topology: &Topology) {
     for pair in &mut coherence.pairs {
         pair.claimed = Some(topology.claimed(pair.a, pair.b));
     }
 }
 
-/// Checks that a topology speaks of all CPUs that times are of.
+/// Checks that a topology has all CPUs that there are times for.
 ///
 /// # Errors
 /// With the first CPU that it does not know.
@@ -38,8 +38,8 @@ pub fn check_known(cpus: &[u32], topology: &Topology) -> Result<(), Error> {
     }
 }
 
-/// A matrix of unknown origin as a profile's section: its pairs. Nothing was repeated, so that whether the figures are
-/// stable stays open.
+/// A matrix of unknown origin as a profile's section: its pairs. Nothing was repeated, so it stays open whether the
+/// figures are stable.
 pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
     let cpu = |index: usize| matrix.cpus()[index];
     let pair = |(a, b, ns): (usize, usize, f64)| Pair {

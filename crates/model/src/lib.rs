@@ -1,6 +1,6 @@
-//! What follows from a machine profile: classes of CPU pairs found in their times, contradictions to the claimed
-//! topology, what coherence costs a program, which calls another core should execute, and where a scheduler puts
-//! programs. [`findings`](findings()) sums up what its reader can act on. Nothing here measures.
+//! What follows from a machine profile: classes of CPU pairs in their times, contradictions to the claimed topology,
+//! what coherence costs a program, which calls another core should execute, and where a scheduler puts programs.
+//! [`findings`](findings()) sums up what the reader can act on. Nothing here measures.
 #![warn(missing_docs)]
 
 mod answers;

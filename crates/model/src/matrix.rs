@@ -23,13 +23,13 @@ pub const MAX_CPUS: usize = 4096;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
     cpus: Vec<u32>,
-    /// Row by row; anything that is no time (NaN, infinite, negative) is a missing cell.
+    /// Row by row; anything that is not a time (NaN, infinite, negative) is a missing cell.
     ns: Vec<f64>,
 }
 
 impl Matrix {
-    /// A matrix from its rows, one behind the other, in ns. Cells that are no time (NaN, infinite, negative) count
-    /// as missing, and so does the diagonal.
+    /// A matrix from its rows, one after the other, in ns. Cells that are not a time (NaN, infinite, negative)
+    /// count as missing, and so does the diagonal.
     ///
     /// # Errors
     /// If there are more than [`MAX_CPUS`] CPUs, one is named twice, or `ns` does not hold their number squared.
@@ -49,7 +49,7 @@ impl Matrix {
     }
 
     /// The pairs measured in one way, as a matrix over the CPUs that they name; `None` if there are none. A pair
-    /// measured several times gets the median of the last one.
+    /// measured several times gets the median of the last measurement.
     pub fn from_pairs(pairs: &[Pair], method: PairMethod, home: Home) -> Option<Self> {
         let chosen = || pairs.iter().filter(|pair| pair.method == method && pair.home == home);
         let names: BTreeSet<u32> = chosen().flat_map(|pair| [pair.a, pair.b]).collect();
@@ -67,8 +67,8 @@ impl Matrix {
         Self::new(names.into_iter().collect(), ns).ok()
     }
 
-    /// The times of a section's pairs as a matrix: those of strict alternation before others, and of lines at home with
-    /// the first CPU before others; `None` if it has none.
+    /// The times of a section's pairs as a matrix; `None` if it has none. Prefers strict alternation, and lines
+    /// at home with the first CPU.
     pub fn of(coherence: &Coherence) -> Option<Self> {
         if let Some(times) = &coherence.matrix {
             let n = times.cpus();
@@ -83,8 +83,8 @@ impl Matrix {
         Self::from_pairs(&coherence.pairs, method, home)
     }
 
-    /// How those pairs were measured that show distances best: by strict alternation before other ways, on lines at home
-    /// with the first CPU before others.
+    /// How the pairs that show distances best were measured: preferably by strict alternation, and on lines at
+    /// home with the first CPU.
     pub fn best_method(pairs: &[Pair]) -> Option<(PairMethod, Home)> {
         let methods = [PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning, PairMethod::Unknown];
         let homes = [Home::A, Home::B, Home::Third, Home::Unknown];
@@ -95,8 +95,9 @@ impl Matrix {
             .find(|how| there.contains(how))
     }
 
-    /// Writes the times of both directions of all pairs as core-to-core-latency does: a row a CPU, ns, nothing on the
-    /// diagonal and where no figure is, no line of labels. Reading them again gives the same times.
+    /// Writes the times of both directions of all pairs as core-to-core-latency does: one row per CPU, in ns,
+    /// with nothing on the diagonal and where there is no figure, and no line of labels. Reading them again gives
+    /// the same times.
     ///
     /// # Errors
     /// If `out` cannot be written to.
@@ -141,13 +142,13 @@ impl Matrix {
         (row != column && ns.is_finite() && ns >= 0.0).then_some(ns.abs())
     }
 
-    /// The time of a pair, in ns: the mean of its two directions, or the one that there is.
+    /// The time of a pair, in ns: the mean of its two directions, or the only one there is.
     ///
     /// # Panics
     /// If an index is not below [`Matrix::len`].
     pub fn between(&self, a: usize, b: usize) -> Option<f64> {
         match (self.directed(a, b), self.directed(b, a)) {
-            // Halved before they are added: two huge cells must not become infinite.
+            // Halved before adding, so that two huge cells do not become infinite.
             (Some(there), Some(back)) if there != back => Some(there / 2.0 + back / 2.0),
             (there, back) => there.or(back),
         }
@@ -160,8 +161,8 @@ impl Matrix {
     }
 }
 
-/// A time with three decimals, as core-to-core-latency writes it, if these say all; else with the fewest digits that do,
-/// and an exponent where it is far from any time that was measured. Never a whole number, which might be a CPU's.
+/// A time with three decimals, as core-to-core-latency writes it, if they are exact; otherwise with the fewest digits
+/// that are, and an exponent where it is far from any measured time. Never a whole number, which might be a CPU's.
 fn decimal(ns: f64) -> String {
     let usual = if ns < 1e9 { format!("{ns:.3}") } else { String::new() };
     if usual.parse() == Ok(ns) { usual } else { format!("{ns:?}") }

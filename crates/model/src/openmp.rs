@@ -1,9 +1,9 @@
-//! What synchronising costs an OpenMP program whose regions and barriers were counted: on coho's teams and, where the profile
-//! has it, on libgomp's.
+//! What synchronising costs an OpenMP program whose regions and barriers were counted: on coho's teams and, where the
+//! profile has it, on libgomp's.
 //!
-//! A program's time is that of its work, which is what thread 0 did when it did not wait, and of so many forks, joins and
-//! barriers at the profile's prices. The prices are of members that come at once: what a program waits longer, it waits for
-//! members that have more to do, or are not run.
+//! A program's time is that of its work, which is what thread 0 did while it was not waiting, plus its forks, joins
+//! and barriers at the profile's prices. The prices assume members that arrive at once. Any longer waiting is for
+//! members that have more to do, or that are not running.
 
 use coho_profile::{Estimate, Sync};
 use serde::{Deserialize, Serialize};
@@ -14,24 +14,24 @@ pub use crate::range::Range;
 /// What was counted in the processes of a command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Version of this form: 1.
+    /// Version of this format: 1.
     pub openmp_counts: u32,
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// Those that ran on coho's teams and exited by themselves.
+    /// The processes that ran on coho's teams and exited by themselves.
     pub processes: Vec<Process>,
 }
 
 /// One process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// Its process ID.
     pub pid: u32,
-    /// From the time when coho's teams took over until it exited.
+    /// Time from when coho's teams took over until it exited.
     pub seconds: f64,
     /// The barrier of its teams: a name of [`coho_sync::Algorithm`].
     pub barrier: String,
-    /// Whether it can make tasks; members do them while they wait.
+    /// Whether it can create tasks, which members run while they wait.
     pub has_tasks: bool,
     /// Whether none of it ran on libgomp's teams.
     pub is_complete: bool,
@@ -39,18 +39,20 @@ pub struct Process {
     pub teams: Vec<Team>,
 }
 
-/// The teams of one size. The first member counts, for all.
+/// The teams of one size. The first member's counts stand for all members.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Team {
-    /// Members.
+    /// Number of members.
     pub threads: u32,
     /// Parallel regions.
     pub regions: u64,
-    /// Those of them within others.
+    /// How many of the regions are nested in others.
     pub nested: u64,
-    /// Barriers, also those at the end of loops, sections and singles, but not the end of a region without tasks.
+    /// Barriers, including those at the end of loops, sections and singles, but not the end of a region without
+    /// tasks.
     pub barriers: u64,
-    /// Loops and sections that members share out by the library; static loops, the compiler mostly deals out by itself.
+    /// Loops and sections that the library divides among the members; the compiler mostly divides static loops by
+    /// itself.
     pub loops: u64,
     /// Encounters of `single`.
     pub singles: u64,
@@ -60,35 +62,35 @@ pub struct Team {
     pub waiting_s: f64,
 }
 
-/// What a process's teams of one size pay.
+/// What synchronising costs a process's teams of one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Price {
-    /// Members.
+    /// Number of members.
     pub threads: u32,
-    /// Regions, and what each costs.
+    /// Number of regions.
     pub regions: u64,
-    /// Fork and join.
+    /// Cost of a fork and join.
     pub fork_join_ns: Range,
-    /// Barriers, and what each costs.
+    /// Number of barriers.
     pub barriers: u64,
-    /// One of them; zero where there is none.
+    /// Cost of one barrier; zero where there is none.
     pub barrier_ns: Range,
-    /// The first member's waiting as it was measured.
+    /// The first member's measured waiting.
     pub waiting_s: f64,
 }
 
-/// A process's time by its counts.
+/// A process's predicted time, from its counts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Its number.
+    /// Its process ID.
     pub pid: u32,
-    /// What it took.
+    /// Its measured time.
     pub measured_s: f64,
-    /// What it took without thread 0's waiting.
+    /// That time without thread 0's waiting.
     pub work_s: f64,
-    /// Work and synchronising at the profile's prices.
+    /// Work, and synchronising at the profile's prices.
     pub predicted_s: Range,
-    /// How far the prediction lies from what was measured, as a share of the latter.
+    /// How far the prediction is from the measured time, as a share of the latter.
     pub error: f64,
     /// The same with libgomp's prices, where the profile has them.
     pub libgomp_s: Option<Range>,
@@ -104,8 +106,8 @@ const NS: f64 = 1e-9;
 /// Predicts a process's time by the barriers, forks and joins of a profile.
 ///
 /// # Errors
-/// Why the counts do not tell: regions within regions or at once, whose times overlap; tasks, which are done while waiting;
-/// a part of the process on libgomp's teams. Or what the profile lacks.
+/// If the counts do not allow it: nested or concurrent regions, whose times overlap; tasks, which run while members
+/// wait; a part of the process on libgomp's teams. Also if the profile lacks a figure.
 pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, String> {
     countable(process)?;
     let mut teams = Vec::new();
@@ -159,7 +161,7 @@ fn countable(process: &Process) -> Result<(), String> {
     } else if inside > process.seconds * 1.001 {
         "several of its threads open regions at once, and their times overlap"
     } else if process.has_tasks {
-        "it can make tasks, which members do while they wait, so that waiting is not told from work"
+        "it can create tasks, which members run while they wait, so waiting cannot be told from work"
     } else {
         return Ok(());
     };
@@ -176,8 +178,7 @@ fn paid(team: &Price, fork_join: Range, barrier: Range) -> Range {
     fork_join.times(team.regions as f64 * NS).plus(barrier.times(team.barriers as f64 * NS))
 }
 
-/// The named barrier's time, nearest first; what `auto` stands for is what it chose when it was measured, or else the
-/// quickest.
+/// The named barrier's time, nearest first. `auto` means what it chose when it was measured, or else the quickest.
 fn barrier(sync: &Sync, name: &str, threads: u32) -> Option<Range> {
     let auto = || sync.method.parameters.get("auto")?.get(format!("{threads} threads, sequential"))?.as_str();
     let name = match name {
@@ -294,13 +295,13 @@ mod tests {
 
     #[test]
     fn work_and_so_many_barriers_make_the_time() {
-        let told = predict(&process(), &sync()).unwrap();
-        near(told.work_s, 0.95);
-        near(told.predicted_s.value, 0.95 + 0.04 + 0.000_08);
-        near(told.predicted_s.low, 0.95 + 0.9 * 0.040_08);
-        near(told.error, -0.009_92);
-        near(told.libgomp_s.unwrap().value, 0.95 + 0.4008);
-        assert_eq!((told.teams.len(), told.teams[0].barrier_ns.value), (1, 40.0));
+        let prediction = predict(&process(), &sync()).unwrap();
+        near(prediction.work_s, 0.95);
+        near(prediction.predicted_s.value, 0.95 + 0.04 + 0.000_08);
+        near(prediction.predicted_s.low, 0.95 + 0.9 * 0.040_08);
+        near(prediction.error, -0.009_92);
+        near(prediction.libgomp_s.unwrap().value, 0.95 + 0.4008);
+        assert_eq!((prediction.teams.len(), prediction.teams[0].barrier_ns.value), (1, 40.0));
         let named = Process { barrier: "fbs".into(), ..process() };
         near(predict(&named, &sync()).unwrap().predicted_s.value, 0.95 + 0.060_08);
     }
@@ -309,9 +310,9 @@ mod tests {
     fn what_the_profile_lacks_is_named() {
         let mut without = sync();
         without.peers.pop();
-        let told = predict(&process(), &without).unwrap();
-        assert!(told.libgomp_s.is_none());
-        assert!(told.no_libgomp.unwrap().contains("no fork-join of libgomp's with 2 threads"));
+        let prediction = predict(&process(), &without).unwrap();
+        assert!(prediction.libgomp_s.is_none());
+        assert!(prediction.no_libgomp.unwrap().contains("no fork-join of libgomp's with 2 threads"));
         let mut other = process();
         other.teams[1].threads = 3;
         assert!(predict(&other, &sync()).unwrap_err().contains("--threads 3"));

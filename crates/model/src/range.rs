@@ -1,14 +1,14 @@
-//! Figures with the interval in which they lie, and what becomes of it in arithmetic: each end as far as it goes.
+//! Figures with the interval in which they lie. Arithmetic takes each end as far as it can go.
 
 use coho_profile::Estimate;
 use serde::Serialize;
 
 use crate::stats::median;
 
-/// A figure and within which it lies.
+/// A figure and the range in which it lies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Range {
-    /// The figure, by the medians of those that it is made of.
+    /// The figure, computed from the medians of its inputs.
     #[serde(rename = "median")]
     pub value: f64,
     /// The lower end.
@@ -24,7 +24,7 @@ impl From<&Estimate> for Range {
 }
 
 impl Range {
-    /// This over another; `None` where that may be 0.
+    /// This over another; `None` where the other may be 0.
     pub(crate) fn over(self, other: Self) -> Option<Self> {
         (other.low > 0.0).then(|| Self {
             value: self.value / other.value,
@@ -47,14 +47,14 @@ impl Range {
         Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 
-    /// The mean of several, as far as each goes.
+    /// The mean of several, end by end.
     pub(crate) fn mean(all: &[Self]) -> Option<Self> {
         let n = all.len() as f64;
         let sum = all.iter().copied().reduce(Self::plus)?;
         Some(sum.times(1.0 / n))
     }
 
-    /// The middle one of several, by each end.
+    /// The median of several, end by end.
     pub(crate) fn middle(all: &[Self]) -> Option<Self> {
         let of = |end: fn(&Self) -> f64| median(&mut all.iter().map(end).collect::<Vec<_>>());
         (!all.is_empty()).then(|| Self {

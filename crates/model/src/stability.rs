@@ -1,11 +1,11 @@
-//! For how long figures between CPUs were seen to keep to their values, and so how far advice that rests on them reaches.
+//! How long figures between CPUs were seen to keep to their values, and so how far advice based on them reaches.
 
 use coho_profile::{Coherence, Method, PairMethod};
 use serde_json::Value;
 
 use crate::history::{SAME_MODE, window};
 
-/// Over what the figures were watched: `in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s`. `None` where
+/// How the figures were watched: `in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s`. `None` where
 /// nothing was measured repeatedly.
 pub fn watched(coherence: &Coherence) -> Option<String> {
     let method = &coherence.method;
@@ -18,40 +18,40 @@ pub fn watched(coherence: &Coherence) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// How often and how long each figure was looked at. A section of an earlier version tells only the number of passes, some
-/// of which have visited few pairs, and the time of all that it measured.
+/// How often and how long each figure was measured. A section of an earlier version has only the number of passes,
+/// some of which visited few pairs, and the duration of everything it measured.
 fn visits(method: &Method) -> String {
     let count = |passes: u64| if passes == 1 { "1 pass".into() } else { format!("{passes} passes") };
-    let told = |name: &str| method.parameters.get(name);
-    let number = |name: &str| told(name).and_then(Value::as_f64);
-    match (told("least_passes").and_then(Value::as_u64), number("least_span_s")) {
+    let parameter = |name: &str| method.parameters.get(name);
+    let number = |name: &str| parameter(name).and_then(Value::as_f64);
+    match (parameter("least_passes").and_then(Value::as_u64), number("least_span_s")) {
         (Some(passes), Some(span_s)) => {
             let least = if passes < method.passes { "at least " } else { "" };
             format!("in {least}{} over at least {}", count(passes), window(span_s))
         }
-        _ if told("least_passes").is_some() => "in this run and an earlier one".into(),
+        _ if parameter("least_passes").is_some() => "in this run and an earlier one".into(),
         _ if method.passes == 0 => format!("within {}", window(method.duration_s)),
         _ if method.passes == 1 => format!("in 1 pass within {}", window(method.duration_s)),
         _ => format!("in up to {} passes within {}", method.passes, window(method.duration_s)),
     }
 }
 
-/// How many of the figures by which a run is judged kept to one value, of a run that did: `all but 1 of 66 times between
-/// CPUs by turn and flags kept to one value`.
+/// For a run that kept to its values: how many of the figures that it is judged by did, as in `all but 1 of 66 times
+/// between CPUs by turn and flags kept to one value`.
 pub fn kept(coherence: &Coherence) -> Option<String> {
     if coherence.keeps_to_its_values() != Some(true) {
         return None;
     }
     let judged = coherence.judged();
-    let told: Vec<bool> = judged.iter().filter_map(|pair| pair.ns.is_known_to_stay()).collect();
-    let (all, jumped) = (told.len(), told.iter().filter(|stable| !**stable).count());
+    let certain: Vec<bool> = judged.iter().filter_map(|pair| pair.ns.is_known_to_stay()).collect();
+    let (all, jumped) = (certain.len(), certain.iter().filter(|stable| !**stable).count());
     let methods =
         [(PairMethod::Turn, "turn"), (PairMethod::Flags, "flags"), (PairMethod::FreeRunning, "free-running")];
     let by = methods.into_iter().filter(|(method, _)| judged.iter().any(|pair| pair.method == *method));
     let by: Vec<&str> = by.map(|(_, name)| name).collect();
     let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(" and ")) };
     let which = match (all, jumped) {
-        // Only the pair that was watched, or a section that does not tell of each.
+        // Only the watched pair counts, or the section does not judge each pair.
         (0, _) => return Some("the time between CPUs kept to one value".into()),
         (1, 0) => format!("the one time between CPUs{by}"),
         (_, 0) => format!("all {all} times between CPUs{by}"),
@@ -64,7 +64,7 @@ pub fn kept(coherence: &Coherence) -> Option<String> {
     Some(format!("{which} kept to one value{few}"))
 }
 
-/// The condition under which what is advised from these figures holds; `None` without a figure.
+/// The condition under which advice based on these figures holds; `None` without a figure.
 pub fn condition(coherence: &Coherence) -> Option<String> {
     coherence.times().next()?;
     let watched = watched(coherence);
@@ -84,8 +84,8 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     }
     let Some(watched) = watched else {
         let rests = match coherence.pairs.iter().any(|pair| pair.ns.n > 1) {
-            true => "rests on times of which the profile does not tell how long they were watched",
-            false => "rests on one sample a pair",
+            true => "rests on times, and the profile does not say how long they were watched",
+            false => "rests on one sample per pair",
         };
         return Some(format!("{rests}: whether it stays so is not known"));
     };
@@ -128,8 +128,8 @@ mod tests {
     }
 
     fn set_window(coherence: &mut Coherence, passes: impl Into<Value>, span_s: impl Into<Value>) {
-        let told = [("least_passes", passes.into()), ("least_span_s", span_s.into())];
-        coherence.method.parameters = told.map(|(name, value)| (name.to_owned(), value)).into();
+        let parameters = [("least_passes", passes.into()), ("least_span_s", span_s.into())];
+        coherence.method.parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
     }
 
     #[test]
@@ -159,26 +159,26 @@ mod tests {
 
     #[test]
     fn advice_says_what_it_rests_on() {
-        let told = |coherence: &Coherence| condition(coherence).unwrap();
+        let words = |coherence: &Coherence| condition(coherence).unwrap();
         assert_eq!(condition(&Coherence::default()), None);
-        let alone = told(&measured(Some(true)));
+        let alone = words(&measured(Some(true)));
         assert_eq!(
             alone,
             "the one time between CPUs by turn kept to one value, in up to 3 passes within 1.2 s; no other survey to \
              compare"
         );
-        assert!(told(&measured(Some(false))).starts_with("holds only for a while"));
-        assert!(!told(&measured(None)).contains("kept to one value"));
+        assert!(words(&measured(Some(false))).starts_with("holds only for a while"));
+        assert!(!words(&measured(None)).contains("kept to one value"));
         let mut coherence = measured(Some(true));
         coherence.history = Some(History { surveys: 4, modes_ns: vec![27.0, 128.0], disagree: 2 });
-        let moved = told(&coherence);
+        let moved = words(&coherence);
         assert!(moved.contains("2 of 4") && !moved.contains("kept to"), "{moved}");
         assert!(!moved.contains("jumped"), "{moved}");
         coherence.pairs[0].ns.stable = Some(false);
-        assert!(told(&coherence).contains("jumped within this run, too (in up to 3 passes"));
+        assert!(words(&coherence).contains("jumped within this run, too (in up to 3 passes"));
         coherence.pairs[0].ns.stable = Some(true);
         coherence.history = Some(History { surveys: 1, modes_ns: vec![27.0], disagree: 0 });
-        assert!(told(&coherence).ends_with("; within 1.5 times of 1 other survey since boot"));
+        assert!(words(&coherence).ends_with("; within 1.5 times of 1 other survey since boot"));
     }
 
     #[test]
@@ -213,11 +213,11 @@ mod tests {
         let mut coherence = measured(None);
         coherence.pairs[0].ns = Estimate::exact(27.0);
         assert_eq!(watched(&coherence), None);
-        let told = condition(&coherence).unwrap();
-        assert!(told.contains("one sample a pair") && !told.contains("kept"), "{told}");
+        let words = condition(&coherence).unwrap();
+        assert!(words.contains("one sample per pair") && !words.contains("kept"), "{words}");
         let mut untold = measured(Some(true));
         untold.method.duration_s = 0.0;
-        let told = condition(&untold).unwrap();
-        assert!(told.contains("does not tell how long") && !told.contains("one sample"), "{told}");
+        let words = condition(&untold).unwrap();
+        assert!(words.contains("does not say how long") && !words.contains("one sample"), "{words}");
     }
 }

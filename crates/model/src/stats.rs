@@ -4,18 +4,18 @@ use coho_profile::{Estimate, Mode, order};
 
 pub(crate) use coho_profile::order::{median_of as median, middle_of as middle};
 
-/// Which values stay when odd ones are left out.
+/// Which values to keep when odd ones are left out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Keep {
     Low,
     High,
 }
 
-/// The largest of the low values or the smallest of the high ones, without a tenth of them or half the square root
-/// of their number, whichever is more: of 3 none is left out, of 4 one, of 100 ten. Reorders the slice.
+/// The largest of the low values or the smallest of the high ones, leaving out a tenth of them or half the square
+/// root of their number, whichever is more: none of 3, one of 4, ten of 100. Reorders the slice.
 ///
 /// # Panics
-/// If there is no element.
+/// If the slice is empty.
 pub(crate) fn without_odd(values: &mut [f64], keep: Keep) -> f64 {
     let n = values.len() as f64;
     let out = f64::max((n / 10.0).round(), n.sqrt() / 2.0) as usize;

@@ -132,7 +132,7 @@ fn a_big_guest_gets_its_complexes_and_sockets() {
     assert_eq!(levels(&found), [Level::L3, Level::Die]);
     assert_eq!(sets(&found.topology, Level::L3), blocks(192, 8));
     assert_eq!(sets(&found.topology, Level::Die), blocks(192, 96));
-    assert!(found.corrections[1].why.contains("do not tell a die from a package"), "{found:?}");
+    assert!(found.corrections[1].why.contains("cannot tell a die from a package"), "{found:?}");
     assert_written(&found);
     let suggestion = suggest(Tool::Qemu, &found.topology);
     assert_eq!(suggestion.options[0], "-smp 192,sockets=1,dies=2,modules=12,cores=8,threads=1");
@@ -238,7 +238,7 @@ fn a_claim_that_the_figures_do_not_show_is_named() {
     let found = measured(&claimed, &times(24, |a, b| if a / 12 == b / 12 { 30.0 } else { 120.0 })).unwrap();
     assert_eq!(found.corrections, []);
     let told = found.notes.join("\n");
-    assert!(!told.contains("as the figures have it"), "{told}");
+    assert!(!told.contains("the claims agree with the figures"), "{told}");
     assert!(told.contains("is borne out: at most 30."), "{told}");
     assert!(told.contains("do not show the claimed core, L2: 0-1 | 2-3 | 4-5 | 6-7 and 8 more"), "{told}");
     assert!(told.contains("not borne out: ") && told.contains("sharing one makes no difference"), "{told}");
@@ -250,7 +250,7 @@ fn a_claim_that_the_figures_do_not_show_is_named() {
         () => 120.0,
     };
     let found = measured(&claimed, &times(24, ns)).unwrap();
-    assert!(found.notes[0].contains("as the figures have it"), "{:?}", found.notes);
+    assert!(found.notes[0].contains("the claims agree with the figures"), "{:?}", found.notes);
     assert!(found.reservations.iter().all(|one| one.starts_with("condition: ")), "{:?}", found.reservations);
 }
 
@@ -283,7 +283,7 @@ fn pairs_are_a_group_and_no_more() {
     let found = found.unwrap();
     assert_eq!(levels(&found), [Level::Module]);
     assert_eq!(sets(&found.topology, Level::Core), blocks(8, 1), "the cores stay");
-    assert!(found.corrections[0].why.contains("do not tell threads of a core"), "{found:?}");
+    assert!(found.corrections[0].why.contains("cannot tell threads of a core"), "{found:?}");
     assert_written(&found);
 }
 
@@ -300,7 +300,7 @@ fn what_a_tool_cannot_express_is_said() {
     let scattered = suggest(Tool::Libvirt, &found.topology);
     assert!(scattered.options[2].contains("sockets='1' dies='2' cores='8' threads='1'"), "{scattered:?}");
     assert!(
-        scattered.lacks[0].contains("numbered through") && scattered.lacks[0].contains("0,2,4"),
+        scattered.lacks[0].contains("numbered in order") && scattered.lacks[0].contains("0,2,4"),
         "{scattered:?}"
     );
 

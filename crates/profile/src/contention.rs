@@ -1,4 +1,4 @@
-//! What many CPUs on one line at once cost each other: section `contention`.
+//! What it costs many CPUs to work on one cache line at once: section `contention`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::{Estimate, Method};
 
-/// One to all CPUs that work on one line as fast as they can. Two that add are the free-running pairs of Kawabe & Furuya.
+/// From one to all CPUs, each working on one line as fast as it can. Two that add are the free-running pairs of
+/// Kawabe & Furuya.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Contention {
@@ -28,9 +29,9 @@ pub struct Contention {
 pub enum LineOperation {
     /// Adds 1 atomically to a word that all share.
     Add,
-    /// Adds 1 to it by load and compare-and-swap, repeated until it succeeds.
+    /// Adds 1 to that word with a load and compare-and-swap, repeated until it succeeds.
     CompareAndSwap,
-    /// Exchanges it for a value of its own.
+    /// Exchanges that word for a value of its own.
     Exchange,
     /// Stores to a word of its own on the line; beyond eight CPUs, several share a word.
     Store,
@@ -39,11 +40,11 @@ pub enum LineOperation {
 }
 
 impl LineOperation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 5] =
         [Self::Add, Self::CompareAndSwap, Self::Exchange, Self::Store, Self::StoreOneWord];
 
-    /// Its name in profiles and on the command line.
+    /// The operation's name in profiles and on the command line.
     ///
     /// ```
     /// assert_eq!(coho_profile::LineOperation::CompareAndSwap.name(), "compare-and-swap");
@@ -65,7 +66,7 @@ impl fmt::Display for LineOperation {
     }
 }
 
-/// Some CPUs at one operation, in the time in which all of them were at work.
+/// Some CPUs at one operation, over the time in which all of them were at work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContentionRow {
     /// What they did.
@@ -76,19 +77,21 @@ pub struct ContentionRow {
     pub cpus: Vec<u32>,
     /// Time of one operation of one CPU, in ns: the mean over the CPUs. `null` if they never ran at the same time.
     pub ns: Option<Estimate>,
-    /// Operations that succeeded, a second, of all CPUs together.
+    /// Successful operations per second, all CPUs together.
     pub operations_per_s: Option<Estimate>,
-    /// The time over that of one CPU alone in the same pass; `null` for one alone.
+    /// `ns` over the time of one CPU alone in the same pass; `null` for one CPU alone.
     pub times_alone: Option<Estimate>,
-    /// Each CPU's share of all operations, in the order of `cpus`: they sum to 1. Empty if there is no time.
+    /// Each CPU's share of all operations, in the order of `cpus`; the shares sum to 1. Empty if there is no
+    /// time.
     pub shares: Vec<f64>,
-    /// Fairness within a batch by Jain's index, 1/n to 1: 1 if all CPUs did as much, 1/n if one did all.
+    /// Fairness within a batch by Jain's index, 1/n to 1: 1 if all CPUs did equally much, 1/n if one did
+    /// everything.
     pub jain: Option<Estimate>,
-    /// Operations of the CPU that did least over those of the one that did most, within a batch.
+    /// Operations of the slowest CPU over those of the fastest, within a batch.
     pub least_over_most: Option<Estimate>,
-    /// Attempts that failed, for each that succeeded; of compare-and-swap only.
+    /// Failed attempts per success; for compare-and-swap only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_per_success: Option<Estimate>,
-    /// Batches that count for nothing, as a CPU was away meanwhile.
+    /// Batches left out because a CPU was preempted meanwhile.
     pub preempted_batches: u64,
 }

@@ -1,4 +1,4 @@
-//! What reading a counter costs and which events tell the truth: section `counters`.
+//! What reading a counter costs, and which events count correctly: section `counters`.
 
 use std::collections::BTreeMap;
 
@@ -20,28 +20,28 @@ pub struct Counters {
     pub rdpmc: Rdpmc,
     /// The events tried, and whether each counted what a known piece of work must cause.
     pub events: Vec<EventTest>,
-    /// What CPUID costs, in ns: under a hypervisor always an exit.
+    /// What CPUID costs, in ns. Under a hypervisor it always causes an exit.
     pub cpuid_ns: Option<Estimate>,
-    /// What two readings of the clock cost with nothing between, in ns.
+    /// What two readings of the clock with nothing between them cost, in ns.
     pub empty_ns: Option<Estimate>,
-    /// The clock that everything is timed by.
+    /// The clock that times everything.
     pub clock: Option<ClockFacts>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
 }
 
-/// What one tool's operation costs (a row of the paper's Table 4).
+/// What one operation of one tool costs (a row of the paper's Table 4).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CounterTool {
     /// Tool and operation, as in `user-level read` or `PAPI_read`.
     pub name: String,
-    /// What it does in user mode.
+    /// What the operation does in user mode.
     pub user: Counts,
-    /// What it does in the kernel.
+    /// What the operation does in the kernel.
     pub kernel: Counts,
-    /// How often the operation enters the kernel, found without counters.
+    /// How often the operation enters the kernel, determined without counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_entries: Option<f64>,
     /// Time of the operation, in ns.
@@ -51,27 +51,28 @@ pub struct CounterTool {
     pub not_available: Option<String>,
 }
 
-/// Events of one operation by the paper's names; `null` where not counted, for a reason in `not_available`.
+/// Events of one operation, under the paper's names; `null` where an event was not counted, with the reason in
+/// `not_available`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[allow(non_snake_case)]
 pub struct Counts {
     /// References to the level-1 data cache.
     pub L1DR: Option<Estimate>,
-    /// Lines that the level-1 data cache missed.
+    /// Lines that missed in the level-1 data cache.
     pub L1DM: Option<Estimate>,
-    /// Lines that the level-1 instruction cache missed.
+    /// Lines that missed in the level-1 instruction cache.
     pub L1IM: Option<Estimate>,
-    /// Lines that the level-2 cache missed.
+    /// Lines that missed in the level-2 cache.
     pub L2M: Option<Estimate>,
-    /// Lines that the last-level cache missed.
+    /// Lines that missed in the last-level cache.
     pub L3M: Option<Estimate>,
     /// Instructions retired.
     pub INS: Option<Estimate>,
     /// Core cycles.
     pub CYCLE: Option<Estimate>,
-    /// Share of the cycles in which nothing was executed, 0 to 1 (Shimosawa, Hori & Ishikawa: INACTIVE / CYCLE). In
-    /// Table 4, where the paper prints cycles, those over CYCLE.
+    /// Share of the cycles in which nothing was executed, 0 to 1 (Shimosawa, Hori & Ishikawa: INACTIVE / CYCLE).
+    /// For Table 4, where the paper prints cycles, it is those cycles over CYCLE.
     pub STALL: Option<Estimate>,
 }
 
@@ -81,11 +82,11 @@ pub struct Counts {
 pub struct Rdpmc {
     /// Whether user mode may use it here.
     pub available: bool,
-    /// Whether a hypervisor takes every use for itself; `null` where it is not available.
+    /// Whether a hypervisor intercepts every use; `null` where it is not available.
     pub trapped: Option<bool>,
     /// Time of one use, in ns.
     pub ns: Option<Estimate>,
-    /// Time of one use while instructions are counted as well, in ns: dearer under some hypervisors.
+    /// Time of one use while instructions are counted as well, in ns: higher under some hypervisors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns_with_instructions: Option<Estimate>,
     /// Why it is not available, or what follows from its price.
@@ -97,42 +98,42 @@ pub struct Rdpmc {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct EventTest {
-    /// The paper's column: `L1DM`.
+    /// The paper's column, as in `L1DM`.
     pub name: String,
-    /// The event by the maker's name and its code: `L2 request from L1D (0x60/c8)`.
+    /// The event by its vendor's name and code, as in `L2 request from L1D (0x60/c8)`.
     pub event: String,
-    /// Whether it counted, within the bounds, what known work causes, and nothing where that causes nothing.
+    /// Whether it counted what known work causes, within the bounds, and nothing for work that causes nothing.
     pub passed: bool,
     /// Whether this event stands for the column.
     pub chosen: bool,
-    /// What was counted against what was expected, or why it could not be opened.
+    /// What was counted and what was expected, or why the event could not be opened.
     pub why: String,
 }
 
-/// What is known of the clock.
+/// What is known about the clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClockFacts {
-    /// The instruction or the system's clock.
+    /// The instruction or the system clock that was read.
     pub source: String,
-    /// Frequency, in GHz; `null` for a clock of the system.
+    /// Frequency, in GHz; `null` for a system clock.
     pub ghz: Option<f64>,
     /// Smallest step, in ns.
     pub step_ns: f64,
-    /// Whether the CPU says that it runs at one rate in all states.
+    /// Whether the CPU says that the clock runs at one rate in all states.
     pub invariant: Option<bool>,
-    /// Clock of each CPU less that of the first, in ns, with the bound that the line's transfer sets.
+    /// Each CPU's clock minus the first CPU's, in ns, with the uncertainty that the line's transfer time leaves.
     pub offsets: Vec<ClockOffset>,
 }
 
-/// How far two CPUs' clocks are apart.
+/// How far apart two CPUs' clocks are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClockOffset {
     /// The CPU compared with the first.
     pub cpu: u32,
-    /// Its clock less the first CPU's, in ns.
+    /// Its clock minus the first CPU's, in ns.
     pub ns: f64,
-    /// Half the quickest round trip: the offset is known to this, in ns.
+    /// How far off the offset may be, in ns: half the quickest round trip.
     pub uncertainty_ns: f64,
 }

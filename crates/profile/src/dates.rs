@@ -1,23 +1,24 @@
-//! When what stands in a profile was measured: runs of several days may meet in one file.
+//! When each part of a profile was measured: one file may hold runs of several days.
 
 use crate::{Method, Profile};
 
-/// A section, or a part of one that has a method of its own, and the date of the run that measured it.
+/// A section, or a part of one that has its own method, and the date of the run that measured it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dated<'a> {
     /// The section's name in the file: `memory`.
     pub section: &'static str,
-    /// Which part of it, where it has parts of several runs: `transfers`; empty for the section itself.
+    /// Which part of the section, where its parts come from several runs: `transfers`; empty for the section
+    /// itself.
     pub part: String,
     /// As [`Method::date`].
     pub date: Option<&'a str>,
 }
 
 impl Profile {
-    /// All sections that were measured, each with its date. Commands under placements are left out: each says its own.
+    /// All measured sections, each with its date. Commands under placements are left out: each has its own date.
     pub fn dates(&self) -> Vec<Dated<'_>> {
         let sync = self.sync.as_ref();
-        let one = [
+        let sections = [
             ("coherence", "", self.coherence.as_ref().map(|section| &section.method)),
             ("counters", "", self.counters.as_ref().map(|section| &section.method)),
             ("calls", "", self.calls.as_ref().map(|section| &section.conditions)),
@@ -32,24 +33,25 @@ impl Profile {
             ("workloads", "", self.workloads.as_ref().map(|section| &section.method)),
             ("idle", "", self.idle.as_ref().map(|section| &section.method)),
         ];
-        let one =
-            one.into_iter().filter_map(|(section, part, method)| Some((section, part.to_owned(), method?)));
+        let sections = sections
+            .into_iter()
+            .filter_map(|(section, part, method)| Some((section, part.to_owned(), method?)));
         let kernels = sync.iter().flat_map(|section| &section.kernels);
         let kernels = kernels.map(|(name, kernel)| ("sync", name.clone(), &kernel.method));
         let earlier = self.memory.iter().flat_map(|section| &section.earlier);
         let earlier = earlier.map(|earlier| ("memory", earlier.parts.join(", "), &earlier.method));
-        // What only says why there is nothing comes of no run.
-        let is_told = |method: &Method| method.date.is_some() || !method.description.is_empty();
-        let all = one.chain(kernels).chain(earlier).filter(|(.., method)| is_told(method));
+        // A method that only gives reasons for missing figures belongs to no run.
+        let was_measured = |method: &Method| method.date.is_some() || !method.description.is_empty();
+        let all = sections.chain(kernels).chain(earlier).filter(|(.., method)| was_measured(method));
         all.map(|(section, part, method)| Dated { section, part, date: method.date.as_deref() }).collect()
     }
 
-    /// Those that the file's last run did not measure: of another date than the host's, or of none. None of a profile that
-    /// does not tell when its last run was.
+    /// The parts that the file's last run did not measure: their date differs from the host's, or is missing.
+    /// Empty for a profile that does not say when its last run was.
     pub fn not_of_last_run(&self) -> Vec<Dated<'_>> {
         let Some(last) = self.host.as_ref().and_then(|host| host.date.as_deref()) else { return Vec::new() };
         let mut all = self.dates();
-        all.retain(|one| one.date != Some(last));
+        all.retain(|part| part.date != Some(last));
         all
     }
 }
@@ -98,6 +100,6 @@ mod tests {
         ];
         assert_eq!(named, expected);
         profile.host = None;
-        assert!(profile.not_of_last_run().is_empty(), "of a paper nobody knows a run");
+        assert!(profile.not_of_last_run().is_empty(), "a paper's run has no date");
     }
 }

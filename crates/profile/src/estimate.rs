@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A measured figure: the median of `n` samples with its 95 % interval, which takes six samples: of fewer it is their range.
-/// The unit stands in the name of the field that holds it.
+/// A measured figure: the median of `n` samples with its 95 % interval. The interval takes six samples; with fewer,
+/// it is their range. The unit is part of the name of the field that holds the estimate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Median of the samples.
     pub median: f64,
-    /// Lower end of the median's 95 % interval; of fewer than six samples the least.
+    /// Lower end of the median's 95 % interval; with fewer than six samples, the smallest.
     pub low: f64,
-    /// Upper end of the median's 95 % interval; of fewer than six samples the greatest.
+    /// Upper end of the median's 95 % interval; with fewer than six samples, the largest.
     pub high: f64,
     /// Smallest sample.
     pub min: f64,
@@ -20,13 +20,13 @@ pub struct Estimate {
     /// The values between which the figure jumps, most frequent first; a single one where it does not jump.
     #[serde(default)]
     pub modes: Vec<Mode>,
-    /// Whether the samples of all passes agree on one value; `null` of fewer than six samples, which do
-    /// not tell.
+    /// Whether the samples of all passes agree on one value; `null` with fewer than six samples, which cannot
+    /// show it.
     #[serde(default)]
     pub stable: Option<bool>,
 }
 
-/// A value that samples gather about.
+/// A value around which samples cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mode {
     /// Median of the mode's samples.
@@ -36,10 +36,12 @@ pub struct Mode {
 }
 
 impl Estimate {
-    /// The fewest samples whose range is a 95 % interval of their median: that of n misses it in 2 of 2^n cases.
+    /// The fewest samples whose range is a 95 % interval of their median: the range of n misses it in 2 of 2^n
+    /// cases.
     pub const FEWEST: u64 = 6;
 
-    /// Whether [`low`](Self::low) to [`high`](Self::high) is a 95 % interval: by it alone are two figures told apart.
+    /// Whether [`low`](Self::low) to [`high`](Self::high) is a 95 % interval. Only such intervals can show that
+    /// two figures differ.
     ///
     /// ```
     /// use coho_profile::Estimate;
@@ -50,13 +52,14 @@ impl Estimate {
         self.n >= Self::FEWEST
     }
 
-    /// Whether the figure keeps to one value: [`stable`](Self::stable), which fewer samples than [`FEWEST`](Self::FEWEST) do
-    /// not tell, whatever a file says. One jump that was seen tells enough.
+    /// Whether the figure keeps to one value: [`stable`](Self::stable). Fewer samples than
+    /// [`FEWEST`](Self::FEWEST) cannot show that it does, whatever a file says; a single jump that was seen shows
+    /// that it does not.
     pub fn is_known_to_stay(&self) -> Option<bool> {
         self.stable.filter(|stable| !stable || self.has_interval())
     }
 
-    /// A figure read from somewhere that tells neither interval nor repetitions.
+    /// A figure from a source that gives neither interval nor repetitions.
     ///
     /// ```
     /// assert_eq!(coho_profile::Estimate::exact(38.5).high, 38.5);

@@ -1,4 +1,4 @@
-//! Reading and writing files without ever leaving half of one.
+//! Reading and writing files, never leaving half a file behind.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -44,33 +44,33 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// No profile or matrix is longer: one of 512 CPUs with every method takes a third of it.
+/// The size limit of a profile or matrix. A profile of 512 CPUs with every method takes a third of it.
 pub(crate) const MAX_BYTES: u64 = 1 << 29;
 
-/// Reads a text file, but no endless one.
+/// Reads a text file of bounded size.
 ///
 /// # Errors
-/// If it cannot be read, is longer than 512 MiB, or is no UTF-8.
+/// If the file cannot be read, is longer than 512 MiB, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, &error))?;
     read_open(file, path)
 }
 
-/// The same of an open file.
+/// As [`read_text`], for an open file.
 pub(crate) fn read_open(file: File, path: &Path) -> Result<String, Error> {
     coho_topology::read_text(file, path, MAX_BYTES).map_err(|error| Error::new(error.to_string()))
 }
 
-/// Replaces a file as a whole: a reader sees the old content or the new, also after a crash, and of several writers one
-/// follows the other. Symbolic links are followed. Devices and pipes such as `/dev/stdout` are written to directly.
+/// Replaces a whole file: a reader sees the old content or the new, even after a crash, and several writers take
+/// turns. Follows symbolic links. Writes directly to devices and pipes such as `/dev/stdout`.
 ///
 /// # Errors
-/// If any step fails; the file is then as it was.
+/// If any step fails; the file is then unchanged.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_atomic_by(path, |out| out.write_all(bytes))
 }
 
-/// As [`write_atomic`], for what need not be in memory as a whole.
+/// As [`write_atomic`], for content that need not fit into memory.
 pub(crate) fn write_atomic_by(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -86,7 +86,7 @@ pub(crate) fn write_atomic_by(
     OpenOptions::new().write(true).open(path).and_then(write).map_err(|error| Error::io(path, &error))
 }
 
-/// Checks that [`write_atomic`] can write there, by doing all but the writing.
+/// Checks that [`write_atomic`] can write there by doing everything but the writing.
 ///
 /// # Errors
 /// As [`write_atomic`].
@@ -94,7 +94,8 @@ pub fn check_writable(path: &Path) -> Result<(), Error> {
     if is_stream(path) { Ok(()) } else { Replacement::begin(path).map(drop) }
 }
 
-/// Whether the path names a device, a pipe, or what a process has open (`/dev/stdout`, also where that is a file).
+/// Whether the path names a device, a pipe, or a file that a process has open (`/dev/stdout`, even where that is a
+/// file).
 pub(crate) fn is_stream(path: &Path) -> bool {
     let special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
     let folder = folder(path).canonicalize().unwrap_or_default();

@@ -1,21 +1,21 @@
-//! The constants of T = S + P L / n + T_F + T_B (Nakamura et al.) in [`Kernel::fitted`](crate::Kernel::fitted): their names, and
-//! the curve that they describe.
+//! The constants of T = S + P L / n + T_F + T_B (Nakamura et al.) in [`Kernel::fitted`](crate::Kernel::fitted): their
+//! names, and the curve that they describe.
 
 use std::collections::BTreeMap;
 
 /// Name of the serial part S, in ns.
 pub const SERIAL: &str = "S_ns";
-/// Name of the time of an element on one thread, P, in ns.
+/// Name of P, the time of one element on one thread, in ns.
 pub const ELEMENT: &str = "P_ns_per_element";
-/// Name of the root of the mean squared relative residual.
+/// Name of the root mean square of the relative residuals.
 pub const RESIDUAL: &str = "relative_residual";
-/// Name of the root of the mean squared relative error of loops whose length the fit has not seen: of each length by a fit to
-/// all others.
+/// Name of the root mean square relative error for loop lengths that the fit has not seen: each length is predicted
+/// by a fit to all the others.
 pub const LEFT_OUT: &str = "relative_error_of_lengths_left_out";
-/// Name of the longest loop among the points fitted.
+/// Name of the longest loop among the fitted points.
 pub const LONGEST: &str = "longest_fitted_length";
 
-/// How the names of sums of fork and join, T_F + T_B, begin, before their teams.
+/// Prefix of the names of T_F + T_B, the sum of fork and join; the barrier, mapping and number of threads follow.
 pub const FORK_JOIN: &str = "T_F_plus_T_B_ns, ";
 
 /// Name of the sum of fork and join, T_F + T_B, under a barrier; its value is in ns.
@@ -23,8 +23,8 @@ pub fn fork_join(barrier: &str, mapping: &str, threads: u32) -> String {
     format!("{FORK_JOIN}{barrier}, {mapping}, {threads} threads")
 }
 
-/// The time of a loop by fitted constants, in s; `None` where none were fitted for that barrier, mapping and number of
-/// threads. One thread forks and joins nobody, whatever `barrier` and `mapping` say.
+/// The time of a loop by the fitted constants, in s; `None` where none were fitted for that barrier, mapping and
+/// number of threads. A single thread neither forks nor joins, whatever `barrier` and `mapping` say.
 pub fn seconds(
     fitted: &BTreeMap<String, f64>,
     length: u64,

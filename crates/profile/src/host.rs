@@ -1,4 +1,4 @@
-//! What the figures were measured on: section `host`.
+//! The machine that the figures were measured on: section `host`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Facts about the machine and its software that figures depend on; what could not be read is absent and stands in
-/// `not_available`.
+/// Facts about the machine and its software that figures depend on. A fact that could not be read is absent, with the
+/// reason in `not_available`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Host {
@@ -29,13 +29,14 @@ pub struct Host {
     pub governor: Option<String>,
     /// Whether the clock may rise above nominal.
     pub boost: Option<bool>,
-    /// Clock that figures in cycles are given in, in GHz: measured by a chain of dependent additions during the run.
+    /// The clock used to convert figures into cycles, in GHz: measured with a chain of dependent additions during
+    /// the run.
     pub clock_ghz: Option<f64>,
     /// Frequency of the time-stamp counter, in GHz.
     pub tsc_ghz: Option<f64>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
-    /// Smallest step seen of the clock that was used, in ns.
+    /// Smallest step seen of the clock in use, in ns.
     pub timer_step_ns: Option<f64>,
     /// Mitigations of speculative execution, by vulnerability.
     pub mitigations: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! What CPUs do while they have nothing to do, and how long they take to come back: section `idle`.
+//! What idle CPUs do, and how long they take to wake: section `idle`.
 
 use std::collections::BTreeMap;
 
@@ -16,54 +16,54 @@ pub struct Idle {
     pub method: Method,
     /// The driver that enters idle states, as in `intel_idle`.
     pub driver: Option<String>,
-    /// Who chooses among them, as in `menu`.
+    /// The governor that chooses among them, as in `menu`.
     pub governor: Option<String>,
     /// The states, shallowest first; CPUs with different states have a row for each.
     pub states: Vec<IdleState>,
-    /// Who sets the clock.
+    /// What sets the clock.
     pub frequency: Frequency,
-    /// The longest latency that any process allows all CPUs, in microseconds.
+    /// The longest wake-up latency that any process allows all CPUs, in microseconds.
     pub dma_latency_us: Option<u64>,
-    /// The longest latency allowed on single CPUs, in microseconds, where one is set.
+    /// The longest wake-up latency allowed on single CPUs, in microseconds, where one is set.
     pub resume_latency_us: BTreeMap<u32, u64>,
     /// How long CPUs took to wake.
     pub wakeups: Vec<Wakeup>,
-    /// What can be set, or was set, and what came of it.
+    /// What can be set, or was set, and the result.
     pub controls: Vec<IdleControl>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
 }
 
-/// An idle state as its driver tells it.
+/// An idle state as its driver describes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct IdleState {
-    /// `POLL`, `C1`, `C6`, … Numbers differ from CPU to CPU and are not used.
+    /// `POLL`, `C1`, `C6`, … Their numbers differ from CPU to CPU and are not used.
     pub name: String,
-    /// The driver's words.
+    /// The driver's description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Time that leaving it takes, in microseconds.
+    /// Time to leave the state, in microseconds.
     pub latency_us: u64,
-    /// Shortest stay that pays, in microseconds.
+    /// Shortest stay that pays off, in microseconds.
     pub residency_us: u64,
     /// CPUs that have it.
     pub cpus: Vec<u32>,
-    /// Those of them on which it is disabled.
+    /// Those of them on which the state is disabled.
     pub disabled_on: Vec<u32>,
-    /// How often it was asked for since boot, on all of them; the hardware may have refused.
+    /// How often the state was requested since boot, over all of them; the hardware may have refused.
     pub usage: u64,
-    /// Time for which it was asked for since boot, on all of them, in microseconds.
+    /// Time for which the state was requested since boot, over all of them, in microseconds.
     pub time_us: u64,
 }
 
 impl Idle {
-    /// What the kernel tells as the limit of latency, in us, where nobody has set one: 2000 s.
+    /// The latency limit that the kernel reports where none is set, in us: 2000 s.
     pub const UNLIMITED_US: u64 = 2_000_000_000;
 }
 
-/// Who sets the clock, and within what.
+/// What sets the clock, and within which limits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Frequency {
@@ -90,9 +90,9 @@ pub struct Wakeup {
     /// The CPU that woke it; absent for a timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u32>,
-    /// For how long it slept, in microseconds: longer sleeps reach deeper states.
+    /// How long it slept, in microseconds: longer sleeps reach deeper states.
     pub slept_us: u64,
-    /// From the moment it was to wake until its thread ran, in ns.
+    /// Time from the moment it was to wake until its thread ran, in ns.
     pub ns: Option<Estimate>,
     /// What was set meanwhile, as in `C6 disabled`; absent where nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,38 +3,38 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Times of one pair over many lines: a line's address decides which slice of a cache keeps it, and so how far its
-/// transfers go.
+/// Times of one pair over many lines. A line's address decides which slice of a cache holds it, and so how far its
+/// transfers travel.
 ///
 /// Each round visits every line once, in random order. A line's time is the median over the rounds of its time
-/// relative to the round's median, times the rounds' median: rounds between which the pair jumped to another mode then
-/// do not spread the lines.
+/// relative to the round's median, times the median of the rounds' medians. A jump of the pair to another mode
+/// between rounds therefore does not spread the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LineSpread {
     /// Number of lines.
     pub count: u64,
-    /// The time that one line in ten falls short of, in ns.
+    /// The time below which one line in ten lies, in ns.
     pub p10: f64,
     /// The median line's time, in ns.
     pub p50: f64,
-    /// The time that one line in ten exceeds, in ns.
+    /// The time above which one line in ten lies, in ns.
     pub p90: f64,
-    /// Correlation over the lines between their times in the first and in the second half of the rounds, −1 to 1: near 1
-    /// where the same lines are quick in both, about 0 where the spread is noise. `null` where there were too few lines
-    /// or rounds, or all lines were alike.
+    /// Correlation over the lines between their times in the first and the second half of the rounds, −1 to 1:
+    /// near 1 where the same lines are quick in both, about 0 where the spread is noise. `null` where there were
+    /// too few lines or rounds, or all lines were alike.
     #[serde(default)]
     pub split_half: Option<f64>,
-    /// The lines' share of the variance of single visits, 0 to 1: the intraclass correlation of a one-way analysis of
-    /// variance of the times relative to their round's median, with the lines as groups. That is
-    /// (B − W) / (B + (k − 1) W), B and W being the mean squares between and within lines and k the visits of a line;
-    /// below 0 it counts as 0. Times outside 1.5 interquartile ranges of their line's quartiles count as preempted and
-    /// are left out. `null` as for `split_half`.
+    /// The lines' share of the variance of single visits, 0 to 1: the intraclass correlation of a one-way
+    /// analysis of variance of the times relative to their round's median, with the lines as groups. It is (B −
+    /// W) / (B + (k − 1) W), where B and W are the mean squares between and within lines and k is the number of
+    /// visits of a line; below 0 it counts as 0. Times outside 1.5 interquartile ranges of their line's quartiles
+    /// count as preempted and are left out. `null` as for `split_half`.
     #[serde(default)]
     pub share: Option<f64>,
 }
 
 impl LineSpread {
-    /// The correlation of the halves above which they agree on the quick lines, at 95 % confidence.
+    /// Correlation above which the two halves agree, at 95 % confidence, on which lines are quick.
     pub const AGREES: f64 = 0.3;
 
     /// Lower end of the 95 % interval of [`split_half`](Self::split_half), by Fisher's transformation.
@@ -51,7 +51,8 @@ impl LineSpread {
         (self.count > 3).then(|| (correlation.atanh() - 1.96 / ((self.count - 3) as f64).sqrt()).tanh())
     }
 
-    /// Whether the lines differ, rather than that their times scatter: both halves agree on the quick ones.
+    /// Whether the lines really differ, beyond the scatter of their times: both halves agree on which lines are
+    /// quick.
     pub fn differ(&self) -> bool {
         self.split_half_low().is_some_and(|low| low > Self::AGREES)
     }

@@ -17,9 +17,9 @@ use crate::{Estimate, Method};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Memory {
-    /// How it was measured; under `not_available` also why bursts and partials were not counted.
+    /// How it was measured; `not_available` also says why bursts and partials were not counted.
     pub method: Method,
-    /// The memory types, by provider, and why one is absent.
+    /// The memory types, by provider, and why one is missing.
     pub types: Vec<MemoryType>,
     /// Rates (Hamada et al., Tables 2 to 6 and 8).
     pub rates: Vec<MemoryRate>,
@@ -29,13 +29,13 @@ pub struct Memory {
     pub loaded: Vec<LoadedLatency>,
     /// What it costs to write lines back by hand (Fig. 7).
     pub coherence_cost: Vec<CoherenceCost>,
-    /// What a read through PREFETCHNTA leaves in the caches, beside a plain read (Table 7).
+    /// What a read through PREFETCHNTA leaves in the caches, compared with a plain read (Table 7).
     pub prefetchnta: Vec<LinesLeft>,
     /// Transfers by engines other than the CPU (Figs. 1 and 2).
     pub dma: Vec<DmaRate>,
-    /// Messages between two processes: what predictions of paths are compared with.
+    /// Messages between two processes, which predictions of paths are compared with.
     pub transfers: Vec<Transfer>,
-    /// Which of these an earlier run measured, and how; `method` is that of the others.
+    /// Parts that an earlier run measured, and how; `method` is that of the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierParts>,
     /// Fields of later versions.
@@ -43,12 +43,12 @@ pub struct Memory {
     pub unknown: BTreeMap<String, Value>,
 }
 
-/// How the CPU caches memory: x86's types by page attributes.
+/// How the CPU caches memory: x86's memory types, set by page attributes.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum CacheType {
-    /// Write-back: all usual memory.
+    /// Write-back: all ordinary memory.
     #[default]
     #[serde(rename = "WB")]
     WriteBack,
@@ -61,7 +61,7 @@ pub enum CacheType {
 }
 
 impl CacheType {
-    /// All of them, in the paper's order.
+    /// All types, in the paper's order.
     pub const ALL: [Self; 3] = [Self::WriteBack, Self::WriteCombining, Self::Uncached];
 
     /// The paper's name: `WB`, `WC`, `UC`.
@@ -86,14 +86,14 @@ impl fmt::Display for CacheType {
 pub struct MemoryType {
     /// The type.
     pub name: CacheType,
-    /// Who hands it out: `anonymous mapping`, `vgem`, …
+    /// What provides it: `anonymous mapping`, `vgem`, …
     pub provider: String,
-    /// Whether there is any.
+    /// Whether this provider has any.
     pub available: bool,
-    /// Whether its self-test showed that it is of this type: it does not where an emulator or a hypervisor ignores
-    /// types.
+    /// Whether its self-test showed that it is of this type. It does not where an emulator or a hypervisor
+    /// ignores memory types.
     pub proven: bool,
-    /// Why there is none, or what the self-test saw.
+    /// Why it is missing, or what the self-test saw.
     pub why: String,
 }
 
@@ -113,7 +113,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them, in the paper's order.
+    /// All operations, in the paper's order.
     pub const ALL: [Self; 3] = [Self::Write, Self::Read, Self::Copy];
 
     /// `write`, `read`, `copy`.
@@ -138,27 +138,27 @@ impl fmt::Display for Operation {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum BlockState {
-    /// Where the call before left it: the same block again and again.
+    /// Where the previous call left it: the same block again and again.
     #[default]
     Warm,
-    /// In memory: each call takes another block of a pool that exceeds the caches.
+    /// In memory: each call takes another block from a pool larger than the caches.
     Fresh,
     /// Modified in this CPU's caches.
     Dirty,
     /// Written back and removed from all caches.
     Flushed,
-    /// Written by this CPU and then read by another, so that both hold it. Of a copy the destination; its source is
-    /// warm.
+    /// Written by this CPU and then read by another, so that both hold it. For a copy this is the destination;
+    /// its source is warm.
     Shared,
-    /// Modified in another CPU's caches. Of a copy the source; its destination is warm.
+    /// Modified in another CPU's caches. For a copy this is the source; its destination is warm.
     Remote,
 }
 
 impl BlockState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 6] =
         [Self::Warm, Self::Fresh, Self::Dirty, Self::Flushed, Self::Shared, Self::Remote];
-    /// Those that a CPU can bring about alone.
+    /// The states that a CPU can bring about alone.
     pub const ALONE: [Self; 4] = [Self::Warm, Self::Fresh, Self::Dirty, Self::Flushed];
 
     /// `warm`, `fresh`, `dirty`, `flushed`, `shared`, `remote`.
@@ -180,23 +180,23 @@ impl fmt::Display for BlockState {
     }
 }
 
-/// When stores are waited for (SFENCE).
+/// When an SFENCE waits for the stores.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Fence {
-    /// After each call: each block.
+    /// After each call, that is, each block.
     Call,
-    /// Once, after the calls that were timed together.
+    /// Once, after all calls that are timed together.
     #[default]
     Run,
-    /// Never within what was timed.
+    /// Never within the timed part.
     None,
 }
 
 impl Fence {
-    /// All of them.
+    /// All choices.
     pub const ALL: [Self; 3] = [Self::Call, Self::Run, Self::None];
 
     /// `call`, `run`, `none`.
@@ -221,10 +221,10 @@ impl fmt::Display for Fence {
 pub struct MemoryRate {
     /// What is done.
     pub op: Operation,
-    /// By what: `plain-4`, `plain-8`, `sse2`, `sse2-nt`, `avx2-prefetchnta`, `rep-movsb`, …; published figures have
-    /// `plain`, `simd`, `simd-nt`.
+    /// The instructions: `plain-4`, `plain-8`, `sse2`, `sse2-nt`, `avx2-prefetchnta`, `rep-movsb`, …; published
+    /// figures have `plain`, `simd`, `simd-nt`.
     pub instruction: String,
-    /// Type of the memory; of copies, of the source.
+    /// Type of the memory; for a copy, of its source.
     #[serde(rename = "type")]
     pub cache_type: CacheType,
     /// Type of a copy's destination, where it is not write-back.
@@ -232,25 +232,26 @@ pub struct MemoryRate {
     pub destination_type: Option<CacheType>,
     /// Size of a block, in bytes: one call moves one block. Each thread has its own.
     pub bytes: u64,
-    /// Threads at the same time.
+    /// Threads running at the same time.
     pub threads: u32,
     /// Which CPUs they take: `sequential` or `binary-tree`; empty for one thread.
     pub mapping: String,
-    /// Where the block is before; `null` where a publication does not tell.
+    /// Where the block is before; `null` where a publication does not say.
     pub state: Option<BlockState>,
-    /// When stores are waited for; `null` for reads, and where a publication does not tell.
+    /// When stores are waited for; `null` for reads, and where a publication does not say.
     pub fence: Option<Fence>,
     /// Size of the pages that the block lies on, in bytes, as the kernel gave them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
-    /// Memory node that the block lies on.
+    /// NUMA node of the block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
-    /// Bytes written, read or copied, of all threads together; a copied byte counts once.
+    /// Bytes written, read or copied per second, all threads together; a copied byte counts once.
     pub bytes_per_s: Option<Estimate>,
-    /// The same with all that moves between the first cache and what lies behind it: a copied byte counts twice, and a
-    /// stored one twice where the line is read first and written back later (write-allocate). `null` where nothing
-    /// moves, as the block stays in the first cache, and where the CPU itself chooses (`rep`).
+    /// The same, counting everything that moves between the first-level cache and what lies behind it: a copied
+    /// byte counts twice, and so does a stored one where the line is read first and written back later
+    /// (write-allocate). `null` where nothing moves because the block stays in the first-level cache, and where
+    /// the CPU itself chooses (`rep`).
     pub traffic_bytes_per_s: Option<f64>,
     /// Whole lines that a call read or wrote over the bus, by counter.
     pub bursts: Option<Estimate>,
@@ -258,11 +259,11 @@ pub struct MemoryRate {
     pub partials: Option<Estimate>,
 }
 
-/// Latency of loads that wait for each other.
+/// Latency of dependent loads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MemoryLatency {
-    /// Bytes of the lines that are visited, in random order.
+    /// Bytes of the lines visited, in random order.
     pub bytes: u64,
     /// Type of the memory.
     #[serde(rename = "type")]
@@ -270,7 +271,7 @@ pub struct MemoryLatency {
     /// Size of the pages, in bytes, as the kernel gave them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
-    /// Memory node.
+    /// NUMA node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// Time of one load, in ns.
@@ -281,37 +282,37 @@ pub struct MemoryLatency {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LoadedLatency {
-    /// Bytes of the lines that are visited.
+    /// Bytes of the lines visited.
     pub bytes: u64,
-    /// What the others do: as in [`MemoryRate::op`].
+    /// What the others do, as in [`MemoryRate::op`].
     pub op: Operation,
-    /// By what: as in [`MemoryRate::instruction`].
+    /// With which instructions, as in [`MemoryRate::instruction`].
     pub instruction: String,
-    /// How many others.
+    /// How many others there are.
     pub threads: u32,
     /// Pause of each of the others after every KiB, in ns.
     pub pause_ns: f64,
-    /// What the others moved together meanwhile, in bytes a second.
+    /// What the others moved together meanwhile, in bytes per second.
     pub injected_bytes_per_s: Option<Estimate>,
     /// Time of one load, in ns.
     pub latency_ns: Option<Estimate>,
 }
 
-/// What it costs to write lines back, or to remove them, by hand.
+/// What it costs to write lines back, or to evict them, by hand.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CoherenceCost {
-    /// `CLFLUSH`, `CLFLUSHOPT`, `CLWB`, `WBINVD`; of 64-bit ARM `DC CIVAC`, `DC CVAC`.
+    /// `CLFLUSH`, `CLFLUSHOPT`, `CLWB`, `WBINVD`; on 64-bit ARM `DC CIVAC`, `DC CVAC`.
     pub operation: String,
-    /// Lines that it was applied to; of WBINVD, which takes all, the lines of the block.
+    /// Lines that it was applied to; for WBINVD, which applies to all, the lines of the block.
     pub lines: u64,
-    /// How many of them were modified: the write-backs that it causes.
+    /// How many of them were modified, and so written back.
     pub dirty: u64,
-    /// Time for all lines with the fence that ends it, in ns.
+    /// Time for all lines, including the fence at the end, in ns.
     pub ns: Option<Estimate>,
 }
 
-/// How many lines a second read finds gone after a first one.
+/// How many of a block's lines are gone at its second read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LinesLeft {
@@ -323,18 +324,18 @@ pub struct LinesLeft {
     pub lines: u64,
     /// `counter` or `timing`.
     pub method: String,
-    /// Which cache: `l1`, `l2`, `bus` where the lines were counted as they were read from memory again (Hamada et al.:
-    /// bursts), or `all`, of the timing method: gone from the caches taken together, on the scale from the time of a
-    /// block that was left in them to that of one that is in none. (Older profiles have `bus` for this too.)
+    /// Which cache: `l1`; `l2`; `bus` where lines read from memory again were counted (Hamada et al.: bursts); or
+    /// `all` with the timing method: gone from all caches together, on a scale from the time of a block that was
+    /// left in them to that of a block that is in none. (Older profiles have `bus` for this too.)
     pub cache: String,
     /// Lines that the second read did not find there.
     pub gone: Option<Estimate>,
-    /// Time of a load of the second read, in ns, of the timing method.
+    /// Time of one load of the second read, in ns; with the timing method only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns: Option<Estimate>,
 }
 
-/// The rate of a transfer that an engine other than the CPU makes.
+/// The rate of a transfer by an engine other than the CPU.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DmaRate {
@@ -346,38 +347,39 @@ pub struct DmaRate {
     pub source: String,
     /// Size of a block, in bytes.
     pub bytes: u64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_s: Option<Estimate>,
 }
 
-/// How long a message from one process to another takes: half of the time there and back.
+/// How long a message from one process to another takes: half the round-trip time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Transfer {
-    /// The path, by the name of its file: `shared-memory`, `tcp-loopback`; `process-vm` where the receiver's kernel copies
-    /// the message out of the sender's buffer (process_vm_readv) once a flag has announced it.
+    /// The path, by the name of its file: `shared-memory`, `tcp-loopback`. `process-vm` means that the receiver's
+    /// kernel copies the message out of the sender's buffer (process_vm_readv) once a flag has announced it.
     pub path: String,
-    /// CPU of one process.
+    /// CPU of the sending process.
     pub from: u32,
-    /// CPU of the other.
+    /// CPU of the receiving process.
     pub to: u32,
     /// Size of the message, in bytes; an empty one through shared memory is its flag alone.
     pub bytes: u64,
     /// From its first byte in the sender's buffer to its last in the receiver's, in ns.
     pub ns: Option<Estimate>,
-    /// How long the sender's part of such a message takes, in ns: its copy into shared memory, or its calls. Timed with
-    /// other messages than `ns`, in the same passes, between the same buffers.
+    /// How long the sender's part of such a message takes, in ns: its copy into shared memory, or its calls.
+    /// Timed with other messages than `ns`, in the same passes, between the same buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_ns: Option<Estimate>,
-    /// How long the receiver's part takes once it may begin, in ns, likewise: its copy, or the calls that bring it bytes.
+    /// How long the receiver's part takes once it may begin, in ns, timed likewise: its copy, or the calls that
+    /// bring it bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_ns: Option<Estimate>,
-    /// What each pass found, within milliseconds: a host that moves CPUs does it between them.
+    /// What each pass measured, within milliseconds; a host that moves CPUs does so between passes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<TransferPass>,
 }
 
-/// Medians of one pass: of the message, and of the least one that its path takes, timed in turn with it. All in ns.
+/// Medians of one pass, for the message and for the smallest message on its path, timed in turn with it. All in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TransferPass {
@@ -387,13 +389,13 @@ pub struct TransferPass {
     pub send_ns: f64,
     /// As [`Transfer::receive_ns`].
     pub receive_ns: f64,
-    /// The least message's time.
+    /// Time of the smallest message.
     pub least_ns: f64,
     /// What its sender takes.
     pub least_send_ns: f64,
     /// What its receiver takes.
     pub least_receive_ns: f64,
-    /// What the receiver of a message of one line takes; 0 where the least is no flag alone.
+    /// What the receiver of a one-line message takes; 0 where the smallest message is more than a flag.
     pub line_receive_ns: f64,
 }
 

@@ -1,4 +1,4 @@
-//! How a section was measured, part of every section.
+//! How a section was measured; part of every section.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How a section's figures came about.
+/// How a section's figures were measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Method {
@@ -14,19 +14,19 @@ pub struct Method {
     pub description: String,
     /// Parameters by name, units in the names.
     pub parameters: BTreeMap<String, Value>,
-    /// When the run that measured it began: RFC 3339, UTC, as in the host's `date` of that run. Profiles of earlier versions
-    /// do not tell it.
+    /// When the run that measured the section began: RFC 3339, UTC, as in the `date` of that run's host. Absent
+    /// in profiles of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// Passes over what was compared; later ones may visit only the figures that need it.
+    /// Passes over what was compared; later passes may visit only the figures that need it.
     pub passes: u64,
     /// Wall time of the section, in seconds.
     pub duration_s: f64,
-    /// Whether it was stopped before its end (by signal or time limit); what it had is kept.
+    /// Whether a signal or time limit stopped it early; the figures it had by then are kept.
     pub interrupted: bool,
     /// Involuntary context switches seen while measuring.
     pub involuntary_switches: u64,
-    /// Time that the hypervisor took away from the machine's CPUs meanwhile, in seconds.
+    /// Time that the hypervisor took from the machine's CPUs meanwhile, in seconds.
     pub steal_s: f64,
     /// What was not measured: name to reason.
     pub not_available: BTreeMap<String, String>,

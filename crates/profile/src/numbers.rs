@@ -1,4 +1,4 @@
-//! CPU numbers that no kernel gives: a profile that holds one is damaged, and is refused.
+//! Rejects profiles with CPU numbers that no kernel assigns: such a profile is damaged.
 
 use coho_topology::MAX_CPUS;
 
@@ -6,7 +6,7 @@ use crate::{Coherence, Error, Idle, Profile, Runs};
 
 impl Profile {
     /// # Errors
-    /// If a CPU has a number that none can have.
+    /// If a CPU has an impossible number.
     pub(crate) fn check_cpus(&self) -> Result<(), Error> {
         let pus = self.topology.iter().flat_map(|section| &section.topology.pus).map(|pu| pu.os);
         let allowed = self.host.iter().flat_map(|host| &host.allowed_cpus).copied();

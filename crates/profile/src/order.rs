@@ -1,6 +1,6 @@
-//! Order statistics, the same for all that measure, read or show: the median and its interval.
+//! Order statistics used wherever figures are measured, read or shown: the median and its interval.
 
-/// Median of sorted values: the middle one, or the mean of the two in the middle; `NaN` of none.
+/// Median of sorted values: the middle one, or the mean of the two in the middle; `NaN` if there are none.
 ///
 /// ```
 /// assert_eq!(coho_profile::order::median(&[1.0, 2.0, 9.0, 40.0]), 5.5);
@@ -14,7 +14,7 @@ pub fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The same of values in any order, which it changes: without sorting them all.
+/// As [`median`], for values in any order, without sorting them all. Reorders them.
 pub fn median_of(values: &mut [f64]) -> f64 {
     let (n, middle) = (values.len(), values.len() / 2);
     if n == 0 {
@@ -27,8 +27,8 @@ pub fn median_of(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The middle of values in any order, which it changes, and of two in the middle the lower: a value that there is. Between
-/// two groups of equal size there may be none near the median.
+/// The middle of values in any order, and of two in the middle the lower: always one of the values, where the median
+/// of two groups of equal size may lie far from any. Reorders the values.
 pub fn middle_of(values: &mut [f64]) -> f64 {
     match values.len().checked_sub(1) {
         Some(last) => *values.select_nth_unstable_by(last / 2, f64::total_cmp).1,
@@ -36,8 +36,8 @@ pub fn middle_of(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The median's interval of at least 95 % confidence by order statistics (binomial with p = 1/2): it holds for every
-/// distribution of independent samples. Fewer than six samples give no such interval; it is then their whole range.
+/// The median's interval of at least 95 % confidence by order statistics (binomial with p = 1/2). It holds for every
+/// distribution of independent samples. Fewer than six samples have no such interval; theirs is their whole range.
 pub fn interval(sorted: &[f64]) -> (f64, f64) {
     let n = sorted.len();
     if n == 0 {

@@ -1,4 +1,4 @@
-//! The top of a profile and its schema.
+//! A whole profile and its schema.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::{Calls, Coherence, Contention, Counters, Host, Idle, Memory, Runs, Sy
 /// The schema that this version writes, and the newest that it reads.
 pub const SCHEMA: &str = "coho-profile/1";
 
-/// The one list of sections: name, type and what it tells.
+/// The one list of sections: each with its name, type and description.
 macro_rules! sections {
     ($($(#[$told:meta])* $section:ident: $kind:ty,)+) => {
         /// What was measured on a machine: one file.
@@ -36,7 +36,7 @@ macro_rules! sections {
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub $section: Option<$kind>,
             )+
-            /// Sections that this version does not know; kept on rewrite.
+                        /// Sections that this version does not know; kept on rewrite.
             #[serde(flatten)]
             pub unknown: BTreeMap<String, Value>,
         }
@@ -48,10 +48,10 @@ macro_rules! sections {
         }
 
         impl Profile {
-            /// The names of all sections that this version knows, in the order of the file.
+                        /// The names of all sections that this version knows, in the file's order.
             pub const SECTIONS: &[&str] = &[$(stringify!($section)),+];
 
-            /// Puts the sections that differ from those before into a file's, or takes them out.
+                        /// Puts the sections that differ from `before` into a file's, or removes them from it.
             fn put_changed(&self, before: &Self, file: &mut Sections<'_>) -> Result<(), Error> {
                 $(
                     if before.$section != self.$section {
@@ -67,7 +67,7 @@ macro_rules! sections {
 sections! {
     /// The machine and its software.
     host: Host,
-    /// What the machine says it is.
+        /// What the machine says it is.
     topology: TopologySection,
     /// What sharing a line costs.
     coherence: Coherence,
@@ -75,13 +75,13 @@ sections! {
     counters: Counters,
     /// What system, libc and MPI calls cost and evict.
     calls: Calls,
-    /// What it costs CPUs to wait for each other.
+        /// What it costs CPUs to wait for each other.
     sync: Sync,
-    /// What many CPUs on one line at once cost each other.
+        /// What it costs many CPUs to work on one line at once.
     contention: Contention,
     /// How fast a CPU moves data, by instruction, memory type and size.
     memory: Memory,
-    /// What whole programs do under placements.
+        /// How whole programs run under placements.
     workloads: Workloads,
     /// Idle states, frequency, and how long CPUs take to wake.
     idle: Idle,
@@ -89,10 +89,10 @@ sections! {
     run: Runs,
 }
 
-/// A topology with the counts that scripts ask for.
+/// A topology with the counts that scripts use.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopologySection {
-    /// How many objects of each kind.
+    /// How many objects there are of each kind.
     pub counts: Counts,
     /// The objects.
     #[serde(flatten)]
@@ -112,7 +112,8 @@ impl Profile {
     /// Reads a profile's text.
     ///
     /// # Errors
-    /// If it is not JSON, not a profile, of a newer schema than this version reads, or tells a CPU of a number that none has.
+    /// If it is not JSON, not a profile, of a newer schema than this version reads, or has an impossible CPU
+    /// number.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         check_schema(text)?;
         let profile: Self = serde_json::from_str(text).map_err(Error::from_json)?;
@@ -120,7 +121,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The profile's text, indented, with a final newline.
+    /// The profile as JSON text, indented, with a final newline.
     ///
     /// # Panics
     /// Never: maps have text keys.
@@ -133,16 +134,16 @@ impl Profile {
     /// Reads a profile file.
     ///
     /// # Errors
-    /// If it cannot be read, or as [`Profile::from_json`].
+    /// If the file cannot be read, or as for [`Profile::from_json`].
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = read_text(path)?;
         Self::from_json(&text).map_err(|error| error.in_file(path))
     }
 
-    /// Writes the profile file as a whole or not at all.
+    /// Writes the whole profile file, or nothing.
     ///
     /// # Errors
-    /// If the file cannot be written; an earlier file of that name is then untouched.
+    /// If the file cannot be written; an earlier file of that name is then unchanged.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         write_atomic_by(path, |out| {
             serde_json::to_writer_pretty(&mut *out, self)?;
@@ -150,12 +151,13 @@ impl Profile {
         })
     }
 
-    /// Changes a profile file, or begins one where there is none or an empty one; sections that `change` leaves alone are
-    /// carried over to the letter, with whatever a later version may have put inside them. Updates of one file wait for
-    /// each other, so none loses what another has written: measure before, and only put the result in here.
+    /// Changes a profile file, or begins one where there is none or it is empty. Sections that `change` leaves
+    /// alone are carried over to the letter, with whatever a later version may have put inside them. Updates of
+    /// one file wait for each other, so none loses what another has written: measure first, and only put in the
+    /// result here.
     ///
     /// # Errors
-    /// If the file exists and cannot be read, or the new one cannot be written; the file is then as it was.
+    /// If the file exists and cannot be read, or the new one cannot be written; the file is then unchanged.
     pub fn update(path: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, Error> {
         let (replacement, text) = begin_update(path)?;
         let before = Self::from_json(&text).map_err(|error| error.in_file(path))?;
@@ -167,7 +169,7 @@ impl Profile {
         Ok(after)
     }
 
-    /// What an update of this file would begin with; for a look at it before anything is measured.
+    /// What an update of this file would start from, so that problems show before anything is measured.
     ///
     /// # Errors
     /// Where [`Profile::update`] would fail: the file is no profile, or may not be written.
@@ -182,7 +184,7 @@ impl Profile {
     }
 }
 
-/// The right to replace a profile, and its text now.
+/// The right to replace a profile, and its current text.
 fn begin_update(path: &Path) -> Result<(Replacement, String), Error> {
     if is_stream(path) {
         let why = "it is a device or a pipe, and a profile is a regular file";
@@ -190,7 +192,7 @@ fn begin_update(path: &Path) -> Result<(Replacement, String), Error> {
     }
     let replacement = Replacement::begin(path)?;
     let text = replacement.earlier()?.map(|file| read_open(file, path)).transpose()?.unwrap_or_default();
-    // As `mktemp` leaves one.
+    // `mktemp` creates an empty file.
     let text = if text.is_empty() { Profile::default().to_json() } else { text };
     Ok((replacement, text))
 }

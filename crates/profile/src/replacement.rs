@@ -1,8 +1,8 @@
-//! Replacing a file as a whole, one writer at a time.
+//! Replacing whole files, one writer at a time.
 //!
-//! The new content is written to a draft beside the file, `.NAME.coho-draft`, and renamed over it. The draft is also the
-//! lock: whoever holds it, by flock(2), is the only one to read the file and write its successor. A writer that is
-//! killed leaves a draft without a lock, which the next one takes over, so that there is never more than one.
+//! The new content goes into a draft beside the file, `.NAME.coho-draft`, which is then renamed over the file. The
+//! draft is also the lock: only the process that holds it, by flock(2), reads the file and writes its successor. A
+//! writer that is killed leaves an unlocked draft, which the next writer takes over, so there is never more than one.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -16,17 +16,17 @@ use rustix::io::Errno;
 
 use crate::file::{Error, MAX_BYTES};
 
-/// How long other writers are waited for: an update takes milliseconds, seconds for the largest profiles.
+/// How long to wait for other writers: an update takes milliseconds, or seconds for the largest profiles.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two attempts to take the lock.
+/// Pause between two attempts to take the lock.
 const LOOK: Duration = Duration::from_millis(2);
-/// As many links as the kernel follows.
+/// The most links to follow, as in the kernel.
 const MOST_LINKS: usize = 40;
 
 /// The right to replace a file. The file stays as it is unless [`Replacement::finish`] succeeds.
 #[derive(Debug)]
 pub(crate) struct Replacement {
-    /// The file itself, links resolved.
+    /// The file itself, with links resolved.
     target: PathBuf,
     draft: PathBuf,
     file: File,
@@ -34,11 +34,11 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Takes the lock. Symbolic links are followed, so that they stay links.
+    /// Takes the lock. Follows symbolic links, so that they stay links.
     ///
     /// # Errors
-    /// If `path` names a folder, a device or a pipe, a file or folder that may not be written, or a link that somebody
-    /// else has put into a shared folder; or if another writer holds the lock for a minute.
+    /// If `path` names a folder, a device or a pipe, a file or folder that may not be written, or another user's
+    /// link in a shared folder; or if another writer holds the lock for a minute.
     pub(crate) fn begin(path: &Path) -> Result<Self, Error> {
         let failed = |why: String| Error::new(format!("cannot write {}: {why}", path.display()));
         let target = follow(path).map_err(failed)?;
@@ -64,11 +64,11 @@ impl Replacement {
         }
     }
 
-    /// Replaces the file by what `write` writes. It keeps its permissions, and its owner where the system allows that;
-    /// other hard links keep the old content.
+    /// Replaces the file by what `write` writes. The file keeps its permissions, and its owner where the system
+    /// allows that; other hard links keep the old content.
     ///
     /// # Errors
-    /// If any step fails, or the file would be too large to be read again; it is then as it was.
+    /// If any step fails, or the file would be too large to read again; it is then unchanged.
     pub(crate) fn finish(
         mut self,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
@@ -77,11 +77,11 @@ impl Replacement {
     }
 
     fn replace(&mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
-        // Before anything is written: the draft of a private file must be private too.
+        // Before writing anything: the draft of a private file must be private too.
         if let Ok(earlier) = fs::metadata(&self.target) {
             inherit(&self.file, &earlier)?;
         }
-        // A killed writer may have left a part.
+        // A killed writer may have left part of a draft.
         self.file.set_len(0)?;
         let mut out = BufWriter::with_capacity(1 << 16, &self.file);
         write(&mut out)?;
@@ -93,7 +93,8 @@ impl Replacement {
         self.file.sync_all()?;
         fs::rename(&self.draft, &self.target)?;
         self.renamed = true;
-        // So that the name survives a power cut. A folder that may not be read cannot be synced, but the file is there.
+        // So that the name survives a power cut. A folder without read permission cannot be synced, but the
+        // file is there.
         match File::open(folder(&self.target)) {
             Ok(folder) => match folder.sync_all() {
                 Err(error) if error.kind() != ErrorKind::InvalidInput => Err(error),
@@ -107,13 +108,13 @@ impl Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if !self.renamed {
-            // Under the lock: nobody else's draft has this name.
+            // Under the lock, nobody else's draft has this name.
             let _ = fs::remove_file(&self.draft);
         }
     }
 }
 
-/// The folder that a path's last part lies in.
+/// The folder that contains a path's last part.
 pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
 }
@@ -123,8 +124,8 @@ fn follow(path: &Path) -> Result<PathBuf, String> {
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_symlink() => {
-                check_link(&path, &found)?;
+            Ok(metadata) if metadata.is_symlink() => {
+                check_link(&path, &metadata)?;
                 let next = fs::read_link(&path).map_err(|error| error.to_string())?;
                 path = folder(&path).join(next);
             }
@@ -136,26 +137,24 @@ fn follow(path: &Path) -> Result<PathBuf, String> {
     Err("too many symbolic links".into())
 }
 
-/// In a folder that everybody may write to, only one's own links and those of the folder's owner are followed: the
+/// In a folder that everybody may write to, accepts only links of this user and of the folder's owner. This is the
 /// kernel's rule (`fs.protected_symlinks`), which does not apply to a program that resolves links itself.
-fn check_link(link: &Path, found: &Metadata) -> Result<(), String> {
+fn check_link(link: &Path, metadata: &Metadata) -> Result<(), String> {
     const STICKY_AND_SHARED: u32 = 0o1002;
     let parent = fs::metadata(folder(link)).map_err(|error| error.to_string())?;
     let shared = parent.mode() & STICKY_AND_SHARED == STICKY_AND_SHARED;
-    let trusted = [rustix::process::geteuid().as_raw(), parent.uid()].contains(&found.uid());
+    let trusted = [rustix::process::geteuid().as_raw(), parent.uid()].contains(&metadata.uid());
     match shared && !trusted {
-        true => {
-            Err("it is a symbolic link of somebody else's in a folder that everybody may write to".into())
-        }
+        true => Err("it is another user's symbolic link in a folder that everybody may write to".into()),
         false => Ok(()),
     }
 }
 
-/// Whether this is a regular file that may be written, or none yet.
+/// Whether this is a regular file that may be written, or does not exist yet.
 fn check_writable(target: &Path) -> Result<(), String> {
     match fs::metadata(target) {
-        Ok(found) if found.is_dir() => Err("it is a folder".into()),
-        Ok(found) if !found.is_file() => Err("it is a device or a pipe, no regular file".into()),
+        Ok(metadata) if metadata.is_dir() => Err("it is a folder".into()),
+        Ok(metadata) if !metadata.is_file() => Err("it is a device or a pipe, not a regular file".into()),
         Ok(_) => rustix::fs::accessat(rustix::fs::CWD, target, Access::WRITE_OK, AtFlags::EACCESS)
             .map_err(|error| io::Error::from(error).to_string()),
         Err(error) if error.kind() == ErrorKind::NotFound => match folder(target) {
@@ -166,7 +165,7 @@ fn check_writable(target: &Path) -> Result<(), String> {
     }
 }
 
-/// Creates the draft, or takes over one that a killed writer has left, once no other writer holds it.
+/// Creates the draft, or takes over one left by a killed writer, once no other writer holds it.
 fn lock(draft: &Path) -> Result<File, String> {
     let end = Instant::now() + PATIENCE;
     let mut options = OpenOptions::new();
@@ -181,7 +180,7 @@ fn lock(draft: &Path) -> Result<File, String> {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) if !is_at(draft, &metadata) => {} // Its writer has renamed or removed it meanwhile.
             Ok(()) if is_private(&metadata) => return Ok(file),
-            // What others could still write to must not become the file.
+            // A file that others could still write to must not become the profile.
             Ok(()) => fs::remove_file(draft).map_err(|error| format!("{}: {error}", draft.display()))?,
             Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < end => sleep(LOOK),
             Err(Errno::WOULDBLOCK | Errno::INTR) => {
@@ -192,9 +191,10 @@ fn lock(draft: &Path) -> Result<File, String> {
     }
 }
 
-/// Whether the name still means this file.
+/// Whether the name still refers to this file.
 fn is_at(path: &Path, file: &Metadata) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (file.dev(), file.ino()))
+    fs::symlink_metadata(path)
+        .is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == (file.dev(), file.ino()))
 }
 
 /// Whether the draft belongs to this user and has no other hard link.
@@ -202,8 +202,8 @@ fn is_private(draft: &Metadata) -> bool {
     draft.uid() == rustix::process::geteuid().as_raw() && draft.nlink() == 1
 }
 
-/// Gives the draft the owner and permissions of the file that it replaces. Where the group cannot be kept, it loses its
-/// permissions rather than lending them to another.
+/// Gives the draft the owner and permissions of the file that it replaces. Where the group cannot be kept, the draft
+/// drops the group's permissions rather than granting them to another group.
 fn inherit(draft: &File, earlier: &Metadata) -> io::Result<()> {
     let now = draft.metadata()?;
     let mut mode = earlier.mode() & 0o7777;

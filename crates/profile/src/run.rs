@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Estimate, Method};
 
-/// Choices that were measured, to act on later.
+/// Measured choices to act on later.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Runs {
@@ -30,21 +30,22 @@ pub struct Trial {
     pub method: Method,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// CPUs that the process was given: with others the choice may be another.
+    /// CPUs that the process was allowed; with others, another choice may be right.
     pub allowed_cpus: Vec<u32>,
     /// When, as in `2026-11-21T21:30:00Z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// What each placement came to, in the order in which they were named.
+    /// The result of each placement, in the order in which they were named.
     pub placements: Vec<PlacementTime>,
-    /// The placement with the least median time.
+    /// The placement with the smallest median time.
     pub best: Option<String>,
-    /// The placements than which none is quicker beyond chance; of those on the same CPUs the first. `coho run --place auto`
-    /// leaves a placement only for one of these, and only if it is none itself. Empty in profiles of earlier versions.
+    /// The placements that no other beats beyond chance; of those on the same CPUs, the first. `coho run --place
+    /// auto` switches to one of these, and only if the placement in use is not among them. Empty in profiles of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub winners: Vec<String>,
-    /// Whether the best is quicker than each other placement beyond what chance explains; if not, nothing is better than
-    /// what the scheduler does, whatever `best` names.
+    /// Whether the best is quicker than each other placement beyond what chance explains. If not, nothing is
+    /// better than what the scheduler does, whatever `best` names.
     pub decided: bool,
     /// Fields of later versions.
     #[serde(flatten)]
@@ -57,17 +58,17 @@ pub struct Trial {
 pub struct PlacementTime {
     /// `compact`, `spread`, `none`, a level (`smt`, `l3`) or CPUs (`0-3`).
     pub name: String,
-    /// The CPUs that it meant.
+    /// The CPUs that the name stood for.
     pub cpus: Vec<u32>,
-    /// Another placement that meant the same CPUs and was measured for both.
+    /// Another placement with the same CPUs, measured for both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
     /// Time from start to end, in seconds.
     pub seconds: Option<Estimate>,
     /// Its time over the best one's, round by round; `null` for the best itself.
     pub times_best: Option<Estimate>,
-    /// What happened meanwhile, a run: `cpu_seconds`, `voluntary_switches`, `involuntary_switches`, `migrations`,
-    /// `l2_misses`, `l3_misses`, `clock_ghz`; what could not be counted stands in the method with its reason.
+    /// What happened during a run: `cpu_seconds`, `voluntary_switches`, `involuntary_switches`, `migrations`,
+    /// `l2_misses`, `l3_misses`, `clock_ghz`. The method gives the reason for what could not be counted.
     pub counters: BTreeMap<String, Estimate>,
 }
 
@@ -79,14 +80,15 @@ pub struct Live {
     pub method: Method,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// CPUs that the process was given.
+    /// CPUs that the process was allowed.
     pub allowed_cpus: Vec<u32>,
     /// When, as in `2026-11-21T21:30:00Z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// What counted as progress: `instructions`, or the expression that finds a rate in what the program prints.
+    /// What counted as progress: `instructions`, or the expression that picks a rate out of what the program
+    /// prints.
     pub progress: String,
-    /// The latest comparisons, in time.
+    /// The latest comparisons, in the order of time.
     pub examinations: Vec<Examination>,
     /// Where the command ran in the end; `null` if it ended before anything was settled.
     pub best: Option<String>,
@@ -99,15 +101,15 @@ pub struct Live {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Examination {
-    /// When it began, in seconds after the command.
+    /// When it began, in seconds after the command's start.
     pub at_s: f64,
     /// How long it took, in seconds.
     pub duration_s: f64,
-    /// Rounds in which each placement that was still compared had one period.
+    /// Rounds in which each placement still under comparison had one period.
     pub rounds: u64,
-    /// What each placement came to, in the order in which they were named.
+    /// The result of each placement, in the order in which they were named.
     pub placements: Vec<PlacementRate>,
-    /// The placement that was settled on.
+    /// The placement chosen.
     pub best: String,
     /// Whether progress under it is quicker than under each other placement beyond what chance explains.
     pub decided: bool,
@@ -119,13 +121,13 @@ pub struct Examination {
 pub struct PlacementRate {
     /// `compact`, `spread`, `none`, a level (`smt`, `l3`) or CPUs (`0-3`).
     pub name: String,
-    /// The CPUs that it meant.
+    /// The CPUs that the name stood for.
     pub cpus: Vec<u32>,
-    /// Another placement that meant the same CPUs and was measured for both.
+    /// Another placement with the same CPUs, measured for both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    /// Instructions of user mode a second, or the rate that the program printed.
+    /// User-mode instructions per second, or the rate that the program printed.
     pub rate: Option<Estimate>,
-    /// The settled placement's rate over its own, round by round; `null` for the settled one itself.
+    /// The chosen placement's rate over this one's, round by round; `null` for the chosen one itself.
     pub best_times: Option<Estimate>,
 }

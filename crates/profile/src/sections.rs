@@ -1,4 +1,4 @@
-//! The sections of a profile file as they stand there, so that those that an update leaves alone stay to the letter.
+//! The sections of a profile file as text, so that an update leaves those it does not change exactly as they are.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,15 +15,15 @@ use crate::file::Error;
 pub(crate) struct Sections<'a>(Vec<(String, Cow<'a, str>)>);
 
 impl<'a> Sections<'a> {
-    /// Finds the sections in a profile's text.
+    /// Splits a profile's text into its sections.
     ///
     /// # Errors
-    /// If it is no JSON object.
+    /// If it is not a JSON object.
     pub(crate) fn read(text: &'a str) -> Result<Self, Error> {
         serde_json::from_str(text).map_err(Error::from_json)
     }
 
-    /// Puts the schema, and the sections that this version does not know, in as they are now.
+    /// Puts in the current schema and the sections that this version does not know.
     ///
     /// # Errors
     /// If one cannot be serialised.
@@ -40,7 +40,7 @@ impl<'a> Sections<'a> {
         Ok(())
     }
 
-    /// Puts a section in, in place of an earlier one, or takes it out.
+    /// Puts a section in, replacing an earlier one, or removes it.
     ///
     /// # Errors
     /// If it cannot be serialised.
@@ -49,7 +49,7 @@ impl<'a> Sections<'a> {
             self.0.retain(|(other, _)| other != name);
             return Ok(());
         };
-        // No string in JSON holds a line's end, so that each begins a line of the section.
+        // No JSON string contains a line break, so every line break ends a line of the section.
         let text = serde_json::to_string_pretty(section).map_err(Error::from_json)?.replace('\n', "\n  ");
         match self.0.iter_mut().find(|(other, _)| other == name) {
             Some((_, old)) => *old = text.into(),

@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use crate::{Estimate, Method};
 
-/// Barriers, fork and join, and programs that live by them (Nakamura et al.).
+/// Barriers, fork and join, and programs that depend on them (Nakamura et al.).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sync {
     /// How it was measured.
     pub method: Method,
-    /// What no algorithm can be quicker than, for all CPUs measured.
+    /// The bound that no algorithm can beat, for all CPUs measured.
     pub limit_ns: Option<SyncLimit>,
-    /// One-way time of the two farthest CPUs on the best of 64 lines, in ns: what the quickest tenth of them does not exceed.
+    /// One-way time of the two farthest CPUs on the best of 64 lines, in ns: the tenth percentile over the lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_line_ns: Option<Estimate>,
     /// What one more remote line costs a reader of several, in ns.
@@ -24,17 +24,17 @@ pub struct Sync {
     pub extra_line_ns: Option<Estimate>,
     /// Barriers by algorithm, number of threads and mapping.
     pub barriers: Vec<BarrierTime>,
-    /// Fork and join of an empty parallel region: T_F + T_B of Nakamura et al., the time of the region's caller beyond a
-    /// serial part during which all others come to wait.
+    /// Fork and join of an empty parallel region: T_F + T_B of Nakamura et al., the time that the region costs
+    /// its caller beyond a serial part long enough for all others to be waiting.
     pub fork_join: Vec<ForkJoinTime>,
     /// Other libraries, measured in turn with ours.
     pub peers: Vec<SyncPeer>,
     /// Programs, by name (`daxpy`, `galerkin`, `weather`).
     pub kernels: BTreeMap<String, Kernel>,
-    /// Ratios that a source tells without the figures behind them, by name; measured sections need none.
+    /// Ratios that a source gives without the figures behind them, by name; measured sections need none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ratios: BTreeMap<String, Estimate>,
-    /// How the source words those of them that it does not tell exactly.
+    /// How the source words the ratios that it does not give exactly.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inexact: BTreeMap<String, Inexact>,
     /// Fields of later versions.
@@ -43,32 +43,32 @@ pub struct Sync {
 }
 
 impl Sync {
-    /// Whether fork and join are those of an earlier version, which timed regions back to back: another quantity than that
-    /// of Nakamura et al.
+    /// Whether fork and join were measured by an earlier version, which timed regions back to back: a different
+    /// quantity from that of Nakamura et al.
     pub fn is_back_to_back(&self) -> bool {
         self.fork_join.iter().any(|row| row.by.is_empty())
     }
 }
 
-/// A figure that a source tells without its digits.
+/// How a source words a figure that it gives without its digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Inexact {
-    /// "About" so much.
+    /// "About" this value.
     About,
-    /// Less than so much.
+    /// Less than this value.
     Below,
-    /// Between the ends of its interval, with no value told.
+    /// Between the ends of its interval, with no value given.
     Between,
 }
 
-/// Latency limits from one-way times between the CPUs; contention can only add to them.
+/// Lower bounds of the latency from one-way times between the CPUs; contention can only add to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncLimit {
-    /// Diameter of the one-way times, in ns: nobody may leave before the last arrival is known to all. On the lines of the
-    /// barriers' own flags, where any of the barriers of all CPUs has flags.
+    /// Diameter of the one-way times, in ns: nobody may leave before everybody knows of the last arrival.
+    /// Measured on the lines of the barriers' own flags, where any barrier of all CPUs has flags.
     pub barrier: Estimate,
-    /// Longest way from the first CPU to another and back, in ns; on the lines of the pairs.
+    /// Longest round trip from the first CPU to another, in ns; measured on the lines of the pairs.
     pub fork_join: Estimate,
 }
 
@@ -78,21 +78,21 @@ pub struct SyncLimit {
 pub struct BarrierTime {
     /// `fbs`, `lock`, `central`, `dissemination`, …
     pub algorithm: String,
-    /// Where the flags lie: `separate-lines` or `one-line`; empty where there is no choice.
+    /// Where the flags are: `separate-lines` or `one-line`; empty where there is no choice.
     pub layout: String,
     /// Threads that take part.
     pub threads: u32,
-    /// Ranks on CPUs: `sequential` (fill the nearest first) or `binary-tree` (spread first).
+    /// How ranks map to CPUs: `sequential` (fill the nearest first) or `binary-tree` (spread first).
     pub mapping: String,
     /// Time of one barrier, in ns.
     pub ns: Option<Estimate>,
-    /// The same over the limit measured in the same run: on this barrier's own lines if it has flags, on those of the
+    /// `ns` over the bound measured in the same run: on this barrier's own lines if it has flags, on those of the
     /// pairs if it counts arrivals or its threads share a CPU.
     pub times_limit: Option<f64>,
 }
 
 impl BarrierTime {
-    /// Algorithm and layout in one name, as `coho_sync::Algorithm` reads it.
+    /// Algorithm and layout in one name, as `coho_sync::Algorithm` parses it.
     pub fn name(&self) -> String {
         match self.layout.as_str() {
             "one-line" => format!("{}-one-line", self.algorithm),
@@ -107,25 +107,25 @@ impl BarrierTime {
 pub struct ForkJoinTime {
     /// As in [`BarrierTime::algorithm`], or `team`.
     pub algorithm: String,
-    /// How the region begins and ends: by a `go-flag` and a flag of each member, or by a `barrier` at either end. Empty in
-    /// sections of earlier versions, which timed regions without a serial part between.
+    /// How the region begins and ends: by a `go-flag` and a flag of each member, or by a `barrier` at either end.
+    /// Empty in sections of earlier versions, which timed regions without a serial part between them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// Threads that take part.
     pub threads: u32,
     /// As in [`BarrierTime::mapping`].
     pub mapping: String,
-    /// From the call until the last member has begun, in ns; without the clock's readings.
+    /// From the call until the last member has begun, in ns, without the clock readings.
     pub fork_ns: Option<Estimate>,
-    /// From the last member's end until the caller goes on, in ns; without the clock's readings.
+    /// From the last member's end until the caller continues, in ns, without the clock readings.
     pub join_ns: Option<Estimate>,
     /// Both, timed together in bursts, in ns.
     pub total_ns: Option<Estimate>,
-    /// The total over the limit measured in the same run.
+    /// The total over the bound measured in the same run.
     pub times_limit: Option<f64>,
 }
 
-/// Another library's time and how it compares.
+/// Another library's time, compared with ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SyncPeer {
@@ -152,11 +152,11 @@ pub struct Kernel {
     pub method: Method,
     /// The runs.
     pub points: Vec<KernelPoint>,
-    /// Largest relative departure of the conserved or known quantity over all runs.
+    /// Largest relative deviation of the conserved or known quantity over all runs.
     pub invariant_error: Option<f64>,
-    /// What that quantity is.
+    /// Which quantity that is.
     pub invariant: String,
-    /// Constants of T_n = S + P / n + T_F + T_B fitted to the points, by name and in ns or ns per element.
+    /// Constants of T_n = S + P / n + T_F + T_B fitted to the points, by name, in ns or ns per element.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fitted: BTreeMap<String, f64>,
 }
@@ -165,10 +165,10 @@ pub struct Kernel {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KernelPoint {
-    /// Loop length, of loops.
+    /// Loop length, for loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
-    /// Problem size, of applications: unknowns or cells.
+    /// Problem size in unknowns or cells, for applications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Threads.
@@ -179,8 +179,8 @@ pub struct KernelPoint {
     pub mapping: String,
     /// Time of one loop or of the whole run, in s.
     pub seconds: Option<Estimate>,
-    /// The part of it in which a thread waited for others, mean over threads, in s.
+    /// The part of it in which a thread waited for others, the mean over the threads, in s.
     pub sync_seconds: Option<Estimate>,
-    /// Floating-point operations, in 10^9 a second.
+    /// Floating-point operations, in 10^9 per second.
     pub gflops: Option<Estimate>,
 }

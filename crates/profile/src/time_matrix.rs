@@ -1,4 +1,4 @@
-//! Times of all pairs in columns, for machines of too many CPUs to list their pairs one by one.
+//! Times of all pairs in columns, for machines with too many CPUs to list their pairs one by one.
 
 use schemars::JsonSchema;
 use serde::de::{SeqAccess, Visitor};
@@ -6,8 +6,8 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// One time a pair of CPUs, in ns: 8 bytes a pair. In JSON the rows of the lower triangle, one a line, the first one empty;
-/// `null` where there is no figure.
+/// One time per pair of CPUs, in ns, in 8 bytes. The JSON has the rows of the lower triangle, one per line, the first
+/// one empty; `null` where there is no figure.
 ///
 /// ```
 /// let matrix = coho_profile::TimeMatrix::new(3, |a, b| (a != 1).then_some((10 * a + b) as f64));
@@ -26,7 +26,7 @@ impl TimeMatrix {
     /// The most CPUs whose pairs a profile lists one by one.
     pub const MOST_LISTED: usize = 512;
 
-    /// The times that a function gives for each row and column, the row the larger.
+    /// A matrix of the times that `time` returns for each row and column, where the row is the larger.
     pub fn new(cpus: usize, time: impl Fn(usize, usize) -> Option<f64>) -> Self {
         let cells = (0..cpus).flat_map(|row| (0..row).map(move |column| (row, column)));
         let mut ns = Vec::with_capacity(cpus * cpus.saturating_sub(1) / 2);
@@ -39,14 +39,14 @@ impl TimeMatrix {
         self.cpus
     }
 
-    /// The time of the CPUs at two positions, in ns, if there is a figure.
+    /// The time between the CPUs at two positions, in ns, if there is a figure.
     pub fn get(&self, a: usize, b: usize) -> Option<f64> {
         let (row, column) = (a.max(b), a.min(b));
         let ns = *self.ns.get(row * row.saturating_sub(1) / 2 + column).filter(|_| row != column)?;
         (!ns.is_nan()).then_some(ns)
     }
 
-    /// Every pair with a figure: the positions of its CPUs, the larger first, and ns.
+    /// Every pair with a figure: the positions of its CPUs, the larger first, and the time in ns.
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
         let cells = (0..self.cpus).flat_map(|row| (0..row).map(move |column| (row, column)));
         cells.zip(&self.ns).filter(|(_, ns)| !ns.is_nan()).map(|((row, column), &ns)| (row, column, ns))
@@ -58,7 +58,7 @@ impl TimeMatrix {
     }
 }
 
-/// Equal where the same pairs have the same figures.
+/// Equal if the same pairs have the same figures.
 impl PartialEq for TimeMatrix {
     fn eq(&self, other: &Self) -> bool {
         let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
@@ -70,7 +70,7 @@ impl Serialize for TimeMatrix {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(Some(self.cpus))?;
         for row in 0..self.cpus {
-            // As it stands: an indented document would else have a line for each time.
+            // Compact, since an indented document would put each time on its own line.
             let cell = |ns: &f64| (!ns.is_nan()).then_some(*ns);
             let cells: Vec<Option<f64>> = self.row(row).iter().map(cell).collect();
             let text = serde_json::to_string(&cells).and_then(RawValue::from_string);

@@ -1,14 +1,15 @@
-//! UnixBench's arithmetic: from the counts of passes to a score, from scores to indices and the one index.
+//! UnixBench's arithmetic: from the counts of passes to a result, and from results to indices and their overall
+//! index.
 //!
-//! The formulas and baselines are those of the driver of versions 5.1.3 and 6.0.0, which agree (kdlucas/byte-unixbench;
-//! the baselines are a SPARCstation 20-61's, "George").
+//! The formulas and baselines are those of the driver in versions 5.1.3 and 6.0.0, which agree
+//! (kdlucas/byte-unixbench; the baselines are those of a SPARCstation 20-61, "George").
 
-/// One of the twelve tests that make the index.
+/// One of the twelve tests that make up the index.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
-    /// As in profiles: `pipe_context_switching`.
+    /// The name in profiles: `pipe_context_switching`.
     pub name: &'static str,
-    /// As UnixBench prints it.
+    /// The title that UnixBench prints.
     pub title: &'static str,
     /// `lps`, `lpm`, `MWIPS`, `KBps`.
     pub unit: &'static str,
@@ -47,7 +48,7 @@ const fn test(
     Test { name, title, unit, baseline, passes }
 }
 
-/// The test of a name.
+/// The test with a name.
 ///
 /// ```
 /// let test = coho_profile::unixbench::by_name("process_creation").unwrap();
@@ -63,8 +64,8 @@ impl Test {
         10.0 * result / self.baseline
     }
 
-    /// The seconds of its unit, over which a count becomes a rate: 1 for loops a second, 60 for loops a minute, none
-    /// where the program counts a rate itself.
+    /// The seconds over which a count becomes a rate in its unit: 1 for loops per second, 60 for loops per minute,
+    /// `None` where the program reports a rate itself.
     pub fn timebase_s(&self) -> Option<f64> {
         match self.unit {
             "lps" => Some(1.0),
@@ -73,7 +74,7 @@ impl Test {
         }
     }
 
-    /// The result of several passes, in `unit`: as [`result`].
+    /// The result of several passes, in `unit`; see [`result`].
     pub fn result(&self, passes: &[Pass]) -> Option<f64> {
         result(passes, self.timebase_s())
     }
@@ -88,9 +89,9 @@ pub struct Pass {
     pub time_s: f64,
 }
 
-/// The result of several passes: without the third (rounded down) that counted least, the geometric mean of count over
-/// time in units of `timebase_s`, or of the count alone where it is a rate already. `None` without passes, or if a count
-/// or a time that matters is not above zero.
+/// The result of several passes: the geometric mean of count over time in units of `timebase_s`, or of the count
+/// alone where it is already a rate. Leaves out the third (rounded down) with the smallest counts. `None` without
+/// passes, or if a count or a time that matters is not above zero.
 ///
 /// ```
 /// use coho_profile::unixbench::{Pass, result};
@@ -107,8 +108,8 @@ pub fn result(passes: &[Pass], timebase_s: Option<f64>) -> Option<f64> {
     }))
 }
 
-/// The index of several tests together: the geometric mean of theirs. `None` without tests, or if an index is not above
-/// zero.
+/// The overall index of several tests: the geometric mean of theirs. `None` without tests, or if an index is not
+/// above zero.
 ///
 /// ```
 /// assert_eq!(coho_profile::unixbench::score([10.0, 1000.0]).map(f64::round), Some(100.0));

@@ -1,4 +1,4 @@
-//! How barriers wait where CPUs are scarce: what `coho barrier --waiting` measures. No section of a profile.
+//! How barriers wait when CPUs are scarce: what `coho barrier --waiting` measures. Not a section of a profile.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,35 @@ use serde::Serialize;
 
 use crate::Estimate;
 
-/// How barriers wait, in each of several conditions.
+/// How barriers wait under several conditions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Waiting {
     /// What was measured.
     pub cells: Vec<WaitingCell>,
-    /// What could not be, and why.
+    /// What could not be measured, and why.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
-    /// Time that the hypervisor took away from the CPUs meanwhile, in seconds.
+    /// Time that the hypervisor took from the CPUs meanwhile, in seconds.
     pub steal_s: f64,
 }
 
-/// One barrier in one condition.
+/// One barrier under one condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitingCell {
     /// `auto`, `fbs`, …, or `team`: the barrier of a team's members.
     pub algorithm: String,
     /// Threads that meet.
     pub threads: u32,
-    /// `own CPU`, in turn where there are fewer; `one CPU`: all on the first, of which the barrier is not told; `free`.
+    /// `own CPU`: one CPU per thread, in turn where there are fewer; `one CPU`: all threads on the first CPU,
+    /// without the barrier knowing; `free`.
     pub pinning: &'static str,
-    /// `idle`: nothing else of this program; `neighbour`: a thread that computes without end on the first CPU; `quota
-    /// 0.5`: the CPU time that the control group allows.
+    /// `idle`: nothing else of this program runs; `neighbour`: a thread computes without end on the first CPU;
+    /// `quota 0.5`: the CPU time that the control group allows.
     pub condition: String,
-    /// Time of a barrier in ns, over bursts of about 30 ms.
+    /// Time of one barrier in ns, over bursts of about 30 ms.
     pub ns: Estimate,
-    /// That over the time of `pthread_barrier_wait` in the same round.
+    /// That time over the time of `pthread_barrier_wait` in the same round.
     pub pthread_ratio: Estimate,
 }

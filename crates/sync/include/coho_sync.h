@@ -16,7 +16,7 @@ typedef enum coho_sync_status {
    */
   COHO_SYNC_OK = 0,
   /*
-   A null pointer, an unknown constant, a rank or a number that is out of range.
+   A null pointer, an unknown constant, or a rank or number out of range.
    */
   COHO_SYNC_INVALID = 1,
   /*
@@ -24,7 +24,7 @@ typedef enum coho_sync_status {
    */
   COHO_SYNC_TIMED_OUT = 2,
   /*
-   The team is running: runs of the same team cannot be nested, nor made by two threads at a time.
+   The team is running: runs of the same team can be neither nested nor made by two threads at once.
    */
   COHO_SYNC_BUSY = 3,
   /*
@@ -50,7 +50,7 @@ typedef enum coho_sync_status {
  */
 typedef enum coho_algorithm {
   /*
-   What suits the number of threads.
+   Chooses by the number of threads.
    */
   COHO_AUTO = 0,
   /*
@@ -58,7 +58,7 @@ typedef enum coho_algorithm {
    */
   COHO_FBS = 1,
   /*
-   FBS, all flags in one line.
+   FBS, all flags on one line.
    */
   COHO_FBS_ONE_LINE = 2,
   /*
@@ -110,19 +110,19 @@ typedef enum coho_mapping {
 } coho_mapping;
 
 /*
- How the iterations of a loop are shared out.
+ How the iterations of a loop are divided among the members.
  */
 typedef enum coho_schedule {
   /*
-   One block for each member, or chunks dealt out in turn where a chunk is given.
+   One block per member, or chunks dealt out in turn if a chunk size is given.
    */
   COHO_STATIC = 0,
   /*
-   Chunks to whoever comes first.
+   Chunks to whichever member asks first.
    */
   COHO_DYNAMIC = 1,
   /*
-   Chunks that shrink down to the given one.
+   Chunks that shrink down to the given size.
    */
   COHO_GUIDED = 2,
 } coho_schedule;
@@ -132,19 +132,19 @@ typedef enum coho_schedule {
  */
 typedef enum coho_operation {
   /*
-   The sum; of integers it wraps.
+   The sum; integers wrap.
    */
   COHO_SUM = 0,
   /*
-   The product; of integers it wraps.
+   The product; integers wrap.
    */
   COHO_PRODUCT = 1,
   /*
-   The least; of doubles, one that is not NaN.
+   The smallest; for doubles, the smallest that is not NaN.
    */
   COHO_MIN = 2,
   /*
-   The greatest; of doubles, one that is not NaN.
+   The largest; for doubles, the largest that is not NaN.
    */
   COHO_MAX = 3,
 } coho_operation;
@@ -158,7 +158,7 @@ typedef enum coho_wait {
    */
   COHO_WAIT_ADAPTIVE = 0,
   /*
-   Spins for `spin_ns` at most, else as the former.
+   Spins for at most `spin_ns`, otherwise as `COHO_WAIT_ADAPTIVE`.
    */
   COHO_WAIT_SPIN = 1,
   /*
@@ -200,8 +200,9 @@ typedef struct coho_team coho_team;
 typedef struct coho_turn coho_turn;
 
 /*
- Is told of a wait that has lasted long: by whom, how many nanoseconds, and the `count` ranks that have not arrived,
- which are valid during the call. It is called from the thread that waits, so by several threads at once.
+ Receives a report of a wait that has lasted long: the waiting rank, how many nanoseconds it has waited, and the
+ `count` ranks that have not arrived, which are valid during the call. It is called from the waiting thread, so
+ several threads may call it at once.
  */
 typedef void (*coho_report)(void *argument,
                             size_t rank,
@@ -210,13 +211,13 @@ typedef void (*coho_report)(void *argument,
                             size_t count);
 
 /*
- Options of a barrier or a team. Set `size` and leave the rest zero for the defaults, which a null pointer selects, too:
- `coho_sync_options options = {sizeof options};`.
+ Options of a barrier or a team. Set `size` and leave the rest zero for the defaults, which a null pointer also
+ selects: `coho_sync_options options = {sizeof options};`.
  */
 typedef struct coho_sync_options {
   /*
-   The size of this structure as the program was compiled: fields that a later version adds are zero for it, and where
-   the library is the older one, fields that it does not know have to be zero.
+   The size of this structure as the program was compiled. Fields that a later version adds count as zero; where
+   the library is the older one, fields that it does not know must be zero.
    */
   size_t size;
   /*
@@ -224,33 +225,33 @@ typedef struct coho_sync_options {
    */
   int32_t wait;
   /*
-   With `COHO_WAIT_SPIN`, nanoseconds.
+   The spinning of `COHO_WAIT_SPIN`, in nanoseconds.
    */
   uint64_t spin_ns;
   /*
-   The CPU of each thread, in the order of ranks, or null. A team pins its threads to them, whatever its mapping; a
-   barrier's threads are pinned by their owner.
+   The CPU of each thread, in the order of ranks, or null. A team pins its threads to these CPUs, whatever its
+   mapping; the owner of a barrier's threads pins them.
    */
   const uint32_t *cpus;
   /*
-   One-way times between the threads in ns, a row for each, by which `COHO_AUTO` chooses; NaN where not known, or
-   null.
+   One-way times between the threads in ns, one row per thread, by which `COHO_AUTO` chooses; NaN where not
+   known. May be null.
    */
   const double *one_way_ns;
   /*
-   What one more remote line costs a thread that reads several, in ns, finite and not below 0; 0 where not known.
+   What one more remote line costs a thread that reads several, in ns, finite and not below 0; 0 if not known.
    */
   double extra_line_ns;
   /*
-   After how many nanoseconds of waiting at a barrier `report` is called, once for each wait; 0 for never.
+   How many nanoseconds a thread waits at a barrier before `report` is called, once per wait; 0 for never.
    */
   uint64_t watchdog_ns;
   /*
-   Whom to tell, or null.
+   The function to call, or null.
    */
   coho_report report;
   /*
-   What `report` is called with.
+   The argument of `report`.
    */
   void *argument;
   /*
@@ -258,8 +259,9 @@ typedef struct coho_sync_options {
    */
   size_t stack_bytes;
   /*
-   Unless 0, the members of a team may leave a run having met different numbers of loops and singles, instead of
-   `COHO_SYNC_OUT_OF_STEP`; an ordered loop that not all of them meet still waits without end. A barrier ignores it.
+   Unless 0, the members of a team may leave a run after meeting different numbers of loops and singles, instead
+   of causing `COHO_SYNC_OUT_OF_STEP`. An ordered loop that not all of them meet still waits for ever. A barrier
+   ignores it.
    */
   int32_t lenient;
   /*
@@ -317,7 +319,7 @@ typedef struct coho_team_times {
 } coho_team_times;
 
 /*
- What a member makes of the iterations from `begin` to before `end`.
+ What a member computes from the iterations from `begin` to before `end`.
  */
 typedef double (*coho_reduce_body)(void *argument, size_t begin, size_t end);
 
@@ -331,8 +333,8 @@ extern "C" {
 const char *coho_sync_status_text(int32_t status);
 
 /*
- Makes a barrier for so many threads. `algorithm` is a `coho_algorithm`; `parameter` is its radix or arity, else
- ignored. `options` may be null; they are not needed afterwards.
+ Makes a barrier for `threads` threads. `algorithm` is a `coho_algorithm`; `parameter` is its radix or arity, and
+ otherwise ignored. `options` may be null; they are not needed afterwards.
 
  # Safety
  `out` is null or can be written; `options` is null or can be read, with arrays for as many threads, and any thread
@@ -353,9 +355,9 @@ enum coho_sync_status coho_barrier_create(int32_t algorithm,
 enum coho_sync_status coho_barrier_wait(const struct coho_barrier *barrier, size_t rank);
 
 /*
- As `coho_barrier_wait`, but returns `COHO_SYNC_TIMED_OUT` after so many nanoseconds. The arrival stands: the next
- wait as this rank goes on with the same barrier. The first ranks that have not arrived, `capacity` at most, are
- written to `missing`, and how many there are in all to `count`; both may be null.
+ As `coho_barrier_wait`, but returns `COHO_SYNC_TIMED_OUT` after the given number of nanoseconds. The arrival
+ stands: the next wait as this rank continues with the same barrier. The first ranks that have not arrived, at most
+ `capacity`, are written to `missing`, and their total number to `count`; both may be null.
 
  # Safety
  As `coho_barrier_wait`; `missing` is null or has room for `capacity` ranks, `count` is null or can be written.
@@ -368,7 +370,7 @@ enum coho_sync_status coho_barrier_wait_timeout(const struct coho_barrier *barri
                                                 size_t *count);
 
 /*
- What the barrier's threads learn by: a `coho_algorithm`, and never `COHO_AUTO`, but what that has chosen; -1 for null.
+ The barrier's algorithm, a `coho_algorithm`. It is never `COHO_AUTO`, but the one that was chosen; -1 for null.
 
  # Safety
  `barrier` is null or a live barrier.
@@ -378,8 +380,8 @@ int32_t coho_barrier_algorithm(const struct coho_barrier *barrier);
 /*
  Destroys a barrier. Null is ignored.
 
- Make sure first that every wait has returned in every thread, for example by joining the threads: when one's own wait has
- returned, others may still be reading the barrier. A wait that timed out has returned.
+ Make sure first that every wait has returned in every thread, for example by joining the threads: when one
+ thread's wait has returned, others may still be reading the barrier. A wait that timed out has returned.
 
  # Safety
  `barrier` is null or came from `coho_barrier_create`, every wait at it has returned, and nobody will use it.
@@ -411,8 +413,8 @@ size_t coho_member_size(const struct coho_member *member);
 void coho_member_barrier(const struct coho_member *member);
 
 /*
- As `coho_member_barrier`, doing idle work while it waits. Returns `COHO_SYNC_INVALID`, without waiting, if a function
- is null. A member that must not leave before all work is done arrives only when there is none left.
+ As `coho_member_barrier`, but does idle work while it waits. Returns `COHO_SYNC_INVALID`, without waiting, if a
+ function is null. A member that must not leave before all work is done must arrive only when none is left.
 
  # Safety
  As `coho_member_rank`. Both functions must be safe to call with `argument` on this thread.
@@ -431,7 +433,7 @@ enum coho_sync_status coho_member_barrier_with(const struct coho_member *member,
 void coho_member_offer_work(const struct coho_member *member);
 
 /*
- Shares out a loop among the members of a run, all of which call this; no barrier at the end. Returns
+ Divides a loop among the members of a run, all of which call this; there is no barrier at the end. Returns
  `COHO_SYNC_INVALID`, before anything is done, for a null body or an unknown schedule.
 
  # Safety
@@ -446,7 +448,7 @@ enum coho_sync_status coho_member_for(const struct coho_member *member,
                                       void *argument);
 
 /*
- As `coho_member_for`, iteration by iteration, each of which may do a part of its work in its turn (`coho_turn_take`).
+ As `coho_member_for`, iteration by iteration. Each may do part of its work in its turn (`coho_turn_take`).
 
  # Safety
  As `coho_member_for`.
@@ -460,8 +462,8 @@ enum coho_sync_status coho_member_for_ordered(const struct coho_member *member,
                                               void *argument);
 
 /*
- Calls `section` after the turns of all iterations before this one. Returns `COHO_SYNC_INVALID` for a null section and
- if the iteration has had its turn. An iteration that does not take its turn passes it on when it ends.
+ Calls `section` after the turns of all iterations before this one. Returns `COHO_SYNC_INVALID` for a null section,
+ and if the iteration has already had its turn. An iteration that does not take its turn passes it on when it ends.
 
  # Safety
  `turn` is one that this call of an ordered loop's body was handed.
@@ -481,7 +483,7 @@ enum coho_sync_status coho_member_critical(const struct coho_member *member,
                                            void *argument);
 
 /*
- Whether this member is the first to come here, and so has to do what one member does; the others need not wait for
+ Whether this member is the first to arrive here and so must do what one member does; the others need not wait for
  it.
 
  # Safety
@@ -490,9 +492,9 @@ enum coho_sync_status coho_member_critical(const struct coho_member *member,
 bool coho_member_single(const struct coho_member *member);
 
 /*
- Combines a double of each member by a `coho_operation`, in the order of ranks, and gives the result to all of them,
- which all call this, with the same operation. One barrier long. Returns `COHO_SYNC_INVALID` for an unknown operation
- or a null result, before anything is done, and where another member combines integers meanwhile.
+ Combines one double of each member by a `coho_operation`, in the order of ranks, and gives all of them the result.
+ All members call this with the same operation; it takes one barrier. Returns `COHO_SYNC_INVALID` for an unknown
+ operation or a null result, before anything is done, and if another member combines integers meanwhile.
 
  # Safety
  As `coho_member_rank`; `result` is null or can be written.
@@ -503,7 +505,7 @@ enum coho_sync_status coho_member_reduce(const struct coho_member *member,
                                          double *result);
 
 /*
- As `coho_member_reduce`, of integers.
+ As `coho_member_reduce`, for integers.
 
  # Safety
  As `coho_member_reduce`.
@@ -514,9 +516,9 @@ enum coho_sync_status coho_member_reduce_int64(const struct coho_member *member,
                                                int64_t *result);
 
 /*
- Starts a team of so many members. `mapping` is a `coho_mapping`, `algorithm` with `parameter` as in
- `coho_barrier_create`. `capacity` is the most members that it can be resized to; 0 means as many as there are CPUs, or
- as `options` names. These may be null; they are not needed afterwards.
+ Starts a team of `size` members. `mapping` is a `coho_mapping`; `algorithm` and `parameter` are as in
+ `coho_barrier_create`. `capacity` is the most members that it can be resized to; 0 means as many as there are
+ CPUs, or as `options` names. `options` may be null; they are not needed afterwards.
 
  # Safety
  As `coho_barrier_create`.
@@ -540,8 +542,7 @@ enum coho_sync_status coho_team_run(const struct coho_team *team,
                                     void *argument);
 
 /*
- As `coho_team_run`, and tells in `times` what fork, work and join took; written only if it returns
- `COHO_SYNC_OK`.
+ As `coho_team_run`, but also writes to `times` what fork, work and join took, only if it returns `COHO_SYNC_OK`.
 
  # Safety
  As `coho_team_run`; `times` is null or can be written.
@@ -552,8 +553,8 @@ enum coho_sync_status coho_team_run_timed(const struct coho_team *team,
                                           struct coho_team_times *times);
 
 /*
- Shares out the iterations from `begin` to before `end` and calls `body` for each chunk. `schedule` is a
- `coho_schedule`, `chunk` its number of iterations or 0.
+ Divides the iterations from `begin` to before `end` among the members and calls `body` for each chunk. `schedule`
+ is a `coho_schedule`; `chunk` is its number of iterations, or 0.
 
  # Safety
  As `coho_team_run`.
@@ -567,9 +568,9 @@ enum coho_sync_status coho_team_parallel_for(const struct coho_team *team,
                                              void *argument);
 
 /*
- Combines what `body` returns for each chunk of the iterations from `begin` to before `end`, by a `coho_operation`: each
- member its own chunks as they come, then the members' results in the order of ranks. With a static schedule the
- result is the same each time.
+ Combines what `body` returns for each chunk of the iterations from `begin` to before `end`, by a `coho_operation`:
+ each member combines its own chunks as they come, then the members' results are combined in the order of ranks.
+ With a static schedule the result is the same each time.
 
  # Safety
  As `coho_team_run`; `result` is null or can be written.

@@ -10,7 +10,7 @@ use coho_platform::pin;
 pub enum Error {
     /// A number of threads outside `1..=most`.
     Size {
-        /// The number asked for.
+        /// The requested number.
         asked: usize,
         /// The most that is possible.
         most: usize,
@@ -26,7 +26,7 @@ pub enum Error {
     },
     /// The operating system refused something.
     System {
-        /// What was wanted.
+        /// What was requested.
         what: &'static str,
         /// Its answer.
         why: String,
@@ -39,7 +39,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Size { asked, most } => {
-                write!(f, "{asked} threads asked for; from 1 to {most} are possible")
+                write!(f, "{asked} threads requested; 1 to {most} are possible")
             }
             Self::Argument(why) => f.write_str(why),
             Self::Cpu { cpu, why } => write!(f, "CPU {cpu}: {why}"),

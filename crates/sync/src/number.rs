@@ -3,8 +3,8 @@
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicU8, claim};
 
-/// The number after this one. Three are enough (Nakamura et al.): no thread can be two barriers ahead of another, so a
-/// flag holds one's own number, the next one, or the previous one.
+/// The number after this one. Three are enough (Nakamura et al.): no thread can be two barriers ahead of another, so
+/// a flag holds one's own number, the next one, or the previous one.
 #[inline(always)]
 pub(crate) fn next(number: u8) -> u8 {
     if number == 2 { 0 } else { number + 1 }
@@ -31,7 +31,7 @@ impl Flag {
         self.0.load(Acquire) != previous
     }
 
-    /// Fetches the flag's line for writing, for a thread whose own flag lies in the same line.
+    /// Fetches the flag's line for writing, for a thread whose own flag is on the same line.
     #[inline(always)]
     pub(crate) fn claim(&self) {
         claim(&self.0);

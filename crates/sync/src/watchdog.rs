@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Late {
     /// The rank that waits.
     pub rank: usize,
-    /// For how long it has waited.
+    /// How long it has waited.
     pub waited: Duration,
     /// The ranks that have not arrived, in ascending order.
     pub missing: Vec<usize>,

@@ -1,4 +1,4 @@
-//! `coho barrier`: how near barriers, fork and join come to what the machine allows.
+//! `coho barrier`: how close barriers, fork and join come to the machine's limit.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return waiting(args);
     }
     let host = host::collect();
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let usual = barrier::Options::default();
     let options = barrier::Options {
         cpus: args.teams.cpus(),
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |profile| profile.sync.as_ref().is_some_and(|sync| !sync.barriers.is_empty()),
         |profile| {
             profile.topology = Some(topology.into());
-            // The kernels that it holds stay too.
+            // The section's kernels stay too.
             let kernels = profile.sync.take().map(|earlier| earlier.kernels).unwrap_or_default();
             profile.sync = Some(Sync { kernels, ..sync.clone() });
         },
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn waiting(args: &Args) -> anyhow::Result<()> {
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let options = WaitingOptions {
         threads: args.teams.threads.clone(),
         algorithms: args.algorithms.clone(),

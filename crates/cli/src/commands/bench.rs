@@ -69,7 +69,7 @@ impl std::str::FromStr for Where {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.results.file.prepare()?;
     let host = host::collect();
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let default = if args.quick { Options::quick() } else { Options::default() };
     let allowed = match &args.cpus {
         Some(cpus) => cpus.clone(),

@@ -1,4 +1,4 @@
-//! `coho coherence`: what it costs CPUs to share a line.
+//! `coho coherence`: what it costs CPUs to share a cache line.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |file| {
             file.topology = profile.topology.clone().or(file.topology.take());
             match (&mut file.coherence, &profile.coherence) {
-                // Watching one pair says nothing of the others.
+                // Watching one pair says nothing about the others.
                 (Some(earlier), Some(watched)) if watched.pairs.is_empty() && watched.timeline.is_some() => {
                     earlier.timeline.clone_from(&watched.timeline);
                     earlier.drop_earlier_judgements();
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         write_matrix(path, coherence)?;
     }
     if args.results.how.json {
-        // Whoever reads the section alone should not miss that CPUs left in the middle.
+        // A reader of this section alone should see that CPUs went offline during the run.
         for (cpu, why) in coherence.method.not_available.iter().filter(|(what, _)| what.starts_with("CPU ")) {
             coho_show::say!("coho: warning: {cpu}: {why}");
         }
@@ -118,7 +118,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A matrix in CSV or a profile, held against a topology if one is named.
+/// Reads a matrix in CSV or a profile, and checks it against a topology if one is named.
 fn read(path: &Path, topology: Option<&Path>) -> anyhow::Result<Profile> {
     let topology =
         topology.map(|path| Ok::<_, anyhow::Error>(coho_topology::load(path)?.topology)).transpose()?;
@@ -183,13 +183,13 @@ fn write_matrix(path: &Path, coherence: &Coherence) -> anyhow::Result<()> {
 fn measure(args: &Args) -> anyhow::Result<Profile> {
     let host = host::collect();
     let resume = args.resume.as_deref().map(|path| read_coherence(path, &host)).transpose()?;
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let mut measured = match args.watch_for {
         Some(time) => watch(args, time)?,
         None => coherence::measure(&options(args, resume)?, &topology, &mut progress::on_stderr())?,
     };
     if measured.timeline.is_none() {
-        // Some of the figures of a run that was resumed are of another time.
+        // After a resumed run, some of the figures are older.
         if !args.history.no_history && args.resume.is_none() {
             history::meet(&mut measured, &host);
         }

@@ -1,4 +1,4 @@
-//! `coho compare`: a profile beside another, or beside published figures or the papers' conclusions.
+//! `coho compare`: compares a profile with another, with published figures or with the papers' conclusions.
 
 use anyhow::bail;
 use coho_model::claims;

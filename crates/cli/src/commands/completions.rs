@@ -1,4 +1,4 @@
-//! `coho completions`: what a shell needs to complete our commands.
+//! `coho completions`: what a shell needs to complete coho's commands.
 
 use std::io::Write;
 

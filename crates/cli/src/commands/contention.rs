@@ -1,4 +1,4 @@
-//! `coho contention`: what CPUs cost each other that work on one line at once.
+//! `coho contention`: what it costs CPUs to work on one cache line at once.
 
 use anyhow::{Context, bail};
 use coho_probe::contention::{self, Options};
@@ -35,7 +35,7 @@ fn operation(name: &str) -> Result<LineOperation, String> {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.results.file.prepare()?;
     let host = host::collect();
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let usual = Options::default();
     let options = Options {
         cpus: args.teams.cpus(),

@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     args.results.show(profile, |profile| profile.counters, beside_the_paper)
 }
 
-/// The section, and behind it the paper's table with these figures.
+/// The section, followed by the paper's table with these figures.
 fn beside_the_paper(subject: &Subject) -> Option<Section> {
     let mut section = sections::counters::section(subject)?;
     section.parts.extend(sections::papers::shimosawa_hori_ishikawa::parts(subject));

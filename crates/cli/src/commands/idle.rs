@@ -1,4 +1,4 @@
-//! `coho idle`: idle states and frequency, observed, or set for the length of a command.
+//! `coho idle`: idle states and frequency, observed, or set while a command runs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub struct Args {
     full: bool,
     #[command(flatten)]
     file: File,
-    /// Where sys, dev and run lie
+    /// The folder that contains sys, dev and run
     #[arg(long, value_name = "FOLDER", default_value = "/", hide = true, global = true)]
     root: PathBuf,
     /// The command and its arguments
@@ -82,10 +82,10 @@ fn put_back(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells what there is.
+/// Shows what there is.
 fn watch(args: &Args) -> anyhow::Result<ExitCode> {
     args.file.prepare()?;
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let idle = idle::observe(&options(args), &topology)?;
     keep(args, &idle)?;
     if args.json {
@@ -98,7 +98,7 @@ fn watch(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Sets what is wished, runs the command, and puts everything back.
+/// Applies the requested settings, runs the command, and restores everything.
 fn control(args: &Args) -> anyhow::Result<ExitCode> {
     let wish = Wish {
         disable: args.disable.clone(),
@@ -112,12 +112,12 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(WrongUsage::new(format!("say what to set while the command runs: {what}")).into());
     }
     args.file.check()?;
-    // Signals wait from here on: none ends the process between a change and its end.
+    // Signals wait from here on: none ends the process between a change and its restoration.
     let signals = Signals::hold().context("cannot hold signals for the command")?;
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let options = options(args);
     let mut idle = idle::told(&options);
-    // Here they tell what became of the wish, not what could be wished.
+    // Here the controls say what was set, not what could be set.
     idle.controls.clear();
     let plan = Plan::of(&options.root, &wish);
     let set = plan
@@ -126,7 +126,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     let ((held, after), plan) = match set {
         Ok(set) => set,
         Err(why) => {
-            // Nothing is set unless all is. A script reads there why its command did not run.
+            // Either everything is set or nothing. A script reads here why its command did not run.
             if idle.controls.is_empty() {
                 let status = format!("not available: nothing was set, as {why:#}");
                 let refused = |name| IdleControl { name, status: status.clone() };
@@ -162,7 +162,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(status))
 }
 
-/// Applies the plan between two looks at its effect, and notes what came of it.
+/// Applies the plan, observing the state before and after, and records the result.
 fn set(
     plan: &Plan,
     options: &Options,
@@ -194,7 +194,7 @@ fn options(args: &Args) -> Options {
     }
 }
 
-/// Writes the profile, where one is asked for; other sections of one that is there stay.
+/// Writes the profile, if one is requested; an existing profile keeps its other sections.
 fn keep(args: &Args, idle: &Idle) -> anyhow::Result<()> {
     let section = |profile: &mut Profile| profile.idle = Some(idle.clone());
     args.file.keep("idle", Some(host::collect()), |profile| profile.idle.is_some(), section)

@@ -1,4 +1,4 @@
-//! `coho kernels`: programs that live by barriers, under several of them.
+//! `coho kernels`: programs that depend on barriers, under several of them.
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -39,7 +39,7 @@ enum Kernel {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.results.file.prepare()?;
     let host = host::collect();
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let which = match args.kernel {
         Kernel::Daxpy => Which::Daxpy,
         Kernel::Galerkin => Which::Galerkin,

@@ -101,7 +101,7 @@ enum Pages {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.results.file.prepare()?;
     let host = host::collect();
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let memory = memory::measure(&options(args), &topology, &mut progress::on_stderr())?;
     let measured = args.fields();
     args.results.file.keep(
@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Some(host),
         |profile| {
             let held = profile.memory.as_ref().map(Memory::parts);
-            // One without figures tells why there are none.
+            // A part without figures says why.
             held.is_some_and(|held| held.is_empty() || held.iter().any(|part| measured.contains(part)))
         },
         |profile| {
@@ -146,7 +146,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// The section's fields of the parts that are measured.
+    /// The section's fields for the measured parts.
     fn fields(&self) -> Vec<&'static str> {
         let parts = if self.parts.is_empty() { PartName::value_variants() } else { &self.parts };
         parts.iter().map(|part| part.field()).collect()

@@ -1,4 +1,4 @@
-//! `coho mpi-rank`: what `mpiexec` starts on behalf of `coho calls`; nothing for people.
+//! `coho mpi-rank`: what `mpiexec` starts on behalf of `coho calls`; not for people.
 
 use std::path::PathBuf;
 

@@ -24,7 +24,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Cycles per instruction by the rate of coherence events, one line a class of CPU pairs
+    /// Cycles per instruction by the rate of coherence events, one line per class of CPU pairs
     Cpi(CpiArgs),
     /// Barriers, fork and join from the latencies between CPUs, for every algorithm
     Barrier(super::predict_barrier::Args),
@@ -64,16 +64,16 @@ struct CpiArgs {
     svg: Option<PathBuf>,
 }
 
-/// What is predicted from where no profile is given: the paper's machines.
+/// The default source of a prediction: the paper's machines.
 const PUBLISHED: &str = "published:kawabe-furuya";
 
 fn positive(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    let value: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
     if value.is_finite() && value > 0.0 { Ok(value) } else { Err("must be above 0".into()) }
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+    let value: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
     if (0.0..=100.0).contains(&value) { Ok(value) } else { Err("must lie between 0 and 100".into()) }
 }
 

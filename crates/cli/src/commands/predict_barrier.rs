@@ -22,7 +22,7 @@ pub struct Args {
     /// 10 ns apart, 16 that are 30 ns apart, …)
     #[arg(value_name = "PROFILE|MATRIX.csv")]
     machine: String,
-    /// Number of threads [default: one a CPU]
+    /// Number of threads [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     threads: Option<u32>,
     /// How ranks are assigned to CPUs: sequential, binary-tree [default: both]
@@ -91,9 +91,9 @@ fn json(forecast: &Forecast) -> Value {
         },
     });
     match &forecast.compared {
-        Ok(found) => {
-            all["measured"] = found.checks.iter().map(check_row).collect();
-            all["method"]["not_predicted"] = found.left_out.iter().map(left_out).collect();
+        Ok(checked) => {
+            all["measured"] = checked.checks.iter().map(check_row).collect();
+            all["method"]["not_predicted"] = checked.left_out.iter().map(left_out).collect();
         }
         Err(why) => all["method"]["not_available"] = json!({ "measured": why }),
     }
@@ -138,7 +138,7 @@ fn machine(source: &str) -> anyhow::Result<(Machine, Profile, Option<Fit>)> {
         bail!("name one machine of it, as in published:kawabe-furuya/x7560");
     }
     let subject = subjects.remove(0);
-    // That paper tells of barriers and not of latencies: these are found from its times.
+    // That paper reports barriers and no latencies; these are fitted to its times.
     if subject.published && subject.label.starts_with("nakamura-fbs/") {
         let fit = fit(&Published::sr11000())?;
         return Ok((fit.machine.clone(), none(), Some(fit)));
@@ -148,7 +148,7 @@ fn machine(source: &str) -> anyhow::Result<(Machine, Profile, Option<Fit>)> {
     Ok((machine, subject.profile, None))
 }
 
-/// `2=10,16=30`: CPUs in a unit and their one-way time in ns, innermost first.
+/// Parses `2=10,16=30`: CPUs in a unit and their one-way time in ns, innermost first.
 fn hierarchy(text: &str) -> anyhow::Result<Vec<Tier>> {
     let tier = |part: &str| {
         let (cpus, ns) = part.split_once('=')?;

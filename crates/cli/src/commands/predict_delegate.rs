@@ -1,4 +1,4 @@
-//! `coho predict delegate`: which calls another core should execute, by the curves of a profile.
+//! `coho predict delegate`: which calls another core should execute, by a profile's curves.
 
 use anyhow::bail;
 use coho_model::delegation::{self, Choice, Mode};
@@ -18,7 +18,7 @@ pub struct Args {
     how: printed::How,
 }
 
-/// A choice, and the name by which `coho run --delegate` knows it.
+/// A choice, with its name in `coho run --delegate`.
 #[derive(Debug, Serialize)]
 pub struct Row {
     #[serde(flatten)]

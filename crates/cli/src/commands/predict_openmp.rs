@@ -1,4 +1,4 @@
-//! `coho predict openmp`: what synchronising costs an OpenMP program, by its counts and a profile.
+//! `coho predict openmp`: what synchronising costs an OpenMP program, from its counts and a profile.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let text = read_text(&args.counts)?;
     let counts: Counts =
         serde_json::from_str(&text).with_context(|| format!("{name} is not of `coho run --count`"))?;
-    ensure!(counts.openmp_counts == 1, "{name}: counts of version {} are not known", counts.openmp_counts);
+    ensure!(
+        counts.openmp_counts == 1,
+        "{name}: counts of version {} are unknown to this coho",
+        counts.openmp_counts
+    );
     let profile = Profile::read(&args.profile)?;
     let Some(sync) = &profile.sync else {
         bail!("{0} has no barriers; `coho barrier --peers -o {0}` measures them", args.profile.display());
@@ -35,16 +39,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let predicted: Vec<Process> =
         counts.processes.iter().map(|process| (process.pid, predict(process, sync))).collect();
     args.how.print(&json(&predicted), |_| openmp::parts(&predicted))?;
-    ensure!(predicted.iter().any(|(_, of)| of.is_ok()), "not available: no process can be predicted");
+    ensure!(
+        predicted.iter().any(|(_, prediction)| prediction.is_ok()),
+        "not available: no process can be predicted"
+    );
     Ok(())
 }
 
 fn json(predicted: &[Process]) -> Value {
-    let process = |(pid, of): &Process| match of {
+    let process = |(pid, prediction): &Process| match prediction {
         Ok(prediction) => json!(prediction),
         Err(why) => json!({ "pid": pid, "not_available": why }),
     };
     let findings: Vec<_> =
-        predicted.iter().filter_map(|(_, of)| openmp::finding(of.as_ref().ok()?)).collect();
+        predicted.iter().filter_map(|(_, prediction)| openmp::finding(prediction.as_ref().ok()?)).collect();
     json!({ "processes": predicted.iter().map(process).collect::<Vec<_>>(), "findings": findings })
 }

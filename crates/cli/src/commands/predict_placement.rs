@@ -1,4 +1,4 @@
-//! `coho predict placement`: what ULE does to programs by the topology that it believes in.
+//! `coho predict placement`: how ULE treats programs, by the topology that it believes in.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use super::topology::Kernel;
 use crate::printed::How;
 use coho_show::Subject;
 
-/// More CPUs than FreeBSD of the article's time took.
+/// The most CPUs: more than FreeBSD supported at the article's time.
 const MAX_CPUS: usize = 256;
 
 #[derive(Debug, clap::Args)]
@@ -63,25 +63,25 @@ fn workload(text: &str) -> Result<Workload, String> {
 
 fn cost(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    let value = value.parse().map_err(|_| format!("'{value}' is no number"))?;
+    let value = value.parse().map_err(|_| format!("'{value}' is not a number"))?;
     Costs::default().set(name, value).map_err(|error| error.to_string())?;
     Ok((name.to_owned(), value))
 }
 
-/// Names and why they are not available.
+/// Names, and why each is not available.
 type Reasons = Vec<(String, String)>;
 
-/// The machine in question, and what is known of it.
+/// The machine in question, and what is known about it.
 struct Question {
     label: String,
     topology: Topology,
     dump: Option<Dump>,
     coherence: Option<Coherence>,
-    /// What it has measured, if it is a profile.
+    /// Its measurements, if it is a profile.
     profile: Option<Profile>,
-    /// It is the article's: what was measured stands beside.
+    /// Whether it is the article's machine, so that the article's measurements are shown beside the predictions.
     published: bool,
-    /// It is a paper's, and its figures are.
+    /// Whether it is a paper's machine with the paper's figures.
     of_paper: bool,
 }
 
@@ -93,13 +93,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let checked = match &question.profile {
         Some(profile) => placement::check(profile, &costs, args.runs, args.seed).map_err(|error| error.to_string()),
-        None => Err("no figure of programs on forced placements; `coho predict placement PROFILE --check` takes yours".into()),
+        None => Err("no figure of programs on forced placements; `coho predict placement PROFILE --check` checks against yours".into()),
     };
     if args.check {
         let checked = checked.map_err(|why| anyhow::anyhow!("{}: not checked: {why}", question.label))?;
         return args.how.print(&json::check(&checked), |_| shown::check(&checked));
     }
-    // What the profile has measured stands in for what is assumed, here too.
+    // Measured costs replace assumed ones here, too.
     let costs = match &checked {
         Ok(checked) => checked.costs.clone(),
         Err(_) => costs,
@@ -168,7 +168,7 @@ impl Question {
         let subject = Subject::load(name)?.remove(0);
         let published = subject.label.starts_with("kimoto-bulldozer");
         let section =
-            subject.profile.topology.with_context(|| format!("{name}: the paper tells no topology"))?;
+            subject.profile.topology.with_context(|| format!("{name}: the paper gives no topology"))?;
         Ok(Self {
             label: subject.label,
             topology: section.topology,
@@ -186,7 +186,7 @@ impl Question {
         Ok(Self { label, topology, dump, coherence: None, profile: None, published: false, of_paper: false })
     }
 
-    /// The views asked for, or all that are known; and why others are not.
+    /// The requested views, or all that are known; and why others are missing.
     fn views(&self, asked: &[Kernel]) -> anyhow::Result<(Vec<View>, Reasons)> {
         let all = [Kernel::Stock, Kernel::Control, Kernel::Patched, Kernel::Full];
         let (mut views, mut not_available) = (Vec::new(), Vec::new());

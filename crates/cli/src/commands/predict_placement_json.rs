@@ -3,7 +3,7 @@
 use coho_model::placement::{Assumed, Check, Checked, Costs, Outcome, Range, Ratio, Sign, View};
 use serde_json::{Value, json};
 
-/// All that was predicted of a machine.
+/// Everything that was predicted for a machine.
 pub fn outcome(outcome: &Outcome) -> Value {
     let first = outcome.views.first().map_or("", |view| view.name.as_str());
     let predictions = outcome.predictions.iter().map(|prediction| {
@@ -76,7 +76,7 @@ fn costs_json(costs: &Costs) -> Value {
     costs.all().iter().map(cost).collect()
 }
 
-/// The simulator beside a machine's own programs.
+/// The simulator compared with a machine's own programs.
 pub fn check(checked: &Checked) -> Value {
     let row = |row: &Check| {
         json!({

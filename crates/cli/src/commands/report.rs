@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes the files of every profile into a folder, which is made if need be.
+/// Writes the files of every profile into a folder, creating it if needed.
 fn write_all(
     folder: &Path,
     ending: &str,
@@ -66,7 +66,7 @@ fn write_all(
 
 fn write(output: &Path, page: &str) -> anyhow::Result<()> {
     if is_stdout(output) {
-        // As it is: the page shows text from elsewhere harmlessly.
+        // Unchanged: the page already renders text from elsewhere harmless.
         return Ok(stdout().lock().write_all(page.as_bytes())?);
     }
     write_atomic(output, page.as_bytes())?;

@@ -1,4 +1,4 @@
-//! `coho topology`: what the machine, or a description of one, says it is.
+//! `coho topology`: what the machine, or a description of one, says about its topology.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::arguments::is_stdout;
 use coho_show::render::terminal::wrapped;
 use coho_show::visible::{Out, Style};
 
-/// The tree's width: it is read on terminals and pasted into reports.
+/// The tree's width: people read it on terminals and paste it into reports.
 const COLUMNS: usize = 80;
 
 #[derive(Debug, clap::Args)]
@@ -76,7 +76,7 @@ pub enum Kernel {
     Full,
 }
 
-/// Whose options are suggested.
+/// Which tool the options are for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Whose {
     /// QEMU's command line
@@ -95,7 +95,7 @@ enum Words {
     Sixteen,
 }
 
-/// What `--json` prints: the counts, then the topology's own fields.
+/// The output of `--json`: the counts, then the topology's own fields.
 #[derive(serde::Serialize)]
 struct Json<'a> {
     counts: Counts,
@@ -120,12 +120,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// The description that is read instead of this machine, if one is.
+/// The description to read instead of this machine, if there is one.
 fn load(args: &Args) -> anyhow::Result<Option<Loaded>> {
     Ok(args.from.as_deref().map(coho_topology::load).transpose()?)
 }
 
-/// The claims of a profile, or of a description, as its times have them.
+/// The claims of a profile or a description, corrected by its times.
 fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
     let profile = Profile::read(path).context("cannot read a profile")?;
     let Some(coherence) = &profile.coherence else {
@@ -149,7 +149,7 @@ fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
     Ok(match args.suggest {
         Some(whose) => {
             let mut suggestion = measured::suggest(whose.tool(), topology);
-            // Who takes the options elsewhere takes along what they rest on.
+            // The reservations must travel with the options.
             suggestion.lacks.extend(reservations.iter().cloned());
             suggested(&suggestion)
         }
@@ -157,7 +157,7 @@ fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// Options as they are given to the tool; comments say what they leave out.
+/// Options as the tool takes them; comments say what they leave out.
 fn suggested(suggestion: &Suggestion) -> String {
     let options = suggestion.options.iter().map(|line| format!("{line}\n"));
     let lacks = suggestion.lacks.iter().map(|lack| {
@@ -170,7 +170,7 @@ fn suggested(suggestion: &Suggestion) -> String {
 fn print(args: &Args, loaded: &Loaded) -> anyhow::Result<String> {
     let Loaded { topology, dump, .. } = loaded;
     if args.dump_cpuid {
-        let dump = dump.as_ref().context("no raw CPUID answers are known: this source holds none")?;
+        let dump = dump.as_ref().context("this source holds no raw CPUID answers")?;
         return Ok(dump.to_string());
     }
     if let Some(kernel) = args.freebsd {
@@ -195,7 +195,7 @@ fn json(topology: &Topology) -> anyhow::Result<String> {
 }
 
 impl Args {
-    /// The kind of text that is printed.
+    /// The kind of text to print.
     fn style(&self) -> Style {
         match self.format {
             _ if self.dump_cpuid => Style::Plain,
@@ -220,7 +220,7 @@ impl Whose {
 }
 
 impl Kernel {
-    /// As on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stock => "stock",

@@ -107,7 +107,7 @@ pub fn timed() -> Profile {
     let calibration = [0u64, 16, 64, 256];
     let calibration =
         calibration.map(|lines| Calibration { lines, evicted: Some(estimate(2.5 * lines as f64)) });
-    let missing = [("CYCLE", "not available: time alone does not tell it"), ("mpi", "no mpicc")];
+    let missing = [("CYCLE", "not available: time alone does not show it"), ("mpi", "no mpicc")];
     let mut calls = Calls {
         method: CallMethod::Timing,
         conditions: conditions(&missing),

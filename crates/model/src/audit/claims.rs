@@ -1,10 +1,10 @@
-//! What the topology claims of each pair of CPUs.
+//! What the topology claims about each pair of CPUs.
 
 use std::collections::HashMap;
 
 use coho_topology::{CpuSet, Level, Topology};
 
-/// The levels that bring CPUs nearer to each other, innermost first, and the words for one object of each.
+/// The levels that bring CPUs nearer to each other, innermost first, with the words for one object of each.
 const INWARD: [(Level, &str); 7] = [
     (Level::Core, "a core"),
     (Level::Module, "a module"),
@@ -15,37 +15,37 @@ const INWARD: [(Level, &str); 7] = [
     (Level::Package, "a package"),
 ];
 
-/// How near two CPUs are claimed to be: the rank of the innermost level that they share; [`BEYOND`] if none.
+/// How near a topology claims two CPUs to be: the rank of the innermost level that they share; [`BEYOND`] if none.
 pub(super) type Rank = usize;
 
 /// The rank of CPUs that share nothing.
 pub(super) const BEYOND: Rank = INWARD.len();
 
-/// The topology, arranged to ask for pairs.
+/// The topology, arranged for queries about pairs.
 pub(super) struct Claims<'a> {
     /// The objects of each level.
     units: Vec<Vec<&'a CpuSet>>,
     /// For each CPU the index of its object at each level.
-    of: HashMap<u32, [Option<usize>; BEYOND]>,
+    units_of: HashMap<u32, [Option<usize>; BEYOND]>,
 }
 
 impl<'a> Claims<'a> {
     pub(super) fn new(topology: &'a Topology) -> Self {
         let units: Vec<Vec<&CpuSet>> = INWARD.iter().map(|(level, _)| topology.partition(*level)).collect();
-        let mut of: HashMap<u32, [Option<usize>; BEYOND]> = HashMap::new();
+        let mut units_of: HashMap<u32, [Option<usize>; BEYOND]> = HashMap::new();
         for (rank, sets) in units.iter().enumerate() {
             for (index, set) in sets.iter().enumerate() {
                 for cpu in set.iter() {
-                    of.entry(cpu).or_default()[rank].get_or_insert(index);
+                    units_of.entry(cpu).or_default()[rank].get_or_insert(index);
                 }
             }
         }
-        Self { units, of }
+        Self { units, units_of }
     }
 
     /// Whether the topology knows a CPU.
     pub(super) fn knows(&self, cpu: u32) -> bool {
-        self.of.contains_key(&cpu)
+        self.units_of.contains_key(&cpu)
     }
 
     /// The innermost level that two CPUs share.
@@ -57,7 +57,7 @@ impl<'a> Claims<'a> {
 
     /// The index of a CPU's object at a level.
     pub(super) fn unit(&self, rank: Rank, cpu: u32) -> Option<usize> {
-        *self.of.get(&cpu)?.get(rank)?
+        *self.units_of.get(&cpu)?.get(rank)?
     }
 
     /// The CPUs of an object.

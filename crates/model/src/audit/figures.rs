@@ -1,4 +1,4 @@
-//! The measured times, one a pair, and the bands that they fall into.
+//! The measured times, one per pair, and the bands that they fall into.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,9 +6,10 @@ use coho_profile::{Coherence, Home, Mode, Pair, PairMethod};
 
 use crate::{Classification, MAX_CPUS, Matrix, classify};
 
-/// Two sparse figures part into bands where one is this many times the other; memory nodes within a socket differ less.
+/// Two sparse figures belong to different bands if one is this many times the other; NUMA nodes within a socket
+/// differ less.
 const SPARSE_RATIO: f64 = 1.35;
-/// A figure jumps if the values that it jumps between differ by this ratio, and each was seen this often.
+/// A figure jumps if its values differ by this ratio and each was seen this often.
 const JUMP: (f64, f64) = (1.5, 0.05);
 
 /// The time of one pair, in ns.
@@ -19,34 +20,40 @@ pub(super) struct Figure {
     /// The 95 % interval.
     pub(super) low: f64,
     pub(super) high: f64,
-    /// The values that it jumps between; empty if it does not.
+    /// The values between which it jumps; empty if it does not.
     pub(super) jumps: Vec<Mode>,
 }
 
-/// The figures of the method that counts single transfers most nearly, each with the home of the line that is nearest.
+/// The figures of the method that comes closest to counting single transfers, each with the nearest home of the line.
 pub(super) struct Figures {
     pub(super) all: Vec<Figure>,
-    /// Whether each figure is the time of transfers, and not of increments many of which may need none.
+    /// Whether each figure is the time of a transfer, rather than of increments many of which may need none.
     pub(super) transfers: bool,
     /// Whether the line is known to live with one of the two CPUs.
     pub(super) home_known: bool,
-    /// Ends of bands, ascending, in ns: times on different sides are different distances.
+    /// Ends of bands, ascending, in ns. Times on different sides of one are different distances.
     bounds: Vec<f64>,
     /// What the figures say as a matrix, where nearly all pairs were measured.
-    pub(super) found: Option<Classification>,
+    pub(super) classification: Option<Classification>,
 }
 
 impl Figures {
-    pub(super) fn of(coherence: &Coherence, found: Option<&Classification>) -> Option<Self> {
+    pub(super) fn of(coherence: &Coherence, classification: Option<&Classification>) -> Option<Self> {
         if let Some(matrix) = Matrix::of(coherence).filter(|_| coherence.matrix.is_some()) {
             let figure = |(a, b, ns): (usize, usize, f64)| {
                 let (a, b) = (matrix.cpus()[a], matrix.cpus()[b]);
                 Figure { a: a.min(b), b: a.max(b), ns, low: ns, high: ns, jumps: Vec::new() }
             };
             let all: Vec<Figure> = matrix.pairs().filter(|&(_, _, ns)| ns > 0.0).map(figure).collect();
-            let found = found.cloned().unwrap_or_else(|| classify(&matrix));
-            let bounds = bounds_between_levels(&found);
-            return Some(Self { all, transfers: true, home_known: false, bounds, found: Some(found) });
+            let classification = classification.cloned().unwrap_or_else(|| classify(&matrix));
+            let bounds = bounds_between_levels(&classification);
+            return Some(Self {
+                all,
+                transfers: true,
+                home_known: false,
+                bounds,
+                classification: Some(classification),
+            });
         }
         let methods = [PairMethod::Turn, PairMethod::Flags, PairMethod::Unknown, PairMethod::FreeRunning];
         let homes: [&[Home]; 3] = [&[Home::A, Home::B], &[Home::Unknown], &[Home::Third]];
@@ -69,16 +76,16 @@ impl Figures {
             }
         }
         let all: Vec<Figure> = nearest.into_values().collect();
-        let found = full_matrix(&all).map(|matrix| classify(&matrix));
-        let bounds = match &found {
-            Some(found) => bounds_between_levels(found),
+        let classification = full_matrix(&all).map(|matrix| classify(&matrix));
+        let bounds = match &classification {
+            Some(classification) => bounds_between_levels(classification),
             None => bounds_of_sparse(all.iter().map(|figure| figure.ns).collect()),
         };
         let transfers = method != PairMethod::FreeRunning;
-        Some(Self { all, transfers, home_known: homes.contains(&Home::A), bounds, found })
+        Some(Self { all, transfers, home_known: homes.contains(&Home::A), bounds, classification })
     }
 
-    /// Which band a time falls into, 0 the nearest.
+    /// Which band a time falls into; 0 is the nearest.
     pub(super) fn band(&self, ns: f64) -> usize {
         self.bounds.partition_point(|&bound| bound < ns)
     }
@@ -118,8 +125,8 @@ fn full_matrix(figures: &[Figure]) -> Option<Matrix> {
 }
 
 /// The middle of each level's gap.
-fn bounds_between_levels(found: &Classification) -> Vec<f64> {
-    found.levels.iter().map(|level| (level.max_inside_ns * level.min_across_ns).sqrt()).collect()
+fn bounds_between_levels(classification: &Classification) -> Vec<f64> {
+    classification.levels.iter().map(|level| (level.max_inside_ns * level.min_across_ns).sqrt()).collect()
 }
 
 fn bounds_of_sparse(mut times: Vec<f64>) -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! The claimed topology against the measured times.
+//! Checks the claimed topology against the measured times.
 
 mod claims;
 mod figures;
@@ -13,9 +13,9 @@ use crate::{Classification, Verdict, stats};
 use claims::{BEYOND, Claims, Rank, a, name};
 use figures::{Figure, Figures};
 
-/// Two classes of pairs whose medians differ by less than this are no two distances.
+/// Two classes of pairs whose medians differ by less than this are one distance.
 const SAME: f64 = 1.1;
-/// Pairs that are named in one contradiction.
+/// The most pairs named in one contradiction.
 const NAMED: usize = 4;
 
 /// A claim of the topology that measurement contradicts.
@@ -31,28 +31,28 @@ pub struct Contradiction {
 
 /// Claims of a topology that measured times contradict.
 ///
-/// Works with all pairs, and with as few as one claimed-near and one claimed-far partner for each CPU. Nothing is
-/// judged by an absolute time. A claim is contradicted if
+/// Works with all pairs, and with as few as one claimed-near and one claimed-far partner for each CPU. No absolute
+/// time matters. A claim is contradicted if
 /// - CPUs that are claimed to share an object are as far from each other as CPUs that do not, while others that share
 ///   such an object are near;
-/// - CPUs that are claimed not to share an object are as near as those that do;
+/// - CPUs that are claimed not to share an object are as near as CPUs that share one;
 /// - sharing a core, an L3 or a package makes no difference at all;
-/// - a pair's time jumped between two values: the CPUs were moved, and no fixed topology is true of them.
+/// - a pair's time jumped between two values: the CPUs were moved, so no fixed topology is true of them.
 ///
-/// Where the line's home is unknown, times between CPUs that share no more than a NUMA node or package are not judged
-/// if the figures are [`Verdict::HomeBiased`].
+/// Where the line's home is unknown and the figures are [`Verdict::HomeBiased`], times between CPUs that share no
+/// more than a NUMA node or package are not judged.
 pub fn audit(topology: &Topology, coherence: &Coherence) -> Vec<Contradiction> {
     audit_by(topology, coherence, None)
 }
 
-/// The same of a section in whose matrix this was already found.
+/// As [`audit`], for a section whose matrix is already classified as `found`.
 pub(crate) fn audit_by(
     topology: &Topology,
     coherence: &Coherence,
-    found: Option<&Classification>,
+    classification: Option<&Classification>,
 ) -> Vec<Contradiction> {
     let claims = Claims::new(topology);
-    let Some(figures) = Figures::of(coherence, found) else { return Vec::new() };
+    let Some(figures) = Figures::of(coherence, classification) else { return Vec::new() };
     let known: Vec<(Rank, &Figure)> = figures
         .all
         .iter()
@@ -60,14 +60,14 @@ pub(crate) fn audit_by(
         .map(|figure| (claims.rank(figure.a, figure.b), figure))
         .collect();
     let audit = Audit { claims: &claims, figures: &figures, classes: classes(&known) };
-    let mut found = audit.jumps(&known);
+    let mut contradictions = audit.jumps(&known);
     if figures.transfers {
-        found.extend(audit.levels_without_effect());
+        contradictions.extend(audit.levels_without_effect());
     }
     let expected = audit.expected_bands();
-    found.extend(audit.apart(&expected));
-    found.extend(audit.together(&expected));
-    found
+    contradictions.extend(audit.apart(&expected));
+    contradictions.extend(audit.together(&expected));
+    contradictions
 }
 
 /// The steady figures by claimed rank.
@@ -88,9 +88,9 @@ struct Audit<'a> {
 }
 
 impl Audit<'_> {
-    /// The band that each claimed class should be in. Most pairs of the outermost class are believed; a class further
-    /// in is expected in the nearest-but-common band below that, even if only a part of its pairs is there: that part
-    /// shows what the level is worth where the claim is true.
+    /// The band in which each claimed class should be. Most pairs of the outermost class are believed. A class
+    /// further in is expected in the most common band nearer than that, even if only some of its pairs are there:
+    /// those pairs show what the level is worth where the claim is true.
     fn expected_bands(&self) -> BTreeMap<Rank, usize> {
         let mut expected: BTreeMap<Rank, usize> = BTreeMap::new();
         let mut outer = usize::MAX;
@@ -116,13 +116,17 @@ impl Audit<'_> {
     }
 
     fn judged(&self, rank: Rank) -> bool {
-        let biased = self.figures.found.as_ref().is_some_and(|found| found.verdict == Verdict::HomeBiased);
+        let biased = self
+            .figures
+            .classification
+            .as_ref()
+            .is_some_and(|classification| classification.verdict == Verdict::HomeBiased);
         !biased
             || self.figures.home_known
             || !matches!(claims::level(rank), Some(Level::Numa | Level::Package) | None)
     }
 
-    /// Pairs that are claimed to share an object and are as far as those that do not.
+    /// Pairs that are claimed to share an object but are as far apart as pairs that do not.
     fn apart(&self, expected: &BTreeMap<Rank, usize>) -> Vec<Contradiction> {
         let mut wrong: BTreeMap<(Rank, usize), Vec<&Figure>> = BTreeMap::new();
         for (&rank, figures) in self.classes.range(..BEYOND).filter(|(rank, _)| self.judged(**rank)) {
@@ -165,15 +169,15 @@ impl Audit<'_> {
         Contradiction { cpus, claim: format!("{} share {}", name(&members), a(rank)), figures }
     }
 
-    /// The CPUs of an object that most of its other members are far from; all CPUs of the wrong pairs if there are no
-    /// such.
+    /// The CPUs of an object that are far from most of its other members; all CPUs of the wrong pairs if there
+    /// are none.
     fn culprits(&self, rank: Rank, unit: usize, wrong: &[&Figure]) -> Vec<u32> {
         let in_unit = |figure: &&&Figure| self.claims.unit(rank, figure.a) == Some(unit);
-        let of = |cpu: u32| move |figure: &&&Figure| figure.a == cpu || figure.b == cpu;
+        let involves = |cpu: u32| move |figure: &&&Figure| figure.a == cpu || figure.b == cpu;
         let all: BTreeSet<u32> = wrong.iter().flat_map(|figure| [figure.a, figure.b]).collect();
         let mostly = |&cpu: &u32| {
-            let measured = self.classes[&rank].iter().filter(in_unit).filter(of(cpu)).count();
-            2 * wrong.iter().filter(of(cpu)).count() > measured
+            let measured = self.classes[&rank].iter().filter(in_unit).filter(involves(cpu)).count();
+            2 * wrong.iter().filter(involves(cpu)).count() > measured
         };
         let culprits: Vec<u32> = all.iter().copied().filter(mostly).collect();
         if culprits.is_empty() { all.into_iter().collect() } else { culprits }
@@ -181,17 +185,17 @@ impl Audit<'_> {
 
     /// `0,4 | 1-3`: how the finest level that divides these CPUs groups them.
     fn measured_groups(&self, cpus: &[u32]) -> Option<String> {
-        let found = self.figures.found.as_ref()?;
+        let classification = self.figures.classification.as_ref()?;
         let parts = |level: &crate::Level| -> Vec<CpuSet> {
             let part =
                 |group: &Vec<u32>| group.iter().copied().filter(|cpu| cpus.contains(cpu)).collect::<CpuSet>();
             level.groups.iter().map(part).filter(|part| !part.is_empty()).collect()
         };
-        let parts = found.levels.iter().rev().map(parts).find(|parts| parts.len() > 1)?;
+        let parts = classification.levels.iter().rev().map(parts).find(|parts| parts.len() > 1)?;
         Some(parts.iter().map(CpuSet::to_string).collect::<Vec<_>>().join(" | "))
     }
 
-    /// Pairs that are claimed not to share an object and are as near as those that do.
+    /// Pairs that are claimed not to share an object but are as near as pairs that do.
     fn together(&self, expected: &BTreeMap<Rank, usize>) -> Vec<Contradiction> {
         let mut wrong: BTreeMap<(Rank, usize, usize), Vec<&Figure>> = BTreeMap::new();
         for (&rank, figures) in &self.classes {
@@ -209,8 +213,9 @@ impl Audit<'_> {
         }
         let contradiction = |inner: Rank, pairs: Vec<&Figure>| {
             let cpus: BTreeSet<u32> = pairs.iter().flat_map(|figure| [figure.a, figure.b]).collect();
-            let side =
-                |of: &dyn Fn(u32) -> bool| cpus.iter().copied().filter(|&cpu| of(cpu)).collect::<CpuSet>();
+            let side = |is_here: &dyn Fn(u32) -> bool| {
+                cpus.iter().copied().filter(|&cpu| is_here(cpu)).collect::<CpuSet>()
+            };
             let unit = cpus.first().and_then(|&cpu| self.claims.unit(inner, cpu));
             let here = side(&|cpu| self.claims.unit(inner, cpu) == unit);
             let there = side(&|cpu| self.claims.unit(inner, cpu) != unit);
@@ -233,7 +238,7 @@ impl Audit<'_> {
     fn levels_without_effect(&self) -> Vec<Contradiction> {
         let matters =
             |rank: Rank| matches!(claims::level(rank), Some(Level::Core | Level::L3 | Level::Package));
-        let mut found = Vec::new();
+        let mut contradictions = Vec::new();
         for (&rank, inside) in
             self.classes.range(..BEYOND).filter(|(rank, _)| matters(**rank) && self.judged(**rank))
         {
@@ -245,14 +250,14 @@ impl Audit<'_> {
             if inside.len() < 2 || across.len() < 2 || far >= SAME * near {
                 continue;
             }
-            // Some pair that is nearer shows that the level is real, and that single claims are wrong.
+            // If some pair is nearer, the level is real, and only single claims are wrong.
             let bounds = |figure: &&&Figure| self.figures.band(figure.ns) < self.figures.band(far);
             if inside.iter().any(|figure| bounds(&figure)) {
                 continue;
             }
             let cpus: BTreeSet<u32> = inside.iter().flat_map(|figure| [figure.a, figure.b]).collect();
             let cpus: Vec<u32> = cpus.into_iter().collect();
-            found.push(Contradiction {
+            contradictions.push(Contradiction {
                 claim: format!("pairs of {} share {} each", name(&cpus), a(rank)),
                 figures: format!(
                     "sharing one makes no difference: {near:.1} ns within, {far:.1} ns across (medians of {} and {} pairs)",
@@ -262,7 +267,7 @@ impl Audit<'_> {
                 cpus,
             });
         }
-        found
+        contradictions
     }
 
     /// Pairs whose time jumped, by the object that they share.
@@ -286,7 +291,7 @@ impl Audit<'_> {
     }
 }
 
-/// The pairs in sets that have no CPU in common.
+/// The pairs, split into sets that have no CPU in common.
 fn connected(pairs: Vec<&Figure>) -> Vec<Vec<&Figure>> {
     let mut sets: Vec<(BTreeSet<u32>, Vec<&Figure>)> = Vec::new();
     for pair in pairs {

@@ -1,4 +1,4 @@
-//! The algorithms, as programs.
+//! The algorithms as programs.
 
 use std::fmt;
 use std::rc::Rc;
@@ -8,38 +8,39 @@ use super::program::{Program, Step, Word};
 /// How threads wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// Fast Barrier Synchronization with a line for each flag (Nakamura et al., 3.2): every thread reads every other's
-    /// flag.
+    /// Fast Barrier Synchronization with a line for each flag (Nakamura et al., 3.2): every thread reads every
+    /// other's flag.
     Fbs,
-    /// The same with all flags, a byte each, on one line; 128 of them, beyond which there are more lines.
+    /// As [`Fbs`](Self::Fbs) with all flags, a byte each, on one line; one more line for each further 128 flags.
     FbsOneLine,
-    /// FBS in two rounds: within groups of near threads, then between those of equal rank in their groups.
+    /// FBS in two rounds: within groups of near threads, then between threads of equal rank in their groups.
     Grid,
-    /// Log₂ n rounds, in each of which a thread tells one that is twice as far by rank (Hensgen, Finkel & Manber,
-    /// 1988).
+    /// Log₂ n rounds, in each of which a thread signals another twice as far away by rank (Hensgen, Finkel &
+    /// Manber, 1988).
     Dissemination,
-    /// An atomic counter, whose last arrival releases all by one word; sense-reversing.
+    /// An atomic counter; the last arrival releases all through one word. Sense-reversing.
     Central,
-    /// A counter under a lock that is spun for, whose last arrival releases all by one word.
+    /// A counter under a spin lock; the last arrival releases all through one word.
     Lock,
     /// Flags up and down a tree of ranks with four children each (Mellor-Crummey & Scott, 1991).
     Tree,
-    /// Pairs, pairs of winners, …; the champion releases the way back (Hensgen, Finkel & Manber, 1988).
+    /// Pairs, then pairs of winners, and so on; the champion releases the way back (Hensgen, Finkel & Manber,
+    /// 1988).
     Tournament,
     /// The grid with a round for each level of the machine.
     Hierarchical,
-    /// Groups of near threads report to a leader, leaders run FBS, and release their groups.
+    /// Members of groups of near threads report to a leader; the leaders run FBS and release their groups.
     Leaders,
 }
 
-/// Groups of ranks; every rank is in one.
+/// Groups of ranks; every rank is in exactly one.
 pub(super) type Partition = Vec<Vec<usize>>;
 
-/// Children of a tree's node.
+/// Children of a tree node.
 const ARITY: usize = 4;
 
 impl Algorithm {
-    /// Every algorithm of barriers.
+    /// Every barrier algorithm.
     pub const BARRIERS: [Self; 10] = [
         Self::Fbs,
         Self::FbsOneLine,
@@ -53,14 +54,15 @@ impl Algorithm {
         Self::Leaders,
     ];
 
-    /// Those that can fork and join by a go flag: a caller starts the others and goes on when all have done.
+    /// The algorithms that can fork and join by a go flag: a caller starts the others and continues when all are
+    /// done.
     pub const BY_GO_FLAG: [Self; 6] =
         [Self::Fbs, Self::FbsOneLine, Self::Central, Self::Lock, Self::Tree, Self::Leaders];
 
-    /// Those of Nakamura et al., by which a region begins and ends with a barrier.
+    /// The algorithms of Nakamura et al., where a region begins and ends with a barrier.
     pub const BY_BARRIER: [Self; 3] = [Self::Fbs, Self::FbsOneLine, Self::Lock];
 
-    /// Its name in profiles.
+    /// The algorithm's name in profiles.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fbs | Self::FbsOneLine => "fbs",
@@ -75,7 +77,7 @@ impl Algorithm {
         }
     }
 
-    /// Where the flags lie, as profiles name it; empty where there is no choice.
+    /// Where the flags are, as profiles name it; empty where there is no choice.
     pub fn layout(self) -> &'static str {
         match self {
             Self::Fbs => "separate-lines",
@@ -84,14 +86,15 @@ impl Algorithm {
         }
     }
 
-    /// Whether the first thread learns of all arrivals before any other may: then no barrier is quicker than the way to
-    /// it and back. Where whoever comes last releases the others, the root moves, and a series of barriers may be
-    /// quicker.
+    /// Whether the first thread always learns of all arrivals before any other can. No such barrier is quicker
+    /// than the round trip to that thread. Where the last arrival releases the others, the root moves, and a
+    /// series of barriers may be quicker.
     pub fn has_fixed_root(self) -> bool {
         matches!(self, Self::Tree | Self::Tournament)
     }
 
-    /// One barrier of `n` threads; `levels` of groups, finest first, matter only to those that gather in groups.
+    /// One barrier of `n` threads. `levels` of groups, finest first, matter only to algorithms that gather in
+    /// groups.
     pub(super) fn barrier(self, n: usize, levels: &[Partition]) -> Program {
         let mut program = Program::new(n);
         let p = &mut program;
@@ -132,8 +135,8 @@ impl Algorithm {
         program
     }
 
-    /// One fork and join of an empty region by rank 0, with a go flag; `None` where the algorithm has no way to start
-    /// threads.
+    /// One fork and join of an empty region by rank 0, with a go flag; `None` where the algorithm has no way to
+    /// start threads.
     pub(super) fn by_go_flag(self, n: usize, levels: &[Partition]) -> Option<Program> {
         let mut program = Program::new(n);
         let p = &mut program;
@@ -178,18 +181,18 @@ impl Algorithm {
     }
 }
 
-/// How a region begins and ends. Either way all threads but the caller wait when it begins: the caller comes from a serial
-/// part (Nakamura et al., equation 2).
+/// How a region begins and ends. Either way all threads but the caller are waiting when it begins: the caller comes
+/// from a serial part (Nakamura et al., equation 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum By {
-    /// A word starts the threads, a word of each ends the region: coho's teams.
+    /// One word starts the threads, and a word of each ends the region: coho's teams.
     GoFlag,
-    /// All meet at a barrier at the region's begin and at its end: the paper's way.
+    /// All meet at a barrier at the beginning of the region and at its end: the paper's way.
     Barrier,
 }
 
 impl By {
-    /// As in profiles.
+    /// The name in profiles.
     pub fn name(self) -> &'static str {
         match self {
             Self::GoFlag => "go-flag",
@@ -207,15 +210,15 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// FBS: says that one is there and waits for all others.
+/// FBS: raises the thread's own flag and waits for all others.
 fn exchange(p: &mut Program, thread: usize, flags: &Rc<[Word]>, own: usize) {
     p.store(thread, flags[own]);
     p.wait_others(thread, flags, own);
 }
 
-/// FBS between the parts of each group of each level, and last between all groups: a thread exchanges flags with one
-/// of each other part, of its own place. Parts need not be equal: who has no equal in a smaller one looks to that of
-/// its place modulo the part's size.
+/// FBS between the parts of each group, level by level, and finally between all groups: a thread exchanges flags with
+/// the thread at its own place in each other part. Parts need not be equal: a thread without a counterpart in a
+/// smaller part looks to the one at its place modulo that part's size.
 fn rounds(p: &mut Program, levels: &[Partition]) {
     let n = p.threads();
     let mut inner: Partition = (0..n).map(|rank| vec![rank]).collect();
@@ -236,7 +239,7 @@ fn rounds(p: &mut Program, levels: &[Partition]) {
     }
 }
 
-/// The groups of a finer partition that each group of a coarser one holds.
+/// The groups of a finer partition that lie in each group of a coarser one.
 fn parts<'a>(finer: &'a Partition, coarser: &Partition) -> Vec<Vec<&'a Vec<usize>>> {
     let n = finer.iter().map(Vec::len).sum();
     let mut group_index = vec![0; n];
@@ -248,7 +251,7 @@ fn parts<'a>(finer: &'a Partition, coarser: &Partition) -> Vec<Vec<&'a Vec<usize
     parts
 }
 
-/// How many exchange flags in each round of a grid, at most; none where there is but one round.
+/// The most threads that exchange flags in each round of a grid; empty if there is only one round.
 pub(super) fn shape(n: usize, levels: &[Partition]) -> Vec<usize> {
     let alone: Partition = (0..n).map(|rank| vec![rank]).collect();
     let all = vec![(0..n).collect()];
@@ -275,7 +278,7 @@ fn dissemination(p: &mut Program) {
     }
 }
 
-/// Everybody counts itself under a lock; returns the word that the last one writes.
+/// Every thread counts itself under a lock; returns the word that the last one writes.
 fn count_under_lock(p: &mut Program) -> Word {
     let (lock, counter, full) = (p.flag(0), p.flag(0), p.flag(0));
     let n = p.threads();
@@ -288,7 +291,7 @@ fn count_under_lock(p: &mut Program) -> Word {
     full
 }
 
-/// A tree of ranks: children tell their parent by a line each, a parent all its children by one.
+/// A tree of ranks: each child signals its parent on a line of its own, a parent all its children on one line.
 struct Tree {
     up: Rc<[Word]>,
     down: Rc<[Word]>,
@@ -328,7 +331,7 @@ impl Tree {
 fn tournament(p: &mut Program) {
     let n = p.threads();
     let up = p.flags(0..n);
-    // Written by who beat the rank: the nearest below it with one bit less.
+    // Written by the thread that beat this rank: the nearest one below it with one bit less.
     let down = p.flags((0..n).map(|rank| rank & rank.wrapping_sub(1)));
     for rank in 0..n {
         let rounds = if rank == 0 { usize::BITS } else { rank.trailing_zeros() };
@@ -345,7 +348,7 @@ fn tournament(p: &mut Program) {
     }
 }
 
-/// Each group's members tell its first.
+/// The members of each group signal its first.
 fn gather_in_groups(p: &mut Program, groups: &[Vec<usize>]) {
     for group in groups {
         let up = p.flags(group[1..].iter().copied());
@@ -366,7 +369,7 @@ fn leaders(p: &mut Program, groups: &[Vec<usize>]) {
     }
 }
 
-/// One go word for all, a word for each that has done.
+/// One go word for all, and a word of each thread that is done.
 fn go_and_done(p: &mut Program, go: Word, done: &Rc<[Word]>) {
     p.store(0, go);
     for (at, &word) in done.iter().enumerate() {
@@ -376,7 +379,7 @@ fn go_and_done(p: &mut Program, go: Word, done: &Rc<[Word]>) {
     p.wait_all(0, done.clone());
 }
 
-/// The caller writes a go word for each group; members tell their group's first, the firsts tell the caller.
+/// The caller writes a go word for each group; members signal their group's first, and the firsts signal the caller.
 fn fork_join_by_groups(p: &mut Program, groups: &[Vec<usize>]) {
     for group in groups {
         let go = p.flag(0);

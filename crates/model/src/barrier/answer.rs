@@ -1,33 +1,33 @@
-//! What the model says of the barriers in a profile, as far as that takes no time to speak of.
+//! Predictions for the barriers in a profile, as far as they take next to no time.
 
 use coho_profile::Profile;
 
 use super::{Comparison, Machine, Mapping, Quickest, Source, compare, predict_quick, quickest, team_sizes};
 
-/// CPUs of the largest machine that is simulated unasked, and threads of the largest team.
+/// The largest machine, in CPUs, that is simulated unasked, and the largest team, in threads.
 const MOST_SIMULATED: usize = 64;
-/// CPUs of the largest machine whose ranks are told one by one.
+/// The largest machine, in CPUs, whose ranks are listed one by one.
 const MOST_RANKED: usize = 128;
 
 /// Predictions beside a profile's own figures.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// Each time that was measured beside the prediction.
+    /// Each measured time beside its prediction.
     pub comparison: Comparison,
-    /// The quickest barrier of teams of every size by each mapping.
+    /// The quickest barrier for teams of every size, by mapping.
     pub winners: Vec<Quickest>,
     /// Where the one-way times come from.
     pub latency: Source,
     /// What an extra line costs, in ns.
     pub extra_line_ns: f64,
-    /// Where that comes from.
+    /// Where `extra_line_ns` comes from.
     pub extra_line: Source,
 }
 
-/// Predicts the barriers that a profile has, from its own times between CPUs; `None` if it has none.
+/// Predicts the barriers in a profile from its own times between CPUs; `None` if it has none.
 ///
 /// # Errors
-/// Why they cannot be predicted.
+/// If they cannot be predicted, with the reason.
 pub fn answer(profile: &Profile) -> Option<Result<Answer, String>> {
     let sync = profile.sync.as_ref()?;
     (!sync.barriers.is_empty() || !sync.fork_join.is_empty()).then(|| {
@@ -53,8 +53,8 @@ fn winners(machine: &Machine) -> Vec<Quickest> {
     teams.filter_map(winner).collect()
 }
 
-/// The CPUs of the ranks 0, 1, … of a team of all CPUs by each mapping; empty without a topology, and for machines so large
-/// that nobody would follow the ranks.
+/// The CPUs of the ranks 0, 1, … of a team of all CPUs, by mapping; empty without a topology, and for machines so
+/// large that nobody would follow the ranks.
 pub fn orders(profile: &Profile) -> Vec<(Mapping, Vec<u32>)> {
     let Some(section) = &profile.topology else { return Vec::new() };
     let topology = &section.topology;
@@ -77,8 +77,8 @@ mod tests {
             assert_eq!(cpus.len(), 16);
             (mapping, cpus[..8].iter().filter(|&&cpu| cpu < 8).count())
         };
-        let told: Vec<_> = orders(&paper).into_iter().map(in_first_module).collect();
-        assert_eq!(told, [(Mapping::Sequential, 8), (Mapping::BinaryTree, 4)]);
+        let mapped: Vec<_> = orders(&paper).into_iter().map(in_first_module).collect();
+        assert_eq!(mapped, [(Mapping::Sequential, 8), (Mapping::BinaryTree, 4)]);
         assert!(orders(&Profile::default()).is_empty());
     }
 

@@ -11,11 +11,11 @@ use crate::Error;
 pub struct Check {
     /// `barrier` or `fork-join`.
     pub operation: &'static str,
-    /// How a region begins and ends, as the profile names it; empty of barriers.
+    /// How a region begins and ends, as the profile names it; empty for barriers.
     pub by: String,
     /// The algorithm, as the profile names it.
     pub algorithm: String,
-    /// Where its flags lie, as the profile names it.
+    /// Where its flags are, as the profile names it.
     pub layout: String,
     /// Threads that took part.
     pub threads: u32,
@@ -25,24 +25,24 @@ pub struct Check {
     pub measured: Estimate,
     /// The model's time, in ns.
     pub predicted_ns: f64,
-    /// Whether the measured time has a part in it.
+    /// Whether the measured time influenced the predicted one.
     pub basis: Basis,
 }
 
 /// What a time of the model rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    /// On other measurements alone: it is a prediction.
+    /// Other measurements alone: it is a prediction.
     Predicted,
-    /// On a fit to times of its kind without that of its team, by another number of threads or another mapping: a
+    /// A fit to times of its kind that leaves out its team, with another number of threads or another mapping: a
     /// prediction out of sample.
     LeftOut,
-    /// On a fit that the measured time is part of: no prediction.
+    /// A fit that the measured time is part of: no prediction.
     Fit,
 }
 
 impl Basis {
-    /// In a word or two.
+    /// The basis in a word or two.
     pub fn words(self) -> &'static str {
         match self {
             Self::Predicted => "predicted",
@@ -59,7 +59,7 @@ impl Check {
     }
 }
 
-/// A measured time that has no prediction.
+/// A measured time without a prediction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// `barrier` or `fork-join`.
@@ -70,19 +70,19 @@ pub struct LeftOut {
     pub why: &'static str,
 }
 
-/// What was measured beside what was predicted.
+/// Measured times beside predicted ones.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Comparison {
     /// Times that have a prediction.
     pub checks: Vec<Check>,
-    /// Those that have none, each algorithm once for a reason.
+    /// The times that have none, each algorithm once per reason.
     pub left_out: Vec<LeftOut>,
 }
 
 /// Every time in the profile's section `sync` beside the prediction of a machine made from the same profile.
 ///
 /// # Errors
-/// If the barriers were measured on other CPUs than the machine's.
+/// If the barriers were measured on CPUs other than the machine's.
 pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error> {
     let Some(sync) = &profile.sync else { return Ok(Comparison::default()) };
     if let Some(cpus) = sync.method.parameters.get("cpus").and_then(|cpus| cpus.as_array()) {
@@ -124,7 +124,8 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
                     let left_out = others.and_then(|others| {
                         let mut teams = Teams { machine: &others, known: Vec::new() };
                         let (_, ns) = row.predict(&mut teams).ok()?;
-                        // Without the only time of its kind the extra line comes from reads.
+                        // Without the only time of its kind, the cost of the extra line comes
+                        // from reads.
                         let is_refitted = matches!(others.extra_line.source, Source::Fitted(_));
                         Some((ns, if is_refitted { Basis::LeftOut } else { Basis::Predicted }))
                     });
@@ -167,13 +168,13 @@ struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// Whether the extra line is fitted to it, among others.
+    /// Whether the cost of the extra line is fitted to this row, among others.
     fn tells_of_extra_line(&self) -> bool {
         (self.operation, self.algorithm, self.layout) == ("barrier", "fbs", Algorithm::Fbs.layout())
             && self.threads > 2
     }
 
-    /// Its mapping and predicted time in ns, or why there is none.
+    /// The row's mapping and predicted time in ns, or why there is none.
     fn predict(&self, teams: &mut Teams<'_>) -> Result<(Mapping, f64), &'static str> {
         let Ok(mapping) = self.mapping.parse() else { return Err("the model does not know its mapping") };
         if !(2..=teams.machine.len()).contains(&(self.threads as usize)) {
@@ -182,7 +183,7 @@ impl Measured<'_> {
         let ns = match (self.operation, self.by) {
             ("barrier", _) => teams.barrier(self.modelled()?, self.threads, mapping),
             (_, "barrier") => teams.fork_join(By::Barrier, self.modelled()?, self.threads, mapping),
-            // A team of two has both flags in one line.
+            // A team of two keeps both flags in one line.
             (_, "go-flag") if self.threads == 2 => {
                 teams.fork_join(By::GoFlag, Algorithm::FbsOneLine, self.threads, mapping)
             }
@@ -192,7 +193,7 @@ impl Measured<'_> {
         Ok((mapping, ns.ok_or("there is nothing to gather among so few threads")?))
     }
 
-    /// The model's algorithm behind a profile's name.
+    /// The model's algorithm for a profile's name.
     fn modelled(&self) -> Result<Algorithm, &'static str> {
         Ok(match self.algorithm {
             "fbs" if self.layout == Algorithm::FbsOneLine.layout() => Algorithm::FbsOneLine,
@@ -205,7 +206,8 @@ impl Measured<'_> {
             "grid" => Algorithm::Grid,
             "hierarchical" => Algorithm::Hierarchical,
             name => match name.strip_prefix("tournament-").and_then(|arity| arity.parse().ok()) {
-                // The champion meets all others itself, as the root of a tree of four children does.
+                // The champion meets all others itself, as the root of a tree with four children
+                // does.
                 Some(arity) if self.threads <= u32::min(arity, ROOT) => Algorithm::Tree,
                 Some(_) => return Err("its pairs are not those of the model's tournament"),
                 None => return Err("the model does not know it"),
@@ -214,7 +216,7 @@ impl Measured<'_> {
     }
 }
 
-/// So many threads of a tree meet at its root.
+/// How many threads of a tree meet at its root.
 const ROOT: u32 = 4;
 
 /// Predictions by team, each made once.
@@ -232,11 +234,11 @@ struct Team {
 
 impl Teams<'_> {
     fn barrier(&mut self, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        of(&self.team(threads, mapping)?.barriers, None, algorithm)
+        predicted_ns(&self.team(threads, mapping)?.barriers, None, algorithm)
     }
 
     fn fork_join(&mut self, by: By, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        of(&self.team(threads, mapping)?.fork_joins, Some(by), algorithm)
+        predicted_ns(&self.team(threads, mapping)?.fork_joins, Some(by), algorithm)
     }
 
     fn team(&mut self, threads: u32, mapping: Mapping) -> Option<&Team> {
@@ -254,7 +256,7 @@ impl Teams<'_> {
     }
 }
 
-fn of(predictions: &[Prediction], by: Option<By>, algorithm: Algorithm) -> Option<f64> {
+fn predicted_ns(predictions: &[Prediction], by: Option<By>, algorithm: Algorithm) -> Option<f64> {
     let prediction =
         predictions.iter().find(|prediction| (prediction.by, prediction.algorithm) == (by, algorithm));
     prediction.map(|prediction| prediction.ns)

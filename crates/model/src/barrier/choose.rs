@@ -1,4 +1,4 @@
-//! Which barrier to take: what the rule that barriers themselves go by needs to know of a machine.
+//! What the rule for choosing a barrier, the one that barriers themselves follow, needs to know about a machine.
 
 pub use coho_sync::rule::{Choice, Cluster, choose};
 

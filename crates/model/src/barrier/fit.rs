@@ -1,5 +1,5 @@
-//! What one-way times the SR11000 must have had for its published barrier times
-//! (Nakamura et al., "Fast Barrier Synchronization Mechanism of SR11000 model H1", 2003, section 4.1).
+//! The one-way times that the SR11000 must have had to give its published barrier times (Nakamura et al., "Fast
+//! Barrier Synchronization Mechanism of SR11000 model H1", 2003, section 4.1).
 
 use coho_profile::published::nakamura_fbs;
 
@@ -7,12 +7,13 @@ use super::predict::team;
 use super::{Algorithm, ExtraLine, Gap, Machine, Mapping, Source, Tier};
 use crate::Error;
 
-/// What Nakamura et al. tells of fork and join on one node of 16 CPUs: chips of two that share an L2, modules of eight.
+/// What Nakamura et al. report about fork and join on one node of 16 CPUs: chips of two that share an L2, modules of
+/// eight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Published {
     /// FBS with separate lines at 8 CPUs, in ns.
     pub separate_8_ns: f64,
-    /// The same at 16 CPUs, in ns.
+    /// FBS with separate lines at 16 CPUs, in ns.
     pub separate_16_ns: f64,
     /// Lock variable over separate lines at 16 CPUs.
     pub lock_over_separate_16: f64,
@@ -20,8 +21,8 @@ pub struct Published {
     pub one_line_over_separate_16: f64,
     /// Binary-tree mapping's time over that of sequential mapping at 8 CPUs, separate lines.
     pub binary_tree_over_sequential_8: f64,
-    /// The mapping of the time at 8 CPUs. The paper does not say which; the binary tree agrees better with its other
-    /// figures.
+    /// The mapping behind the time at 8 CPUs. The paper does not name it; the binary tree agrees better with its
+    /// other figures.
     pub mapping_8: Mapping,
 }
 
@@ -48,14 +49,14 @@ pub struct Figure {
     pub name: &'static str,
     /// As published.
     pub published: f64,
-    /// Of the machine that is fitted to all figures, this one too: no prediction.
+    /// On the machine fitted to all figures, this one included: no prediction.
     pub fitted: f64,
-    /// Of a machine that is fitted to the other figures alone: a prediction.
+    /// On a machine fitted to the other figures alone: a prediction.
     pub left_out: Option<f64>,
 }
 
 impl Figure {
-    /// What the fit leaves, as a share of the published figure.
+    /// What the fit leaves unexplained, as a share of the published figure.
     pub fn residual(&self) -> f64 {
         self.fitted / self.published - 1.0
     }
@@ -66,7 +67,7 @@ impl Figure {
     }
 }
 
-/// A machine whose predictions come as near to published figures as the model can.
+/// The machine whose predictions come as near to the published figures as the model allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     /// The machine; its tiers are the chip, the module and the node.
@@ -77,18 +78,18 @@ pub struct Fit {
     pub share: f64,
     /// Every published figure.
     pub figures: Vec<Figure>,
-    /// Machines with other shares whose root mean square error is at most half as large again: predictions may rest on any
-    /// of them.
+    /// Machines with other shares whose root mean square error is at most half as large again. Predictions may
+    /// rest on any of them.
     pub alternatives: Vec<Machine>,
-    /// The least and the largest share among all of these.
+    /// The smallest and the largest share among all of these.
     pub shares: (f64, f64),
 }
 
 /// Fits the three one-way times and the extra line's cost, as a share of the one-way time, to published figures.
 ///
-/// Five figures against four parameters: what the fit leaves tests the model little, and what it makes of a figure is no
-/// prediction. A prediction is what the other four figures make of it, four against four; and what other shares that fit
-/// about as well do to a prediction shows how little the figures tie down.
+/// There are five figures and four parameters, so the residuals hardly test the model, and the fitted value of a
+/// figure is no prediction. A prediction of a figure comes from a fit to the other four, four figures against four
+/// parameters. How much it moves with other shares that fit about as well shows how loosely the figures determine it.
 ///
 /// # Errors
 /// If a published figure is not positive.
@@ -104,7 +105,7 @@ pub fn fit(published: &Published) -> Result<Fit, Error> {
         return Err(Error::new(format!("a published figure of {wrong}; times and ratios are positive")));
     }
     let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures, None));
-    // From several starts, since the order in which lines are served makes the error uneven.
+    // Starts from several points, since the order in which lines are served makes the error uneven.
     let best = nearest(published, &SHARES, ALL, None);
     let least = error(&best);
     let others = SHARES.iter().map(|&share| nearest(published, &[share], TIERS, None));
@@ -131,13 +132,13 @@ pub fn fit(published: &Published) -> Result<Fit, Error> {
 /// Shares of the extra line to start from.
 const SHARES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 const FEW_SHARES: [f64; 3] = [0.2, 0.5, 0.8];
-/// Parameters that are fitted: all, or the one-way times at a given share.
+/// Number of fitted parameters: all, with the share among them; without it, the one-way times at a given share.
 const ALL: usize = 4;
 const TIERS: usize = 3;
-/// Root mean square errors up to this many times the least count as equally good.
+/// Root mean square errors up to this many times the smallest count as equally good.
 const AS_GOOD: f64 = 1.5;
 
-/// The point nearest to all published figures but one, by its place, from these shares on.
+/// The point nearest to all published figures but the one at `but_for`, starting from these shares.
 fn nearest(published: &Published, shares: &[f64], free: usize, but_for: Option<usize>) -> Point {
     let scale = published.separate_16_ns / 16.0;
     let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures, but_for));
@@ -190,17 +191,18 @@ pub(super) fn judge(at: &Point, published: &Published) -> Result<Vec<Figure>, Er
     ])
 }
 
-/// The squares of the figures' logarithmic errors, summed; but for one figure's.
+/// The sum of the squared logarithmic errors of the figures, leaving one out.
 fn misfit(figures: &[Figure], but_for: Option<usize>) -> f64 {
     let others = figures.iter().enumerate().filter(|(at, _)| Some(*at) != but_for);
     others.map(|(_, figure)| (figure.fitted / figure.published).ln().powi(2)).sum()
 }
 
-/// Relative steps below which figures no longer change by what their rounding hides.
+/// The relative step below which the search stops: smaller ones change figures by less than their rounding.
 const FINEST: f64 = 4e-3;
 
-/// Pattern search (Hooke & Jeeves, 1961) on the logarithms: tries a step up and down on each parameter, keeps what is
-/// better, and halves the step when nothing is; the first `free` parameters alone. Nearer tiers stay quicker, and no line costs more than its message.
+/// Pattern search (Hooke & Jeeves, 1961) on the logarithms of the first `free` parameters: tries a step up and down
+/// on each parameter, keeps what is better, and halves the step when nothing is. Nearer tiers stay quicker, and no
+/// extra line costs more than a message.
 fn search(start: Point, free: usize, error: impl Fn(&Point) -> f64) -> Point {
     let valid = |at: &Point| at[0] <= at[1] && at[1] <= at[2] && at[3] <= 1.0;
     let mut best = (start, error(&start));

@@ -1,4 +1,4 @@
-//! All that the model says of a team's barriers, fork and join, beside what was measured.
+//! Everything that the model predicts about a team's barriers, fork and join, beside what was measured.
 
 use coho_profile::Profile;
 
@@ -15,36 +15,37 @@ pub struct Forecast {
     pub machine: Machine,
     /// Threads of the team.
     pub threads: usize,
-    /// What nothing can be quicker than, by mapping.
+    /// The lower bounds, by mapping.
     pub limits: Vec<Limits>,
     /// Barriers by every algorithm.
     pub barriers: Vec<Prediction>,
     /// Fork and join by every algorithm.
     pub fork_joins: Vec<Prediction>,
-    /// The winners by size of team and mapping.
+    /// The quickest algorithm by size of team and mapping.
     pub quickest: Vec<Quickest>,
-    /// What was measured on the same machine, or why that cannot be compared.
+    /// What was measured on the same machine, or why it cannot be compared.
     pub compared: Result<Comparison, String>,
     /// How the machine's latencies were fitted, where they were.
     pub fit: Option<Fit>,
 }
 
-/// The limits of a team.
+/// The lower bounds of a team's times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// Which CPUs its ranks take.
     pub mapping: Mapping,
-    /// Of a barrier, in ns.
+    /// For a barrier, in ns.
     pub barrier_ns: f64,
-    /// Of fork and join, in ns.
+    /// For fork and join, in ns.
     pub fork_join_ns: f64,
 }
 
 impl Forecast {
-    /// Predicts for `threads` threads; `variants` are machines that agree as well with what is known, for the ranges.
+    /// Predicts for `threads` threads. `variants` are machines that agree equally well with what is known; they
+    /// give the ranges.
     ///
     /// # Errors
-    /// As [`predict`].
+    /// As for [`predict`].
     pub fn of(
         machine: Machine,
         variants: &[Machine],

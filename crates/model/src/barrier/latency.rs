@@ -9,19 +9,19 @@ use crate::Matrix;
 pub struct Tier {
     /// CPUs in a unit of this level.
     pub cpus: usize,
-    /// One-way time between CPUs of a unit that share no smaller one, in ns.
+    /// One-way time between CPUs of one unit that share no smaller unit, in ns.
     pub ns: f64,
 }
 
-/// Groups of CPUs by index, one partition a level, finest first.
+/// Groups of CPUs by index, one partition per level, finest first.
 pub(super) type Levels = Vec<Vec<Vec<usize>>>;
 
-/// The one-way time of each pair, by index, the same in both directions.
+/// The one-way time of each pair, by index; the same in both directions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Latency {
     /// Row by row.
     Table { cpus: usize, ns: Vec<f64> },
-    /// The time of each tier, innermost first, and the unit of each tier that a CPU is in, CPU by CPU.
+    /// The time of each tier, innermost first, and for each CPU its unit in each tier.
     Tiers { ns: Vec<f64>, units: Vec<u32> },
 }
 
@@ -46,9 +46,10 @@ impl Latency {
         Self::Tiers { ns: tiers.iter().map(|tier| tier.ns).collect(), units }
     }
 
-    /// A table from a matrix whose CPUs are `cpus`, and how many pairs had no time. They get the median of the pairs
-    /// that stand in the same relation: the same finest level shared or, where none is, the coarsest level's groups
-    /// as far apart as the corners of a cube (their numbers differ in as many bits). `None` if no pair has a time.
+    /// A table from a matrix whose CPUs are `cpus`, and how many pairs had no time. Such a pair gets the median
+    /// of the pairs in the same relation: those that share the same finest level or, where no level is shared,
+    /// those whose groups at the coarsest level are as far apart as the corners of a cube (their numbers differ
+    /// in as many bits). `None` if no pair has a time.
     pub(super) fn from_matrix(matrix: &Matrix, cpus: &[u32], levels: &Levels) -> Option<(Self, usize)> {
         let n = cpus.len();
         let row: BTreeMap<u32, usize> =
@@ -63,7 +64,7 @@ impl Latency {
                 match known(a, b) {
                     Some(time) => {
                         (ns[a * n + b], ns[b * n + a]) = (time, time);
-                        by_relation.entry(relation.of(a, b)).or_default().push(time);
+                        by_relation.entry(relation.distance(a, b)).or_default().push(time);
                     }
                     None => missing.push((a, b)),
                 }
@@ -73,14 +74,14 @@ impl Latency {
             by_relation.iter_mut().map(|(&key, times)| (key, crate::stats::middle(times))).collect();
         let largest = medians.values().copied().fold(f64::NAN, f64::max);
         for &(a, b) in &missing {
-            let time = medians.get(&relation.of(a, b)).copied().unwrap_or(largest);
+            let time = medians.get(&relation.distance(a, b)).copied().unwrap_or(largest);
             (ns[a * n + b], ns[b * n + a]) = (time, time);
         }
         (!medians.is_empty()).then_some((Self::Table { cpus: n, ns }, missing.len()))
     }
 }
 
-/// How near two CPUs stand by the levels alone.
+/// How near two CPUs are by the levels alone.
 struct Relation {
     /// The group of each CPU, by level.
     group: Vec<Vec<usize>>,
@@ -98,8 +99,8 @@ impl Relation {
         Self { group: levels.iter().map(group_of).collect() }
     }
 
-    /// Smaller is nearer.
-    fn of(&self, a: usize, b: usize) -> usize {
+    /// The distance; smaller is nearer.
+    fn distance(&self, a: usize, b: usize) -> usize {
         let shared = self.group.iter().position(|group| group[a] == group[b]);
         shared.unwrap_or_else(|| {
             let bits = self.group.last().map_or(0, |group| (group[a] ^ group[b]).count_ones());

@@ -1,12 +1,12 @@
-//! What no barrier can be quicker than, whatever its algorithm: the time that knowledge of an arrival needs to spread.
+//! The lower bound of every barrier, whatever its algorithm: the time that knowledge of an arrival needs to spread.
 //!
-//! The one-way time of two CPUs is half a round trip, by the quicker of the two ways that are measured
-//! ([`Machine::one_way_ns`]). A third member may be a short cut, so that what counts is the shortest path.
+//! The one-way time of two CPUs is half a round trip, by the quicker of the two methods measured
+//! ([`Machine::one_way_ns`]). A third member may be a shortcut, so the shortest path counts.
 
 use super::Machine;
 
-/// The shortest time in which word of one member's arrival can reach each other, in ns, by rank; members pass it on.
-/// `team` holds the CPU index of each rank.
+/// The shortest times in which knowledge of one member's arrival can reach each other member, in ns, by rank; members
+/// pass it on. `team` holds the CPU index of each rank.
 pub fn distances(machine: &Machine, team: &[usize], from: usize) -> Vec<f64> {
     let n = team.len();
     let mut distance: Vec<f64> = team.iter().map(|&cpu| machine.one_way_ns(team[from], cpu)).collect();
@@ -22,19 +22,20 @@ pub fn distances(machine: &Machine, team: &[usize], from: usize) -> Vec<f64> {
     distance
 }
 
-/// The longest of the [`distances`] from a member: what it takes to tell everybody, in ns.
+/// The longest of the [`distances`] from a member: the time to reach everybody, in ns.
 pub fn eccentricity(machine: &Machine, team: &[usize], from: usize) -> f64 {
     distances(machine, team, from).into_iter().fold(0.0, f64::max)
 }
 
-/// The least time of a barrier, in ns: the diameter of the one-way times. Nobody may leave before the last arrival
-/// is known to all.
+/// The lower bound of a barrier, in ns: the diameter of the one-way times. Nobody may leave before everybody knows of
+/// the last arrival.
 pub fn barrier_limit(machine: &Machine, team: &[usize]) -> f64 {
     let n = team.len();
     let one_way = |a: usize, b: usize| machine.one_way_ns(team[a], team[b]);
     let mut best = 0.0;
-    // All shortest paths would take n³ steps. Most pairs are seen to lie within the best so far directly, or by a
-    // near neighbour of theirs; the first that is not shows a member whose paths are looked at as a whole.
+    // All shortest paths would take n³ steps. Most pairs turn out to lie within the best so far directly, or
+    // through a near neighbour of theirs; the first pair that does not names a member whose paths are computed in
+    // full.
     let mut near: Vec<usize> = Vec::with_capacity(n);
     for from in 0..n {
         let mut far = (0..n).filter(|&to| one_way(from, to) > best).peekable();
@@ -52,9 +53,9 @@ pub fn barrier_limit(machine: &Machine, team: &[usize]) -> f64 {
     best
 }
 
-/// The least time of a fork and join of an empty region, in ns: the longest way from the caller, of rank `root`, to
-/// a member and back.
+/// The lower bound of a fork and join of an empty region, in ns: the longest round trip from the caller, of rank
+/// `root`, to a member.
 pub fn fork_join_limit(machine: &Machine, team: &[usize], root: usize) -> f64 {
-    // One-way times are the same in both directions, so that the way back is the way there.
+    // One-way times are the same in both directions, so the way back takes as long as the way there.
     2.0 * eccentricity(machine, team, root)
 }

@@ -1,9 +1,9 @@
-//! What a profile's measurements say of a team.
+//! What a profile's measurements say about a team.
 
 use coho_profile::{Estimate, Sync};
 
-/// The name of the barrier that was the quickest for so many threads, as [`coho_sync::Algorithm`] reads it; `None` where no
-/// other was slower beyond chance, or there are no figures.
+/// The name of the quickest measured barrier for this many threads, as [`coho_sync::Algorithm`] parses it; `None`
+/// where no other was slower beyond chance, or there are no figures.
 pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     let mut measured: Vec<_> = sync
         .barriers
@@ -19,7 +19,7 @@ pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     (slower && measured.len() > 1).then(|| best.name())
 }
 
-/// Whether a time is more than another beyond chance, which takes an interval of each.
+/// Whether a time exceeds another beyond chance, which takes an interval of each.
 pub fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
     quick.has_interval() && other.has_interval() && other.low > quick.high
 }
@@ -43,24 +43,28 @@ mod tests {
 
     #[test]
     fn only_what_is_beyond_chance_is_chosen() {
-        let of = |barriers: &[BarrierTime]| {
+        let quickest_of = |barriers: &[BarrierTime]| {
             quickest_measured(&Sync { barriers: barriers.to_vec(), ..Sync::default() }, 4)
         };
         let quick = barrier("fbs", "one-line", 30.0, 32.0);
-        let name = of(&[barrier("central", "", 60.0, 70.0), quick.clone()]);
+        let name = quickest_of(&[barrier("central", "", 60.0, 70.0), quick.clone()]);
         assert_eq!(name.as_deref(), Some("fbs-one-line"));
         assert!(name.unwrap().parse::<coho_sync::Algorithm>().is_ok());
-        assert_eq!(of(&[barrier("central", "", 31.0, 70.0), quick.clone()]), None);
-        assert_eq!(of(std::slice::from_ref(&quick)), None);
+        assert_eq!(quickest_of(&[barrier("central", "", 31.0, 70.0), quick.clone()]), None);
+        assert_eq!(quickest_of(std::slice::from_ref(&quick)), None);
         let few = |mut row: BarrierTime, n| {
             row.ns.as_mut().unwrap().n = n;
             row
         };
         for n in [1, 3, 5] {
             let slow = barrier("central", "", 60.0, 70.0);
-            assert_eq!(of(&[slow.clone(), few(quick.clone(), n)]), None, "{n} samples are no interval");
-            assert_eq!(of(&[few(slow, n), quick.clone()]), None, "{n} samples are no interval");
+            assert_eq!(
+                quickest_of(&[slow.clone(), few(quick.clone(), n)]),
+                None,
+                "{n} samples are no interval"
+            );
+            assert_eq!(quickest_of(&[few(slow, n), quick.clone()]), None, "{n} samples are no interval");
         }
-        assert_eq!(of(&[]), None);
+        assert_eq!(quickest_of(&[]), None);
     }
 }

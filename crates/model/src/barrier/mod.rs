@@ -1,14 +1,14 @@
 //! The time of barriers and of fork and join, predicted from one-way times between CPUs (Nakamura et al.).
 //!
 //! [`Machine`] holds the times, [`predict`] simulates every algorithm's line transfers on it, and [`barrier_limit`]
-//! tells what none can be quicker than.
+//! gives the lower bound of all algorithms.
 //!
-//! What the model leaves out: instructions between transfers (but for atomic operations on lines already owned),
-//! limits of links and cache directories that many lines share, the home of a line beyond what the one-way times
-//! hold, false sharing and prefetching of neighbouring lines, SMT siblings that slow each other down while they spin,
-//! preemption, and threads that arrive at different times. At a barrier all threads arrive at once, again and again; a
-//! region begins when all but its caller wait ([`By`]). The time is that of one episode in such a series. A reader gets a line as it is when it asks, not as it is when the owner sends
-//! it.
+//! The model leaves out: instructions between transfers (except atomic operations on lines already owned), limits of
+//! links and cache directories that many lines share, the home of a line beyond what the one-way times contain, false
+//! sharing and prefetching of neighbouring lines, hyper-threads that slow each other down while they spin,
+//! preemption, and threads that arrive at different times. At a barrier all threads arrive at once, again and again;
+//! a region begins when all but its caller are waiting ([`By`]). The time is that of one episode in such a series. A
+//! reader gets a line as it is when the reader asks for it, not as it is when the owner sends it.
 
 mod algorithm;
 mod answer;

@@ -13,10 +13,10 @@ use crate::Error;
 pub struct Prediction {
     /// How the threads wait.
     pub algorithm: Algorithm,
-    /// How the region begins and ends, of a fork and join.
+    /// How the region begins and ends, for a fork and join.
     pub by: Option<By>,
-    /// How many exchange flags in each round, of algorithms that gather in groups: `[16, 8]` for groups of 16 threads
-    /// and then 8 groups. Empty for the others.
+    /// How many threads exchange flags in each round, for algorithms that gather in groups: `[16, 8]` for groups
+    /// of 16 threads and then 8 groups. Empty for the others.
     pub shape: Vec<usize>,
     /// Threads that take part.
     pub threads: usize,
@@ -24,9 +24,9 @@ pub struct Prediction {
     pub mapping: Mapping,
     /// Time of one barrier, or of one fork and join, in ns.
     pub ns: f64,
-    /// The same over the latency limit of that team; infinite where the limit is 0.
+    /// `ns` over the lower bound for that team; infinite where the bound is 0.
     pub times_limit: f64,
-    /// Between which the time lies over the range of what is assumed or fitted, in ns, where that was tried
+    /// The range of the time over everything that is assumed or fitted, in ns, where it was computed
     /// ([`add_ranges`](super::add_ranges)).
     pub range_ns: Option<(f64, f64)>,
 }
@@ -42,9 +42,9 @@ impl Prediction {
     }
 }
 
-/// The time of a barrier of the first `threads` CPUs of a mapping, for every algorithm, quickest first. Those that
-/// gather in groups do so along the machine's levels or by the block, whatever is quickest, and are left out where there
-/// is nothing to gather.
+/// The time of a barrier of the first `threads` CPUs of a mapping, for every algorithm, quickest first. Algorithms
+/// that gather in groups do so along the machine's levels or in equal blocks, whichever is quicker, and are left out
+/// where there is nothing to gather.
 ///
 /// ```
 /// use coho_model::barrier::{Algorithm, Machine, Mapping, predict};
@@ -56,7 +56,7 @@ impl Prediction {
 /// ```
 ///
 /// # Errors
-/// If there are fewer than two threads, or more than CPUs.
+/// If there are fewer than two threads, or more threads than CPUs.
 pub fn predict(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
     let limit = barrier_limit(machine, &team.cpus);
@@ -64,11 +64,11 @@ pub fn predict(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Ve
     Ok(sorted(team.predict(&Algorithm::BARRIERS, limit, f64::INFINITY, barrier)))
 }
 
-/// As [`predict`], but without algorithms that are slower than another, unless the
-/// [rule](coho_sync::rule) chooses among them: those of thousands of threads take long to simulate.
+/// As [`predict`], but without algorithms that are slower than another, unless the [rule](coho_sync::rule) may choose
+/// them: simulating thousands of threads takes long.
 ///
 /// # Errors
-/// As [`predict`].
+/// As for [`predict`].
 pub fn predict_quick(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
     let limit = barrier_limit(machine, &team.cpus);
@@ -81,7 +81,7 @@ pub fn predict_quick(machine: &Machine, threads: usize, mapping: Mapping) -> Res
     Ok(sorted(predictions))
 }
 
-/// Whether the rule may choose an algorithm for so many threads.
+/// Whether the rule may choose an algorithm for this many threads.
 fn is_ruled(algorithm: Algorithm, threads: usize) -> bool {
     use Algorithm::{Dissemination, Fbs, FbsOneLine, Grid, Hierarchical};
     match threads {
@@ -90,19 +90,19 @@ fn is_ruled(algorithm: Algorithm, threads: usize) -> bool {
     }
 }
 
-/// Quickest first; of equals the one that is named first.
+/// Quickest first; of equals, the one named first.
 fn sorted(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
     let place = |of: Algorithm| Algorithm::BARRIERS.iter().position(|&algorithm| algorithm == of);
     predictions.sort_by(|a, b| a.ns.total_cmp(&b.ns).then(place(a.algorithm).cmp(&place(b.algorithm))));
     predictions
 }
 
-/// The time of a fork and join of an empty region by the mapping's first CPU, beyond a serial part during which all others
-/// come to wait: for every algorithm that can start threads by a go flag, and for the paper's by a barrier at either end
-/// in teams of up to 1024 threads; quickest first.
+/// The time that a fork and join of an empty region costs the mapping's first CPU, beyond a serial part during which
+/// all others come to wait; quickest first. Covers every algorithm that can start threads by a go flag and, in teams
+/// of up to 1024 threads, the paper's algorithms with a barrier at either end.
 ///
 /// # Errors
-/// As [`predict`].
+/// As for [`predict`].
 pub fn predict_fork_join(
     machine: &Machine,
     threads: usize,
@@ -125,10 +125,10 @@ pub fn predict_fork_join(
     Ok(sorted(predictions))
 }
 
-/// Threads beyond which two barriers a region take long to simulate.
+/// The largest team simulated with two barriers per region; larger ones take too long.
 const MOST_BY_BARRIER: usize = 1024;
 
-/// Threads on CPUs of a machine.
+/// Threads on the CPUs of a machine.
 pub(super) struct Team<'a> {
     machine: &'a Machine,
     mapping: Mapping,
@@ -149,7 +149,8 @@ pub(super) fn team(machine: &Machine, threads: usize, mapping: Mapping) -> Resul
 }
 
 impl Team<'_> {
-    /// The time of each algorithm that takes `at_most_ns`, in order; on as many threads as there are CPUs.
+    /// The times of the algorithms that take at most `at_most_ns`, in order; computed on as many threads as there
+    /// are CPUs.
     fn predict(
         &self,
         algorithms: &[Algorithm],
@@ -185,26 +186,26 @@ impl Team<'_> {
             return algorithms.iter().filter_map(quickest).collect();
         }
         let next = AtomicUsize::new(0);
-        let found = Mutex::new(vec![None; algorithms.len()]);
+        let predictions = Mutex::new(vec![None; algorithms.len()]);
         let work = || loop {
             let index = next.fetch_add(1, Relaxed);
             let Some(algorithm) = algorithms.get(index) else { return };
             let prediction = quickest(algorithm);
-            found.lock().unwrap_or_else(PoisonError::into_inner)[index] = prediction;
+            predictions.lock().unwrap_or_else(PoisonError::into_inner)[index] = prediction;
         };
         std::thread::scope(|scope| {
             let threads = std::thread::available_parallelism().map_or(1, usize::from).min(algorithms.len());
             for _ in 1..threads {
-                // Whatever threads there are share the work; the calling one does what is left.
+                // All threads that can be started share the work; the calling thread does the rest.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
         });
-        found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+        predictions.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
     }
 
-    /// The mean time of an episode, in ns, from the first arrival to the last departure of a series; `None` if it is
-    /// longer than `at_most_ns`. Of a region, what it takes its caller beyond the serial part.
+    /// The mean time of an episode, in ns, from the first arrival to the last departure of a series; `None` if it
+    /// exceeds `at_most_ns`. For a region, the time that it costs its caller beyond the serial part.
     pub(super) fn time(&self, program: &Program, at_most_ns: f64) -> Option<f64> {
         let episodes = episodes(self.cpus.len());
         let regions = episodes / program.episodes_per_region.max(1);
@@ -216,12 +217,12 @@ impl Team<'_> {
         })
     }
 
-    /// A region that begins and ends with a barrier that needs no groups.
+    /// A region that begins and ends with a barrier without groups.
     pub(super) fn region_by_barrier(&self, algorithm: Algorithm) -> Program {
         algorithm.barrier(self.cpus.len(), &[]).with_serial_part(2, self.serial_ns())
     }
 
-    /// A serial part that is longer than the slowest barrier takes.
+    /// A serial part longer than the slowest barrier.
     fn serial_ns(&self) -> f64 {
         let pairs = self.cpus.iter().flat_map(|&a| self.cpus.iter().map(move |&b| (a, b)));
         let step = |(a, b)| self.machine.message_ns(a, b).max(self.machine.transfer_ns(a, b));
@@ -229,7 +230,7 @@ impl Team<'_> {
         16.0 * self.cpus.len() as f64 * longest
     }
 
-    /// The machine's levels, as far as they part the team; by rank.
+    /// The machine's levels that divide the team, by rank.
     fn levels(&self) -> Vec<Partition> {
         let mut rank_of = vec![None; self.machine.len()];
         self.cpus.iter().enumerate().for_each(|(rank, &cpu)| rank_of[cpu] = Some(rank));
@@ -246,8 +247,8 @@ impl Team<'_> {
         levels
     }
 
-    /// The ways to part the team once: along each of the machine's levels, and in equal blocks of near ranks of about
-    /// the square root of their number.
+    /// The ways to divide the team once: along each of the machine's levels, and into equal blocks of near ranks,
+    /// of about the square root of their number.
     fn partings(&self) -> Vec<Vec<Partition>> {
         let n = self.cpus.len();
         let mut place = vec![0; self.machine.len()];
@@ -264,12 +265,12 @@ impl Team<'_> {
     }
 }
 
-/// Threads of a team from which on a simulation takes longer than starting a thread for it.
+/// The team size from which a simulation takes longer than starting a thread for it.
 const MANY: usize = 256;
 
-/// Episodes of a series: enough for threads to fall out of step where an algorithm lets them, few enough for thousands
-/// of threads, which have some n² events each. An even number, so that the diameter stays a limit: two threads that only
-/// tell each other in turns are back where they were after two.
+/// Episodes of a series: enough for threads to fall out of step where an algorithm lets them, few enough for
+/// thousands of threads, which cause about n² events each. The number is even, so that the diameter stays a lower
+/// bound: two threads that signal each other in turns are back where they were after two episodes.
 fn episodes(threads: usize) -> u32 {
     match threads {
         ..=1024 => (64 / threads.max(1)).clamp(4, 32) as u32 & !1,

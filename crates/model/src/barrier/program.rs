@@ -1,17 +1,17 @@
-//! Barriers, forks and joins as what each thread does to which words.
+//! Barriers, forks and joins as steps of each thread on words.
 
 use std::rc::Rc;
 
-/// Bytes of a line (Nakamura et al.), each of which can be a flag.
+/// Bytes of a line (Nakamura et al.); each can be a flag.
 const LINE_BYTES: usize = 128;
 
 /// A line, by number.
 pub(super) type Line = u32;
-/// A word on one of the lines, by number. Words hold the number of the last episode that was reached, counters how
-/// often they were added to; all only grow, but for locks.
+/// A word on one of the lines, by number. A flag holds the number of the last episode reached, a counter the number
+/// of additions to it. All words only grow, except locks.
 pub(super) type Word = u32;
 
-/// Some of a ring of words, from one of them on.
+/// Part of a ring of words, starting at one of them.
 #[derive(Debug, Clone)]
 pub(super) struct Ring {
     pub words: Rc<[Word]>,
@@ -26,29 +26,29 @@ pub(super) enum Step {
     Store(Word),
     /// Reads words one after the other and waits until each holds the episode's number or a later one.
     Wait(Ring),
-    /// Adds one to a counter, which is full with so many arrivals an episode.
+    /// Adds one to a counter, which is full after `of` arrivals per episode.
     Arrive { counter: Word, of: u32 },
-    /// Writes the episode's number if one's own arrival has filled the counter.
+    /// Writes the episode's number if the thread's own arrival has filled the counter.
     StoreIfLast(Word),
     /// Takes a lock.
     Lock(Word),
-    /// Gives it back.
+    /// Releases it.
     Unlock(Word),
     /// Computes, before the first barrier of a region.
     Serial,
 }
 
-/// An episode of each thread, and where its words lie.
+/// One episode of each thread, and where its words are.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     pub steps: Vec<Vec<Step>>,
     /// The line of each word.
     pub line_of: Vec<Line>,
-    /// Who owns each line at first, by rank.
+    /// The first owner of each line, by rank.
     pub owners: Vec<u32>,
     /// What a [`Step::Serial`] takes, in ns.
     pub serial_ns: f64,
-    /// Episodes of a region: two barriers, or one run of a program that begins and ends it; 0 is taken for 1.
+    /// Episodes per region: two barriers, or one run of a program that begins and ends it; 0 counts as 1.
     pub episodes_per_region: u32,
 }
 
@@ -66,18 +66,18 @@ impl Program {
         self.steps.len()
     }
 
-    /// A word on a line of its own.
+    /// Adds a word on a line of its own.
     pub(super) fn flag(&mut self, owner: usize) -> Word {
         self.owners.push(owner as u32);
         self.word_on(self.owners.len() as Line - 1)
     }
 
-    /// A word each, on lines of their own.
+    /// Adds a word for each owner, each on a line of its own.
     pub(super) fn flags(&mut self, owners: impl IntoIterator<Item = usize>) -> Rc<[Word]> {
         owners.into_iter().map(|owner| self.flag(owner)).collect()
     }
 
-    /// A word for each of `n`, as many on a line as there are bytes.
+    /// Adds `n` words, as many on a line as it has bytes.
     pub(super) fn packed(&mut self, n: usize) -> Rc<[Word]> {
         (0..n)
             .map(|at| {
@@ -98,8 +98,8 @@ impl Program {
         self.steps[thread].push(step);
     }
 
-    /// The program as that of regions of so many episodes, each with a serial part of rank 0 before it that lasts until all
-    /// others wait.
+    /// Turns the program into one of regions of this many episodes, each preceded by a serial part of rank 0 that
+    /// lasts until all others are waiting.
     pub(super) fn with_serial_part(mut self, episodes_per_region: u32, serial_ns: f64) -> Self {
         self.steps[0].insert(0, Step::Serial);
         (self.episodes_per_region, self.serial_ns) = (episodes_per_region, serial_ns);
@@ -115,7 +115,7 @@ impl Program {
         self.wait_all(thread, [word].into());
     }
 
-    /// Waits for all of some words, in order.
+    /// Waits for several words, in order.
     pub(super) fn wait_all(&mut self, thread: usize, words: Rc<[Word]>) {
         let count = words.len();
         if count > 0 {
@@ -123,8 +123,8 @@ impl Program {
         }
     }
 
-    /// Waits for all words of a ring but one's own, beginning with the one behind it: so nobody reads the same line
-    /// at the same time.
+    /// Waits for all words of a ring except the thread's own, beginning after it, so that no two threads read the
+    /// same line at the same time.
     pub(super) fn wait_others(&mut self, thread: usize, words: &Rc<[Word]>, own: usize) {
         if words.len() > 1 {
             let ring = Ring { words: words.clone(), from: own + 1, count: words.len() - 1 };

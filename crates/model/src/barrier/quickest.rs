@@ -1,14 +1,14 @@
-//! Which algorithm wins for which team, and whether the rule finds it.
+//! Which algorithm is quickest for which team, and whether the rule finds it.
 
 use super::{Algorithm, Choice, Machine, Mapping, Prediction, choose, clusters, longest_message};
 
-/// The quickest barrier of a team, and the one that the rule takes.
+/// The quickest barrier of a team, and the one that the rule chooses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quickest {
     /// By simulation.
     pub quickest: Prediction,
-    /// Others that are quickest somewhere in the range of what is assumed or fitted, where that was tried
-    /// ([`add_rivals`](super::add_rivals)).
+    /// Other algorithms that are quickest somewhere in the range of what is assumed or fitted, where it was
+    /// computed ([`add_rivals`](super::add_rivals)).
     pub rivals: Vec<Algorithm>,
     /// By the rule in closed form.
     pub choice: Choice,
@@ -16,8 +16,8 @@ pub struct Quickest {
     pub choice_ns: Option<f64>,
 }
 
-/// The winner among the predictions for one team, quickest first, as [`predict`](super::predict) has them; `None` if
-/// there are none.
+/// The quickest of the predictions for one team, sorted as [`predict`](super::predict) returns them; `None` if there
+/// are none.
 pub fn quickest(machine: &Machine, mapping: Mapping, predictions: &[Prediction]) -> Option<Quickest> {
     let quickest = predictions.first()?.clone();
     let team = &machine.order(mapping)[..quickest.threads];
@@ -36,7 +36,7 @@ pub fn quickest(machine: &Machine, mapping: Mapping, predictions: &[Prediction])
     Some(Quickest { quickest, rivals: Vec::new(), choice, choice_ns })
 }
 
-/// The rule's choice under the names that algorithms have: `fbs, one-line`.
+/// The rule's choice, named as algorithms are: `fbs, one-line`.
 pub fn choice_name(choice: &Choice) -> String {
     match choice {
         Choice::OneLine => "fbs, one-line".into(),
@@ -47,7 +47,7 @@ pub fn choice_name(choice: &Choice) -> String {
     }
 }
 
-/// Sizes of teams worth looking at: powers of two, and all threads.
+/// Team sizes worth looking at: powers of two, and all threads.
 pub fn team_sizes(threads: usize) -> Vec<usize> {
     let powers = std::iter::successors(Some(2usize), |size| size.checked_mul(2));
     powers.take_while(|&size| size < threads).chain((threads > 1).then_some(threads)).collect()

@@ -1,13 +1,13 @@
-//! How much predictions owe to what is assumed or fitted: the same predictions on machines that agree as well with what is
-//! known.
+//! How much predictions depend on what is assumed or fitted: the same predictions on other machines that agree
+//! equally well with what is known.
 
 use super::{Machine, Prediction, Quickest, predict, predict_fork_join, predict_quick};
 
-/// Threads beyond which a range takes long to simulate.
+/// The largest team, in threads, whose range is computed; larger ones take too long.
 pub const MOST_VARIED: usize = 512;
 
-/// Notes between which each prediction lies on these machines and the predicted one; leaves those of more than
-/// [`MOST_VARIED`] threads as they are.
+/// Records the range of each prediction over these machines and the predicted one. Leaves predictions of more than
+/// [`MOST_VARIED`] threads unchanged.
 pub fn add_ranges(predictions: &mut [Prediction], variants: &[Machine]) {
     let mut teams: Vec<_> =
         predictions.iter().map(|one| (one.threads, one.mapping, one.by.is_some())).collect();
@@ -32,7 +32,7 @@ pub fn add_ranges(predictions: &mut [Prediction], variants: &[Machine]) {
     }
 }
 
-/// Notes what else is quickest on one of these machines, in teams of up to [`MOST_VARIED`] threads.
+/// Records which other algorithms are quickest on any of these machines, in teams of up to [`MOST_VARIED`] threads.
 pub fn add_rivals(winner: &mut Quickest, variants: &[Machine]) {
     let best = &winner.quickest;
     if best.threads > MOST_VARIED {
@@ -41,7 +41,7 @@ pub fn add_rivals(winner: &mut Quickest, variants: &[Machine]) {
     for variant in variants {
         let first =
             predict_quick(variant, best.threads, best.mapping).ok().and_then(|all| all.into_iter().next());
-        // Of equals the one that is named first wins: another is a rival only if it takes less.
+        // Of equals, the one named first wins: another is a rival only if it takes less time.
         let rival = first.filter(|first| first.algorithm != best.algorithm).map(|first| first.algorithm);
         winner.rivals.extend(rival.filter(|rival| !winner.rivals.contains(rival)));
     }

@@ -1,36 +1,37 @@
 //! An event simulation of cache lines.
 //!
-//! A line has an owner, which wrote it last, and copies, which the next write takes away. Whoever asks for a line is
-//! served in the order of asking:
-//! - a *read* without a copy starts when the line is free, arrives a message later, and keeps the line, and the
-//!   reader, busy for an extra line's gap: readers of one line, and lines of one reader, follow each other at that gap;
-//! - a *write* by a CPU that holds a copy takes effect at once, as taking the copies away is in the readers' message
-//!   time; a CPU's writes of several such lines follow each other at the gap;
-//! - a write by a CPU that holds no copy brings the line over, which keeps it busy for the whole transfer;
-//! - where nobody but the writer has read the line since it was written before, or the writer brought it over, no copy
-//!   is left to take away: reading it then takes a transfer, if that is less than a message. So a line that goes back
-//!   and forth between two, who read and write it by turns, costs what an atomic operation on it does.
+//! A line has an owner, which wrote it last, and copies, which the next write invalidates. Requests for a line are
+//! served in the order in which they arrive:
+//! - a *read* without a copy starts when the line is free, arrives one message later, and keeps the line and the
+//!   reader busy for an extra line's gap: readers of one line, and lines of one reader, follow each other at that
+//!   gap;
+//! - a *write* by a CPU that holds a copy takes effect at once, as invalidating the copies is part of the readers'
+//!   message time; a CPU's writes to several such lines follow each other at the gap;
+//! - a write by a CPU without a copy brings the line over, which keeps it busy for the whole transfer;
+//! - where only the writer has read the line since it was last written, or the writer brought it over, no copy is
+//!   left to invalidate. Reading it then takes a transfer, if that is less than a message. So a line that goes back
+//!   and forth between two CPUs, which read and write it in turn, costs as much as an atomic operation on it.
 //!
-//! CPUs that wait for a word hold a copy and ask again when it is taken away. What a CPU does on lines that it holds
-//! takes no time, and is done before anybody else is given the line: so one that reads a flag next to its own may have
-//! raised its next one already when the line goes back.
+//! CPUs that wait for a word hold a copy and ask again when it is invalidated. What a CPU does on lines that it holds
+//! takes no time, and is done before anybody else gets the line. So a CPU that reads a flag next to its own may
+//! already have raised its next one when the line goes back.
 
 use std::collections::BTreeMap;
 
 use super::Machine;
 use super::program::{Line, Program, Step, Word};
 
-/// What a simulation found.
+/// The result of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
-    /// When each thread had finished its last episode, in ns.
+    /// When each thread finished its last episode, in ns.
     pub finished: Vec<f64>,
     /// Events served.
     pub events: u64,
 }
 
-/// Runs a program some episodes long, all threads starting at 0. `team` holds the CPU index of each rank. `None` if it
-/// has not ended by `until_ns`.
+/// Runs a program for some episodes, with all threads starting at 0. `team` holds the CPU index of each rank. `None`
+/// if it has not ended by `until_ns`.
 pub(super) fn run(
     machine: &Machine,
     team: &[usize],
@@ -59,9 +60,9 @@ struct Thread {
     /// Counts from 1.
     episode: u32,
     step: usize,
-    /// How many words of a wait have been seen.
+    /// How many words of the current wait have been seen.
     seen: usize,
-    /// When it may ask for the next line.
+    /// When the thread may ask for its next line.
     issue: f64,
     /// When the last of the words seen arrived.
     arrived: f64,
@@ -73,13 +74,13 @@ struct Thread {
 
 struct LineState {
     owner: u32,
-    /// Who read it last, its owner where nobody has since the last write.
+    /// The last reader, or the owner where nobody has read it since the last write.
     reader: u32,
     /// How often it was fetched since the last write.
     readers: u32,
-    /// Whether the last write left no copies to take away.
+    /// Whether the last write left no copies to invalidate.
     alone: bool,
-    /// When who asks next is served.
+    /// When the next request is served.
     free: f64,
     waiting: Vec<u32>,
 }
@@ -91,12 +92,13 @@ struct Simulation<'a> {
     episodes: u32,
     /// What an atomic operation costs without a transfer.
     local_ns: f64,
-    /// Who goes on at each time to come, in the order of asking. Times are positive, so that their bits are in order.
+    /// The threads that continue at each future time, in the order of asking. Times are positive, so their bits
+    /// sort like them.
     events: BTreeMap<u64, Vec<u32>>,
     served: u64,
-    /// Whether the thread that is served goes on at once.
+    /// Whether the served thread continues at once.
     goes_on: bool,
-    /// Who is to ask again for a line that was taken away by the step that is served.
+    /// The threads that must ask again for a line that the served step invalidated.
     woken: Vec<u32>,
     threads: Vec<Thread>,
     lines: Vec<LineState>,
@@ -139,7 +141,7 @@ impl<'a> Simulation<'a> {
         self.events.entry(at.to_bits()).or_default().push(thread as u32);
     }
 
-    /// Serves a thread until something takes time.
+    /// Serves a thread until a step takes time.
     fn serve(&mut self, thread: usize, now: f64) {
         self.goes_on = true;
         while std::mem::take(&mut self.goes_on) {
@@ -171,7 +173,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Goes on to the next step, or to the next episode's first, before those who were woken by this one.
+    /// Continues with the next step, or the next episode's first, before the threads that this one woke.
     fn next(&mut self, thread: usize, now: f64, at: f64) {
         let steps = self.program.steps[thread].len();
         let state = &mut self.threads[thread];
@@ -197,7 +199,7 @@ impl<'a> Simulation<'a> {
         self.next(thread, now, done);
     }
 
-    /// Waits for words, in order, that hold the episode's number or a later one.
+    /// Waits for words, in order, until each holds the episode's number or a later one.
     fn wait(&mut self, thread: usize, now: f64, from: usize, count: usize, words: &[Word], episode: u64) {
         while self.threads[thread].seen < count {
             let word = words[(from + self.threads[thread].seen) % words.len()];
@@ -215,7 +217,7 @@ impl<'a> Simulation<'a> {
         self.next(thread, now, now.max(self.threads[thread].arrived));
     }
 
-    /// Takes a lock that is free, or watches it with loads; who loses a race for it does not take the line.
+    /// Takes a free lock, or watches it with loads; a thread that loses a race for it does not take the line.
     fn lock(&mut self, thread: usize, now: f64, word: Word) {
         let line = self.program.line(word);
         if self.values[word as usize] == 0 {
@@ -248,8 +250,8 @@ impl<'a> Simulation<'a> {
         true
     }
 
-    /// Makes a thread the only one to hold a line and wakes those that wait for it; returns when it does. A line that
-    /// was held already takes `held_ns`.
+    /// Makes a thread the only holder of a line and wakes the threads that wait for it; returns when it holds it.
+    /// A line that it held already takes `held_ns`.
     fn own(&mut self, line: Line, thread: usize, now: f64, held_ns: f64) -> f64 {
         let state = &mut self.lines[line as usize];
         let cpu = self.team[thread];

@@ -1,4 +1,4 @@
-//! What holds of any machine, and what the papers and published matrices tell.
+//! Properties of any machine, and the papers' and published matrices' results.
 
 use coho_profile::{
     BarrierTime, Coherence, Estimate, ForkJoinTime, Home, Pair, PairMethod, Profile, Single, Sync, published,
@@ -17,8 +17,8 @@ fn ns(predictions: &[Prediction], algorithm: Algorithm) -> f64 {
     predictions.iter().find(|prediction| prediction.algorithm == algorithm).unwrap().ns
 }
 
-fn assert_near(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} instead of {expected}");
+fn assert_near(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() <= 1e-9 * expected.abs(), "{actual} instead of {expected}");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn the_quickest_is_found_without_the_slow_ones() {
     }
 }
 
-/// All CPUs alike: the times that follow by hand.
+/// With all CPUs alike, the times follow by hand.
 #[test]
 fn closed_forms() {
     let predictions = predict(&tiers([(64, 100.0)]), 64, Mapping::Sequential).unwrap();
@@ -52,7 +52,7 @@ fn closed_forms() {
     assert_near(ns(&predictions, Algorithm::Dissemination), 600.0);
     // Two exchanges of eight.
     assert_near(ns(&predictions, Algorithm::Grid), 2.0 * (100.0 + 6.0 * 3.0));
-    // Six rounds up and down, of which every winner's releases follow each other at the gap.
+    // Six rounds up and down; every winner's releases follow each other at the gap.
     let tournament = ns(&predictions, Algorithm::Tournament);
     assert!((1200.0..1200.0 + 6.0 * 5.0 * 3.0).contains(&tournament), "{tournament}");
     // 64 transfers of the counter, the release, and 62 further readers of it.
@@ -81,7 +81,7 @@ fn metric() -> impl Strategy<Value = Matrix> {
     })
 }
 
-/// A matrix with short cuts.
+/// A matrix with shortcuts.
 fn any_times() -> impl Strategy<Value = Matrix> {
     (2usize..12).prop_flat_map(|n| {
         prop::collection::vec(1.0..100.0f64, n * n)
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// The rule's choice is near the best of what it chooses from.
+/// The rule's choice is near the best of its candidates.
 #[test]
 fn the_rule_agrees_with_the_simulation() {
     let machines = [
@@ -275,17 +275,17 @@ fn a_profile_gives_messages_transfers_and_their_extras() {
     let machine = Machine::from_profile(&profile).unwrap();
     assert_near(machine.extra_line.ns, 5.0);
     assert!(matches!(machine.extra_line.source, Source::Fitted(_)));
-    // What the extra line is fitted to is predicted by the other teams' times, not by itself.
-    let found = compare(&machine, &profile).unwrap().checks;
-    let told: Vec<_> = found.iter().map(|check| (check.threads, check.basis, check.predicted_ns)).collect();
-    assert_eq!((told[0].1, told[1].1, told[2].1), (Basis::Predicted, Basis::LeftOut, Basis::LeftOut));
-    // Of four threads alone the extra line takes 5 ns, of three alone as well: 63 + (n - 2) g.
-    assert!((told[2].2 - 73.0).abs() < 1.0, "{told:?}");
+    // The extra line is fitted to these times, so each is predicted from the other teams' times.
+    let checks = compare(&machine, &profile).unwrap().checks;
+    let rows: Vec<_> = checks.iter().map(|check| (check.threads, check.basis, check.predicted_ns)).collect();
+    assert_eq!((rows[0].1, rows[1].1, rows[2].1), (Basis::Predicted, Basis::LeftOut, Basis::LeftOut));
+    // The extra line takes 5 ns from the times of four threads alone, and also from those of three: 63 + (n - 2) g.
+    assert!((rows[2].2 - 73.0).abs() < 1.0, "{rows:?}");
     let sync = profile.sync.as_mut().unwrap();
     sync.barriers.truncate(2);
     let machine = Machine::from_profile(&profile).unwrap();
     let alone = &compare(&machine, &profile).unwrap().checks[1];
-    // Reads tell of the extra line without that team: 63 + 7 ns, by no fit at all.
+    // Without that team, reads give the cost of the extra line: 63 + 7 ns, without any fit.
     assert_eq!((alone.basis, alone.predicted_ns.round()), (Basis::Predicted, 70.0));
     profile.sync.as_mut().unwrap().extra_line_ns = None;
     let machine = Machine::from_profile(&profile).unwrap();
@@ -330,15 +330,16 @@ fn what_was_measured_stands_beside_its_prediction() {
     };
     let machine = Machine::from_profile(&profile).unwrap();
     let Comparison { checks, left_out } = compare(&machine, &profile).unwrap();
-    let told: Vec<_> = checks.iter().map(|check| (&*check.algorithm, check.operation)).collect();
+    let rows: Vec<_> = checks.iter().map(|check| (&*check.algorithm, check.operation)).collect();
     let expected =
         [("fbs", "barrier"), ("tournament-4", "barrier"), ("team", "fork-join"), ("fbs", "fork-join")];
-    assert_eq!(told, expected);
+    assert_eq!(rows, expected);
     assert_near(checks[0].predicted_ns, 60.0);
     assert_near(checks[0].error(), -0.2);
     // There and back on one line; the first time, both hold copies.
     assert!((100.0..103.0).contains(&checks[2].predicted_ns), "{}", checks[2].predicted_ns);
-    // A word there and one back: as little as the limit, where two barriers of those who arrive at once may take less.
+    // A word there and one back takes as little as the limit; two barriers of members that arrive at once may take
+    // less.
     assert_near(checks[3].predicted_ns, 120.0);
     let why: Vec<_> = left_out.iter().map(|row| (&*row.algorithm, row.why)).collect();
     assert!(matches!(why[..], [("lock", mutex), ("fbs", shared), ("fbs-one-line", earlier)]
@@ -348,7 +349,7 @@ fn what_was_measured_stands_beside_its_prediction() {
     assert!(compare(&machine, &profile).unwrap_err().to_string().contains("other CPUs"));
 }
 
-/// Eight packages, of which the paper measured the first against the others.
+/// Eight packages; the paper measured the first against the others.
 #[test]
 fn the_papers_xeon_is_completed_by_its_classes() {
     let paper = published::read("kawabe-furuya/x7560").unwrap();
@@ -392,7 +393,8 @@ fn the_papers_orders() {
     assert!(spread[..8].iter().all(|cpu| cpu % 2 == 0), "{spread:?}");
 }
 
-/// Without a topology nothing tells that CPUs with distant numbers are hardware threads of a core: near ones come together.
+/// Without a topology, nothing shows that CPUs with distant numbers are hyper-threads of one core: near numbers stay
+/// together.
 #[test]
 fn groups_of_a_bare_matrix_are_no_cores() {
     let matrix = Matrix::parse_csv("\n90\n10,91\n92,11,93\n").unwrap();
@@ -401,7 +403,7 @@ fn groups_of_a_bare_matrix_are_no_cores() {
     assert_eq!(machine.order(Mapping::BinaryTree), [0, 1, 2, 3]);
 }
 
-/// The extra line is assumed: what rests on it has a range, and what does not has none to speak of.
+/// The extra line's cost is assumed: what depends on it has a range, and nothing else has one to speak of.
 #[test]
 fn a_prediction_tells_what_it_owes_to_an_assumption() {
     let machine = tiers([(2, 10.0), (8, 100.0)]);
@@ -424,7 +426,7 @@ fn a_prediction_tells_what_it_owes_to_an_assumption() {
     assert!(known.variants().is_empty());
 }
 
-/// Diameter in ns and, where it was noted, the rooted algorithms' least time over it, as computed independently.
+/// Diameter in ns and, where recorded, the rooted algorithms' least time over it, as computed independently.
 #[test]
 fn limits_of_published_machines() {
     let cases = [

@@ -1,4 +1,4 @@
-//! Figures with the interval in which they lie, and the bounds that claims set them.
+//! Figures with their intervals, and the bounds that claims set for them.
 
 use coho_profile::{Estimate, Inexact, Method, Profile};
 
@@ -6,20 +6,20 @@ use super::Verdict;
 use crate::findings::SENSIBLE;
 pub(super) use crate::range::Range;
 
-/// An unstable figure's value counts if so much of the samples had it.
+/// A value of an unstable figure counts if at least this share of the samples had it.
 const SEEN: f64 = 0.05;
 
 /// What is judged.
 pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
-    /// Whether its figures were printed, which tells no interval.
+    /// Whether its figures come from print, where they have no interval.
     pub(super) published: bool,
 }
 
-/// What a claim is judged by.
+/// The evidence on a claim.
 pub(super) struct Evidence {
     pub(super) parts: Vec<Part>,
-    /// Parts of the claim that have no figure: without them it cannot hold.
+    /// Parts of the claim without a figure. The claim cannot hold without them.
     pub(super) lacks: Vec<Lack>,
     /// How it was measured.
     pub(super) how: String,
@@ -28,7 +28,7 @@ pub(super) struct Evidence {
 /// One figure of the evidence: all must be on the claim's side.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
-    /// What it is of; empty if it is the only one.
+    /// What the figure is of; empty if it is the only one.
     pub(super) what: String,
     pub(super) range: Range,
     /// The paper's words, where it gives no exact figure.
@@ -38,13 +38,15 @@ pub(super) struct Part {
 /// Why there is no figure.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Lack {
-    /// It was not measured, or too seldom: the claim's command does it.
+    /// It was not measured, or too few times: the claim's command measures it.
     Unmeasured(String),
-    /// The same, but this command does it.
+    /// As [`Unmeasured`](Self::Unmeasured), but this command measures it.
     MeasuredBy(String, String),
-    /// The machine, as the run found it, does not have what it takes, or no profile holds it: no command would tell.
+    /// The machine, as the run found it, lacks something the figure needs, or no profile can hold it: no command
+    /// would help.
     Unmeasurable(String),
-    /// One of the above, with the nearest figures, by another method than the paper's: they are shown and judge nothing.
+    /// One of the above, with the nearest figures by another method than the paper's. They are shown but judge
+    /// nothing.
     Beside(Box<Self>, Vec<Part>, &'static str),
 }
 
@@ -56,7 +58,7 @@ impl Lack {
         }
     }
 
-    /// Whether no command would tell.
+    /// Whether no command would help.
     pub(super) fn is_final(&self) -> bool {
         match self {
             Self::Unmeasurable(_) => true,
@@ -65,7 +67,7 @@ impl Lack {
         }
     }
 
-    /// The command that does it, where that is not the claim's own.
+    /// The command that measures it, if that is not the claim's own.
     pub(super) fn command(&self) -> Option<&str> {
         match self {
             Self::MeasuredBy(_, command) => Some(command),
@@ -87,7 +89,7 @@ impl From<&str> for Lack {
     }
 }
 
-/// What a figure is to be.
+/// The bound that a claim sets for a figure.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Bound {
     AtLeast(f64),
@@ -95,7 +97,7 @@ pub(super) enum Bound {
     Within(f64, f64),
 }
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unit {
     /// One figure over another.
@@ -108,10 +110,10 @@ pub(super) enum Unit {
 }
 
 impl Context<'_> {
-    /// Within which a figure lies.
+    /// The range in which a figure lies.
     ///
     /// # Errors
-    /// Why it tells nothing.
+    /// If it has none, with the reason.
     pub(super) fn range(&self, what: &str, estimate: Option<&Estimate>) -> Result<Range, Lack> {
         let Some(estimate) = estimate.filter(|estimate| estimate.median.is_finite()) else {
             return Err(format!("{what} was not measured").into());
@@ -134,7 +136,7 @@ impl Context<'_> {
         Ok(Range { value, low, high })
     }
 
-    /// How many CPUs the run could use, or the machine has; `None` where the profile tells neither.
+    /// The CPUs that the run could use, or that the machine has; `None` where the profile names neither.
     pub(super) fn cpus(&self) -> Option<Vec<u32>> {
         let allowed = self.profile.host.as_ref().map(|host| host.allowed_cpus.clone());
         let known = || {
@@ -144,7 +146,7 @@ impl Context<'_> {
         allowed.filter(|cpus| !cpus.is_empty()).or_else(known).filter(|cpus: &Vec<u32>| !cpus.is_empty())
     }
 
-    /// That the run could use as many CPUs as it takes.
+    /// Checks that the run could use this many CPUs.
     ///
     /// # Errors
     /// If it could not.
@@ -155,7 +157,7 @@ impl Context<'_> {
         }
     }
 
-    /// That a team of so many threads was not measured, which takes as many CPUs.
+    /// The reason that a team was not measured: too few CPUs for this many threads, or `why`.
     pub(super) fn no_team(&self, threads: u32, why: String) -> Lack {
         match self.cpus() {
             Some(cpus) if cpus.len() < threads as usize => Lack::Unmeasurable(format!(
@@ -173,7 +175,7 @@ impl Context<'_> {
             return "as printed".to_owned();
         }
         let mut how = match (method.passes, method.duration_s) {
-            (0, 0.0) => return "how it was measured is not told".to_owned(),
+            (0, 0.0) => return "it is not said how it was measured".to_owned(),
             (0, seconds) => format!("one run of {seconds:.1} s"),
             (passes, seconds) => format!("one run of {passes} passes in {seconds:.1} s"),
         };
@@ -186,7 +188,7 @@ impl Context<'_> {
         how
     }
 
-    /// The first of several names that something has.
+    /// The first of several names that is present.
     pub(super) fn first<T>(
         names: &[&'static str],
         find: impl Fn(&str) -> Option<T>,
@@ -196,13 +198,13 @@ impl Context<'_> {
 }
 
 impl Evidence {
-    /// All parts of a claim, with those that have no figure.
+    /// The parts of a claim, separated from those without a figure.
     pub(super) fn of(all: impl IntoIterator<Item = Result<Part, Lack>>, how: impl Into<String>) -> Self {
         let (mut parts, mut lacks) = (Vec::new(), Vec::new());
         for part in all {
-            // Of figures that no machine gives; an open upper end is one that was not reached.
+            // Guards against impossible figures; an open upper end is one that was not reached.
             let is_number = |part: &Part| part.range.value.is_finite() && part.range.low.is_finite();
-            let damaged = || Lack::from("the profile's figures make no number");
+            let damaged = || Lack::from("the profile's figures do not give a number");
             match part.and_then(|part| if is_number(&part) { Ok(part) } else { Err(damaged()) }) {
                 Ok(part) => parts.push(part),
                 Err(lack) if !lacks.contains(&lack) => lacks.push(lack),
@@ -243,7 +245,7 @@ impl Bound {
     }
 
     /// The bound in words.
-    pub(super) fn told(self, unit: Unit) -> String {
+    pub(super) fn words(self, unit: Unit) -> String {
         match self {
             Self::AtLeast(one) | Self::AtMost(one) => unit.number(one),
             Self::Within(least, most) => {
@@ -290,7 +292,7 @@ impl Unit {
         }
     }
 
-    /// The figure with its interval, where it has one, or as a paper words it.
+    /// The figure with its interval, where it has one, or as the paper words it.
     pub(super) fn show(self, range: Range, inexact: Option<Inexact>) -> String {
         let Range { value, low, high } = range;
         match inexact {

@@ -9,10 +9,10 @@ use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
 
 const RATES: &str = "coho memory --parts rates -o PROFILE";
 const TYPED: &str = "coho memory --parts rates --type WB,WC,UC -o PROFILE";
-/// The paper's sizes, in bytes: two that its caches hold, one that they do not.
+/// The paper's sizes, in bytes: two that fit into its caches and one that does not.
 const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];
 const CACHED: [u64; 2] = [512, 64 << 10];
-/// Plain moves: the paper's have 4 bytes.
+/// Plain moves; the paper's have 4 bytes.
 const PLAIN: [&str; 3] = ["plain", "plain-4", "plain-8"];
 /// The widest first.
 const SIMD: [&str; 5] = ["simd", "avx512", "avx2", "sse2", "neon"];
@@ -199,17 +199,17 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// Where the paper's blocks were, as its bursts tell: read from memory each time.
+/// Where the paper's blocks were, as its burst counts show: read from memory each time.
 const FROM_MEMORY: &[BlockState] = &[BlockState::Fresh, BlockState::Flushed];
 
-/// Which rate.
+/// Which rate is wanted.
 #[derive(Clone, Copy)]
 struct Wish<'a> {
     op: Operation,
     by: &'a [&'static str],
     suffix: &'a str,
     cache_type: CacheType,
-    /// The first of them that was measured.
+    /// The first of these that was measured is used.
     states: &'a [BlockState],
 }
 
@@ -222,7 +222,7 @@ impl<'a> Wish<'a> {
         Self { op: Operation::Write, ..Self::of(by, cache_type, &[BlockState::Warm]) }
     }
 
-    /// Of WB memory out of memory, as in the paper; of the others they always are.
+    /// WB memory is read from memory, as in the paper; the other types always are.
     fn read(by: &'a [&'static str], cache_type: CacheType) -> Self {
         let states = if cache_type == CacheType::WriteBack { FROM_MEMORY } else { &[BlockState::Warm] };
         Self::of(by, cache_type, states)
@@ -232,7 +232,7 @@ impl<'a> Wish<'a> {
         format!("{} of {} memory, {bytes} B,", self.op, self.cache_type)
     }
 
-    /// The rate of one thread at a size, and its instruction.
+    /// The rate of one thread at a size, with its instruction.
     fn find<'m>(&self, memory: &'m Memory, bytes: u64) -> Option<&'m MemoryRate> {
         let is = |rate: &&MemoryRate, by: &str, state: Option<BlockState>| {
             rate.op == self.op
@@ -254,13 +254,13 @@ fn section<'a>(context: &Context<'a>) -> Result<&'a Memory, Lack> {
     context.profile.memory.as_ref().ok_or_else(|| "the profile has no section memory".into())
 }
 
-/// How a part of the section was measured, which may have been by an earlier run than its other parts.
+/// How a part of the section was measured, possibly by an earlier run than its other parts.
 fn method<'m>(memory: &'m Memory, part: &str) -> &'m Method {
     let earlier = memory.earlier.iter().find(|earlier| earlier.parts.iter().any(|one| one == part));
     earlier.map_or(&memory.method, |earlier| &earlier.method)
 }
 
-/// That something of a part was not measured, which no other run changes where this one says why.
+/// The lack of a measurement in a part; final if this run says why it is missing, since no other run changes that.
 fn lack(memory: &Memory, part: &str, what: &str, reasons: &[&str]) -> Lack {
     let method = method(memory, part);
     match reasons.iter().find_map(|reason| method.not_available.get(*reason)) {
@@ -269,28 +269,28 @@ fn lack(memory: &Memory, part: &str, what: &str, reasons: &[&str]) -> Lack {
     }
 }
 
-/// The size of the largest cache, in bytes; of the paper's machine that of its text.
+/// The size of the largest cache, in bytes; for the paper's machine, the size in its text.
 pub(super) fn largest_cache(context: &Context<'_>) -> Option<u64> {
     let topology = context.profile.topology.as_ref();
-    let told =
+    let largest =
         topology.and_then(|section| section.topology.caches.iter().map(|cache| cache.size_bytes).max());
-    told.filter(|bytes| *bytes > 0).or(context.published.then_some(256 << 10))
+    largest.filter(|bytes| *bytes > 0).or(context.published.then_some(256 << 10))
 }
 
 fn divided(a: Range, b: Range) -> Result<Range, Lack> {
     a.over(b).ok_or_else(|| "the interval of the lesser rate reaches 0".into())
 }
 
-/// A rate's range, and why there is none, as the profile tells it.
+/// A rate's range with its instruction, or why the profile has none.
 fn rate(context: &Context<'_>, wish: &Wish<'_>, bytes: u64) -> Result<(Range, String), Lack> {
     let memory = section(context)?;
-    let Some(found) = wish.find(memory, bytes) else {
+    let Some(row) = wish.find(memory, bytes) else {
         let what = format!("the {} was not measured", wish.words(bytes).trim_end_matches(','));
         return Err(lack(memory, "rates", &what, &[&format!("rates of {}", wish.cache_type)]));
     };
-    let state = found.state.map_or(String::new(), |state| format!(", {state}"));
-    let range = context.range(&format!("the {}", wish.words(bytes)), found.bytes_per_s.as_ref())?;
-    Ok((range, format!("{}{state}", found.instruction)))
+    let state = row.state.map_or(String::new(), |state| format!(", {state}"));
+    let range = context.range(&format!("the {}", wish.words(bytes)), row.bytes_per_s.as_ref())?;
+    Ok((range, format!("{}{state}", row.instruction)))
 }
 
 fn size(bytes: u64) -> String {
@@ -306,7 +306,7 @@ fn by_size(context: &Context<'_>, sizes: &[u64], a: &Wish<'_>, b: &Wish<'_>) -> 
     let mut by = String::new();
     let mut part = |bytes: u64| {
         let ((over, how_a), (under, how_b)) = match (rate(context, a, bytes), rate(context, b, bytes)) {
-            // If one of the two cannot be measured here at all, that is the reason to give.
+            // If one of the two cannot be measured here at all, give that reason.
             (Err(_), Err(lack @ Lack::Unmeasurable(_))) => return Err(lack),
             (a, b) => (a?, b?),
         };
@@ -330,7 +330,7 @@ fn reads(context: &Context<'_>, by: &[&'static str]) -> Result<Evidence, Lack> {
 /// The largest block of WB memory that was written again and again, if it exceeds the caches.
 fn beyond(context: &Context<'_>, wish: &Wish<'_>) -> Result<(Range, String, u64), Lack> {
     let memory = section(context)?;
-    let cache = largest_cache(context).ok_or("the profile tells no caches")?;
+    let cache = largest_cache(context).ok_or("the profile lists no caches")?;
     let bytes = memory.rates.iter().map(|rate| rate.bytes).max().unwrap_or(0);
     if bytes <= cache {
         return Err(format!("the largest block has {bytes} bytes, and the largest cache {cache}").into());
@@ -382,15 +382,15 @@ fn counted(
 /// The share of a block's lines that the second read does not find in the caches, at the paper's sizes.
 fn gone(context: &Context<'_>, first: &str) -> Result<Evidence, Lack> {
     let memory = section(context)?;
-    let of = |method: &str| -> Vec<&LinesLeft> {
+    let by_method = |method: &str| -> Vec<&LinesLeft> {
         let mine = |row: &&LinesLeft| {
             row.first == first && row.method == method && CACHED.contains(&row.bytes) && row.gone.is_some()
         };
         memory.prefetchnta.iter().filter(mine).collect()
     };
-    let counted = of("counter");
+    let counted = by_method("counter");
     let (rows, by) = match counted.is_empty() {
-        true => (of("timing"), "by timing, where the paper counts bursts"),
+        true => (by_method("timing"), "by timing, where the paper counts bursts"),
         false => (counted, "by counter, as in the paper"),
     };
     let part = |bytes: u64| {
@@ -421,13 +421,13 @@ fn write_backs(context: &Context<'_>) -> Result<Evidence, Lack> {
                 .into(),
         );
     }
-    let of = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
+    let time = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
     let how = how(context, "coherence_cost")?;
-    let told = format!("{} modified lines over {}; {how}", most.dirty, least.dirty);
-    Ok(Evidence::one(divided(of(most)?, of(least)?)?, told))
+    let basis = format!("{} modified lines over {}; {how}", most.dirty, least.dirty);
+    Ok(Evidence::one(divided(time(most)?, time(least)?)?, basis))
 }
 
-/// A block of the paper's least size, all of it modified.
+/// A block of the paper's smallest size, all of it modified.
 fn line_by_line(context: &Context<'_>) -> Result<Evidence, Lack> {
     let memory = section(context)?;
     let all = costs(memory, "WBINVD").min_by_key(|cost| cost.dirty).ok_or_else(|| wbinvd(memory))?;
@@ -447,13 +447,13 @@ fn dirty_dma(context: &Context<'_>) -> Result<Evidence, Lack> {
     let part = |dirty: &DmaRate| {
         let clean = memory.dma.iter().find(|row| is_clean_of(dirty, row))?;
         let what = format!("{}, {}", dirty.engine, size(dirty.bytes));
-        let of = |row: &DmaRate| context.range(&format!("DMA by {what}"), row.bytes_per_s.as_ref());
-        let ratio = of(dirty).and_then(|dirty| divided(dirty, of(clean)?));
+        let rate = |row: &DmaRate| context.range(&format!("DMA by {what}"), row.bytes_per_s.as_ref());
+        let ratio = rate(dirty).and_then(|dirty| divided(dirty, rate(clean)?));
         Some(ratio.map(|ratio| Part::new(what.clone(), ratio)))
     };
     let parts: Vec<_> = memory.dma.iter().filter(|row| row.source == "dirty").filter_map(part).collect();
     if parts.is_empty() {
-        // Some engine is looked for by every run of this part.
+        // Every run of this part looks for an engine.
         let looked = method(memory, "dma").not_available.keys().any(|what| what.starts_with("DMA by "));
         let why = "no engine but the CPU was found that moves data out of clean and of modified lines";
         return Err(if looked { Lack::Unmeasurable(why.into()) } else { "DMA was not measured".into() });

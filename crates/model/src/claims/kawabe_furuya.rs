@@ -113,7 +113,7 @@ impl Near {
     }
 }
 
-/// The paper's class of two CPUs; `None` of what it does not have, as of cores that share an L2.
+/// The paper's class of two CPUs; `None` for classes that it does not have, such as cores that share an L2.
 pub(crate) fn near(claimed: &str, a: u32, b: u32, topology: Option<&Topology>) -> Option<Near> {
     match claimed.to_ascii_lowercase().as_str() {
         "core" | "smt" => Some(Near::Siblings),
@@ -132,7 +132,7 @@ pub(crate) fn near(claimed: &str, a: u32, b: u32, topology: Option<&Topology>) -
     }
 }
 
-/// How many hops two packages are apart, by the firmware's distances; two packages are one.
+/// How many hops apart two packages are, by the firmware's distances; two packages are one hop apart.
 fn hops(a: u32, b: u32, topology: &Topology) -> Option<usize> {
     if topology.packages.len() == 2 {
         return Some(1);
@@ -161,7 +161,7 @@ fn topology<'a>(context: &Context<'a>) -> Option<&'a Topology> {
     context.profile.topology.as_ref().map(|section| &section.topology)
 }
 
-/// The mean of each class's pairs, of one method.
+/// The mean of each class's pairs, by one method.
 fn classes(context: &Context<'_>, method: PairMethod) -> Result<BTreeMap<Near, Range>, Lack> {
     let coherence = section(context)?;
     let mut all: BTreeMap<Near, Vec<Range>> = BTreeMap::new();
@@ -187,7 +187,7 @@ fn class(context: &Context<'_>, classes: &BTreeMap<Near, Range>, class: Near) ->
     })
 }
 
-/// The classes that pairs of the CPUs have which the run could use; `None` where the topology is not known.
+/// The classes of the pairs of CPUs that the run could use; `None` where the topology is not known.
 fn possible(context: &Context<'_>) -> Option<BTreeSet<Near>> {
     let (topology, cpus) = (topology(context)?, context.cpus()?);
     let pairs = cpus.iter().enumerate().flat_map(|(at, &a)| cpus[at + 1..].iter().map(move |&b| (a, b)));
@@ -203,18 +203,18 @@ fn free(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, Lack> {
     Ok(classes)
 }
 
-/// Ownership changes for each increment from which on an increment's time is a transfer's.
+/// Ownership changes per increment from which an increment's time counts as a transfer's.
 const EACH: f64 = 0.9;
 
-/// What a figure by strict alternation is, beside the paper's.
+/// How a figure by strict alternation differs from the paper's.
 const ALTERNATING: &str =
     "strict alternation, where the line changes hands at each step and nobody increments while he waits";
 
-/// A quantity made of the means of classes.
+/// A quantity computed from the means of classes.
 type Made = fn(&Context<'_>, &BTreeMap<Near, Range>) -> Result<Vec<Part>, Lack>;
 
-/// A quantity by increments of both CPUs at once, as the paper did them; where these do not tell it, the same by strict
-/// alternation is shown and judges nothing.
+/// A quantity by increments of both CPUs at once, as in the paper. Where these do not show it, the same quantity by
+/// strict alternation is shown and judges nothing.
 fn by_increments(
     context: &Context<'_>,
     times: fn(&Context<'_>) -> Result<BTreeMap<Near, Range>, Lack>,
@@ -238,15 +238,15 @@ fn by_increments(
     })
 }
 
-/// How often the line changed hands an increment, of the pair in which it did least; `None` where no pair tells.
+/// How often the line changed hands per increment, in the pair where it did so least; `None` where no pair says.
 fn hands(context: &Context<'_>) -> Option<f64> {
     let pairs = context.profile.coherence.iter().flat_map(|coherence| &coherence.pairs);
     let free = pairs.filter(|pair| pair.method == PairMethod::FreeRunning);
     free.filter_map(|pair| Some(pair.ownership_changes_per_op.as_ref()?.median)).reduce(f64::min)
 }
 
-/// Times of increments each of which takes the line from the other CPU, as the paper takes them to do: those of today's CPUs
-/// happen many to an ownership, and tell no transfer's time.
+/// Times of increments that each take the line from the other CPU, as the paper assumes. Today's CPUs often make
+/// several increments per change of ownership; their times do not show a transfer's time.
 fn changing_hands(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, Lack> {
     match hands(context).filter(|changes| *changes < EACH) {
         Some(changes) => Err(Lack::Unmeasurable(format!(
@@ -309,14 +309,15 @@ fn each_step(context: &Context<'_>) -> Result<Evidence, Lack> {
         };
         steps.windows(2).map(step).collect()
     })?;
-    // A step that the machine does not have is none.
+    // A step that the machine does not have does not count.
     let measured = free(context)?;
     let missing = possible(context).into_iter().flatten().filter(|near| !measured.contains_key(near));
     evidence.lacks.extend(missing.map(|near| Lack::from(format!("{} were not measured", near.words()))));
     Ok(evidence)
 }
 
-/// The paper's coherence time: the class's mean less that of two threads of a core, or of one CPU where no core has two.
+/// The paper's coherence time: the class's mean minus that of two threads of a core, or of one CPU where no core has
+/// two.
 fn coherence_time(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: Near) -> Result<Range, Lack> {
     let baseline = match classes.get(&Near::Siblings) {
         Some(siblings) => *siblings,
@@ -356,15 +357,15 @@ fn cpi_over_a_hop(context: &Context<'_>) -> Result<Evidence, Lack> {
 fn cpi_of(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: Near) -> Result<Vec<Part>, Lack> {
     let ns = coherence_time(context, classes, near)?;
     let clock = context.profile.host.as_ref().and_then(|host| host.clock_ghz);
-    let ghz = clock.filter(|ghz| ghz.is_finite() && *ghz > 0.0).ok_or("the profile tells no clock")?;
-    let of = |ns: f64| cpi(2.0, 2.0, ns * ghz);
+    let ghz = clock.filter(|ghz| ghz.is_finite() && *ghz > 0.0).ok_or("the profile gives no clock")?;
+    let cpi_of = |ns: f64| cpi(2.0, 2.0, ns * ghz);
     Ok(vec![Part::new(
         format!("a clock of {ghz:.2} GHz"),
-        Range { value: of(ns.value), low: of(ns.low), high: of(ns.high) },
+        Range { value: cpi_of(ns.value), low: cpi_of(ns.low), high: cpi_of(ns.high) },
     )])
 }
 
-/// On a die, of the smallest buffer whose lines another CPU has made Exclusive.
+/// On a die, for the smallest buffer whose lines another CPU has made Exclusive.
 fn increments_over_loads(context: &Context<'_>) -> Result<Evidence, Lack> {
     by_increments(context, changing_hands, |context, classes| {
         let coherence = section(context)?;

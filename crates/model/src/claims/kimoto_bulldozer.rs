@@ -1,7 +1,7 @@
 //! Kimoto: what a scheduler that knows the topology does to programs, and what sharing a module costs.
 //!
-//! The article compares two kernels, of which one takes modules for what they are and spreads over them. Here programs
-//! are placed by hand: compact, filling one module or cache before the next, and spread, one in each.
+//! The article compares two kernels. One of them knows about modules and spreads programs over them. Here programs
+//! are placed by hand: compact, filling one module or cache before the next, or spread, one in each.
 
 use coho_profile::{WorkloadResult, Workloads};
 
@@ -105,7 +105,7 @@ fn divided(a: Range, b: Range) -> Result<Range, Lack> {
     a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
 }
 
-/// What two CPUs share that compete for more than a last cache, as the section names it.
+/// What two CPUs that compete for more than a last-level cache share, as the section names it.
 const SHARED: [&str; 2] = ["module", "L2"];
 
 /// The classes of the pairs of CPUs that the run could use, by the topology's claims; `None` where it is not known.
@@ -149,14 +149,14 @@ fn over(context: &Context<'_>, test: &str) -> Result<(Range, u32), Lack> {
             format!("{test} was not measured on CPUs that compact and spread placement take differently");
         return Err(unplaced(workloads, why));
     };
-    let of = |placement| {
+    let value_of = |placement| {
         let row = result(workloads, test, placement, copies);
         context.range(&format!("{test}, {placement},"), row.and_then(|row| row.value.as_ref()))
     };
-    Ok((divided(of("spread")?, of("compact")?)?, copies))
+    Ok((divided(value_of("spread")?, value_of("compact")?)?, copies))
 }
 
-/// That nothing was placed both ways: where spread takes the CPUs of compact, nothing can be.
+/// The lack of anything placed both ways; where spread takes the same CPUs as compact, nothing can be.
 fn unplaced(workloads: &Workloads, why: String) -> Lack {
     let mut reasons = workloads.method.not_available.iter();
     match reasons.find(|(what, why)| what.starts_with("placement spread") && why.contains("the same CPUs as"))
@@ -168,11 +168,11 @@ fn unplaced(workloads: &Workloads, why: String) -> Lack {
 
 fn placed(context: &Context<'_>, test: &str) -> Result<Evidence, Lack> {
     let (ratio, copies) = over(context, test)?;
-    let told = format!("spread over compact, copies: {copies}; {}", context.how(&section(context)?.method));
-    Ok(Evidence::one(ratio, told))
+    let how = format!("spread over compact, copies: {copies}; {}", context.how(&section(context)?.method));
+    Ok(Evidence::one(ratio, how))
 }
 
-/// The geometric mean over the tests that were placed both ways, as the score is one.
+/// The geometric mean over the tests that were placed both ways; the score is a geometric mean, too.
 fn score(context: &Context<'_>) -> Result<Evidence, Lack> {
     const TESTS: usize = 6;
     let tests = coho_profile::unixbench::TESTS.iter().filter_map(|test| over(context, test.name).ok());
@@ -186,13 +186,13 @@ fn score(context: &Context<'_>) -> Result<Evidence, Lack> {
         );
         return Err(unplaced(workloads, why));
     }
-    let told =
+    let how =
         format!("spread over compact, {} tests; {}", ratios.len(), context.how(&section(context)?.method));
     let mean = Range::geometric(&ratios).ok_or("the interval of a figure reaches 0")?;
-    Ok(Evidence::one(mean, told))
+    Ok(Evidence::one(mean, how))
 }
 
-/// The farthest pair of CPUs over the nearest one of two different ones.
+/// The farthest pair of CPUs over the nearest pair of two different ones.
 fn switching(context: &Context<'_>) -> Result<Evidence, Lack> {
     const INWARD: [&str; 8] = ["core", "module", "L2", "L3", "die", "NUMA node", "package", "system"];
     let workloads = section(context)?;
@@ -211,12 +211,12 @@ fn switching(context: &Context<'_>) -> Result<Evidence, Lack> {
         let is_all = classes(context).is_some_and(|classes| classes.len() < 2);
         return Err(if is_all { Lack::Unmeasurable(why) } else { why.into() });
     }
-    let of = |row: &WorkloadResult| context.range("context switching", row.value.as_ref());
-    let told = format!("pairs of class {} over {}; {}", names[1], names[0], context.how(&workloads.method));
-    Ok(Evidence::one(divided(of(far)?, of(near)?)?, told))
+    let value_of = |row: &WorkloadResult| context.range("context switching", row.value.as_ref());
+    let how = format!("pairs of class {} over {}; {}", names[1], names[0], context.how(&workloads.method));
+    Ok(Evidence::one(divided(value_of(far)?, value_of(near)?)?, how))
 }
 
-/// What a kernel keeps of its speed while the other CPU of a module, or of an L2, runs the same.
+/// What a kernel keeps of its speed while the other CPU of a module, or of an L2, runs the same kernel.
 fn sharing<'a>(context: &Context<'a>, kernel: &str) -> Result<(Range, &'static str, &'a Workloads), Lack> {
     let workloads = section(context)?;
     let find = |class: &str| {

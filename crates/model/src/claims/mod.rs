@@ -1,11 +1,12 @@
-//! The papers' own conclusions, judged by a profile's figures: what a machine can test of them holds here, does not, or
-//! cannot be told.
+//! The papers' conclusions, judged by a profile's figures: each conclusion that a machine can test holds here, does
+//! not hold, or cannot be told.
 //!
-//! No verdict goes beyond its evidence. A claim is held against the whole interval in which a figure lies, widened to
-//! every value that an unstable figure jumped between: if the interval holds the claim's bound, the claim cannot be
-//! told. Neither can it from fewer samples than give an interval of 95 %, nor from a quantity that only resembles the
-//! paper's, or was measured another way: such a figure is shown, with its method, and judges nothing. A claim on several figures holds by all of them, and does not hold by any one. The reason names the command
-//! that would measure what is missing, unless the machine does not have what that takes.
+//! No verdict goes beyond its evidence. A claim is held against the whole interval of a figure, widened to every
+//! value between which an unstable figure jumped. If that range contains the claim's bound, the claim cannot be told.
+//! Nor can it be told from fewer samples than a 95 % interval takes, or from a quantity that only resembles the
+//! paper's or was measured another way: such a figure is shown, with its method, and judges nothing. A claim on
+//! several figures holds if all of them support it, and does not hold if any contradicts it. The reason names the
+//! command that would measure what is missing, unless the machine lacks what that takes.
 //!
 //! ```
 //! use coho_model::claims::{Verdict, judge_published};
@@ -32,27 +33,27 @@ use serde::Serialize;
 
 use evidence::{Bound, Context, Evidence, Lack, Part, Unit};
 
-/// A conclusion of a paper, and what this machine's figures say of it.
+/// A conclusion of a paper, and what this machine's figures say about it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judgement {
-    /// Its authors and year.
+    /// The paper's authors and year.
     pub paper: &'static str,
-    /// What it concludes.
+    /// The conclusion.
     pub claim: &'static str,
-    /// Section, table or figure.
+    /// Section, table or figure of the paper.
     pub source: &'static str,
     /// This machine's figure with its interval; `None` where there is none.
     pub here: Option<String>,
-    /// Whether it holds.
+    /// Whether the conclusion holds.
     pub verdict: Verdict,
-    /// What the verdict rests on, or why there is none and which command would tell, if any would.
+    /// What the verdict rests on, or why there is none and which command would settle it, if any would.
     pub why: String,
-    /// The command that measures what it takes; `None` where the claim could be told, or no command would tell.
+    /// The command that measures what is missing; `None` where the claim could be told, or no command would help.
     #[serde(skip)]
     pub measure: Option<String>,
 }
 
-/// What can be said of a claim.
+/// What can be said about a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
     /// The whole interval is on the claim's side of its bound.
@@ -61,13 +62,13 @@ pub enum Verdict {
     /// The whole interval is on the other side.
     #[serde(rename = "does not hold")]
     DoesNotHold,
-    /// The interval holds the bound, or there is no figure.
+    /// The interval contains the bound, or there is no figure.
     #[serde(rename = "cannot be told")]
     CannotBeTold,
 }
 
 impl Verdict {
-    /// As in JSON.
+    /// The verdict as in JSON.
     pub fn words(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -77,18 +78,18 @@ impl Verdict {
     }
 }
 
-/// One claim of a paper: a figure against a bound.
+/// One claim of a paper: a figure and its bound.
 struct Claim {
     claim: &'static str,
     source: &'static str,
     bound: Bound,
     unit: Unit,
-    /// What measures the figure.
+    /// The command that measures the figure.
     measure: &'static str,
     evidence: fn(&Context<'_>) -> Result<Evidence, Lack>,
 }
 
-/// The papers with their claims, in the order of the publications; one paper's in several groups.
+/// The papers with their claims, in the order of the publications; one paper may have several groups.
 const PAPERS: [(&str, &[Claim]); 6] = [
     ("Kawabe & Furuya, about 2014", kawabe_furuya::CLAIMS),
     ("Shimosawa, Hori & Ishikawa, about 2011", shimosawa_hori_ishikawa::CLAIMS),
@@ -103,7 +104,7 @@ pub fn judge(profile: &Profile) -> Vec<Judgement> {
     judge_by(&Context { profile, published: false })
 }
 
-/// The same by printed figures, which tell no interval and are taken as they stand.
+/// As [`judge`], by printed figures, which have no interval and are taken as they are.
 pub fn judge_published(profile: &Profile) -> Vec<Judgement> {
     judge_by(&Context { profile, published: true })
 }
@@ -113,7 +114,7 @@ fn judge_by(context: &Context<'_>) -> Vec<Judgement> {
     all.map(|(paper, claim)| claim.judge(paper, context)).collect()
 }
 
-/// Most parts of the evidence that are named one by one.
+/// The most parts of the evidence that are named one by one.
 const NAMED: usize = 3;
 
 impl Claim {
@@ -132,8 +133,9 @@ impl Claim {
             Err(lack) => Evidence { parts: Vec::new(), lacks: vec![lack], how: String::new() },
         };
         let untold = |here, why: String, command: Option<String>| {
-            let told = command.as_ref().map_or(String::new(), |command| format!("; `{command}` would tell"));
-            Judgement { measure: command, ..judgement(here, Verdict::CannotBeTold, why + &told) }
+            let remedy =
+                command.as_ref().map_or(String::new(), |command| format!("; `{command}` would tell"));
+            Judgement { measure: command, ..judgement(here, Verdict::CannotBeTold, why + &remedy) }
         };
         if parts.is_empty() {
             let why =
@@ -162,14 +164,15 @@ impl Claim {
         }
         if let Some(part) = first(Verdict::CannotBeTold) {
             let figure = self.unit.show(part.range, part.inexact);
-            let bound = self.bound.told(self.unit);
+            let bound = self.bound.words(self.unit);
             let why = format!("{figure}{} lies on both sides of {bound}; {how}", name(part));
             return judgement(here, Verdict::CannotBeTold, why);
         }
         judgement(here, Verdict::Holds, format!("{}; {how}", self.bound.met(self.unit)))
     }
 
-    /// What would measure all that is missing; nothing measures it of a paper's machine.
+    /// The commands that would measure what is missing; `None` for a paper's machine, which no command can
+    /// measure.
     fn command(&self, context: &Context<'_>, lacks: &[Lack]) -> Option<String> {
         if context.published || lacks.iter().any(Lack::is_final) {
             return None;
@@ -184,7 +187,7 @@ impl Claim {
         Some(if commands.is_empty() { self.measure.to_owned() } else { commands.join("; ") })
     }
 
-    /// Figures by another method than the paper's, and what that is.
+    /// The figures by another method than the paper's, and that method.
     fn nearest(&self, lacks: &[Lack]) -> Option<(String, &'static str)> {
         lacks.iter().find_map(|lack| match lack {
             Lack::Beside(_, parts, method) => {

@@ -1,4 +1,4 @@
-//! Nakamura et al.: Fast Barrier Synchronization against a lock, by layout, mapping and program.
+//! Nakamura et al.: Fast Barrier Synchronization compared with a lock, by layout, mapping and program.
 
 use coho_profile::published::nakamura_fbs::ratio;
 use coho_profile::{Estimate, ForkJoinTime, Inexact, Kernel, KernelPoint, Method, Sync, SyncPeer};
@@ -165,8 +165,8 @@ fn divided(a: Range, b: Range) -> Result<Range, Lack> {
 
 const EARLIER: &str = "fork and join were timed without a serial part between, by an earlier version";
 
-/// Regions that begin and end by a barrier, as the paper's do. Those of earlier versions were timed without a serial part
-/// between, which is another quantity.
+/// Regions that begin and end with a barrier, as the paper's do. Those of earlier versions were timed without a
+/// serial part between them, which is a different quantity.
 fn by_barrier(sync: &Sync) -> impl Iterator<Item = &ForkJoinTime> {
     sync.fork_join.iter().filter(|row| row.by == "barrier")
 }
@@ -195,7 +195,7 @@ fn largest(context: &Context<'_>) -> Result<u32, Lack> {
     })
 }
 
-/// Half of so many threads, which must be two at least.
+/// Half of the threads, which must be two at least.
 fn half_of(context: &Context<'_>, all: u32) -> Result<u32, Lack> {
     match all / 2 {
         0 | 1 => Err(context.no_team(4, format!("half of the largest team of {all} waits for nobody"))),
@@ -212,7 +212,7 @@ fn of_threads(context: &Context<'_>, threads: u32) -> Result<String, Lack> {
     Ok(format!("{threads} threads; {}", context.how(&section(context)?.method)))
 }
 
-/// Fork and join by an algorithm over those by FBS on separate lines, of the largest team or one of a certain size.
+/// Fork and join by an algorithm over those by FBS on separate lines, for the largest team or one of the given size.
 fn of_team(context: &Context<'_>, algorithm: &str, threads: Option<u32>) -> Result<Evidence, Lack> {
     let threads = threads.map_or_else(|| largest(context), Ok)?;
     let (other, fbs) = (fork_join(context, algorithm, threads)?, fork_join(context, "fbs", threads)?);
@@ -248,14 +248,14 @@ fn by_mapping(context: &Context<'_>) -> Result<Evidence, Lack> {
     context.takes_cpus(4)?;
     let (sync, all) = (section(context)?, largest(context)?);
     let half = half_of(context, all)?;
-    let of = |mapping: &str| {
+    let total_of = |mapping: &str| {
         let mine =
             |row: &&ForkJoinTime| row.algorithm == "fbs" && row.threads == half && row.mapping == mapping;
         let row = by_barrier(sync).find(mine);
         let command = format!("coho barrier --threads {half},{all} -o PROFILE");
         total(context, row.ok_or_else(|| unmapped(&sync.method, "the barriers", half, mapping, command))?)
     };
-    Ok(Evidence::one(divided(of("binary-tree")?, of("sequential")?)?, of_threads(context, half)?))
+    Ok(Evidence::one(divided(total_of("binary-tree")?, total_of("sequential")?)?, of_threads(context, half)?))
 }
 
 /// Why no team was run in this mapping: on some machines it takes the same CPUs as another mapping.
@@ -304,7 +304,8 @@ fn points<'a>(kernel: &'a Kernel, barrier: &'a str) -> impl Iterator<Item = &'a 
     kernel.points.iter().filter(mine).filter(move |point| Some(point.mapping.as_str()) == mapping)
 }
 
-/// A ratio that the paper prints without the figures behind it, in its words. Of what it only bounds, all below.
+/// A ratio that the paper prints without the figures behind it, in its words. A ratio that it only bounds from above
+/// covers everything below.
 fn printed(context: &Context<'_>, name: &str) -> Option<Evidence> {
     let sync = section(context).ok().filter(|_| context.published)?;
     let range = context.range(name, sync.ratios.get(name)).ok()?;
@@ -334,7 +335,7 @@ fn no_loop(context: &Context<'_>) -> Lack {
     context.no_team(2, "no loop was run under FBS by two threads or more".to_owned())
 }
 
-/// The shortest loop's speed-up by FBS over the lock.
+/// The shortest loop's speed-up with FBS over the lock.
 fn short_loops(context: &Context<'_>) -> Result<Evidence, Lack> {
     if let Some(printed) = printed(context, ratio::SHORT_LOOPS) {
         return Ok(printed);
@@ -349,11 +350,11 @@ fn peak(context: &Context<'_>) -> Result<Evidence, Lack> {
     if let Some(printed) = printed(context, ratio::PEAK) {
         return Ok(printed);
     }
-    let of = |barrier| {
+    let peak_of = |barrier| {
         let rates = points(kernel(context, "daxpy")?, barrier).filter_map(|point| point.gflops.as_ref());
         context.range("the peak", rates.max_by(|a, b| a.median.total_cmp(&b.median)))
     };
-    Ok(Evidence::one(divided(of("fbs")?, of("lock")?)?, loops(context)))
+    Ok(Evidence::one(divided(peak_of("fbs")?, peak_of("lock")?)?, loops(context)))
 }
 
 fn short_over_peak(context: &Context<'_>) -> Result<Evidence, Lack> {
@@ -364,10 +365,10 @@ fn short_over_peak(context: &Context<'_>) -> Result<Evidence, Lack> {
     Ok(Evidence::of([Ok(part)], short.how))
 }
 
-/// The longest loop's time by the lock over that by FBS, if its three arrays exceed the last cache.
+/// The longest loop's time with the lock over that with FBS, if its three arrays exceed the last-level cache.
 fn longest_loop(context: &Context<'_>) -> Result<Evidence, Lack> {
     let longest = lengths(context)?.into_iter().max().ok_or_else(|| no_loop(context))?;
-    let cache = super::hamada_dimmnet::largest_cache(context).ok_or("the profile tells no caches")?;
+    let cache = super::hamada_dimmnet::largest_cache(context).ok_or("the profile lists no caches")?;
     let bytes = 3 * 8 * longest;
     if bytes <= cache {
         return Err(format!("the longest loop has {bytes} bytes, and the largest cache {cache}").into());
@@ -376,7 +377,7 @@ fn longest_loop(context: &Context<'_>) -> Result<Evidence, Lack> {
     Ok(Evidence::one(ratio, format!("lock over FBS, {longest} elements, {}", loops(context))))
 }
 
-/// The largest problem's time by FBS over that by the lock.
+/// The largest problem's time with FBS over that with the lock.
 fn program(context: &Context<'_>, name: &str) -> Result<Evidence, Lack> {
     let printed = printed(context, if name == "weather" { ratio::TUNED } else { ratio::UNTUNED });
     if let Some(printed) = printed {
@@ -414,14 +415,14 @@ fn computing(context: &Context<'_>, point: &KernelPoint) -> Result<Range, Lack> 
     Ok(all.less(context.range("waiting", point.sync_seconds.as_ref())?))
 }
 
-/// Sequential over binary-tree mapping of half the CPUs under FBS, of the largest problems.
+/// Sequential over binary-tree mapping of half the CPUs under FBS, for the largest problems.
 fn mapped(
     context: &Context<'_>,
-    of: fn(&Context<'_>, &KernelPoint) -> Result<Range, Lack>,
+    figure: fn(&Context<'_>, &KernelPoint) -> Result<Range, Lack>,
 ) -> Result<Evidence, Lack> {
     context.takes_cpus(4)?;
     section(context)?;
-    let mut told = String::new();
+    let mut how = String::new();
     let part = |name: &str| {
         let kernel = kernel(context, name)?;
         let all = kernel.points.iter().map(|point| point.threads).max().unwrap_or(0);
@@ -430,13 +431,13 @@ fn mapped(
             let mine = |point: &&KernelPoint| {
                 point.barrier == "fbs" && point.threads == half && point.mapping == mapping
             };
-            let found = kernel.points.iter().filter(mine).max_by_key(|point| point.size);
+            let largest = kernel.points.iter().filter(mine).max_by_key(|point| point.size);
             let command = format!("coho kernels {name} --threads {half},{all} -o PROFILE");
-            of(context, found.ok_or_else(|| unmapped(&kernel.method, name, half, mapping, command))?)
+            figure(context, largest.ok_or_else(|| unmapped(&kernel.method, name, half, mapping, command))?)
         };
-        told = format!("nearest first over spread, {half} threads; {}", context.how(&kernel.method));
+        how = format!("nearest first over spread, {half} threads; {}", context.how(&kernel.method));
         Ok(Part::new(name, divided(point("sequential")?, point("binary-tree")?)?))
     };
     let parts = ["galerkin", "weather"].map(part);
-    Ok(Evidence::of(parts, told))
+    Ok(Evidence::of(parts, how))
 }

@@ -1,5 +1,5 @@
-//! Shimosawa, Hori & Ishikawa: what calls bring into the caches, and what they cost cold and
-//! the second time, which the paper calls warm.
+//! Shimosawa, Hori & Ishikawa: what calls bring into the caches, and what they cost cold and the second time, which
+//! the paper calls warm.
 
 use coho_profile::{CacheState, Call, CallMethod, Calls, CounterTool, Counts, Estimate, Side};
 
@@ -9,9 +9,9 @@ use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
 const SYSTEM_CALLS: [&str; 6] = ["getpid", "gettimeofday", "stat", "open", "write", "close"];
 const MPI: [&str; 4] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"];
 const MEASURE: &str = "coho calls -o PROFILE";
-/// What sections name where the kernel's side of calls was not counted.
+/// The key under which sections say why the kernel's side of calls was not counted.
 const KERNEL: &str = "kernel side";
-/// Bytes of a line of all CPUs that calls are measured on.
+/// Bytes of a line on all CPUs that calls are measured on.
 const LINE: f64 = 64.0;
 
 pub(super) const CLAIMS: &[Claim] = &[
@@ -107,26 +107,26 @@ fn in_form<'a>(calls: &'a Calls, name: &str, state: CacheState, wrapped: bool) -
     calls.calls.iter().filter(mine).collect()
 }
 
-/// The rows of a call in one state, bare if there are such: the paper makes them without the C library.
+/// The rows of a call in one state, bare if there are any: the paper makes its calls without the C library.
 fn rows<'a>(calls: &'a Calls, name: &str, state: CacheState) -> Vec<&'a Call> {
     let bare = in_form(calls, name, state, false);
     if bare.is_empty() { in_form(calls, name, state, true) } else { bare }
 }
 
-/// A figure of a call on both sides: of the row that does not part them, or their sum; of system calls the kernel's alone
-/// is enough, as in the paper.
+/// A figure of a call on both sides: from the row that does not separate them, or their sum. For system calls the
+/// kernel's side alone is enough, as in the paper.
 fn both(
     context: &Context<'_>,
     what: &str,
     rows: &[&Call],
     figure: impl Fn(&Call) -> Option<&Estimate>,
 ) -> Result<Range, Lack> {
-    let of = |side| rows.iter().find(|call| call.side == side && figure(call).is_some());
-    if let Some(row) = of(Side::Both) {
+    let row_of = |side| rows.iter().find(|call| call.side == side && figure(call).is_some());
+    if let Some(row) = row_of(Side::Both) {
         return context.range(what, figure(row));
     }
     let range = |row: &&&Call| context.range(what, figure(row));
-    match (of(Side::User), of(Side::Kernel)) {
+    match (row_of(Side::User), row_of(Side::Kernel)) {
         (Some(user), Some(kernel)) if rows[0].set != "syscalls" => Ok(range(&user)?.plus(range(&kernel)?)),
         (_, Some(kernel)) => range(&kernel),
         (Some(user), None) if rows[0].set != "syscalls" => range(&user),
@@ -134,7 +134,7 @@ fn both(
     }
 }
 
-/// What is lacking cannot be measured if the section says why one of these was not.
+/// Turns a lack into a final one if the section says why one of these was not measured.
 fn unless_told(calls: &Calls, what: &[&str], lack: Lack) -> Lack {
     let reasons = &calls.conditions.not_available;
     match what.iter().find_map(|what| reasons.get(*what)) {
@@ -155,7 +155,7 @@ fn method(context: &Context<'_>, calls: &Calls) -> String {
     format!("{by}; {}", context.how(&calls.conditions))
 }
 
-/// What cold calls bring into the level-2 cache. Timing sees data in the level-1 cache alone: at least that much.
+/// What cold calls bring into the level-2 cache. Timing sees only the data in the level-1 cache: at least that much.
 fn footprints(context: &Context<'_>, names: &[&str]) -> Result<Evidence, Lack> {
     let calls = section(context)?;
     let part = |name: &&str| {
@@ -248,7 +248,7 @@ fn second_over_cold(context: &Context<'_>, names: &[&str]) -> Result<Evidence, L
     Ok(Evidence::of(names.iter().map(part), method(context, calls)))
 }
 
-/// By cycles where they were counted, else by time; both calls in the same form.
+/// By cycles where they were counted, otherwise by time; both calls in the same form.
 fn second_over_cold_in_form(
     context: &Context<'_>,
     calls: &Calls,
@@ -268,7 +268,7 @@ fn second_over_cold_in_form(
     ratio(|call| call.counts.CYCLE.as_ref()).or_else(|_| ratio(|call| call.ns.as_ref()))
 }
 
-/// The paper's MPI went through sockets, so that of a measured profile the rows over TCP count.
+/// The paper's MPI went through sockets, so for a measured profile the rows over TCP count.
 fn mpi_second_over_cold(context: &Context<'_>) -> Result<Evidence, Lack> {
     let names = MPI.map(|name| if context.published { name.to_owned() } else { format!("{name} over TCP") });
     let calls = section(context)?;
@@ -284,8 +284,8 @@ fn mpi_second_over_cold(context: &Context<'_>) -> Result<Evidence, Lack> {
 fn counter_tools(context: &Context<'_>) -> Result<Evidence, Lack> {
     let counters = context.profile.counters.as_ref().ok_or("the profile has no section counters")?;
     let tool = |names: [&'static str; 2]| {
-        let found = Context::first(&names, |name| counters.tools.iter().find(|tool| tool.name == name));
-        found.map(|(_, tool)| tool).ok_or_else(|| Lack::from(format!("'{}' was not tried", names[0])))
+        let present = Context::first(&names, |name| counters.tools.iter().find(|tool| tool.name == name));
+        present.map(|(_, tool)| tool).ok_or_else(|| Lack::from(format!("'{}' was not tried", names[0])))
     };
     let cost = |tool: &CounterTool| {
         let what = format!("'{}'", tool.name);

@@ -1,39 +1,39 @@
-//! Which partitions of the CPUs the figures support.
+//! The partitions of the CPUs that the figures support.
 
 use super::linkage::{Dendrogram, Partition};
 use super::tick;
 use super::times::Times;
 use crate::stats::{Keep, without_odd};
 
-/// Cuts of the dendrogram that are looked at; a machine has fewer than ten levels.
+/// The most cuts of the dendrogram that are tried; a machine has fewer than ten levels.
 const MOST_CUTS: usize = 24;
-/// The least ratio of two times that is ever taken for a gap.
+/// The smallest ratio of two times that can be a gap.
 const LEAST_RATIO: f64 = 1.05;
-/// A narrow gap must be this many times as wide as what lies beside it scatters, and as the figures' resolution.
+/// How many times as wide as the scatter beside it, and as the figures' resolution, a narrow gap must be.
 const SCATTERS: f64 = 2.5;
-/// Of so many figures within groups one may be odd: preempted while it was taken.
+/// One in this many figures within groups may be odd: preempted while it was measured.
 const ODD: usize = 12;
 
 /// A partition whose groups are near within and far across.
 #[derive(Debug, Clone)]
 pub(super) struct Cut {
     pub(super) groups: Partition,
-    /// A time that lies in the gap: what is inside takes less, what is across more, but for odd figures.
+    /// A time in the gap: what is inside takes less, what is across takes more, except for odd figures.
     pub(super) bound_ns: f64,
-    /// Time across the nearest groups to the time within the widest ones, odd figures left out.
+    /// Time across the nearest groups over the time within the widest ones, without odd figures.
     ratio: f64,
 }
 
-/// The partitions that stand the tests, and whether any failed since its gap is one step of the clock.
+/// The partitions that pass the tests, and whether any failed because its gap is one step of the clock.
 pub(super) struct Cuts {
     pub(super) found: Vec<Cut>,
     pub(super) quantised: bool,
 }
 
-/// Looks at the partitions before the widest gaps of the dendrogram. One is supported if
-/// - its parts do not overlap: no figure within a group is larger than one between groups, but for a few odd ones;
-/// - the gap is wide: wider the fewer the CPUs, and the more of them are alone; or it is clean, and several times as
-///   wide as the times on both sides of it scatter;
+/// Tests the partitions before the widest gaps of the dendrogram. One is supported if
+/// - its parts do not overlap: no figure within a group is larger than one between groups, except for a few odd ones;
+/// - the gap is wide, and wider the fewer the CPUs and the more of them are alone; or it is clean, and several times
+///   as wide as the scatter of the times on both sides of it;
 /// - the gap is not just one step of a coarse clock.
 pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
     let mut sorted: Option<Vec<f64>> = None;
@@ -64,7 +64,7 @@ pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
     cuts
 }
 
-/// Whether noise does not make such a ratio, however the figures scatter.
+/// Whether noise cannot produce such a ratio, however the figures scatter.
 fn is_wide(n: usize, groups: &Partition, ratio: f64, odd: usize) -> bool {
     let several = groups.iter().filter(|group| group.len() > 1);
     let (number, gathered) = several.fold((0, 0), |(number, cpus), group| (number + 1, cpus + group.len()));
@@ -98,7 +98,7 @@ fn odd(times: &Times, groups: &Partition, bound_ns: f64) -> Option<usize> {
     (ODD * inside <= pairs && ODD * across <= pairs).then_some(inside + across)
 }
 
-/// Whether the times on both sides of a gap lie close together, and the gap is wide beside that.
+/// Whether the times on both sides of a gap lie close together, and the gap is wide in comparison.
 fn is_sharp(times: &Times, groups: &Partition, bound_ns: f64) -> bool {
     let group_index = super::group_of(times.len(), groups);
     let (mut inside, mut across) = (Vec::new(), Vec::new());
@@ -160,7 +160,7 @@ fn edges(times: &Times, groups: &Partition) -> Option<(f64, f64)> {
     if across.is_empty() {
         return None;
     }
-    // Groups whose pairs are few beside all may be odd as a whole: threads of one core are a single pair.
+    // Groups with few of the pairs may be odd as a whole: threads of one core are a single pair.
     let mut spare = inside.iter().map(|(_, pairs)| pairs).sum::<usize>() / ODD;
     inside.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     let widest = inside.iter().find(|(_, pairs)| match spare.checked_sub(*pairs) {
@@ -173,8 +173,8 @@ fn edges(times: &Times, groups: &Partition) -> Option<(f64, f64)> {
     Some((widest?.0, without_odd(&mut across, Keep::High)))
 }
 
-/// The cuts that are levels of their own, finest first. Of variants the more regular one stays: hardware repeats
-/// itself, an odd figure does not.
+/// The cuts that are levels of their own, finest first. Of several variants the more regular one stays: hardware
+/// repeats itself, an odd figure does not.
 pub(super) fn distinct(cuts: &[Cut]) -> Vec<Cut> {
     let mut order: Vec<&Cut> = cuts.iter().collect();
     order.sort_by(|a, b| {
@@ -195,8 +195,8 @@ fn sizes(groups: &Partition) -> std::collections::BTreeSet<usize> {
     groups.iter().map(Vec::len).collect()
 }
 
-/// Whether the coarser of two partitions only completes what the finer one began. Where it gathers groups of a size
-/// that the finer one lacks, such as clusters of another kind of core, both are levels.
+/// Whether the coarser of two partitions only completes the finer one. Where it gathers groups of a size that the
+/// finer one lacks, such as clusters of another kind of core, both are levels.
 fn are_variants(a: &Partition, b: &Partition) -> bool {
     let (finer, coarser) = if a.len() > b.len() { (a, b) } else { (b, a) };
     sizes(coarser).is_subset(&sizes(finer))

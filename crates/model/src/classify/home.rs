@@ -1,20 +1,20 @@
 //! Times that depend on where the line lives.
 //!
-//! If one memory node is home to the line of all pairs, a pair's transfer goes from one CPU to the home, to the
-//! other CPU and back: its time grows with the way around that triangle. CPUs at home then look like one near group,
-//! all others look alone, each as far from its neighbours as from the rest. No machine is built so: where the figures
-//! gather some groups and leave the others of their kind as they were, as far from each other as from those, it is the
-//! line's home that shows.
+//! If one NUMA node is home to the line of all pairs, a pair's transfer goes from one CPU to the home, to the other
+//! CPU and back: its time grows with the length of that triangle. The CPUs at home then look like one near group, and
+//! all others look alone, each as far from its neighbours as from the rest. No machine is built that way. So where
+//! the figures gather some groups but leave others of their kind as far from each other as from those, they show the
+//! line's home.
 
 use super::linkage::Partition;
 use super::times::Times;
 use crate::stats::middle;
 
-/// What a coarser partition does with a finer one.
+/// What a coarser partition does to a finer one.
 pub(super) enum Step {
     /// All groups of a kind gather.
     Level,
-    /// Some groups gather and leave others of the same kind alone, but not as a home would.
+    /// Some groups gather while others of the same kind stay alone, but not as a home would cause.
     Lopsided,
     /// The others are as far from each other as from the CPUs that gather: those at the line's home.
     Home(Vec<usize>),
@@ -32,13 +32,14 @@ pub(super) fn judge(times: &Times, finer: &Partition, coarser: &Partition) -> St
     if alone.len() < 2 || home.is_empty() {
         return Step::Level;
     }
-    // Two threads of one core beside single CPUs, clusters of another kind of core, or a few stragglers are no home.
+    // Two threads of one core beside single CPUs, clusters of another kind of core, or a few stragglers are not a
+    // home.
     let alike = typical(pieces) == typical(alone.iter().map(|group| group.len()));
     if !alike {
         return Step::Level;
     }
     let single = typical(finer.iter().map(Vec::len)) == 1;
-    // Single CPUs may well gather here and not there: the pairs of threads of one kind of core.
+    // Single CPUs may well gather in one place and not in another: the pairs of threads of one kind of core.
     if single && (gathered.len() > 1 || home.len() < 8 || 5 * home.len() > 3 * n) {
         return Step::Level;
     }

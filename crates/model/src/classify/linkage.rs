@@ -13,9 +13,9 @@ pub(super) struct Dendrogram {
 }
 
 impl Dendrogram {
-    /// Joins the two nearest groups until one is left; groups are as far from each other as their pairs' times are
-    /// in geometric mean, so that a single odd figure moves little. Works along chains of nearest neighbours
-    /// (F. Murtagh, "A survey of recent advances in hierarchical clustering algorithms", 1983): O(n²).
+    /// Joins the two nearest groups until one is left. The distance of two groups is the geometric mean of their
+    /// pairs' times, so a single odd figure changes little. Follows chains of nearest neighbours (F. Murtagh, "A
+    /// survey of recent advances in hierarchical clustering algorithms", 1983): O(n²).
     pub(super) fn new(times: &Times) -> Self {
         let n = times.len();
         let mut distance = times.logarithms();
@@ -33,7 +33,7 @@ impl Dendrogram {
                 chain.push(tip);
             }
             let before = chain.len().checked_sub(2).map(|at| chain[at]);
-            // Where distances tie, going back ends the chain.
+            // Going back where distances tie ends the chain.
             let mut nearest = before.unwrap_or(usize::MAX);
             let mut least = before.map_or(f64::INFINITY, |before| distance[at(tip, before)]);
             for &other in active.iter().filter(|&&other| other != tip) {
@@ -64,8 +64,7 @@ impl Dendrogram {
         Self { n, merges }
     }
 
-    /// Where the next merge is farther than the last by more than `ratio`: numbers of merges to make, those before
-    /// the widest gaps first.
+    /// Numbers of merges after which the next merge is farther by more than `ratio`, the widest gaps first.
     pub(super) fn gaps(&self, ratio: f64) -> Vec<usize> {
         let gap = |cut: usize| self.merges[cut].2 - self.merges[cut - 1].2;
         let mut cuts: Vec<usize> = (1..self.merges.len())
@@ -80,7 +79,7 @@ impl Dendrogram {
         let mut parent: Vec<usize> = (0..self.n).collect();
         for &(a, b, _) in &self.merges[..cut] {
             let (a, b) = (root(&mut parent, a), root(&mut parent, b));
-            // The smallest member stands for its group.
+            // The smallest member represents its group.
             parent[a.max(b)] = a.min(b);
         }
         let mut groups: Partition = vec![Vec::new(); self.n];

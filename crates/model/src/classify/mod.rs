@@ -1,4 +1,4 @@
-//! Classes of CPU pairs and levels of groups, found in the times alone.
+//! Classes of CPU pairs and levels of groups, derived from the times alone.
 
 mod cuts;
 mod home;
@@ -42,7 +42,7 @@ pub struct Level {
     pub min_across_ns: f64,
 }
 
-/// What a matrix of times says as a whole.
+/// What a matrix of times shows as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -52,18 +52,19 @@ pub enum Verdict {
     Flat,
     /// The times depend on where the line lives: levels beyond those listed cannot be told apart from it.
     HomeBiased,
-    /// The figures jumped during the run; what they say holds only for a while.
+    /// The figures jumped during the run, so what they show holds only for a while.
     Unstable,
 }
 
-/// What a matrix of times says of the machine.
+/// What a matrix of times shows about the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classification {
     /// The CPUs of the matrix.
     pub cpus: Vec<u32>,
     /// The partitions of the CPUs into groups that are near within and far across, finest first.
     pub levels: Vec<Level>,
-    /// Groups of pairs with like times, nearest first: `class 1`, `class 2`, …; cycles are not known here.
+    /// Groups of pairs with like times, nearest first: `class 1`, `class 2`, …; without cycles, which are not
+    /// known here.
     pub classes: Vec<Class>,
     /// [`Verdict::Hops`], [`Verdict::Flat`] or [`Verdict::HomeBiased`].
     pub verdict: Verdict,
@@ -71,12 +72,12 @@ pub struct Classification {
     pub notes: Vec<String>,
 }
 
-/// Finds the levels of a matrix without being told how many there are.
+/// Finds the levels of a matrix without knowing how many there are.
 ///
-/// CPUs are gathered by average linkage of the logarithms of their times; a cut of the dendrogram is a level if its parts
-/// do not overlap, but for a few odd figures, and if its gap is wider than scatter or a coarse clock can make it. What is
-/// not certain is not listed. Times that depend on where the line lives, as in most published matrices of two-socket EPYC machines, are told from hops: see
-/// [`Verdict::HomeBiased`].
+/// Average linkage of the logarithms of the times gathers the CPUs. A cut of the dendrogram is a level if its parts
+/// do not overlap, except for a few odd figures, and its gap is wider than scatter or a coarse clock can make it.
+/// Uncertain levels are not listed. Times that depend on where the line lives, as in most published matrices of
+/// two-socket EPYC machines, are distinguished from hops: see [`Verdict::HomeBiased`].
 ///
 /// ```
 /// let matrix = coho_model::Matrix::parse_csv("\n25\n90,92\n91,93,26\n")?;
@@ -95,7 +96,7 @@ pub fn classify(matrix: &Matrix) -> Classification {
         match judge(&times, &levels, &cut.groups) {
             Step::Level => {
                 levels.push(cut);
-                // Where a coarser level stands all the same, the home is not what makes it.
+                // Where a coarser level is supported all the same, it is not caused by the home.
                 home = None;
             }
             Step::Lopsided => {}
@@ -124,14 +125,14 @@ pub fn classify(matrix: &Matrix) -> Classification {
     }
 }
 
-/// Judges a partition against the coarsest of those found that is finer.
+/// Compares a partition with the coarsest of the given cuts that is finer.
 fn judge(times: &Times, found: &[Cut], groups: &Partition) -> Step {
     let alone: Partition = (0..times.len()).map(|cpu| vec![cpu]).collect();
     let finer = found.iter().rev().map(|cut| &cut.groups).find(|finer| finer.len() > groups.len());
     home::judge(times, finer.unwrap_or(&alone), groups)
 }
 
-/// Of the CPUs at home those of the largest partition: nearer ones stand out within it.
+/// The CPUs at home of the larger partition: nearer ones stand out within it.
 fn larger(known: Option<Vec<usize>>, home: Vec<usize>) -> Option<Vec<usize>> {
     known.filter(|known| known.len() >= home.len()).or(Some(home))
 }
@@ -166,8 +167,8 @@ fn numbers(matrix: &Matrix, group: &[usize]) -> Vec<u32> {
     cpus
 }
 
-/// A class for the pairs within each level's groups that are not within a finer one's, one for the rest. Where the
-/// line's home shows, the rest are those with both CPUs at home, and the others.
+/// A class for the pairs within each level's groups that are not within a finer level's, and one for the rest. Where
+/// the line's home shows, the rest splits into pairs with both CPUs at home, and the others.
 fn classes(times: &Times, levels: &[Cut], home: Option<&[usize]>) -> Vec<Class> {
     let n = times.len();
     let group_index: Vec<Vec<usize>> = levels.iter().map(|cut| group_of(n, &cut.groups)).collect();
@@ -200,7 +201,7 @@ fn notes(
         let cpus: CpuSet = numbers(matrix, home).into_iter().collect();
         notes.push(format!(
             "CPUs {cpus} look near to each other and all others alone: the line of all pairs seems to live at these \
-             CPUs' memory node, so that times beyond the levels listed tell the way to it, not the hops between CPUs"
+             CPUs' NUMA node, so times beyond the levels listed show the distance to it, not the hops between CPUs"
         ));
     }
     if quantised {

@@ -1,4 +1,4 @@
-//! Classes by the names of the claimed levels that they coincide with.
+//! Names classes after the claimed levels that they coincide with.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use coho_topology::{Level as Claimed, Topology};
 
 use super::Classification;
 
-/// The claimed levels, by the name that a class gets, innermost first.
+/// The claimed levels by the name that a class gets, innermost first.
 const NAMES: [(Claimed, &str); 7] = [
     (Claimed::Core, "core"),
     (Claimed::Module, "module"),
@@ -18,9 +18,10 @@ const NAMES: [(Claimed, &str); 7] = [
 ];
 
 impl Classification {
-    /// Names a class after the claimed level whose groups of CPUs are those measured, the innermost if several are
-    /// the same; the class of the pairs beyond all levels after the innermost claimed unit that holds all CPUs
-    /// (`package`), or `system` where none does. Classes that coincide with no claim keep their numbers.
+    /// Names a class after the claimed level whose groups of CPUs equal the measured ones, the innermost if there
+    /// are several. Names the class of the pairs beyond all levels after the innermost claimed unit that holds
+    /// all CPUs (`package`), or `system` if there is none. Classes that coincide with no claim keep their
+    /// numbers.
     pub fn name_by(&mut self, topology: &Topology) {
         let measured: BTreeSet<u32> = self.cpus.iter().copied().collect();
         let claimed = |level: Claimed| -> BTreeSet<BTreeSet<u32>> {
@@ -30,7 +31,7 @@ impl Classification {
         for (level, class) in self.levels.iter().zip(&mut self.classes) {
             let groups: BTreeSet<BTreeSet<u32>> =
                 level.groups.iter().map(|group| group.iter().copied().collect()).collect();
-            // Claims need not speak of CPUs that stand alone.
+            // Claims need not mention CPUs that are alone.
             let same = |claim: BTreeSet<BTreeSet<u32>>| {
                 let several = |sets: &BTreeSet<BTreeSet<u32>>| {
                     sets.iter().filter(|set| set.len() > 1).cloned().collect::<Vec<_>>()

@@ -1,8 +1,8 @@
 //! Times in steps of a coarse clock.
 
-/// Whether the gap between two times is one step of the clock that all times stand at multiples of: they gather in
-/// at least four narrow heaps at 1, 2, 3, 4 … steps. A time between two steps is read now as the one, now as the
-/// other, so that such a gap tells nothing.
+/// Whether the gap between two times is one step of the clock, if all times are multiples of that step: they gather
+/// in at least four narrow heaps at 1, 2, 3, 4 … steps. A time between two steps is read sometimes as one, sometimes
+/// as the other, so such a gap means nothing.
 pub(super) fn is_one_step(sorted: &[f64], inside: f64, across: f64) -> bool {
     let gap = across - inside;
     let near = sorted.partition_point(|&ns| ns <= 6.0 * across);

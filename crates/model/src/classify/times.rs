@@ -1,4 +1,4 @@
-//! The figures of a matrix made ready for comparison.
+//! The figures of a matrix, prepared for comparison.
 
 use crate::Matrix;
 
@@ -14,8 +14,8 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// A time of 0 only tells that it is below the clock's step: it counts as the smallest time that is not. If
-    /// there is none, all figures are missing.
+    /// A time of 0 only means that it is below the clock's step: it counts as the smallest time above 0. If there
+    /// is none, all figures are missing.
     pub(super) fn new(matrix: &Matrix) -> Self {
         let n = matrix.len();
         let mut times = Self { n, ns: vec![f64::NAN; n * n.saturating_sub(1) / 2], missing: 0, zeros: 0 };

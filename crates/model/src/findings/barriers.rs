@@ -1,14 +1,14 @@
-//! The quickest barrier, and how far it is from the limit.
+//! The quickest barrier, and how far it is from the lower bound.
 
 use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
 use super::moves::have_stayed_for;
 use super::{Finding, Urgency, listed, ns, number, reach};
 
-/// Barriers alike that are named.
+/// The most equally quick barriers that are named.
 const NAMED: usize = 3;
 
-/// Times that are no more apart than this are alike, whatever their intervals: the next run's noise is not in them.
+/// Times within this ratio count as alike, whatever their intervals, which do not include the next run's noise.
 const ALIKE: f64 = 1.1;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
@@ -23,15 +23,15 @@ fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
 
 fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     let timed = || {
-        let told = sync.barriers.iter().enumerate().filter(|(_, row)| row.algorithm != "auto");
-        told.filter_map(|(at, row)| Some((at, row, row.ns.as_ref().filter(|ns| ns.has_interval())?)))
+        let named = sync.barriers.iter().enumerate().filter(|(_, row)| row.algorithm != "auto");
+        named.filter_map(|(at, row)| Some((at, row, row.ns.as_ref().filter(|ns| ns.has_interval())?)))
     };
     let threads = timed().map(|(_, row, _)| row.threads).max()?;
     let mut rows: Vec<(usize, &BarrierTime, &Estimate)> =
         timed().filter(|(_, row, _)| row.threads == threads).collect();
     rows.sort_by(|(.., a), (.., b)| a.median.total_cmp(&b.median));
     let (at, best, time) = *rows.first()?;
-    // Mappings of ranks on CPUs do not make two barriers.
+    // Different mappings of ranks to CPUs do not make different barriers.
     let alike: Vec<_> = rows.iter().filter(|(.., other)| !is_slower(time, other)).collect();
     let mut names: Vec<String> = Vec::new();
     for name in alike.iter().map(|(_, row, _)| row.name()) {
@@ -44,13 +44,13 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     let limit = best.times_limit.filter(|_| !has_jumped);
     let limit = limit.map(|times| format!(", {} times the latency limit", number(times)));
     let limit = limit.unwrap_or_default();
-    // One that was timed too seldom to tell may be the quickest.
-    let is_told = |row: &BarrierTime| row.ns.as_ref().is_none_or(Estimate::has_interval);
+    // A barrier with too few samples may be the quickest.
+    let is_certain = |row: &BarrierTime| row.ns.as_ref().is_none_or(Estimate::has_interval);
     let mut others = sync
         .barriers
         .iter()
         .filter(|row| row.threads == threads && row.algorithm != "auto" && row.name() != best.name());
-    let is_alone = names.len() == 1 && others.clone().all(is_told) && others.any(|row| row.ns.is_some());
+    let is_alone = names.len() == 1 && others.clone().all(is_certain) && others.any(|row| row.ns.is_some());
     let text = match (is_alone, names.len()) {
         (true, _) => {
             format!("The quickest barrier of {threads} threads is {}: {}{limit}.", best.name(), ns(time))

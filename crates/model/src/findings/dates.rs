@@ -1,4 +1,4 @@
-//! Figures of several runs may meet in one file: a finding that rests on such says when they were measured.
+//! One file may hold figures of several runs: a finding based on such figures says when they were measured.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use coho_profile::{Dated, Method, Profile};
 
 use super::Finding;
 
-/// Whether one run measured both, as far as it is known.
+/// Whether one run measured both, as far as is known.
 pub(super) fn are_of_one_run(one: &Method, other: &Method) -> bool {
     one.date.is_some() && one.date == other.date
 }
@@ -15,7 +15,7 @@ pub(super) fn are_of_one_run(one: &Method, other: &Method) -> bool {
 pub(super) fn add(findings: &mut [Finding], profile: &Profile) {
     let Some(last) = profile.host.as_ref().and_then(|host| host.date.as_deref()) else { return };
     let dates = profile.dates();
-    // Of a file of an earlier version, which dates no section, the whole is said at its head.
+    // An earlier version's file dates no section; its header says so for the whole file.
     if dates.iter().any(|one| one.date.is_some()) {
         findings.iter_mut().for_each(|finding| add_to(finding, &dates, last));
     }
@@ -26,7 +26,7 @@ fn add_to(finding: &mut Finding, dates: &[Dated<'_>], last: &str) {
     for pointer in &finding.evidence {
         let mut parts = pointer.split('/').skip(1);
         let (Some(section), field) = (parts.next(), parts.next().unwrap_or_default()) else { continue };
-        // Parts that another run has measured than their section's are found by their names.
+        // Parts that another run measured than the rest of their section are recognised by their names.
         let is_part = |part: &str| match (section, field) {
             ("calls", "verdicts" | "footprint" | "channel") => part == "curves",
             ("memory", field) => part.split(", ").any(|one| one == field),

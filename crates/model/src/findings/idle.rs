@@ -6,9 +6,9 @@ use coho_profile::{Estimate, Idle, Profile};
 
 use super::{Finding, Urgency, cpus, number, reach};
 
-/// In ns: few programs notice a wake-up that takes less.
+/// In ns: few programs notice a shorter wake-up.
 const NOTABLE_NS: f64 = 20_000.0;
-/// CPUs are named as slower than others from this ratio on: one run's intervals do not know what the next run's noise adds.
+/// The ratio from which CPUs are called slower than others: one run's intervals do not include the next run's noise.
 const APART: f64 = 1.3;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
@@ -16,12 +16,12 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     [waking(idle), governor(idle)].into_iter().flatten().collect()
 }
 
-/// Waking by a timer, and where it stands.
+/// Waking by a timer, and where the figure stands.
 #[derive(Clone, Copy)]
 struct Woken<'a> {
     at: usize,
     ns: &'a Estimate,
-    /// Within which it lies.
+    /// The lower end of its range.
     low: f64,
     high: f64,
 }
@@ -34,22 +34,22 @@ struct Sleeper<'a> {
 }
 
 impl Sleeper<'_> {
-    /// A CPU that takes longer to wake the longer it slept reaches a deeper state.
+    /// Whether it reaches a deeper state: it takes longer to wake after a longer sleep.
     fn is_deep(&self) -> bool {
         self.long.low > self.short.high && self.long.ns.median >= NOTABLE_NS
     }
 }
 
-/// Waking by a timer after a sleep of so many us, with nothing set, by CPU.
+/// Waking by a timer after a sleep of `slept_us`, with nothing set, by CPU.
 fn woken(idle: &Idle, slept_us: u64) -> BTreeMap<u32, Woken<'_>> {
     let usual = idle.wakeups.iter().enumerate();
     let usual = usual.filter(|(_, one)| one.by == "timer" && one.under.is_none() && one.slept_us == slept_us);
-    let told = usual.filter_map(|(at, one)| {
+    let timed = usual.filter_map(|(at, one)| {
         let ns = one.ns.as_ref()?;
         let (low, high) = reach(ns)?;
         Some((one.cpu, Woken { at, ns, low, high }))
     });
-    told.collect()
+    timed.collect()
 }
 
 /// Every CPU that was timed after both sleeps, the slowest first.
@@ -63,8 +63,8 @@ fn sleepers(idle: &Idle, short_us: u64, long_us: u64) -> Vec<Sleeper<'_>> {
     all
 }
 
-/// How many of the slowest CPUs lie beyond the intervals of all others, so that they may be named: chance makes one of many
-/// the slowest, but seldom beyond every other.
+/// How many of the slowest CPUs lie beyond the intervals of all others and so may be named. Chance makes one of many
+/// CPUs the slowest, but seldom puts it beyond every other.
 fn apart(all: &[Sleeper<'_>]) -> Option<usize> {
     (1..all.len()).find(|&n| {
         let (slow, others) = all.split_at(n);
@@ -74,8 +74,8 @@ fn apart(all: &[Sleeper<'_>]) -> Option<usize> {
     })
 }
 
-/// The range of several CPUs' times, in us, with the ends of their intervals: `50.0 to 62.0 us (49.5–62.6)`; of one its
-/// time.
+/// The range of several CPUs' times, in us, with the ends of their intervals: `50.0 to 62.0 us (49.5–62.6)`; for a
+/// single CPU its time.
 fn range<'a>(times: impl Iterator<Item = Woken<'a>> + Clone) -> String {
     let us = |ns: f64| number(ns / 1e3);
     let least =
@@ -91,7 +91,7 @@ fn waking(idle: &Idle) -> Option<Finding> {
     let (short_us, long_us) = (slept().min()?, slept().max()?);
     let all = sleepers(idle, short_us, long_us);
     let (named, others) = all.split_at(apart(&all).unwrap_or(all.len()));
-    // Of CPUs that cannot be told apart, all must show it, or those that do are a chance's choice.
+    // Where the CPUs cannot be distinguished, all must show it; otherwise chance chose those that do.
     if named.is_empty() || !named.iter().all(Sleeper::is_deep) {
         return None;
     }
@@ -131,7 +131,7 @@ fn waking(idle: &Idle) -> Option<Finding> {
     })
 }
 
-/// Figures that are named one by one.
+/// The most figures that are named one by one.
 const MOST_NAMED: usize = 16;
 /// `powersave` holds the lowest clock, unless the driver itself chooses the clock under that name.
 fn governor(idle: &Idle) -> Option<Finding> {
@@ -151,7 +151,7 @@ fn governor(idle: &Idle) -> Option<Finding> {
         text: format!("{who} under the governor powersave, which holds the lowest clock that is allowed."),
         urgency: Urgency::Warning,
         evidence: vec!["/idle/frequency/governors".into(), "/idle/frequency/driver".into()],
-        condition: format!("as the driver {driver} told when it was measured"),
+        condition: format!("as the driver {driver} reported when it was measured"),
         next: next.into(),
     })
 }

@@ -1,4 +1,4 @@
-//! What a core moves, and from which size on non-temporal stores pay.
+//! How much data a core moves, and from which size on non-temporal stores pay.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +14,16 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
 
 /// A rate with its interval, and where it stands.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct Timed<'a> {
     at: usize,
     rate: &'a MemoryRate,
     speed: &'a Estimate,
-    /// Within which it lies.
+    /// The lower end of its interval.
     low: f64,
     high: f64,
 }
 
-impl Told<'_> {
+impl Timed<'_> {
     fn pointer(&self) -> String {
         format!("/memory/rates/{}/bytes_per_s", self.at)
     }
@@ -38,8 +38,8 @@ impl Told<'_> {
     }
 }
 
-/// Rates of one thread that moves the same block of usual memory again and again, and waits for its stores in the end.
-fn told(memory: &Memory) -> impl Iterator<Item = Told<'_>> {
+/// Rates of one thread that moves the same block of ordinary memory again and again and finally waits for its stores.
+fn timed(memory: &Memory) -> impl Iterator<Item = Timed<'_>> {
     let is_usual = |rate: &MemoryRate| {
         rate.threads == 1
             && rate.cache_type == CacheType::WriteBack
@@ -50,24 +50,24 @@ fn told(memory: &Memory) -> impl Iterator<Item = Told<'_>> {
     memory.rates.iter().enumerate().filter(move |(_, rate)| is_usual(rate)).filter_map(|(at, rate)| {
         let speed = rate.bytes_per_s.as_ref()?;
         let (low, high) = reach(speed)?;
-        Some(Told { at, rate, speed, low, high })
+        Some(Timed { at, rate, speed, low, high })
     })
 }
 
-/// The rates that none is beyond: the highest median, and behind it those whose intervals reach into its own.
-fn leaders<'a>(rates: impl Iterator<Item = Told<'a>>) -> Vec<Told<'a>> {
-    let mut all: Vec<Told<'a>> = rates.collect();
+/// The rates that no other exceeds: the highest median, then those whose intervals overlap its own.
+fn leaders<'a>(rates: impl Iterator<Item = Timed<'a>>) -> Vec<Timed<'a>> {
+    let mut all: Vec<Timed<'a>> = rates.collect();
     all.sort_by(|a, b| b.speed.median.total_cmp(&a.speed.median));
     let least = all.first().map_or(f64::INFINITY, |best| best.low);
     all.retain(|one| one.high >= least);
     all
 }
 
-/// Instructions that are named one by one.
+/// The most instructions that are named one by one.
 const NAMED: usize = 3;
 
-/// `avx2-nt`, or of several that intervals do not tell apart: `avx2-nt, not told from sse2-nt and 2 more`.
-fn named(leaders: &[Told<'_>]) -> String {
+/// `avx2-nt`; where intervals cannot distinguish several: `avx2-nt, not told from sse2-nt and 2 more`.
+fn named(leaders: &[Timed<'_>]) -> String {
     let mut names: Vec<String> = Vec::new();
     for one in leaders.iter().filter(|one| one.rate.instruction != leaders[0].rate.instruction) {
         if !names.contains(&one.rate.instruction) {
@@ -86,13 +86,14 @@ fn named(leaders: &[Told<'_>]) -> String {
     format!("{best}, not told from {}", listed(&names))
 }
 
-/// The best of each operation at the largest size.
+/// The best rate of each operation at the largest size.
 fn bandwidth(memory: &Memory) -> Option<Finding> {
-    let largest = told(memory).map(|one| one.rate.bytes).max()?;
-    let of = |op| leaders(told(memory).filter(move |one| one.rate.op == op && one.rate.bytes == largest));
-    let best: Vec<Vec<Told<'_>>> =
-        Operation::ALL.into_iter().map(of).filter(|leaders| !leaders.is_empty()).collect();
-    let words = |leaders: &Vec<Told<'_>>| {
+    let largest = timed(memory).map(|one| one.rate.bytes).max()?;
+    let best_of =
+        |op| leaders(timed(memory).filter(move |one| one.rate.op == op && one.rate.bytes == largest));
+    let best: Vec<Vec<Timed<'_>>> =
+        Operation::ALL.into_iter().map(best_of).filter(|leaders| !leaders.is_empty()).collect();
+    let words = |leaders: &Vec<Timed<'_>>| {
         let verb = match leaders[0].rate.op {
             Operation::Write => "writes",
             Operation::Read => "reads",
@@ -100,14 +101,14 @@ fn bandwidth(memory: &Memory) -> Option<Finding> {
         };
         format!("{verb} {}", leaders[0].interval())
     };
-    let instructions = |leaders: &Vec<Told<'_>>| format!("{} {}", leaders[0].rate.op, named(leaders));
+    let instructions = |leaders: &Vec<Timed<'_>>| format!("{} {}", leaders[0].rate.op, named(leaders));
     let instructions: Vec<_> = best.iter().map(instructions).collect();
     let text = listed(&best.iter().map(words).collect::<Vec<_>>());
     Some(Finding {
         id: "bandwidth",
         text: format!("In blocks of {}, one core {text} GB/s.", size(largest)),
         urgency: Urgency::Note,
-        evidence: best.iter().flatten().map(Told::pointer).collect(),
+        evidence: best.iter().flatten().map(Timed::pointer).collect(),
         condition: format!(
             "one thread, the same block again and again, one run; the quickest instructions: {}",
             instructions.join("; ")
@@ -120,20 +121,20 @@ fn is_non_temporal(instruction: &str) -> bool {
     instruction.ends_with("-nt") || instruction.starts_with("movnti")
 }
 
-/// The stores of one size: the best of either kind, with those that none of its kind is beyond.
+/// The stores of one size: the best of either kind, with those of its kind that it does not exceed beyond chance.
 struct Stores<'a> {
-    usual: Vec<Told<'a>>,
-    past: Vec<Told<'a>>,
+    usual: Vec<Timed<'a>>,
+    past: Vec<Timed<'a>>,
 }
 
 impl<'a> Stores<'a> {
     fn of(memory: &'a Memory, bytes: u64) -> Option<Self> {
-        let of = |past: bool| {
+        let best_of = |past: bool| {
             let stores =
-                told(memory).filter(|one| one.rate.op == Operation::Write && one.rate.bytes == bytes);
+                timed(memory).filter(|one| one.rate.op == Operation::Write && one.rate.bytes == bytes);
             leaders(stores.filter(|one| is_non_temporal(&one.rate.instruction) == past))
         };
-        let (usual, past) = (of(false), of(true));
+        let (usual, past) = (best_of(false), best_of(true));
         (!usual.is_empty() && !past.is_empty()).then_some(Self { usual, past })
     }
 
@@ -162,17 +163,17 @@ impl<'a> Stores<'a> {
     }
 }
 
-/// Rates are told apart from this ratio on: one run's intervals do not know what the next run's noise adds.
+/// The ratio from which rates count as different: one run's intervals do not include the next run's noise.
 const APART: f64 = 1.1;
 
-fn is_beyond(quick: &[Told<'_>], others: &[Told<'_>]) -> bool {
+fn is_beyond(quick: &[Timed<'_>], others: &[Timed<'_>]) -> bool {
     let most = others.iter().map(|one| one.high).fold(0.0, f64::max);
     quick[0].low > most && quick[0].speed.median >= APART * others[0].speed.median
 }
 
-/// From where the best non-temporal store is quicker than all others, at each larger size that was measured.
+/// The size from which the best non-temporal store is quicker than all others, at each larger size that was measured.
 fn non_temporal(memory: &Memory) -> Option<Finding> {
-    let sizes: BTreeSet<u64> = told(memory).map(|one| one.rate.bytes).collect();
+    let sizes: BTreeSet<u64> = timed(memory).map(|one| one.rate.bytes).collect();
     let both: Vec<Stores<'_>> = sizes.into_iter().filter_map(|bytes| Stores::of(memory, bytes)).collect();
     let (first, last) = (both.first()?, both.last()?);
     let from = both.iter().rposition(|row| !row.pays()).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! What could not be measured, and the one command or right that would change it.
+//! What could not be measured, and the one command or permission that would change it.
 
 use coho_profile::{CacheType, Counters, Memory, Profile};
 
@@ -6,16 +6,16 @@ use super::{Finding, Urgency, listed, openmp};
 
 /// Something that was not measured.
 struct Gap {
-    /// What, with the reason if it is not only that nobody asked: `performance counters (perf_event_paranoid is 3)`.
+    /// What, with the reason unless nobody asked for it: `performance counters (perf_event_paranoid is 3)`.
     what: String,
     evidence: Vec<String>,
-    /// Under which it is missing.
+    /// The condition under which it is missing.
     condition: &'static str,
     /// What would change it.
     next: String,
 }
 
-/// Of a profile that coho measured: what a paper does not report, nobody can measure now.
+/// For profiles that coho measured: what a paper does not report, nobody can measure now.
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     if profile.host.as_ref().is_none_or(|host| host.coho_version.is_none()) {
         return Vec::new();
@@ -39,10 +39,11 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     }]
 }
 
-/// What may be refused to one user and granted to another.
+/// The condition of gaps that depend on the user's rights.
 const HERE: &str = "as this user, on this machine, when it was measured";
 
-/// How to get counters, by the reason why there are none; `None` where neither the machine nor a missing right is the reason.
+/// How to get counters, by the reason why there are none; `None` where neither the machine nor a missing permission
+/// is the reason.
 fn remedy(why: &str) -> Option<&'static str> {
     if why.contains("has no performance counters") {
         Some("have the host give the virtual machine a virtual PMU (QEMU: `-cpu host,pmu=on`).")
@@ -58,7 +59,7 @@ fn remedy(why: &str) -> Option<&'static str> {
 }
 
 fn counters(counters: &Counters) -> Option<Gap> {
-    // Instructions and lines may also come from single steps.
+    // Instructions and lines may also come from single-stepping.
     let counted = counters.rdpmc.available || counters.events.iter().any(|event| event.passed);
     if counted {
         return None;
@@ -66,7 +67,7 @@ fn counters(counters: &Counters) -> Option<Gap> {
     let mut reasons =
         counters.tools.iter().enumerate().filter_map(|(at, tool)| Some((at, tool.not_available.as_deref()?)));
     let (at, why, next) = reasons.find_map(|(at, why)| Some((at, why, remedy(why)?)))?;
-    // What was to be told, and of several reasons the first.
+    // Drops what the reason was for, and keeps the first of several reasons.
     let why = why.split_once(": ").filter(|(what, _)| *what == "time").map_or(why, |(_, why)| why);
     let why = why.split("; ").next().unwrap_or(why);
     Some(Gap {
@@ -78,9 +79,10 @@ fn counters(counters: &Counters) -> Option<Gap> {
 }
 
 fn types(memory: &Memory) -> Option<Gap> {
-    let of = |name: CacheType| memory.types.iter().filter(move |one| one.name == name);
-    let lacks =
-        |name: &CacheType| of(*name).next().is_some() && !of(*name).any(|one| one.available && one.proven);
+    let of_type = |name: CacheType| memory.types.iter().filter(move |one| one.name == name);
+    let lacks = |name: &CacheType| {
+        of_type(*name).next().is_some() && !of_type(*name).any(|one| one.available && one.proven)
+    };
     let missing: Vec<CacheType> =
         [CacheType::WriteCombining, CacheType::Uncached].into_iter().filter(lacks).collect();
     if missing.is_empty() {
@@ -106,7 +108,7 @@ fn types(memory: &Memory) -> Option<Gap> {
     })
 }
 
-/// What takes a command of its own, where the like was measured.
+/// What takes a command of its own, where something like it was measured.
 fn not_tried(profile: &Profile) -> Option<Gap> {
     let calls = profile.calls.as_ref().filter(|calls| !calls.calls.is_empty() && calls.footprint.is_empty());
     let sync = profile

@@ -1,8 +1,8 @@
-//! What a profile means for its reader: each finding with the figures that it rests on, the condition under which it holds,
-//! and what to do or to measure next. What the evidence does not carry is not said.
+//! What a profile means for its reader. Each finding comes with the figures that it rests on, the condition under
+//! which it holds, and what to do or to measure next. What the evidence does not support is not said.
 //!
-//! A comparison takes an interval of both figures. Nothing is advised on placement where times between CPUs jumped, or
-//! where too few samples tell whether they did.
+//! A comparison takes an interval of both figures. Findings advise no placement where times between CPUs jumped, or
+//! where there are too few samples to tell whether they did.
 
 mod barriers;
 mod calls;
@@ -27,18 +27,19 @@ use crate::judge::{self, Judgement};
 /// Something that a profile means for its reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What kind it is: the same in every profile. A profile has one of a kind, or one for each command that was tried.
+    /// The kind of finding, the same in every profile. A profile has one of each kind, or one per command that
+    /// was tried.
     pub id: &'static str,
-    /// What is so, with figures. Names that the profile brings stand in it as they are.
+    /// The finding itself, with figures. Names from the profile appear unchanged.
     pub text: String,
     /// What it asks of the reader.
     #[serde(rename = "level")]
     pub urgency: Urgency,
     /// The figures that it rests on, as JSON Pointers (RFC 6901) into the profile: `/sync/barriers/3/ns`.
     pub evidence: Vec<String>,
-    /// Under which it holds, or how well it is known.
+    /// The condition under which it holds, or how well it is known.
     pub condition: String,
-    /// What to do, or which command tells more, with commands in backticks; empty if there is nothing.
+    /// What to do, or which command shows more, with commands in backticks; empty if there is nothing.
     pub next: String,
 }
 
@@ -46,7 +47,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Urgency {
-    /// Something is not what it is taken for.
+    /// Something is not what it seems.
     Warning,
     /// Something can be gained.
     Advice,
@@ -54,13 +55,13 @@ pub enum Urgency {
     Note,
 }
 
-/// All that a profile means, the most urgent first.
+/// Everything that a profile means, the most urgent first.
 ///
 /// ```
 /// use coho_profile::{Profile, published};
 /// assert!(coho_model::findings(&Profile::default()).is_empty(), "nothing was measured");
 ///
-/// // A paper tells single values: from the nearest to the farthest, but nothing to act on.
+/// // A paper gives single values: the costs from the nearest to the farthest pair, but nothing to act on.
 /// let paper = published::read("kawabe-furuya/x7560")?;
 /// let found = coho_model::findings(&paper.machines[0].1);
 /// assert_eq!(found.iter().map(|one| one.id).collect::<Vec<_>>(), ["sharing-cost"]);
@@ -70,7 +71,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     findings_by(profile, &judge::coherence(profile), &judge::calls(profile))
 }
 
-/// The same of a profile that is already judged.
+/// As [`findings`], for a profile that is already judged.
 pub(crate) fn findings_by(
     profile: &Profile,
     coherence: &Judgement,
@@ -95,12 +96,12 @@ pub(crate) fn findings_by(
     findings
 }
 
-/// Where a section's times stand, as evidence of what shows in all of them together.
+/// Where a section's times stand, as evidence of what all of them show together.
 fn times_of(coherence: &Coherence) -> String {
     if coherence.matrix.is_some() { "/coherence/matrix".into() } else { "/coherence/pairs".into() }
 }
 
-/// Nothing that is measured has more digits before the point; a damaged profile may.
+/// The largest figure shown in plain digits. No measured figure is larger; a damaged profile's may be.
 pub(crate) const SENSIBLE: f64 = 1e12;
 
 /// A figure in three digits.
@@ -114,7 +115,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// `25.0 ns (24.1–26.3)`, of too few samples for an interval without one.
+/// `25.0 ns (24.1–26.3)`; without an interval if there are too few samples for one.
 fn ns(estimate: &Estimate) -> String {
     let median = number(estimate.median);
     match estimate.has_interval() {
@@ -128,10 +129,10 @@ fn ratio(estimate: &Estimate) -> String {
     format!("{} ({}–{})", number(estimate.median), number(estimate.low), number(estimate.high))
 }
 
-/// A mode of fewer samples than this share is no value that a figure jumps to.
+/// A mode with a smaller share of the samples is not a value that a figure jumps to.
 const SEEN: f64 = 0.05;
 
-/// Within which a figure lies: its interval, of one that jumped all values that it jumped between. `None` of too few samples
+/// The range of a figure: its interval, or all values between which it jumped. `None` if there are too few samples
 /// for an interval.
 fn reach(estimate: &Estimate) -> Option<(f64, f64)> {
     let Estimate { mut low, mut high, .. } = *estimate;

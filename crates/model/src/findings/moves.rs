@@ -13,7 +13,8 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     moved(profile, coherence, is_virtual).or_else(|| stayed(profile, coherence)).into_iter().collect()
 }
 
-/// Whether times between CPUs kept to their values as far as they were looked at, and were looked at often enough to tell.
+/// Whether times between CPUs kept to their values, as far as they were watched, and were watched often enough to
+/// tell.
 pub(super) fn have_stayed(profile: &Profile) -> bool {
     profile.coherence.as_ref().is_some_and(|coherence| {
         coherence.keeps_to_its_values() == Some(true)
@@ -22,7 +23,7 @@ pub(super) fn have_stayed(profile: &Profile) -> bool {
     })
 }
 
-/// The same for another section's figures, which tell it only if the same run measured them.
+/// As [`have_stayed`], for another section's figures, which requires that the same run measured them.
 pub(super) fn have_stayed_for(profile: &Profile, section: &Method) -> bool {
     have_stayed(profile)
         && profile.coherence.as_ref().is_some_and(|coherence| are_of_one_run(&coherence.method, section))
@@ -38,7 +39,7 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
         (None, Some((text, evidence))) => (text, evidence, stability::condition(coherence)?),
         (None, None) => {
             let (text, evidence) = between_sections(profile)?;
-            // Each part may have kept to its values: that says nothing of the time between them.
+            // Each part may have kept to its values; that says nothing about the time between them.
             (text, evidence, "two moments of measuring; when it changed, and how often, is not known".into())
         }
     };
@@ -59,7 +60,7 @@ fn values(all: impl Iterator<Item = f64>) -> String {
     listed(&all.map(number).collect::<Vec<_>>())
 }
 
-/// What it says, on which figures, and how often it was seen.
+/// The text, the figures behind it, and how often it was seen.
 fn between_surveys(coherence: &Coherence) -> Option<(String, Vec<String>, String)> {
     let history = coherence.history.as_ref().filter(|history| history.disagree > 0)?;
     let seen = values(history.modes_ns.iter().copied());
@@ -96,7 +97,7 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
         );
         return Some((text, vec!["/coherence/timeline".into(), "/coherence/pairs".into()]));
     }
-    // Judged pairs stand among all.
+    // All pairs include the judged ones.
     let strict = coherence.pairs.iter().any(|pair| pair.method.is_strict());
     let jumped = coherence.pairs.iter().enumerate().filter(|(_, pair)| {
         pair.ns.stable == Some(false) && pair.ns.modes.len() > 1 && pair.method.is_strict() == strict
@@ -125,7 +126,7 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
     })
 }
 
-/// The barriers' limit and the pairs tell the same time, of the two farthest CPUs, at two moments.
+/// The barriers' limit and the pairs give the same time, that of the two farthest CPUs, at two moments.
 fn between_sections(profile: &Profile) -> Option<(String, Vec<String>)> {
     let (coherence, sync) = (profile.coherence.as_ref()?, profile.sync.as_ref()?);
     let limit = sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|limit| limit.has_interval())?;
@@ -157,7 +158,7 @@ fn between_sections(profile: &Profile) -> Option<(String, Vec<String>)> {
     })
 }
 
-/// Only where other surveys tell: those of one run may all lie between two moves.
+/// Only where other surveys show it: all figures of one run may lie between two moves.
 fn stayed(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     let history = coherence.history.as_ref().filter(|history| history.surveys > 0)?;
     if !have_stayed(profile) {

@@ -1,24 +1,25 @@
-//! What an OpenMP program would gain by coho's teams.
+//! What an OpenMP program would gain from coho's teams.
 
 use coho_profile::{Estimate, Profile, Sync, SyncPeer};
 
 use super::{Finding, Urgency, ratio};
 
-/// The runtime that `coho run --openmp` stands in for.
+/// The runtime that `coho run --openmp` replaces.
 const RUNTIME: &str = "libgomp";
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     profile.sync.as_ref().and_then(gain).into_iter().collect()
 }
 
-/// Its times beside ours, pass by pass, where both have an interval: where they stand, and over ours.
+/// Its times beside ours, pass by pass, where both have an interval: the row's index, the row, and its ratio to ours.
 fn compared<'a>(sync: &'a Sync, operation: &str) -> Option<(usize, &'a SyncPeer, &'a Estimate)> {
     let of_runtime = |(_, peer): &(usize, &SyncPeer)| peer.name == RUNTIME && peer.operation == operation;
     let rows = sync.peers.iter().enumerate().filter(of_runtime);
-    let told = rows.filter_map(|(at, peer)| Some((at, peer, peer.ratio.as_ref()?)));
-    // Fork and join of earlier versions, one region after another, are another quantity than a program's.
+    let compared = rows.filter_map(|(at, peer)| Some((at, peer, peer.ratio.as_ref()?)));
+    // Earlier versions timed one region after another: their fork and join are not the quantity that a program
+    // sees.
     let is_other = operation == "fork-join" && sync.is_back_to_back();
-    told.filter(|(.., ratio)| ratio.has_interval() && !is_other).max_by_key(|(_, peer, _)| peer.threads)
+    compared.filter(|(.., ratio)| ratio.has_interval() && !is_other).max_by_key(|(_, peer, _)| peer.threads)
 }
 
 pub(super) fn is_measured(sync: &Sync) -> bool {
@@ -27,15 +28,15 @@ pub(super) fn is_measured(sync: &Sync) -> bool {
 
 fn gain(sync: &Sync) -> Option<Finding> {
     let parts = [("fork-join", "to fork and join"), ("barrier", "for a barrier of")];
-    let told: Vec<_> =
+    let compared: Vec<_> =
         parts.into_iter().filter_map(|(name, words)| Some((words, compared(sync, name)?))).collect();
-    // One part of which chance may be the reason leaves the program's gain open.
-    let slower = told.iter().filter(|(_, (.., ratio))| ratio.low > 1.0).count();
-    let quicker = told.iter().filter(|(_, (.., ratio))| ratio.high < 1.0).count();
-    if told.is_empty() || slower > 0 && quicker > 0 || slower + quicker == 0 {
+    // If one part may be due to chance, the program's gain stays open.
+    let slower = compared.iter().filter(|(_, (.., ratio))| ratio.low > 1.0).count();
+    let quicker = compared.iter().filter(|(_, (.., ratio))| ratio.high < 1.0).count();
+    if compared.is_empty() || slower > 0 && quicker > 0 || slower + quicker == 0 {
         return None;
     }
-    let words: Vec<String> = told
+    let words: Vec<String> = compared
         .iter()
         .map(|(words, (_, peer, times))| {
             format!("{} times as long {words} {} threads", ratio(times), peer.threads)
@@ -50,12 +51,12 @@ fn gain(sync: &Sync) -> Option<Finding> {
             if gains { "gains" } else { "loses" }
         ),
         urgency: if gains { Urgency::Advice } else { Urgency::Note },
-        evidence: told.iter().map(|(_, (at, ..))| format!("/sync/peers/{at}/ratio")).collect(),
+        evidence: compared.iter().map(|(_, (at, ..))| format!("/sync/peers/{at}/ratio")).collect(),
         condition: "timed in turn in one run, members on CPUs of their own; a program that seldom forks or waits sees little \
                     of it"
             .into(),
         next: if gains {
-            "`coho run --openmp --try -- PROGRAM` tells for a program compiled by gcc -fopenmp.".into()
+            "`coho run --openmp --try -- PROGRAM` shows it for a program compiled by gcc -fopenmp.".into()
         } else {
             String::new()
         },

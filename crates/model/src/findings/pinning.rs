@@ -8,7 +8,7 @@ use super::{Finding, Urgency, number, ratio, times_of};
 use crate::judge::Judgement;
 use crate::{Level, Matrix, stability};
 
-/// Commands whose trial is told.
+/// The most commands whose trial is reported.
 const JOBS: usize = 3;
 
 pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
@@ -20,8 +20,8 @@ pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
 
 /// The quickest group of each level of groups.
 fn team(profile: &Profile, coherence: &Coherence, levels: &[Level]) -> Option<Finding> {
-    let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
-    if !have_stayed(profile) || !is_told {
+    let is_certain = coherence.judged().iter().all(|pair| pair.ns.has_interval());
+    if !have_stayed(profile) || !is_certain {
         return None;
     }
     let matrix = Matrix::of(coherence)?;
@@ -63,18 +63,18 @@ fn team(profile: &Profile, coherence: &Coherence, levels: &[Level]) -> Option<Fi
 /// A group of CPUs for threads that share lines.
 struct Team {
     cpus: CpuSet,
-    /// The longest way within it.
+    /// The longest one-way time within it.
     ns: f64,
     /// How many other groups of as many CPUs are as near, so that it is one of several rather than the best.
     alike: usize,
 }
 
-/// The group whose longest way is the shortest; of those that are alike the first.
+/// The group whose longest one-way time is the shortest; of equal ones, the first.
 fn quickest(matrix: &Matrix, level: &Level) -> Option<Team> {
     let longest = |group: &Vec<u32>| {
-        let of: Vec<usize> =
+        let cpus: Vec<usize> =
             (0..matrix.len()).filter(|&index| group.contains(&matrix.cpus()[index])).collect();
-        let times = of.iter().enumerate().flat_map(|(at, &a)| of[at + 1..].iter().map(move |&b| (a, b)));
+        let times = cpus.iter().enumerate().flat_map(|(at, &a)| cpus[at + 1..].iter().map(move |&b| (a, b)));
         times.filter_map(|(a, b)| matrix.between(a, b)).reduce(f64::max)
     };
     let several = level.groups.iter().filter(|group| group.len() > 1);
@@ -96,7 +96,7 @@ fn job(name: &str, trial: &Trial) -> Option<Finding> {
     let others = trial.placements.iter().enumerate().filter_map(|(at, one)| Some((at, one, beaten(one)?)));
     let (at, worst, times) = others.max_by(|a, b| a.2.median.total_cmp(&b.2.median))?;
     let date = trial.date.as_ref().map_or_else(String::new, |date| format!(", on {date}"));
-    // A key of an object, as a pointer writes it.
+    // The key of an object, escaped for a JSON Pointer.
     let key = name.replace('~', "~0").replace('/', "~1");
     Some(Finding {
         id: "pin-job",

@@ -1,4 +1,4 @@
-//! Which published machine sharing a line here resembles.
+//! Which published machine has similar costs of sharing a line.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,18 @@ use crate::claims::kawabe_furuya::{Near, near};
 use crate::range::Range;
 use crate::stability;
 
-/// How far a mean may lie from a published one to resemble it: the paper's own pairs of one class spread by as much.
+/// The largest ratio of a mean to a published one that it resembles: the paper's own pairs of one class spread as
+/// much.
 const RESEMBLES: f64 = 1.25;
 
-/// Pairs that are named one by one.
+/// The most pairs that are named one by one.
 const MOST_NAMED: usize = 16;
 
 /// The pairs of a class: their positions in the profile, and the mean of their times.
 struct Class {
     pairs: Vec<usize>,
     mean: Range,
-    /// How often the line changes hands per increment; `None` unless every pair says it.
+    /// How often the line changes hands per increment; `None` unless every pair says so.
     changes: Option<f64>,
 }
 
@@ -32,7 +33,7 @@ struct Gathered {
     changes: Vec<Option<f64>>,
 }
 
-/// The paper timed increments by two CPUs that both do them as fast as they can, so only such pairs stand beside its own.
+/// The paper timed two CPUs that both increment as fast as they can, so only such pairs are compared with its own.
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
     let timed = coherence.pairs.iter().filter(|pair| pair.method == PairMethod::FreeRunning);
@@ -45,7 +46,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     }
     let Some(stays) = stability::condition(coherence) else { return Vec::new() };
     let mine = classes(profile);
-    // The farthest class that a paper has tells most of a machine; siblings pass no line on.
+    // The farthest class that a paper has says most about a machine; siblings pass no line on.
     let resembled = mine.iter().rev().filter(|(class, _)| **class != Near::Siblings);
     resembled.filter_map(|(class, mine)| beside(*class, mine, &stays)).take(1).collect()
 }
@@ -80,7 +81,7 @@ fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
         Some((short, name, classes(profile).get(&class)?.mean.value))
     });
     let (short, name, theirs) = machines.min_by(|a, b| distance(a.2).total_cmp(&distance(b.2)))?;
-    // `8 x Xeon X7560`, without what stands behind it.
+    // `8 x Xeon X7560`, without what follows.
     let name = name.split([',', '(']).next().unwrap_or_default().trim().to_owned();
     let Range { value, low, high } = mine.mean;
     let words = class.words();

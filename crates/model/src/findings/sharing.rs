@@ -1,4 +1,4 @@
-//! What it costs CPUs to share a line: near, far, and by where the line lies.
+//! What it costs CPUs to share a line: near, far, and by the line's address.
 
 use coho_profile::{Coherence, Estimate, Home, LineSpread, Pair, PairMethod, Profile};
 use coho_topology::CpuSet;
@@ -8,24 +8,23 @@ use super::{Finding, Urgency, first_groups, ns, number, times_of};
 use crate::judge::Judgement;
 use crate::{Level, Matrix, Verdict, stability};
 
-/// Pairs that are no more apart than this count as alike, whatever their intervals.
+/// Pairs within this ratio count as alike, whatever their intervals.
 pub(super) const ALIKE: f64 = 1.3;
 
 pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };
     let cost = if coherence.matrix.is_some() { of_matrix(coherence) } else { of_pairs(coherence) };
-    let mut found: Vec<Finding> =
+    let mut findings: Vec<Finding> =
         [cost, groups(profile, coherence, judgement), lines(coherence)].into_iter().flatten().collect();
     if judgement.verdict == Some(Verdict::HomeBiased) {
-        for finding in found.iter_mut().filter(|finding| finding.id != "lines-differ") {
-            finding.condition +=
-                "; beyond the levels found, times tell the way to the line's memory, not that between CPUs";
+        for finding in findings.iter_mut().filter(|finding| finding.id != "lines-differ") {
+            finding.condition += "; beyond the levels found, times show the distance to the line's memory, not that between CPUs";
         }
     }
-    found
+    findings
 }
 
-/// What is timed, with a verb for it, and by what.
+/// What is timed, with a verb, and how.
 fn words(method: PairMethod) -> (&'static str, &'static str) {
     match method {
         PairMethod::Turn => ("Handing over a cache line takes", "by compare-and-swap in turn"),
@@ -39,7 +38,7 @@ fn words(method: PairMethod) -> (&'static str, &'static str) {
     }
 }
 
-/// Where pairs were measured in the way that shows distances best.
+/// The pairs measured by the method that shows distances best.
 fn best(coherence: &Coherence) -> Vec<(usize, &Pair)> {
     let Some((method, home)) = Matrix::best_method(&coherence.pairs) else { return Vec::new() };
     let is_best = |pair: &Pair| (pair.method, pair.home) == (method, home);
@@ -53,7 +52,7 @@ fn best(coherence: &Coherence) -> Vec<(usize, &Pair)> {
     pairs
 }
 
-/// Whether one is farther than the other: by more than chance, and by more than where the line lies explains.
+/// Whether one is farther than the other, by more than chance and the line's address explain.
 fn is_farther(far: &Estimate, near: &Estimate) -> bool {
     crate::barrier::is_slower(near, far) && far.median > ALIKE * near.median
 }
@@ -98,7 +97,7 @@ fn of_pairs(coherence: &Coherence) -> Option<Finding> {
     Some(cost(text, evidence, format!("{home}{condition}")))
 }
 
-/// From the least to the greatest, of figures that tell no interval.
+/// From the smallest to the largest, for figures without an interval.
 fn range(takes: &str, by: &str, near: (u32, u32, f64), far: (u32, u32, f64)) -> String {
     format!(
         "{takes} from {} ns (CPUs {} and {}) to {} ns ({} and {}), {by}.",
@@ -153,10 +152,10 @@ fn groups(profile: &Profile, coherence: &Coherence, judgement: &Judgement) -> Op
     })
 }
 
-/// Lines that are no more apart than this are alike: who chooses among them gains nothing that is seen.
+/// Lines within this ratio are alike: choosing among them gains nothing noticeable.
 const LINES_ALIKE: f64 = 1.1;
 
-/// How near lines differ from far ones of the pair in which they differ most.
+/// How much near lines differ from far ones in the pair where they differ most.
 fn lines(coherence: &Coherence) -> Option<Finding> {
     let differ = coherence.pairs.iter().enumerate().filter_map(|(at, pair)| {
         let is_apart = |lines: &&LineSpread| lines.p10 > 0.0 && lines.p90 > LINES_ALIKE * lines.p10;

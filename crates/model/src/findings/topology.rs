@@ -1,4 +1,4 @@
-//! Whether the topology that the machine claims stands.
+//! Whether the topology that the machine claims is right.
 
 use coho_profile::{Coherence, Profile};
 use coho_topology::Topology;
@@ -13,15 +13,15 @@ use crate::stability;
 pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     let (Some(coherence), Some(section)) = (&profile.coherence, &profile.topology) else { return Vec::new() };
     let Some(contradictions) = &judgement.contradictions else { return Vec::new() };
-    // Of CPUs that move, no fixed topology is true, whatever is claimed.
+    // If the CPUs move, no fixed topology is true, whatever is claimed.
     if judgement.stable == Some(false) {
         return Vec::new();
     }
-    let found = match contradictions.as_slice() {
+    let finding = match contradictions.as_slice() {
         [] => as_measured(profile, coherence, &section.topology),
         [first, others @ ..] => Some(contradicted(profile, coherence, first, others.len())),
     };
-    found.into_iter().collect()
+    finding.into_iter().collect()
 }
 
 fn contradicted(profile: &Profile, coherence: &Coherence, first: &Contradiction, others: usize) -> Finding {
@@ -37,7 +37,7 @@ fn contradicted(profile: &Profile, coherence: &Coherence, first: &Contradiction,
     not_as_claimed(profile, coherence, text)
 }
 
-/// What no single figure contradicts may still hide groups.
+/// Groups that the claims hide although no single figure contradicts them.
 fn as_measured(profile: &Profile, coherence: &Coherence, claimed: &Topology) -> Option<Finding> {
     let measured = measured(claimed, coherence).ok()?;
     if let Some(first) = measured.corrections.first() {
@@ -55,10 +55,10 @@ fn as_measured(profile: &Profile, coherence: &Coherence, claimed: &Topology) -> 
         );
         return Some(not_as_claimed(profile, coherence, text));
     }
-    let is_told = coherence.judged().iter().all(|pair| pair.ns.has_interval());
-    (measured.is_borne_out && is_told && have_stayed(profile)).then(|| Finding {
+    let is_certain = coherence.judged().iter().all(|pair| pair.ns.has_interval());
+    (measured.is_borne_out && is_certain && have_stayed(profile)).then(|| Finding {
         id: "topology-stands",
-        text: "The claimed topology is as the times between all CPUs have it.".into(),
+        text: "The claimed topology agrees with the times between all CPUs.".into(),
         urgency: Urgency::Note,
         evidence: vec![times_of(coherence), "/topology/counts".into()],
         condition: stability::condition(coherence).unwrap_or_default(),
@@ -70,7 +70,7 @@ fn not_as_claimed(profile: &Profile, coherence: &Coherence, text: String) -> Fin
     Finding {
         id: "topology-contradicted",
         text,
-        // Times that are not known to stay may be others the next time.
+                // Times that are not known to stay may differ next time.
         urgency: if have_stayed(profile) { Urgency::Warning } else { Urgency::Note },
         evidence: vec![times_of(coherence), "/topology/counts".into()],
         condition: stability::condition(coherence).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The surveys that are kept of all hosts.
+//! The stored surveys of all hosts.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use super::Survey;
 
-/// Surveys kept of one boot of one machine, the latest.
+/// The most surveys kept per boot of one machine; the oldest go first.
 pub const MOST_OF_HOST: usize = 64;
-/// Surveys kept of all.
+/// The most surveys kept in all.
 pub const MOST: usize = 512;
 
 const SCHEMA: &str = "coho-history/1";
 
-/// Why a text is not read as a log.
+/// Why a text cannot be read as a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoLog {
     /// It has this schema, which another version of coho reads.
     Other(String),
-    /// It is no log.
+    /// It is not a log.
     Broken(String),
 }
 
@@ -29,14 +29,14 @@ impl fmt::Display for NoLog {
             Self::Other(schema) => {
                 write!(f, "it has schema '{schema}', this version of coho reads '{SCHEMA}'")
             }
-            Self::Broken(why) => write!(f, "no history ({why}); delete it to begin anew"),
+            Self::Broken(why) => write!(f, "not a history ({why}); delete it to start a new one"),
         }
     }
 }
 
 impl std::error::Error for NoLog {}
 
-/// The surveys that are kept.
+/// The stored surveys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Log {
     schema: String,
@@ -55,7 +55,7 @@ impl Log {
         &self.surveys
     }
 
-    /// Reads the text of a log. Its schema is looked at first: what another version keeps need not look like this.
+    /// Parses a log. Checks its schema first: what another version keeps need not look like this.
     ///
     /// # Errors
     /// [`NoLog`].
@@ -72,7 +72,7 @@ impl Log {
         serde_json::from_str(text).map_err(broken)
     }
 
-    /// Adds a survey; the oldest beyond what is kept are dropped.
+    /// Adds a survey, and drops the oldest beyond the limits.
     pub fn add(&mut self, survey: Survey) {
         let of_host = self.surveys.iter().filter(|other| other.host == survey.host).count();
         if of_host >= MOST_OF_HOST
@@ -113,8 +113,8 @@ mod tests {
     fn the_log_of_a_later_version_is_not_called_broken() {
         let newer = r#"{"schema": "coho-history/2", "hosts": {}}"#;
         assert_eq!(Log::parse(newer), Err(NoLog::Other("coho-history/2".into())));
-        let told = Log::parse(newer).unwrap_err().to_string();
-        assert!(told.contains("coho-history/2") && !told.contains("delete"), "{told}");
+        let error = Log::parse(newer).unwrap_err().to_string();
+        assert!(error.contains("coho-history/2") && !error.contains("delete"), "{error}");
         for broken in [
             "",
             "[]",

@@ -1,7 +1,8 @@
-//! Compares a survey with earlier ones of the same host: did its CPUs stay as far apart as they are now?
+//! Compares a survey with earlier ones of the same host: were its CPUs as far apart then as they are now?
 //!
-//! Two figures differ if they are [`SAME_MODE`] times apart: the line's place in a cache, the clock and another run's
-//! noise move a step between CPUs by up to a third, a host that moves the CPUs by a factor of two and more.
+//! Two figures differ if they are [`SAME_MODE`] times apart. The line's place in a cache, the clock and another run's
+//! noise change a step between CPUs by up to a third; a host that moves the CPUs changes it by a factor of two or
+//! more.
 
 mod log;
 mod recall;
@@ -22,15 +23,15 @@ use crate::stats::estimate;
 
 /// Values closer than this ratio belong to one mode.
 pub const SAME_MODE: f64 = 1.5;
-/// Nine of ten pairs stand for all.
+/// Nine of ten pairs represent all.
 const MOST_PAIRS: (usize, usize) = (9, 10);
 
-/// Which host a survey is of. Its figures are compared with those of the same host only.
+/// The host of a survey. Its figures are compared only with those of the same host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// `/etc/machine-id`; empty where there is none.
     pub machine: String,
-    /// The kernel's number of this boot.
+    /// The kernel's boot ID.
     pub boot: String,
     /// The CPU's brand string.
     pub cpu: String,
@@ -45,16 +46,16 @@ pub struct Survey {
     pub at_s: u64,
     /// The CPUs measured, as `0-3,8`.
     pub cpus: String,
-    /// How.
+    /// How the pairs were measured.
     pub method: PairMethod,
-    /// Where the lines lived. Surveys of earlier versions do not tell.
+    /// Where the lines lived. Surveys of earlier versions do not say.
     #[serde(default = "unknown")]
     pub home: Home,
-    /// Which pairs of these CPUs: `all`, or a checksum of their numbers. Surveys of earlier versions do not tell.
+    /// Which pairs of these CPUs: `all`, or a checksum of their numbers. Surveys of earlier versions do not say.
     #[serde(default)]
     pub pairs: String,
-    /// A step between CPUs, in ns, by the level that they are claimed to share: the median over the pairs of the value
-    /// that each mostly had, and the values that a tenth of any's batches had.
+    /// A step between CPUs, in ns, by the level that they are claimed to share: the median over the pairs of each
+    /// pair's most frequent value, and the values that a tenth of any pair's batches had.
     pub steps_ns: BTreeMap<String, Estimate>,
 }
 
@@ -94,7 +95,7 @@ impl Survey {
         (!steps_ns.is_empty()).then_some(Self { host, at_s, cpus, method, home, pairs, steps_ns })
     }
 
-    /// Whether figures of two surveys are of the same quantity on the same host.
+    /// Whether two surveys measured the same quantity on the same host.
     fn is_comparable(&self, other: &Self) -> bool {
         let key = |survey: &Self| (survey.method, survey.home);
         (&self.host, &self.cpus, &self.pairs) == (&other.host, &other.cpus, &other.pairs)
@@ -107,7 +108,7 @@ fn unknown() -> Home {
     Home::Unknown
 }
 
-/// Which pairs of these CPUs there are, so that a median over them is compared with one over the same.
+/// Which pairs of these CPUs there are, so that only medians over the same pairs are compared.
 fn which(cpus: &[u32], pairs: impl Iterator<Item = (u32, u32)>) -> String {
     let pairs: BTreeSet<(u32, u32)> = pairs.map(|(a, b)| (a.min(b), a.max(b))).collect();
     let all = cpus.len() * cpus.len().saturating_sub(1) / 2;
@@ -129,7 +130,7 @@ fn is_time(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }
 
-/// The value that a figure mostly had.
+/// The most frequent value of a figure.
 fn usual(ns: &Estimate) -> f64 {
     ns.modes.first().map_or(ns.median, |mode| mode.value)
 }
@@ -143,7 +144,7 @@ pub(crate) fn ns(ns: f64) -> String {
     }
 }
 
-/// A time in the unit that people would take: `26 hours`.
+/// A time in the unit that people would use: `26 hours`.
 pub(crate) fn window(seconds: f64) -> String {
     match seconds {
         s if s > 0.0 && s < 0.9995 => format!("{:.0} ms", s * 1e3),

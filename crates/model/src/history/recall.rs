@@ -1,4 +1,4 @@
-//! The present survey beside earlier ones.
+//! Compares the present survey with earlier ones.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use super::values::{counts, groups, is_one_mode, middles};
 use super::{SAME_MODE, Survey, is_time, ns, window};
 use crate::stats::median;
 
-/// What earlier surveys say of the present one.
+/// What earlier surveys say about the present one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
     /// For the profile.
     pub history: History,
-    /// For people; `None` where no earlier survey is of the same pairs.
+    /// For people; `None` where no earlier survey has the same pairs.
     pub words: Option<String>,
 }
 
-/// Compares the present survey with the earlier ones of the same host, pairs, method and home of the lines. On a virtual
-/// machine the host may be what moved the CPUs; what else may change them between surveys is not known here.
+/// Compares the present survey with the earlier ones of the same host, pairs, method and home of the lines. On a
+/// virtual machine the host may have moved the CPUs; what else may change times between surveys is not known here.
 pub fn recall(now: &Survey, earlier: &[Survey], is_virtual: bool) -> Recalled {
     let levels: Vec<Step<'_>> = now
         .steps_ns
@@ -29,11 +29,11 @@ pub fn recall(now: &Survey, earlier: &[Survey], is_virtual: bool) -> Recalled {
             Step { level, now: ns, there: there.collect() }
         })
         .collect();
-    // Where none differs, the nearest that another survey has too stands for all.
+    // Where none differs, the nearest level that another survey also has represents all.
     let order = |step: &Step<'_>| (step.differing().count(), !step.there.is_empty());
     let nearest =
         |a: &&Step<'_>, b: &&Step<'_>| order(a).cmp(&order(b)).then(b.now.median.total_cmp(&a.now.median));
-    let Some(told) = levels.iter().max_by(nearest) else {
+    let Some(shown) = levels.iter().max_by(nearest) else {
         return Recalled { history: History::default(), words: None };
     };
     let count = |of: &dyn Fn(&Step<'_>) -> Vec<usize>| {
@@ -41,16 +41,16 @@ pub fn recall(now: &Survey, earlier: &[Survey], is_virtual: bool) -> Recalled {
     };
     let history = History {
         surveys: count(&|step| step.there.iter().map(|(at, ..)| *at).collect()),
-        modes_ns: told.modes_ns(),
+        modes_ns: shown.modes_ns(),
         disagree: count(&|step| step.differing().map(|(at, ..)| at).collect()),
     };
-    let words = told.words(now.at_s).map(|words| {
-        let whose = if levels.len() > 1 && !told.level.is_empty() {
-            format!("within {}: ", told.level)
+    let words = shown.words(now.at_s).map(|words| {
+        let whose = if levels.len() > 1 && !shown.level.is_empty() {
+            format!("within {}: ", shown.level)
         } else {
             String::new()
         };
-        let why = match (told.differing().next(), is_virtual) {
+        let why = match (shown.differing().next(), is_virtual) {
             (None, _) => "",
             (Some(_), true) => ": on a virtual machine, the host may have moved the CPUs",
             (Some(_), false) => ": what moved it between the surveys is not known",
@@ -69,7 +69,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// The surveys whose figure is of another mode than the present one, and that figure.
+    /// The surveys whose figure belongs to another mode than the present one, with that figure.
     fn differing(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let figures = self.there.iter().map(|(at, _, ns)| (*at, ns.median));
         figures.filter(|(_, ns)| is_time(*ns) && !is_one_mode(*ns, self.now.median))
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn surveys_that_agree_are_not_said_to_move() {
-        // As much as lines and clocks make of it.
+        // As much as lines and clocks vary.
         let earlier = [survey(10.2, 0), survey(14.6, 60), survey(12.9, 90)];
         let found = recall(&survey(12.0, 120), &earlier, true);
         assert_eq!((found.history.disagree, found.history.modes_ns.len()), (0, 1));
@@ -193,7 +193,7 @@ mod tests {
         let part = of(&cpus, &all[1..2], Home::A);
         assert_eq!(recall(&part, &[of(&cpus, &all[1..2], Home::A)], true).history.surveys, 1);
         assert_eq!(recall(&part, &[of(&cpus, &all[..1], Home::A)], true).history.surveys, 0);
-        // What an earlier version has kept does not tell.
+        // What an earlier version stored does not say.
         let mut old = serde_json::to_value(of(&cpus, &all, Home::A)).unwrap();
         old.as_object_mut().unwrap().retain(|name, _| name != "home" && name != "pairs");
         assert_eq!(surveys(serde_json::from_value(old).unwrap()), 0);

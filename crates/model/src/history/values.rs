@@ -1,11 +1,11 @@
-//! Values that belong together.
+//! Grouping of values that belong together.
 
 use coho_profile::Mode;
 
 use super::{SAME_MODE, is_time};
 use crate::stats::median;
 
-/// A mode that fewer samples than this have shown is no headline.
+/// A mode with a smaller share of the samples is no headline.
 const LEAST_SHARE: f64 = 0.1;
 
 /// Whether two values are of one mode.
@@ -18,8 +18,8 @@ pub(super) fn counts(mode: &Mode) -> bool {
     is_time(mode.value) && mode.share >= LEAST_SHARE
 }
 
-/// Groups of like things in ascending order. Each is narrower than [`SAME_MODE`]: where values follow each other closely
-/// over a wider range, they part at the widest gaps.
+/// Groups of close values in ascending order. Each group is narrower than [`SAME_MODE`]: where values follow each
+/// other closely over a wider range, they are split at the widest gaps.
 pub(super) fn groups<T>(ascending: &[T], value: impl Fn(&T) -> f64 + Copy) -> Vec<&[T]> {
     let [first, .., last] = ascending else {
         return if ascending.is_empty() { Vec::new() } else { vec![ascending] };
@@ -39,7 +39,7 @@ pub(super) fn middles(mut values: Vec<f64>) -> Vec<f64> {
     groups(&values, |value| *value).into_iter().map(|group| median(&mut group.to_vec())).collect()
 }
 
-/// Modes that are one, as one; most frequent first.
+/// The modes with close ones merged, most frequent first.
 pub(super) fn gather(mut modes: Vec<Mode>) -> Vec<Mode> {
     modes.retain(counts);
     let all: f64 = modes.iter().map(|mode| mode.share).sum();

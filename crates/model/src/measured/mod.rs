@@ -1,10 +1,10 @@
 //! The topology as measured: a machine's claims, corrected where classes of times contradict them.
 //!
-//! Times between CPUs tell which CPUs are near to each other, and nothing of what they share. A level that coincides
-//! with a claim confirms it. One that no claim has takes the place of the claim that it contradicts, or stands as what
-//! CPUs of that nearness usually share; the reason says which. Where the figures are flat, unstable or incomplete, or
-//! other surveys differ, nothing is corrected. What stays of the claims though the figures do not show it, or contradict
-//! it, is named.
+//! Times between CPUs show which CPUs are near to each other, but not what they share. A level that coincides with a
+//! claim confirms it. A level that no claim has replaces the claim that it contradicts, or stands for what CPUs so
+//! near usually share; the reason says which. Where the figures are flat, unstable or incomplete, or other surveys
+//! differ, nothing is corrected. Claims that stay although the figures do not show them, or contradict them, are
+//! named.
 
 mod place;
 mod suggest;
@@ -23,42 +23,42 @@ const LEAST_CPUS: usize = 4;
 /// Nine of ten pairs must have a figure.
 const LEAST_SHARE: (usize, usize) = (9, 10);
 
-/// Contradictions that are named.
-const MOST_TOLD: usize = 4;
+/// The most contradictions that are named.
+const MOST_NAMED: usize = 4;
 
-/// A claimed topology with what times between its CPUs make of it.
+/// A claimed topology with what times between its CPUs show about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// The topology as measured; the claim itself where nothing is corrected. Its notes say which.
     pub topology: Topology,
     /// What was corrected, finest level first.
     pub corrections: Vec<Correction>,
-    /// Claims that the figures bear out, or that there is nothing to correct; then the reservations.
+    /// Claims that the figures confirm, or that there is nothing to correct; then the reservations.
     pub notes: Vec<String>,
-    /// Why nothing could be corrected, what stays of the claims though the figures do not show it or contradict it, and
-    /// the condition under which the figures hold.
+    /// Why nothing could be corrected, which claims stay although the figures do not show them or contradict
+    /// them, and the condition under which the figures hold.
     pub reservations: Vec<String>,
-    /// Whether all pairs were timed and each claim that times could contradict is as they have it.
+    /// Whether all pairs were timed and confirm each claim that times could contradict.
     pub is_borne_out: bool,
 }
 
 /// A level that replaces a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Correction {
-    /// What the CPUs of a group are taken to share.
+    /// What the CPUs of a group are assumed to share.
     pub level: Level,
     /// The claim: `0-15`; `not claimed`.
     pub claimed: String,
     /// The groups of CPUs: `0-7 | 8-15`.
     pub measured: String,
-    /// The figures, and why they stand for this level.
+    /// The figures, and why they mean this level.
     pub why: String,
 }
 
 /// Corrects a claimed topology by the classes that [`classify`] finds in times between all its CPUs.
 ///
 /// # Errors
-/// If the figures are of CPUs that the topology does not know.
+/// If there are figures of CPUs that the topology does not have.
 pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, crate::Error> {
     let mut cpus: Vec<u32> = coherence.times().flat_map(|(a, b, ..)| [a, b]).collect();
     cpus.sort_unstable();
@@ -72,7 +72,7 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
                 reservations.extend(place::not_shown(claimed, &[]));
             }
             reservations.extend(contradicted(claimed, coherence));
-            // Nothing but that they are alike, as is claimed.
+            // All alike, as claimed.
             let is_borne_out = is_flat && reservations.len() == 1;
             return Ok(Measured { is_borne_out, ..unchanged(claimed, Vec::new(), reservations) });
         }
@@ -83,8 +83,8 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
     reservations.extend(condition(coherence).map(|condition| format!("condition: {condition}")));
     if corrections.is_empty() {
         let what = match is_borne_out {
-            true => "nothing to correct: the claims are as the figures have it",
-            false => "nothing corrected: the figures do not tell what should stand in place of the claims",
+            true => "nothing to correct: the claims agree with the figures",
+            false => "nothing corrected: the figures do not show what should replace the claims",
         };
         notes.insert(0, what.to_owned());
         return Ok(Measured { is_borne_out, ..unchanged(claimed, notes, reservations) });
@@ -115,16 +115,16 @@ fn unchanged(claimed: &Topology, mut notes: Vec<String>, reservations: Vec<Strin
     Measured { topology, corrections: Vec::new(), notes, reservations, is_borne_out: false }
 }
 
-/// What the figures contradict in a topology, as it is claimed or after its correction.
+/// What the figures contradict in a topology, as claimed or after its correction.
 fn contradicted(topology: &Topology, coherence: &Coherence) -> Vec<String> {
-    let found = audit(topology, coherence);
-    let told = found.iter().take(MOST_TOLD);
-    let mut told: Vec<String> =
-        told.map(|one| format!("not borne out: {}; measured: {}", one.claim, one.figures)).collect();
-    if found.len() > MOST_TOLD {
-        told.push(format!("and {} more contradictions", found.len() - MOST_TOLD));
+    let contradictions = audit(topology, coherence);
+    let named = contradictions.iter().take(MOST_NAMED);
+    let mut named: Vec<String> =
+        named.map(|one| format!("not borne out: {}; measured: {}", one.claim, one.figures)).collect();
+    if contradictions.len() > MOST_NAMED {
+        named.push(format!("and {} more contradictions", contradictions.len() - MOST_NAMED));
     }
-    told
+    named
 }
 
 /// Why nothing is corrected.
@@ -146,7 +146,7 @@ impl From<&str> for Uncertain {
     }
 }
 
-/// The levels that the figures show, if they may be believed; else why not.
+/// The levels that the figures show, if they can be believed; otherwise why not.
 fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Result<Vec<Found>, Uncertain> {
     if let Some(history) = coherence.history.as_ref().filter(|history| history.disagree > 0) {
         return Err(format!(
@@ -175,16 +175,16 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
     if figures * LEAST_SHARE.1 < pairs * LEAST_SHARE.0 {
         return Err(format!("{figures} of {pairs} pairs have a time, which may leave a level out").into());
     }
-    let found = classify(&matrix);
-    match found.verdict {
+    let classification = classify(&matrix);
+    match classification.verdict {
         Verdict::Flat => {
             let why = "the figures are flat: no group of CPUs stands out".to_owned();
             Err(Uncertain { why, is_flat: true })
         }
-        Verdict::HomeBiased if found.levels.is_empty() => {
-            Err("the times tell the way to the line's home, not the hops between CPUs".into())
+        Verdict::HomeBiased if classification.levels.is_empty() => {
+            Err("the times show the distance to the line's home, not the hops between CPUs".into())
         }
-        _ => Ok(found.levels),
+        _ => Ok(classification.levels),
     }
 }
 

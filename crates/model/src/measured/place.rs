@@ -1,14 +1,14 @@
-//! Which claim a measured level takes the place of.
+//! Which claim a measured level replaces.
 
 use crate::Level as Found;
 use coho_topology::{Cache, CacheKind, CpuSet, Level, Topology, Unit};
 
 use super::{Correction, listed};
 
-/// What a group of CPUs may share, innermost first. Memory nodes are the operating system's and are not measured here.
+/// What a group of CPUs may share, innermost first. NUMA nodes are the operating system's and are not measured here.
 const INWARD: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Level::Die, Level::Package];
 
-/// Groups of one level that a sentence names.
+/// The most groups of one level that a sentence names.
 const MOST_LISTED: usize = 4;
 
 /// A level as sets of CPUs.
@@ -21,9 +21,9 @@ struct Groups<'a> {
 pub(super) struct Placed {
     pub(super) topology: Topology,
     pub(super) corrections: Vec<Correction>,
-    /// Claims that are borne out.
+    /// Claims that the figures confirm.
     pub(super) notes: Vec<String>,
-    /// Measured levels that have no place, and claims that no level bears out.
+    /// Measured levels without a place, and claims that no level confirms.
     pub(super) reservations: Vec<String>,
 }
 
@@ -75,23 +75,23 @@ pub(super) fn all(claimed: &Topology, levels: &[Found]) -> Placed {
     Placed { topology, corrections, notes, reservations }
 }
 
-/// The claims that no measured level bears out, of those that times could: some CPUs share the object, others do not.
+/// The claims that no measured level confirms, of those that times could: some CPUs share the object, others do not.
 pub(super) fn not_shown(topology: &Topology, placed: &[Level]) -> Vec<String> {
     let all = topology.cpus().len();
-    let told = |sets: &[&CpuSet]| sets.iter().any(|set| (2..all).contains(&set.len()));
+    let can_be_timed = |sets: &[&CpuSet]| sets.iter().any(|set| (2..all).contains(&set.len()));
     let mut claims: Vec<(Vec<&CpuSet>, Vec<String>)> = Vec::new();
     for level in INWARD.into_iter().filter(|level| !placed.contains(level)) {
         let sets = topology.partition(level);
         match claims.iter_mut().find(|(known, _)| *known == sets) {
             Some((_, names)) => names.push(level.to_string()),
-            None if told(&sets) => claims.push((sets, vec![level.to_string()])),
+            None if can_be_timed(&sets) => claims.push((sets, vec![level.to_string()])),
             None => {}
         }
     }
-    let told = claims.into_iter().map(|(sets, names)| {
+    let sentences = claims.into_iter().map(|(sets, names)| {
         format!("the figures do not show the claimed {}: {}", names.join(", "), some_of(sets.into_iter()))
     });
-    told.collect()
+    sentences.collect()
 }
 
 /// `0-1 | 2-3 | 4-5 | 6-7 and 8 more`.
@@ -114,7 +114,7 @@ fn gap(found: &Found) -> String {
     )
 }
 
-/// Whether a claim has the same groups, but for CPUs alone, of which claims need not speak.
+/// Whether a claim has the same groups, apart from single CPUs, which claims need not mention.
 fn is_same(claim: &[&CpuSet], groups: &[CpuSet]) -> bool {
     let several = |sets: &mut dyn Iterator<Item = &CpuSet>| {
         let mut sets: Vec<CpuSet> = sets.filter(|set| set.len() > 1).cloned().collect();
@@ -138,7 +138,7 @@ fn spans(claim: &[&CpuSet], groups: &[CpuSet]) -> bool {
     claim.iter().any(|set| groups.iter().filter(|group| set.intersects(group)).count() > 1)
 }
 
-/// Which levels a group that no claim has stands for, and why.
+/// Which levels a group without a matching claim stands for, and why.
 fn places(
     claimed: &Topology,
     topology: &Topology,
@@ -157,7 +157,7 @@ fn places(
         let claim = claimed.partition(level);
         claim.iter().any(|set| groups.sets.iter().any(|group| crosses(set, group)))
     };
-    // A claim of as many and as large groups, of other CPUs.
+    // A claim with groups of the same number and sizes, but other CPUs.
     let permuted: Vec<(Level, String)> = INWARD
         .into_iter()
         .filter(free)
@@ -186,7 +186,7 @@ fn places(
             () => "the claimed L3s are parts of them",
         };
         let why = format!(
-            "{why}. CPUs nearer than others, and not by a core or an L2, share an L3; times do not tell that from a \
+            "{why}. CPUs nearer than others, and not by a core or an L2, share an L3; times cannot tell that from a \
              part of one"
         );
         return vec![(Level::L3, why)];
@@ -197,20 +197,19 @@ fn places(
         && is_inside(&l3, &groups.sets)
         && partition(Level::Die).is_empty()
     {
-        let why =
-            "beyond an L3 and within a package; times do not tell a die from a package or a memory node"
-                .to_owned();
+        let why = "beyond an L3 and within a package; times cannot tell a die from a package or a NUMA node"
+            .to_owned();
         return vec![(Level::Die, why)];
     }
     if free(&Level::Module) && partition(Level::Module).is_empty() {
-        let why = "times do not tell threads of a core from cores that share a cache: a group, and no more"
+        let why = "times cannot tell threads of a core from cores that share a cache: it is a group, and no more is known"
             .to_owned();
         return vec![(Level::Module, why)];
     }
     Vec::new()
 }
 
-/// Puts groups in the place of a level's objects. What a cache of another extent holds was not measured.
+/// Replaces a level's objects by groups. What a cache of another extent holds was not measured.
 fn replace(topology: &mut Topology, level: Level, sets: &[CpuSet]) {
     let unit = |(id, cpus): (usize, &CpuSet)| Unit { id: Some(id as u32), cpus: cpus.clone() };
     let units = || sets.iter().enumerate().map(unit).collect::<Vec<_>>();
@@ -237,7 +236,7 @@ fn replace(topology: &mut Topology, level: Level, sets: &[CpuSet]) {
     }
 }
 
-/// Packages that are parts of a group are none: the outermost groups take their place.
+/// Packages that are only parts of a group are not packages: the outermost groups replace them.
 fn enclose(
     topology: &mut Topology,
     groups: &Groups<'_>,
@@ -266,7 +265,7 @@ fn enclose(
     });
 }
 
-/// What no tree can hold beside the groups, and nothing has borne out.
+/// Leaves out claims that cross the groups, which no tree can hold beside them and no figure has confirmed.
 fn leave_out_crossing(
     topology: &mut Topology,
     groups: &Groups<'_>,
@@ -290,7 +289,7 @@ fn leave_out_crossing(
             Level::Die => topology.dies.clear(),
             Level::L2 => topology.caches.retain(|cache| cache.level != 2),
             Level::L3 => topology.caches.retain(|cache| cache.level != 3),
-            // There is always one.
+            // There is always at least one package.
             _ => topology.packages = vec![Unit { id: Some(0), cpus: topology.cpus() }],
         }
     }

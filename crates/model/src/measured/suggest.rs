@@ -1,10 +1,10 @@
-//! Options that would make a guest's or a kernel's claims those of a topology.
+//! Options that would make a guest's or a kernel's claims match a topology.
 
 use coho_topology::{CpuSet, Level, Topology};
 
 use super::listed;
 
-/// Whose options.
+/// What the options are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// QEMU's command line.
@@ -15,16 +15,16 @@ pub enum Tool {
     Kernel,
 }
 
-/// What to give a tool, and what it cannot be told.
+/// What to give a tool, and what cannot be expressed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Suggestion {
-    /// Options, elements or commands, a line each.
+    /// Options, elements or commands, one per line.
     pub options: Vec<String>,
-    /// What they leave out, a sentence each.
+    /// What they leave out, one sentence each.
     pub lacks: Vec<String>,
 }
 
-/// How many there are of each unit in the next larger one.
+/// How many of each unit there are in the next larger one.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     cpus: usize,
@@ -33,12 +33,12 @@ struct Shape {
     modules: usize,
     cores: usize,
     threads: usize,
-    /// The unit that an L3 is shared by, and an L2.
+    /// The unit that shares an L3, and an L2.
     l3: Option<&'static str>,
     l2: Option<&'static str>,
 }
 
-/// The options by which a tool would tell this topology.
+/// The options that make a tool claim this topology.
 pub fn suggest(tool: Tool, topology: &Topology) -> Suggestion {
     let mut suggestion = Suggestion::default();
     if tool == Tool::Kernel {
@@ -58,7 +58,7 @@ pub fn suggest(tool: Tool, topology: &Topology) -> Suggestion {
     suggestion
 }
 
-/// The outermost level with groups of several CPUs that are not all: what counts as a die, inside a package.
+/// The outermost level with groups of several CPUs but not all: what counts as a die, inside a package.
 fn shape(topology: &Topology) -> Result<Shape, String> {
     let cpus = topology.cpus();
     let even = |name: &str, sets: &[&CpuSet]| -> Result<usize, String> {
@@ -80,7 +80,7 @@ fn shape(topology: &Topology) -> Result<Shape, String> {
     let (die, l3) = (size("dies", Level::Die)?, size("L3", Level::L3)?);
     let (module, l2) = (size("modules", Level::Module)?, size("L2", Level::L2)?);
     let between = |size: usize| size > core && size < package;
-    // The larger of what lies between a core and a package is a die, the smaller a module.
+    // Of the two levels between a core and a package, the larger is a die and the smaller a module.
     let mut middle: Vec<usize> = [die, l3, module, l2].into_iter().filter(|size| between(*size)).collect();
     middle.sort_unstable();
     middle.dedup();
@@ -89,7 +89,11 @@ fn shape(topology: &Topology) -> Result<Shape, String> {
         [one] if one == module || one == l2 && one != l3 => (package, one),
         [one] => (one, one),
         [small, large] => (large, small),
-        _ => return Err("a guest has two levels between core and package, and here are three".to_owned()),
+        _ => {
+            return Err(
+                "a guest has two levels between core and package, and this topology has three".to_owned()
+            );
+        }
     };
     let shared_by = |size: usize| match size {
         0 => None,
@@ -111,7 +115,7 @@ fn shape(topology: &Topology) -> Result<Shape, String> {
     })
 }
 
-/// A guest's CPUs are counted through unit by unit.
+/// Notes where the CPUs are not numbered unit by unit, as a guest's are.
 fn numbering(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
     let levels = [Level::Package, Level::Die, Level::L3, Level::Module, Level::L2, Level::Core];
     let scattered = levels.into_iter().find(|level| {
@@ -122,7 +126,7 @@ fn numbering(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
     });
     let Some(level) = scattered else { return };
     suggestion.lacks.push(format!(
-        "a guest's CPUs are numbered through, unit by unit, and these are not: {level} {}; put the host's CPUs in that \
+        "a guest's CPUs are numbered in order, unit by unit, and these are not: {level} {}; put the host's CPUs in that \
          order behind CPUs 0 to {} instead (libvirt: <vcpupin>; QEMU: pin each vCPU's thread)",
         listed(topology.partition(level)),
         shape.cpus - 1
@@ -148,16 +152,16 @@ fn qemu(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
     if l3.is_some() {
         suggestion.options.push(format!("-machine q35,{}", shared.join(",")));
         suggestion.lacks.push(
-            "smp-cache takes QEMU 10.0; before that an L3 is shared by a die, whatever is asked for"
+            "smp-cache needs QEMU 10.0; earlier versions share an L3 within a die, whatever is requested"
                 .to_owned(),
         );
     }
     if modules > 1 {
-        suggestion.lacks.push("modules take QEMU 9.1".to_owned());
+        suggestion.lacks.push("modules need QEMU 9.1".to_owned());
     }
     if topology.cpu.vendor.as_deref() == Some("AuthenticAMD") {
         suggestion.lacks.push(
-            "an AMD model tells its caches by leaf 0x8000001D: add topoext=on to -cpu where it is not there"
+            "an AMD model reports its caches in leaf 0x8000001D: add topoext=on to -cpu where it is missing"
                 .to_owned(),
         );
     }
@@ -171,7 +175,7 @@ fn qemu(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
         }
         suggestion
             .lacks
-            .push("memory nodes are as claimed: times between CPUs do not tell where memory is".into());
+            .push("NUMA nodes are as claimed: times between CPUs do not show where memory is".into());
     }
 }
 
@@ -194,7 +198,7 @@ fn libvirt(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
         options.push("  </numa>".to_owned());
         suggestion
             .lacks
-            .push("memory nodes are as claimed: times between CPUs do not tell where memory is".into());
+            .push("NUMA nodes are as claimed: times between CPUs do not show where memory is".into());
     }
     suggestion.options.push("</cpu>".to_owned());
     match l3 {
@@ -209,7 +213,7 @@ fn libvirt(topology: &Topology, shape: &Shape, suggestion: &mut Suggestion) {
 fn kernel(topology: &Topology, suggestion: &mut Suggestion) {
     suggestion.lacks.push(
         "no kernel option says who shares a cache: Linux takes it from CPUID, or from the firmware's PPTT or device \
-         tree on ARM; memory nodes come from the SRAT, which a table in the initrd replaces (CONFIG_ACPI_TABLE_UPGRADE)"
+         tree on ARM; NUMA nodes come from the SRAT, which a table in the initrd replaces (CONFIG_ACPI_TABLE_UPGRADE)"
             .to_owned(),
     );
     let levels = [Level::L3, Level::Die, Level::Module];
@@ -222,7 +226,7 @@ fn kernel(topology: &Topology, suggestion: &mut Suggestion) {
     };
     suggestion.lacks.push(format!(
         "partitions keep the scheduler, and the programs put into them, within one {level} each; they do not change \
-         what /sys tells"
+         what /sys reports"
     ));
     suggestion.options.push("echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control".to_owned());
     for (at, cpus) in groups.iter().enumerate().skip(1) {

@@ -8,16 +8,16 @@ use coho_profile::{Estimate, Memory, Profile, Transfer, TransferPass};
 use super::{Error, Path, PathFile, ready};
 use crate::stats;
 
-/// The ready paths that messages between two processes here go.
+/// The ready paths that messages between two processes take here.
 pub const CHECKED: [&str; 2] = ["shared-memory", "tcp-loopback"];
 
-/// Smaller messages are parts of the prediction.
+/// The smallest message checked; smaller ones are parts of the prediction.
 const LEAST_BYTES: u64 = 64;
 
 /// A message, measured and predicted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// The ready path that it went.
+    /// The ready path that it took.
     pub path: String,
     /// Size of the message, in bytes.
     pub bytes: u64,
@@ -34,11 +34,11 @@ impl Check {
     }
 }
 
-/// Each of the transfers beside what its path predicts from its own parts, pass by pass: parts and messages of one pass are
-/// of the same moment and of the same lines. The error is the median of those of the passes.
+/// Each transfer beside what its path predicts from the transfer's own parts, pass by pass: parts and messages of one
+/// pass are from the same moment and lines. The error is the median over the passes.
 ///
 /// # Errors
-/// As [`check`].
+/// As for [`check`].
 pub fn check_within(transfers: &[Transfer]) -> Result<Vec<Check>, Error> {
     let mut files: BTreeMap<&str, PathFile> = BTreeMap::new();
     let mut checks = Vec::new();
@@ -67,7 +67,7 @@ pub fn check_within(transfers: &[Transfer]) -> Result<Vec<Check>, Error> {
     Ok(checks)
 }
 
-/// What one pass found, as a profile.
+/// What one pass measured, as a profile.
 fn of_pass(transfer: &Transfer, pass: &TransferPass) -> Profile {
     let message = |bytes, [ns, send, receive]: [f64; 3]| Transfer {
         path: transfer.path.clone(),
@@ -87,12 +87,12 @@ fn of_pass(transfer: &Transfer, pass: &TransferPass) -> Profile {
     Profile { memory: Some(Memory { transfers, ..Memory::default() }), ..Profile::default() }
 }
 
-/// Each of the transfers beside what its path predicts from `parts`: what the ends of messages take, and the flag. Those
-/// were timed with other messages than the whole ones; measured in the same passes they are of the same moment and of the
-/// same lines, and of an earlier profile they show what has changed since.
+/// Each transfer beside what its path predicts from `parts`: the times of messages' ends, and the flag. Those were
+/// timed with messages other than the whole ones. If they were measured in the same passes, they are from the same
+/// moment and lines; from an earlier profile, they show what has changed since.
 ///
 /// # Errors
-/// With file and line: if the parts lack a figure that a path names; the message then says what to measure.
+/// With file and line, if the parts lack a figure that a path names; the message then says what to measure.
 pub fn check(parts: &[Transfer], transfers: &[Transfer]) -> Result<Vec<Check>, Error> {
     let mut paths: BTreeMap<(&str, u32, u32), Path> = BTreeMap::new();
     let mut checks = Vec::new();
@@ -119,7 +119,7 @@ pub fn check(parts: &[Transfer], transfers: &[Transfer]) -> Result<Vec<Check>, E
     Ok(checks)
 }
 
-/// The median of the errors' sizes; `None` without checks.
+/// The median of the absolute errors; `None` without checks.
 pub fn median_error<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Option<f64> {
     let mut errors: Vec<f64> = checks.into_iter().map(|check| check.error().abs()).collect();
     (!errors.is_empty()).then(|| stats::middle(&mut errors))
@@ -129,7 +129,7 @@ fn is_checked(transfer: &Transfer) -> bool {
     CHECKED.contains(&transfer.path.as_str())
 }
 
-/// Parts of messages between the two CPUs, if there are any, else of others.
+/// Parts of messages between the two CPUs, if there are any; otherwise parts between others.
 fn between(parts: &[Transfer], transfer: &Transfer) -> Profile {
     let ends = [transfer.from, transfer.to];
     let (own, others): (Vec<_>, Vec<_>) =
@@ -143,7 +143,7 @@ fn between(parts: &[Transfer], transfer: &Transfer) -> Profile {
 mod tests {
     use super::*;
 
-    /// A message whose ends and whole take so many ns.
+    /// A message whose ends and whole take these ns.
     fn transfer(path: &str, to: u32, bytes: u64, [send, whole, receive]: [f64; 3]) -> Transfer {
         Transfer {
             path: path.into(),

@@ -1,23 +1,23 @@
-//! What Hamada et al. states of its path, and whether a reading of the model meets it.
+//! What Hamada et al. state about their path, and whether a reading of the model agrees.
 //!
-//! The paper's curves have not survived, its statements about them have. Three readings of how its stages overlap are
-//! kept as path files (`dimmnet-h1`, `-h2`, `-h3`) over the same published tables; the rates of DMA, whose curves are
-//! lost too, are inputs in those files, reconstructed.
+//! The paper's curves have not survived, but its statements about them have. Three readings of how its stages overlap
+//! are kept as path files (`dimmnet-h1`, `-h2`, `-h3`) over the same published tables. The curves of the DMA rates
+//! are lost too; those files take reconstructed rates as inputs.
 
 use coho_profile::Profile;
 use coho_profile::published::hamada_dimmnet;
 
 use super::{Error, Path, Point, ready};
 
-/// The readings, by the names that follow `dimmnet-`; the first is the default.
+/// The readings, by the suffix after `dimmnet-`; the first is the default.
 pub const READINGS: [&str; 3] = ["H1", "H2", "H3"];
 
-/// What the paper states of one figure, and what the model says.
+/// What the paper states about one figure, and whether the model agrees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     /// The figure that it is about.
     pub figure: &'static str,
-    /// What is stated.
+    /// The statement.
     pub text: &'static str,
     /// Whether the reading agrees.
     pub met: bool,
@@ -26,7 +26,7 @@ pub struct Statement {
 /// A reading by its name, with the paper's figures.
 ///
 /// # Errors
-/// If there is none of that name.
+/// If there is none with that name.
 pub fn reading(name: &str) -> Result<Path, Error> {
     let profile = published();
     ready::file(&format!("dimmnet-{}", name.to_ascii_lowercase()))?.resolve(Some(&profile))
@@ -41,7 +41,7 @@ fn published() -> Profile {
 const FEW: std::ops::RangeInclusive<f64> = 0.01..=0.09;
 /// How far the ends of a range may lie from the printed ones.
 const READ_OFF: f64 = 0.0175;
-/// Bounds of "while the gap is below 1 us", in ns; the sweep begins at 1 ns.
+/// The upper bound of "while the gap is below 1 us", in ns; the sweep begins at 1 ns.
 const MICROSECOND: f64 = 1000.0;
 
 /// The thirteen statements, in the order of the figures.
@@ -59,7 +59,7 @@ pub fn statements(path: &Path) -> Vec<Statement> {
     let gains_of = |figure| Gains::of(path, figure);
     let [f4, f5, f6, f8, f9, f10, f11] = ["4", "5", "6", "8", "9", "10", "11"].map(gains_of);
     let below = |gap: f64| gap <= MICROSECOND;
-    // Both ends of the range within what can be read off a chart.
+    // Both ends of the range, within what can be read off a chart.
     let range = |gains: &Gains<'_>, instruction, [low, high]: [f64; 2]| {
         let gains = gains.all(|point| gains.is(point, 512.0, instruction) && below(point.gap_ns));
         let least = gains.iter().copied().fold(f64::INFINITY, f64::min);
@@ -67,7 +67,7 @@ pub fn statements(path: &Path) -> Vec<Statement> {
         (least - low).abs() <= READ_OFF && (most - high).abs() <= READ_OFF
     };
     let small = |point: &Point| point.bytes == 512.0;
-    // The loss of Fig. 5 at the same point, against that of another figure.
+    // The loss of Fig. 5 at the same point, compared with that of another figure.
     let shrinks = |bytes: f64| {
         f6.points.iter().zip(&f5.points).filter(|(six, _)| six.bytes == bytes).all(|(six, five)| {
             let shrunk = six.gain() > five.gain();

@@ -1,26 +1,26 @@
-//! The lower envelope of several protocols by size: which is the quickest from where on.
+//! The lower envelope of several protocols by size: which one is the quickest from which size on.
 
 use super::Variant;
 
-/// Parts that a stretch without corners is looked at in.
+/// Number of parts in which a stretch without corners is searched.
 const PARTS: usize = 64;
 
-/// From here on a protocol is the quickest.
+/// A size from which on a protocol is the quickest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
-    /// The size at which it overtakes the one before, in bytes: exact to the rounding of numbers.
+    /// The size at which it overtakes the previous one, in bytes: exact up to floating-point rounding.
     pub bytes: f64,
-    /// The one before, by its place among the protocols; `None` at the least size.
+    /// The previous protocol, by its index; `None` at the smallest size.
     pub from: Option<usize>,
-    /// The quickest from here on.
+    /// The quickest from here on, by its index.
     pub to: usize,
 }
 
-/// The thresholds between `least` and `greatest` bytes, rising; the first is that of the least size.
+/// The thresholds between `least` and `greatest` bytes, ascending; the first is at the smallest size.
 ///
-/// Between two corners (sizes at which a rate's table has a point, a fragment ends, or a protocol can take no more)
-/// times are smooth; where a rate is constant they are straight lines, which cross once at most. The stretch is looked
-/// at in 64 parts, and where the quickest changes, the intersection is halved out to the last bit.
+/// Times are smooth between two corners (sizes at which a rate's table has a point, a fragment ends, or a protocol
+/// reaches its limit). Where rates are constant they are straight lines, which cross at most once. The stretch is
+/// searched in 64 parts, and where the quickest protocol changes, bisection finds the intersection to the last bit.
 pub(super) fn envelope(
     protocols: &[&Variant],
     least: f64,
@@ -41,7 +41,7 @@ pub(super) fn envelope(
         let mut below = from;
         for part in 1..=PARTS {
             let above = if part == PARTS { to } else { from * ratio.powi(part as i32) };
-            // More than one may have its turn within a part.
+            // Several may take their turn within a part.
             while quickest(above) != current {
                 let (mut low, mut high) = (below, above);
                 loop {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of straight lines the intersections are known.
+        /// The intersections of straight lines are known.
         #[test]
         fn lines_cross_where_they_must(
             parts in proptest::collection::vec((0.0f64..1e5, 1e7f64..1e11), 2..6),

@@ -29,17 +29,17 @@ impl Error {
         Self { file: file.to_owned(), line: None, message: message.into() }
     }
 
-    /// The file that is wrong.
+    /// The file with the error.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The line that is wrong, counted from 1, where it is one.
+    /// The line with the error, counted from 1, where it is a single one.
     pub fn line(&self) -> Option<usize> {
         self.line
     }
 
-    /// What is wrong, and what to do about it.
+    /// What is wrong, and how to fix it.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -1,4 +1,4 @@
-//! Two ways compared by gap, and several by size.
+//! Two variants compared by gap, and several by size.
 
 use super::{Path, Threshold, Variant, envelope};
 
@@ -21,25 +21,25 @@ pub struct Figure {
 pub struct Point {
     /// Size of the transfer, in bytes.
     pub bytes: f64,
-    /// Place of the instruction among the path's.
+    /// Index of the instruction among the path's.
     pub instruction: usize,
-    /// The gap, in ns: the sum of all, or each, as the figure has it.
+    /// The gap, in ns: the sum of all gaps or the length of each, as the figure defines it.
     pub gap_ns: f64,
-    /// Time of the first way, in ns.
+    /// Time of the first variant, in ns.
     pub time_a_ns: f64,
-    /// Time of the second way, in ns.
+    /// Time of the second variant, in ns.
     pub time_b_ns: f64,
 }
 
 impl Point {
-    /// The share of the second way's time that the first saves: below 0, it loses.
+    /// The share of the second variant's time that the first saves; below 0, it loses.
     pub fn gain(&self) -> f64 {
         1.0 - self.time_a_ns / self.time_b_ns
     }
 }
 
 impl Path {
-    /// The first and the second way of a figure.
+    /// The first and the second variant of a figure.
     pub fn ways(&self, figure: &Figure) -> [&Variant; 2] {
         [figure.a, figure.b].map(|index| &self.variants[index])
     }
@@ -93,21 +93,21 @@ impl Path {
     }
 }
 
-/// Within which a crossing lies when each pass of the messages that it rests on is taken by itself.
+/// Where a crossing lies in the single passes of the messages that it rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The least intersection, in bytes.
+    /// The smallest intersection, in bytes.
     pub least_bytes: f64,
-    /// The greatest.
+    /// The largest intersection, in bytes.
     pub greatest_bytes: f64,
-    /// Passes in which these two cross.
+    /// Number of passes in which the two cross.
     pub crossed: usize,
-    /// All passes.
+    /// Number of all passes.
     pub passes: usize,
 }
 
 impl Spread {
-    /// Where two variants cross, by the path as each pass has it; `None` without passes, or if they cross in none.
+    /// Where two variants cross, by the path of each pass; `None` without passes, or if they cross in none.
     pub fn of(passes: &[Path], crossover: usize, instruction: usize, crossing: &Crossing) -> Option<Self> {
         let same = |one: &Crossing| (one.from, one.to) == (crossing.from, crossing.to);
         let crossings: Vec<f64> = passes
@@ -132,15 +132,15 @@ pub struct Crossover {
     /// What is compared.
     pub name: String,
     pub(super) protocols: Vec<usize>,
-    /// Least and greatest size, in bytes.
+    /// Smallest and largest size, in bytes.
     pub(super) least: f64,
     pub(super) greatest: f64,
     pub(super) grid: Option<Vec<f64>>,
 }
 
 impl Crossover {
-    /// How many sizes the grid has on which a publication tells this comparison; `None` where there is none, and the
-    /// intersection itself holds.
+    /// How many sizes the grid has on which a publication gives this comparison; `None` where there is no grid, and
+    /// the intersection itself counts.
     pub fn grid_points(&self) -> Option<usize> {
         self.grid.as_ref().map(Vec::len)
     }
@@ -149,11 +149,12 @@ impl Crossover {
 /// A size from which on another protocol is the quickest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Crossing {
-    /// Place of the variant that was the quickest below.
+    /// Index of the variant that was the quickest below.
     pub from: usize,
-    /// Place of the variant that is the quickest from here on.
+    /// Index of the variant that is the quickest from here on.
     pub to: usize,
-    /// The least whole number of bytes at which it is; of a publication's grid the least size of that.
+    /// The smallest whole number of bytes at which it is; on a publication's grid, the smallest such size of the
+    /// grid.
     pub bytes: f64,
     /// The intersection itself, in bytes.
     pub exact_bytes: f64,

@@ -1,4 +1,4 @@
-//! A path's file as it is written: TOML in which every figure knows its line.
+//! A path's file as written: TOML in which every figure knows its line.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::error::{Error, Place};
 use super::stage::{Kind, Side};
 
-/// Most bytes of one file, most files that one may include, and most entries of any list in it.
+/// The most bytes of one file, the most files that one may include, and the most entries of any list in it.
 const MAX_TEXT: usize = 1 << 20;
 const MAX_FILES: usize = 16;
 const MAX_ENTRIES: usize = 256;
@@ -45,7 +45,7 @@ struct Raw {
     crossover: Vec<Spanned<RawCrossover>>,
 }
 
-/// Values from one to another, spread evenly by their logarithms.
+/// Values from one to another, evenly spaced in their logarithms.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sweep {
@@ -54,7 +54,7 @@ pub(super) struct Sweep {
     pub points: usize,
 }
 
-/// Sizes from one to another; with points, those of a grid on which a publication tells its sizes.
+/// Sizes from one to another; with points, those of a grid on which a publication gives its sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Span {
@@ -76,12 +76,12 @@ pub(super) struct RawRate {
     pub from_bytes: Option<Spanned<f64>>,
 }
 
-/// Which of a profile's rates; what is not named may be any, and the quickest holds.
+/// Which of a profile's rates. What is not named may be anything, and the quickest rate counts.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
     pub op: Operation,
-    /// One, or with `*` before it all that end so: `*-nt`.
+    /// One instruction, or with a leading `*` all that end so: `*-nt`.
     pub instruction: Option<String>,
     #[serde(rename = "type", default)]
     pub cache_type: CacheType,
@@ -95,7 +95,7 @@ fn one() -> u32 {
     1
 }
 
-/// What of the messages between two processes that a profile has.
+/// Which of a profile's messages between two processes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TransferQuery {
@@ -110,7 +110,7 @@ pub(super) enum TransferPart {
     Whole,
     Send,
     Receive,
-    /// The receiver's part behind a flag that it polls: of a short message the first line comes along with the flag.
+    /// The receiver's part after a flag that it polls; the first line of a short message arrives with the flag.
     #[serde(rename = "receive-behind-flag")]
     ReceiveBehindFlag,
 }
@@ -121,12 +121,12 @@ pub(super) struct RawCost {
     pub ns: Option<Spanned<f64>>,
     pub call: Option<String>,
     pub message: Option<Message>,
-    /// What is left of the least message by this path without what its ends do.
+    /// What remains of the smallest message on this path without the work of its ends.
     pub transfer: Option<String>,
     pub times: Option<Spanned<f64>>,
 }
 
-/// A word from one CPU to another.
+/// A word sent from one CPU to another.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Message {
@@ -203,7 +203,7 @@ pub(super) struct RawCrossover {
     pub bytes: Spanned<Span>,
 }
 
-/// An entry and where it stands.
+/// An entry and where it is.
 #[derive(Debug)]
 pub(super) struct Entry<T> {
     pub value: T,
@@ -218,7 +218,7 @@ struct Source {
     text: String,
 }
 
-/// A path's file with those that it includes, read but not yet given a profile.
+/// A path's file with those that it includes, read but not yet resolved against a profile.
 #[derive(Debug, Default)]
 pub struct PathFile {
     sources: Vec<Source>,
@@ -238,11 +238,11 @@ pub struct PathFile {
 }
 
 impl PathFile {
-    /// Reads a path's text; `load` brings the text of each file that it includes, by name.
+    /// Parses a path's text; `load` returns the text of each file that it includes, by name.
     ///
     /// # Errors
-    /// With file and line: if it is not TOML, has a key that paths do not have, names a thing twice, or includes a file
-    /// that `load` does not bring or that includes it.
+    /// With file and line, if it is not TOML, has a key that paths do not have, names a thing twice, or includes a
+    /// file that `load` does not return or that includes it.
     pub fn parse(
         name: &str,
         text: &str,
@@ -253,7 +253,7 @@ impl PathFile {
         Ok(file)
     }
 
-    /// What the path is.
+    /// What the path describes.
     pub fn about(&self) -> &str {
         &self.about
     }
@@ -263,7 +263,7 @@ impl PathFile {
         &self.source
     }
 
-    /// The profile whose figures it takes where no other is named.
+    /// The profile whose figures it uses where no other is named.
     pub fn profile(&self) -> Option<&str> {
         self.profile.as_ref().map(|entry| entry.value.as_str())
     }
@@ -308,7 +308,7 @@ impl PathFile {
         self.take(source, raw)
     }
 
-    /// Takes the entries over; the file that includes has the last word on what there can be only one of.
+    /// Takes over the entries; for what there can be only one of, the including file has the last word.
     fn take(&mut self, source: usize, raw: Raw) -> Result<(), Error> {
         (self.name, self.about, self.source) = (raw.name, raw.about, raw.source);
         if let Some(profile) = raw.profile {
@@ -407,18 +407,18 @@ impl PathFile {
         Entry { value, source, line: line_of(&self.sources[source].text, at) }
     }
 
-    /// Where an entry stands.
+    /// Where an entry is.
     pub(super) fn place<T>(&self, entry: &Entry<T>) -> Place {
         Place { file: self.sources[entry.source].name.clone(), line: entry.line }
     }
 
-    /// Where something inside an entry stands.
+    /// Where something inside an entry is.
     pub(super) fn place_in<T, U>(&self, entry: &Entry<T>, inner: &Spanned<U>) -> Place {
         let source = &self.sources[entry.source];
         Place { file: source.name.clone(), line: line_of(&source.text, inner.span().start) }
     }
 
-    /// An error of the file as a whole.
+    /// An error about the file as a whole.
     pub(super) fn error(&self, message: impl Into<String>) -> Error {
         Error::of_file(self.sources.first().map_or("", |source| &source.name), message)
     }

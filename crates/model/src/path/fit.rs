@@ -3,41 +3,41 @@
 use super::Error;
 use super::error::Place;
 
-/// Most pairs that are fitted.
+/// The most pairs that are fitted.
 const MAX_PAIRS: usize = 4096;
-/// Most straight parts; a protocol that changes more often is not looked for.
+/// The most straight parts; protocols that change more often are not detected.
 const MAX_SEGMENTS: usize = 3;
-/// Least pairs of a part.
+/// The fewest pairs of a part.
 const LEAST_PAIRS: usize = 4;
 
 /// Times that follow one straight line by size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Segment {
-    /// Least size, in bytes.
+    /// Smallest size, in bytes.
     pub from_bytes: f64,
-    /// Greatest size, in bytes.
+    /// Largest size, in bytes.
     pub to_bytes: f64,
     /// Time at size 0, in ns: gaps and fixed costs together.
     pub fixed_ns: f64,
-    /// Bytes a second; `None` where the time does not grow.
+    /// Bytes per second; `None` where the time does not grow.
     pub bytes_per_s: Option<f64>,
     /// Root of the mean squared relative error.
     pub error: f64,
 }
 
-/// What sizes and times were found to follow.
+/// Straight lines fitted to sizes and times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
-    /// Straight parts by rising size: several where a protocol changes.
+    /// Straight parts by ascending size: several where a protocol changes.
     pub segments: Vec<Segment>,
-    /// Pairs that were fitted.
+    /// Number of pairs that were fitted.
     pub pairs: usize,
 }
 
-/// Reads pairs of bytes and ns from CSV: two columns, with or without a line of names above.
+/// Parses pairs of bytes and ns from CSV: two columns, with or without a header line.
 ///
 /// # Errors
-/// With the line, if a cell is no number above 0; if there are too few pairs, or too many.
+/// With the line, if a cell is not a number above 0; if there are too few pairs, or too many.
 pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, f64)>, Error> {
     let place = |line: usize| Place { file: file.into(), line };
     let mut pairs = Vec::new();
@@ -62,7 +62,7 @@ pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, f64)>, Error> {
             Ok(value) if value > 0.0 && value < 1e18 => Ok(value),
             _ => {
                 let shown: String = cell.chars().take(24).collect();
-                Err(place(index + 1).error(format!("'{shown}' is no number above 0; expected bytes, ns")))
+                Err(place(index + 1).error(format!("'{shown}' is not a number above 0; expected bytes, ns")))
             }
         };
         if pairs.len() == MAX_PAIRS {
@@ -78,9 +78,9 @@ pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, f64)>, Error> {
 }
 
 /// Fits up to three straight lines, time = fixed + bytes / rate, to pairs of bytes and ns: least squares of relative
-/// errors, more lines only where the Bayesian information criterion is for them.
+/// errors, with more lines only where the Bayesian information criterion favours them.
 ///
-/// Parts begin at sizes that were measured; a size that several pairs have stays in one part. Needs at least one pair.
+/// Parts begin at measured sizes; several pairs of one size stay in one part. Needs at least one pair.
 pub fn fit(pairs: &[(f64, f64)]) -> Fit {
     let mut pairs = pairs.to_vec();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -91,9 +91,9 @@ pub fn fit(pairs: &[(f64, f64)]) -> Fit {
     }
     let n = pairs.len();
     let cost = |from: usize, to: usize| sums[to].less(&sums[from]).line().squares;
-    // A part's least: enough pairs, and no size on both sides of a cut.
+    // What a part needs: enough pairs, and no size on both sides of a cut.
     let may_cut = |at: usize| at == 0 || at == n || pairs[at - 1].0 < pairs[at].0;
-    // best[k][to]: least squares of the first `to` pairs in k + 1 parts, and where the last of them begins.
+    // best[k][to]: least squares of the first `to` pairs in k + 1 parts, and where the last part begins.
     let mut best: Vec<Vec<(f64, usize)>> = vec![(0..=n).map(|to| (cost(0, to), 0)).collect()];
     for parts in 1..MAX_SEGMENTS.min(n / LEAST_PAIRS) {
         let best_cut = |to: usize| {
@@ -104,7 +104,7 @@ pub fn fit(pairs: &[(f64, f64)]) -> Fit {
         let row = (0..=n).map(best_cut).collect();
         best.push(row);
     }
-    // An error below a part in ten thousand is as good as none, or exact data would be cut without end.
+    // An error below one part in ten thousand counts as none, or exact data would be cut endlessly.
     let criterion = |parts: usize| {
         let mean = (best[parts][n].0 / n as f64).max(1e-8);
         n as f64 * mean.ln() + (3 * (parts + 1) - 1) as f64 * (n as f64).ln()
@@ -172,7 +172,7 @@ impl Sums {
         }
     }
 
-    /// The line of least relative squares whose fixed cost and slope are not negative.
+    /// The line with the least relative squares whose fixed cost and slope are not negative.
     fn line(self) -> Line {
         let squares = |a: f64, b: f64| {
             let sum = self.n - 2.0 * a * self.wy - 2.0 * b * self.wxy
@@ -235,7 +235,7 @@ mod tests {
         let pairs = parse_pairs("t.csv", "bytes,ns\n# run 1\n8;100\n16,120\n32\t130\n64, 150\n").unwrap();
         assert_eq!(pairs, [(8.0, 100.0), (16.0, 120.0), (32.0, 130.0), (64.0, 150.0)]);
         let error = parse_pairs("t.csv", "8,1\n16,-3\n").unwrap_err();
-        assert_eq!(error.to_string(), "t.csv, line 2: '-3' is no number above 0; expected bytes, ns");
+        assert_eq!(error.to_string(), "t.csv, line 2: '-3' is not a number above 0; expected bytes, ns");
         assert!(parse_pairs("t.csv", "8,1\n").unwrap_err().to_string().contains("at least 4"));
         assert_eq!(parse_pairs("t.csv", "8,1,2\n").unwrap_err().line(), Some(1));
     }

@@ -2,31 +2,31 @@
 
 use super::{Path, Side, Stage, Variant};
 
-/// Sizes of messages, in bytes: a small one, where the rates are known for so few, and a large one.
+/// Sizes of messages, in bytes: a small one, for rates that are known for such sizes, and a large one.
 const SMALL: f64 = 8.0;
 const LARGE: f64 = 1_048_576.0;
 
 /// Overhead, latency, gap and gap per byte of a variant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogGp {
-    /// Size of the small message that o, L and g are of, in bytes.
+    /// Size of the small message to which o, L and g apply, in bytes.
     pub bytes: f64,
     /// o of the sender: how long its CPU is busy with a small message, in ns.
     pub o_send_ns: f64,
     /// o of the receiver: how long its CPU is busy with it, in ns.
     pub o_receive_ns: f64,
-    /// L: what is left of the time of a small message, in ns.
+    /// L: the rest of a small message's time, in ns.
     pub latency_ns: f64,
-    /// g: the slowest stage for a small message; no earlier can the next follow, in ns.
+    /// g: the slowest stage for a small message, before which no next message can follow, in ns.
     pub gap_ns: f64,
     /// G: time of each byte of a large message, in ns.
     pub gap_per_byte_ns: f64,
 }
 
 impl Path {
-    /// LogGP's parameters of one of the path's variants. The small message is the least for which every table of
-    /// rates has been measured, as below that a rate says nothing of what a message costs; or the largest that the
-    /// variant carries, if that is less.
+    /// LogGP's parameters of one of the path's variants. The small message is the smallest for which every table of
+    /// rates has a measurement, since below that size a rate says nothing about a message's cost; or the largest that
+    /// the variant carries, if that is smaller.
     pub fn loggp(&self, variant: &Variant, instruction: usize) -> LogGp {
         let stages = self.variants.iter().flat_map(|variant| &variant.stages);
         let measured = stages.filter_map(|stage| stage.rate(instruction)?.least_bytes());
@@ -35,16 +35,16 @@ impl Path {
 }
 
 impl Variant {
-    /// LogGP's parameters, from messages of `small` bytes and the slope between half of `large` bytes and `large`.
+    /// LogGP's parameters, from messages of `small` bytes and the slope from half of `large` bytes to `large`.
     pub fn loggp(&self, small: f64, large: f64, instruction: usize) -> LogGp {
         let small = self.max_bytes.map_or(small, |most| small.min(most));
         let large = self.max_bytes.map_or(large, |most| large.min(most)).max(2.0 * small);
-        let of = |stage: &Stage| stage.time_ns(small, 0.0, instruction);
+        let time_of = |stage: &Stage| stage.time_ns(small, 0.0, instruction);
         let sides = sides(&self.stages);
         let busy = |side| {
-            let own = self.stages.iter().zip(&sides).filter(|(_, of)| **of == Some(side));
+            let own = self.stages.iter().zip(&sides).filter(|(_, side_of)| **side_of == Some(side));
             // A sum of none would be -0.
-            own.fold(0.0, |sum, (stage, _)| sum + of(stage))
+            own.fold(0.0, |sum, (stage, _)| sum + time_of(stage))
         };
         let (o_send_ns, o_receive_ns) = (busy(Side::Sender), busy(Side::Receiver));
         let total = self.time_ns(small, 0.0, instruction);
@@ -54,14 +54,14 @@ impl Variant {
             o_send_ns,
             o_receive_ns,
             latency_ns: (total - o_send_ns - o_receive_ns).max(0.0),
-            gap_ns: self.stages.iter().map(of).fold(0.0, f64::max),
+            gap_ns: self.stages.iter().map(time_of).fold(0.0, f64::max),
             gap_per_byte_ns: slope / (large / 2.0),
         }
     }
 }
 
 /// Whose CPU is busy with each stage. Where the file does not say, a CPU's stages before anything crosses are the
-/// sender's, those behind all that crosses the receiver's, and any between are nobody's overhead.
+/// sender's, those after everything has crossed are the receiver's, and those between are nobody's overhead.
 fn sides(stages: &[Stage]) -> Vec<Option<Side>> {
     let before = |stage: &&Stage| stage.kind.is_cpu() && stage.side != Some(Side::Receiver);
     let behind = |stage: &&Stage| stage.kind.is_cpu() && stage.side != Some(Side::Sender);

@@ -1,18 +1,18 @@
-//! What a transfer costs, stage by stage: from a program's buffer on one side to a program's buffer on the other
+//! What a transfer costs, stage by stage, from a program's buffer on one side to a program's buffer on the other
 //! (Hamada et al.).
 //!
-//! A path is a TOML file ([`PathFile`]): stages in order, each with a rate (a constant, a table by size, or a figure of
-//! a profile), a start-up gap, a fixed cost, and when the next may begin. Variants share stages; figures compare two of
-//! them, crossovers say from which size on which of several protocols is the quickest. Rates of copies are taken as
-//! measured, never composed of those of reads and writes: the paper's tables show that this fails (by half, for SIMD
-//! copies out of write-combining memory).
+//! A path is a TOML file ([`PathFile`]): stages in order, each with a rate (a constant, a table by size, or a figure
+//! of a profile), a start-up gap, a fixed cost, and when the next may begin. Variants share stages. Figures compare
+//! two variants; crossovers say from which size on which of several protocols is the quickest. Rates of copies are
+//! taken as measured, never composed of those of reads and writes: the paper's tables show that composing fails (by
+//! half, for SIMD copies out of write-combining memory).
 //!
-//! A stage of kind `copy` or `status` keeps a CPU busy. In the terms of LogGP ([`LogGp`]) it is overhead: of the sender
-//! until something else moves the message, of the receiver behind all that does. `side = "receiver"` (or `"sender"`) in
-//! a stage says so where the order does not tell, as between two CPUs that share memory.
+//! A stage of kind `copy` or `status` keeps a CPU busy. In the terms of LogGP ([`LogGp`]) it is overhead: the
+//! sender's until something else moves the message, the receiver's after everything that does. `side = "receiver"`
+//! (or `"sender"`) in a stage says which where the order does not, as between two CPUs that share memory.
 //!
-//! Valid for one transfer at a time on idle machines. Several at once share rates that nothing here divides, and many
-//! senders to one receiver (incast) are slower than any path of this model.
+//! Valid for one transfer at a time on idle machines. Concurrent transfers share rates, which this model does not
+//! divide, and many senders to one receiver (incast) are slower than any path of this model.
 //!
 //! ```
 //! use coho_model::path::{Overlap, PathFile};
@@ -61,7 +61,7 @@ pub use rate::Rate;
 pub use stage::{Kind, Overlap, Side, Stage};
 pub use summary::Summary;
 
-/// How far figures of this model hold.
+/// Under which conditions the model's figures hold.
 pub const VALIDITY: &str = "one transfer at a time on idle machines; no incast, nothing shared";
 
 /// A path whose figures all have values.
@@ -69,32 +69,32 @@ pub const VALIDITY: &str = "one transfer at a time on idle machines; no incast, 
 pub struct Path {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// What it describes.
     pub about: String,
     /// Where its figures come from.
     pub source: String,
-    /// The instructions that its rates tell apart; one without a name where they do not.
+    /// The instructions that its rates distinguish; a single one without a name where they do not.
     pub instructions: Vec<String>,
     /// Sizes of its figures, in bytes.
     pub bytes: Vec<f64>,
     /// Gaps of its figures, in ns.
     pub gaps_ns: Vec<f64>,
-    /// Ways to go.
+    /// The variants.
     pub variants: Vec<Variant>,
-    /// Comparisons of two.
+    /// Comparisons of two variants.
     pub figures: Vec<Figure>,
-    /// Comparisons of several by size.
+    /// Comparisons of several variants by size.
     pub crossovers: Vec<Crossover>,
 }
 
-/// A way from one buffer to the other.
+/// One way from one buffer to the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// Its name.
     pub name: String,
     /// Its stages, in order.
     pub stages: Vec<Stage>,
-    /// The largest transfer that can go this way, in bytes.
+    /// The largest transfer that it can carry, in bytes.
     pub max_bytes: Option<f64>,
 }
 
@@ -115,12 +115,12 @@ impl Variant {
         self.stages.iter().map(|stage| stage.gaps).sum()
     }
 
-    /// Whether so large a transfer can go this way.
+    /// Whether it can carry a transfer of this size.
     pub fn takes(&self, bytes: f64) -> bool {
         self.max_bytes.is_none_or(|most| bytes <= most)
     }
 
-    /// Sizes at which its time turns or jumps, in bytes.
+    /// Sizes at which its time has a corner or jumps, in bytes.
     fn corners(&self, instruction: usize) -> Vec<f64> {
         let chunks = self.stages.iter().filter_map(|stage| match stage.overlap {
             Overlap::Pipelined { chunk_bytes } => Some(chunk_bytes),

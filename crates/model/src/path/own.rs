@@ -1,4 +1,4 @@
-//! What the ready paths say of the machine that a profile was measured on.
+//! What the ready paths predict for the machine that a profile was measured on.
 
 use coho_profile::Profile;
 
@@ -10,18 +10,18 @@ const EAGER: &str = "eager";
 /// Paths between two processes of one machine, by its own figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Own {
-    /// The paths that messages were timed on, each by the parts of these.
+    /// The paths on which messages were timed, each predicted from the parts of these messages.
     pub between_processes: Vec<Summary>,
     /// From which size on rendezvous is quicker than eager; `None` where figures are missing.
     pub eager: Option<Summary>,
-    /// Each message beside what its path predicts.
+    /// Each message beside its path's prediction.
     pub checks: Vec<Check>,
     /// Why there are no checks, or no paths.
     pub lacking: Option<String>,
 }
 
 impl Own {
-    /// What the paths say; `None` of a profile without messages between processes.
+    /// The paths' predictions; `None` for a profile without messages between processes.
     pub fn of(profile: &Profile) -> Option<Self> {
         let transfers = &profile.memory.as_ref()?.transfers;
         if transfers.is_empty() {

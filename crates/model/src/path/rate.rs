@@ -7,9 +7,9 @@ const NS: f64 = 1e9;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
     shape: Shape,
-    /// What the rate is multiplied by, each from a size on.
+    /// What the rate is multiplied by, each factor from a size on.
     factors: Vec<Factor>,
-    /// Whether its sizes are those of whole messages: a fragment moves at the rate of its message.
+    /// Whether its sizes are those of whole messages: a fragment then moves at its message's rate.
     by_message: bool,
 }
 
@@ -24,12 +24,12 @@ pub(super) struct Factor {
 enum Shape {
     /// L / (start + L / rate): what an engine with a start-up time reaches.
     StartUp { start_ns: f64, bytes_per_s: f64 },
-    /// Points by rising size; the logarithm of the rate goes straight between them by that of the size.
+    /// Points by ascending size; between them the logarithm of the rate is linear in that of the size.
     Table(Vec<(f64, f64)>),
 }
 
 impl Rate {
-    /// The same rate at every size, in bytes a second.
+    /// The same rate at every size, in bytes per second.
     ///
     /// ```
     /// assert_eq!(coho_model::path::Rate::constant(1e9).time_ns(512.0), 512.0);
@@ -43,14 +43,14 @@ impl Rate {
         Self { shape: Shape::StartUp { start_ns, bytes_per_s }, factors: Vec::new(), by_message: false }
     }
 
-    /// A rate measured at several sizes: (bytes, bytes a second). Outside of them the nearest holds.
+    /// A rate measured at several sizes: (bytes, bytes per second). Beyond them the nearest point counts.
     pub fn table(mut points: Vec<(f64, f64)>) -> Self {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points.dedup_by(|later, first| later.0 == first.0);
         Self { shape: Shape::Table(points), factors: Vec::new(), by_message: false }
     }
 
-    /// The same, of whole messages, in whatever fragments they were moved.
+    /// The same rate, by the size of whole messages, whatever their fragments.
     pub(super) fn of_messages(self) -> Self {
         Self { by_message: true, ..self }
     }
@@ -63,7 +63,7 @@ impl Rate {
         }
     }
 
-    /// The same, multiplied.
+    /// The same rate, multiplied by these factors.
     pub(super) fn with(mut self, factors: Vec<Factor>) -> Self {
         self.factors = factors;
         self
@@ -82,12 +82,12 @@ impl Rate {
         time / factors.map(|factor| factor.times).product::<f64>()
     }
 
-    /// What that is in bytes a second.
+    /// The rate for `bytes`, in bytes per second.
     pub fn bytes_per_s(&self, bytes: f64) -> f64 {
         bytes / self.time_ns(bytes) * NS
     }
 
-    /// The least size that a table was measured at; `None` for a rate that is the same everywhere.
+    /// The smallest size at which a table was measured; `None` for a rate that is the same everywhere.
     pub(super) fn least_bytes(&self) -> Option<f64> {
         match &self.shape {
             Shape::Table(points) => points.first().map(|point| point.0),
@@ -95,7 +95,7 @@ impl Rate {
         }
     }
 
-    /// Sizes at which the rate turns or jumps; between them its time is smooth.
+    /// Sizes at which the rate has a corner or jumps; between them its time is smooth.
     pub(super) fn corners(&self) -> impl Iterator<Item = f64> + '_ {
         let points = match &self.shape {
             Shape::Table(points) => points.as_slice(),
@@ -126,7 +126,7 @@ mod tests {
         for (bytes, expected) in [(512.0, 1e6), (65536.0, 4e6), (8.0, 1e6), (1e9, 4e6)] {
             assert_eq!(rate.bytes_per_s(bytes), expected);
         }
-        // Halfway by logarithms.
+        // Halfway in logarithms.
         let middle = rate.bytes_per_s((512.0f64 * 65536.0).sqrt());
         assert!((middle / 2e6 - 1.0).abs() < 1e-12, "{middle}");
     }

@@ -1,4 +1,4 @@
-//! Figures of a path's file given their values: constants as they stand, the rest from a profile.
+//! Gives the figures of a path's file their values: constants directly, the rest from a profile.
 
 use coho_profile::{CacheType, Estimate, MemoryRate, Profile, Transfer};
 
@@ -13,35 +13,36 @@ use super::stage::{Overlap, Side, Stage};
 use super::{Path, Variant};
 use crate::delegation;
 
-/// Largest transfer, in bytes, longest time, in ns, and quickest rate, in bytes a second, that a file may state.
+/// The largest transfer, in bytes, the longest time, in ns, and the quickest rate, in bytes per second, that a file
+/// may state.
 const MAX_BYTES: f64 = (1u64 << 50) as f64;
 const MAX_NS: f64 = 1e15;
 const MAX_RATE: f64 = 1e15;
-/// Most values of a sweep, and points of all figures together.
+/// The most values of a sweep, and the most points of all figures together.
 const MAX_SWEEP: usize = 10_000;
 const MAX_POINTS: usize = 100_000;
-/// Most stages of a variant, protocols of a crossover, and sizes at which their times turn.
+/// The most stages of a variant, protocols of a crossover, and sizes at which their times have a corner.
 const MAX_STAGES: usize = 32;
 const MAX_PROTOCOLS: usize = 8;
 const MAX_CORNERS: usize = 2000;
-/// A line, and the longest message of which the first line comes along with the flag, in bytes. The CPU loads it before it
-/// knows that the flag has come, as far as it looks ahead: on a Zen 3 a message of 64 B took 6 ns more than the flag alone,
-/// one of 256 B 70, and from 1 KiB on all that the receiver's copy takes by itself.
+/// A line, and the longest message whose first line arrives with the flag, in bytes. The CPU loads as far ahead as it
+/// looks before it knows that the flag has come: on a Zen 3, a message of 64 B took 6 ns more than the flag alone,
+/// one of 256 B 70 ns, and from 1 KiB on as much as the receiver's copy takes by itself.
 const LINE_BYTES: u64 = 64;
 const SHORT_BYTES: u64 = 512;
-/// What a copy of some bytes takes at least, in ns.
+/// The least that a copy of some bytes can take, in ns.
 const LEAST_NS: f64 = 0.1;
 const ONE_SOURCE: &str = "a rate has one of: bytes_per_s, table, profile, transfer, of";
 const ONE_COST: &str = "a cost has one of: ns, call, message, transfer";
-/// Stands for the instruction in the name of a stage's rate.
+/// Placeholder for the instruction in the name of a stage's rate.
 const INSTRUCTION: &str = "{instruction}";
 
 impl PathFile {
-    /// The path with every figure's value, those of the machine from `profile`.
+    /// The path with a value for every figure; the machine's come from `profile`.
     ///
     /// # Errors
-    /// With file and line: if a figure is negative or no number, a name leads nowhere or in a circle, or the profile
-    /// lacks a figure; the message then says what to measure.
+    /// With file and line, if a figure is negative or not a number, a name leads nowhere or in a circle, or the
+    /// profile lacks a figure; the message then says what to measure.
     pub fn resolve(&self, profile: Option<&Profile>) -> Result<Path, Error> {
         let resolver = Resolver { file: self, profile };
         let instructions: Vec<String> = match self.instructions.as_slice() {
@@ -83,7 +84,7 @@ impl PathFile {
         })
     }
 
-    /// The path as each pass of a profile's messages has it; empty where it takes none, or they tell no passes.
+    /// The path as each pass of a profile's messages has it; empty where it uses no messages, or they have no passes.
     pub fn by_pass(&self, profile: &Profile) -> Vec<Path> {
         let takes = self.rates.values().any(|rate| rate.value.transfer.is_some());
         let Some(memory) = profile.memory.as_ref().filter(|_| takes) else { return Vec::new() };
@@ -102,15 +103,15 @@ impl PathFile {
         (0..passes).filter_map(of_pass).collect()
     }
 
-    /// What is wrong with each of the file's rates and costs, by line: above all what `profile` lacks, so that all of it
-    /// can be measured before the next try.
+    /// What is wrong with each of the file's rates and costs, by line: above all what `profile` lacks, so that all of
+    /// it can be measured before the next attempt.
     pub fn lacking(&self, profile: Option<&Profile>) -> Vec<Error> {
         let resolver = Resolver { file: self, profile };
         let rates = self.rates.iter().filter_map(|(name, entry)| resolver.rate(name, entry).err());
         let costs = self.costs.values().filter_map(|entry| resolver.cost_ns(entry).err());
         let mut lacking: Vec<Error> = rates.chain(costs).collect();
         lacking.sort_by(|a, b| (a.file(), a.line()).cmp(&(b.file(), b.line())));
-        // A rate of another that is missing is missing once.
+        // A rate that several others refer to is missing once.
         lacking.dedup();
         lacking
     }
@@ -152,7 +153,7 @@ impl Resolver<'_> {
             }
             seen.push(at);
             factors.extend(self.factor(entry)?);
-            let Some(of) = &raw.of else {
+            let Some(target) = &raw.of else {
                 return Ok(self.own_figures(entry, &place)?.with(factors));
             };
             if raw.bytes_per_s.is_some()
@@ -165,8 +166,8 @@ impl Resolver<'_> {
                     place.error("a rate of another has no figures of its own; leave out 'of' or the figures")
                 );
             }
-            let wanted = of.get_ref();
-            let place = self.file.place_in(entry, of);
+            let wanted = target.get_ref();
+            let place = self.file.place_in(entry, target);
             entry = self
                 .file
                 .rates
@@ -249,20 +250,20 @@ impl Resolver<'_> {
         }
     }
 
-    /// The profile's messages by a path.
+    /// The profile's messages on a path.
     fn messages(&self, path: &str) -> impl Iterator<Item = &Transfer> {
         let memory = self.profile.and_then(|profile| profile.memory.as_ref());
         let path = path.to_owned();
         memory.into_iter().flat_map(|memory| &memory.transfers).filter(move |transfer| transfer.path == path)
     }
 
-    /// Messages of each size, or what one of their ends takes.
+    /// The rate of messages by size, or of what one of their ends takes.
     fn of_messages(&self, query: &TransferQuery, place: &Place) -> Result<Rate, Error> {
         let receive = |bytes: u64| {
             let mut of_size = self.messages(&query.path).filter(move |transfer| transfer.bytes == bytes);
             of_size.find_map(|transfer| median(&transfer.receive_ns))
         };
-        // Without its overhead, which the empty message has, too.
+        // Without its overhead, which the empty message also has.
         let line_ns = receive(LINE_BYTES).map_or(0.0, |line| line - receive(0).unwrap_or(0.0)).max(0.0);
         let part = |transfer: &Transfer| match query.part {
             TransferPart::Whole => median(&transfer.ns),
@@ -274,7 +275,7 @@ impl Resolver<'_> {
         };
         let points =
             self.messages(&query.path).filter(|transfer| transfer.bytes > 0).filter_map(|transfer| {
-                // Less than the clock tells is not nothing.
+                // Less than the clock's step is not nothing.
                 let ns = part(transfer)?.max(LEAST_NS);
                 Some((transfer.bytes as f64, transfer.bytes as f64 / ns * 1e9))
             });
@@ -293,8 +294,8 @@ impl Resolver<'_> {
         ))
     }
 
-    /// What is left of the least message by a path without what its ends do: the lines that tell of it, less what both
-    /// ends do at the same time, and what timing them took. It may be below 0.
+    /// What remains of the smallest message on a path without the work of its ends: the lines that announce it, minus
+    /// what both ends do at the same time, and minus the cost of timing them. It may be below 0.
     fn handover_ns(&self, path: &str, place: &Place) -> Result<f64, Error> {
         let least = self.messages(path).min_by_key(|transfer| transfer.bytes);
         let flag_ns = least.and_then(|transfer| {
@@ -303,7 +304,7 @@ impl Resolver<'_> {
         flag_ns.ok_or_else(|| self.lacks_messages(path, place))
     }
 
-    /// The quickest at each size of the profile's rates that answer the query.
+    /// The quickest at each size of the profile's rates that match the query.
     fn measured(&self, query: &Query, place: &Place) -> Result<Rate, Error> {
         let rates =
             self.profile.and_then(|profile| profile.memory.as_ref()).map_or(&[][..], |memory| &memory.rates);
@@ -349,9 +350,9 @@ impl Resolver<'_> {
         )))
     }
 
-    /// What an error about a figure begins with.
+    /// The beginning of an error about a missing figure.
     fn lacks(&self) -> &'static str {
-        if self.profile.is_some() { "the profile has no" } else { "no profile is named that has" }
+        if self.profile.is_some() { "the profile has no" } else { "no profile was given that has" }
     }
 
     fn cost(&self, entry: &Entry<RawStage>, name: &toml::Spanned<String>) -> Result<f64, Error> {
@@ -406,7 +407,7 @@ impl Resolver<'_> {
 
     fn stage(&self, entry: &Entry<RawStage>, instructions: &[String]) -> Result<Stage, Error> {
         let raw = &entry.value;
-        // A time in ns and costs by name.
+        // A time in ns plus costs by name.
         let time = |value: &Option<toml::Spanned<f64>>, costs: &[toml::Spanned<String>], what| {
             let stated = match value {
                 Some(ns) => within(&self.file.place_in(entry, ns), what, *ns.get_ref(), 0.0, MAX_NS)?,
@@ -579,8 +580,8 @@ impl Resolver<'_> {
     }
 }
 
-/// So many values from one to another, spread evenly by their logarithms and rounded to twelve digits, so that 1000 is
-/// 1000.
+/// `points` values from one to another, evenly spaced in their logarithms and rounded to twelve digits, so that 1000
+/// is 1000.
 fn geometric(from: f64, to: f64, points: usize) -> Vec<f64> {
     let step = (to / from).ln() / (points - 1) as f64;
     let rounded = |value: f64| {
@@ -612,7 +613,7 @@ fn within(place: &Place, what: &str, value: f64, least: f64, most: f64) -> Resul
     }
 }
 
-/// Whether an instruction is the wanted one, or one of those: `*-nt` stands for all that end so.
+/// Whether an instruction is the wanted one, or matches `*-nt`, which stands for all that end so.
 fn is_named(instruction: &str, wanted: &str) -> bool {
     match wanted.strip_prefix('*') {
         Some(end) => instruction.ends_with(end),

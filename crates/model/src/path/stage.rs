@@ -2,22 +2,22 @@
 
 use super::Rate;
 
-/// Who moves the data in a stage.
+/// What moves the data in a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A CPU, from memory to memory or out of registers.
+    /// A CPU, from memory to memory or from registers.
     Copy,
     /// An engine, over a bus.
     Dma,
-    /// The wire, or what stands for it.
+    /// The wire, or what replaces it.
     Link,
     /// A CPU that starts an engine, reads a status or polls for one.
     Status,
 }
 
 impl Kind {
-    /// Whether a CPU is busy with it.
+    /// Whether it keeps a CPU busy.
     pub const fn is_cpu(self) -> bool {
         matches!(self, Self::Copy | Self::Status)
     }
@@ -27,21 +27,21 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// That of who sends the message.
+    /// The sender's.
     Sender,
-    /// That of who gets it.
+    /// The receiver's.
     Receiver,
 }
 
 /// When the stage after this one may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Overlap {
-    /// With the whole transfer done: the times add up.
+    /// After the whole transfer: the times add up.
     #[default]
     StoreAndForward,
-    /// At once: the slower of the two rates holds.
+    /// At once: the slower of the two rates counts.
     CutThrough,
-    /// With each fragment of so many bytes.
+    /// With each fragment.
     Pipelined {
         /// Bytes of a fragment.
         chunk_bytes: f64,
@@ -53,19 +53,19 @@ pub enum Overlap {
 pub struct Stage {
     /// Its name in the file.
     pub name: String,
-    /// Who moves the data.
+    /// What moves the data.
     pub kind: Kind,
-    /// Whose CPU it is, where the file says so: at the sender until something crosses, else (see [`super::LogGp`]).
+    /// Whose CPU it is, where the file says so. Otherwise the sender's until something crosses; see [`super::LogGp`].
     pub side: Option<Side>,
-    /// The rate, for each of the path's instructions; without, it takes its fixed cost alone.
+    /// The rate, for each of the path's instructions; without one, the stage takes only its fixed cost.
     pub(super) rates: Vec<Option<Rate>>,
-    /// Start-up gap, in ns: once for each transfer, or for each fragment of a pipeline.
+    /// Start-up gap, in ns: once per transfer, or once per fragment of a pipeline.
     pub gap_ns: f64,
     /// Start-up gaps whose length is varied.
     pub gaps: u32,
-    /// Cost once a message, in ns.
+    /// Cost per message, in ns.
     pub fixed_ns: f64,
-    /// When the next stage may begin; of no account in the last.
+    /// When the next stage may begin; irrelevant in the last stage.
     pub overlap: Overlap,
 }
 
@@ -95,9 +95,10 @@ impl Stage {
 
 /// Time of `bytes` through stages in order, in ns.
 ///
-/// Stages that cut through to each other take the time of the slowest and all their gaps and fixed costs. Stages of a
-/// pipeline take n fragments of c bytes in the time of one fragment through all, and n - 1 more through the slowest; n
-/// is L / c, also where it is no whole number. Everything else adds up. (Groups of a pipeline may cut through.)
+/// Stages that cut through to each other take the time of the slowest, plus all their gaps and fixed costs. Stages of
+/// a pipeline take n fragments of c bytes in the time of one fragment through all, plus n - 1 more through the
+/// slowest; n is L / c, even where that is not a whole number. Everything else adds up. (Groups of a pipeline may cut
+/// through.)
 pub(super) fn time_ns(stages: &[&Stage], bytes: f64, gap_ns: f64, instruction: usize) -> f64 {
     let mut total = 0.0;
     let mut rest = stages;
@@ -202,7 +203,7 @@ mod tests {
             let overlap = Overlap::Pipelined { chunk_bytes: chunk };
             let stages: Vec<Stage> = parts.iter().map(|&(gap, rate)| stage(gap, rate, overlap)).collect();
             let (model, simulated) = (time(&stages, chunk * f64::from(fragments)), simulated(&stages, fragments, chunk));
-            // The last stage ends the group whatever it says, so that one stage alone is no pipeline.
+            // The last stage ends the group whatever it says, so a single stage is never a pipeline.
             let expected = if stages.len() == 1 {
                 stages[0].time_ns(chunk * f64::from(fragments), 0.0, 0)
             } else {

@@ -1,5 +1,5 @@
-//! What a path says, in one value: points of figures, crossovers, times by size, LogGP's parameters, and what the paper
-//! states.
+//! Everything that a path predicts, in one value: points of figures, crossovers, times by size, LogGP's parameters,
+//! and what the paper states.
 
 use coho_profile::Profile;
 use serde::{Serialize, Serializer};
@@ -7,16 +7,16 @@ use serde::{Serialize, Serializer};
 use super::dimmnet::{self, Statement};
 use super::{Crossing, Error, LogGp, Path, Spread, VALIDITY, ready};
 
-/// What one path says, or several readings of it.
+/// What one path predicts, or several readings of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Its name, as it was asked for.
+    /// Its name, as requested.
     pub path: String,
-    /// What it is.
+    /// What it describes.
     pub about: String,
     /// Where its figures come from.
     pub source: String,
-    /// How far the model holds.
+    /// Under which conditions the model holds.
     pub validity: &'static str,
     /// Points of figures: gains of one variant over another.
     pub points: Vec<Point>,
@@ -26,7 +26,7 @@ pub struct Summary {
     pub times: Vec<Time>,
     /// LogGP's parameters of each variant.
     pub loggp: Vec<View>,
-    /// What the paper states, of its own path.
+    /// What the paper states about its own path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<Met>,
     /// Titles of the figures, by name.
@@ -46,7 +46,7 @@ pub struct Point {
     /// Size of the transfer.
     #[serde(serialize_with = "whole")]
     pub bytes: f64,
-    /// By which instructions a CPU copies.
+    /// The instructions with which a CPU copies.
     pub instruction: String,
     /// The start-up gap.
     pub gap_ns: f64,
@@ -62,29 +62,29 @@ pub struct Point {
     pub b: String,
 }
 
-/// From which size on another way is the quickest.
+/// From which size on another variant is the quickest.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Crossover {
     /// The reading of the paper, where there are several.
     pub reading: Option<String>,
     /// What is compared.
     pub name: String,
-    /// By which instructions a CPU copies.
+    /// The instructions with which a CPU copies.
     pub instruction: String,
     /// The quickest below; the only one where nothing crosses.
     pub from: String,
     /// The quickest from here on; `null` where nothing crosses.
     pub to: Option<String>,
-    /// The least whole number of bytes; of a publication's grid the least size of that.
+    /// The smallest whole number of bytes; on a publication's grid, the smallest such size of the grid.
     #[serde(serialize_with = "whole_or_none")]
     pub bytes: Option<f64>,
     /// How many sizes that grid has; `null` where there is none.
     pub grid_points: Option<usize>,
     /// The intersection itself.
     pub exact_bytes: Option<f64>,
-    /// Where single passes of the messages that it rests on have it: least and greatest, in bytes.
+    /// The range over single passes of the messages that it rests on, smallest and largest, in bytes.
     pub by_pass_bytes: Option<(f64, f64)>,
-    /// In how many passes of how many they cross at all.
+    /// The number of passes in which they cross, and of all passes.
     pub by_pass: Option<(usize, usize)>,
 }
 
@@ -93,14 +93,14 @@ pub struct Crossover {
 pub struct Time {
     /// The reading of the paper, where there are several.
     pub reading: Option<String>,
-    /// The way that it goes.
+    /// The variant.
     pub variant: String,
-    /// By which instructions a CPU copies.
+    /// The instructions with which a CPU copies.
     pub instruction: String,
     /// Size of the transfer.
     #[serde(serialize_with = "whole")]
     pub bytes: f64,
-    /// `null` where so large a transfer cannot go this way.
+    /// `null` where the variant cannot carry so large a transfer.
     pub ns: Option<f64>,
 }
 
@@ -110,9 +110,9 @@ pub struct Time {
 pub struct View {
     /// The reading of the paper, where there are several.
     pub reading: Option<String>,
-    /// The way that it goes.
+    /// The variant.
     pub variant: String,
-    /// By which instructions a CPU copies.
+    /// The instructions with which a CPU copies.
     pub instruction: String,
     /// Size of the small message.
     #[serde(serialize_with = "whole")]
@@ -125,7 +125,7 @@ pub struct View {
     pub L_ns: f64,
     /// Gap between messages.
     pub g_ns: f64,
-    /// Gap a byte.
+    /// Gap per byte.
     pub G_ns_per_byte: f64,
 }
 
@@ -136,13 +136,13 @@ pub struct Met {
     pub reading: String,
     /// The figure that it is about.
     pub figure: &'static str,
-    /// What is stated.
+    /// The statement.
     pub text: &'static str,
-    /// Whether the reading bears it out.
+    /// Whether the reading agrees.
     pub met: bool,
 }
 
-/// A size in bytes, without a point where it has no fraction.
+/// A size in bytes, without a decimal point where it is a whole number.
 fn whole<S: Serializer>(bytes: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if bytes.fract() == 0.0 && (0.0..=EXACT).contains(bytes) {
         serializer.serialize_u64(*bytes as u64)
@@ -151,7 +151,7 @@ fn whole<S: Serializer>(bytes: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     }
 }
 
-/// Up to here every whole number is one of `f64`.
+/// Every whole number up to this one is exact in `f64`.
 const EXACT: f64 = (1u64 << 53) as f64;
 
 fn whole_or_none<S: Serializer>(bytes: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -162,10 +162,10 @@ fn whole_or_none<S: Serializer>(bytes: &Option<f64>, serializer: S) -> Result<S:
 }
 
 impl Summary {
-    /// A path that comes with the program, by a profile's figures.
+    /// A path that comes with the program, with a profile's figures.
     ///
     /// # Errors
-    /// If the profile lacks figures that the path takes.
+    /// If the profile lacks figures that the path needs.
     pub fn of(name: &str, profile: &Profile) -> Result<Self, Error> {
         let file = ready::file(name)?;
         let path = file.resolve(Some(profile))?;
@@ -174,7 +174,7 @@ impl Summary {
         Ok(summary)
     }
 
-    /// Of a path under this name; it holds nothing yet.
+    /// An empty summary of a path under this name.
     pub fn begin(name: &str, path: &Path) -> Self {
         Self {
             path: name.to_owned(),
@@ -190,8 +190,8 @@ impl Summary {
         }
     }
 
-    /// Adds what the path says, and its readings' figures: all, or only those named. `passes` are the path as each pass of
-    /// its messages has it.
+    /// Adds what the path predicts, and its figures under `reading`: all, or only those named. `passes` are the path
+    /// as each pass of its messages has it.
     pub fn add(&mut self, path: &Path, passes: &[Path], reading: Option<&str>, figures: &[String]) {
         let own = || reading.map(str::to_owned);
         for figure in

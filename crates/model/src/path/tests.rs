@@ -14,7 +14,7 @@ fn resolve(text: &str) -> Result<Path, Error> {
     parse(text)?.resolve(None)
 }
 
-/// What is wrong, of a file that must be.
+/// The error of a file that must have one.
 fn wrong(text: &str) -> (Option<usize>, String) {
     let error = resolve(text).expect_err(text);
     (error.line(), error.message().to_owned())
@@ -191,7 +191,7 @@ fn a_query_may_leave_open_how_wide_an_instruction_is() {
 #[test]
 fn figures_that_a_profile_lacks_are_asked_for() {
     for (profile, whose) in
-        [(None, "no profile is named that has"), (Some(profile(&[])), "the profile has no")]
+        [(None, "no profile was given that has"), (Some(profile(&[])), "the profile has no")]
     {
         let error = parse(MEASURED).unwrap().resolve(profile.as_ref()).unwrap_err();
         assert_eq!(error.line(), Some(3));
@@ -217,7 +217,7 @@ fn the_ready_paths_are_well_formed() {
         assert!(!file.about.trim().is_empty() && !file.source.is_empty(), "{name}");
         assert!(file.needs_profile(), "{name}: a path of today takes this machine's figures");
     }
-    // Without a profile the first missing figure is named; copies alone are enough for some.
+    // Without a profile, the first missing figure is named; copies alone are enough for some paths.
     let machine =
         profile(&[("avx2", 64, Warm, 1e10), ("avx2", 65536, Warm, 2e10), ("avx2", 4096, Fresh, 5e9)]);
     let path = ready::file("copy").unwrap().resolve(Some(&machine)).unwrap();
@@ -233,7 +233,7 @@ fn the_ready_paths_are_well_formed() {
     assert!(ready::file("nothing").unwrap_err().to_string().contains("dimmnet-h1"));
 }
 
-/// Messages by a path: bytes, and ns to send, as a whole and to receive.
+/// Messages on a path: bytes, and the ns to send, as a whole and to receive.
 fn messages(all: &[(&str, u64, [f64; 3])]) -> Profile {
     let transfer = |&(path, bytes, [send, whole, receive]): &(&str, u64, [f64; 3])| Transfer {
         path: path.into(),
@@ -262,7 +262,7 @@ fn all_that_a_profile_lacks_is_told_at_once() {
     assert_eq!(ready::file("shared-memory").unwrap().lacking(Some(&machine)), []);
 }
 
-/// Whatever is posted crosses the bus once, stores and doorbells alike.
+/// Everything posted crosses the bus once, stores and doorbells alike.
 #[test]
 fn nothing_reaches_a_nic_before_it_has_crossed_the_bus() {
     let mut machine = profile(&[("avx2", 64, BlockState::Warm, 1e10)]);
@@ -283,7 +283,7 @@ fn nothing_reaches_a_nic_before_it_has_crossed_the_bus() {
     assert!((time("doorbell and DMA", 8.0) - (40.0 + 175.0 + 700.0 + 8.0 / 28.8)).abs() < 1e-9);
 }
 
-/// Of constants the threshold is the crossing of two lines; by messages of this machine it is another.
+/// With constants the threshold is the crossing of two lines; with this machine's messages it is another.
 #[test]
 fn thresholds_by_constants_and_by_measured_messages_differ() {
     let machine = messages(&[
@@ -320,11 +320,11 @@ fn overhead_is_of_the_side_whose_cpu_is_busy() {
         "kind = \"copy\"\nside = \"receiver\"\nrate = \"table\"",
     );
     let path = resolve(&text).unwrap();
-    // The table begins at 512 B: of less it says nothing.
+    // The table begins at 512 B and says nothing about less.
     let view = path.loggp(&path.variants[0], 0);
     assert_eq!((view.bytes, view.o_send_ns, view.o_receive_ns), (512.0, 80.0 + 256.0, 7.0 + 512.0));
     assert_eq!(view.latency_ns, 0.0);
-    // A variant with the receiver's stage alone has nothing at the sender, and that is no -0.
+    // A variant with only the receiver's stage has no overhead at the sender, and that must not be -0.
     let view = path.loggp(&path.variants[1], 0);
     assert!(view.o_send_ns == 0.0 && view.o_send_ns.is_sign_positive(), "{view:?}");
     let (line, told) = wrong(&WHOLE.replace("kind = \"dma\"", "kind = \"dma\"\nside = \"receiver\""));
@@ -360,7 +360,7 @@ fn the_readings_meet_the_published_statements() {
     }
 }
 
-/// Where a flush pays against reads of write-combining memory, whatever the rates of DMA.
+/// Where a flush pays compared with reads of write-combining memory, whatever the DMA rates.
 #[test]
 fn flushes_pay_from_known_sizes_on() {
     let expected = [("simd", [6071.0, 76507.0]), ("plain", [3038.0, 38808.0])];
@@ -373,7 +373,7 @@ fn flushes_pay_from_known_sizes_on() {
             let found: Vec<f64> = against_wc
                 .map(|crossover| match path.crossings(crossover, instruction)[..] {
                     [only] => {
-                        // The sweep's next size stands less than a step above the intersection itself.
+                        // The sweep's next size is less than a step above the intersection itself.
                         let step = 2048f64.powf(1.0 / 3999.0);
                         assert!((1.0..=step * 1.001).contains(&(only.bytes / only.exact_bytes)), "{only:?}");
                         only.bytes
@@ -415,7 +415,7 @@ fn a_crossing_of_messages_is_told_with_what_each_pass_has() {
     );
 }
 
-/// Without a publication's grid a crossing is told to the byte at which it is.
+/// Without a publication's grid, a crossing is given to the byte.
 #[test]
 fn a_crossing_is_told_to_its_byte() {
     let text = r#"
@@ -451,12 +451,12 @@ bytes = { from = 1, to = 1000000 }
     let (grid, exact) = found(text);
     assert_eq!((grid, exact.bytes), (None, 2001.0));
     assert!((exact.exact_bytes - 2000.5).abs() < 1e-6, "{exact:?}");
-    // On a grid of 1, 10, 100, … the first size beyond is told, and the intersection stays what it is.
+    // On a grid of 1, 10, 100, … the first size beyond is given, and the intersection stays the same.
     let (grid, coarse) = found(&text.replace("1000000 }", "1000000, points = 7 }"));
     assert_eq!((grid, coarse.bytes, coarse.exact_bytes), (Some(7), 10_000.0, exact.exact_bytes));
 }
 
-/// Against Myrinet the sizes depend on the reconstructed rates: thousands of bytes, SIMD.
+/// Compared with Myrinet, the sizes depend on the reconstructed rates: thousands of bytes, SIMD.
 #[test]
 fn flushes_pay_against_myrinet_too() {
     for (name, expected) in [("H1", [16.4, 211.0]), ("H2", [27.9, 360.0]), ("H3", [20.5, 266.0])] {
@@ -471,8 +471,8 @@ fn flushes_pay_against_myrinet_too() {
     }
 }
 
-/// In Fig. 11 the gain of every size tends to 1 - 3/5 as the gap grows; elsewhere a gap on both sides fades the gain
-/// and never turns its sign.
+/// In Fig. 11 the gain of every size tends to 1 - 3/5 as the gap grows; elsewhere a gap on both sides reduces the
+/// gain but never changes its sign.
 #[test]
 fn gaps_do_what_follows_from_their_number() {
     for name in READINGS {
@@ -562,7 +562,7 @@ proptest! {
         let _ = resolve(&text);
     }
 
-    /// Whatever numbers and names stand in a file, it is refused or its times are.
+    /// Whatever numbers and names a file contains, either it is refused or its times are sensible.
     #[test]
     fn times_are_numbers_that_grow_with_size(
         rate in prop_oneof![Just(f64::NAN), Just(-1.0), Just(0.0), 1e-3f64..1e15],

@@ -1,8 +1,8 @@
-//! What the simulator says of forced placements on a machine, beside what was measured there: programs held to one CPU, and
-//! to two.
+//! Compares the simulator with what was measured under forced placements on a machine: programs restricted to one
+//! CPU, and to two.
 //!
-//! How long a program computes is fitted to its own row on one CPU, so that this row is no prediction. What two CPUs do to
-//! it is: nothing that was measured of it there has a part in it. The simulator places by ULE's rules where it may choose, the
+//! The time that a program computes is fitted to its own row on one CPU, so that row is no prediction. The effect of
+//! two CPUs is: no measurement there influences it. The simulator places by ULE's rules where it may choose, the
 //! machine by its own kernel's.
 
 use coho_profile::{Estimate, Profile, WorkloadResult, Workloads};
@@ -24,11 +24,11 @@ use crate::Error;
 pub struct Check {
     /// The test, as in profiles.
     pub test: &'static str,
-    /// Its rate held to one CPU, in its unit: what its lengths are fitted to.
+    /// Its rate restricted to one CPU, in its unit: what its lengths are fitted to.
     pub one: Estimate,
-    /// Its rate held to two; a pair of processes is held to one each.
+    /// Its rate restricted to two; the processes of a pair are restricted to one each.
     pub two: Estimate,
-    /// Two over one, as measured: medians, and what their intervals allow.
+    /// Two over one, as measured: of the medians, with what their intervals allow.
     pub measured: Range,
     /// Two over one, as predicted, over all runs.
     pub predicted: Range,
@@ -40,7 +40,7 @@ impl Check {
         self.predicted.median / self.measured.median - 1.0
     }
 
-    /// Whether the measured ratio may be one of those predicted.
+    /// Whether the measured ratio may be one of the predicted ones.
     pub fn agrees(&self) -> bool {
         self.predicted.low <= self.measured.high && self.measured.low <= self.predicted.high
     }
@@ -53,20 +53,20 @@ pub struct Checked {
     pub checks: Vec<Check>,
     /// The two CPUs.
     pub cpus: [u32; 2],
-    /// The costs of the simulation, measured ones among them.
+    /// The costs in the simulation, some of them measured.
     pub costs: Costs,
-    /// The share of all CPUs that other work took when the programs began, 0 to 1, where that is known.
+    /// The share of all CPUs that other work took when the programs began, 0 to 1, where it is known.
     pub busy: Option<f64>,
-    /// Why others are missing, by test.
+    /// Why other tests are missing, by test.
     pub not_available: Vec<(&'static str, String)>,
 }
 
-/// Pieces of work that a run simulates at least, and its longest time in ns.
+/// The fewest pieces of work that a run simulates, and its longest time in ns.
 const PIECES: f64 = 40.0;
 const LONGEST_NS: f64 = 4e9;
 
-/// Predicts what two CPUs do to the programs of a profile that were held to one CPU and to two, by so many runs, each with
-/// its own costs out of their ranges. `costs` are taken as they are, but those that the profile has measured
+/// Predicts what two CPUs do to the programs of a profile that were restricted to one CPU and to two, by `runs` runs,
+/// each with its own costs drawn from their ranges. Uses `costs`, except where the profile has measured them
 /// ([`Costs::measured`]).
 ///
 /// # Errors
@@ -109,7 +109,7 @@ fn is_one_cpu(row: &WorkloadResult) -> bool {
     }
 }
 
-/// Held to two CPUs: as one mask, or, of a pair, to the two CPUs that are spread.
+/// Restricted to two CPUs: as one mask or, for a pair, to the two CPUs that are spread.
 fn is_two_cpus(row: &WorkloadResult) -> bool {
     match &row.pair_class {
         Some(class) => class != "same CPU" && row.placement == "spread",
@@ -117,7 +117,7 @@ fn is_two_cpus(row: &WorkloadResult) -> bool {
     }
 }
 
-/// The CPUs of the programs on two: a pair's, which are seen, else any that were.
+/// The CPUs of the programs on two: those of a pair, where they are visible, or else any.
 fn two_cpus(workloads: &Workloads) -> Option<[u32; 2]> {
     let rows = || workloads.results.iter().filter(|row| row.copies == 1 && is_two_cpus(row));
     let pairs = rows().filter(|row| row.pair_class.is_some()).chain(rows());
@@ -173,7 +173,7 @@ fn predicted(
             let programs: Programs = forced.programs(&lengths, at + 1);
             let counted = (PIECES * piece_ns).min(LONGEST_NS);
             let course = super::engine::Course {
-                // An idle CPU begins to spin when it has switched a while.
+                // An idle CPU begins to spin once it has switched for a while.
                 warm_up_ns: (counted / 2.0).max(1e6) as u64,
                 counted_ns: counted.max(1e6) as u64,
             };
@@ -191,9 +191,9 @@ fn pipe_call_ns(workloads: &Workloads) -> Option<f64> {
     rows(workloads, Forced::PipeThroughput).ok().map(|(one, _)| 1e9 / one.median / 2.0)
 }
 
-/// How long a program computes so that it takes its measured time on one CPU beside what its switches cost there.
+/// How long a program computes so that, with the cost of its switches, it takes its measured time on one CPU.
 fn lengths(forced: Forced, piece_ns: f64, call_ns: Option<f64>, costs: &Costs) -> Result<Lengths, Error> {
-    // One task wakes another and leaves the CPU to it.
+    // One task wakes another and leaves it the CPU.
     let handover = costs[Cost::Wake] + costs[Cost::Switch];
     let article = Lengths::default();
     let left = |ns: f64, what: &str| match ns > 0.0 {
@@ -215,7 +215,7 @@ fn lengths(forced: Forced, piece_ns: f64, call_ns: Option<f64>, costs: &Costs) -
             Lengths { fork, exit: both - fork, ..article }
         }
         Forced::Shell8 => {
-            // Each of 8 scripts is forked, computes as one tool does and forks five, which end.
+            // Each of 8 scripts is forked, computes as long as one tool, and forks five, which end.
             let (scripts, forks, ends, tools) = (8.0, 6.0, 5.0, 6.0);
             let fixed = forks * (article.fork + 2.0 * handover) + ends * article.exit;
             Lengths { tool: left((piece_ns / scripts - fixed) / tools, "its forks")?, ..article }
@@ -265,10 +265,10 @@ mod tests {
         let found = check(&profile(rows), &Costs::default(), 8, 1).unwrap();
         assert_eq!(found.cpus, [0, 2]);
         let of = |test: &str| found.checks.iter().find(|check| check.test == test).unwrap();
-        // One process is not placed by anybody.
+        // Nothing places a single process.
         let alone = of("pipe_throughput").predicted;
         assert!(alone.low > 0.9 && alone.high < 1.1, "{alone:?}");
-        // 4 us a round on one CPU, of which 2 us are calls; lines of 291 ns and idle exits come on top.
+        // 4 us per round on one CPU, of which 2 us are calls; lines of 291 ns and idle exits are added.
         let pair = of(pair);
         assert!(pair.predicted.high < 1.3 && pair.predicted.low > 0.1, "{pair:?}");
         let job = of("shell_8");
@@ -276,7 +276,7 @@ mod tests {
         assert!(
             found.not_available.iter().any(|(test, why)| *test == "execl" && why.contains("not measured"))
         );
-        // What switches cost was measured on one CPU.
+        // The cost of switches was measured on one CPU.
         let cost = |name: &str| found.costs.all().iter().find(|cost| cost.name == name).unwrap().clone();
         let (wake, switch) = (cost("wake_ns"), cost("switch_ns"));
         assert!((wake.value + switch.value - 1000.0).abs() < 1e-6, "{wake:?} {switch:?}");

@@ -1,4 +1,4 @@
-//! What the simulator assumes: every cost with its range and where it comes from.
+//! What the simulator assumes: every cost with its range and its source.
 
 use std::ops::Index;
 
@@ -7,20 +7,20 @@ use fastrand::Rng;
 
 use crate::Error;
 
-/// A cost that nobody measured on the machine in question.
+/// A cost that was not measured on the machine in question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assumed {
-    /// Unit at the end: `idle_exit_ns`.
+    /// The name, which ends with the unit: `idle_exit_ns`.
     pub name: &'static str,
-    /// The value taken.
+    /// The value used.
     pub value: f64,
-    /// Between which it may lie.
+    /// The range in which it may lie.
     pub range: (f64, f64),
     /// Where it comes from.
     pub source: &'static str,
 }
 
-/// What costs something.
+/// What has a cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cost {
     SmtLine,
@@ -39,7 +39,7 @@ pub(super) enum Cost {
     ModuleFloatSpeed,
 }
 
-/// All costs. Speeds are those of one of two neighbours that are both busy, of a CPU alone.
+/// All costs. Speeds are relative to a CPU alone, for one of two neighbours that are both busy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Costs([Assumed; 14]);
 
@@ -47,8 +47,8 @@ const FX_8300: &str = "as measured on an FX-8300 (kcores), from its quickest to 
 const ROUND: &str = "assumed, a round number";
 const GIVEN: &str = "given";
 
-/// What waking another task and switching to it take on one CPU, in ns: low, median and high; `None` where context switching
-/// or pipe calls were not measured there.
+/// What waking another task and switching to it cost on one CPU, in ns: low, median and high; `None` where context
+/// switching or pipe calls were not measured there.
 fn handover(workloads: &Workloads) -> Option<[f64; 3]> {
     let on_one = |test: &str| {
         let row = workloads.results.iter().find(|row| {
@@ -64,7 +64,7 @@ fn handover(workloads: &Workloads) -> Option<[f64; 3]> {
     Some([both(pair.high, pipe.low), both(pair.median, pipe.median), both(pair.low, pipe.high)])
 }
 
-/// How long one of two CPUs took to be woken by the other after its shortest sleep.
+/// How long the other CPU took to wake one of two CPUs after its shortest sleep.
 fn shortest_wakeup(idle: &Idle, a: u32, b: u32) -> Option<&Estimate> {
     let between = |wakeup: &&Wakeup| {
         wakeup.under.is_none() && [(a, Some(b)), (b, Some(a))].contains(&(wakeup.cpu, wakeup.from))
@@ -74,7 +74,7 @@ fn shortest_wakeup(idle: &Idle, a: u32, b: u32) -> Option<&Estimate> {
 }
 
 impl Default for Costs {
-    /// For a machine of AMD's modules, as the article's.
+    /// For a machine with AMD's modules, like the article's.
     fn default() -> Self {
         let cost = |name, value, range, source| Assumed { name, value, range, source };
         // In the order of `Cost`.
@@ -111,7 +111,7 @@ impl Costs {
         &self.0
     }
 
-    /// Takes a cost as known.
+    /// Sets a cost to a known value.
     ///
     /// ```
     /// let mut costs = coho_model::placement::Costs::default();
@@ -121,7 +121,7 @@ impl Costs {
     /// ```
     ///
     /// # Errors
-    /// If there is no cost of that name (the message lists them), or the value is not above zero, or above 1 for a
+    /// If there is no cost with that name (the message lists them), or the value is not above zero, or above 1 for a
     /// speed, or above a second.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), Error> {
         let names = self.0.each_ref().map(|cost| cost.name).join(", ");
@@ -136,15 +136,16 @@ impl Costs {
         Ok(())
     }
 
-    /// Takes what a profile has measured in place of what is assumed, for programs on two of its CPUs; what was given stays.
+    /// Replaces assumed costs by those that a profile has measured, for programs on two of its CPUs; costs that were
+    /// set stay.
     ///
-    /// - Waking and switching together from context switching of two processes on one CPU, less its calls, which pipe
-    ///   throughput tells; their proportion is still assumed.
-    /// - Leaving an idle state from how long a CPU took to be woken by another after its shortest sleep, less waking, switching
-    ///   and a line's way.
-    /// - Speeds beside a busy neighbour from kernels that were run alone and together.
+    /// - Waking and switching together, from context switching of two processes on one CPU minus its calls, which
+    ///   pipe throughput gives; their proportion is still assumed.
+    /// - Leaving an idle state, from how long a CPU took to be woken by another after its shortest sleep, minus
+    ///   waking, switching and a line's transfer.
+    /// - Speeds beside a busy neighbour, from kernels that were run alone and together.
     ///
-    /// Times of lines are the machine's ([`Machine`](super::Machine)).
+    /// The times of lines belong to the machine ([`Machine`](super::Machine)).
     pub fn measured(mut self, profile: &Profile, a: u32, b: u32) -> Self {
         let workloads = profile.workloads.as_ref();
         if let Some([low, median, high]) = workloads.and_then(handover) {
@@ -180,8 +181,8 @@ impl Costs {
         self
     }
 
-    /// Takes a measured value and its interval, if the value is above 0 and the cost was not given. What is left of a time after
-    /// others were taken off may reach below 0: as little as a ns, then.
+    /// Sets a measured value and its interval, if the value is above 0 and the cost was not set. A remainder after
+    /// subtracting other times may have an interval that reaches below 0; it then counts as 1 ns.
     fn take(&mut self, cost: Cost, [low, median, high]: [f64; 3], source: &'static str) {
         let assumed = &mut self.0[cost as usize];
         if assumed.source != GIVEN && median > 0.0 && high.is_finite() {
@@ -191,7 +192,7 @@ impl Costs {
         }
     }
 
-    /// Every cost somewhere in its range, evenly in its logarithm.
+    /// Every cost drawn from its range, uniformly in its logarithm.
     pub(super) fn drawn(&self, rng: &mut Rng) -> Self {
         let mut drawn = self.clone();
         for cost in &mut drawn.0 {

@@ -1,4 +1,4 @@
-//! The simulator's clockwork: CPUs with run queues, tasks that step through their programs, and events in order of time.
+//! The simulator's core: CPUs with run queues, tasks that step through their programs, and events in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ use super::ule::{self, Ready};
 /// How long a run takes, in ns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Course {
-    /// Until the programs are under way: what happens before does not count.
+    /// Until the programs are running steadily; what happens before does not count.
     pub(super) warm_up_ns: u64,
     pub(super) counted_ns: u64,
 }
@@ -44,14 +44,14 @@ pub(super) struct Engine<'a> {
     pub(super) programs: &'a Programs,
     pub(super) costs: &'a Costs,
     pub(super) rng: Rng,
-    /// The lengths of what programs do: the same under every tree.
+    /// Draws the lengths of what programs do: the same under every tree.
     pub(super) lengths: Rng,
     pub(super) now: u64,
-    /// By time, then by the order in which they were made.
+    /// Ordered by time, then by the order of creation.
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     made: u64,
     pub(super) cpus: Vec<Cpu>,
-    /// Tasks that run on or wait for each CPU.
+    /// Number of tasks that run on or wait for each CPU.
     pub(super) loads: Vec<usize>,
     pub(super) tasks: Vec<Task>,
     pub(super) channels: Vec<Channel>,
@@ -60,15 +60,15 @@ pub(super) struct Engine<'a> {
     pub(super) stats: Stats,
 }
 
-/// What happens; of a CPU's events those of an earlier turn are void.
+/// What happens. A CPU's events from an earlier turn are void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
-    /// What the running task does is done.
+    /// The running task has finished its step.
     Done {
         cpu: usize,
         turn: u64,
     },
-    /// An idle CPU has seen that there is work.
+    /// An idle CPU has noticed work.
     Begin {
         cpu: usize,
     },
@@ -77,7 +77,7 @@ pub(super) enum Event {
         cpu: usize,
         run: u64,
     },
-    /// A task has slept enough.
+    /// A sleeping task's time is up.
     Timer {
         task: usize,
     },
@@ -123,7 +123,7 @@ impl<'a> Engine<'a> {
         engine
     }
 
-    /// Lets everything happen that does until a time.
+    /// Processes all events up to a time.
     fn run(&mut self, end: u64) {
         while self.step(end) {}
         self.watch(end);
@@ -131,7 +131,7 @@ impl<'a> Engine<'a> {
         (0..self.cpus.len()).for_each(|cpu| self.settle(cpu));
     }
 
-    /// Lets the next event happen, unless it lies behind the end.
+    /// Processes the next event, unless it is after the end.
     pub(super) fn step(&mut self, end: u64) -> bool {
         if self.events.peek().is_none_or(|Reverse((at, ..))| *at > end) {
             return false;
@@ -158,7 +158,7 @@ impl<'a> Engine<'a> {
         true
     }
 
-    /// Keeps how long CPUs had nothing to do while tasks waited for others.
+    /// Records how long CPUs had nothing to do while tasks waited for others.
     fn watch(&mut self, until: u64) {
         let crowded =
             self.loads.iter().zip(&self.cpus).any(|(load, cpu)| *load > 1 && !cpu.waiting.is_empty());
@@ -197,7 +197,7 @@ impl<'a> Engine<'a> {
         at
     }
 
-    /// Makes a task ready; what that costs the CPU that does it, in ns.
+    /// Makes a task ready; returns what that costs the waking CPU, in ns.
     pub(super) fn wake(&mut self, task: usize, waker: usize) -> f64 {
         let Task { cpu: last, ran_at, program, .. } = self.tasks[task];
         let ready = Ready { last, waker, rested_ns: self.now - ran_at };
@@ -215,7 +215,7 @@ impl<'a> Engine<'a> {
         self.costs[Cost::Wake] + self.costs[Cost::WakeLines] * self.machine.line_ns(waker, cpu, self.costs)
     }
 
-    /// Puts a ready task in a CPU's queue, and wakes that CPU if it is idle; whether it had to leave a halt.
+    /// Puts a ready task in a CPU's queue, and wakes that CPU if it is idle; returns whether it had to leave a halt.
     fn put(&mut self, task: usize, cpu: usize, waker: usize) -> bool {
         (self.tasks[task].cpu, self.tasks[task].state) = (cpu, State::Ready);
         self.loads[cpu] += 1;
@@ -223,7 +223,7 @@ impl<'a> Engine<'a> {
         self.notify(cpu, waker)
     }
 
-    /// Wakes a CPU that has nothing to do; whether it had to leave a halt.
+    /// Wakes a CPU that has nothing to do; returns whether it had to leave a halt.
     fn notify(&mut self, cpu: usize, waker: usize) -> bool {
         if self.cpus[cpu].running.is_some() || self.cpus[cpu].waking {
             return false;
@@ -247,7 +247,7 @@ impl<'a> Engine<'a> {
             && (self.now - idle_since) as f64 <= self.costs[Cost::Spin]
     }
 
-    /// Gives a CPU that runs nothing something to do: its own tasks first, then another's.
+    /// Gives an idle CPU something to do: its own tasks first, then another's.
     fn next(&mut self, cpu: usize) {
         if let Some(task) = self.cpus[cpu].waiting.pop_front() {
             return self.begin(cpu, task, 0.0);
@@ -266,7 +266,7 @@ impl<'a> Engine<'a> {
         self.pace_siblings(cpu);
     }
 
-    /// The place in a CPU's queue of the first task that another CPU may run.
+    /// The position in a CPU's queue of the first task that another CPU may run.
     fn movable(&self, cpu: usize) -> Option<usize> {
         let held = |task: &usize| self.programs.programs[self.tasks[*task].program].held.is_some();
         self.cpus[cpu].waiting.iter().position(|task| !held(task))
@@ -301,7 +301,7 @@ impl<'a> Engine<'a> {
         self.pace_siblings(cpu);
     }
 
-    /// The running task is busy for so long at full speed.
+    /// Keeps the running task busy for `ns` at full speed.
     fn take(&mut self, cpu: usize, ns: f64) {
         self.settle(cpu);
         self.cpus[cpu].left = ns;
@@ -319,7 +319,7 @@ impl<'a> Engine<'a> {
         cpu.since = self.now;
     }
 
-    /// Sets a CPU's speed by what its neighbours do, and when it will be done.
+    /// Sets a CPU's speed by what its neighbours do, and schedules the end of its step.
     fn pace(&mut self, cpu: usize) {
         let floats = |cpu: usize| self.cpus[cpu].running.is_some_and(|task| self.tasks[task].float);
         let slowed =
@@ -347,7 +347,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The running task goes on with its program until something takes time or stops it.
+    /// Continues the running task's program until something takes time or stops it.
     fn proceed(&mut self, cpu: usize) {
         let Some(task) = self.cpus[cpu].running else { return };
         self.settle(cpu);
@@ -363,7 +363,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The running task leaves the CPU.
+    /// Takes the running task off the CPU.
     fn rest(&mut self, cpu: usize) {
         self.settle(cpu);
         let state = &mut self.cpus[cpu];
@@ -382,7 +382,7 @@ impl<'a> Engine<'a> {
         if state.waiting.is_empty() {
             return self.plan(ule::STATCLOCK_NS as f64, Event::Slice { cpu, run });
         }
-        // What is left of a step is done when the task runs again.
+        // The rest of a step is done when the task runs again.
         self.settle(cpu);
         let left = self.cpus[cpu].left;
         self.tasks[task].state = State::Ready;

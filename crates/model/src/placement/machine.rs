@@ -1,4 +1,4 @@
-//! The machine as it is: what a line takes from CPU to CPU, and who shares execution units.
+//! The actual machine: how long a line takes from CPU to CPU, and who shares execution units.
 
 use coho_profile::{Coherence, PairMethod};
 use coho_topology::{Level, Topology};
@@ -15,7 +15,7 @@ pub(super) enum Distance {
     Far,
 }
 
-/// What two CPUs share that slows them when both are busy.
+/// What two CPUs share that slows them down when both are busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
     Core,
@@ -30,15 +30,15 @@ pub struct Machine {
     distance: Vec<Distance>,
     /// Measured time of a line between two CPUs, in ns.
     measured: Vec<Option<f64>>,
-    /// The other CPUs of a CPU's core or module.
+    /// The other CPUs of each CPU's core or module.
     siblings: Vec<Vec<(usize, Sharing)>>,
 }
 
 impl Machine {
-    /// The CPUs of a topology in the order given, with the times of a line that `coherence` has (Kawabe & Furuya's
-    /// pairs, by strict alternation: one transfer a step).
+    /// The CPUs of a topology in the given order, with the line times in `coherence` (Kawabe & Furuya's pairs, by
+    /// strict alternation: one transfer per step).
     pub fn new(topology: &Topology, cpus: &[u32], coherence: Option<&Coherence>) -> Self {
-        // Between modules of AMD's family 15h an L3 is no short cut: the FX-8300's share one.
+        // Between modules of AMD's family 15h an L3 is no shortcut: the FX-8300's modules share one.
         let detour = topology.cpu.family == Some(0x15);
         let distance = |a: u32, b: u32| match topology.closest_shared(a, b) {
             _ if a == b => Distance::Same,
@@ -80,12 +80,12 @@ impl Machine {
         self.cpus.len()
     }
 
-    /// Whether there is no CPU.
+    /// Whether there are no CPUs.
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty()
     }
 
-    /// For how many pairs of CPUs the time of a line was measured, and of how many.
+    /// The number of pairs of CPUs whose line time was measured, and of all pairs.
     pub fn measured_pairs(&self) -> (usize, usize) {
         let n = self.len();
         (self.measured.iter().flatten().count() / 2, n * (n - n.min(1)) / 2)
@@ -99,7 +99,7 @@ impl Machine {
         &self.siblings[cpu]
     }
 
-    /// What a line takes from a CPU to another, in ns.
+    /// How long a line takes from one CPU to another, in ns.
     pub(super) fn line_ns(&self, from: usize, to: usize, costs: &Costs) -> f64 {
         if let Some(ns) = self.measured[from * self.len() + to].filter(|_| from != to) {
             return ns;

@@ -1,20 +1,21 @@
 //! Where a scheduler puts programs on a machine, and what that costs them (Kimoto): a simulator of FreeBSD's ULE.
 //!
-//! ULE decides by a tree of CPU groups, the kernel's idea of the machine; what a decision costs depends on the machine
-//! as it is. The simulator therefore takes both: a [`Tree`] that ULE believes in, and a [`Machine`] whose lines take
-//! their time from CPU to CPU. Run on one machine under several trees it tells what a kernel's view of the machine does
-//! to a program, and, as flags and shape of a tree can be changed one at a time, which part of the view does it.
+//! ULE decides by a tree of CPU groups, the kernel's idea of the machine; what a decision costs depends on the actual
+//! machine. The simulator therefore takes both: a [`Tree`] that ULE believes in, and a [`Machine`] that determines
+//! how long lines take from CPU to CPU. Run on one machine under several trees, it shows what a kernel's view of the
+//! machine does to a program. As flags and shape of a tree can be changed one at a time, it also shows which part of
+//! the view does it.
 //!
-//! The rules are those of sys/kern/sched_ule.c around r281991 (2015): where a woken or new task runs, when an idle CPU
-//! spins, halts and steals, and the balancer of every second or so. Programs are given by their structure: who wakes
-//! whom, how long they run between, how many lines they hand over. Every cost is an assumption that can be read
-//! ([`Costs`]) and replaced; each seed draws all of them from their ranges, so that a prediction's interval covers what
-//! is not known of them.
+//! The rules are those of sys/kern/sched_ule.c around r281991 (2015): where a woken or new task runs, when an idle
+//! CPU spins, halts and steals, and the balancer that runs every second or so. Programs are described by their
+//! structure: who wakes whom, how long they run in between, how many lines they hand over. Every cost is an
+//! assumption that can be inspected ([`Costs`]) and replaced. Each seed draws all of them from their ranges, so that
+//! a prediction's interval covers their uncertainty.
 //!
-//! [`check()`] holds the simulator against a machine's own figures: programs held to one CPU and to two.
+//! [`check()`] compares the simulator with a machine's own figures: programs restricted to one CPU and to two.
 //!
-//! Left out: priorities (all tasks of a workload have one), interrupts, the capacity of caches, contention for locks
-//! and memory, clocks that depend on load, and whatever a disk does.
+//! Not modelled: priorities (all tasks of a workload have the same), interrupts, the capacity of caches, contention
+//! for locks and memory, clocks that depend on load, and whatever a disk does.
 
 mod check;
 mod costs;

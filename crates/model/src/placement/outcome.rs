@@ -1,10 +1,10 @@
-//! Everything that is predicted of a machine under several topologies.
+//! Everything that is predicted for a machine under several topologies.
 
 use super::{Checked, Costs, Finding, Prediction, View};
 
-/// How often each workload runs, with other costs out of their ranges each time, where nothing else is asked for.
+/// How often each workload runs by default, each time with other costs from their ranges.
 pub const RUNS: u32 = 16;
-/// Seed of these.
+/// The default seed of these runs.
 pub const SEED: u64 = 1;
 
 /// What a scheduler's idea of a machine does to programs.
@@ -12,34 +12,34 @@ pub const SEED: u64 = 1;
 pub struct Outcome {
     /// The machine's name.
     pub machine: String,
-    /// Pairs of CPUs whose lines' time is measured, and all pairs.
+    /// The number of pairs of CPUs whose line time is measured, and of all pairs.
     pub measured_pairs: (usize, usize),
     /// The condition under which those times hold.
     pub condition: Option<String>,
-    /// What the kernels believe of it.
+    /// What the kernels believe about it.
     pub views: Vec<View>,
     /// Each workload under each view.
     pub predictions: Vec<Prediction>,
-    /// Beside what Kimoto measured, on that machine.
+    /// Comparison with what Kimoto measured, on that machine.
     pub findings: Vec<Finding>,
-    /// The simulator beside the machine's own programs, or why it was not held against any.
+    /// Comparison of the simulator with the machine's own programs, or why there is none.
     pub checked: Result<Checked, String>,
-    /// What each step is taken to cost.
+    /// What each step is assumed to cost.
     pub costs: Costs,
     /// How often each workload ran.
     pub runs: u32,
-    /// Seed of costs and chance.
+    /// Seed of costs and random choices.
     pub seed: u64,
-    /// Views that could not be had, and why.
+    /// Views that are not available, and why.
     pub not_available: Vec<(String, String)>,
 }
 
 /// Two views whose rates are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ratio<'a> {
-    /// The view whose rates are divided.
+    /// The view in the numerator.
     pub over: &'a str,
-    /// By those of this one.
+    /// The view in the denominator.
     pub under: &'a str,
 }
 
@@ -54,7 +54,7 @@ impl Outcome {
         self.of_view(view).find(|other| other.workload == prediction.workload)
     }
 
-    /// Views to divide; what the patch does comes apart where the control is known.
+    /// The views to divide; the patch's effect splits in two where the control is known.
     pub fn ratios(&self) -> Vec<Ratio<'_>> {
         let names: Vec<&str> = self.views.iter().map(|view| view.name.as_str()).collect();
         let Some((&first, others)) = names.split_first() else { return Vec::new() };

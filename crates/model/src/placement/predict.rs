@@ -1,4 +1,4 @@
-//! The same work on one machine under several ideas of it.
+//! The same work on one machine under several views of it.
 
 use fastrand::Rng;
 
@@ -17,13 +17,13 @@ pub struct Prediction {
     pub workload: Workload,
     /// The view's name.
     pub view: String,
-    /// Pieces of work a second, run by run; costs and lengths of a run are the same under every view.
+    /// Pieces of work per second, run by run; costs and lengths of a run are the same under every view.
     pub per_s: Vec<f64>,
     /// What happened in all runs.
     pub stats: Stats,
 }
 
-/// Where the values of all runs lie.
+/// The range of the values of all runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     /// The middle one.
@@ -34,24 +34,24 @@ pub struct Range {
     pub high: f64,
 }
 
-/// Which way a ratio tells that a change goes.
+/// The direction of a change, by its ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// Quicker in (nearly) every run.
     Up,
     /// Slower.
     Down,
-    /// Within 1 % in every run.
+    /// Changed by less than 1 % in every run.
     None,
-    /// Some runs say one thing, some the other: it depends on costs that are not known.
+    /// Runs disagree: it depends on costs that are not known.
     Unsure,
 }
 
-/// Changes smaller than this share are none.
+/// Changes smaller than this share count as none.
 const NONE: f64 = 0.01;
 
 impl Range {
-    /// Of values in any order; `None` if there are none.
+    /// The range of values in any order; `None` if there are none.
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
@@ -59,7 +59,7 @@ impl Range {
         Some(Self { median: values[last / 2], low: values[out], high: values[last - out] })
     }
 
-    /// Of a ratio: which way it goes.
+    /// The direction of a ratio.
     pub fn sign(&self) -> Sign {
         match () {
             () if self.low >= 1.0 - NONE && self.high <= 1.0 + NONE => Sign::None,
@@ -71,7 +71,7 @@ impl Range {
 }
 
 impl Prediction {
-    /// Pieces of work a second.
+    /// Pieces of work per second.
     pub fn rate(&self) -> Option<Range> {
         Range::of(self.per_s.clone())
     }
@@ -82,9 +82,9 @@ impl Prediction {
     }
 }
 
-/// Runs a workload under each view so many times, each with its own costs out of their ranges and its own chances.
-/// The rate of a run is made of passes by UnixBench's rule, the worst third dropped; a run that finishes nothing is left
-/// out. Equal seeds give equal predictions.
+/// Runs a workload under each view `runs` times, each time with its own costs from their ranges and its own random
+/// choices. A run's rate is computed from passes by UnixBench's rule, which drops the worst third; a run that
+/// finishes nothing is left out. Equal seeds give equal predictions.
 pub fn predict(
     machine: &Machine,
     views: &[View],
@@ -120,7 +120,7 @@ pub fn predict(
                 unixbench::result(&seeds.iter().map(pass).collect::<Vec<_>>(), Some(1.0))
             })
             .collect();
-        // A ratio is one of equal runs.
+        // A ratio compares equal runs.
         if let Some(rates) = rates.into_iter().collect::<Option<Vec<f64>>>() {
             predictions.iter_mut().zip(rates).for_each(|(prediction, rate)| prediction.per_s.push(rate));
         }

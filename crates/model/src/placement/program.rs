@@ -1,27 +1,27 @@
-//! Programs as the simulator runs them: who wakes whom, and how long they run between.
+//! Programs as the simulator runs them: who wakes whom, and how long they run in between.
 
 /// A step of a program.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Op {
-    /// Computes for so long, in ns on a core of its own.
+    /// Computes for this long, in ns on a core of its own.
     Run(f64),
-    /// The same with floating point throughout.
+    /// The same, with floating point throughout.
     Float(f64),
-    /// Computes for so long on average, exponentially distributed, in ns.
+    /// Computes for this long on average, exponentially distributed, in ns.
     RunAbout(f64),
-    /// Puts a message into a channel, and wakes who waits for one.
+    /// Puts a message into a channel, and wakes a task that waits for one.
     Send(usize),
     /// Takes a message out of a channel, or waits for one.
     Receive(usize),
-    /// Makes a child that runs a program, by its number.
+    /// Creates a child that runs a program, by number.
     Fork(usize),
     /// Waits for a child to end, unless one has ended already.
     AwaitChild,
-    /// Sleeps for so long on average, in ns.
+    /// Sleeps for this long on average, in ns.
     Sleep(f64),
     /// Counts a piece of work done.
     Count,
-    /// Goes on with another step, by its number.
+    /// Continues with another step, by number.
     Jump(usize),
     /// Ends.
     Exit,
@@ -30,9 +30,9 @@ pub(super) enum Op {
 /// A program.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Program {
-    /// Its steps; it ends behind the last.
+    /// Its steps; it ends after the last.
     pub(super) ops: Vec<Op>,
-    /// Lines that it must fetch again from where it ran last when it runs elsewhere.
+    /// Lines that it must fetch again from where it last ran when it runs elsewhere.
     pub(super) lines: f64,
     /// The only CPU that it may run on.
     pub(super) held: Option<usize>,
@@ -43,8 +43,8 @@ pub(super) struct Program {
 pub(super) struct Programs {
     /// The programs.
     pub(super) programs: Vec<Program>,
-    /// Messages in each channel when it begins.
+    /// Initial number of messages in each channel.
     pub(super) channels: Vec<u32>,
-    /// Programs that are begun on any CPU; others are forked.
+    /// Programs that are started on any CPU; the others are forked.
     pub(super) begun: Vec<usize>,
 }

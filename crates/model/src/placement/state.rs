@@ -1,4 +1,4 @@
-//! What the simulator keeps of CPUs, tasks and channels, and what it counts.
+//! The simulator's state of CPUs, tasks and channels, and its counts.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use std::collections::VecDeque;
 pub(super) struct Cpu {
     pub(super) waiting: VecDeque<usize>,
     pub(super) running: Option<usize>,
-    /// An event will begin what waits.
+    /// An event will start the waiting work.
     pub(super) waking: bool,
-    /// Of what the running task does, in ns at full speed, since when and how fast.
+    /// The rest of the running task's step, in ns at full speed, since when, and how fast.
     pub(super) left: f64,
     pub(super) since: u64,
     pub(super) speed: f64,
     pub(super) turn: u64,
     pub(super) run: u64,
     pub(super) idle_since: u64,
-    /// Switches in the statistics clock's interval of this number, and in the one before.
+    /// Number of the statistics clock's interval, and the switches in it and in the one before.
     pub(super) switches: (u64, [u32; 2]),
 }
 
@@ -23,13 +23,13 @@ pub(super) struct Cpu {
 pub(super) struct Task {
     pub(super) program: usize,
     pub(super) step: usize,
-    /// Where it runs, waits or ran.
+    /// Where it runs, waits or last ran.
     pub(super) cpu: usize,
     pub(super) ran_at: u64,
     /// Where its lines are.
     pub(super) lines_at: usize,
     pub(super) float: bool,
-    /// What is left of a step that a slice's end cut off, in ns.
+    /// The rest of a step that the end of a slice cut off, in ns.
     pub(super) due: f64,
     pub(super) parent: Option<usize>,
     pub(super) ended_children: u32,
@@ -55,27 +55,27 @@ pub(super) struct Channel {
 /// What happened in a simulated run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stats {
-    /// Pieces of work that the programs counted, behind the first.
+    /// Pieces of work that the programs counted, after the first.
     pub work: u64,
     /// Time from the first piece of work to the last, in ns.
     pub work_ns: u64,
     /// Simulated time, in ns.
     pub duration_ns: u64,
-    /// Tasks made ready by another, by how near the CPU they were put on is to the one that did it: the same, one that
-    /// shares a core, module or L2, one that shares an L3, another.
+    /// Wake-ups by another task, by how near the chosen CPU is to the waking one: the same, one that shares a core,
+    /// module or L2, one that shares an L3, another.
     pub wakes: [u64; 4],
-    /// Of these, how many found their CPU halted.
+    /// How many of these found their CPU halted.
     pub halted: u64,
-    /// Times that a task ran on another CPU than before.
+    /// How often a task ran on another CPU than before.
     pub moves: u64,
-    /// Time for which a CPU had nothing to do while a task waited for a busy one, longest spell, in ns.
+    /// Longest time for which a CPU had nothing to do while a task waited for a busy one, in ns.
     pub longest_unfair_ns: u64,
     /// Time that CPUs were busy, all together, in ns.
     pub busy_ns: u64,
 }
 
 impl Stats {
-    /// Adds another run's.
+    /// Adds another run's counts.
     pub(super) fn add(&mut self, other: &Self) {
         self.work += other.work;
         self.work_ns += other.work_ns;

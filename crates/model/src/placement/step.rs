@@ -7,16 +7,16 @@ use super::engine::{Engine, Event};
 use super::program::Op;
 use super::state::State;
 
-/// What a step comes to.
+/// The result of a step.
 pub(super) enum Step {
-    /// It takes so long at full speed, in ns.
+    /// It takes this long at full speed, in ns.
     Takes(f64),
     /// The task leaves its CPU.
     Stops(State),
 }
 
 impl Engine<'_> {
-    /// Does the next step of the task that runs on a CPU.
+    /// Performs the next step of the task that runs on a CPU.
     pub(super) fn operate(&mut self, task: usize, cpu: usize) -> Step {
         let program = &self.programs.programs[self.tasks[task].program];
         let at = self.tasks[task].step;
@@ -36,7 +36,7 @@ impl Engine<'_> {
             }
             Op::Receive(channel) => {
                 let Some(from) = self.channels[channel].messages.pop_front() else {
-                    // Woken, it tries again.
+                    // When woken, it tries again.
                     self.tasks[task].step = at;
                     self.channels[channel].receivers.push_back(task);
                     return Step::Stops(State::Waits);
@@ -74,14 +74,14 @@ impl Engine<'_> {
             }
             Op::Jump(to) => {
                 self.tasks[task].step = to;
-                // A jump takes an instruction: no loop stands still.
+                // A jump takes an instruction, so that no loop stands still.
                 Step::Takes(1.0)
             }
             Op::Exit => self.exit(task, cpu, at),
         }
     }
 
-    /// Tells the parent, which takes time, then ends.
+    /// Notifies the parent, which takes time, then ends.
     fn exit(&mut self, task: usize, cpu: usize, at: usize) -> Step {
         let Some(parent) = self.tasks[task].parent.take() else { return Step::Stops(State::Ended) };
         self.tasks[task].step = at;
@@ -93,7 +93,7 @@ impl Engine<'_> {
     }
 }
 
-/// A time that is exponentially distributed about a mean, in ns.
+/// An exponentially distributed time with the given mean, in ns.
 fn about(mean: f64, rng: &mut Rng) -> f64 {
     -mean * (1.0 - rng.f64()).ln()
 }

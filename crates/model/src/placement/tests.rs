@@ -12,7 +12,7 @@ use super::state::State;
 use super::ule::BALANCE_NS;
 use super::*;
 
-/// The article's machine under the stock kernel, the control, the patch, and a kernel that knows all.
+/// The article's machine under the stock kernel, the control, the patch, and a kernel that knows everything.
 fn article() -> (Machine, Vec<View>) {
     let dump = kimoto_bulldozer::dump();
     let topology = cpuid::decode(&dump).unwrap();
@@ -39,7 +39,7 @@ fn predicted(workload: Workload) -> Vec<Prediction> {
 fn the_flag_drives_a_pair_apart_and_the_tree_keeps_it_together() {
     let predictions = predicted(Workload::PipePair);
     let [stock, control, patched, full] = &predictions[..] else { panic!("{}", predictions.len()) };
-    // Near, on one CPU or in one module, of all wakes.
+    // Near, on one CPU or in one module, as a share of all wakes.
     let near = |prediction: &Prediction| {
         let wakes = prediction.stats.wakes;
         (wakes[0] + wakes[1]) as f64 / wakes.iter().sum::<u64>() as f64
@@ -93,7 +93,7 @@ fn a_lone_loop_takes_what_it_computes_and_a_neighbour_slows_it() {
             / 100_000.0
     };
     assert!((work(1) - 1.0).abs() < 0.01, "{}", work(1));
-    // Begun on any CPU each, eight keep all four busy in the end, at half their speed.
+    // Each started on any CPU, eight tasks finally keep all four busy, at half their speed.
     assert!((1.0..2.01).contains(&work(8)), "{}", work(8));
 }
 
@@ -115,7 +115,7 @@ fn machine(pairs: u32, modules: bool, flagged: bool, flat: bool) -> (Machine, Tr
     (Machine::new(&topology, &cpus, None), Tree::new(&Spec { root }))
 }
 
-/// Every task stands where its state says, once; loads are what they count.
+/// Every task is where its state says, exactly once; loads match what they count.
 fn check(engine: &Engine<'_>) {
     let mut places = vec![0; engine.tasks.len()];
     for (cpu, load) in engine.cpus.iter().zip(&engine.loads) {
@@ -133,8 +133,8 @@ fn check(engine: &Engine<'_>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// No task is lost, run twice or left to wait; no CPU has nothing to do while others are crowded for longer than
-    /// the balancer takes.
+    /// No task is lost, run twice or left waiting; no CPU is idle while others are crowded for longer than the
+    /// balancer takes.
     #[test]
     fn tasks_are_conserved_and_cpus_are_not_left_idle(
         pairs in 1_u32..5,
@@ -154,7 +154,7 @@ proptest! {
         prop_assert!(engine.stats.longest_unfair_ns < 2 * BALANCE_NS, "{:?}", engine.stats);
     }
 
-    /// More tasks that compute than CPUs: all of them get on.
+    /// With more computing tasks than CPUs, all of them make progress.
     #[test]
     fn every_task_that_can_run_runs(pairs in 1_u32..4, more in 1_usize..4, flagged: bool, seed in any::<u64>()) {
         let (machine, tree) = machine(pairs, true, flagged, false);
@@ -220,7 +220,7 @@ fn verdicts_follow_from_signs() {
     let finding =
         |change, both| Finding { measured: contrast(change, true), tree: range(1.0, 1.0), flag: both, both };
     let told = |finding: &Finding| finding.size().unwrap();
-    // Of the right sign, but four times as large: said, not hidden behind the sign.
+    // The right sign, but four times as large: stated, not hidden behind the sign.
     assert!(
         told(&finding(-0.1, range(0.5, 0.7)))
             .contains("−40 % predicted, −9.5 % and −9.5 % published: the sign agrees, the size does not")

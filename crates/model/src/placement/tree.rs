@@ -3,7 +3,7 @@
 use coho_topology::freebsd::{Flag, Group, Spec};
 use fastrand::Rng;
 
-/// What one CPU counts for in a comparison of loads; ties are broken by chance below a quarter of it.
+/// The weight of one task in a comparison of loads; chance breaks ties within less than a quarter of it.
 const TASK: i64 = 256;
 const TIE: i64 = 64;
 
@@ -23,11 +23,11 @@ pub(super) struct Node {
     pub(super) cpus: Vec<usize>,
     /// The cache that its CPUs share; 0 for none.
     pub(super) level: u8,
-    /// Flagged as threads of a core.
+    /// Whether its CPUs are flagged as threads of a core.
     pub(super) threads: bool,
 }
 
-/// The CPU found so far, and by what.
+/// The best CPU so far, and its load.
 struct Found {
     cpu: usize,
     group: i64,
@@ -35,7 +35,7 @@ struct Found {
 }
 
 impl Tree {
-    /// The tree of a `topology_spec`; its CPUs are counted through in order.
+    /// The tree of a `topology_spec`, with its CPUs numbered in order.
     pub fn new(spec: &Spec) -> Self {
         let numbers: Vec<u32> = spec.root.cpus.iter().collect();
         let mut tree = Self { groups: Vec::new(), leaf: vec![0; numbers.len()] };
@@ -62,7 +62,7 @@ impl Tree {
         self.leaf.len()
     }
 
-    /// Whether there is no CPU: never, as a spec has one.
+    /// Whether there are no CPUs: never, as a spec has at least one.
     pub fn is_empty(&self) -> bool {
         self.leaf.is_empty()
     }
@@ -81,8 +81,8 @@ impl Tree {
         std::iter::successors(Some(self.leaf[cpu]), |&at| self.groups[at].parent)
     }
 
-    /// The least loaded CPU of a group that `may` be chosen: at every level the least loaded part is searched; a
-    /// CPU that is preferred counts a quarter of a task less, and chance breaks ties.
+    /// The least loaded CPU of a group that `may` be chosen. The search descends into the least loaded part at every
+    /// level. A preferred CPU counts a quarter of a task less, and chance breaks ties.
     pub(super) fn lowest(
         &self,
         group: usize,
@@ -107,7 +107,7 @@ impl Tree {
         self.search(group, &load, rng, may).1.map(|found| found.cpu)
     }
 
-    /// The group's load as a whole, and the CPU with the least.
+    /// The load of the whole group, and its CPU with the least load.
     fn search(
         &self,
         group: usize,
@@ -164,7 +164,7 @@ mod tests {
         let tree = pairs();
         for seed in 0..32 {
             let mut rng = Rng::with_seed(seed);
-            // CPU 1 is as idle as CPU 2 and 3, but its neighbour runs something.
+            // CPU 1 is as idle as CPUs 2 and 3, but its neighbour runs something.
             let found = tree.lowest(0, &[1, 0, 0, 0], None, &mut rng, &|_| true).unwrap();
             assert!(found >= 2);
             assert_eq!(tree.lowest(0, &[1, 1, 1, 0], Some(0), &mut rng, &|_| true), Some(3));

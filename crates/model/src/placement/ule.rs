@@ -1,20 +1,20 @@
-//! ULE's decisions, as sys/kern/sched_ule.c takes them (around r281991), on loads alone.
+//! ULE's decisions, as sys/kern/sched_ule.c makes them (around r281991), on loads alone.
 //!
 //! A CPU's load counts the task that runs on it and those that wait for it. Where ULE compares priorities, all tasks
-//! here have one: a CPU can run a task at once if it is idle.
+//! here have the same one: a CPU can run a task at once if it is idle.
 
 use fastrand::Rng;
 
 use super::tree::Tree;
 
-/// How long a task is taken to have its lines in the cache of a level: a tick of a millisecond a level
+/// How long a task is assumed to keep its lines in the cache of a level: a tick of a millisecond per level
 /// (`SCHED_AFFINITY`).
 const TICK_NS: u64 = 1_000_000;
 /// Interval of the statistics clock, in ns: 127 Hz.
 pub(super) const STATCLOCK_NS: u64 = 1_000_000_000 / 127;
 /// A CPU that switched more often than this in the last two intervals spins when idle (`sched_idlespinthresh`).
 pub(super) const SPIN_THRESHOLD: u32 = 16;
-/// The longest time from one balancing to the next, in ns (`balance_interval`, half as much to one and a half).
+/// The longest time between two balancings, in ns (`balance_interval`, half to one and a half times as much).
 pub(super) const BALANCE_NS: u64 = 128 * STATCLOCK_NS;
 
 /// A task that becomes ready.
@@ -24,7 +24,7 @@ pub(super) struct Ready {
     pub(super) last: usize,
     /// The CPU that makes it ready.
     pub(super) waker: usize,
-    /// Since it last ran, in ns.
+    /// Time since it last ran, in ns.
     pub(super) rested_ns: u64,
 }
 
@@ -34,11 +34,11 @@ impl Ready {
     }
 }
 
-/// Where a task runs that becomes ready (`sched_pickcpu`).
+/// The CPU for a task that becomes ready (`sched_pickcpu`).
 pub(super) fn pick_cpu(tree: &Tree, loads: &[usize], ready: Ready, rng: &mut Rng) -> usize {
     let idle = |cpu: usize| loads[cpu] == 0;
     let leaf = tree.leaf(ready.last);
-    // Where it ran last, if that is idle; of threads of a core, if all of them are.
+    // Where it last ran, if that is idle; if it is a thread of a core, only if all its threads are.
     if idle(ready.last) && ready.fresh(2) && (!leaf.threads || leaf.cpus.iter().all(|&cpu| idle(cpu))) {
         return ready.last;
     }
@@ -53,17 +53,17 @@ pub(super) fn pick_cpu(tree: &Tree, loads: &[usize], ready: Ready, rng: &mut Rng
     {
         return cpu;
     }
-    // Then anywhere that is idle, then anywhere.
+    // Then anywhere idle, then anywhere.
     let anywhere = tree.lowest(0, loads, prefer, rng, &idle);
     anywhere.or_else(|| tree.lowest(0, loads, prefer, rng, &|_| true)).unwrap_or(ready.waker)
 }
 
-/// Whether a CPU that has nothing to do may look for work before it halts (`TDQ_IDLESPIN`).
+/// Whether a CPU without work may look for work before it halts (`TDQ_IDLESPIN`).
 pub(super) fn may_spin(tree: &Tree, cpu: usize) -> bool {
     !tree.leaf(cpu).threads
 }
 
-/// From which CPU one that has nothing to do takes a task that waits (`tdq_idled`); nearest groups first.
+/// The CPU from which a CPU without work takes a waiting task (`tdq_idled`); nearest groups first.
 pub(super) fn steal_from(
     tree: &Tree,
     cpu: usize,
@@ -78,13 +78,13 @@ pub(super) fn steal_from(
     })
 }
 
-/// The least load that is stolen from (`steal_thresh`): 1 on 2 or 3 CPUs, 2 on 4 to 7, 3 on more.
+/// The smallest load to steal from (`steal_thresh`): 1 on 2 or 3 CPUs, 2 on 4 to 7, 3 on more.
 fn steal_threshold(cpus: usize) -> usize {
     (cpus.max(1).ilog2() as usize).min(3)
 }
 
-/// Moves of the balancer (`sched_balance_group`): from the most loaded CPU with a waiting task to the least loaded, each
-/// CPU giving once at most. Calls `carry` for each and keeps the loads.
+/// Moves of the balancer (`sched_balance_group`): from the most loaded CPU with a waiting task to the least loaded,
+/// where each CPU gives at most once. Calls `carry` for each move and keeps the loads up to date.
 pub(super) fn balance(
     tree: &Tree,
     loads: &mut [usize],
@@ -107,7 +107,7 @@ pub(super) fn balance(
     }
 }
 
-/// How long a task runs when as many others wait for its CPU, in ns (`tdq_slice`); for ever when none does.
+/// How long a task runs while `waiting` others wait for its CPU, in ns (`tdq_slice`); for ever when none does.
 pub(super) fn slice_ns(waiting: usize) -> Option<u64> {
     const SLICE: u64 = 12;
     match waiting {

@@ -1,4 +1,4 @@
-//! The article's differences, which of them exceed noise, and which change the simulator holds responsible.
+//! The article's differences: which of them exceed noise, and which change the simulator attributes them to.
 
 use coho_profile::published::kimoto_bulldozer::{self, Figures, KERNEL_BUILD, Table};
 use coho_topology::cpuid;
@@ -16,20 +16,20 @@ use coho_profile::unixbench;
 pub struct Contrast {
     /// As in profiles.
     pub test: &'static str,
-    /// Logarithms of the ratios, above 0 where it became quicker.
+    /// Logarithms of the ratios, above 0 where the test became quicker.
     pub changes: [f64; 2],
-    /// What each contributes to the logarithm of the index, in hundredths; `None` for the kernel build, which has no
-    /// part in it.
+    /// What each contributes to the logarithm of the index, in hundredths; `None` for the kernel build, which is not
+    /// part of it.
     pub index_points: Option<[f64; 2]>,
-    /// Whether the mean change exceeds what noise does.
+    /// Whether the mean change exceeds noise.
     ///
-    /// The tables are a factorial design of two factors without repetition: what one factor does under one setting of
-    /// the other but not under the other setting is taken as noise. A change counts if it exceeds twice the noise of
-    /// its own test and twice that of its kind of test (root mean square).
+    /// The tables are a factorial design of two factors without repetition. What one factor does under one setting of
+    /// the other, but not under the other setting, counts as noise. A change exceeds it if it is more than twice the
+    /// noise of its own test and twice that of its kind of test (root mean square).
     pub beyond_noise: bool,
 }
 
-/// Tests that noise treats alike: one process that computes, processes that the scheduler places, files on a disk.
+/// Tests with similar noise: one process that computes, processes that the scheduler places, files on a disk.
 const KINDS: [&[&str]; 3] = [
     &["dhrystone2", "whetstone_double", "pipe_throughput", "syscall_overhead"],
     &["execl", "pipe_context_switching", "process_creation", "shell_1", "shell_8", KERNEL_BUILD],
@@ -95,18 +95,18 @@ pub struct Finding {
     pub tree: Range,
     /// The flag on that tree.
     pub flag: Range,
-    /// Both, as the patch makes them.
+    /// Both together, as in the patch.
     pub both: Range,
 }
 
 /// What the simulator can say about a measured change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Beyond noise, and predicted of that sign by the tree.
+    /// Beyond noise, and the tree predicts that sign.
     Tree,
-    /// Beyond noise, and predicted of that sign by the flag.
+    /// Beyond noise, and the flag predicts that sign.
     Flag,
-    /// Beyond noise, and predicted of that sign by tree and flag alike.
+    /// Beyond noise, and both tree and flag predict that sign.
     TreeAndFlag,
     /// Neither measured nor predicted.
     NoChange,
@@ -114,17 +114,17 @@ pub enum Verdict {
     Undecided,
     /// Predicted, but the measured change is within noise.
     WithinNoise,
-    /// Beyond noise, and not predicted, or of the other sign.
+    /// Beyond noise, but not predicted, or with the other sign.
     NotExplained,
 }
 
 impl Verdict {
-    /// In words.
+    /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Tree => "sign as by the tree",
-            Self::Flag => "sign as by the flag",
-            Self::TreeAndFlag => "sign as by tree and flag",
+            Self::Tree => "sign as the tree predicts",
+            Self::Flag => "sign as the flag predicts",
+            Self::TreeAndFlag => "sign as tree and flag predict",
             Self::NoChange => "no change, as predicted",
             Self::Undecided => "within noise; undecided",
             Self::WithinNoise => "predicted; within noise",
@@ -134,7 +134,7 @@ impl Verdict {
 }
 
 impl Finding {
-    /// Every test of the article, on its machine, by so many runs of the simulator: see [`predict`].
+    /// Every test of the article, on its machine, by `runs` runs of the simulator: see [`predict`].
     ///
     /// # Panics
     /// Never: the article's machine is part of the program.
@@ -173,7 +173,7 @@ impl Finding {
         Contrast::of_topology(paper).into_iter().filter_map(finding).collect()
     }
 
-    /// Which way the measured change goes, if it exceeds noise.
+    /// The direction of the measured change, if it exceeds noise.
     pub fn measured_sign(&self) -> Sign {
         match () {
             () if !self.measured.beyond_noise => Sign::None,
@@ -182,15 +182,15 @@ impl Finding {
         }
     }
 
-    /// Whether the predicted change, its median over all runs, lies between the measured ones of the two pairs; `None` where
-    /// nothing beyond noise was measured.
+    /// Whether the predicted change, its median over all runs, lies between the measured ones of the two pairs;
+    /// `None` where no change beyond noise was measured.
     pub fn size_holds(&self) -> Option<bool> {
         let [a, b] = self.measured.percent();
         let predicted = 100.0 * (self.both.median - 1.0);
         self.measured.beyond_noise.then_some((a.min(b)..=a.max(b)).contains(&predicted))
     }
 
-    /// How the predicted size compares with the measured one, where the sign is the measured one's; in a sentence.
+    /// A sentence on how the predicted size compares with the measured one, where their signs agree.
     pub fn size(&self) -> Option<String> {
         if !matches!(self.verdict(), Verdict::Tree | Verdict::Flag | Verdict::TreeAndFlag) {
             return None;
@@ -207,7 +207,7 @@ impl Finding {
         ))
     }
 
-    /// What the prediction makes of it.
+    /// How the prediction relates to the measurement.
     pub fn verdict(&self) -> Verdict {
         let (measured, predicted) = (self.measured_sign(), self.both.sign());
         let decided = matches!(predicted, Sign::Up | Sign::Down);

@@ -1,4 +1,4 @@
-//! A kernel's idea of a machine, and the numbers that it gives the CPUs.
+//! A kernel's view of a machine, and its numbering of the CPUs.
 
 use coho_topology::cpuid::Dump;
 use coho_topology::freebsd::{self, Group, Variant};
@@ -7,19 +7,19 @@ use coho_topology::{CpuSet, Topology};
 use super::tree::Tree;
 use crate::Error;
 
-/// A kernel's idea of the machine, under a name.
+/// A kernel's view of the machine, under a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
     /// `stock`, `patched`, …
     pub name: String,
-    /// `L0/4{2x L2/2}`: the tree in short.
+    /// The tree in short: `L0/4{2x L2/2}`.
     pub shape: String,
     /// What ULE decides by.
     pub tree: Tree,
 }
 
-/// The CPUs in the order in which FreeBSD numbers them: by APIC id from the first CPU's on; as they are where ids are
-/// not known.
+/// The CPUs in the order in which FreeBSD numbers them: by APIC ID, from the first CPU's on; in their given order
+/// where the IDs are not known.
 pub fn freebsd_order(topology: &Topology) -> Vec<u32> {
     let mut ids: Vec<(Option<u32>, u32)> = topology.pus.iter().map(|pu| (pu.apic_id, pu.os)).collect();
     let boot = ids.first().copied().unwrap_or_default();
@@ -30,10 +30,10 @@ pub fn freebsd_order(topology: &Topology) -> Vec<u32> {
 }
 
 impl View {
-    /// What a kernel makes of a topology, with its CPUs in [`freebsd_order`].
+    /// A kernel's view of a topology, with its CPUs in [`freebsd_order`].
     ///
     /// # Errors
-    /// If the kernel's rules cannot be applied: the message says what is missing.
+    /// If the kernel's rules cannot be applied; the message says what is missing.
     pub fn new(
         name: &str,
         variant: Variant,
@@ -53,7 +53,7 @@ impl View {
     }
 }
 
-/// From the operating system's numbers to places in an order.
+/// Converts the operating system's numbers to positions in an order.
 fn renumber(group: &mut Group, place: &impl Fn(u32) -> Option<usize>) {
     group.cpus = group.cpus.iter().filter_map(|os| Some(place(os)? as u32)).collect::<CpuSet>();
     group.children.iter_mut().for_each(|child| renumber(child, place));
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn freebsd_counts_by_apic_id_from_the_booting_cpu() {
-        // Linux numbers second threads behind all first ones.
+        // Linux numbers second threads after all first ones.
         let pu = |(os, id): (u32, u32)| Pu { os, apic_id: Some(id), ..Pu::default() };
         let unit = |cpus: [u32; 2]| Unit { id: None, cpus: CpuSet::from_iter(cpus) };
         let mut topology = Topology {

@@ -1,4 +1,4 @@
-//! The article's workloads by their structure.
+//! The article's workloads, by their structure.
 
 use super::engine::Course;
 use super::program::{Op, Program, Programs};
@@ -6,23 +6,23 @@ use coho_profile::unixbench::{self, Test};
 
 /// A program, or several that work together.
 ///
-/// What they compute between steps takes as long as the article's rows tell that no placement can change, or as the
-/// row itself tells on the whole (stock kernel, C6 off); predictions are ratios of the same work.
+/// The lengths of what they compute between steps follow from those of the article's rows that no placement can
+/// change, or from the row itself as a whole (stock kernel, C6 off). Predictions are ratios of the same work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workload {
-    /// Two processes that hand a token to and fro through two pipes.
+    /// Two processes that pass a token back and forth through two pipes.
     PipePair,
-    /// A process makes another, which ends at once, and waits for it.
+    /// A process creates another, which ends at once, and waits for it.
     ProcessCreation,
-    /// As many shell scripts at once, each of three pipelines.
+    /// This many concurrent shell scripts, each of three pipelines.
     Shell(u32),
-    /// A process copies a file block by block; now and then another takes what is to be written to disk.
+    /// A process copies a file block by block; now and then another takes over what is to be written to disk.
     FileCopy,
     /// `make -j6`: six compilers at once.
     KernelBuild,
-    /// As many tasks that only compute.
+    /// This many tasks that only compute.
     Compute(u32),
-    /// The same in floating point.
+    /// The same, in floating point.
     Float(u32),
 }
 
@@ -36,25 +36,25 @@ pub(super) struct Lengths {
     pub(super) pipe_call: f64,
     pub(super) fork: f64,
     pub(super) exit: f64,
-    /// A program that becomes itself again.
+    /// A program that executes itself again.
     pub(super) exec: f64,
     /// A program of a shell script.
     pub(super) tool: f64,
 }
 
 impl Default for Lengths {
-    /// The article's: half of a loop of Pipe Throughput, 1.298 million a second; fork, exit and wait 6344 a second; execl
-    /// 1937 a second; a script some 8 ms.
+    /// The article's: half of a loop of Pipe Throughput, 1.298 million per second; fork, exit and wait, 6344 per
+    /// second; execl, 1937 per second; a script, about 8 ms.
     fn default() -> Self {
         Self { pipe_call: 385.0, fork: 70.0 * US, exit: 60.0 * US, exec: 516.0 * US, tool: 1.2 * MS }
     }
 }
 
-/// 64 KiB of File Copy 1024, 182 MB a second.
+/// 64 KiB of File Copy 1024, at 182 MB per second.
 const BLOCKS: f64 = 360.0 * US;
-/// A compiler; the article's are longer, in the same proportion to what else they do.
+/// A compiler; the article's run longer, in the same proportion to what else they do.
 const COMPILER: f64 = 40.0 * MS;
-/// Daemons and timers of an idle system: at this mean distance, for so long.
+/// Daemons and timers of an idle system: their mean interval and their duration.
 const BACKGROUND: (f64, f64) = (10.0 * MS, 50.0 * US);
 
 /// Lines that a task fetches again after a move: a stack and a few structures, what a fork leaves, a program's data.
@@ -63,7 +63,7 @@ const FORKED: f64 = 200.0;
 const MANY: f64 = 4000.0;
 
 impl Workload {
-    /// Those of the article, and what its patch was made for.
+    /// The article's workloads, and those that its patch was made for.
     pub const ALL: [Self; 10] = [
         Self::PipePair,
         Self::ProcessCreation,
@@ -77,7 +77,7 @@ impl Workload {
         Self::Float(2),
     ];
 
-    /// `pipe_context_switching`, `compute_2`, …; the article's as in profiles.
+    /// `pipe_context_switching`, `compute_2`, …; the article's are named as in profiles.
     pub fn name(self) -> String {
         match self {
             Self::PipePair => "pipe_context_switching".into(),
@@ -90,7 +90,7 @@ impl Workload {
         }
     }
 
-    /// The workload that stands for a test of the article: one that only one process runs is one that computes.
+    /// The workload that represents a test of the article; a test run by one process only computes.
     ///
     /// ```
     /// use coho_model::placement::Workload;
@@ -113,7 +113,7 @@ impl Workload {
     pub(super) fn course(self) -> (usize, Course) {
         let passes = |name: &str| unixbench::by_name(name).map_or(3, |Test { passes, .. }| *passes);
         let (passes, warm_up, counted) = match self {
-            // An idle CPU begins to spin when it has switched a while.
+            // An idle CPU begins to spin once it has switched for a while.
             Self::PipePair => (passes("pipe_context_switching"), 0.8 * MS, 0.4 * MS),
             Self::ProcessCreation => (passes("process_creation"), 8.0 * MS, 32.0 * MS),
             Self::Shell(_) => (passes("shell_1"), 30.0 * MS, 300.0 * MS),
@@ -163,7 +163,7 @@ impl Workload {
     }
 }
 
-/// A program that was run held to one CPU and to two.
+/// A program that was run restricted to one CPU and to two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forced {
     PipePair,
@@ -177,7 +177,7 @@ impl Forced {
     pub(super) const ALL: [Self; 5] =
         [Self::PipePair, Self::PipeThroughput, Self::Execl, Self::ProcessCreation, Self::Shell8];
 
-    /// As in profiles.
+    /// The test's name in profiles.
     pub(super) fn test(self) -> &'static str {
         match self {
             Self::PipePair => "pipe_context_switching",
@@ -188,12 +188,12 @@ impl Forced {
         }
     }
 
-    /// Seconds of the unit of its rate.
+    /// The unit of time of its rate, in seconds.
     pub(super) fn unit_s(self) -> f64 {
         if self == Self::Shell8 { 60.0 } else { 1.0 }
     }
 
-    /// Its programs on so many CPUs, a pair's held to one each.
+    /// Its programs on `cpus` CPUs; those of a pair are restricted to one each.
     pub(super) fn programs(self, lengths: &Lengths, cpus: usize) -> Programs {
         let loops = |op| vec![Program { ops: vec![op, Op::Count, Op::Jump(0)], lines: MANY, held: None }];
         match self {
@@ -221,7 +221,7 @@ fn beside_daemons(mut programs: Vec<Program>, channels: Vec<u32>) -> Programs {
     Programs { programs, channels, begun: vec![0, background] }
 }
 
-/// A process that runs scripts at once, again and again; a script runs a program, and two pipelines of two.
+/// A process that repeatedly runs scripts concurrently; a script runs a program, and two pipelines of two.
 fn shell(scripts: u32, lengths: &Lengths) -> Vec<Program> {
     let Lengths { fork, exit, tool, .. } = *lengths;
     let scripts = scripts as usize;
@@ -238,7 +238,7 @@ fn shell(scripts: u32, lengths: &Lengths) -> Vec<Program> {
     ]
 }
 
-/// A process that makes tasks and waits; they compute for ever.
+/// A process that creates tasks and waits; the tasks compute for ever.
 fn computing(tasks: u32, op: Op, fork: f64) -> Vec<Program> {
     let begin = std::iter::repeat_n([Op::Run(fork), Op::Fork(1)], tasks as usize).flatten();
     let parent = begin.chain([Op::AwaitChild]).collect();

@@ -1,10 +1,11 @@
-//! What a trial says to do.
+//! Which placement to choose after a trial.
 
 use coho_profile::{PlacementTime, Trial};
 
-/// The placement to run a command under by its trial; `None` leaves it to the scheduler. What is worse than another beyond
-/// chance is left; of the others the scheduler's own choice is kept where it is among them, else the one with the least
-/// median is taken. Where no placement is worse than another, nothing is known to be better than the scheduler's choice.
+/// The placement to run a command under by its trial; `None` leaves it to the scheduler. Placements that are worse
+/// than another beyond chance are dropped. Of the rest, the scheduler's own choice is kept if it is among them;
+/// otherwise the one with the smallest median is taken. If no placement is worse than another, nothing is known to be
+/// better than the scheduler's choice.
 ///
 /// ```
 /// use coho_profile::{PlacementTime, Trial};
@@ -20,7 +21,7 @@ use coho_profile::{PlacementTime, Trial};
 pub fn choice(trial: &Trial) -> Option<&str> {
     let best = trial.best.as_deref()?;
     if trial.winners.is_empty() {
-        // Of an earlier version, which told only whether there is a single winner.
+        // A trial of an earlier version, which only recorded whether there is a single winner.
         return trial.decided.then_some(best);
     }
     let wins = |one: &PlacementTime| {
@@ -36,8 +37,8 @@ pub fn choice(trial: &Trial) -> Option<&str> {
         return Some(best);
     }
     let median = |name: &String| {
-        let found = trial.placements.iter().find(|one| one.name == *name);
-        found.and_then(|one| one.seconds.as_ref()).map_or(f64::INFINITY, |seconds| seconds.median)
+        let placement = trial.placements.iter().find(|one| one.name == *name);
+        placement.and_then(|one| one.seconds.as_ref()).map_or(f64::INFINITY, |seconds| seconds.median)
     };
     trial.winners.iter().min_by(|a, b| median(a).total_cmp(&median(b))).map(String::as_str)
 }

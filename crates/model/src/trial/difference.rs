@@ -1,4 +1,4 @@
-//! What else differs between the best placement and another: what may explain its time.
+//! What else differs between the best placement and another, and so may explain its time.
 
 use coho_profile::{Estimate, PlacementTime};
 
@@ -19,12 +19,12 @@ pub struct Difference {
 /// The counters whose intervals under two placements lie apart, the most different first.
 pub fn differences(best: &PlacementTime, other: &PlacementTime) -> Vec<Difference> {
     let apart = |one: &Estimate, two: &Estimate| one.high < two.low || two.high < one.low;
-    // One is added to counts, so that none to some is a difference too, and one to two is none.
+    // Adding one to counts makes a change from none to some a difference, and a change from one to two none.
     let factor = |one: f64, two: f64| {
         let least = if one.max(two) >= 10.0 { 1.0 } else { 1e-9 };
         ((one + least) / (two + least)).ln().abs()
     };
-    let mut found: Vec<_> = best
+    let mut differences: Vec<_> = best
         .counters
         .iter()
         .filter_map(|(name, best)| {
@@ -33,8 +33,8 @@ pub fn differences(best: &PlacementTime, other: &PlacementTime) -> Vec<Differenc
             tells.then(|| Difference { counter: name.clone(), best: best.median, other: other.median })
         })
         .collect();
-    found.sort_by(|one, two| factor(two.best, two.other).total_cmp(&factor(one.best, one.other)));
-    found
+    differences.sort_by(|one, two| factor(two.best, two.other).total_cmp(&factor(one.best, one.other)));
+    differences
 }
 
 #[cfg(test)]

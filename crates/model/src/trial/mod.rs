@@ -1,4 +1,5 @@
-//! What follows from a command's trial under several placements: which of them to take, and what may explain its time.
+//! What follows from a command's trial under several placements: which of them to choose, and what may explain its
+//! time.
 
 mod choose;
 mod difference;

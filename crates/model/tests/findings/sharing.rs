@@ -91,7 +91,7 @@ fn near_and_far_are_told_apart_by_intervals_alone() {
     let one = one_pair(PairMethod::Flags, estimate(50.0, 40), "L3");
     says(&one, "sharing-cost", &["50.0 ns (49.5–50.5) between CPUs 0 and 1", "plain stores"]);
     let single = says(&matrix(), "sharing-cost", &["its file does not name"]);
-    assert!(single.condition.contains("one sample a pair"), "{single:?}");
+    assert!(single.condition.contains("one sample per pair"), "{single:?}");
     does_not_say(&with(steady(), |coherence| coherence.pairs.clear()), "sharing-cost");
 }
 
@@ -148,7 +148,7 @@ fn a_job_is_placed_by_a_trial_that_is_decided() {
 
 #[test]
 fn the_claims_stand_or_not_by_times_that_were_held_against_them() {
-    says(&steady(), "topology-stands", &["as the times between all CPUs"]);
+    says(&steady(), "topology-stands", &["agrees with the times between all CPUs"]);
     let hidden = judged(96.0, 40, Some(true), topology(8));
     let contradicted = says(&hidden, "topology-contradicted", &["hides groups", "0-7 as L3: 0-3 | 4-7"]);
     assert_eq!(contradicted.urgency, Urgency::Warning);

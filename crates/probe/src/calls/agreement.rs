@@ -1,4 +1,4 @@
-//! How far counters and time agree: if both are available, each is measured without the other.
+//! How well counters and time agree: if both are available, each is measured without the other.
 
 use std::fmt;
 
@@ -23,12 +23,12 @@ pub struct Agreement {
     pub counted: f64,
     /// By time.
     pub timed: f64,
-    /// Most that they may differ, relative to the counter's.
+    /// The most that they may differ, relative to the counter's figure.
     pub allowed: f64,
 }
 
 impl Agreement {
-    /// Whether they differ by no more than is allowed, or by six lines.
+    /// Whether they differ by no more than allowed, or by six lines.
     pub fn holds(&self) -> bool {
         (self.timed - self.counted).abs() <= (self.allowed * self.counted.abs()).max(LINES)
     }
@@ -59,7 +59,7 @@ pub fn agreement(options: &Options, progress: &mut dyn FnMut(Progress)) -> Resul
     Ok(compare(&counted, &timed))
 }
 
-/// What is measured with counters, if they are `possible` and events have passed their self-tests.
+/// Measures with counters, if they are `possible` and events have passed their self-tests.
 fn with_counters(
     possible: impl FnOnce() -> Result<(), String>,
     measure: impl FnOnce() -> Result<Calls, Error>,

@@ -11,16 +11,16 @@ pub(super) const LINE: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Caches {
     pub(super) l1d: usize,
-    /// Its ways; 8, the most common number, if the machine does not say.
+    /// Its number of ways; 8, the most common, if the machine does not report it.
     pub(super) l1d_ways: usize,
     pub(super) l1i: usize,
     pub(super) l2: usize,
-    /// The largest cache that the CPU shares with others or has for itself, whatever its level.
+    /// The largest cache of the CPU, shared or not, whatever its level.
     pub(super) last: usize,
 }
 
 impl Caches {
-    /// Of this CPU.
+    /// The caches of this CPU.
     ///
     /// # Errors
     /// If the machine does not report one of them.
@@ -36,7 +36,7 @@ impl Caches {
         let size = |level: u8, kind: CacheKind| {
             find(level, kind).map(|cache| cache.size_bytes as usize).ok_or_else(|| {
                 Error::not_available(format!(
-                    "the machine does not tell the size of CPU {cpu}'s level-{level} cache"
+                    "the machine does not report the size of CPU {cpu}'s level-{level} cache"
                 ))
             })
         };

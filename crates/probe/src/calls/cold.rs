@@ -6,9 +6,9 @@ use super::code::Code;
 use super::walk::Sweep;
 use crate::Error;
 
-/// Instructions that are executed, in bytes.
+/// Size of the executed nops, in bytes.
 pub(super) const CODE: usize = 64 << 10;
-/// The paper's walk, in bytes; its machine's last-level cache had an eighth of it.
+/// The paper's walk, in bytes; its machine's last-level cache had an eighth of that size.
 const PAPER: usize = 64 << 20;
 /// The walk covers this many times the cache: replacement would keep some lines through a walk of just its size.
 const TIMES: usize = 2;
@@ -19,13 +19,13 @@ pub(super) struct Clear {
     code: Code,
 }
 
-/// Memory that is walked to clear these caches, in bytes.
+/// Size of the memory that is walked to clear these caches, in bytes.
 pub(super) fn data_bytes(caches: Caches) -> usize {
     PAPER.max(TIMES * caches.last)
 }
 
 impl Clear {
-    /// Maps and touches it.
+    /// Maps and touches the memory.
     ///
     /// # Errors
     /// If memory is short, or the system forbids generated code.
@@ -40,7 +40,7 @@ impl Clear {
         Ok(Self { data: Sweep::new(bytes)?, code: Code::nops(CODE)? })
     }
 
-    /// Clears them.
+    /// Clears the caches.
     pub(super) fn run(&self) {
         self.data.walk();
         self.code.run();

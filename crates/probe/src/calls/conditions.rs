@@ -1,4 +1,4 @@
-//! The conditions of a run's figures.
+//! The conditions under which a run's figures were measured.
 
 use coho_counters::Column;
 use coho_profile::Method;
@@ -42,10 +42,10 @@ impl Survey<'_> {
                     not_available.insert(name.into(), self.floor(floor));
                 }
                 for name in ["L1DR", "L3M", "STALL"] {
-                    not_available.insert(name.into(), "not available: time alone does not tell it".into());
+                    not_available.insert(name.into(), "not available: time alone does not show it".into());
                 }
                 for name in ["CYCLE", "CPI"] {
-                    let why = "not available: time alone tells it only of calls that stay in user mode";
+                    let why = "not available: time alone shows it only for calls that stay in user mode";
                     not_available.insert(name.into(), why.into());
                 }
             }
@@ -102,7 +102,7 @@ impl Survey<'_> {
 const DESCRIPTION: &str = "Batches of calls timed on a pinned thread, in rounds of random order, each call as an \
     instruction in the loop and through the C library; cold after 64 KiB of nops and a walk over \
     `clear_data_bytes`, second right after such a cold call, warm in the steady state of a loop. \
-    What the clock itself takes is taken off; calls that cannot be told from it have no time. Damage: walks of a set with and without the call before, in turn; lines are the \
+    The clock's own time is subtracted; calls that cannot be distinguished from it have no time. Damage: walks of a set with and without the call before, in turn; lines are the \
     extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
     a call evicts of a set that fills all ways but one of the level-1 data cache, read from the curve of \
     victims that touch a known number of lines at random places. Instructions and lines of \

@@ -1,4 +1,4 @@
-//! How many lines a call uses, found from how many it evicts: a curve measured with victims of known size, made
+//! How many lines a call uses, derived from how many it evicts: a curve measured with victims of known size, made
 //! monotone and read in reverse.
 
 /// Lines evicted against lines touched; both rise.

@@ -1,8 +1,8 @@
 //! How far two walks differ with no call between them: smaller differences say nothing about a cache.
 //!
-//! For the level-1 instruction cache and the level-2 cache this is all that is measured. Footprints found by time were
-//! 3 to 4 times off in the first, as calibration with victims of known size was not repeatable, and 5 to 10 times off
-//! in the second, whose walk takes so long that the set decays meanwhile.
+//! For the level-1 instruction cache and the level-2 cache this is all that is measured. Footprints derived from time
+//! were off by a factor of 3 to 4 in the former, because calibration with victims of known size was not repeatable,
+//! and by a factor of 5 to 10 in the latter, whose walk takes so long that the set decays meanwhile.
 
 use super::caches::{Caches, LINE};
 use super::code::Code;
@@ -46,7 +46,7 @@ impl Floors {
         })
     }
 
-    /// Of the level-1 instruction cache.
+    /// For the level-1 instruction cache.
     pub(super) fn l1i(&self, repeats: usize, clock: &Clock) -> Comparison {
         let walk = || {
             let start = clock.now();
@@ -56,7 +56,7 @@ impl Floors {
         compare(self.jumps_lines, repeats, clock, walk, || self.nops.run())
     }
 
-    /// Of the level-2 cache.
+    /// For the level-2 cache.
     pub(super) fn l2(&self, repeats: usize, clock: &Clock) -> Comparison {
         compare(self.ring.lines(), repeats, clock, || self.ring.time(clock), || self.sweep.walk())
     }
@@ -81,8 +81,8 @@ fn compare(
     Comparison { difference: one - other, penalty: (flushed - other) / lines as f64 }
 }
 
-/// The difference, in lines, that nineteen of twenty comparisons stay below; `None` if a missed line has no visible
-/// cost.
+/// The difference, in lines, that nineteen of twenty comparisons do not exceed; `None` if a missed line has no
+/// visible cost.
 pub(super) fn lines(comparisons: &[Comparison]) -> Option<f64> {
     let mut penalties: Vec<_> = comparisons.iter().map(|one| one.penalty).collect();
     penalties.sort_by(f64::total_cmp);

@@ -15,7 +15,7 @@ use crate::Error;
 
 /// Time of a batch of warm calls: long compared with the clock's step, short compared with a time slice.
 const BATCH: Duration = Duration::from_micros(20);
-/// Numbers of lines of the victims that make the curve, as shares of the level-1 data cache's lines.
+/// Numbers of lines of the victims that make up the curve, as shares of the level-1 data cache's lines.
 const VICTIMS: [f64; 15] =
     [0.0, 0.006, 0.0125, 0.025, 0.04, 0.0625, 0.09, 0.125, 0.18, 0.25, 0.35, 0.5, 0.67, 0.85, 1.0];
 
@@ -91,7 +91,7 @@ impl Lab {
         Ok(calls)
     }
 
-    /// Time of warm calls, in ns a call, one figure a batch; the loop's own time is subtracted.
+    /// Time of warm calls, in ns per call, one figure per batch; the loop's own time is subtracted.
     pub(super) fn warm(&self, body: &mut dyn Body, calls: usize, batches: usize) -> io::Result<Vec<f64>> {
         let mut none = nothing();
         let mut empty = (0..5).map(|_| self.time(&mut *none, calls)).collect::<io::Result<Vec<_>>>()?;
@@ -136,7 +136,7 @@ impl Lab {
         Ok(cold)
     }
 
-    /// The same without a call.
+    /// As [`cold`](Self::cold), without a call.
     pub(super) fn cold_nothing(&self, times: usize) -> Cold {
         self.cold(&mut *nothing(), 2, times).unwrap_or_default()
     }
@@ -147,7 +147,7 @@ impl Lab {
         Ok(excess.map_or(f64::NAN, |excess| excess.ns))
     }
 
-    /// The same for a victim of known size.
+    /// As [`evicted`](Self::evicted), for a victim of known size.
     pub(super) fn calibrate(&mut self, victim: usize, repeats: usize) -> f64 {
         let (_, body) = &mut self.victims[victim];
         let excess = self.footprint.excess(&mut **body, repeats, &self.tools, None);

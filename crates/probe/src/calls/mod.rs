@@ -33,7 +33,7 @@ pub use survey::measure;
 
 use crate::Error;
 
-/// What to measure and how well.
+/// What to measure, and how thoroughly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The sets of calls.
@@ -81,7 +81,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Options for a first look: some seconds.
+    /// Options for a first look, which takes some seconds.
     pub fn quick() -> Self {
         Self {
             repeats: 200,
@@ -107,7 +107,7 @@ impl Set {
     /// All sets.
     pub const ALL: [Self; 3] = [Self::Syscalls, Self::Libc, Self::Mpi];
 
-    /// Its name in a profile and on the command line.
+    /// The set's name in a profile and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Syscalls => "syscalls",

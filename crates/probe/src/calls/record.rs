@@ -25,13 +25,13 @@ pub(super) struct Record {
     pub(super) cold: Vec<Vec<f64>>,
     /// Time of the call right after a cold one with the clock's own, in ns, by round.
     pub(super) second: Vec<Vec<f64>>,
-    /// Extra time of the footprint's set, in ns; one a round.
+    /// Extra time of the footprint's set, in ns; one per round.
     pub(super) evicted: Vec<f64>,
-    /// Extra time of each damaged set, in ns; one a round.
+    /// Extra time of each damaged set, in ns; one per round.
     pub(super) damage: Vec<Vec<f64>>,
-    /// Lines of each damaged set that a counter saw missed; one a round.
+    /// Lines of each damaged set that a counter saw missed; one per round.
     pub(super) missed: Vec<Vec<f64>>,
-    /// Lines fetched that a counter saw; one a round.
+    /// Fetched lines that a counter saw; one per round.
     pub(super) fetched: Vec<f64>,
     /// What counters counted.
     pub(super) counted: Counted,
@@ -44,13 +44,13 @@ pub(super) struct Record {
 pub(super) struct Scale {
     /// Time that the clock takes when the caches are cold, in ns.
     pub(super) cold_ns: Option<Estimate>,
-    /// The same right after.
+    /// The same right after, in ns.
     pub(super) second_ns: Option<Estimate>,
     /// How fast the CPU ran, in GHz.
     pub(super) clock_ghz: Option<f64>,
     /// The cost of a line that was pushed out of the footprint's set, in ns.
     pub(super) footprint_ns: Option<f64>,
-    /// The same for each damaged set.
+    /// The same for each damaged set, in ns.
     pub(super) damage_ns: Vec<Option<f64>>,
     /// What reading a counter counts without a call.
     pub(super) empty: Counted,
@@ -59,7 +59,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// How many lines victims of known size evict, given as (lines, extra times in ns). Fills the curve.
+    /// Records how many lines victims of known size evict, given as (lines, extra times in ns), and sets the curve.
     pub(super) fn calibrate(&mut self, victims: &[(usize, Vec<f64>)]) -> Vec<Calibration> {
         let Some(penalty) = self.footprint_ns else { return Vec::new() };
         let calibration: Vec<_> = victims
@@ -110,14 +110,14 @@ pub(super) fn middle(samples: &[f64]) -> Option<f64> {
     (!finite.is_empty()).then(|| trimmed_mean(&mut finite))
 }
 
-/// A figure in another unit.
+/// A figure multiplied by a factor.
 fn times(estimate: &Estimate, by: f64) -> Estimate {
     let modes = estimate.modes.iter().map(|mode| Value { value: mode.value * by, ..*mode }).collect();
     let Estimate { median, low, high, min, .. } = *estimate;
     Estimate { median: median * by, low: low * by, high: high * by, min: min * by, modes, ..estimate.clone() }
 }
 
-/// An estimate from one figure a round; parts of the run serve as passes.
+/// An estimate from one figure per round; parts of the run serve as passes.
 pub(super) fn figure(rounds: &[f64]) -> Option<Estimate> {
     let part = rounds.len().div_ceil(PARTS).max(1);
     statistics::estimate(&rounds.chunks(part).map(<[f64]>::to_vec).collect::<Vec<_>>())
@@ -160,7 +160,7 @@ impl Record {
         Self { damage: vec![Vec::new(); sets], missed: vec![Vec::new(); sets], ..Self::default() }
     }
 
-    /// The rows of all states, as far as there are figures, and why a time is missing.
+    /// The rows of all states that have figures, and why a time is missing.
     ///
     /// With counters, counts belong to user mode or the kernel; by time, `L1DM` of a cold call is its footprint.
     pub(super) fn rows(
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!((damages[1].ns.as_ref().unwrap().median, &damages[1].lines), (-3.0, &None));
     }
 
-    /// A victim of so many lines pushes some of them out, each at the price of a miss, seen through the noise of a round.
+    /// A victim of this many lines evicts some lines, each at the cost of a miss, seen through the noise of a round.
     fn evicted_ns(lines: usize, penalty: f64, random: &mut fastrand::Rng) -> Vec<f64> {
         // Of few lines nearly each pushes one out; of many, some fall on the same place.
         let evicted = 512.0 * (1.0 - (-(lines as f64) / 512.0).exp());

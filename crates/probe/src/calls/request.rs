@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::Error;
 
-/// A call that can be asked for.
+/// A call that can be requested.
 ///
 /// ```
 /// use coho_probe::calls::Request;
@@ -146,7 +146,7 @@ impl Request {
         Self { kind, bytes }
     }
 
-    /// The names that can be asked for, with `(n)` where a number of bytes may follow.
+    /// The names that can be requested, with `(n)` where a number of bytes may follow.
     pub fn names() -> impl Iterator<Item = String> {
         Kind::ALL.into_iter().map(|kind| match kind.argument() {
             Argument::Bytes { .. } => format!("{}(n)", kind.name()),

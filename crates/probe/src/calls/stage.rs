@@ -1,4 +1,4 @@
-//! A working set that is walked before and after a call: the time shows what the call has pushed out.
+//! A working set that is walked before and after a call: the time shows what the call has evicted.
 
 use super::caches::Caches;
 use super::pmu::{Count, Tried, difference};
@@ -22,7 +22,7 @@ const LAPS: usize = 32;
 /// The share of the attempts in which the footprint's set must stay in its cache, and the number of attempts.
 const STAYS: f64 = 0.5;
 const ATTEMPTS: usize = 24;
-/// The most attempts for each walk that is asked for.
+/// The most attempts per requested walk.
 const PATIENCE: usize = 3;
 /// The fewest walks for a mean.
 const FEWEST: usize = 5;
@@ -57,7 +57,7 @@ impl Tools {
     }
 }
 
-/// Where a set's lines are as long as they are not disturbed.
+/// Where a set's lines are while they are not disturbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     L1,
@@ -224,7 +224,7 @@ impl Stage {
         if self.swept { self.ring.time_back(clock) } else { self.ring.time(clock) }
     }
 
-    /// Brings the set in; returns whether it is cached.
+    /// Brings the set into its cache; returns whether it is there.
     fn prime(&mut self, tools: &Tools, quick: Ticks) -> bool {
         if self.swept {
             tools.l1d.walk();

@@ -11,11 +11,11 @@ use super::{Set, arch};
 pub(super) struct Subject {
     /// Its name: `getpid`, `read(4096)`.
     pub(super) name: String,
-    /// The set that it belongs to; `None` if it was asked for by name.
+    /// The set that it belongs to; `None` if it was requested by name.
     pub(super) set: Option<Set>,
     /// Whether it goes through the C library's function.
     pub(super) wrapped: bool,
-    /// Most calls between two clean-ups.
+    /// The most calls between two clean-ups.
     pub(super) most: usize,
     /// What it does.
     pub(super) body: Box<dyn Body>,
@@ -70,12 +70,12 @@ impl Buffer {
         Self { start: pages.start().as_ptr(), lines: bytes.div_ceil(LINE) }
     }
 
-    /// What it is made of.
+    /// The start and the number of lines that it consists of.
     pub(super) fn parts(self) -> (usize, usize) {
         (self.start.expose_provenance(), self.lines)
     }
 
-    /// One made of such parts.
+    /// A buffer from such parts.
     ///
     /// # Safety
     /// The memory of the buffer that they were taken from is still there.
@@ -103,7 +103,7 @@ impl Buffer {
     #[inline(always)]
     pub(super) fn copy_from(self, other: Self) {
         let bytes = self.lines.min(other.lines) * LINE;
-        // SAFETY: both have so many bytes, and they belong to different pages.
+        // SAFETY: both have that many bytes, and they belong to different pages.
         unsafe { std::ptr::copy_nonoverlapping(other.start, self.start, bytes) };
     }
 }
@@ -121,10 +121,10 @@ impl dyn Body + '_ {
         self.surrounded(calls, around, |body, _| body.run(calls))
     }
 
-    /// The same with single calls: `around` makes all of them, one at a time.
+    /// As [`within`](Self::within) with single calls: `around` makes all of them, one at a time.
     ///
     /// # Errors
-    /// As [`within`](Self::within).
+    /// As for [`within`](Self::within).
     pub(super) fn one_by_one<T>(
         &mut self,
         calls: usize,

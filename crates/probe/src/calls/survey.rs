@@ -1,4 +1,4 @@
-//! A run over all calls: what is measured, and the results.
+//! A run over all calls.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -24,10 +24,10 @@ use crate::{Error, clock, statistics, step};
 /// The share of a time limit for everything but the curves.
 const PART_BEFORE_CURVES: f64 = 0.4;
 
-/// Measures what calls cost and evict, as `options` say.
+/// Measures what calls cost and evict, as `options` request.
 ///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A call
-/// that cannot be made is left out and named in `conditions.not_available`.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: it then returns what it has, marked as
+/// interrupted. A call that cannot be made is left out and named in `conditions.not_available`.
 ///
 /// # Errors
 /// If the CPU cannot be used, its caches are not known, memory is short, or no folder can be written for the calls'
@@ -52,7 +52,7 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<
 /// Measures the calls that `make` sets up.
 ///
 /// # Errors
-/// As [`measure`].
+/// As for [`measure`].
 pub(super) fn of(
     options: &Options,
     make: impl FnOnce(&Scratch) -> Subjects,
@@ -62,7 +62,7 @@ pub(super) fn of(
     counted_by(options, hardware, make, progress)
 }
 
-/// The same with the counters that `find` finds on the measuring CPU, if counters may be used.
+/// As [`of`], with the counters that `find` finds on the measuring CPU, if counters may be used.
 fn counted_by(
     options: &Options,
     find: impl FnOnce() -> Result<Box<dyn Source>, String> + Send,
@@ -77,7 +77,7 @@ fn counted_by(
     Ok(survey.finish())
 }
 
-/// A run under way.
+/// A run in progress.
 pub(super) struct Survey<'a> {
     pub(super) options: &'a Options,
     pub(super) cpu: u32,
@@ -92,7 +92,7 @@ pub(super) struct Survey<'a> {
     /// Times of the clock alone, cold and right after, by round.
     pub(super) cold_nothing: Vec<Vec<f64>>,
     pub(super) second_nothing: Vec<Vec<f64>>,
-    /// How fast the CPU ran.
+    /// The CPU's measured frequency.
     pub(super) clock: Tries,
     pub(super) penalties: BTreeMap<Option<usize>, Vec<f64>>,
     pub(super) floors: [Vec<Comparison>; 2],
@@ -196,7 +196,7 @@ impl<'a> Survey<'a> {
         result.map_err(lost).ok()
     }
 
-    /// Follows each call that goes through the C library by single steps.
+    /// Single-steps each call that goes through the C library.
     fn step(&mut self) {
         // The calls of the rounds have bound every symbol; a warm-up would close a file twice.
         let options = step::Options { warm_ups: 0, ..step::Options::default() };
@@ -264,7 +264,7 @@ impl<'a> Survey<'a> {
         Calls { method, conditions, calls, damage, calibration, ..Calls::default() }
     }
 
-    /// What the samples are read by.
+    /// The scale for reading the samples.
     fn scale(&mut self) -> Scale {
         let penalty =
             |set| self.penalties.get(&set).and_then(|samples| middle(samples)).filter(|ns| *ns > 0.0);

@@ -1,4 +1,4 @@
-//! What a round visits, in random order.
+//! The visits of a round, in random order.
 
 use std::io;
 use std::time::Duration;
@@ -62,8 +62,8 @@ pub(super) struct Doses {
 }
 
 impl Doses {
-    /// For this many warm repetitions; with a time limit, as many as fit into the share for clearing the caches for
-    /// `calls`.
+    /// The doses for this many warm repetitions. With a time limit, as many as fit into the share for clearing the
+    /// caches for `calls`.
     pub(super) fn of(repeats: u32, calls: usize, clear: Duration, limit: Option<Duration>) -> Self {
         let counted = repeats.div_ceil(COLD_COUNTED_SHARE);
         let Some(limit) = limit else {
@@ -74,7 +74,7 @@ impl Doses {
         Self { timed: (fit as u32).clamp(COLD_FEWEST.min(repeats), most), counted }
     }
 
-    /// Those of one round.
+    /// The doses of one round.
     pub(super) fn of_round(self, round: u64, rounds: u64) -> Self {
         let part =
             |all: u32| ((round + 1) * u64::from(all) / rounds - round * u64::from(all) / rounds) as u32;
@@ -249,7 +249,7 @@ impl Survey<'_> {
         }
     }
 
-    /// The count; otherwise records why there is none.
+    /// The count, if there is one; otherwise records why there is none.
     fn counted<T>(&mut self, column: Column, outcome: Option<Result<T, String>>) -> Option<T> {
         match outcome? {
             Ok(value) => Some(value),

@@ -1,4 +1,5 @@
-//! Sets of lines that are walked: to bring them into a cache, to time how many are still there, or to sweep others out.
+//! Sets of lines that are walked: to bring them into a cache, to time how many are still there, or to sweep others
+//! out.
 
 use coho_platform::pages::Pages;
 
@@ -94,7 +95,7 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// So many bytes, touched by the calling thread.
+    /// This many bytes, touched by the calling thread.
     ///
     /// # Errors
     /// If there is no room.
@@ -110,7 +111,7 @@ impl Sweep {
         unsafe { arch::load(self.pages.start().as_ptr(), self.lines) };
     }
 
-    /// The first so many bytes of it.
+    /// Walks only this many bytes at its start.
     #[inline]
     pub(super) fn walk_part(&self, bytes: usize) {
         let lines = (bytes / LINE).min(self.lines);
@@ -129,7 +130,7 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// At least so many bytes.
+    /// At least this many bytes.
     ///
     /// # Errors
     /// If there is no room.

@@ -18,7 +18,7 @@ fn same(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
 }
 
-/// Convection, heated from below to ten times the critical Rayleigh number.
+/// Convection, heated from below at ten times the critical Rayleigh number.
 pub(super) struct Galerkin {
     sizes: Vec<Size>,
     modes: Vec<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Galerkin {
     known: Vec<[Vec<f64>; 2]>,
 }
 
-/// A layer to be timed, and how well the crew conserved the energy of another.
+/// A layer to time, and how well the crew conserved the energy of another one.
 pub(super) struct Layer {
     solver: Solver,
     beginning: [Vec<f64>; 2],
@@ -119,7 +119,7 @@ pub(super) struct Weather {
     known: Vec<Vec<f64>>,
 }
 
-/// A plane to be timed.
+/// A plane to time.
 pub(super) struct Day {
     plane: Plane,
     beginning: Vec<f64>,

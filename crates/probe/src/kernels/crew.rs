@@ -29,8 +29,8 @@ pub(super) trait Crew {
     /// region and two for each barrier.
     fn watch(&mut self, on: bool);
 
-    /// The time that each member has computed while it was watched, since this was last asked; empty for a crew that
-    /// has nothing to wait for.
+    /// The time that each member has computed while it was watched, since the last call; empty for a crew that has
+    /// nothing to wait for.
     fn computed(&mut self) -> Vec<Ticks>;
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// A member that waits for the others by `wait`; given a clock, it records how long it waited.
+    /// A member that waits for the others by `wait`; with a clock, it records how long it waited.
     pub(super) fn new(rank: usize, n: usize, wait: &'a dyn Fn(), clock: Option<&'a Clock>) -> Self {
         Self { rank, n, wait, clock, waited: Cell::new(0) }
     }
@@ -88,14 +88,14 @@ impl<'a> Member<'a> {
         self.waited.get()
     }
 
-    /// This member's run of `length` elements: whole grains but for the last, as evenly as they go.
+    /// This member's part of `length` elements: whole grains except for the last, as even as possible.
     #[inline]
     pub(super) fn share(&self, length: usize, grain: usize) -> Range<usize> {
         share(self.rank, self.n, length, grain)
     }
 }
 
-/// The share of one of `n` ranks: the first ranks get one grain more where they do not divide evenly.
+/// The share of one of `n` ranks: the first ranks get one grain more where the grains do not divide evenly.
 fn share(rank: usize, n: usize, length: usize, grain: usize) -> Range<usize> {
     let grains = length.div_ceil(grain);
     let (each, over) = (grains / n, grains % n);

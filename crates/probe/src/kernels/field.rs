@@ -6,7 +6,7 @@ use coho_platform::pages::Pages;
 
 use crate::Error;
 
-/// Initially zeros, aligned to a page; the thread that first writes a page makes its own NUMA node the page's home.
+/// Initially zeros, aligned to a page. The thread that first writes a page makes its own NUMA node the page's home.
 #[derive(Debug)]
 pub(super) struct Field {
     pages: Pages,

@@ -39,15 +39,15 @@ pub use coho_profile::fitted::{ELEMENT, FORK_JOIN, LEFT_OUT, LONGEST, RESIDUAL, 
 pub fn fit(points: &[KernelPoint], longest: u64) -> BTreeMap<String, f64> {
     let equations: Vec<Equation> = points.iter().filter_map(|point| Equation::of(point, longest)).collect();
     let all: Vec<&Equation> = equations.iter().collect();
-    let Some(found) = Constants::of(&all) else { return BTreeMap::new() };
+    let Some(constants) = Constants::of(&all) else { return BTreeMap::new() };
     let reach = equations.iter().map(|equation| equation.length).fold(0.0, f64::max);
-    let told = [
-        Some((RESIDUAL, root_mean_square(all.iter().filter_map(|equation| found.miss(equation))))),
+    let errors = [
+        Some((RESIDUAL, root_mean_square(all.iter().filter_map(|equation| constants.miss(equation))))),
         Some((LEFT_OUT, error_left_out(&all))).filter(|(_, error)| error.is_finite()),
         Some((LONGEST, reach)),
     ];
-    let told = told.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
-    found.names.into_iter().zip(found.values).chain(told).collect()
+    let errors = errors.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
+    constants.names.into_iter().zip(constants.values).chain(errors).collect()
 }
 
 /// Constants by name.
@@ -57,7 +57,7 @@ struct Constants {
 }
 
 impl Constants {
-    /// `None` if there are not more equations than constants, or they do not determine the constants.
+    /// `None` if there are no more equations than constants, or they do not determine the constants.
     fn of(equations: &[&Equation]) -> Option<Self> {
         let mut names = vec![SERIAL.to_owned(), ELEMENT.to_owned()];
         for name in equations.iter().filter_map(|equation| equation.barrier.as_ref()) {
@@ -80,7 +80,7 @@ impl Constants {
     }
 }
 
-/// The error of each length by a fit to all others; NaN if nothing is left to fit.
+/// The error of each length in a fit to all others; NaN if nothing is left to fit.
 fn error_left_out(equations: &[&Equation]) -> f64 {
     let mut lengths: Vec<u64> = equations.iter().map(|equation| equation.length as u64).collect();
     lengths.sort_unstable();
@@ -104,7 +104,7 @@ struct Equation {
     length: f64,
     threads: f64,
     ns: f64,
-    /// Which sum of fork and join is in it; one thread has none.
+    /// Which sum of fork and join it contains; `None` for one thread.
     barrier: Option<String>,
 }
 
@@ -133,7 +133,7 @@ impl Equation {
     }
 }
 
-/// The x that are not negative and bring every row's sum nearest to 1: unconstrained, then without what came out
+/// The non-negative x that bring every row's sum nearest to 1: unconstrained at first, then without what came out
 /// below 0, most negative first. `None` if the rows do not determine it.
 fn least_squares(rows: &[Vec<f64>]) -> Option<Vec<f64>> {
     let n = rows.first()?.len();
@@ -158,7 +158,7 @@ fn least_squares(rows: &[Vec<f64>]) -> Option<Vec<f64>> {
     }
 }
 
-/// Gauss's elimination with pivots, on rows that hold the right side last; scaled, as the constants' sizes differ.
+/// Gaussian elimination with pivoting, on rows that hold the right side last; scaled, as the constants' sizes differ.
 fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     let scale: Vec<f64> = (0..n).map(|i| rows[i][i].sqrt()).collect();

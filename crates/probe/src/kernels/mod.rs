@@ -1,13 +1,15 @@
 //! Programs that depend on barriers (Nakamura et al., sections 3 and 4): a loop, an untuned solver and a tuned one.
 //!
-//! - `daxpy`: A(i) = B(i) + s C(i), each loop a parallel region, against its length; [`fit`] finds the constants of the
-//!   paper's model from it.
-//! - `galerkin`: natural convection by a spectral method, in many short parallel loops, as SPEC's galgel was run there.
-//! - `weather`: a shallow-water model in one parallel region with a barrier a stage, as the paper's weather model.
+//! - `daxpy`: A(i) = B(i) + s C(i), where each loop is a parallel region, by its length; [`fit`] derives the
+//!   constants of the paper's model from it.
+//! - `galerkin`: natural convection by a spectral method, in many short parallel loops, as SPEC's galgel was run
+//!   there.
+//! - `weather`: a shallow-water model in one parallel region with one barrier per stage, as the paper's weather
+//!   model.
 //!
-//! All compute real results, which are checked after every visit: the loop's elements; and the applications must
-//! reproduce the result of one thread to the last bit and conserve what they should. Teams never have more threads than
-//! CPUs.
+//! All compute real results, which are checked after every visit: the loop by its elements; the applications must
+//! reproduce the result of one thread to the last bit and conserve what they should. Teams never have more threads
+//! than there are CPUs.
 
 mod applications;
 mod crew;
@@ -41,10 +43,10 @@ pub enum Which {
 }
 
 impl Which {
-    /// All of them, in the paper's order.
+    /// All programs, in the paper's order.
     pub const ALL: [Self; 3] = [Self::Daxpy, Self::Galerkin, Self::Weather];
 
-    /// Its name in the profile.
+    /// The program's name in the profile.
     pub fn name(self) -> &'static str {
         match self {
             Self::Daxpy => "daxpy",
@@ -54,7 +56,7 @@ impl Which {
     }
 }
 
-/// What to run and how well.
+/// What to run, and how thoroughly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The CPUs, by operating-system number; all that the process may use if empty.
@@ -89,12 +91,13 @@ impl Default for Options {
 
 /// Runs a program under every barrier, mapping and number of threads.
 ///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A
-/// team that cannot be created, or that loses a CPU during the run, is named in `method.not_available`.
+/// A stop ([`coho_platform::stop`]) or the time limit ends it early: it then returns what it has, marked as
+/// interrupted. A team that cannot be created, or that loses a CPU during the run, is named in
+/// `method.not_available`.
 ///
 /// # Errors
-/// If a team would have more threads than there are CPUs, a CPU asked for cannot be used, memory is short, or a result
-/// is wrong, which only a broken barrier or memory explains.
+/// If a team would have more threads than there are CPUs, a requested CPU cannot be used, memory is short, or a
+/// result is wrong, which only a broken barrier or memory explains.
 pub fn measure(
     which: Which,
     options: &Options,

@@ -1,4 +1,4 @@
-//! All crews in turn, in several passes of random order, and the results.
+//! Runs all crews in turn, in several passes of random order.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ struct Configuration {
     cpus: Vec<u32>,
     /// By pass, then size.
     passes: Vec<Vec<Samples>>,
-    /// Why it is not run any more.
+    /// Why it is no longer run.
     lost: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Configuration {
     }
 }
 
-/// Runs a program under all that `options` ask for.
+/// Runs a program under everything that `options` request.
 pub(super) fn run<P: Program>(
     phase: &'static str,
     program: &P,

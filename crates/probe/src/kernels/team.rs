@@ -119,7 +119,7 @@ fn own_share(work: &(dyn Fn(&coho_sync::Member<'_>) + Sync), member: &coho_sync:
     std::mem::forget(unwinding);
 }
 
-/// The member that decides which regions there are.
+/// The member that decides which regions to run.
 pub(super) struct Leader<'a, 'team> {
     member: &'a coho_sync::Member<'team>,
     floor: &'a Floor,

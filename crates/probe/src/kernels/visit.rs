@@ -48,13 +48,13 @@ pub(super) trait Program: Sync {
     /// Sets up a problem of a size; each thread first touches the memory that it will use.
     fn set_up(&self, size: usize, crew: &mut impl Crew) -> Result<Self::Problem, Error>;
 
-    /// Sets the problem to its beginning.
+    /// Resets the problem to its initial state.
     fn reset(&self, problem: &mut Self::Problem);
 
     /// Solves the problem: what is timed.
     fn run(&self, problem: &mut Self::Problem, crew: &mut impl Crew);
 
-    /// Relative departure of the conserved or known quantity after a run.
+    /// Relative deviation of the conserved or known quantity after a run.
     ///
     /// # Errors
     /// If the result is not the one that every crew must reach.
@@ -77,9 +77,9 @@ pub(super) struct Effort {
 pub(super) struct Samples {
     /// Time of a run, in s, from each batch that was not watched.
     pub(super) seconds: Vec<f64>,
-    /// Share of it in which threads waited, mean over the threads, from each batch that was watched.
+    /// Share of it in which threads waited, the mean over the threads, from each batch that was watched.
     pub(super) waiting: Vec<f64>,
-    /// Departure of the conserved or known quantity.
+    /// Deviation of the conserved or known quantity.
     pub(super) error: Option<f64>,
 }
 

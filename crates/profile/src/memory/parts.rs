@@ -1,4 +1,4 @@
-//! The parts of the section, which may be measured one by one.
+//! The parts of the section `memory`, which may be measured one by one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Memory;
 use crate::Method;
 
-/// Parts that stand in a section though another run measured them than its last one.
+/// Parts of a section that an earlier run measured, not the last one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct EarlierParts {
@@ -34,7 +34,7 @@ impl Memory {
         with_parts!(held).into_iter().filter(|(_, held)| *held).map(|(name, _)| name).collect()
     }
 
-    /// Takes those parts over from an earlier section that were not `measured` now, each with how it was measured.
+    /// Takes over from an earlier section the parts that were not `measured` now, each with its method.
     pub fn keep_unmeasured(&mut self, mut earlier: Self, measured: &[&str]) {
         let mut kept = Vec::new();
         macro_rules! keep {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::{MemoryLatency, MemoryRate, Transfer};
 
-    /// The method of a run that took so long.
+    /// A section measured by a run of that duration.
     fn run(duration_s: f64) -> Memory {
         Memory { method: Method { duration_s, ..Method::default() }, ..Memory::default() }
     }
@@ -91,6 +91,6 @@ mod tests {
         assert_eq!(earlier, [("transfers".to_owned(), 1.0), ("latency".to_owned(), 2.0)]);
         let mut whole = run(4.0);
         whole.keep_unmeasured(third, &["rates", "latency", "transfers"]);
-        assert_eq!(whole, run(4.0), "what was measured and found nothing is not kept");
+        assert_eq!(whole, run(4.0), "a part that was measured and has no figures is not kept");
     }
 }

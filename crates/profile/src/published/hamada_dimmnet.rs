@@ -10,12 +10,12 @@ use crate::{
     Profile,
 };
 
-/// What the paper printed. Rates in MB/s (10^6 bytes a second), in the order of [`Machine::sizes_bytes`].
+/// What the paper printed. Rates are in MB/s (10^6 bytes per second), in the order of [`Machine::sizes_bytes`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Figures {
     /// Authors and title.
     pub source: String,
-    /// What it was measured on.
+    /// The machine measured.
     pub machine: Machine,
     /// Tables 2 and 3: stores.
     pub register_to_memory: Instructions<Table>,
@@ -31,7 +31,7 @@ pub struct Figures {
     pub wbinvd_us: Wbinvd,
     /// Constants of the transfer-time model.
     pub path: Constants,
-    /// What the paper concludes from it.
+    /// What the paper concludes.
     pub conclusions: Conclusions,
 }
 
@@ -53,7 +53,7 @@ pub struct Instructions<T> {
     pub simd: T,
 }
 
-/// Rates and bus transactions by type of the memory: `wb`, `wb_nt` (non-temporal stores), `wc`, `uc`.
+/// Rates and bus transactions by memory type: `wb`, `wb_nt` (non-temporal stores), `wc`, `uc`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Table {
@@ -72,7 +72,7 @@ pub struct ReadAgain {
     pub after_plain_read: BTreeMap<String, f64>,
 }
 
-/// Time of WBINVD without a write-back, and with one for each line of the second-level cache.
+/// Time of WBINVD without any write-back, and with one for each line of the second-level cache.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Wbinvd {
@@ -82,19 +82,19 @@ pub struct Wbinvd {
 /// Constants of the transfer-time model (section 2.3), in ns.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Constants {
-    /// One uncached word over the memory bus.
+    /// Reading one uncached word over the memory bus.
     pub dimmnet_status_read: f64,
-    /// One word over the PCI bus.
+    /// One word over the PCI bus, which starts a DMA.
     pub pci_dma_start: Buses,
     /// A DMA of four words into host memory.
     pub pci_completion_dma: Buses,
-    /// The word that tells of it.
+    /// Reading the word that announces it.
     pub completion_word_read: f64,
     /// Rate of the NIC's DMA in the memory slot over that of the PCI bus.
     pub nic_dma_over_pci: BTreeMap<String, f64>,
-    /// Least and greatest sum of the start-up gaps.
+    /// Smallest and largest sum of the start-up gaps.
     pub gap_range_ns: [f64; 2],
-    /// What DMA from cached modified lines loses on PCI 66, up to the size of the cache.
+    /// What DMA from modified cached lines loses on PCI 66, up to the size of the cache.
     pub dma_writeback_loss_pci66: f64,
     /// Start-up gaps of each design when all its DMA engines count (Fig. 11).
     pub gaps: BTreeMap<String, u32>,
@@ -108,7 +108,7 @@ pub struct Buses {
     pub pci66: f64,
 }
 
-/// Conclusions, as shares of the time with Myrinet that DIMMnet saves.
+/// Conclusions: the shares of Myrinet's time that DIMMnet saves.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Conclusions {
@@ -119,7 +119,7 @@ pub struct Conclusions {
     pub prefetchnta_vs_pci66: Prefetchnta,
 }
 
-/// Fig. 10, from the least gain to the greatest.
+/// Fig. 10, from the smallest gain to the largest.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Prefetchnta {
@@ -129,7 +129,7 @@ pub struct Prefetchnta {
     pub all_sizes_gain: bool,
 }
 
-/// Bytes of a line and of the second-level cache, as [`Machine::cpu`] tells them.
+/// Bytes of a line and of the second-level cache, as in [`Machine::cpu`].
 const LINE_BYTES: u64 = 32;
 const L2_BYTES: u64 = 256 << 10;
 
@@ -147,7 +147,7 @@ pub fn figures() -> Figures {
 }
 
 impl Figures {
-    /// The figures as the profile of the paper's machine.
+    /// The figures as a profile of the paper's machine.
     pub fn publication(&self) -> Publication {
         let host = Host { cpu: Some(self.machine.cpu.clone()), clock_ghz: Some(1.0), ..Host::default() };
         let profile = Profile { host: Some(host), memory: Some(self.memory()), ..Profile::default() };
@@ -225,7 +225,7 @@ impl Figures {
         rates
     }
 
-    /// A row for each size. The paper does not tell of the caches' state, nor of a fence.
+    /// A row for each size. The paper says nothing about the caches' state or a fence.
     fn by_size(&self, op: Operation, instruction: &str, kind: &str, mb_s: &[f64]) -> Vec<MemoryRate> {
         let (kind, non_temporal) = kind.split_once('_').map_or((kind, ""), |(kind, _)| (kind, "-nt"));
         let cache_type = CacheType::ALL
@@ -244,7 +244,7 @@ impl Figures {
         self.machine.sizes_bytes.iter().zip(mb_s).map(rate).collect()
     }
 
-    /// Fig. 7: its ends. The greatest time is that of an L2 full of modified lines.
+    /// The two ends of Fig. 7. The largest time is that of an L2 full of modified lines.
     fn wbinvd(&self) -> Vec<CoherenceCost> {
         let lines = L2_BYTES / LINE_BYTES;
         let cost = |(dirty, us): (u64, f64)| CoherenceCost {
@@ -292,9 +292,9 @@ mod tests {
         let wanted = |rate: &&MemoryRate| {
             (rate.op, &*rate.instruction, rate.cache_type, rate.bytes) == (op, instruction, cache_type, bytes)
         };
-        let found: Vec<_> = rates.iter().filter(wanted).collect();
-        assert_eq!(found.len(), 1, "{op} {instruction} {cache_type} {bytes}");
-        found[0].clone()
+        let matching: Vec<_> = rates.iter().filter(wanted).collect();
+        assert_eq!(matching.len(), 1, "{op} {instruction} {cache_type} {bytes}");
+        matching[0].clone()
     }
 
     fn median(estimate: &Option<Estimate>) -> Option<f64> {

@@ -22,7 +22,8 @@ pub struct Figures {
     pub machine: Vec<Machine>,
     /// Fig. 7: on-die coherence time by processor, in ns.
     pub evolution_on_die: BTreeMap<String, f64>,
-    /// Molka et al. (PACT 2009), line in state Exclusive, Nehalem 2.9 GHz: what the paper compares with.
+    /// Molka et al. (PACT 2009), line in state Exclusive, Nehalem 2.9 GHz: the paper compares its times with
+    /// these.
     pub molka_2009: Molka,
 }
 
@@ -39,7 +40,7 @@ pub struct PaperMethod {
     pub cpi_rates_percent: Vec<f64>,
 }
 
-/// One machine of the paper; pairs by the papers' CPU names, joined by a comma.
+/// One machine of the paper; pairs are written as the paper's CPU names, joined by a comma.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Machine {
@@ -82,7 +83,7 @@ pub fn figures() -> Figures {
 }
 
 impl Figures {
-    /// The figures as profiles, one a machine.
+    /// The figures as profiles, one per machine.
     pub fn publication(&self) -> Publication {
         let machines =
             self.machine.iter().map(|machine| (machine.short_name(), self.profile(machine))).collect();
@@ -122,7 +123,7 @@ impl Figures {
 }
 
 impl Machine {
-    /// `e5620` out of `2 x Xeon E5620 (…)`.
+    /// `e5620` from `2 x Xeon E5620 (…)`.
     fn short_name(&self) -> String {
         let model = self
             .name
@@ -135,7 +136,7 @@ impl Machine {
         self.sockets * self.cores_per_socket
     }
 
-    /// Two threads a core, the second ones numbered behind all first ones, as Linux numbers them.
+    /// Two threads per core, the second ones numbered after all first ones, as on Linux.
     fn cpus(&self) -> CpuSet {
         CpuSet::up_to(2 * self.cores())
     }
@@ -160,7 +161,7 @@ impl Machine {
         topology
     }
 
-    /// `P1.C2`, as the paper names CPUs; `C6` on the machine whose cores it counts through.
+    /// `P1.C2`, as the paper names CPUs; `C6` on the machine whose cores it numbers consecutively.
     fn cpu_name(&self, cpu: u32) -> String {
         if self.on_die.keys().any(|key| key.starts_with('P')) {
             format!("P{}.C{}", cpu / self.cores_per_socket, cpu % self.cores_per_socket)

@@ -1,4 +1,4 @@
-//! Paper 5: UnixBench and a kernel build on AMD's modules, with FreeBSD's topology as it was and as corrected.
+//! Paper 5: UnixBench and a kernel build on AMD's modules, with FreeBSD's original topology and the corrected one.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ pub struct Figures {
     pub method: PaperMethod,
     /// UnixBench's baselines, in the units of [`TESTS`].
     pub baseline: BTreeMap<String, f64>,
-    /// The firmware's Core C6 State enabled.
+    /// With the firmware's Core C6 State enabled.
     pub c6_on: Pair,
-    /// The same disabled.
+    /// With it disabled.
     pub c6_off: Pair,
 }
 
@@ -34,7 +34,7 @@ pub struct Machine {
     pub nominal_ghz: f64,
     /// The clock of a module that looks idle while C6 is enabled.
     pub low_clock_ghz_in_c6: f64,
-    /// Cores that share an L2, by family; the patch takes 2 for all.
+    /// Cores that share an L2, by family; the patch assumes 2 for all.
     pub modules_need: BTreeMap<String, u32>,
 }
 
@@ -65,8 +65,8 @@ pub struct Table {
     pub kernel_build_s: f64,
 }
 
-/// UnixBench's tests in the order of its tables, with the units of their results: loops a second or a minute, MWIPS,
-/// KB a second.
+/// UnixBench's tests in the order of its tables, with the units of their results: loops per second or minute, MWIPS,
+/// KB per second.
 pub const TESTS: [(&str, &str); 12] = [
     ("dhrystone2", "lps"),
     ("whetstone_double", "MWIPS"),
@@ -98,16 +98,16 @@ pub fn figures() -> Figures {
     toml::from_str(include_str!("kimoto_bulldozer.toml")).expect("the built-in figures are well formed")
 }
 
-/// What CPUID answers on the article's processor: from it FreeBSD's rules make the article's two listings.
+/// What CPUID answers on the article's processor. FreeBSD's rules turn it into the article's two listings.
 ///
-/// # Panics
+/// Never: as for [`figures`].
 /// Never: as [`figures`].
 pub fn dump() -> Dump {
     cpuid::parse(include_str!("kimoto_bulldozer.cpuid")).expect("the built-in dump is well formed")
 }
 
 impl Figures {
-    /// The figures as profiles, one a table: the machine under each kernel and setting of the firmware.
+    /// The figures as profiles, one per table: the machine under each kernel and firmware setting.
     pub fn publication(&self) -> Publication {
         let machines =
             self.tables().map(|(name, table)| (name.to_owned(), self.profile(name, table))).to_vec();

@@ -1,6 +1,6 @@
 //! The papers' published figures, as profiles.
 //!
-//! Each paper has a file of facts beside this module, with its source inside, and a type that reads it.
+//! Each paper has a file of facts beside this module, which names its source, and a type that reads it.
 
 pub mod hamada_dimmnet;
 pub mod kawabe_furuya;
@@ -14,7 +14,7 @@ use crate::file::Error;
 /// What one paper published: a profile for each machine that it measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Publication {
-    /// The name that stands behind `published:`.
+    /// The name after `published:`.
     pub name: &'static str,
     /// Authors and title.
     pub source: String,
@@ -22,7 +22,7 @@ pub struct Publication {
     pub machines: Vec<(String, Profile)>,
 }
 
-/// The names that [`read`] knows.
+/// The names that [`read`] accepts.
 pub const NAMES: [&str; 5] =
     ["kawabe-furuya", "shimosawa-hori-ishikawa", "nakamura-fbs", "hamada-dimmnet", "kimoto-bulldozer"];
 
@@ -35,7 +35,7 @@ pub const NAMES: [&str; 5] =
 /// ```
 ///
 /// # Errors
-/// If no paper or machine has that name; the message lists those that there are.
+/// If no paper or machine has that name; the message lists the names that exist.
 pub fn read(name: &str) -> Result<Publication, Error> {
     let (paper, machine) =
         name.split_once('/').map_or((name, None), |(paper, machine)| (paper, Some(machine)));

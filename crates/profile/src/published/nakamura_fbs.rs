@@ -1,4 +1,4 @@
-//! Paper 3: Fast Barrier Synchronization (FBS), against a lock variable and by where threads run.
+//! Paper 3: Fast Barrier Synchronization (FBS), compared with a lock variable, and by where threads run.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Figures {
     pub applications: Applications,
     /// The model of a loop's time (Fig. 3-3).
     pub model: Model,
-    /// How those ratios are worded that the paper does not tell exactly, by the names of [`ratio`].
+    /// How the paper words the ratios that it does not give exactly, by the names in [`ratio`].
     pub inexact: BTreeMap<String, Inexact>,
 }
 
@@ -36,7 +36,7 @@ pub struct Machine {
     pub peak_gflops_per_node: f64,
 }
 
-/// Fork and join, by layout and lock; times in us, the others over FBS on separate lines.
+/// Fork and join by layout and lock; times are in us, the rest relative to FBS on separate lines.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Barriers {
@@ -44,7 +44,7 @@ pub struct Barriers {
     pub flag_states: u64,
     pub line_bytes: u64,
     pub fork_plus_join_us: ForkPlusJoin,
-    /// From the least to the most, of 8 CPUs of the model before, by dedicated hardware.
+    /// From the smallest to the largest, for 8 CPUs of the previous model with dedicated hardware.
     pub hardware_barrier_sr8000_us: [f64; 2],
     pub lock_over_separate_16: f64,
     pub same_line_over_separate_16: f64,
@@ -68,7 +68,7 @@ pub struct ByCpus {
     pub of_16: f64,
 }
 
-/// Speed-up by FBS over the lock variable, data in cache, 16 CPUs.
+/// Speed-up of FBS over the lock variable, data in cache, 16 CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Daxpy {
@@ -81,7 +81,7 @@ pub struct Daxpy {
 #[allow(missing_docs)]
 pub struct Applications {
     pub galgel_runtime_fbs_over_lock: f64,
-    /// From the least to the most.
+    /// From the smallest to the largest.
     pub weather_runtime_reduction: [f64; 2],
     pub weather_sync_share: ByCpus,
     pub mapping_table: MappingTable,
@@ -120,26 +120,26 @@ pub struct Model {
     pub t_n: String,
 }
 
-/// Names of ratios in [`Sync::ratios`]. A node's CPUs are all of them or half, since no two papers' machines have
-/// equally many.
+/// Names of ratios in [`Sync::ratios`]. They cover all of a node's CPUs or half of them, since no two papers'
+/// machines have equally many.
 pub mod ratio {
-    /// Fork and join by FBS on one line over that on separate lines, all CPUs.
+    /// Fork and join by FBS on one line, over that on separate lines; all CPUs.
     pub const ONE_LINE: &str = "fork-join.one-line-over-separate-lines.all";
-    /// Fork and join by a lock variable over that by FBS, all CPUs.
+    /// Fork and join by a lock variable, over that by FBS; all CPUs.
     pub const LOCK: &str = "fork-join.lock-over-fbs.all";
-    /// Fork and join by FBS in binary-tree mapping over that in sequential mapping, half the CPUs.
+    /// Fork and join by FBS in binary-tree mapping, over that in sequential mapping; half the CPUs.
     pub const MAPPING: &str = "fork-join.binary-tree-over-sequential.half";
-    /// Speed-up of the shortest loops by FBS over the lock, all CPUs.
+    /// Speed-up of the shortest loops with FBS over the lock; all CPUs.
     pub const SHORT_LOOPS: &str = "daxpy.fbs-speed-up.short-loops";
-    /// Quickest loop by FBS over the quickest by the lock, all CPUs.
+    /// Quickest loop with FBS over the quickest with the lock; all CPUs.
     pub const PEAK: &str = "daxpy.fbs-speed-up.peak";
-    /// Run time of the untuned program by FBS over that by the lock, all CPUs.
+    /// Run time of the untuned program with FBS over that with the lock; all CPUs.
     pub const UNTUNED: &str = "galerkin.fbs-over-lock.all";
-    /// Run time of the tuned program by FBS over that by the lock, all CPUs.
+    /// Run time of the tuned program with FBS over that with the lock; all CPUs.
     pub const TUNED: &str = "weather.fbs-over-lock.all";
-    /// Share of the tuned program's time under FBS that threads wait, half the CPUs.
+    /// Share of the tuned program's time that threads wait under FBS; half the CPUs.
     pub const WAITING_HALF: &str = "weather.sync-share.half";
-    /// The same, all CPUs.
+    /// The same; all CPUs.
     pub const WAITING_ALL: &str = "weather.sync-share.all";
 }
 
@@ -156,13 +156,13 @@ pub fn figures() -> Figures {
     toml::from_str(include_str!("nakamura_fbs.toml")).expect("the built-in figures are well formed")
 }
 
-/// CPUs of a node, of a module and of a chip.
+/// CPUs of a node; the next two are those of a module and of a chip.
 const NODE: u32 = 16;
 const MODULE: u32 = 8;
 const CHIP: u32 = 2;
 
 impl Figures {
-    /// The figures as the profile of the paper's one machine.
+    /// The figures as a profile of the paper's one machine.
     pub fn publication(&self) -> Publication {
         let host = Host {
             cpu: Some(format!("{}: {}", self.machine.name, self.machine.cpu)),
@@ -182,12 +182,12 @@ impl Figures {
         }
     }
 
-    /// `1.7` out of `POWER4+ 1.7 GHz, …`.
+    /// `1.7` from `POWER4+ 1.7 GHz, …`.
     fn clock_ghz(&self) -> Option<f64> {
         self.machine.cpu.split(" GHz").next()?.split_whitespace().next_back()?.parse().ok()
     }
 
-    /// Two modules, each a package of four dies of two cores.
+    /// Two modules, each a package of four dies with two cores each.
     fn topology(&self) -> Topology {
         let units = |size: u32| (0..NODE / size).map(move |id| (id, (id * size..(id + 1) * size).collect()));
         let all = |size| units(size).map(|(id, cpus)| Unit { id: Some(id), cpus }).collect();
@@ -273,7 +273,7 @@ impl Figures {
     }
 }
 
-/// A figure told as lying between two.
+/// A figure given as a range.
 fn range(low: f64, high: f64) -> Estimate {
     Estimate { low, high, min: low, ..Estimate::exact(f64::midpoint(low, high)) }
 }

@@ -17,15 +17,15 @@ pub struct Figures {
     pub source: String,
     /// How it was measured.
     pub method: PaperMethod,
-    /// Table 4: start and stop of the counters with nothing between, by tool.
+    /// Table 4: start and stop of the counters with nothing between them, by tool.
     pub counter_overhead: Overhead,
-    /// Table 5: system calls, events in the kernel. Warm is everywhere the call right after a cold one.
+    /// Table 5: system calls, events in the kernel. "Warm" always means the call right after a cold one.
     pub syscalls: Table,
     /// Table 6: functions of the C library, by name and side.
     pub libc: Table,
     /// Table 7: MPI functions, by name and side.
     pub mpi: Table,
-    /// What the paper concludes from them.
+    /// What the paper concludes.
     pub findings: Findings,
 }
 
@@ -43,7 +43,7 @@ pub struct PaperMethod {
     pub printf_format: String,
     pub mpi: String,
     pub counters_at_once: u64,
-    /// The maker's event of each column.
+    /// The vendor's event for each column.
     pub events: BTreeMap<String, String>,
 }
 
@@ -78,7 +78,7 @@ pub struct Events {
     pub INS: Option<f64>,
 }
 
-/// Conclusions in figures. The paper's KiB of the C library's functions are 1000 bytes.
+/// Conclusions in figures. The paper's KiB for the C library's functions are 1000 bytes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Findings {
@@ -89,7 +89,7 @@ pub struct Findings {
     pub write_warm_over_cold_cycles: f64,
     pub write_warm_over_cold_cpi: f64,
     pub libc_warm_over_cold_cycles: f64,
-    /// From the least to the most.
+    /// From the smallest to the largest.
     pub mpi_warm_over_cold_cycles: [f64; 2],
 }
 
@@ -131,7 +131,7 @@ pub fn figures() -> Figures {
 }
 
 impl Figures {
-    /// The figures as the profile of the paper's one machine.
+    /// The figures as a profile of the paper's one machine.
     pub fn publication(&self) -> Publication {
         let host = Host {
             cpu: Some(self.method.cpu.clone()),
@@ -154,7 +154,7 @@ impl Figures {
         }
     }
 
-    /// `2.67` out of `Xeon X5550 2.67 GHz, …`.
+    /// `2.67` from `Xeon X5550 2.67 GHz, …`.
     fn clock_ghz(&self) -> Option<f64> {
         let before = self.method.cpu.split(" GHz").next()?;
         before.split_whitespace().next_back()?.parse().ok()
@@ -235,13 +235,13 @@ impl Events {
         }
     }
 
-    /// Table 4 prints the cycles in which nothing was executed; of no cycles at all there is no share.
+    /// Table 4 prints the cycles in which nothing was executed. With no cycles at all there is no share.
     fn of_table_4(&self) -> Counts {
         self.counts((self.CYCLE > 0.0).then(|| self.STALL / self.CYCLE))
     }
 
-    /// A row of tables 5 to 7: `write`, `fprintf user`, `Send kernel`. The paper calls functions of libraries, system
-    /// calls by `syscall()`; it tells no times.
+    /// A row of Tables 5 to 7: `write`, `fprintf user`, `Send kernel`. The paper calls library functions, and
+    /// system calls through `syscall()`; it gives no times.
     fn call(&self, set: &str, state: CacheState, row: &str) -> Call {
         let (name, side) = match row.split_once(' ') {
             Some((name, "user")) => (name, Side::User),

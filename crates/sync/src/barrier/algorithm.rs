@@ -13,7 +13,7 @@ pub enum Algorithm {
     Auto,
     /// FBS, each flag on a line of its own (Nakamura et al.).
     Fbs,
-    /// FBS, all flags in one line (Nakamura et al.).
+    /// FBS, all flags on one line (Nakamura et al.).
     FbsOneLine,
     /// A counter protected by the system's mutex: the lock variable that Nakamura et al. compare with.
     Lock,
@@ -23,7 +23,7 @@ pub enum Algorithm {
     Central,
     /// Dissemination (Hensgen, Finkel & Manber): a logarithm of rounds without a root.
     Dissemination {
-        /// By which factor the number of known arrivals grows in each round, at least 2.
+        /// The factor by which the number of known arrivals grows in each round, at least 2.
         radix: usize,
     },
     /// A tournament with release by the winners.
@@ -38,7 +38,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Every algorithm but [`Algorithm::Auto`], with the usual radix and arities.
+    /// Every algorithm except [`Algorithm::Auto`], with the usual radix and arities.
     pub const ALL: [Self; 10] = [
         Self::Fbs,
         Self::FbsOneLine,
@@ -52,7 +52,7 @@ impl Algorithm {
         Self::Hierarchical,
     ];
 
-    /// Its name as [`str::parse`] takes it: `fbs`, `fbs-one-line`, `lock`, `tournament-4`.
+    /// The algorithm's name, as [`str::parse`] accepts it: `fbs`, `fbs-one-line`, `lock`, `tournament-4`.
     pub fn name(self) -> String {
         match self {
             Self::Auto => "auto".into(),
@@ -72,7 +72,7 @@ impl Algorithm {
 impl FromStr for Algorithm {
     type Err = String;
 
-    /// The algorithm of this name, such as `fbs-one-line` or, of arity 8, `tournament-8`.
+    /// The algorithm with this name, such as `fbs-one-line`, or `tournament-8` for arity 8.
     ///
     /// # Errors
     /// For any other name; the message lists the names.

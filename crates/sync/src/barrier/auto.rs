@@ -8,7 +8,7 @@ use crate::rule::{self, Choice, Cluster};
 /// Times between the threads of a barrier, for [`Algorithm::Auto`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Latencies<'a> {
-    /// One-way times between ranks in ns, a row for each rank; NaN or infinite if not known.
+    /// One-way times between ranks in ns, one row per rank; NaN or infinite if not known.
     pub one_way_ns: &'a [f64],
     /// What one more remote line costs a thread that reads several, in ns; NaN if not known.
     pub extra_line_ns: f64,
@@ -40,7 +40,7 @@ pub(super) struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    /// The algorithm by the [rule](crate::rule), and the size of its groups.
+    /// The algorithm that the [rule](crate::rule) chooses, and the size of its groups.
     pub(super) fn choose(&self) -> (Algorithm, Option<usize>) {
         let cluster = |tier: &Tier| Cluster {
             threads: tier.groups.iter().map(Vec::len).max().unwrap_or(0),

@@ -85,8 +85,8 @@ impl<'a> BarrierBuilder<'a> {
         self
     }
 
-    /// Measured times of a barrier in nanoseconds: if any are known, [`Algorithm::Auto`] takes the algorithm with the
-    /// least.
+    /// Measured times of a barrier in nanoseconds. If any are known, [`Algorithm::Auto`] chooses the algorithm with
+    /// the smallest.
     pub fn measured(mut self, times_ns: &'a dyn Fn(Algorithm) -> Option<f64>) -> Self {
         self.measured = Some(times_ns);
         self
@@ -103,8 +103,8 @@ impl<'a> BarrierBuilder<'a> {
     /// Makes the barrier.
     ///
     /// # Errors
-    /// [`Error::Size`] unless there are 1 to [`MAX_THREADS`] threads; [`Error::Argument`] for a radix or arity below 2,
-    /// or CPUs or latencies of another number of threads, and for times below 0.
+    /// [`Error::Size`] unless there are 1 to [`MAX_THREADS`] threads; [`Error::Argument`] for a radix or arity below
+    /// 2, for CPUs or latencies of another number of threads, and for times below 0.
     pub fn build(self) -> Result<Barrier, Error> {
         let threads = self.threads;
         if !(1..=MAX_THREADS).contains(&threads) {

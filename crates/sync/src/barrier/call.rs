@@ -24,7 +24,7 @@ pub(super) struct Rank {
 pub(super) struct Call<'a> {
     pub(super) ranks: &'a [Padded<Rank>],
     pub(super) rank: usize,
-    /// The number of the barrier before this one.
+    /// The number of the previous barrier.
     pub(super) previous: u8,
     /// The number of this barrier.
     pub(super) number: u8,

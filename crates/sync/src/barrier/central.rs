@@ -9,7 +9,7 @@ use crate::wait::{Bell, Ended};
 #[derive(Debug)]
 pub(super) struct Central<C> {
     counter: Padded<C>,
-    /// The sense: written once a barrier, so not on the counter's line.
+    /// The sense. It is written once per barrier, and so not on the counter's line.
     generation: Padded<Flag>,
     bell: Padded<Bell>,
 }

@@ -1,4 +1,5 @@
-//! FBS with each flag on a line of its own (Nakamura et al.): one store and n-1 reads a thread, no read-modify-write.
+//! FBS with each flag on a line of its own (Nakamura et al.): one store and n-1 reads per thread, no
+//! read-modify-write.
 
 use super::call::Call;
 use super::lend::Line;

@@ -43,7 +43,7 @@ fn nests(part: &[usize], groups: &Groups) -> bool {
     groups.iter().any(|group| part.iter().all(|rank| group.contains(rank)))
 }
 
-/// Groups in the order of their first ranks; a rank whose CPU no object holds is alone.
+/// Groups in the order of their first ranks; a rank whose CPU is in no object is alone.
 fn partition(objects: &[&CpuSet], cpus: &[u32]) -> Groups {
     let mut groups: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
     for (rank, &cpu) in cpus.iter().enumerate() {

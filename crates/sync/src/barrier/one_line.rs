@@ -1,4 +1,4 @@
-//! FBS with all flags in one line (Nakamura et al.): each store invalidates all other threads' copies.
+//! FBS with all flags on one line (Nakamura et al.): each store invalidates all other threads' copies.
 
 use super::call::Call;
 use super::lend::Line;
@@ -6,7 +6,7 @@ use crate::number::Flag;
 use crate::padded::Padded;
 use crate::wait::{Bell, Ended, Gap, Steps};
 
-/// Flags in a line.
+/// Flags per line.
 const LINE: usize = 128;
 
 #[derive(Debug)]

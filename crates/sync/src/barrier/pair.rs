@@ -1,9 +1,9 @@
-//! FBS of two threads with both flags in one line.
+//! FBS of two threads with both flags on one line.
 //!
-//! A thread's store fetches the line, and with it the partner's flag, so that a barrier takes one transfer: the
-//! partner's, if the thread goes on quickly enough to raise its next flag before the line is taken away again. So the
-//! code does little between two flags, and a waiting thread looks no more often than pays, which it learns. It fetches
-//! the line for writing, since its own next flag goes there.
+//! A thread's store fetches the line, and the partner's flag with it. So a barrier takes one transfer, the partner's,
+//! if the thread raises its next flag before the line is taken away again. The code therefore does little between two
+//! flags, and a waiting thread learns how often it pays to look. It fetches the line for writing, since its own next
+//! flag goes there.
 
 use super::call::Call;
 use super::lend::Line;

@@ -1,5 +1,5 @@
-//! FBS in rounds: in each, a thread raises its flag of that round and waits for those of some others. There is no root
-//! and no release, so a barrier takes as long as its rounds.
+//! FBS in rounds: in each round, a thread raises its flag of that round and waits for those of some others. There is
+//! no root and no release, so a barrier takes as long as its rounds.
 //!
 //! Three numbers are enough in each round: no thread leaves a barrier before all have arrived at it, so a flag can be
 //! at most one barrier ahead.
@@ -18,7 +18,7 @@ type Awaited = Box<[Box<[usize]>]>;
 
 #[derive(Debug)]
 pub(super) struct Rounds {
-    /// Of each rank, a flag for each round.
+    /// For each rank, a flag for each round.
     flags: Box<[Box<[Padded<Flag>]>]>,
     awaited: Box<[Padded<Awaited>]>,
 }
@@ -49,7 +49,7 @@ impl Rounds {
     }
 }
 
-/// Whether at the end of the rounds every thread knows of every arrival.
+/// Whether every thread knows of every arrival after the last round.
 #[cfg(test)]
 pub(super) fn is_complete(schedule: &Schedule) -> bool {
     let threads = schedule.len();

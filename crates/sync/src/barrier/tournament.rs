@@ -16,9 +16,9 @@ pub(super) struct Tournament {
 
 #[derive(Debug)]
 struct Player {
-    /// The ranks that it meets and wins against, in the order of rounds.
+    /// The ranks that it meets and beats, in the order of rounds.
     losers: Box<[usize]>,
-    /// The rank that it finally loses against; `None` for the champion.
+    /// The rank that finally beats it; `None` for the champion.
     winner: Option<usize>,
 }
 

@@ -24,11 +24,11 @@ pub struct coho_barrier(Barrier);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_algorithm {
-    /// What suits the number of threads.
+    /// Chooses by the number of threads.
     COHO_AUTO = 0,
     /// FBS, each flag on a line of its own.
     COHO_FBS = 1,
-    /// FBS, all flags in one line.
+    /// FBS, all flags on one line.
     COHO_FBS_ONE_LINE = 2,
     /// A counter in a mutex.
     COHO_LOCK = 3,
@@ -80,11 +80,11 @@ pub(super) fn algorithm(constant: i32, parameter: usize) -> Result<Algorithm, Er
         .into_iter()
         .find(|(name, _)| *name as i32 == constant)
         .map(|(_, algorithm)| algorithm)
-        .ok_or_else(|| Error::Argument(format!("{constant} is no algorithm")))
+        .ok_or_else(|| Error::Argument(format!("{constant} is not an algorithm")))
 }
 
-/// Makes a barrier for so many threads. `algorithm` is a `coho_algorithm`; `parameter` is its radix or arity, else
-/// ignored. `options` may be null; they are not needed afterwards.
+/// Makes a barrier for `threads` threads. `algorithm` is a `coho_algorithm`; `parameter` is its radix or arity, and
+/// otherwise ignored. `options` may be null; they are not needed afterwards.
 ///
 /// # Safety
 /// `out` is null or can be written; `options` is null or can be read, with arrays for as many threads, and any thread
@@ -126,9 +126,9 @@ pub unsafe extern "C" fn coho_barrier_wait(barrier: *const coho_barrier, rank: u
     }
 }
 
-/// As `coho_barrier_wait`, but returns `COHO_SYNC_TIMED_OUT` after so many nanoseconds. The arrival stands: the next
-/// wait as this rank goes on with the same barrier. The first ranks that have not arrived, `capacity` at most, are
-/// written to `missing`, and how many there are in all to `count`; both may be null.
+/// As `coho_barrier_wait`, but returns `COHO_SYNC_TIMED_OUT` after the given number of nanoseconds. The arrival
+/// stands: the next wait as this rank continues with the same barrier. The first ranks that have not arrived, at most
+/// `capacity`, are written to `missing`, and their total number to `count`; both may be null.
 ///
 /// # Safety
 /// As `coho_barrier_wait`; `missing` is null or has room for `capacity` ranks, `count` is null or can be written.
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn coho_barrier_wait_timeout(
     COHO_SYNC_TIMED_OUT
 }
 
-/// What the barrier's threads learn by: a `coho_algorithm`, and never `COHO_AUTO`, but what that has chosen; -1 for null.
+/// The barrier's algorithm, a `coho_algorithm`. It is never `COHO_AUTO`, but the one that was chosen; -1 for null.
 ///
 /// # Safety
 /// `barrier` is null or a live barrier.
@@ -172,8 +172,8 @@ pub unsafe extern "C" fn coho_barrier_algorithm(barrier: *const coho_barrier) ->
 
 /// Destroys a barrier. Null is ignored.
 ///
-/// Make sure first that every wait has returned in every thread, for example by joining the threads: when one's own wait has
-/// returned, others may still be reading the barrier. A wait that timed out has returned.
+/// Make sure first that every wait has returned in every thread, for example by joining the threads: when one
+/// thread's wait has returned, others may still be reading the barrier. A wait that timed out has returned.
 ///
 /// # Safety
 /// `barrier` is null or came from `coho_barrier_create`, every wait at it has returned, and nobody will use it.

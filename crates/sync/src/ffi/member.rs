@@ -10,14 +10,14 @@ use crate::{IdleWork, Member, Turn};
 /// A member of a team during a run; valid only in the thread and for the call that it was handed to.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_member {
-    /// What stands behind the pointer is a [`Member`].
+    /// The pointer really points to a [`Member`].
     _opaque: [u8; 0],
 }
 
 /// An iteration's turn in an ordered loop; valid only in the thread and for the call that it was handed to.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_turn {
-    /// What stands behind the pointer is a [`Turn`].
+    /// The pointer really points to a [`Turn`].
     _opaque: [u8; 0],
 }
 
@@ -26,13 +26,13 @@ pub struct coho_turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_operation {
-    /// The sum; of integers it wraps.
+    /// The sum; integers wrap.
     COHO_SUM = 0,
-    /// The product; of integers it wraps.
+    /// The product; integers wrap.
     COHO_PRODUCT = 1,
-    /// The least; of doubles, one that is not NaN.
+    /// The smallest; for doubles, the smallest that is not NaN.
     COHO_MIN = 2,
-    /// The greatest; of doubles, one that is not NaN.
+    /// The largest; for doubles, the largest that is not NaN.
     COHO_MAX = 3,
 }
 
@@ -45,7 +45,7 @@ pub type coho_section = Option<unsafe extern "C" fn(argument: *mut c_void)>;
 pub type coho_ordered_body =
     Option<unsafe extern "C" fn(argument: *mut c_void, index: usize, turn: *const coho_turn)>;
 
-/// A `coho_operation` that is one.
+/// A valid `coho_operation`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation(coho_operation);
 
@@ -74,7 +74,7 @@ impl Operation {
         }
     }
 
-    /// What changes no double.
+    /// The value that leaves every double unchanged.
     pub(super) fn identity(self) -> f64 {
         match self.0 {
             coho_operation::COHO_SUM => 0.0,
@@ -85,7 +85,7 @@ impl Operation {
     }
 }
 
-/// What stands behind the pointer.
+/// The member behind the pointer.
 ///
 /// # Safety
 /// `member` is one that a call of a body was handed, which has not returned.
@@ -132,8 +132,8 @@ pub type coho_idle_is_there = Option<unsafe extern "C" fn(argument: *mut c_void)
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_idle_do_some = Option<unsafe extern "C" fn(argument: *mut c_void)>;
 
-/// As `coho_member_barrier`, doing idle work while it waits. Returns `COHO_SYNC_INVALID`, without waiting, if a function
-/// is null. A member that must not leave before all work is done arrives only when there is none left.
+/// As `coho_member_barrier`, but does idle work while it waits. Returns `COHO_SYNC_INVALID`, without waiting, if a
+/// function is null. A member that must not leave before all work is done must arrive only when none is left.
 ///
 /// # Safety
 /// As `coho_member_rank`. Both functions must be safe to call with `argument` on this thread.
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn coho_member_offer_work(member: *const coho_member) {
     unsafe { self::member(member) }.offer_work();
 }
 
-/// The caller's idle work, which it has promised may be done on the thread that waits.
+/// The caller's idle work, which it has promised may run on the waiting thread.
 struct Idle {
     is_there: unsafe extern "C" fn(*mut c_void) -> bool,
     do_some: unsafe extern "C" fn(*mut c_void),
@@ -179,7 +179,7 @@ impl IdleWork for Idle {
     }
 }
 
-/// Shares out a loop among the members of a run, all of which call this; no barrier at the end. Returns
+/// Divides a loop among the members of a run, all of which call this; there is no barrier at the end. Returns
 /// `COHO_SYNC_INVALID`, before anything is done, for a null body or an unknown schedule.
 ///
 /// # Safety
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn coho_member_for(
     COHO_SYNC_OK
 }
 
-/// As `coho_member_for`, iteration by iteration, each of which may do a part of its work in its turn (`coho_turn_take`).
+/// As `coho_member_for`, iteration by iteration. Each may do part of its work in its turn (`coho_turn_take`).
 ///
 /// # Safety
 /// As `coho_member_for`.
@@ -231,8 +231,8 @@ pub unsafe extern "C" fn coho_member_for_ordered(
     COHO_SYNC_OK
 }
 
-/// Calls `section` after the turns of all iterations before this one. Returns `COHO_SYNC_INVALID` for a null section and
-/// if the iteration has had its turn. An iteration that does not take its turn passes it on when it ends.
+/// Calls `section` after the turns of all iterations before this one. Returns `COHO_SYNC_INVALID` for a null section,
+/// and if the iteration has already had its turn. An iteration that does not take its turn passes it on when it ends.
 ///
 /// # Safety
 /// `turn` is one that this call of an ordered loop's body was handed.
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn coho_member_critical(
     COHO_SYNC_OK
 }
 
-/// Whether this member is the first to come here, and so has to do what one member does; the others need not wait for
+/// Whether this member is the first to arrive here and so must do what one member does; the others need not wait for
 /// it.
 ///
 /// # Safety
@@ -281,9 +281,9 @@ pub unsafe extern "C" fn coho_member_single(member: *const coho_member) -> bool 
     unsafe { self::member(member) }.single(|| ()).is_some()
 }
 
-/// Combines a double of each member by a `coho_operation`, in the order of ranks, and gives the result to all of them,
-/// which all call this, with the same operation. One barrier long. Returns `COHO_SYNC_INVALID` for an unknown operation
-/// or a null result, before anything is done, and where another member combines integers meanwhile.
+/// Combines one double of each member by a `coho_operation`, in the order of ranks, and gives all of them the result.
+/// All members call this with the same operation; it takes one barrier. Returns `COHO_SYNC_INVALID` for an unknown
+/// operation or a null result, before anything is done, and if another member combines integers meanwhile.
 ///
 /// # Safety
 /// As `coho_member_rank`; `result` is null or can be written.
@@ -298,7 +298,7 @@ pub unsafe extern "C" fn coho_member_reduce(
     unsafe { reduce(member, operation, value, Operation::of_doubles, result) }
 }
 
-/// As `coho_member_reduce`, of integers.
+/// As `coho_member_reduce`, for integers.
 ///
 /// # Safety
 /// As `coho_member_reduce`.

@@ -17,11 +17,11 @@ use crate::Error;
 pub enum coho_sync_status {
     /// Done.
     COHO_SYNC_OK = 0,
-    /// A null pointer, an unknown constant, a rank or a number that is out of range.
+    /// A null pointer, an unknown constant, or a rank or number out of range.
     COHO_SYNC_INVALID = 1,
     /// A wait took longer than its limit.
     COHO_SYNC_TIMED_OUT = 2,
-    /// The team is running: runs of the same team cannot be nested, nor made by two threads at a time.
+    /// The team is running: runs of the same team can be neither nested nor made by two threads at once.
     COHO_SYNC_BUSY = 3,
     /// A CPU cannot be used.
     COHO_SYNC_CPU = 4,
@@ -63,7 +63,7 @@ pub extern "C" fn coho_sync_status_text(status: i32) -> *const c_char {
     text.as_ptr()
 }
 
-/// What the caller hands to functions of its own; whether threads may share it is the caller's matter.
+/// What the caller passes to its own functions; whether threads may share it is the caller's responsibility.
 #[derive(Clone, Copy)]
 struct Argument(*mut c_void);
 
@@ -94,7 +94,7 @@ unsafe fn hand_out<T>(out: *mut *mut T, made: Result<T, Error>) -> coho_sync_sta
     }
 }
 
-/// Keeps a panic from unwinding into C; returns what stands for it.
+/// Keeps a panic from unwinding into C; returns `panicked` instead.
 fn shielded(panicked: coho_sync_status, work: impl FnOnce() -> coho_sync_status) -> coho_sync_status {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(panicked)
 }

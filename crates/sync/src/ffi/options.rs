@@ -1,4 +1,4 @@
-//! What can be chosen of barriers and teams in C.
+//! The options of barriers and teams in C.
 
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -18,7 +18,7 @@ use crate::{Error, Late, Latencies, MAX_THREADS, WaitPolicy, machine};
 pub enum coho_wait {
     /// Spins up to a millisecond while nothing else wants the CPU, and sleeps soon where something does.
     COHO_WAIT_ADAPTIVE = 0,
-    /// Spins for `spin_ns` at most, else as the former.
+    /// Spins for at most `spin_ns`, otherwise as `COHO_WAIT_ADAPTIVE`.
     COHO_WAIT_SPIN = 1,
     /// Spins without end.
     COHO_WAIT_ACTIVE = 2,
@@ -26,8 +26,9 @@ pub enum coho_wait {
     COHO_WAIT_PASSIVE = 3,
 }
 
-/// Is told of a wait that has lasted long: by whom, how many nanoseconds, and the `count` ranks that have not arrived,
-/// which are valid during the call. It is called from the thread that waits, so by several threads at once.
+/// Receives a report of a wait that has lasted long: the waiting rank, how many nanoseconds it has waited, and the
+/// `count` ranks that have not arrived, which are valid during the call. It is called from the waiting thread, so
+/// several threads may call it at once.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_report = Option<
     unsafe extern "C" fn(
@@ -39,52 +40,53 @@ pub type coho_report = Option<
     ),
 >;
 
-/// Options of a barrier or a team. Set `size` and leave the rest zero for the defaults, which a null pointer selects, too:
-/// `coho_sync_options options = {sizeof options};`.
+/// Options of a barrier or a team. Set `size` and leave the rest zero for the defaults, which a null pointer also
+/// selects: `coho_sync_options options = {sizeof options};`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_sync_options {
-    /// The size of this structure as the program was compiled: fields that a later version adds are zero for it, and where
-    /// the library is the older one, fields that it does not know have to be zero.
+    /// The size of this structure as the program was compiled. Fields that a later version adds count as zero; where
+    /// the library is the older one, fields that it does not know must be zero.
     pub size: usize,
     /// How threads wait: a `coho_wait`.
     pub wait: i32,
-    /// With `COHO_WAIT_SPIN`, nanoseconds.
+    /// The spinning of `COHO_WAIT_SPIN`, in nanoseconds.
     pub spin_ns: u64,
-    /// The CPU of each thread, in the order of ranks, or null. A team pins its threads to them, whatever its mapping; a
-    /// barrier's threads are pinned by their owner.
+    /// The CPU of each thread, in the order of ranks, or null. A team pins its threads to these CPUs, whatever its
+    /// mapping; the owner of a barrier's threads pins them.
     pub cpus: *const u32,
-    /// One-way times between the threads in ns, a row for each, by which `COHO_AUTO` chooses; NaN where not known, or
-    /// null.
+    /// One-way times between the threads in ns, one row per thread, by which `COHO_AUTO` chooses; NaN where not
+    /// known. May be null.
     pub one_way_ns: *const f64,
-    /// What one more remote line costs a thread that reads several, in ns, finite and not below 0; 0 where not known.
+    /// What one more remote line costs a thread that reads several, in ns, finite and not below 0; 0 if not known.
     pub extra_line_ns: f64,
-    /// After how many nanoseconds of waiting at a barrier `report` is called, once for each wait; 0 for never.
+    /// How many nanoseconds a thread waits at a barrier before `report` is called, once per wait; 0 for never.
     pub watchdog_ns: u64,
-    /// Whom to tell, or null.
+    /// The function to call, or null.
     pub report: coho_report,
-    /// What `report` is called with.
+    /// The argument of `report`.
     pub argument: *mut c_void,
     /// The size of the stacks of a team's threads in bytes; 0 for the default of 2 MiB. A barrier ignores it.
     pub stack_bytes: usize,
-    /// Unless 0, the members of a team may leave a run having met different numbers of loops and singles, instead of
-    /// `COHO_SYNC_OUT_OF_STEP`; an ordered loop that not all of them meet still waits without end. A barrier ignores it.
+    /// Unless 0, the members of a team may leave a run after meeting different numbers of loops and singles, instead
+    /// of causing `COHO_SYNC_OUT_OF_STEP`. An ordered loop that not all of them meet still waits for ever. A barrier
+    /// ignores it.
     pub lenient: i32,
     /// 0.
     pub reserved: i32,
 }
 
-/// Up to here reached the structure of the first version that told its size.
+/// The size of the structure in the first version that had a `size`.
 const LEAST: usize = offset_of!(coho_sync_options, reserved) + size_of::<i32>();
 
-/// The options as this library knows them, of a program that may know fewer or more.
+/// The options as this library knows them, from a program that may know fewer or more.
 ///
 /// # Errors
-/// [`Error::Argument`] for a size that none has, and for an unknown field that is not zero.
+/// [`Error::Argument`] for an impossible size, and for an unknown field that is not zero.
 ///
 /// # Safety
-/// As many bytes can be read as the structure says that it has.
+/// As many bytes can be read as the structure's size says.
 unsafe fn known(options: *const coho_sync_options) -> Result<coho_sync_options, Error> {
     // SAFETY: as the caller promises; all versions have the size.
     let size = unsafe { (&raw const (*options).size).read() };
@@ -98,14 +100,14 @@ unsafe fn known(options: *const coho_sync_options) -> Result<coho_sync_options, 
         return Err(Error::Argument("an option that this version does not know".to_owned()));
     }
     let mut known = std::mem::MaybeUninit::<coho_sync_options>::zeroed();
-    // SAFETY: of both there are so many bytes; zeros are a value of every field, and so is what the caller has there.
+    // SAFETY: both have that many bytes; zeros are a value of every field, and so is what the caller has there.
     Ok(unsafe {
         std::ptr::copy_nonoverlapping(given.as_ptr(), known.as_mut_ptr().cast(), size.min(own));
         known.assume_init()
     })
 }
 
-/// The options, safe to use: of so many threads.
+/// The options for this many threads, checked for safe use.
 pub(super) struct Chosen<'a> {
     policy: WaitPolicy,
     cpus: Option<&'a [u32]>,
@@ -117,8 +119,8 @@ pub(super) struct Chosen<'a> {
 
 impl<'a> Chosen<'a> {
     /// # Errors
-    /// [`Error::Size`] for a number of threads that cannot be, [`Error::Argument`] for an unknown way of waiting and a
-    /// cost of a line that cannot be, and as [`known`]; [`Error::Cpu`] for a CPU that the machine has not.
+    /// [`Error::Size`] for an impossible number of threads, [`Error::Argument`] for an unknown way of waiting or an
+    /// impossible cost of a line, and as for [`known`]; [`Error::Cpu`] for a CPU that the machine does not have.
     ///
     /// # Safety
     /// `options` is null or can be read, and so can its arrays of `threads` CPUs and `threads` squared times.
@@ -191,8 +193,8 @@ impl<'a> Chosen<'a> {
 }
 
 /// # Errors
-/// [`Error::Cpu`] for the first CPU that does not exist or is offline. Whether threads may run on the others shows when they
-/// are pinned.
+/// [`Error::Cpu`] for the first CPU that does not exist or is offline. Pinning shows whether threads may run on the
+/// others.
 fn exist(cpus: &[u32]) -> Result<(), Error> {
     let allowed = pin::of_process()?;
     for &cpu in cpus.iter().filter(|&&cpu| !allowed.contains(cpu)) {
@@ -214,7 +216,7 @@ fn policy(options: &coho_sync_options) -> Result<WaitPolicy, Error> {
     let policy = known.into_iter().find(|(name, _)| *name as i32 == options.wait);
     policy
         .map(|(_, policy)| policy)
-        .ok_or_else(|| Error::Argument(format!("{} is no way of waiting", options.wait)))
+        .ok_or_else(|| Error::Argument(format!("{} is not a way of waiting", options.wait)))
 }
 
 /// # Safety
@@ -224,7 +226,7 @@ unsafe fn array<'a, T>(first: *const T, length: usize) -> Option<&'a [T]> {
     (!first.is_null()).then(|| unsafe { std::slice::from_raw_parts(first, length) })
 }
 
-/// Whom a watchdog tells.
+/// The function that a watchdog calls.
 struct Tell {
     report: unsafe extern "C" fn(*mut c_void, usize, u64, *const usize, usize),
     argument: Argument,
@@ -234,7 +236,7 @@ impl Tell {
     fn late(&self, late: &Late) {
         let waited_ns = u64::try_from(late.waited.as_nanos()).unwrap_or(u64::MAX);
         let (missing, count) = (late.missing.as_ptr(), late.missing.len());
-        // SAFETY: who gave the function promised that any thread may call it with its argument; the ranks are alive.
+        // SAFETY: the caller promised that any thread may call the function with its argument; the ranks are alive.
         unsafe { (self.report)(self.argument.get(), late.rank, waited_ns, missing, count) };
     }
 }

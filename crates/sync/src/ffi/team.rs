@@ -33,16 +33,16 @@ pub enum coho_mapping {
     COHO_UNPINNED = 2,
 }
 
-/// How the iterations of a loop are shared out.
+/// How the iterations of a loop are divided among the members.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_schedule {
-    /// One block for each member, or chunks dealt out in turn where a chunk is given.
+    /// One block per member, or chunks dealt out in turn if a chunk size is given.
     COHO_STATIC = 0,
-    /// Chunks to whoever comes first.
+    /// Chunks to whichever member asks first.
     COHO_DYNAMIC = 1,
-    /// Chunks that shrink down to the given one.
+    /// Chunks that shrink down to the given size.
     COHO_GUIDED = 2,
 }
 
@@ -67,7 +67,7 @@ pub struct coho_team_times {
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_loop_body = Option<unsafe extern "C" fn(argument: *mut c_void, begin: usize, end: usize)>;
 
-/// What a member makes of the iterations from `begin` to before `end`.
+/// What a member computes from the iterations from `begin` to before `end`.
 #[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_reduce_body =
     Option<unsafe extern "C" fn(argument: *mut c_void, begin: usize, end: usize) -> f64>;
@@ -89,11 +89,11 @@ fn mapped(builder: TeamBuilder, constant: i32) -> Result<TeamBuilder, Error> {
         Some(COHO_SEQUENTIAL) => Ok(builder.mapping(Mapping::Sequential)),
         Some(COHO_BINARY_TREE) => Ok(builder.mapping(Mapping::BinaryTree)),
         Some(COHO_UNPINNED) => Ok(builder.pinned(false)),
-        None => Err(Error::Argument(format!("{constant} is no mapping"))),
+        None => Err(Error::Argument(format!("{constant} is not a mapping"))),
     }
 }
 
-/// Uses a team that nobody else uses meanwhile.
+/// Uses a team that nobody else is using.
 ///
 /// # Safety
 /// `team` is null or a live team.
@@ -103,7 +103,7 @@ unsafe fn with(team: *const coho_team, work: impl FnOnce(&mut Team) -> coho_sync
     if team.busy.swap(true, Ordering::Acquire) {
         return COHO_SYNC_BUSY;
     }
-    // SAFETY: whoever found the team not busy has it to itself.
+    // SAFETY: whoever finds the team not busy has it to itself.
     let status = shielded(COHO_SYNC_OUT_OF_STEP, || work(unsafe { &mut *team.team.get() }));
     team.busy.store(false, Ordering::Release);
     status
@@ -125,9 +125,9 @@ unsafe fn with_threads(team: *const coho_team, work: impl FnOnce(&mut Team)) -> 
     unsafe { with(team, run) }
 }
 
-/// Starts a team of so many members. `mapping` is a `coho_mapping`, `algorithm` with `parameter` as in
-/// `coho_barrier_create`. `capacity` is the most members that it can be resized to; 0 means as many as there are CPUs, or
-/// as `options` names. These may be null; they are not needed afterwards.
+/// Starts a team of `size` members. `mapping` is a `coho_mapping`; `algorithm` and `parameter` are as in
+/// `coho_barrier_create`. `capacity` is the most members that it can be resized to; 0 means as many as there are
+/// CPUs, or as `options` names. `options` may be null; they are not needed afterwards.
 ///
 /// # Safety
 /// As `coho_barrier_create`.
@@ -191,8 +191,7 @@ unsafe fn call(
     unsafe { body(argument.get(), std::ptr::from_ref(member).cast()) };
 }
 
-/// As `coho_team_run`, and tells in `times` what fork, work and join took; written only if it returns
-/// `COHO_SYNC_OK`.
+/// As `coho_team_run`, but also writes to `times` what fork, work and join took, only if it returns `COHO_SYNC_OK`.
 ///
 /// # Safety
 /// As `coho_team_run`; `times` is null or can be written.
@@ -217,8 +216,8 @@ pub unsafe extern "C" fn coho_team_run_timed(
     unsafe { with_threads(team, run) }
 }
 
-/// Shares out the iterations from `begin` to before `end` and calls `body` for each chunk. `schedule` is a
-/// `coho_schedule`, `chunk` its number of iterations or 0.
+/// Divides the iterations from `begin` to before `end` among the members and calls `body` for each chunk. `schedule`
+/// is a `coho_schedule`; `chunk` is its number of iterations, or 0.
 ///
 /// # Safety
 /// As `coho_team_run`.
@@ -248,9 +247,9 @@ pub unsafe extern "C" fn coho_team_parallel_for(
     unsafe { with_threads(team, run) }
 }
 
-/// Combines what `body` returns for each chunk of the iterations from `begin` to before `end`, by a `coho_operation`: each
-/// member its own chunks as they come, then the members' results in the order of ranks. With a static schedule the
-/// result is the same each time.
+/// Combines what `body` returns for each chunk of the iterations from `begin` to before `end`, by a `coho_operation`:
+/// each member combines its own chunks as they come, then the members' results are combined in the order of ranks.
+/// With a static schedule the result is the same each time.
 ///
 /// # Safety
 /// As `coho_team_run`; `result` is null or can be written.

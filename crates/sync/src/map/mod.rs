@@ -1,4 +1,4 @@
-//! Which CPU each rank runs on (Nakamura et al., mapping).
+//! Which CPU each rank runs on (the mapping of Nakamura et al.).
 
 mod arrange;
 #[cfg(feature = "topology")]
@@ -15,7 +15,7 @@ use crate::Error;
 /// topology is not known, or the crate was built without it, ranks take the CPUs by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Mapping {
-    /// Fills a module, cache or package before the next: threads synchronise faster.
+    /// Fills one module, cache or package before the next: threads synchronise faster.
     #[default]
     Sequential,
     /// Halves the machine again and again, so that ranks spread over packages and caches first: each thread has more
@@ -27,7 +27,7 @@ impl Mapping {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Sequential, Self::BinaryTree];
 
-    /// Its name in profiles and on the command line: `sequential`, `binary-tree`.
+    /// The mapping's name in profiles and on the command line: `sequential`, `binary-tree`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -47,7 +47,7 @@ impl FromStr for Mapping {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|mapping| mapping.name() == text).ok_or_else(|| {
-            Error::Argument(format!("'{text}' is no mapping; there are sequential and binary-tree"))
+            Error::Argument(format!("'{text}' is not a mapping; choose sequential or binary-tree"))
         })
     }
 }

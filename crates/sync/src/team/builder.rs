@@ -30,7 +30,7 @@ pub struct TeamBuilder {
     pub(super) lenient: bool,
 }
 
-/// Times between ranks, a row for each rank, and what an extra line costs.
+/// Times between ranks, one row per rank, and what an extra line costs.
 #[derive(Clone)]
 pub(super) struct Known {
     one_way_ns: Vec<f64>,
@@ -55,14 +55,14 @@ impl TeamBuilder {
         }
     }
 
-    /// The most members that [`Team::resize`] can give it; by default as many as there are CPUs, or its first size if
-    /// that is larger.
+    /// The most members that [`Team::resize`] can give it. By default there can be as many as there are CPUs, or as
+    /// at the start if that is more.
     pub fn capacity(mut self, most: usize) -> Self {
         self.capacity = Some(most);
         self
     }
 
-    /// The CPU of each rank, in place of a mapping.
+    /// The CPU of each rank, instead of a mapping.
     pub fn cpus(mut self, cpus: impl Into<Vec<u32>>) -> Self {
         self.cpus = Some(cpus.into());
         self
@@ -74,7 +74,7 @@ impl TeamBuilder {
         self
     }
 
-    /// Whether its threads are pinned; by default they are, as long as each has a CPU for itself.
+    /// Whether its threads are pinned. By default they are, as long as each has a CPU of its own.
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = pinned;
         self
@@ -86,7 +86,7 @@ impl TeamBuilder {
         self
     }
 
-    /// Times between ranks, by which [`Algorithm::Auto`] chooses; they are not used for a team of more members.
+    /// Times between ranks, by which [`Algorithm::Auto`] chooses. They are not used once the team has more members.
     pub fn latencies(mut self, given: Latencies<'_>) -> Self {
         self.latencies = Some(Known {
             one_way_ns: given.one_way_ns.to_vec(),
@@ -114,7 +114,7 @@ impl TeamBuilder {
         self
     }
 
-    /// Lets members leave a run having met different numbers of loops and `single`s. By default such a run panics.
+    /// Lets members leave a run after meeting different numbers of loops and `single`s. By default such a run panics.
     ///
     /// If members meet different constructs at the same place, it is unspecified how these share out their work. An
     /// ordered loop that not all members meet may wait forever.
@@ -127,8 +127,8 @@ impl TeamBuilder {
     ///
     /// # Errors
     /// [`Error::Size`] for no members or more than [`MAX_THREADS`]; [`Error::Cpu`] for a CPU that cannot be used;
-    /// [`Error::System`] if threads cannot be started; [`Error::Argument`] as [`Barrier::new`], and if the latencies
-    /// are not a square matrix.
+    /// [`Error::System`] if threads cannot be started; [`Error::Argument`] as for [`Barrier::new`], and if the
+    /// latencies are not a square matrix.
     pub fn start(self) -> Result<Team, Error> {
         if !(1..=MAX_THREADS).contains(&self.size) {
             return Err(Error::Size { asked: self.size, most: MAX_THREADS });

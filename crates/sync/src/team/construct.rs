@@ -14,7 +14,7 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard};
 use crate::wait::{Bell, Crowding};
 
 /// What a team's members share in its constructs. A member can be `places` constructs ahead of another before each
-/// costs an allocation.
+/// further one costs an allocation.
 #[derive(Debug)]
 pub(crate) struct Constructs<const PLACES: usize = { ranges::MOST_PLACES }> {
     places: Box<[Padded<Place>; PLACES]>,
@@ -72,7 +72,7 @@ impl<const PLACES: usize> Constructs<PLACES> {
         }
     }
 
-    /// A member comes to its next construct, which has this number.
+    /// Enters a member into its next construct, which has this number.
     #[inline]
     pub(crate) fn enter(&self, number: usize, rank: usize) -> Entered<'_> {
         let (place, turn) = self.place(number);
@@ -106,7 +106,7 @@ impl<const PLACES: usize> Constructs<PLACES> {
         }
     }
 
-    /// The next chunk for a member in the loop of this number.
+    /// The next chunk for a member in the loop with this number.
     #[inline(always)]
     pub(crate) fn take(
         &self,
@@ -132,7 +132,7 @@ impl<const PLACES: usize> Constructs<PLACES> {
         }
     }
 
-    /// One of `size` members leaves the construct of this number; the last hands the place on.
+    /// Lets one of `size` members leave the construct with this number; the last hands the place on.
     pub(crate) fn leave(&self, entered: Entered<'_>, number: usize, size: usize) {
         if !entered.construct().is_last(size) {
             return;
@@ -160,7 +160,7 @@ impl<const PLACES: usize> Constructs<PLACES> {
         self.lock_apart().values().for_each(|construct| construct.bell.wake());
     }
 
-    /// The place of a construct, and how many have had it before.
+    /// The place of a construct, and how many constructs have used it before.
     fn place(&self, number: usize) -> (&Place, usize) {
         (&self.places[number % PLACES], number / PLACES)
     }

@@ -1,8 +1,8 @@
 //! How the leader starts the others and learns that they are done: a go flag that the leader raises, and a flag for
 //! each worker that the leader watches. This takes two one-way latencies and no read-modify-write.
 //!
-//! A single worker's flag lies in the go flag's line: one line that goes back and forth is quicker than two, since each
-//! side's store fetches what the other has written.
+//! A single worker's flag shares the go flag's line: one line that goes back and forth is quicker than two, since
+//! each side's store fetches what the other has written.
 
 use std::ptr::null_mut;
 
@@ -15,7 +15,7 @@ use crate::wait::{Awaited, Bell, Crowding, Ended, Gap, Patience, Steps, Unless, 
 /// The words for the body that travel with the go flag, as many as its line has room for.
 pub(crate) type Words = [*mut (); 3];
 
-/// What the leader orders the others to do.
+/// The leader's order to the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Order {
     pub(crate) call: *mut (),
@@ -23,7 +23,7 @@ pub(crate) struct Order {
     pub(crate) state: *mut (),
 }
 
-/// A copy of what the leader has written last. A waiting worker takes the go flag's line away, so looking there would
+/// A copy of what the leader wrote last. A waiting worker takes the go flag's line away, so reading it there would
 /// cost the leader a transfer before it starts its own work.
 #[derive(Debug)]
 pub(crate) struct Lead {
@@ -68,7 +68,7 @@ pub(crate) struct Fork {
     go: Padded<Go>,
     go_bell: Padded<Bell>,
     done: Box<[Padded<Done>]>,
-    /// Rung by the last worker to be done, so that the leader is woken once.
+    /// Rung by the last worker that is done, so that the leader is woken once.
     done_bell: Padded<Bell>,
     /// The gap between looks, for all members.
     gap: Gap,
@@ -82,23 +82,23 @@ struct Go {
     call: AtomicPtr<()>,
     words: [AtomicPtr<()>; 3],
     state: AtomicPtr<()>,
-    /// The only worker's.
+    /// Used by the only worker.
     done: Done,
 }
 
 #[derive(Debug)]
 struct Done {
     flag: Flag,
-    /// What the worker reports besides, in its flag's line.
-    told: AtomicUsize,
+    /// What the worker reports besides, on its flag's line.
+    report: AtomicUsize,
 }
 
-/// Where a worker waits that is not in the team at its present size.
+/// Where a worker waits that is not part of the team at its present size.
 #[derive(Debug)]
 struct Bench {
     flag: Flag,
     bell: Bell,
-    /// The go flag's number when it is called, and the team's size times [`SIZE`]; or [`DISMISSED`].
+    /// The go flag's number when the worker is called, and the team's size times [`SIZE`]; or [`DISMISSED`].
     call: AtomicUsize,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Seat {
     rank: usize,
     /// The last number of the go flag that it has seen.
     number: u8,
-    /// The team's.
+    /// The team's size.
     size: usize,
 }
 
@@ -139,7 +139,7 @@ impl Fork {
     /// For ranks up to `capacity`; `crowding` is what keeps a team of all of them from running at once.
     pub(crate) fn new(capacity: usize, crowding: Crowding) -> Self {
         let null = || AtomicPtr::new(null_mut());
-        let done = || Done { flag: Flag::new(), told: AtomicUsize::new(0) };
+        let done = || Done { flag: Flag::new(), report: AtomicUsize::new(0) };
         let go = Go {
             flag: Flag::new(),
             call: null(),
@@ -159,7 +159,7 @@ impl Fork {
         }
     }
 
-    /// Leader: starts those who are not on their benches.
+    /// Leader: starts the workers that are not on their benches.
     #[inline]
     pub(crate) fn start(&self, lead: &mut Lead, order: Order) {
         // A write before the flag's may cost a second transfer of the line, as the others look at it all the time.
@@ -191,7 +191,7 @@ impl Fork {
             if !sees(patience, &done.flag, previous, (steps, size)) {
                 self.keep_joining(size, previous, patience);
             }
-            each(rank, done.told.load(Relaxed));
+            each(rank, done.report.load(Relaxed));
         }
         if size > 1 {
             self.gap.count();
@@ -225,7 +225,7 @@ impl Fork {
         }
     }
 
-    /// Leader: lets a worker on its bench go for good.
+    /// Leader: dismisses a worker on its bench for good.
     pub(crate) fn dismiss(&self, rank: usize) {
         self.to_bench(rank, DISMISSED);
     }
@@ -237,7 +237,7 @@ impl Fork {
         bench.bell.ring();
     }
 
-    /// Worker on its bench: waits for the call after those it has heard; `None` if it is dismissed.
+    /// Worker on its bench: waits for the next call after those it has heard; `None` if it is dismissed.
     pub(crate) fn sit(&self, rank: usize, heard: &mut u8, patience: &Patience) -> Option<Seat> {
         let bench = &self.benches[rank];
         surely(waiter(patience).until(&bench.flag, *heard, &bench.bell));
@@ -264,12 +264,12 @@ impl Fork {
         }
     }
 
-    /// Worker: is done with what was started.
+    /// Worker: reports that it is done.
     #[inline]
-    pub(crate) fn finish(&self, seat: Seat, told: usize) {
+    pub(crate) fn finish(&self, seat: Seat, report: usize) {
         let done = self.done(seat.rank, seat.size);
-        if done.told.load(Relaxed) != told {
-            done.told.store(told, Relaxed);
+        if done.report.load(Relaxed) != report {
+            done.report.store(report, Relaxed);
         }
         done.flag.raise(seat.number);
         if self.done_bell.is_awaited() {

@@ -18,10 +18,10 @@ use crate::wait::{Ended, IdleWork, Limits, Unless, Waiter};
 /// A member of a team during a run.
 ///
 /// [`Member::barrier`], [`Member::reduce`], [`Member::single`] and the loops must be called by every member of the
-/// team, in the same order. A run that ends with members having met different numbers of loops and `single`s panics,
-/// unless the team is a lenient one ([`TeamBuilder::lenient`](super::TeamBuilder::lenient)); a member waits for ever at
-/// a barrier that another does not reach, and a watchdog ([`TeamBuilder::watchdog`](super::TeamBuilder::watchdog))
-/// names the missing ones.
+/// team, in the same order. A run panics if its members have met different numbers of loops and `single`s at the end,
+/// unless the team is lenient ([`TeamBuilder::lenient`](super::TeamBuilder::lenient)). A member waits for ever at a
+/// barrier that another does not reach; a watchdog ([`TeamBuilder::watchdog`](super::TeamBuilder::watchdog)) names
+/// the missing ones.
 pub struct Member<'team> {
     rank: usize,
     state: &'team State,
@@ -41,7 +41,7 @@ impl<'team> Member<'team> {
         self.met.get()
     }
 
-    /// Its number in the team, from 0, which is the caller of the run.
+    /// Its number in the team, from 0; the caller of the run is 0.
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -59,11 +59,11 @@ impl<'team> Member<'team> {
         self.go_on(self.state.barrier.wait_unless(self.rank, &self.state.poison.spread));
     }
 
-    /// As [`Member::barrier`], doing idle work while it waits. The first looks come before it, so that it costs nothing
-    /// if all arrive at the same time.
+    /// As [`Member::barrier`], but does idle work while it waits. It looks for the others first, so it costs nothing
+    /// extra if all arrive at the same time.
     ///
-    /// A member that must not leave before all work is done must arrive only when none is left; the others finish what
-    /// they create while they work here.
+    /// A member that must not leave before all work is done must arrive only when none is left. The others finish
+    /// what they create while they work here.
     pub fn barrier_with(&self, work: &dyn IdleWork) {
         let limits = Limits { interrupt: Some(&self.state.poison.spread), work: Some(work), ..Limits::NONE };
         self.go_on(self.state.barrier.wait_limited(self.rank, &limits));
@@ -110,19 +110,19 @@ impl<'team> Member<'team> {
         values.fold(first, combine)
     }
 
-    /// Runs `work` on the first member that comes here; the others go on at once, with `None`.
+    /// Runs `work` on the first member that arrives here; the others continue at once, with `None`.
     pub fn single<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         self.construct(|share| share.is_first().then(work))
     }
 
-    /// Runs `work` while no other member of the team is in a critical section. They cannot be nested.
+    /// Runs `work` while no other member of the team is in a critical section. Critical sections cannot be nested.
     pub fn critical<R>(&self, work: impl FnOnce() -> R) -> R {
         // A panic inside poisons the team, not the lock.
         let _alone = self.state.critical.lock().unwrap_or_else(PoisonError::into_inner);
         work()
     }
 
-    /// Shares out the iterations of a loop among the members, a chunk at a time. There is no barrier at the end.
+    /// Divides the iterations of a loop among the members, a chunk at a time. There is no barrier at the end.
     pub fn for_chunks(&self, range: Range<usize>, schedule: Schedule, work: impl FnMut(Range<usize>)) {
         let who = (self.rank, self.size());
         if schedule.is_shared() {
@@ -136,7 +136,7 @@ impl<'team> Member<'team> {
         }
     }
 
-    /// Shares out the iterations of a loop among the members. There is no barrier at the end.
+    /// Divides the iterations of a loop among the members. There is no barrier at the end.
     pub fn for_each(&self, range: Range<usize>, schedule: Schedule, mut work: impl FnMut(usize)) {
         self.for_chunks(range, schedule, |chunk| chunk.for_each(&mut work));
     }
@@ -169,7 +169,7 @@ impl<'team> Member<'team> {
         });
     }
 
-    /// Goes through the next construct.
+    /// Runs the next construct.
     fn construct<R>(&self, body: impl FnOnce(&Share<'_>) -> R) -> R {
         let share = self.enter();
         let result = body(&share);
@@ -177,28 +177,29 @@ impl<'team> Member<'team> {
         result
     }
 
-    /// Enters the next construct, whose work the members share out by themselves. Every member enters and
+    /// Enters the next construct, whose work the members divide among themselves. Every member enters and
     /// [leaves](Member::leave) it; none waits for the others at either.
     ///
-    /// This is what loops and `single` are made of, for runtimes that cannot hand over a loop's body.
+    /// Loops and `single` are built on this. It is meant for runtimes that cannot hand over a loop's body.
     #[inline]
     pub fn enter(&self) -> Share<'team> {
         let number = self.met.replace(self.met.get() + 1);
         Share { entered: self.state.constructs.enter(number, self.rank), number }
     }
 
-    /// Leaves a construct. The member must not enter another one before.
+    /// Leaves a construct. The member must leave it before it enters another.
     #[inline]
     pub fn leave(&self, share: Share<'team>) {
         self.state.constructs.leave(share.entered, share.number, self.size());
     }
 
-    /// The next of a loop's chunks, which are numbered from 0; `None` when none is left. All members must pass the same
-    /// number of chunks, and each goes on until there is none.
+    /// The next of a loop's chunks, which are numbered from 0; `None` when none is left. All members must pass the
+    /// same number of chunks, and each continues until there is none.
     ///
-    /// A member takes several chunks at once into a line of its own, from which others take when they have run out. So
-    /// its chunks are not always in ascending order, and it hardly ever waits for a line. The member that gets the last
-    /// chunk gets none after it. [`Share::taken`] counts what has been taken, so only one of the two can be used.
+    /// A member takes several chunks at once onto a line of its own, from which other members take when they have run
+    /// out. So its chunks are not always in ascending order, and it hardly ever waits for a line. The member that
+    /// gets the last chunk gets none after it. [`Share::taken`] counts what has been taken, so only one of the two
+    /// can be used.
     #[inline(always)]
     pub fn take_chunk(&self, share: &Share<'_>, chunks: usize) -> Option<usize> {
         self.state.constructs.take(&share.entered, share.number, self.rank, chunks)
@@ -227,8 +228,8 @@ pub struct Share<'team> {
 }
 
 impl Share<'_> {
-    /// A count for the members to use as they like, for example of iterations taken. It is 0 when the first of them
-    /// enters.
+    /// A counter for the members to use as they like, for example for iterations taken. It is 0 when the first of
+    /// them enters.
     #[inline]
     pub fn taken(&self) -> &AtomicUsize {
         &self.entered.construct().taken

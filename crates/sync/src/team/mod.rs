@@ -68,9 +68,9 @@ pub struct Team {
     /// The state of earlier sizes, the latest last.
     #[expect(clippy::vec_box, reason = "the present one's box moves in and out")]
     others: Vec<Box<State>>,
-    /// The leader's, at the join.
+    /// The leader's patience at the join.
     patience: Patience,
-    /// Of all at fork and join.
+    /// Shared by all members at fork and join.
     courtesy: Arc<Courtesy>,
     cpus: Vec<u32>,
     capacity: usize,
@@ -82,7 +82,7 @@ impl Team {
     /// A team of `size` members, pinned compactly.
     ///
     /// # Errors
-    /// As [`TeamBuilder::start`].
+    /// As for [`TeamBuilder::start`].
     pub fn new(size: usize) -> Result<Self, Error> {
         Self::builder(size).start()
     }
@@ -133,7 +133,7 @@ impl Team {
         self.cpus.get(..self.size).unwrap_or(&[])
     }
 
-    /// Whether this process is a child that was forked after the team was started, and so lacks its threads.
+    /// Whether this process was forked after the team was started, and so lacks its threads.
     #[inline]
     pub fn is_forked(&self) -> bool {
         forked::count() != self.forks
@@ -153,13 +153,13 @@ impl Team {
         Ok(CallerPin { _pinned: pinned })
     }
 
-    /// Changes the number of members. Threads that are not needed wait for a larger team; none is ended. What the last
-    /// few sizes need is kept, so going back to one of them takes about as long as a run. Going to one member and back
-    /// to the previous size costs nothing.
+    /// Changes the number of members. Threads that are not needed wait for a larger team; none is ended. The team
+    /// keeps the state of the last few sizes, so going back to one of them takes about as long as a run. Going to one
+    /// member and back to the previous size costs nothing.
     ///
     /// # Errors
     /// [`Error::Size`] for 0 or more than the team's capacity; [`Error::Cpu`] or [`Error::System`] if a thread cannot
-    /// be started, and [`Error::Forked`] in a child of `fork`. The team then keeps its size.
+    /// be started; [`Error::Forked`] in a child of `fork`. The team then keeps its size.
     pub fn resize(&mut self, size: usize) -> Result<(), Error> {
         if self.is_forked() {
             return Err(Error::Forked);
@@ -240,8 +240,8 @@ impl Team {
     /// Runs `body` on every member and returns when all have ended.
     ///
     /// # Panics
-    /// With a member's panic, after all have ended; if members have met different numbers of constructs and the team is
-    /// not [lenient](TeamBuilder::lenient); in a child of `fork`.
+    /// If a member panics, with its panic after all have ended; if members have met different numbers of constructs
+    /// and the team is not [lenient](TeamBuilder::lenient); in a child of `fork`.
     #[inline]
     pub fn run<F: Fn(&Member<'_>) + Sync>(&mut self, body: F) {
         self.run_order(worker::order(&body, &self.state));
@@ -253,7 +253,7 @@ impl Team {
     /// # Safety
     /// It must be sound for all members' threads to call the function with these words at the same time.
     ///
-    /// # Panics
+    /// As for [`Team::run`].
     /// As [`Team::run`].
     #[inline]
     pub unsafe fn run_words(&mut self, body: unsafe fn(&Member<'_>, [*mut (); 3]), words: [*mut (); 3]) {
@@ -304,19 +304,19 @@ impl Team {
         }
     }
 
-    /// Runs `work` for each index of a range, shared out among the members.
+    /// Runs `work` for each index of a range, divided among the members.
     ///
     /// # Panics
-    /// As [`Team::run`].
+    /// As for [`Team::run`].
     pub fn parallel_for(&mut self, range: Range<usize>, schedule: Schedule, work: impl Fn(usize) + Sync) {
         self.run(|member| member.for_each(range.clone(), schedule, &work));
     }
 
-    /// Folds the indices of a range: each member folds its share, beginning with `identity`, then the members' results
-    /// are combined in the order of ranks.
+    /// Folds the indices of a range. Each member folds its share, beginning with `identity`; then the members'
+    /// results are combined in the order of ranks.
     ///
     /// # Panics
-    /// As [`Team::run`].
+    /// As for [`Team::run`].
     pub fn parallel_reduce<T: Send>(
         &mut self,
         range: Range<usize>,
@@ -342,7 +342,7 @@ impl Team {
 /// How many sizes besides the present one a team keeps state for.
 const KEPT: usize = 4;
 
-/// What keeps the members from running at once, on the CPUs of their ranks as far as there are enough.
+/// What keeps the members from running at once on the CPUs of their ranks, as far as there are enough.
 fn crowding(size: usize, cpus: &[u32]) -> Crowding {
     barrier::crowding(size, cpus.get(..size))
 }

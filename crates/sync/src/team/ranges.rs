@@ -1,12 +1,12 @@
 //! The chunks of a loop that each member has in hand.
 //!
-//! A member takes one of as many equal shares as there are members, then chunk by chunk from its own line. Another
-//! member touches that line only when it has run out: then it takes the share of a member that has not arrived yet, or
-//! the later half of what another has left. So chunks are taken one at a time, as dynamic schedules promise, yet the
-//! common line is rarely touched.
+//! A member takes one of as many equal shares as there are members, then takes chunk by chunk from its own line.
+//! Another member touches that line only when it has run out: it then takes the share of a member that has not
+//! arrived yet, or the later half of what another has left. So chunks are taken one at a time, as dynamic schedules
+//! promise, yet the common line is rarely touched.
 //!
-//! The last chunk is left until there is no other, and the member that takes it takes none after it: by a member's last
-//! chunk, compiled code decides whether it had the loop's last one.
+//! The last chunk is left until there is no other, and the member that takes it takes none after it. Compiled code
+//! relies on this: it looks at a member's last chunk to decide whether it had the loop's last one.
 //!
 //! A member works upwards in what it has in hand. Hence the first unfinished chunk is always being worked on, or is the
 //! next one of a member that waits for nothing: iterations that wait for earlier ones do not block each other.

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use crate::padded::Padded;
 
-/// The largest value that fits into a line beside its type, in bytes.
+/// The largest value that fits onto a line beside its type, in bytes.
 const LARGEST: usize = 96;
 
 /// Two places for each rank, used in turn: while a slow member still reads values of one reduction, a quick one may

@@ -1,4 +1,4 @@
-//! How the iterations of a loop are shared out.
+//! How the iterations of a loop are divided among the members.
 
 use std::ops::Range;
 

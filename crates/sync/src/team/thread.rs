@@ -1,6 +1,6 @@
 //! A team's threads, created through the C library.
 //!
-//! The standard library's threads register destructors when they begin, which takes the dynamic loader's lock: a team
+//! The standard library's threads register destructors when they begin, which takes the dynamic loader's lock. A team
 //! that a library starts in a constructor, during `dlopen`, would wait for ever. These threads take only the team's
 //! lock.
 
@@ -9,7 +9,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// The standard library's usual size of a stack.
+/// The standard library's usual stack size.
 const STACK_BYTES: usize = 2 << 20;
 
 /// A thread that must be joined.
@@ -55,7 +55,7 @@ extern "C" fn run(main: *mut c_void) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// A stack size that the C library accepts: whole pages, and no less than it needs itself.
+/// A stack size that the C library accepts: whole pages, and at least its own minimum.
 fn possible(stack_bytes: usize) -> usize {
     // SAFETY: the calls take no pointers.
     let [least, page] =

@@ -18,10 +18,10 @@ pub struct Times {
 }
 
 impl Team {
-    /// As [`Team::run`], and returns what fork and join took.
+    /// As [`Team::run`], but also returns what fork and join took.
     ///
     /// # Panics
-    /// As [`Team::run`].
+    /// As for [`Team::run`].
     pub fn run_timed(&mut self, body: impl Fn(&Member<'_>) + Sync) -> Times {
         let stamps: Vec<_> = (0..self.size()).map(|_| Padded(OnceLock::new())).collect();
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! A team's thread: from its bench to the runs and back.
+//! The life of a team's thread: from its bench to the runs and back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -35,7 +35,7 @@ impl Bell {
         }
     }
 
-    /// Call it after the store that others may sleep for.
+    /// Rings the bell. Call it after the store that others may be sleeping for.
     #[inline(always)]
     pub(crate) fn ring(&self) {
         if self.is_awaited() {
@@ -43,7 +43,7 @@ impl Bell {
         }
     }
 
-    /// Call it after the store that others may sleep for: whether any do, and have to be woken.
+    /// Whether any threads sleep and must be woken. Call it after the store that they may be sleeping for.
     #[inline(always)]
     pub(crate) fn is_awaited(&self) -> bool {
         if self.fences {

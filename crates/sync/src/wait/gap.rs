@@ -8,8 +8,8 @@ use crate::number::Flag;
 use crate::padded::Padded;
 use crate::sync::{idle, now};
 
-/// The gaps to choose from, counted in steps of [`idle`], each about a quarter longer than the one before. PAUSE is too coarse
-/// a unit: it can take as long as a line takes to come over.
+/// The gaps to choose from, counted in steps of [`idle`], each about a quarter longer than the previous one. PAUSE is
+/// too coarse a unit: it can take as long as a line's transfer.
 const STEPS: [u32; 16] = [4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128];
 /// The first gap of a barrier, by its place in [`STEPS`].
 const BARRIER: usize = 9;
@@ -22,15 +22,15 @@ const STRIDES: [isize; 4] = [1, -1, 4, -4];
 const FETCH: u32 = 8;
 /// How many barriers are timed together.
 const TIMED: u32 = 64;
-/// How often two gaps are timed in turn, and how often the new one must be the quicker by a thirty-second.
+/// How often two gaps are timed in turn, and how often the new one must be quicker by a thirty-second.
 const TURNS: u8 = 8;
 const WINS: u8 = 7;
-/// Barriers without a trial after one, at first and at most: whenever all strides were tried without success, the
+/// Barriers without a trial after one, at first and at most. Whenever all strides were tried without success, the
 /// number doubles.
 const FIRST_REST: u32 = 1 << 10;
 const LONGEST_REST: u32 = 1 << 20;
 
-/// The time between two looks.
+/// The time between two looks at a flag.
 ///
 /// Now and then one of the threads times a longer or a shorter gap in turn with the present one, and keeps the quicker.
 /// Time between barriers counts for both, so it only makes the difference harder to see.
@@ -112,7 +112,7 @@ struct Stint {
     barriers: u32,
 }
 
-/// The present gap against another.
+/// The present gap compared with another.
 #[derive(Debug)]
 struct Trial {
     kept: usize,

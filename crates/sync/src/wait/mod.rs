@@ -17,7 +17,7 @@ use crate::number::Flag;
 use crate::sync::Ordering::Acquire;
 use crate::sync::{AtomicBool, LOOKS, can_doze, cpu, doze, now, pause, relax, yield_now};
 
-/// If two readings of the clock with [`LOOKS`] looks between them are this far apart, the thread was off its CPU.
+/// If two clock readings with [`LOOKS`] looks between them are this far apart, the thread was off its CPU.
 const AWAY_NS: u64 = 50_000;
 /// How long threads that share a CPU yield to each other before they sleep.
 const GIVE_WAY_NS: u64 = 500_000;
@@ -35,7 +35,7 @@ pub trait IdleWork {
     fn do_some(&self);
 }
 
-/// What ends a wait besides its flag, in full.
+/// Everything that ends a wait besides its flag.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits<'a> {
     /// On the clock of [`now`].
@@ -44,7 +44,7 @@ pub(crate) struct Limits<'a> {
     pub(crate) interrupt: Option<&'a AtomicBool>,
     /// Called with the length of the wait once it has lasted for the given time.
     pub(crate) watch: Option<(Duration, &'a dyn Fn(Duration))>,
-    /// Done meanwhile.
+    /// Work to do meanwhile.
     pub(crate) work: Option<&'a dyn IdleWork>,
 }
 
@@ -52,8 +52,8 @@ impl Limits<'_> {
     pub(crate) const NONE: Self = Self { until_ns: None, interrupt: None, watch: None, work: None };
 }
 
-/// What ends a wait besides its flag, in so few words that they stay in registers: most waits are over before these are
-/// looked at.
+/// What ends a wait besides its flag, in so few words that they stay in registers: most waits are over before it
+/// matters.
 #[derive(Clone, Copy)]
 pub(crate) enum Unless<'a> {
     Never,

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use crate::sync;
 use crate::wait::policy::{Crowding, WaitPolicy};
 
-/// Nanoseconds of spinning at the beginning: about what sleeping and waking cost, so that the wait costs at most
-/// twice the best choice.
+/// Initial spinning in nanoseconds: about what sleeping and waking cost, so that a wait costs at most twice the best
+/// choice.
 const START: u32 = 50_000;
-/// The least spinning, which remains beside a busy neighbour.
+/// The least spinning, which remains even with a busy neighbour.
 const FLOOR: u32 = 5_000;
 /// For how many waits something that did not pay is left out, at first and at most.
 const FIRST_REST: u32 = 16;
@@ -48,7 +48,7 @@ impl Patience {
             (ceiling, Crowding::None) => ceiling,
             // A spinning thread keeps the threads that it waits for from running.
             (_, Crowding::Threads) => 0,
-            // A spinning thread uses up the group's quota.
+            // A spinning thread would use up the group's quota.
             (ceiling, Crowding::Quota) => ceiling.min(FLOOR),
         };
         Self {
@@ -158,7 +158,7 @@ struct Rest {
 enum Passed {
     NotBegun,
     Resting,
-    /// It is to be tried now.
+    /// It is time to try again.
     Over,
 }
 
@@ -186,7 +186,7 @@ impl Rest {
         }
     }
 
-    /// The next wait is to try.
+    /// Makes the next wait try.
     fn hurry(&self) {
         self.left.store(1, Relaxed);
     }

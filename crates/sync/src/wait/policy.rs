@@ -35,7 +35,7 @@ impl WaitPolicy {
 /// What keeps all threads from running at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Crowding {
-    /// Nothing known beforehand.
+    /// Nothing is known beforehand.
     None,
     /// More threads than CPUs: waiting threads give their CPU to those they wait for.
     Threads,

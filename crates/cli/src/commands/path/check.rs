@@ -1,7 +1,7 @@
-//! `coho path check`: what paths predict beside messages between two processes here.
+//! `coho path check`: compares paths' predictions with messages between two processes here.
 //!
-//! Parts and messages are timed in the same passes: hosts move CPUs, so that parts of an earlier profile may be those of
-//! another distance. What that profile's parts predict is told beside, if one is named.
+//! Parts and messages are timed in the same passes: hosts move CPUs, so parts in an earlier profile may belong to
+//! another distance. Predictions from such a profile's parts are shown as well, if one is named.
 
 use anyhow::{Context, bail};
 use coho_model::path::{self, Check, VALIDITY};
@@ -40,10 +40,11 @@ pub struct Args {
     file: File,
 }
 
-/// What is told of a check.
+/// The results of a check.
 struct Checked {
     checks: Vec<Check>,
-    /// The same messages predicted from an earlier profile's parts; empty where none is named or it has none.
+    /// The same messages predicted from an earlier profile's parts; empty where none is named or it has no such
+    /// parts.
     by_profile: Vec<Check>,
     memory: Memory,
 }
@@ -63,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         quick: args.quick,
         ..Options::default()
     };
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let mut memory = memory::measure(&options, &topology, &mut progress::on_stderr())?;
     let measured: Vec<Transfer> =
         memory.transfers.iter().filter(|transfer| paths.contains(&transfer.path.as_str())).cloned().collect();
@@ -98,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Checked {
-    /// The same message by the earlier profile's parts.
+    /// The same message predicted from the earlier profile's parts.
     fn by_profile(&self, check: &Check) -> Option<&Check> {
         self.by_profile.iter().find(|other| (&other.path, other.bytes) == (&check.path, check.bytes))
     }

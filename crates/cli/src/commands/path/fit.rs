@@ -1,4 +1,4 @@
-//! `coho path fit`: a stage's parameters from what was measured.
+//! `coho path fit`: a stage's parameters from measurements.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The parts as they go into a path's file.
+/// The fitted parts in the form of a path's file.
 fn stages(fit: &Fit) -> String {
     let mut text = String::from("[rates]\n");
     for (index, part) in fit.segments.iter().enumerate() {

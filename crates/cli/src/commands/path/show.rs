@@ -27,7 +27,7 @@ pub struct Args {
     /// Readings of the paper's path: H1, H2, H3 [default: H1]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     reading: Vec<String>,
-    // Not flattened: an optional group of arguments knows its own only.
+    // Not flattened: an optional group of arguments knows only its own.
     /// Print the result as JSON, and nothing else
     #[arg(long)]
     json: bool,
@@ -36,14 +36,14 @@ pub struct Args {
     full: bool,
 }
 
-/// The name that stands for a reading of the paper's path.
+/// The name of the paper's path, which has several readings.
 const DIMMNET: &str = "dimmnet";
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     How { json: args.json, full: args.full }.print(&summary(args)?, paths::path)
 }
 
-/// What is asked for of one path, or of several readings of it.
+/// The summary of one path, or of several readings of it.
 fn summary(args: &Args) -> anyhow::Result<Summary> {
     let readings = readings(args)?;
     let mut shown: Option<Summary> = None;
@@ -67,7 +67,7 @@ fn summary(args: &Args) -> anyhow::Result<Summary> {
     shown.context("no reading was asked for")
 }
 
-/// The readings asked for; `None` for a path that has none.
+/// The requested readings; `None` for a path that has none.
 fn readings(args: &Args) -> anyhow::Result<Vec<Option<String>>> {
     let own = args.path.strip_prefix(DIMMNET).and_then(|rest| rest.strip_prefix('-'));
     let own = own.and_then(|name| READINGS.into_iter().find(|known| known.eq_ignore_ascii_case(name)));
@@ -94,7 +94,7 @@ fn readings(args: &Args) -> anyhow::Result<Vec<Option<String>>> {
     args.reading.iter().map(known).collect()
 }
 
-/// A ready path, or one of a file, with the figures of a profile; and as each pass of its messages has it.
+/// A ready path, or one from a file, with the figures of a profile; also as each pass of its messages has it.
 fn load(name: &str, profile: Option<&str>) -> anyhow::Result<(Path, Vec<Path>)> {
     let file = if ready::names().any(|known| known == name) {
         ready::file(name)?
@@ -123,7 +123,7 @@ fn load(name: &str, profile: Option<&str>) -> anyhow::Result<(Path, Vec<Path>)> 
     }
 }
 
-/// Fails if figures are missing, with each of them and what adds it.
+/// Fails if figures are missing, listing each with the command that adds it.
 pub(super) fn missing(lacking: Vec<path::Error>) -> anyhow::Result<()> {
     match lacking.as_slice() {
         [] => Ok(()),
@@ -135,7 +135,7 @@ pub(super) fn missing(lacking: Vec<path::Error>) -> anyhow::Result<()> {
     }
 }
 
-/// Reads a file; what it includes lies beside it or comes with the program.
+/// Reads a file. What it includes is beside it or comes with the program.
 fn read(path: &FilePath) -> anyhow::Result<PathFile> {
     let text = read_text(path)?;
     let beside = |name: &str| {

@@ -1,4 +1,4 @@
-//! What a placement came to on this machine, and why, in one line.
+//! What a placement means on this machine, and why, in one line.
 
 use coho_model::stability;
 use coho_platform::load::{self, Busy};
@@ -16,19 +16,19 @@ pub struct Chosen {
     placement: Placement,
     pub choice: Choice,
     busy: Busy,
-    /// Hosts have some of the placement's CPUs.
+    /// Whether hosts use some of the placement's CPUs.
     is_narrowed: bool,
 }
 
 impl Chosen {
-    /// Chooses CPUs, where there is a choice by how busy they are.
+    /// Chooses CPUs, by how busy they are where there is a choice.
     pub fn now(
         placement: &Placement,
         threads: Option<u32>,
         machine: &Machine,
         look: impl FnOnce() -> Busy,
     ) -> anyhow::Result<Self> {
-        // What must be as it is needs no look.
+        // A placement without a choice needs no look at the load.
         let open = *placement != Placement::None && machine.room.cpus.len() > 1;
         let busy = if open { look() } else { Busy::default() };
         let threads = threads.map(|threads| threads as usize);
@@ -36,7 +36,7 @@ impl Chosen {
         Ok(Self { placement: placement.clone(), choice, busy, is_narrowed: false })
     }
 
-    /// The same, on those of its CPUs that are also in `cpus`.
+    /// The same choice, restricted to `cpus`.
     pub fn within(mut self, cpus: &CpuSet) -> Self {
         self.is_narrowed |= !self.choice.cpus.is_subset(cpus);
         self.choice.cpus = self.choice.cpus.intersection(cpus);
@@ -54,8 +54,7 @@ impl Chosen {
         self.placement != Placement::None
     }
 
-    /// What was chosen and why; of `threads` that were asked for, also whether they fit; of several CPUs, how they are
-    /// `dealt` out.
+    /// What was chosen and why; with `threads`, also whether they fit; for several CPUs, how they are `dealt` out.
     pub fn line(&self, machine: &Machine, threads: Option<u32>, dealt: &str) -> String {
         let room = &machine.room;
         let Choice { cpus, refused, .. } = &self.choice;
@@ -79,8 +78,8 @@ impl Chosen {
         line
     }
 
-    /// Two figures: what a line's way costs within the choice and without, where a profile tells; else how busy the
-    /// chosen CPUs and the others were.
+    /// Two figures: the longest one-way time within the choice and across all CPUs, if a profile has them; otherwise
+    /// how busy the chosen CPUs and the others were.
     fn why(&self, machine: &Machine) -> String {
         let cpus = &self.choice.cpus;
         let others = machine.room.cpus.difference(cpus);
@@ -98,7 +97,7 @@ impl Chosen {
     }
 }
 
-/// When a profile's times between CPUs were measured and, where they are not known to stay, the condition.
+/// When a profile's times between CPUs were measured and, if they are not known to stay, the condition.
 pub(super) fn measured(profile: &Profile) -> String {
     let date = profile.host.as_ref().and_then(|host| host.date.as_deref());
     let date = date.map_or_else(
@@ -115,7 +114,8 @@ pub(super) fn measured(profile: &Profile) -> String {
     }
 }
 
-/// Where the scheduler chooses, from how much and how much has been running: `2 CPUs, load 0.35 in the last minute`.
+/// For a placement left to the scheduler, how many CPUs there are and how busy they have been: `2 CPUs, load 0.35 in
+/// the last minute`.
 fn loaded(cpus: &CpuSet) -> String {
     let count = words::count(cpus.len(), "CPU");
     match load::average() {
@@ -129,7 +129,7 @@ pub(super) fn named(cpus: &CpuSet) -> String {
     format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
 }
 
-/// The largest time of a line's way between two of these CPUs, in ns, if the profile has them all.
+/// The longest one-way time between two of these CPUs, in ns, if the profile has them all.
 fn farthest(machine: &Machine, cpus: &CpuSet) -> Option<f64> {
     let coherence = machine.profile.as_ref()?.coherence.as_ref()?;
     let inside = |pair: &&Pair| {
@@ -179,6 +179,6 @@ mod tests {
         coherence.pairs[0].ns.stable = Some(false);
         assert!(with(&coherence, date).contains("; holds only for a while"));
         (coherence.pairs[0].ns.stable, coherence.pairs[0].ns.n) = (None, 1);
-        assert!(with(&coherence, date).contains("; rests on one sample a pair"));
+        assert!(with(&coherence, date).contains("; rests on one sample per pair"));
     }
 }

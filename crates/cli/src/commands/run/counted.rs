@@ -1,4 +1,4 @@
-//! What a command does of OpenMP, counted in its processes (`--count`).
+//! A command's use of OpenMP, counted in its processes (`--count`).
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,17 +11,17 @@ use coho_profile::{check_writable, read_text, write_atomic};
 
 use super::Args;
 
-/// Processes that are read; of more, the command was no program but a system.
+/// The most processes that are read; a command with more is a system rather than a program.
 const MOST: usize = 10_000;
 
-/// A folder into which each process writes its counts when it exits; it goes with this.
+/// A folder into which each process writes its counts when it exits. Dropping this deletes the folder.
 pub struct Counted {
     folder: Folder,
     file: PathBuf,
 }
 
 impl Counted {
-    /// If counts are asked for.
+    /// Creates the folder if counts are requested.
     pub fn new(args: &Args) -> anyhow::Result<Option<Self>> {
         let Some(file) = args.count.clone() else { return Ok(None) };
         check_writable(&file)?;
@@ -30,24 +30,24 @@ impl Counted {
         Ok(Some(Self { folder, file }))
     }
 
-    /// Has processes count.
+    /// The variable that makes processes count.
     pub fn environment(&self) -> anyhow::Result<(OsString, OsString)> {
         let path = fs::canonicalize(self.folder.path()).context("the folder for counts")?;
         Ok(("COHO_OPENMP_COUNT".into(), path.into()))
     }
 
-    /// Writes what the processes have counted, and says so.
+    /// Writes the processes' counts to the requested file, and reports them.
     pub fn save(self, args: &Args) -> anyhow::Result<()> {
         let processes = self.processes()?;
         if processes.is_empty() {
             coho_show::say!(
                 "coho: nothing was counted: no process of the command ran on coho's teams and exited by itself \
-                 (COHO_OPENMP=verbose tells whether one was taken over)"
+                 (COHO_OPENMP=verbose shows whether one was taken over)"
             );
             return Ok(());
         }
         if !args.quiet {
-            processes.iter().for_each(told);
+            processes.iter().for_each(report);
         }
         let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let counts = Counts { openmp_counts: 1, command, processes };
@@ -74,7 +74,7 @@ fn read(path: &Path) -> anyhow::Result<Process> {
     Ok(serde_json::from_str(&read_text(path)?)?)
 }
 
-fn told(process: &Process) {
+fn report(process: &Process) {
     for team in &process.teams {
         coho_show::say!(
             "coho: process {}, teams of {}: {} regions, {} barriers; of {:.3} s thread 0 waited {:.3} s",

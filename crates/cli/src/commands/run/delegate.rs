@@ -1,4 +1,4 @@
-//! Programs whose system calls another core executes: which calls, where, and whether that pays.
+//! Programs whose system calls another core executes: which calls, on which CPUs, and whether that pays.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use crate::arguments;
 use crate::printed::How;
 use crate::results::Stopped;
 
-/// How long accepted writes stay undone at most, unless it is said otherwise.
+/// How long accepted writes stay undone at most, by default.
 const FLUSH: Duration = Duration::from_millis(1);
 
 #[derive(Debug, clap::Args)]
@@ -46,15 +46,16 @@ pub struct DelegateArgs {
 pub struct Delegation {
     calls: List,
     division: Division,
-    /// The program's, the hosts' among them if it leaves them only while it delegates.
+    /// The program's CPUs, including the hosts' if it leaves them only while it delegates.
     program: CpuSet,
-    /// Those that were asked for, or one for all calls.
+    /// The requested hosts, or one for all calls.
     hosts: Vec<HostCpus>,
     flush: Option<Duration>,
 }
 
 impl Delegation {
-    /// What the arguments mean for a program that is to run on `chosen`; `None`, with a message, if it runs without delegation.
+    /// The delegation that the arguments request for a program on `chosen`; `None`, with a message, if the program
+    /// runs without delegation.
     pub fn of(args: &Args, chosen: &Chosen, machine: &Machine) -> anyhow::Result<Option<Self>> {
         let Some(asked) = &args.delegation.delegate else { return Ok(None) };
         let as_without = |why: String| {
@@ -88,7 +89,7 @@ impl Delegation {
         if hosts.is_empty() {
             hosts.push(HostCpus::of_all(division.hosts.iter().copied()));
         }
-        // Where each thread or process is given a CPU, that is never a host's.
+        // A CPU assigned to a single thread or process is never a host's.
         let is_dealt = args.per_thread || args.per_process || args.openmp || args.omp_places;
         let waits = calls.auto && !calls.writes_later && !is_dealt;
         let program = if waits { chosen.choice.cpus.clone() } else { division.program.clone() };
@@ -100,13 +101,13 @@ impl Delegation {
         &self.program
     }
 
-    /// The variables that have the library delegate.
+    /// The variables that make the library delegate.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let leaves = self.program.difference(&self.division.program);
         delegation::environment(&self.calls, &self.hosts, &leaves, self.flush)
     }
 
-    /// What was chosen, on one line; with write:async, what it may lose, on another.
+    /// Prints on one line what was chosen and, with write:async, on another what may be lost.
     pub fn say(&self, machine: &Machine) {
         let List { calls, auto, writes_later, .. } = &self.calls;
         let calls = match (&calls[..], auto) {
@@ -140,8 +141,8 @@ impl Delegation {
     }
 }
 
-/// The calls that are named; of `auto` alone, those that gain at some footprint by the profile, or all if it has no curves.
-/// `None` if it has, and none gains.
+/// The named calls. For `auto` alone, the calls that gain at some footprint by the profile, or all if it has no
+/// curves. `None` if it has curves and no call gains.
 fn candidates(asked: &List, profile: Option<&Profile>, quiet: bool) -> Option<List> {
     if !asked.auto || !asked.calls.is_empty() {
         return Some(asked.clone());
@@ -171,13 +172,13 @@ fn named_hosts(part: &HostCpus, parts: usize) -> String {
     }
 }
 
-/// Whether the environment asks the library to say what it did.
+/// Whether the environment asks the library to report what it did.
 fn wants_words() -> bool {
     std::env::var("COHO_DELEGATE").is_ok_and(|list| list.split(',').any(|name| name == "verbose"))
 }
 
-/// Runs the program with and without delegation in turn, and tells which takes less time. Without, it has all CPUs, the
-/// hosts' too.
+/// Runs the program with and without delegation in turn, and reports which takes less time. Without delegation it has
+/// all CPUs, including the hosts'.
 pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<ExitCode> {
     if args.trial.as_ref().is_some_and(|list| !list.is_empty()) {
         bail!("--try takes no list of placements beside --delegate");

@@ -1,4 +1,4 @@
-//! A command that is moved among placements while it runs.
+//! A command that is moved between placements while it runs.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use coho_show::sections::trials;
 use super::{Args, Machine, remembered, tried};
 use crate::printed;
 
-/// Runs the command, keeps it where it comes farthest, and remembers what was found.
+/// Runs the command, keeps it where it makes most progress, and remembers the result.
 pub fn follow(
     placements: &[Placement],
     args: &Args,
@@ -36,9 +36,7 @@ pub fn follow(
                 last = Some(examination.clone());
                 trials::settled(examination, measure.name())
             }
-            News::Silent => {
-                "live: it comes on by nothing that is seen; it stays where the scheduler puts it".into()
-            }
+            News::Silent => "live: no progress can be seen; it stays where the scheduler puts it".into(),
             News::GivenUp(why) => format!("live: {why}; it stays where the scheduler puts it"),
         };
         if !args.quiet {
@@ -68,7 +66,7 @@ pub fn follow(
     }
 }
 
-/// What tells how far the command has come.
+/// How the command's progress is measured.
 fn measure(args: &Args, machine: &Machine) -> anyhow::Result<Measure> {
     if let Some(printed) = &args.rate {
         return Ok(printed.clone());
@@ -77,13 +75,13 @@ fn measure(args: &Args, machine: &Machine) -> anyhow::Result<Measure> {
     match Measure::instructions(cpu) {
         Ok(instructions) => Ok(instructions),
         Err(why) => bail!(
-            "nothing tells how far the command comes: instructions are not counted: {why}; if the command prints a \
+            "the command's progress cannot be measured: instructions are not counted: {why}; if the command prints a \
              rate, name it: --rate 'trips/s: ([0-9.]+)'"
         ),
     }
 }
 
-/// Whether there is nothing new to tell.
+/// Whether there is nothing new to report.
 fn is_as(last: Option<&Examination>, now: &Examination) -> bool {
     last.is_some_and(|last| (&last.best, last.decided) == (&now.best, now.decided))
 }

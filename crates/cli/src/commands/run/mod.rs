@@ -1,4 +1,4 @@
-//! `coho run`: runs a command where its placement says, or finds the best placement by trying.
+//! `coho run`: runs a command under a placement, or finds the best placement by trying.
 
 mod chosen;
 mod counted;
@@ -118,7 +118,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// How threads and processes get their CPUs of the placement.
+    /// How threads and processes get the placement's CPUs.
     fn dealt(&self) -> &'static str {
         match (self.per_thread, self.per_process, self.omp_places || self.openmp) {
             (true, ..) => "each new thread on the next",
@@ -128,13 +128,13 @@ impl Args {
         }
     }
 
-    /// Whether placements are compared, and the outcome remembered.
+    /// Whether placements are compared, and the result remembered.
     fn compares(&self) -> bool {
         self.trial.is_some() || self.live.is_some()
     }
 }
 
-/// A placement, or the one that is remembered.
+/// A placement, or the remembered one.
 #[derive(Debug, Clone, PartialEq)]
 enum Place {
     Auto,
@@ -155,7 +155,7 @@ impl FromStr for Place {
     }
 }
 
-/// The machine as a placement sees it.
+/// The machine as placements see it.
 struct Machine {
     topology: Topology,
     room: Room,
@@ -184,13 +184,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if delegates && args.place == Place::Auto {
         return Err(WrongUsage::new("--place auto was tried without --delegate: name a placement").into());
     }
-    // Before any thread begins, so that all hold them back.
+    // Before any thread starts, so that all threads block the signals.
     let signals = Signals::hold().context("cannot hold signals for the command")?;
     orphans::adopt().context("cannot look after what the command starts")?;
     if args.trial.is_some() && !args.openmp && !delegates {
         remembered::check(args)?;
     }
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let room = Room::here(&topology.cpus())?;
     let machine = Machine { topology, room, profile: remembered::profile(args)? };
     if args.per_thread || args.per_process {
@@ -258,13 +258,13 @@ fn place(
     }
 }
 
-/// Threads or processes to make room for: where each is pinned, a word alone means all CPUs that there are, in its order.
+/// Threads or processes to make room for. Where each is pinned, a bare word means all CPUs, in its order.
 fn threads(args: &Args, machine: &Machine) -> Option<u32> {
     let dealt = args.per_thread || args.per_process;
     args.threads.or_else(|| dealt.then(|| u32::try_from(machine.room.width()).unwrap_or(u32::MAX)))
 }
 
-/// The command under a placement, with what is delegated.
+/// The command under a placement, with its delegation.
 fn job(
     args: &Args,
     chosen: &Chosen,

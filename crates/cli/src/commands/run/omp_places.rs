@@ -1,9 +1,9 @@
-//! A placement in OpenMP's words.
+//! A placement in OpenMP's terms.
 
 use std::ffi::OsString;
 
-/// Variables that have OpenMP's threads take these CPUs in this order. The order does the spreading already: `close`
-/// then keeps to it, however many threads there are.
+/// Variables that give these CPUs to OpenMP's threads in this order. The order already spreads them, so `close` keeps
+/// to it, however many threads there are.
 pub fn environment(order: &[u32]) -> Vec<(OsString, OsString)> {
     let places: Vec<_> = order.iter().map(|cpu| format!("{{{cpu}}}")).collect();
     vec![("OMP_PLACES".into(), places.join(",").into()), ("OMP_PROC_BIND".into(), "close".into())]

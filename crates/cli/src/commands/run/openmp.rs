@@ -1,4 +1,4 @@
-//! Programs on coho's teams: whether they would be, whether it pays, and with which barrier.
+//! Programs on coho's teams: whether they would be taken over, whether that pays, and with which barrier.
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -17,15 +17,15 @@ use super::{Args, Machine, Placement, job, tried};
 use crate::printed::How;
 use crate::results::Stopped;
 
-/// Says whether the program would be taken over.
+/// Reports whether the program would be taken over.
 pub fn check(args: &Args) -> anyhow::Result<ExitCode> {
     let program = args.command.first().expect("a command is required");
     let decision = openmp::check(program).map_err(anyhow::Error::msg)?;
-    How { json: args.json, full: false }.print(&decision, |decision| said(program, decision))?;
+    How { json: args.json, full: false }.print(&decision, |decision| parts(program, decision))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn said(program: &OsStr, decision: &Decision) -> Vec<Part> {
+fn parts(program: &OsStr, decision: &Decision) -> Vec<Part> {
     let program = program.display();
     let first = match &decision.reason {
         None => format!("{program} would run on coho's teams."),
@@ -33,12 +33,12 @@ fn said(program: &OsStr, decision: &Decision) -> Vec<Part> {
     };
     let imports =
         (!decision.imports.is_empty()).then(|| format!("It imports {}.", decision.imports.join(" ")));
-    let last = "What it opens while it runs was not looked at.".to_owned();
+    let last = "What it opens while it runs was not examined.".to_owned();
     let sentences = [Some(first), imports, Some(last)].into_iter().flatten();
     sentences.map(|one| Part::summary(Text::new(one))).collect()
 }
 
-/// The barrier that was the quickest when a team of all its CPUs was measured, where that is known.
+/// The quickest barrier for a team of all its CPUs, if it was measured.
 pub fn environment(chosen: &Chosen, profile: Option<&Profile>) -> Option<(OsString, OsString)> {
     if std::env::var_os("COHO_OPENMP_BARRIER").is_some() {
         return None;
@@ -51,7 +51,7 @@ pub fn environment(chosen: &Chosen, profile: Option<&Profile>) -> Option<(OsStri
     Some(("COHO_OPENMP_BARRIER".into(), barrier.into()))
 }
 
-/// Runs the program with libgomp and with coho's teams in turn, and tells which takes less time.
+/// Runs the program with libgomp and with coho's teams in turn, and reports which takes less time.
 pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<ExitCode> {
     if args.trial.as_ref().is_some_and(|list| !list.is_empty()) {
         bail!("--try takes no list of placements beside --openmp");

@@ -1,4 +1,4 @@
-//! Choices that were measured, in a profile.
+//! Measured choices, kept in a profile.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use coho_profile::{Live, Profile, Runs, Trial};
 use super::{Args, Machine};
 use crate::results::same_machine;
 
-/// In the folder where coho keeps its state.
+/// The profile's name in the folder where coho keeps its state.
 const NAME: &str = "profile.json";
 
-/// The profile that the arguments mean: one that is named must be there.
+/// The profile that the arguments select. A named one must exist.
 pub fn profile(args: &Args) -> anyhow::Result<Option<Profile>> {
     match (&args.profile, default_path()) {
         (Some(path), _) if !path.exists() && args.compares() => Ok(None),
@@ -23,7 +23,7 @@ pub fn profile(args: &Args) -> anyhow::Result<Option<Profile>> {
     }
 }
 
-/// The name that a command's choice is remembered under.
+/// The name under which a command's choice is remembered.
 pub fn name(args: &Args) -> String {
     let program = || {
         let program = Path::new(args.command.first()?);
@@ -32,18 +32,18 @@ pub fn name(args: &Args) -> String {
     args.name.clone().or_else(program).unwrap_or_default()
 }
 
-/// What is remembered of the command, if it was tried on the CPUs that there are now.
+/// The command's remembered trial, if it was made on the present CPUs.
 pub fn trial<'m>(args: &Args, machine: &'m Machine) -> Option<&'m Trial> {
     let trial = machine.profile.as_ref()?.run.as_ref()?.commands.get(&name(args))?;
     (trial.best.is_some() && trial.allowed_cpus.iter().copied().eq(machine.room.cpus.iter())).then_some(trial)
 }
 
-/// Remembers a trial, in the profile that the arguments mean.
+/// Remembers a trial in the profile that the arguments select.
 pub fn remember(args: &Args, trial: &Trial) -> anyhow::Result<()> {
     keep(args, |runs, name| drop(runs.commands.insert(name, trial.clone())))
 }
 
-/// Remembers a trial that a signal has stopped, unless an earlier one is remembered; returns whether it is now.
+/// Remembers a trial that a signal stopped, unless an earlier one is remembered; returns whether it was kept.
 pub fn remember_part(args: &Args, trial: &Trial) -> anyhow::Result<bool> {
     let mut is_first = false;
     keep(args, |runs, name| {
@@ -53,12 +53,12 @@ pub fn remember_part(args: &Args, trial: &Trial) -> anyhow::Result<bool> {
     Ok(is_first)
 }
 
-/// Remembers a live run, likewise.
+/// Remembers a live run in the same way.
 pub fn remember_live(args: &Args, live: &Live) -> anyhow::Result<()> {
     keep(args, |runs, name| drop(runs.live.insert(name, live.clone())))
 }
 
-/// Checks, before anything runs, that a choice can be remembered: another machine's profile is no place for it.
+/// Checks before anything runs that a choice can be remembered: another machine's profile cannot hold it.
 pub fn check(args: &Args) -> anyhow::Result<()> {
     let path = path(args)?;
     same_machine(&path, &Profile::check_update(&path)?, &host::collect())
@@ -69,7 +69,7 @@ fn keep(args: &Args, insert: impl FnOnce(&mut Runs, String)) -> anyhow::Result<(
     Ok(())
 }
 
-/// The profile that choices are remembered in; its folder is made if need be.
+/// The profile in which choices are remembered; creates its folder if needed.
 fn path(args: &Args) -> anyhow::Result<PathBuf> {
     match &args.profile {
         Some(path) => Ok(path.clone()),
@@ -80,7 +80,7 @@ fn path(args: &Args) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The profile that is read where none is named.
+/// The profile that is read by default.
 pub fn default_path() -> Option<PathBuf> {
     Some(state::folder().ok()?.join(NAME))
 }

@@ -1,4 +1,4 @@
-//! Trying placements, and acting on what was found.
+//! Trying placements, and acting on the result.
 
 use anyhow::bail;
 use coho_platform::host::date;
@@ -16,10 +16,10 @@ use crate::printed::How;
 use crate::progress;
 use crate::results::Stopped;
 
-/// Levels that `auto` tries where they mean more or fewer CPUs than what it tries already.
+/// Levels that `auto` also tries if they mean more or fewer CPUs than the other candidates.
 const LEVELS: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Level::Numa, Level::Package];
 
-/// Tries what was listed, or what is worth it, remembers it and tells of it.
+/// Tries the listed placements, or those worth trying; remembers and reports the result.
 pub fn report(list: &[Placement], args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<()> {
     let placements = if list.is_empty() { worth_trying(args, machine)? } else { list.to_vec() };
     let trial = try_each(&placements, args, machine, signals)?;
@@ -40,7 +40,7 @@ pub fn report(list: &[Placement], args: &Args, machine: &Machine, signals: &Sign
     }
 }
 
-/// The placement that was best, now or when it was tried: where nothing is better, the scheduler keeps its choice.
+/// The placement that is best, now or in an earlier trial. Where nothing is better, the scheduler keeps its choice.
 pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<Placement> {
     let name = remembered::name(args);
     let now;
@@ -82,7 +82,7 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
     }
 }
 
-/// The two words, the scheduler, and each level that means another number of CPUs.
+/// `compact`, `spread`, `none`, and each level that means another number of CPUs.
 pub fn worth_trying(args: &Args, machine: &Machine) -> anyhow::Result<Vec<Placement>> {
     let mut placements = vec![Placement::Compact, Placement::Spread, Placement::None];
     let cpus = |placement: &Placement| {
@@ -91,7 +91,7 @@ pub fn worth_trying(args: &Args, machine: &Machine) -> anyhow::Result<Vec<Placem
     };
     let mut known = placements.iter().map(cpus).collect::<Result<Vec<_>, _>>()?;
     for placement in LEVELS.map(Placement::Within) {
-        // A level that is not told is not tried.
+        // A level that the machine does not have is not tried.
         if let Some(cpus) =
             cpus(&placement).ok().filter(|cpus| !known.iter().any(|one| one.len() == cpus.len()))
         {

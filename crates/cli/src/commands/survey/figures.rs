@@ -1,10 +1,10 @@
-//! Whether an experiment came to anything.
+//! Whether an experiment produced any figures.
 
 use coho_profile::{Calls, Coherence, Contention, Counters, Idle, Memory, Sync};
 
 /// A section of the survey.
 pub trait Figures {
-    /// Whether it holds a figure that was measured, rather than reasons why there is none.
+    /// Whether it holds a measured figure, rather than just reasons why there is none.
     fn has_figures(&self) -> bool;
 }
 
@@ -32,7 +32,7 @@ impl Figures for Memory {
     }
 }
 
-/// Programs aside: those of an earlier survey stand there still.
+/// Programs do not count: those of an earlier survey may still be there.
 impl Figures for Sync {
     fn has_figures(&self) -> bool {
         self.barriers.iter().any(|barrier| barrier.ns.is_some())

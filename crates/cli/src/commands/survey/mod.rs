@@ -53,29 +53,29 @@ pub struct Args {
 /// How long a pair is watched for changes.
 const A_WHILE: Duration = Duration::from_secs(5);
 const BRIEFLY: Duration = Duration::from_secs(1);
-/// How long counters and calls may take at most.
+/// The most time for counters and calls.
 const COUNTERS: Duration = Duration::from_secs(20);
 const COUNTERS_BRIEFLY: Duration = Duration::from_secs(3);
 const CALLS: Duration = Duration::from_secs(60);
 const CALLS_BRIEFLY: Duration = Duration::from_secs(10);
-/// Repetitions that end before that on a machine that does little else.
+/// Repetitions, which take less than that on a machine that does little else.
 const CALLS_REPEATED: u32 = 100;
 const CALLS_REPEATED_BRIEFLY: u32 = 50;
-/// How long memory may take at most; it ends by itself before that.
+/// The most time for memory; it usually ends sooner.
 const MEMORY: Duration = Duration::from_secs(30);
 const MEMORY_BRIEFLY: Duration = Duration::from_secs(6);
-/// How long barriers may take at most, and each program under them.
+/// The most time for barriers, and for each program under them.
 const BARRIERS: Duration = Duration::from_secs(20);
 const BARRIERS_BRIEFLY: Duration = Duration::from_secs(3);
 const PROGRAM: Duration = Duration::from_secs(15);
-/// How long CPUs may contend for one line at most.
+/// The most time for CPUs to contend for one line.
 const CONTENTION: Duration = Duration::from_secs(10);
 const CONTENTION_BRIEFLY: Duration = Duration::from_secs(2);
-/// How long CPUs may be watched waking up at most.
+/// The most time for CPUs to be watched waking up.
 const WAKING: Duration = Duration::from_secs(10);
 const WAKING_BRIEFLY: Duration = Duration::from_secs(2);
 
-/// Experiments, the profile and the report, which holds a plotting library.
+/// Memory for the experiments, the profile and the report, which holds a plotting library.
 const LEAST_MEMORY: u64 = 48 << 20;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -97,10 +97,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
     let left =
         || args.course.time_limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
-    let topology = coho_topology::detect().context("cannot tell the topology")?;
+    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let mut sections = Sections::begin(&output, host.clone(), TopologySection::from(topology.clone()))?;
     match share(args, &options, &topology)? {
-        // Times between CPUs that an earlier survey measured are worth more than one CPU's.
+        // Times between CPUs from an earlier survey are worth more than one CPU's.
         Some(Ok(alone)) if alone.pairs.is_empty() && has_pairs(sections.profile()) => {
             sections.put("coherence", |profile| &mut profile.coherence, Some(Err(alone)))?;
         }
@@ -114,7 +114,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 section
             };
             if sections.profile().coherence.is_some() {
-                // An earlier survey's stay until these have been watched to the end.
+                // An earlier survey's times stay until these have been watched to the end.
                 sections.put("coherence", |profile| &mut profile.coherence, Some(Ok(finished(measured))))?;
             } else {
                 sections.put("coherence", |profile| &mut profile.coherence, Some(Ok(measured.clone())))?;
@@ -153,11 +153,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks, before anything is measured, that the report can be written, and that it replaces nothing but a report where
-/// the user has not named it.
+/// Checks, before anything is measured, that the report can be written, and that it replaces only an earlier report
+/// unless the user has named it.
 fn check_page(page: &Path, named: bool) -> anyhow::Result<()> {
     if !named && page.exists() && !is_report(page) {
-        bail!("{} is no report of coho's; name another file by --report", page.display());
+        bail!("{} is not a report of coho's; name another file by --report", page.display());
     }
     Ok(check_writable(page)?)
 }
@@ -166,12 +166,12 @@ fn has_pairs(profile: &Profile) -> bool {
     profile.coherence.as_ref().is_some_and(|coherence| coherence.times().next().is_some())
 }
 
-/// Whether the survey is to end before another experiment begins.
+/// Whether the survey must end before another experiment begins.
 fn is_over(left: Duration) -> bool {
     stop::requested() || left.is_zero()
 }
 
-/// What it costs CPUs to share a line; `None` if the survey is to end.
+/// What it costs CPUs to share a line; `None` if the survey must end.
 fn share(
     args: &Args,
     options: &coherence::Options,
@@ -184,11 +184,11 @@ fn share(
         0 => pin::allowed()?.len(),
         n => n,
     };
-    // One CPU has nobody to share with: what it can tell is measured all the same.
+    // One CPU has nobody to share with; what it can show is measured all the same.
     let measure = if cpus == 1 { coherence::measure_alone } else { coherence::measure };
     match measure(options, topology, &mut progress::on_stderr()) {
         Ok(measured) => Ok(Some(Ok(measured))),
-        // A CPU that was asked for by name must be there; a machine of one CPU still has a topology to tell.
+        // A CPU that was requested by name must exist; a machine of one CPU still has a topology to report.
         Err(error) if args.cpus.is_some() => Err(error.into()),
         Err(error) => {
             let mut section = Coherence::default();
@@ -198,7 +198,7 @@ fn share(
     }
 }
 
-/// What counting costs; `None` if the survey is to end.
+/// What counting costs; `None` if the survey must end.
 fn count(args: &Args, seed: u64, left: Duration) -> Option<Measured<Counters>> {
     let longest = if args.quick { COUNTERS_BRIEFLY } else { COUNTERS };
     let options = counters::Options {
@@ -218,7 +218,7 @@ fn count(args: &Args, seed: u64, left: Duration) -> Option<Measured<Counters>> {
     }))
 }
 
-/// What calls cost; `None` if the survey is to end. MPI takes seconds to start: a quick survey leaves it out.
+/// What calls cost; `None` if the survey must end. MPI takes seconds to start, so a quick survey leaves it out.
 fn call(args: &Args, seed: u64, left: Duration, earlier: &Profile) -> Option<Measured<Calls>> {
     if is_over(left) {
         return None;
@@ -245,7 +245,7 @@ fn call(args: &Args, seed: u64, left: Duration, earlier: &Profile) -> Option<Mea
     }))
 }
 
-/// How fast data moves; `None` if the survey is to end.
+/// How fast data moves; `None` if the survey must end.
 fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Option<Measured<Memory>> {
     if is_over(left) {
         return None;
@@ -264,7 +264,8 @@ fn move_data(args: &Args, seed: u64, topology: &Topology, left: Duration) -> Opt
     }))
 }
 
-/// What barriers cost, and what programs make of them; `None` if the survey is to end. A quick survey runs no programs.
+/// What barriers cost, and how programs run with them; `None` if the survey must end. A quick survey runs no
+/// programs.
 fn synchronise(
     args: &Args,
     topology: &Topology,
@@ -293,7 +294,7 @@ fn synchronise(
                 Ok(_) => "they take two CPUs".to_owned(),
                 Err(error) => error.to_string(),
             };
-            // An earlier survey's, of more CPUs, stay.
+            // Those of an earlier survey, with more CPUs, stay.
             let earlier = earlier.filter(|earlier| earlier.has_figures()).cloned();
             earlier.unwrap_or_else(|| {
                 let mut section = other.unwrap_or_default();
@@ -302,7 +303,7 @@ fn synchronise(
             })
         }
     };
-    // Programs run on one CPU, too, which has no barriers.
+    // Programs also run on one CPU, which has no barriers.
     for which in kernels::Which::ALL.into_iter().filter(|_| !args.quick) {
         let left = left.saturating_sub(started.elapsed());
         if stop::requested() || left.is_zero() {
@@ -332,7 +333,7 @@ fn synchronise(
     Some(Ok(section))
 }
 
-/// What CPUs cost each other on one line; `None` if the survey is to end.
+/// What it costs CPUs to share one line all at once; `None` if the survey must end.
 fn contend(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Measured<Contention>> {
     if is_over(left) {
         return None;
@@ -352,7 +353,7 @@ fn contend(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Optio
     }))
 }
 
-/// What idle states there are and how long CPUs take to wake; `None` if the survey is to end.
+/// Which idle states there are and how long CPUs take to wake; `None` if the survey must end.
 fn wake(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<Measured<Idle>> {
     if is_over(left) {
         return None;
@@ -371,8 +372,8 @@ fn wake(args: &Args, topology: &Topology, seed: u64, left: Duration) -> Option<M
     }))
 }
 
-/// How the nearest pair's time moves for a while, added to the section; `None` if the survey is to end or no pair was
-/// measured.
+/// Watches how the nearest pair's time changes for a while, and adds that to the section; `None` if the survey must
+/// end or no pair was measured.
 fn watch(mut measured: Coherence, time: Duration) -> Option<Coherence> {
     let nearest = measured.pairs.iter().filter(|pair| pair.method == PairMethod::Turn);
     let nearest = nearest.min_by(|one, other| one.ns.median.total_cmp(&other.ns.median));
@@ -390,7 +391,7 @@ fn watch(mut measured: Coherence, time: Duration) -> Option<Coherence> {
     Some(measured)
 }
 
-/// `coho-2026-11-21T21-30-00Z.json`, or with a number behind where that is taken: no run overwrites another's files.
+/// `coho-2026-11-21T21-30-00Z.json`, or with a number appended if that is taken: no run overwrites another's files.
 fn default_name(date: Option<&str>) -> PathBuf {
     let date = date.unwrap_or("profile").replace(':', "-");
     let names = (1..)
@@ -405,7 +406,8 @@ fn default_name(date: Option<&str>) -> PathBuf {
 const TAKES_TWO: &str = "times between CPUs; barriers, fork and join; many CPUs on one line; messages between processes; \
                          rates of shared blocks; delegation";
 
-/// What a person wants to know first: the machine, what its figures mean, a line for each section; with `full` all of it.
+/// What a person wants to know first: the machine, what its figures mean, a line for each section; with `full`,
+/// everything.
 fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Result<()> {
     writeln!(out, "{}", on_one_line(&machine::name(subject)))?;
     writeln!(out, "{}\n", written::wrapped("", &on_one_line(&machine::circumstances(subject).join(" · "))))?;

@@ -1,4 +1,4 @@
-//! The survey's profile on disk: a section is replaced once its new measurement is done, and not before.
+//! The survey's profile on disk: a section is replaced only once its new measurement is done.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,19 @@ use super::figures::Figures;
 use crate::results::signal_name;
 use coho_show::say;
 
-/// What one experiment came to: its section, or one that says only why nothing was measured.
+/// The result of one experiment: its section, or one that says only why nothing was measured.
 pub type Measured<T> = Result<T, T>;
 
 /// Where a section stands in a profile.
 type Slot<T> = fn(&mut Profile) -> &mut Option<T>;
 
-/// The profile, and what became of the sections that were not measured from beginning to end.
+/// The profile, and what happened to the sections that were not completely measured.
 pub struct Sections {
     path: PathBuf,
     profile: Profile,
     /// Written, but a signal ended them early.
     incomplete: Vec<&'static str>,
-    /// Not measured, or not to the end: an earlier survey's stand there still.
+    /// Not measured, or not to the end; those of an earlier survey are still there.
     old: Vec<&'static str>,
     /// Not measured at all.
     missing: Vec<&'static str>,
@@ -30,10 +30,10 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Notes which machine it is; every other section stays as it is.
+    /// Records the machine; every other section stays as it is.
     ///
     /// # Errors
-    /// As [`Profile::update`].
+    /// As for [`Profile::update`].
     pub fn begin(path: &Path, host: Host, topology: TopologySection) -> anyhow::Result<Self> {
         let profile = Profile::update(path, |profile| {
             profile.host = Some(host);
@@ -60,11 +60,11 @@ impl Sections {
         self.has_figures
     }
 
-    /// Keeps what an experiment came to; `None` where the survey had to end before it. An earlier section is replaced
-    /// only by one that was measured to the end.
+    /// Stores an experiment's result; `None` where the survey had to end before it. Only a completely measured
+    /// section replaces an earlier one.
     ///
     /// # Errors
-    /// As [`Profile::update`].
+    /// As for [`Profile::update`].
     pub fn put<T: Figures>(
         &mut self,
         name: &'static str,
@@ -102,7 +102,7 @@ impl Sections {
     /// Adds to a section that this survey has measured; a signal leaves it incomplete.
     ///
     /// # Errors
-    /// As [`Profile::update`].
+    /// As for [`Profile::update`].
     pub fn add<T>(&mut self, name: &'static str, slot: Slot<T>, section: T) -> anyhow::Result<()> {
         self.profile = Profile::update(&self.path, |profile| *slot(profile) = Some(section))?;
         if stop::requested() && !self.incomplete.contains(&name) {

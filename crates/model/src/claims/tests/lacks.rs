@@ -1,4 +1,4 @@
-//! What is missing: which command would tell, and where none would.
+//! What is missing: which command would measure it, and where none would help.
 
 use coho_profile::{CacheState, CallMethod, Calls, Host, Profile, SyncPeer};
 
@@ -40,7 +40,7 @@ fn a_command_is_named_only_where_it_would_tell() {
     }
 }
 
-/// Also where nothing was measured, or by an earlier version.
+/// Also where nothing was measured, or where an earlier version measured it.
 #[test]
 fn two_cpus_are_no_team_of_sixteen_whatever_was_measured() {
     let mut earlier = of_two();
@@ -161,9 +161,9 @@ fn mpi_through_shared_memory_decides_nothing() {
             call.name = call.name.replace(" over TCP", "");
         }
     });
-    let told = the(claim, &judge(&shared));
-    assert_eq!((told.verdict, &told.here), (Verdict::CannotBeTold, &None), "{told:?}");
-    assert!(told.measure.is_some() && told.why.contains("MPI_Send over TCP"), "{}", told.why);
+    let judgement = the(claim, &judge(&shared));
+    assert_eq!((judgement.verdict, &judgement.here), (Verdict::CannotBeTold, &None), "{judgement:?}");
+    assert!(judgement.measure.is_some() && judgement.why.contains("MPI_Send over TCP"), "{}", judgement.why);
     let mut refused = shared;
     let reasons = &mut refused.calls.as_mut().unwrap().conditions.not_available;
     reasons.insert("mpi over TCP".into(), "no mpiexec".into());
@@ -171,7 +171,7 @@ fn mpi_through_shared_memory_decides_nothing() {
     assert!(refused.measure.is_none() && refused.why.contains("no mpiexec"), "{refused:?}");
 }
 
-/// A claim on several figures holds by all of them, and does not hold by any one.
+/// A claim on several figures holds if all of them support it, and does not hold if any contradicts it.
 #[test]
 fn a_part_that_is_missing_keeps_a_claim_open() {
     let claim = "The second time, each system call";
@@ -205,7 +205,7 @@ fn a_part_that_is_missing_keeps_a_claim_open() {
     assert!(steps.verdict == Verdict::CannotBeTold && steps.why.contains("2 hops were not"), "{steps:?}");
 }
 
-/// Regions that earlier versions timed back to back are another quantity.
+/// Regions that earlier versions timed back to back are a different quantity.
 #[test]
 fn fork_and_join_of_earlier_versions_decide_nothing() {
     let earlier = team(|sync| {
@@ -220,9 +220,9 @@ fn fork_and_join_of_earlier_versions_decide_nothing() {
         "Of 8 CPUs",
         "The fast barrier",
     ] {
-        let told = the(claim, &all);
-        assert_eq!((told.verdict, &told.here), (Verdict::CannotBeTold, &None), "{told:?}");
-        assert!(told.measure.is_some(), "{told:?}");
+        let judgement = the(claim, &all);
+        assert_eq!((judgement.verdict, &judgement.here), (Verdict::CannotBeTold, &None), "{judgement:?}");
+        assert!(judgement.measure.is_some(), "{judgement:?}");
     }
     assert!(the("Fork and join by a lock", &all).why.contains("by an earlier version"));
     let mut barrier = earlier;

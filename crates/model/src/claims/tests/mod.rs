@@ -16,7 +16,7 @@ use coho_topology::{Cache, CacheKind, NumaNode, Pu, Topology, Unit};
 
 use super::{Judgement, Verdict, judge, judge_published};
 
-/// A figure of a hundred samples, known to so much of itself.
+/// A figure of a hundred samples, known to this share of itself.
 fn figure(value: f64, known_to: f64) -> Option<Estimate> {
     let (low, high) = (value * (1.0 - known_to), value * (1.0 + known_to));
     Some(Estimate { low, high, n: 100, stable: Some(true), ..Estimate::exact(value) })
@@ -28,7 +28,8 @@ fn the(claim: &str, all: &[Judgement]) -> Judgement {
     found[0].clone()
 }
 
-/// The verdicts that a claim gets from a profile that meets it, one that does not, and the first known badly.
+/// The verdicts that a claim gets from a profile that meets it, from one that does not, and from the first one when
+/// it is poorly known.
 fn three(claim: &str, profile: impl Fn(f64, f64) -> Profile, holds: f64, fails: f64) -> String {
     let verdict = |value, known_to| the(claim, &judge(&profile(value, known_to)));
     let held = verdict(holds, 0.001);
@@ -103,7 +104,7 @@ const LINES: Lines = Lines {
     exclusive: 26.0,
 };
 
-/// A profile in which one time is known badly, and the others well.
+/// A profile in which one time is poorly known, and the others well.
 fn lines(of: impl Fn(&mut Lines) -> &mut f64, value: f64, known_to: f64) -> Profile {
     let mut times = LINES;
     let mut widths = Lines {
@@ -177,7 +178,7 @@ fn kawabe_furuya() -> Vec<String> {
     ]
 }
 
-/// Calls by counter, of which those that `set` changes are known badly.
+/// Calls by counter; those that `set` changes are poorly known.
 fn calls(set: impl Fn(&mut Call)) -> Profile {
     let row = |name: &str, set_name: &str, state, l2m: f64, cycles: f64| {
         let (code, data) = if state == CacheState::Cold { (l2m / 2.0, l2m / 4.0) } else { (0.0, 0.0) };
@@ -271,7 +272,7 @@ fn shimosawa_hori_ishikawa() -> Vec<String> {
     ]
 }
 
-/// Barriers and programs of 16 threads, of which one figure is known badly.
+/// Barriers and programs of 16 threads, with one poorly known figure.
 fn team(change: impl Fn(&mut Sync)) -> Profile {
     let row = |algorithm: &str, threads, mapping: &str, fork: f64, join: f64| ForkJoinTime {
         algorithm: algorithm.into(),
@@ -408,7 +409,7 @@ fn nakamura_fbs() -> Vec<String> {
     ]
 }
 
-/// Rates in MB/s as the paper's, of which some are known badly.
+/// The paper's rates in MB/s, some of them poorly known.
 fn rates(change: impl Fn(&mut MemoryRate)) -> Profile {
     use CacheType::{Uncached, WriteBack, WriteCombining};
     use Operation::{Copy, Read, Write};
@@ -459,7 +460,7 @@ fn with_memory(memory: Memory) -> Profile {
     Profile { memory: Some(memory), ..Profile::default() }
 }
 
-/// With other rates of an operation, in MB/s, of all sizes or of one.
+/// With other rates of an operation, in MB/s, for all sizes or for one.
 fn moved(
     op: Operation,
     instruction: &'static str,
@@ -673,14 +674,14 @@ fn few_samples_and_values_that_jump_tell_nothing() {
     assert_eq!(few.verdict, Verdict::CannotBeTold);
     assert!(few.why.contains("5 samples") && few.why.contains("takes 6"), "{}", few.why);
     assert!(with(Estimate { n: 1, ..good.clone() }).why.contains("one sample,"));
-    // It had a fifth of its samples at a value that the claim does not hold of.
+    // A fifth of its samples had a value for which the claim does not hold.
     let modes = vec![Mode { value: 4.0, share: 0.8 }, Mode { value: 9.0, share: 0.2 }];
     let jumps = with(Estimate { modes: modes.clone(), stable: Some(false), ..good.clone() });
     assert_eq!(jumps.verdict, Verdict::CannotBeTold, "{jumps:?}");
     assert_eq!(with(Estimate { modes, stable: Some(true), ..good }).verdict, Verdict::Holds);
 }
 
-/// What only resembles the paper's quantity decides nothing, but for what it bounds from one side.
+/// What only resembles the paper's quantity decides nothing, except for what it bounds from one side.
 #[test]
 fn data_seen_by_timing_are_a_lower_bound() {
     let timed = |lines: f64| {
@@ -697,7 +698,7 @@ fn data_seen_by_timing_are_a_lower_bound() {
     assert!(larger.here.as_deref().unwrap().starts_with("at least 1.4"), "{larger:?}");
 }
 
-/// Strict alternation in place of increments, of three times their time.
+/// Strict alternation instead of increments, taking three times as long.
 fn turns(profile: &Profile) -> Vec<Pair> {
     let of = |pair: &Pair| Pair {
         method: PairMethod::Turn,
@@ -708,7 +709,7 @@ fn turns(profile: &Profile) -> Vec<Pair> {
     profile.coherence.as_ref().unwrap().pairs.iter().map(of).collect()
 }
 
-/// Increments of today's CPUs happen many to an ownership: their time is not that of a change of hands.
+/// Today's CPUs make many increments per ownership: their time is not that of a change of ownership.
 #[test]
 fn increments_that_change_hands_now_and_then_are_no_coherence_time() {
     let mut profile = lines(|all| &mut all.die, 38.88, 0.001);
@@ -720,7 +721,7 @@ fn increments_that_change_hands_now_and_then_are_no_coherence_time() {
     let open = verdict(&profile);
     assert_eq!((open.verdict, &open.here, &open.measure), (Verdict::CannotBeTold, &None, &None), "{open:?}");
     assert!(open.why.contains("changed hands 0.44 times an increment"), "{}", open.why);
-    // What increments take is told all the same.
+    // The time of increments is given all the same.
     let increments = the("Two cores of a die take", &judge(&profile));
     assert_eq!(increments.verdict, Verdict::Holds);
     assert!(increments.why.contains("0.44 times an increment"), "{}", increments.why);

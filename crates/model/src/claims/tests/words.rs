@@ -8,12 +8,12 @@ use super::*;
 fn the_ends_of_an_interval_keep_their_signs() {
     let profile = team(|sync| {
         let row = sync.fork_join.iter_mut().find(|row| row.algorithm == "fbs-one-line").unwrap();
-        // 7 ns less in the join than in the fork, and known to about 380.
+        // 7 ns less in the join than in the fork, and known to about 380 ns.
         row.fork_ns = figure(2807.0, 0.001);
         row.join_ns = Some(Estimate { low: 2420.0, high: 3170.0, ..figure(2800.0, 0.0).unwrap() });
     });
-    let told = the("What one line loses", &judge(&profile));
-    assert_eq!(told.here.as_deref(), Some("-7.00 ns (-395–371)"), "{told:?}");
+    let judgement = the("What one line loses", &judge(&profile));
+    assert_eq!(judgement.here.as_deref(), Some("-7.00 ns (-395–371)"), "{judgement:?}");
 }
 
 /// "About 4", "about half" and "less than 10 %" are not printed as if they had digits.
@@ -36,13 +36,13 @@ fn a_ratio_has_one_form_of_a_call() {
     let claim = "The second time, each system call";
     let mut profile = calls(|_| {});
     let all = &mut profile.calls.as_mut().unwrap().calls;
-    // Through the library cold and a second time, and bare cold alone, which is the slower.
+    // Through the library both cold and a second time; bare only cold, which is slower.
     let mut bare: Vec<Call> = all.iter().filter(|call| call.state == CacheState::Cold).cloned().collect();
     bare.iter_mut().for_each(|call| call.counts.CYCLE = figure(50_000.0, 0.001));
     all.iter_mut().for_each(|call| call.wrapped = true);
     all.extend(bare);
-    let told = the(claim, &judge(&profile));
-    assert!(told.here.as_deref().unwrap().starts_with("getpid: 6.00 %"), "{told:?}");
+    let judgement = the(claim, &judge(&profile));
+    assert!(judgement.here.as_deref().unwrap().starts_with("getpid: 6.00 %"), "{judgement:?}");
 }
 
 #[test]
@@ -58,5 +58,5 @@ fn a_part_of_an_earlier_run_is_told_by_that_run() {
     assert!(why(&profile).contains("one run of 3 passes in 2.0 s"), "{}", why(&profile));
     profile.memory.as_mut().unwrap().method = Method::default();
     let untold = why(&profile);
-    assert!(untold.contains("how it was measured is not told"), "nothing printed it: {untold}");
+    assert!(untold.contains("it is not said how it was measured"), "nothing printed it: {untold}");
 }

@@ -2,7 +2,7 @@
 
 use super::{Error, PathFile};
 
-/// A file of the program: a path, or what several paths include.
+/// A built-in file: a path, or what several paths include.
 struct Text {
     name: &'static str,
     text: &'static str,
@@ -14,7 +14,7 @@ macro_rules! texts {
     };
 }
 
-/// What the paths include.
+/// Files that the paths include.
 static SHARED: [Text; 1] = texts!["dimmnet-tables"];
 
 /// The paths, by name.
@@ -35,10 +35,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     PATHS.iter().map(|path| path.name)
 }
 
-/// Brings a file that a path of the program includes.
+/// Returns a file that a built-in path includes.
 ///
 /// # Errors
-/// If there is none of that name.
+/// If there is none with that name.
 pub fn load(name: &str) -> Result<String, String> {
     let entry = SHARED.iter().chain(&PATHS).find(|text| text.name == name);
     entry
@@ -46,10 +46,10 @@ pub fn load(name: &str) -> Result<String, String> {
         .ok_or_else(|| format!("there is no '{name}' among the ready paths"))
 }
 
-/// Reads a path that comes with the program.
+/// Returns a path that comes with the program.
 ///
 /// # Errors
-/// If there is none of that name.
+/// If there is none with that name.
 ///
 /// ```
 /// let file = coho_model::path::ready::file("dimmnet-h1")?;

@@ -26,7 +26,7 @@ pub(in crate::calls) unsafe fn syscall(number: libc::c_long, arguments: [usize; 
     result
 }
 
-/// The kernel has no stat(2) here; newfstatat(2) of the working directory does the same.
+/// The kernel has no stat(2) here; newfstatat(2) relative to the working directory does the same.
 ///
 /// # Safety
 /// The path ends with a zero; `to` has room for a `struct stat`.
@@ -36,7 +36,7 @@ pub(in crate::calls) unsafe fn stat(path: *const libc::c_char, to: *mut libc::st
     unsafe { syscall(libc::SYS_newfstatat, [HERE, path as usize, to as usize, 0, 0, 0]) }
 }
 
-/// The kernel has no open(2) here; openat(2) of the working directory does the same.
+/// The kernel has no open(2) here; openat(2) relative to the working directory does the same.
 ///
 /// # Safety
 /// The path ends with a zero.
@@ -76,10 +76,10 @@ pub(in crate::calls) fn publish(code: *const u8, bytes: usize) {
     unsafe { asm!("dsb ish", "isb", options(nostack)) };
 }
 
-/// Follows so many links, each the address of the next, from `line` on; where it ends.
+/// Follows this many links, each the address of the next, starting at `line`; returns where it ends.
 ///
 /// # Safety
-/// So many links are mapped.
+/// This many links are mapped.
 #[inline(always)]
 pub(in crate::calls) unsafe fn follow(mut line: *const u8, links: usize) -> *const u8 {
     // SAFETY: the caller's promise; only registers are changed. Written out so that every build runs the same loop.
@@ -97,7 +97,7 @@ pub(in crate::calls) unsafe fn follow(mut line: *const u8, links: usize) -> *con
     line
 }
 
-/// Loads a word of each of so many lines of 64 bytes, one after the other.
+/// Loads a word of each of this many lines of 64 bytes, one after the other.
 ///
 /// # Safety
 /// They are mapped, and there is at least one.

@@ -28,7 +28,7 @@ pub(in crate::calls) unsafe fn syscall(number: libc::c_long, arguments: [usize; 
     result
 }
 
-/// stat(2): the file's path and where to write what is known of it.
+/// stat(2): takes the file's path and where to write the result.
 ///
 /// # Safety
 /// The path ends with a zero; `to` has room for a `struct stat`.
@@ -64,10 +64,10 @@ pub(in crate::calls) fn jump(distance: i32) -> Vec<u8> {
 /// Makes written instructions visible to the fetching of instructions: nothing to do here.
 pub(in crate::calls) fn publish(_code: *const u8, _bytes: usize) {}
 
-/// Follows so many links, each the address of the next, from `line` on; where it ends.
+/// Follows this many links, each the address of the next, starting at `line`; returns where it ends.
 ///
 /// # Safety
-/// So many links are mapped.
+/// This many links are mapped.
 #[inline(always)]
 pub(in crate::calls) unsafe fn follow(mut line: *const u8, links: usize) -> *const u8 {
     // SAFETY: the caller's promise; only registers are changed. Written out so that every build runs the same loop.
@@ -85,7 +85,7 @@ pub(in crate::calls) unsafe fn follow(mut line: *const u8, links: usize) -> *con
     line
 }
 
-/// Loads a word of each of so many lines of 64 bytes, one after the other.
+/// Loads a word of each of this many lines of 64 bytes, one after the other.
 ///
 /// # Safety
 /// They are mapped, and there is at least one.

@@ -1,4 +1,4 @@
-//! Datagrams to oneself, by UDP over loopback.
+//! Datagrams to oneself over UDP on loopback.
 
 use std::io;
 use std::net::UdpSocket;
@@ -13,7 +13,7 @@ use super::Bounded;
 /// Room that a socket's buffer certainly has, in bytes, and what the kernel adds to each datagram.
 const ROOM: usize = 128 << 10;
 const OVERHEAD: usize = 1024;
-/// Most datagrams under way at once.
+/// The most datagrams under way at once.
 const MOST_SENT: usize = 64;
 const FLAGS: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
 

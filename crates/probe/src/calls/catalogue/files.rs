@@ -14,11 +14,11 @@ use super::super::scratch::Scratch;
 use super::super::subject::{Body, Buffer, Payload, With};
 use super::{Bounded, MOST};
 
-/// Size of the file: what a batch of reads or writes passes over.
+/// Size of the file, which a batch of reads or writes passes over.
 const FILE: usize = 1 << 20;
-/// Most files open at once.
+/// The most files open at once.
 const MOST_OPEN: usize = 64;
-/// Open files that are left to the rest of the process.
+/// Open files left to the rest of the process.
 const SPARE: usize = 32;
 
 /// An open file and a buffer.
@@ -50,7 +50,7 @@ impl Open {
     }
 }
 
-/// Opens the file for both ways, creating it at its full size if it is not there yet.
+/// Opens the file for reading and writing, creating it at its full size if it does not exist yet.
 fn fill(scratch: &Scratch) -> io::Result<File> {
     let mut options = File::options();
     let file = options.read(true).write(true).create(true).truncate(false).open(scratch.file())?;
@@ -229,7 +229,7 @@ pub(super) fn stat(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
 
 const FLAGS: libc::c_int = libc::O_RDONLY | libc::O_CLOEXEC;
 
-/// A file's name and those of its descriptors that are open.
+/// A file's name and its open descriptors.
 struct Descriptors {
     path: CString,
     open: Vec<libc::c_int>,

@@ -6,7 +6,7 @@ use super::super::arch::syscall;
 use super::super::subject::{With, plain};
 use super::Bounded;
 
-/// Most mappings at once: a process may have 65,530.
+/// The most mappings at once: a process may have 65,530.
 const MOST_MAPPED: usize = 64;
 const PROTECTION: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
 const FLAGS: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;

@@ -32,7 +32,7 @@ impl From<Box<dyn Body>> for Bounded {
 /// What can be measured, and what cannot, by name with the reason.
 pub(super) type Subjects = (Vec<Subject>, Vec<(String, String)>);
 
-/// The calls of the sets (except MPI's) and those asked for by name, each in the forms that it has.
+/// The calls of the sets (except MPI's) and those requested by name, each in the forms that it has.
 pub(super) fn subjects(options: &Options, scratch: &Scratch) -> Subjects {
     let (mut subjects, mut refused) = (Vec::new(), Vec::new());
     for (set, request) in wanted(options) {
@@ -51,7 +51,7 @@ pub(super) fn subjects(options: &Options, scratch: &Scratch) -> Subjects {
     (subjects, refused)
 }
 
-/// The calls of the sets (except MPI's), and those asked for by name, which belong to no set.
+/// The calls of the sets (except MPI's), and those requested by name, which belong to no set.
 fn wanted(options: &Options) -> Vec<(Option<Set>, Request)> {
     let of_set = |set| requests_of(set).iter().map(move |&kind| (Some(set), Request::plain(kind)));
     let mut sets = options.sets.clone();
@@ -74,7 +74,8 @@ pub(super) fn requests(options: &Options) -> Vec<Request> {
     requests
 }
 
-/// A call as the bare instruction, or as the C library's function if it has no other form, and the most calls in a row.
+/// A call as the bare instruction, or as the C library's function if it has no other form, with the most calls in a
+/// row.
 ///
 /// # Errors
 /// If it cannot be set up.

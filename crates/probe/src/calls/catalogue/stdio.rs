@@ -9,7 +9,7 @@ use super::{Bounded, MOST};
 
 /// What is written: six digits after the point.
 const NUMBER: f64 = std::f64::consts::PI;
-/// Room for what `%f` makes of any number: 309 digits, a sign, a point and 6 more.
+/// Room for the text that `%f` makes of any number: 309 digits, a sign, a point and 6 more.
 const TEXT: usize = 320;
 
 pub(super) fn sprintf() -> Box<dyn Body> {
@@ -20,7 +20,7 @@ pub(super) fn sprintf() -> Box<dyn Body> {
     })
 }
 
-/// A stream without a buffer, as the standard error stream is.
+/// A stream without a buffer, like the standard error stream.
 struct Stream(*mut libc::FILE);
 
 // SAFETY: a stream belongs to no thread; this one has one user.
@@ -42,7 +42,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Each batch writes over the one before.
+    /// Lets each batch overwrite the previous one.
     fn rewind(&mut self, _calls: usize) -> io::Result<()> {
         // SAFETY: the stream is open.
         match unsafe { libc::fseek(self.0, 0, libc::SEEK_SET) } {

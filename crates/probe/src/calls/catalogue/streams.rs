@@ -1,4 +1,4 @@
-//! Bytes to oneself, by a TCP connection over loopback.
+//! Bytes to oneself over a TCP connection on loopback.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -13,9 +13,9 @@ use super::Bounded;
 
 /// Bytes that may be under way: what a receiver accepts before anything is read from it.
 const UNDER_WAY: usize = 128 << 10;
-/// Most calls in a row; each segment also takes room of its own.
+/// The most calls in a row; each segment also takes room of its own.
 const MOST_CALLS: usize = 32;
-/// How long what was sent may be on its way: the kernel may leave it to a thread of its own.
+/// How long sent bytes may be on their way: the kernel may leave delivery to a thread of its own.
 const PATIENCE: Duration = Duration::from_millis(200);
 const FLAGS: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
 

@@ -27,7 +27,7 @@ pub(super) const BEFORE: [Before; 5] = [
 /// How many calls there are; their median is a pass's figure.
 const CALLS: usize = 8;
 
-/// Times of one call by what the host executed before it, a figure for each pass.
+/// Times of one call by what the host executed before it, one figure per pass.
 pub(super) type Times = [Vec<f64>; BEFORE.len()];
 
 /// A pass over one of the deeds, in random order.
@@ -43,11 +43,11 @@ pub(super) fn pass(
 ) -> io::Result<()> {
     let mut order: Vec<usize> = (0..BEFORE.len()).collect();
     random.shuffle(&mut order);
-    let mut found = [f64::NAN; BEFORE.len()];
+    let mut medians = [f64::NAN; BEFORE.len()];
     for index in order {
-        found[index] = block(stand, deeds, which, BEFORE[index])?;
+        medians[index] = block(stand, deeds, which, BEFORE[index])?;
     }
-    times.iter_mut().zip(found).for_each(|(times, ns)| times.push(ns));
+    times.iter_mut().zip(medians).for_each(|(times, ns)| times.push(ns));
     Ok(())
 }
 

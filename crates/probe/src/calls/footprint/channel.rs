@@ -113,7 +113,7 @@ impl Times {
         }
     }
 
-    /// The passes at this distance alone.
+    /// The passes made at this distance.
     pub(super) fn at(&self, mode: Mode) -> Self {
         let counts: Vec<bool> =
             self.one_way.iter().map(|samples| mode.holds(median(samples.clone()))).collect();
@@ -129,7 +129,7 @@ impl Times {
         }
     }
 
-    /// The section's part.
+    /// The figures as a part of the section.
     pub(super) fn channel(&self, caller: u32, host: u32, claimed: String) -> Channel {
         let batch =
             |(requests, times): (&usize, &Vec<f64>)| Batch { requests: *requests as u32, ns: figure(times) };

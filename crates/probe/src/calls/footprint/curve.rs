@@ -1,4 +1,4 @@
-//! A visit of a curve: one call with one working set, in all ways.
+//! A visit of a curve: one call with one working set, made in all ways.
 
 use coho_counters::Mode;
 
@@ -10,7 +10,7 @@ use super::ground::Point;
 use super::record::{Mode as Distances, Posted, Record, WORKS};
 use super::stand::{Cost, Stand, Way};
 
-/// What a visit found: the excess over the walk alone.
+/// The result of a visit: the excess over the walk alone.
 pub(super) struct Found {
     /// How far apart the CPUs were, in ns one way; `NaN` if that changed meanwhile, `None` without a host.
     pub(super) one_way: Option<f64>,
@@ -39,9 +39,9 @@ pub(super) fn curve(
         costs.push((way, stand.block(deed, way, point, calls, None)?));
     }
     let after = stand.remote.as_mut().map(|remote| channel::distance(remote, &clock));
-    let of = |wanted: Way| costs.iter().find(|(way, _)| *way == wanted).map(|(_, cost)| *cost);
-    let alone = of(Way::None).map_or(f64::NAN, |cost| cost.ns);
-    let excess = |way| of(way).map(|cost| cost.ns - alone);
+    let cost_of = |wanted: Way| costs.iter().find(|(way, _)| *way == wanted).map(|(_, cost)| *cost);
+    let alone = cost_of(Way::None).map_or(f64::NAN, |cost| cost.ns);
+    let excess = |way| cost_of(way).map(|cost| cost.ns - alone);
     // One mode that contains both.
     let one = |(before, after): (f64, f64)| {
         let stayed = Distances::of_most([before, after].into_iter()).is_some_and(|mode| mode.high > mode.low);
@@ -56,7 +56,7 @@ pub(super) fn curve(
         away_misses: None,
     };
     for (index, work) in WORKS.iter().enumerate() {
-        let cost = of(Way::Async(*work)).map(|cost| Cost { ns: cost.ns - alone, ..cost });
+        let cost = cost_of(Way::Async(*work)).map(|cost| Cost { ns: cost.ns - alone, ..cost });
         found.posted.extend(cost.map(|cost| (index, cost)));
     }
     if let Some(source) = source {

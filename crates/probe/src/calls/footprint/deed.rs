@@ -40,7 +40,7 @@ pub(super) struct Act {
 pub(super) struct Deeds {
     pub(super) all: Vec<Deed>,
     pub(super) refused: Vec<(String, String)>,
-    /// Where their files lie, which are removed with these.
+    /// The folders of their files, which are removed when this is dropped.
     pub(super) places: Vec<Scratch>,
 }
 

@@ -1,4 +1,5 @@
-//! What a caller uses of its caches between two calls: data of a size that is walked, and nops that are executed.
+//! What a caller uses of its caches between two calls: data of a given size that is walked, and nops that are
+//! executed.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -9,9 +10,9 @@ use super::super::walk::{Ring, Sweep};
 use crate::Error;
 use crate::clock::Clock;
 
-/// The least working set, in bytes.
+/// The smallest working set, in bytes.
 const LEAST: usize = 8 << 10;
-/// From one set of a quick run to the next.
+/// The factor between the sets of a quick run.
 const QUICK_STEP: usize = 16;
 /// Loads that are timed together.
 const LOADS: usize = 1 << 13;
@@ -94,7 +95,7 @@ impl Ground {
         self.again(point);
     }
 
-    /// Uses the part of the set that was used last again.
+    /// Uses again the part of the set that was used last.
     #[inline]
     pub(super) fn again(&self, point: Point) {
         if let Some(ring) = self.recent.get(&window(self.caches, point.bytes)) {

@@ -43,14 +43,14 @@ pub struct Curves {
     pub folder: Option<PathBuf>,
 }
 
-/// How long it takes if no time is set.
+/// How long it takes if no time limit is set.
 const TIME: Duration = Duration::from_secs(100);
 const QUICK: Duration = Duration::from_secs(12);
-/// The part of the time for one caller; the rest is for several.
+/// The share of the time for one caller; the rest is for several.
 const PART: f64 = 0.85;
-/// More passes are not worth their time.
+/// The most passes; further ones are not worth their time.
 const PASSES: usize = 40;
-/// The number of passes for which there should be time.
+/// The number of passes that there should be time for.
 const WANTED: f64 = 8.0;
 /// The counters' column that is shown beside the times.
 const MISSES: Column = Column::L1dMisses;
@@ -70,7 +70,7 @@ pub(super) fn add(calls: &mut Calls, options: &Options, curves: &Curves, progres
     }
 }
 
-/// A host and the way to it.
+/// A host and the channel to it.
 struct Away {
     cpu: u32,
     claimed: String,
@@ -80,7 +80,7 @@ struct Away {
     _host: Host,
 }
 
-/// One caller's run under way.
+/// One caller's run in progress.
 struct Run<'a> {
     options: &'a Options,
     curves: &'a Curves,
@@ -98,7 +98,7 @@ struct Run<'a> {
     affinity: BTreeMap<usize, affinity::Times>,
     loads: Vec<(&'static str, usize, f64)>,
     source: Option<Box<dyn Source>>,
-    /// The distance at which most visits were made, how many these are, and how many there were.
+    /// The distance at which most visits were made, their number, and the number of all visits.
     visits_at: Option<(Distances, usize, usize)>,
     limit: Duration,
     // Last, so that the stand, whose memory the frame's thread has touched, is dropped before it.

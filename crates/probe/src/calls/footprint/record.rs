@@ -9,7 +9,7 @@ use super::ground::Point;
 /// Work that overlaps with a call, in ns.
 pub(super) const WORKS: [f64; 4] = [0.0, 500.0, 2000.0, 10_000.0];
 
-/// One call with one working set: one figure for each pass, in ns.
+/// One call with one working set: one figure per pass, in ns.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Record {
     /// How far apart the two CPUs were, in ns one way; `NaN` if that changed during the visit. Empty without a host.
@@ -73,7 +73,7 @@ pub(super) fn kept<T: Clone>(samples: &[T], counts: &[bool]) -> Vec<T> {
 }
 
 impl Record {
-    /// The visits at this distance alone.
+    /// The visits made at this distance.
     pub(super) fn at(&self, mode: Mode) -> Self {
         let counts: Vec<bool> = self.one_way.iter().map(|ns| mode.holds(*ns)).collect();
         let of = |samples: &Vec<f64>| kept(samples, &counts);

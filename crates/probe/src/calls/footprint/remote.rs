@@ -1,4 +1,4 @@
-//! Calls executed by another core, over a channel of `coho-delegate`: a thread there polls a line of the caller's.
+//! Calls executed by another core over a channel of `coho-delegate`: a thread there polls one of the caller's lines.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::deed::Act;
 use crate::Error;
 use crate::clock::{Clock, Ticks};
 
-/// How long a host goes on polling: longer than any walk between two calls.
+/// How long a host keeps polling: longer than any walk between two calls.
 const POLLING: Duration = Duration::from_secs(10);
 
 /// Starts a host on a CPU.
@@ -22,11 +22,11 @@ pub(super) fn host(cpu: u32) -> Result<Host, Error> {
     host.map_err(|error| Error::cpu(cpu, error.to_string()))
 }
 
-/// A caller's way to a host, which executes each of its requests.
+/// A caller's channel to a host, which executes each of its requests.
 pub(super) struct Remote(Caller);
 
 impl Remote {
-    /// A way to a host with this many lines.
+    /// A channel to a host with this many lines.
     pub(super) fn to(host: &Host, lines: usize) -> Self {
         let mut caller = host.caller_with(lines, 0);
         caller.set_patience(Duration::MAX);

@@ -83,8 +83,8 @@ impl Run<'_> {
 }
 
 const DESCRIPTION: &str = "Each call, as the instruction where it has that form, between two walks of its caller's \
-    working set: data in random order up to half of the level-2 cache, of more the last \
-    `window_bytes` so and what comes before in order; then nops. Timed: the call, for reads a \
+    working set: data in random order up to half of the level-2 cache; of a larger set, the last \
+    `window_bytes` in random order and everything before that in order; then nops. Timed: the call, for reads a \
     look at what was read, and walking what was in random order and the nops again; less the \
     same without a call. Home: the caller makes it. \
     Away: a thread that polls on another CPU makes it, on a file of its own in the same folder, \

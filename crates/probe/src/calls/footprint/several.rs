@@ -24,14 +24,14 @@ use crate::Error;
 use crate::frame::{Frame, Passes, Phase};
 use crate::workers::Job;
 
-/// The calls that are made: the paper's calls on files.
+/// The calls: the paper's calls on files.
 const CALLS: [&str; 4] = ["stat", "open", "write(1)", "write(4096)"];
 /// What each caller has walked between two calls, in bytes.
 const WALKED: usize = 8 << 10;
 /// Calls in a block, and in further blocks until all callers are done.
 const BLOCK: usize = 40;
 const ON: usize = 2;
-/// Passes at most.
+/// The most passes.
 const PASSES: usize = 12;
 /// Callers and hosts whose assignment is compared.
 const PAIRED: usize = 2;
@@ -64,7 +64,7 @@ struct Seat {
 type Case = (usize, usize, Files);
 
 impl Crowd<'_> {
-    /// Measures as much as there is time for; what cannot be measured is named.
+    /// Measures as much as the time allows; names what cannot be measured.
     pub(super) fn measure(&self, frame: &mut Frame<'_>, time: Duration) -> Together {
         let cpus = self.cpus.len();
         if cpus < 2 {
@@ -111,7 +111,7 @@ impl Crowd<'_> {
         stands.into_iter().enumerate().map(seat).collect()
     }
 
-    /// A call on a file of this name, and on another one away.
+    /// A call on a file with this name, and on another one away.
     fn deed(&self, call: &str, file: &str) -> Result<Deed, Error> {
         let request: Request = call.parse()?;
         let act = |place: &str| {

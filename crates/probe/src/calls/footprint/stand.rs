@@ -1,5 +1,5 @@
 //! Makes calls between walks of a caller's working set: by itself, through its host, and through its host while it
-//! works on.
+//! keeps working.
 
 use std::io;
 
@@ -44,11 +44,11 @@ struct One {
     events: Option<f64>,
 }
 
-/// A caller, on the thread that it belongs to.
+/// A caller, on its thread.
 pub(super) struct Stand {
     pub(super) clock: Clock,
     pub(super) ground: Ground,
-    /// Where its host is, if it has one.
+    /// The channel to its host, if it has one.
     pub(super) remote: Option<Remote>,
     /// What an asynchronous payload is copied from.
     source: Pages,
@@ -107,7 +107,7 @@ impl Stand {
             self.clean(act, away)?;
             made?;
         }
-        let middle = |of: &dyn Fn(&One) -> f64| median(all[1..].iter().map(of).collect());
+        let middle = |part: &dyn Fn(&One) -> f64| median(all[1..].iter().map(part).collect());
         Ok(Cost {
             ns: middle(&|one| self.clock.ns(one.ticks)),
             work_ns: middle(&|one| self.clock.ns(one.work)),

@@ -1,4 +1,4 @@
-//! Compiling the functions over MPI and starting the ranks, within bounds.
+//! Compiles the functions over MPI and starts the ranks, within time limits.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -19,8 +19,8 @@ const COMPILING: Duration = Duration::from_secs(60);
 const ENDING: Duration = Duration::from_secs(10);
 /// The time between two looks at a process.
 const LOOK: Duration = Duration::from_millis(20);
-/// How much of a failed process's messages is read, in bytes from their end.
-const TOLD: u64 = 2000;
+/// How much of a failed process's output is read, in bytes from its end.
+const MOST_READ: u64 = 2000;
 /// File in a private folder that receives what processes print.
 const LOG: &str = "log";
 
@@ -40,12 +40,12 @@ const ENVIRONMENT: [(&str, &str); 11] = [
     ("PRTE_MCA_hwloc_default_binding_policy", "none"),
 ];
 
-/// What the bytes go through.
+/// What the bytes travel through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transport {
-    /// Memory that both ranks share, or what the user's own variables say.
+    /// Memory that both ranks share, or whatever the user's own variables select.
     Memory,
-    /// A socket over the loopback: the paper's messages went through one, over a network.
+    /// A socket over loopback; the paper's messages went through sockets, over a network.
     Tcp,
 }
 
@@ -108,7 +108,7 @@ impl Tools {
         bounded("mpicc", command, folder, Instant::now() + COMPILING)
     }
 
-    /// Runs two ranks to their end. A transport that was asked for by name overrides the user's own variables.
+    /// Runs two ranks to their end. An explicitly requested transport overrides the user's own variables.
     pub(super) fn run(
         &self,
         rank: &RankCommand,
@@ -159,25 +159,25 @@ fn bounded(name: &str, mut command: Command, folder: &Path, mut end: Instant) ->
             end = end.min(Instant::now() + ENDING);
         }
         if Instant::now() >= end {
-            return Err(format!("{name} did not end in time{}", told(&mut log)));
+            return Err(format!("{name} did not end in time{}", last_words(&mut log)));
         }
         sleep(LOOK);
     };
-    if status.success() { Ok(()) } else { Err(format!("{name} failed ({status}){}", told(&mut log))) }
+    if status.success() { Ok(()) } else { Err(format!("{name} failed ({status}){}", last_words(&mut log))) }
 }
 
-/// The last of what was printed, on one line.
-fn told(log: &mut File) -> String {
+/// The end of the output, on one line.
+fn last_words(log: &mut File) -> String {
     let mut bytes = Vec::new();
     let length = log.seek(SeekFrom::End(0)).unwrap_or(0);
     let read =
-        log.seek(SeekFrom::Start(length.saturating_sub(TOLD))).and_then(|_| log.read_to_end(&mut bytes));
+        log.seek(SeekFrom::Start(length.saturating_sub(MOST_READ))).and_then(|_| log.read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if read.is_err() || line.is_empty() { String::new() } else { format!(": {line}") }
 }
 
-/// A process and those that it started, none of which is left behind.
+/// A process and its descendants, none of which is left behind.
 struct Group(Child);
 
 impl Drop for Group {
@@ -232,7 +232,7 @@ mod tests {
             run("echo out; echo 'no  such\nthing' >&2; exit 7", Duration::from_secs(60)).unwrap_err();
         assert!(failed.contains("exit status: 7") && failed.ends_with(": out no such thing"), "{failed}");
         let long = run("yes | head -c 100000; exit 1", Duration::from_secs(60)).unwrap_err();
-        assert!(long.len() < 2 * TOLD as usize, "{}", long.len());
+        assert!(long.len() < 2 * MOST_READ as usize, "{}", long.len());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The machine's MPI behind plain C functions, loaded where it was compiled.
+//! The machine's MPI behind plain C functions, which are compiled and loaded here.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Two ranks: one makes the calls that are measured, its peer does what they need at the other end.
+//! Two ranks: one makes the measured calls, and its peer does what they need at the other end.
 
 use std::ffi::c_int;
 use std::io;
@@ -124,8 +124,8 @@ impl Link {
 }
 
 impl Calls {
-    /// Waits for requests under way. Calls that were only made in a single-stepped copy of this process are made up
-    /// for, as the peer may be waiting for them.
+    /// Waits for requests under way. Makes up for calls that only a single-stepped copy of this process has made, as
+    /// the peer may be waiting for them.
     fn clean(&mut self) -> io::Result<()> {
         let mpi = &self.link.0;
         for _ in 0..std::mem::take(&mut self.left) {

@@ -32,7 +32,7 @@ use rank::{BEYOND, Outcome, Task};
 const TASK: &str = "task.json";
 const RESULT: &str = "result.json";
 const STOP: &str = "stop";
-/// Time of the measurement if no limit is set.
+/// The most time for the measurement if no limit is set.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// How this program is started as an MPI rank: a path follows the arguments, for [`rank_main`].
@@ -80,7 +80,7 @@ pub(super) fn add(calls: &mut Calls, options: &Options, progress: &mut dyn FnMut
     calls.conditions.duration_s += start.elapsed().as_secs_f64();
 }
 
-/// Follows the names of calls whose bytes went over TCP.
+/// The suffix in the names of calls whose bytes went over TCP.
 const OVER_TCP: &str = " over TCP";
 
 /// Adds the rows of one transport, or why there are none.
@@ -117,7 +117,7 @@ fn take(calls: &mut Calls, transport: Transport, outcome: Result<Outcome, String
     }
 }
 
-/// The functions, compiled, and what starts them.
+/// The compiled functions, and what starts the ranks.
 struct Ranks<'a> {
     options: &'a Options,
     command: &'a RankCommand,
@@ -181,16 +181,17 @@ impl<'a> Ranks<'a> {
 /// Whether the bytes went over TCP: a library may ignore the request.
 fn verify(segments: Option<u64>, repeats: u32) -> Result<(), String> {
     match segments {
-        None => Err("/proc/net/snmp does not tell whether the library used TCP as it was asked to".into()),
+        None => Err("/proc/net/snmp does not say whether the library used TCP as requested".into()),
         // Each function moves one message a call; messages of several calls may share a segment.
         Some(sent) if sent < u64::from(repeats) => Err(format!(
-            "the library was asked for TCP, but {sent} segments were sent for {repeats} repetitions"
+            "TCP was requested from the library, but {sent} segments were sent for {repeats} repetitions"
         )),
         Some(_) => Ok(()),
     }
 }
 
-/// The CPU that measures and another for its peer: if one waits for the other's time slice, the times mean nothing.
+/// The CPU that measures and another for its peer: if one waited for the other's time slice, the times would mean
+/// nothing.
 fn cpus(options: &Options) -> Result<(u32, u32), String> {
     let allowed = pin::allowed().map_err(|error| error.to_string())?;
     let measured = options.cpu.or(allowed.first()).ok_or("the process may use no CPU")?;
@@ -232,6 +233,6 @@ mod tests {
         assert_eq!(verify(Some(2000), 1000), Ok(()));
         take(&mut calls, Transport::Tcp, verify(Some(40), 1000).and_then(|()| found()));
         assert!(calls.conditions.not_available["mpi over TCP"].contains("40 segments"));
-        assert!(verify(None, 10).unwrap_err().contains("does not tell"));
+        assert!(verify(None, 10).unwrap_err().contains("does not say"));
     }
 }

@@ -1,4 +1,4 @@
-//! What runs in the ranks.
+//! The code that runs in the ranks.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::link::{Function, Link, PEER, serve};
 use super::{RESULT, STOP, TASK, read, write};
 use crate::Error;
 
-/// Time that ranks may live beyond what they were given: for starting and ending.
+/// How much longer than their given time ranks may live, for starting and ending.
 pub(super) const BEYOND: Duration = Duration::from_secs(60);
 
 /// The ranks' task.

@@ -6,7 +6,7 @@
 #define SLOTS 64
 static MPI_Request requests[SLOTS];
 
-/* From here on errors are returned: 0 is success, as everywhere below. */
+/* From here on errors are returned; 0 is success, as everywhere below. */
 int coho_mpi_start(int *rank, int *ranks)
 {
     int provided, error = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
@@ -21,7 +21,7 @@ int coho_mpi_start(int *rank, int *ranks)
     return error != MPI_SUCCESS ? error : MPI_Comm_size(MPI_COMM_WORLD, ranks);
 }
 
-/* The library's name and version, cut to `room` bytes with the 0 that ends it. */
+/* The library's name and version, cut to `room` bytes including the final 0. */
 void coho_mpi_version(char *text, int room)
 {
     char whole[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -56,7 +56,7 @@ int coho_mpi_irecv(void *data, int bytes, int from, int tag, int slot)
     return MPI_Irecv(data, bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, &requests[slot]);
 }
 
-/* Waits for all that is under way. */
+/* Waits for all requests under way. */
 int coho_mpi_wait(void)
 {
     return MPI_Waitall(SLOTS, requests, MPI_STATUSES_IGNORE);

@@ -19,7 +19,7 @@ impl Hardware {
     /// Whether this thread may count anything.
     ///
     /// # Errors
-    /// Why not.
+    /// If it may not, with the reason.
     pub(in crate::calls) fn possible() -> Result<(), String> {
         Counter::open(&Event::cycles(), Mode::User).map(drop).map_err(|error| error.to_string())
     }
@@ -27,7 +27,7 @@ impl Hardware {
     /// Finds the events for the CPU that the caller is pinned to; takes some seconds if there are counters.
     ///
     /// # Errors
-    /// Why there are none.
+    /// If there are none, with the reason.
     pub(in crate::calls) fn find() -> Result<Self, String> {
         Self::possible()?;
         let no_kernel = Counter::open(&Event::cycles(), Mode::Kernel).err().map(|error| error.to_string());

@@ -27,7 +27,7 @@ pub(super) trait Source: Send + Sync {
     /// Counts a column's events for the calling thread from now on, in one mode of the CPU.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// If it cannot, with the reason.
     fn open(&self, column: Column, mode: Mode) -> Result<Box<dyn Count>, String>;
 
     /// Whether it has a correct event for the column.
@@ -55,7 +55,7 @@ pub(super) trait Count {
     fn read(&mut self) -> Result<u64, String>;
 }
 
-/// What a piece of work counts.
+/// The events that a piece of work causes.
 pub(super) fn difference(count: &mut dyn Count, work: impl FnOnce()) -> Result<f64, String> {
     let before = count.read()?;
     work();
@@ -69,8 +69,8 @@ pub(super) fn difference(count: &mut dyn Count, work: impl FnOnce()) -> Result<f
 /// The outer error is a call's failure, the inner one a counter's.
 pub(super) type Tried<T> = io::Result<Result<T, String>>;
 
-/// Events of a warm call, one figure a batch. What two reads and the loop count is subtracted, so that a call whose
-/// events do not vary gives a whole number.
+/// Events of a warm call, one figure per batch. The counts of two reads and the loop are subtracted, so that a call
+/// whose events do not vary gives a whole number.
 pub(super) fn warm(
     count: &mut dyn Count,
     body: &mut dyn Body,
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// A call of so many events.
+    /// A call with this many events.
     fn scripted(events: u64, lost_after: u64) -> (Scripted, Box<dyn Body>) {
         let total = Arc::new(AtomicU64::new(1 << 40));
         let body = plain({

@@ -8,9 +8,9 @@ use crate::Error;
 /// Tables of one direction. The points lie in the middle of as many equal parts of half a wave, enough of them to
 /// integrate the product of any three modes exactly: what is computed on the points is the Galerkin projection.
 pub(super) struct Direction {
-    /// Modes, among them the constant one if they count from 0.
+    /// Number of modes, including the constant one if they count from 0.
     pub(super) modes: usize,
-    /// Points.
+    /// Number of points.
     pub(super) points: usize,
     /// Wave number of each mode.
     pub(super) waves: Vec<f64>,
@@ -78,7 +78,7 @@ impl Direction {
     }
 }
 
-/// Rows as columns.
+/// The table with rows and columns swapped.
 pub(super) fn transposed(table: &Field, rows: usize) -> Result<Field, Error> {
     let columns = table.len() / rows;
     let mut turned = Field::map(table.len())?;

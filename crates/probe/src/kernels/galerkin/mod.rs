@@ -7,9 +7,9 @@
 //! - dw/dt + J(psi, w) = viscosity laplace w + buoyancy d theta/dx
 //! - d theta/dt + J(psi, theta) = conductivity laplace theta + gradient d psi/dx
 //!
-//! It stands for SPEC's galgel of Nakamura et al. and is as untuned: every small product of matrices is a parallel loop
-//! of its own, [`LOOPS_PER_STEP`] of them in a step of the fourth-order Runge-Kutta method. Every element is summed in
-//! the same order whoever computes it, so results do not depend on the number of threads.
+//! It stands for SPEC's galgel in Nakamura et al. and is equally untuned: every small matrix product is a parallel
+//! loop of its own, [`LOOPS_PER_STEP`] of them in one step of the fourth-order Runge-Kutta method. Every element is
+//! summed in the same order whoever computes it, so results do not depend on the number of threads.
 
 mod basis;
 
@@ -31,16 +31,16 @@ pub(super) struct Physics {
     pub(super) viscosity: f64,
     /// Diffusion of heat.
     pub(super) conductivity: f64,
-    /// What a horizontal gradient of temperature does to vorticity.
+    /// The effect of a horizontal temperature gradient on vorticity.
     pub(super) buoyancy: f64,
-    /// 1 where the lower plate is the warmer, -1 where it is the colder one.
+    /// 1 if the lower plate is the warmer one, -1 if it is the colder one.
     pub(super) gradient: f64,
     /// Horizontal wave number of the first mode, k.
     pub(super) wave_number: f64,
 }
 
 impl Physics {
-    /// Heated from below, in units of the layer's height and the time in which heat diffuses through it.
+    /// A layer heated from below, in units of its height and the time in which heat diffuses through it.
     pub(super) fn heated(rayleigh: f64, prandtl: f64) -> Self {
         Self {
             viscosity: prandtl,
@@ -51,7 +51,7 @@ impl Physics {
         }
     }
 
-    /// Heated from above and without diffusion: waves whose energy is conserved.
+    /// A layer heated from above and without diffusion: waves whose energy is conserved.
     pub(super) fn waves(buoyancy: f64) -> Self {
         Self { viscosity: 0.0, conductivity: 0.0, gradient: -1.0, buoyancy, ..Self::heated(1.0, 1.0) }
     }
@@ -63,7 +63,7 @@ impl Physics {
     }
 }
 
-/// Numbers of every mode, by n, then m.
+/// Amplitudes of every mode, by n, then m.
 pub(super) struct Modes {
     /// The stream function's amplitudes; those of m = 0 are 0.
     pub(super) psi: Field,
@@ -147,12 +147,12 @@ impl Solver {
         })
     }
 
-    /// Numbers that are solved for.
+    /// Number of unknowns.
     pub(super) fn unknowns(&self) -> usize {
         self.z.modes * (2 * self.x.modes - 1)
     }
 
-    /// Floating-point operations of a step: those of the products of matrices and of the products on the points.
+    /// Floating-point operations of a step: those of the matrix products and of the products on the points.
     pub(super) fn operations_per_step(&self) -> u64 {
         let (rows, columns) = (self.z.modes, self.x.modes);
         let (points_x, points_z) = (self.x.points, self.z.points);
@@ -160,7 +160,7 @@ impl Solver {
         4 * (eight + 2 * 3 * points_x * points_z) as u64
     }
 
-    /// Sets small amplitudes that fall off with the wave number and differ from mode to mode.
+    /// Sets small amplitudes that decrease with the wave number and differ from mode to mode.
     pub(super) fn stir(&mut self, amplitude: f64) {
         let columns = self.x.modes;
         for index in 0..self.now.psi.len() {
@@ -171,7 +171,7 @@ impl Solver {
         }
     }
 
-    /// Kinetic energy and, where the layer is stratified, that of position; means over the layer.
+    /// Kinetic energy plus, where the layer is stratified, potential energy; means over the layer.
     ///
     /// Without diffusion it is conserved: the projection loses none of the equations' quadratic invariants.
     pub(super) fn energy(&self) -> f64 {

@@ -1,10 +1,10 @@
 //! A shallow-water dynamical core on a doubly periodic plane, standing for Nakamura et al.'s weather model.
 //!
-//! It is tuned for parallel threads as that was: one parallel region for the whole run, static shares of rows, all that
-//! a stage of the Runge-Kutta method needs fused into one sweep over the rows with its intermediate results in private
-//! rows, and [`BARRIERS_PER_STEP`] barriers a step. A member computes the rows between its share and its neighbours'
-//! itself rather than wait for them. Each element is computed in the same way whoever does it, so results do not depend
-//! on the number of threads.
+//! Like that model it is tuned for parallel threads: one parallel region for the whole run, static shares of rows,
+//! one sweep over the rows for everything in a stage of the Runge-Kutta method, with intermediate results in private
+//! rows, and [`BARRIERS_PER_STEP`] barriers per step. A member computes the rows between its share and its
+//! neighbours' itself rather than wait for them. Each element is computed in the same way whoever does it, so results
+//! do not depend on the number of threads.
 
 mod rows;
 mod scheme;
@@ -17,14 +17,14 @@ use crate::Error;
 use rows::Rows;
 use scheme::{Edge, Middle, State, Tendency, close, first, stride};
 
-/// Barriers of one time step: one a stage of the Runge-Kutta method.
+/// Barriers per time step: one per stage of the Runge-Kutta method.
 pub(super) const BARRIERS_PER_STEP: u64 = 4;
 
-/// Floating-point operations of a cell and step, a division counted as one: fluxes 6, Bernoulli function 10, vorticity
-/// 11 and tendencies 23 in each of four stages, and 14 for each field where the stages are put together.
+/// Floating-point operations per cell and step, where a division counts as one: fluxes 6, Bernoulli function 10,
+/// vorticity 11 and tendencies 23 in each of four stages, and 14 for each field where the stages are combined.
 pub(super) const OPERATIONS_PER_CELL: u64 = 4 * (6 + 10 + 11 + 23) + 3 * 14;
 
-/// The plane and the numbers that the equations need; SI units.
+/// The plane and the constants of the equations; SI units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Parameters {
     /// Cells eastward.
@@ -42,7 +42,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// A plane of so many square cells of 20 km in middle latitudes.
+    /// A plane of square cells of 20 km at middle latitudes.
     pub(super) fn middle_latitudes(rows: usize, columns: usize) -> Self {
         Self { columns, rows, dx: 20e3, dy: 20e3, gravity: 9.81, coriolis: 1e-4 }
     }
@@ -70,8 +70,8 @@ impl Plane {
         Ok(plane)
     }
 
-    /// Sets u, v and h to functions of the place, as shares of the plane: x of u and v, y of v and so on are those of
-    /// the points where they stand.
+    /// Sets u, v and h to functions of the position, given as shares of the plane: each field is evaluated at the
+    /// points where it is defined.
     pub(super) fn set(&mut self, value: impl Fn(f64, f64) -> [f64; 3]) {
         let Parameters { rows, columns, .. } = self.parameters;
         let width = 3 * stride(columns);
@@ -87,7 +87,8 @@ impl Plane {
         }
     }
 
-    /// A jet eastward and one westward with the slope of the air that balances them, and a hill of air beside.
+    /// Sets an eastward jet and a westward one with the slope of the air that balances them, and a hill of air beside
+    /// them.
     pub(super) fn set_jets(&mut self) {
         let Parameters { rows, dy, gravity, coriolis, .. } = self.parameters;
         let (speed, depth) = (20.0, 1000.0);
@@ -103,7 +104,7 @@ impl Plane {
         &self.now
     }
 
-    /// Goes back to a state.
+    /// Restores a state.
     pub(super) fn set_state(&mut self, state: &[f64]) {
         self.now.copy_from_slice(state);
     }
@@ -114,7 +115,7 @@ impl Plane {
         self.states().map(|row| row.h[1..=columns].iter().sum::<f64>()).sum()
     }
 
-    /// Kinetic energy and that of position above a level plane of the same mass, over the density and the area of a
+    /// Kinetic energy plus potential energy above a level plane of the same mass, over the density and the area of a
     /// cell, in m^3/s^2.
     pub(super) fn energy(&self) -> f64 {
         let Parameters { rows, columns, gravity, .. } = self.parameters;
@@ -139,7 +140,7 @@ impl Plane {
         self.now.chunks_exact(3 * stride(columns)).map(move |row| State::of(row, columns))
     }
 
-    /// Some steps of the classical fourth-order Runge-Kutta method, in one parallel region.
+    /// Runs this many steps of the classical fourth-order Runge-Kutta method, in one parallel region.
     pub(super) fn run(&mut self, crew: &mut impl Crew, dt: f64, steps: u64) {
         let parameters = self.parameters;
         let width = 3 * stride(parameters.columns);
@@ -160,7 +161,7 @@ impl Plane {
     }
 }
 
-/// What the members share: the states are read and written by turns, the other fields only by the row's owner.
+/// What the members share: they read and write the states in turn, and only a row's owner touches the other fields.
 struct Shared<'a> {
     states: [Rows<'a>; 2],
     before: Rows<'a>,
@@ -226,7 +227,8 @@ impl Work {
     }
 }
 
-/// Puts a row's tendency to use: the state that the next stage starts from, or after the last one the next step's.
+/// Applies a row's tendency: gives the state that the next stage starts from or, after the last stage, the next
+/// step's.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn advance(

@@ -29,7 +29,7 @@ impl<'a> Rows<'a> {
         unsafe { std::slice::from_raw_parts(self.start.add(row * self.width), self.width) }
     }
 
-    /// A row, to write.
+    /// A row, for writing.
     ///
     /// # Safety
     /// Nobody else reads or writes it before all members have met again, and the caller has no other use of it while

@@ -1,6 +1,6 @@
-//! The scheme, row by row: what is needed between the points, and the tendencies.
+//! The scheme, row by row: the quantities between the points, and the tendencies.
 //!
-//! Cell (i, j) has its depth h in the middle, u on its western and v on its southern face; the vorticity stands on its
+//! Cell (i, j) has its depth h in the middle, u on its western and v on its southern face; the vorticity is at its
 //! south-western corner. Sadourny, The dynamics of finite-difference models of the shallow-water equations (J. Atmos.
 //! Sci. 32, 1975): the scheme that conserves mass and energy.
 
@@ -26,12 +26,12 @@ impl<'a> State<'a> {
     }
 }
 
-/// Numbers from one field of a row to the next.
+/// Distance from one field of a row to the next, in numbers.
 pub(super) fn stride(columns: usize) -> usize {
     (columns + 2 * MARGIN).next_multiple_of(MARGIN)
 }
 
-/// Where a field's first cell stands in a row.
+/// Where a field's first cell is in a row.
 pub(super) fn first(field: usize, columns: usize) -> usize {
     field * stride(columns) + MARGIN
 }
@@ -46,14 +46,14 @@ pub(super) fn close(row: &mut [f64], columns: usize) {
     }
 }
 
-/// What lies on the height of a row's middle: the eastward flux F = h u and the Bernoulli function B.
+/// Quantities at the middle of a row: the eastward flux F = h u and the Bernoulli function B.
 #[derive(Clone)]
 pub(super) struct Middle {
     flux: Vec<f64>,
     bernoulli: Vec<f64>,
 }
 
-/// What lies on a row's southern edge: the northward flux G = h v and the potential vorticity q.
+/// Quantities on a row's southern edge: the northward flux G = h v and the potential vorticity q.
 #[derive(Clone)]
 pub(super) struct Edge {
     flux: Vec<f64>,

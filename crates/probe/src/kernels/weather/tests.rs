@@ -58,7 +58,7 @@ fn gravity_waves_have_the_phase_speed_of_the_theory() {
     }
 }
 
-/// How far balanced jets have moved after an hour, relative to their speed, on so many rows of a plane of 1280 km.
+/// How far balanced jets have moved after an hour, relative to their speed, on this many rows of a plane of 1280 km.
 fn unrest(rows: usize) -> f64 {
     let square = Parameters::middle_latitudes(rows, 8);
     let parameters = Parameters { dy: 1280e3 / rows as f64, ..square };

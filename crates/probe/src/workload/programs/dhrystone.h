@@ -1,5 +1,5 @@
 /* Dhrystone 2 (R. Weicker, CACM 27(10), 1984; version 2: SIGPLAN Notices 23(8), 1988): types and names shared by its two
-   parts, which the definition has compiled apart so that no compiler looks across them. */
+   parts, which the definition requires to be compiled separately so that no compiler optimises across them. */
 #ifndef DHRYSTONE_H
 #define DHRYSTONE_H
 

@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     }
     took = now_s() - started;
 
-    /* The values that every implementation must come to. */
+    /* The values that every implementation must compute. */
     if (int_global != 5 || bool_global != 1 || char_1_global != 'A' || char_2_global != 'B' ||
         array_1_global[8] != 7 || array_2_global[8][7] != (int)(run - 1) + 10 || one != 5 || two != 13 || three != 7 || identity != IDENT_2 ||
         record_global->variant.first.number != 17 || next_record_global->variant.first.number != 18) {

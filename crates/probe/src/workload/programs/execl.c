@@ -1,10 +1,10 @@
-/* A program that becomes itself again until its time is up: execl SECONDS. It hands its count and its end on as
+/* A program that executes itself again until its time is up: execl SECONDS. It passes on its count and its end as
    arguments. */
 #include <unistd.h>
 
 #include "report.h"
 
-/* As in UnixBench, which makes the program no smaller than one that does something. */
+/* As in UnixBench, so that the program is no smaller than one that does real work. */
 char padding[8 * 1024];
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
-/* What every program tells on standard error when its time is up: a count, the seconds of the unit that it is per, and
-   the seconds that it took. */
+/* What every program reports on standard error when its time is up: a count, the seconds of the unit that it is per,
+   and the seconds that it took. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -21,7 +21,7 @@ static inline double now_s(void) {
     return (double)now.tv_sec + (double)now.tv_usec * 1e-6;
 }
 
-/* Sets time_is_up after so many seconds; a call that waits then is interrupted. */
+/* Sets time_is_up after this many seconds, and interrupts a call that is waiting then. */
 static inline void set_alarm(double seconds) {
     struct sigaction action = {.sa_handler = end_of_time};
     struct itimerval timer = {{0, 0}, {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};

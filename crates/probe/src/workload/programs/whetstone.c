@@ -1,11 +1,11 @@
 /* The Whetstone benchmark in double precision (H. Curnow & B. Wichmann, Computer Journal 19(1), 1976), in the eight timed
-   sections of its common C form: whetstone SECONDS. Reports millions of Whetstone instructions a second. */
+   sections of its common C form: whetstone SECONDS. Reports millions of Whetstone instructions per second. */
 #include <math.h>
 
 #include "report.h"
 
-#define INNER 100L       /* a Whetstone unit is so many times the loops' weights */
-#define FIRST_TIMES 10L  /* section 1 is so short that it is run more often, and its time divided */
+#define INNER 100L       /* a Whetstone unit is this many times the loops' weights */
+#define FIRST_TIMES 10L  /* section 1 is short, so it runs more often and its time is divided */
 #define CALIBRATION_S 0.5
 #define TIMES_A_STEP 5
 
@@ -36,7 +36,7 @@ static void section_6(double *x, double *y, double *z, double t, double t1, doub
     *z = (*x + *y) / t2;
 }
 
-/* What a section came to must be computed: it is added up, and printed at the end. */
+/* Adds up each section's result and prints the sum at the end, so that every section must be computed. */
 static double end_of_section(double result, double started) {
     checksum += result;
     return now_s() - started;

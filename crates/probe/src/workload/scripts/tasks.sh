@@ -1,5 +1,5 @@
 #!/bin/sh
-# So many tasks at a time.
+# This many tasks at a time.
 left=$1
 while [ "$left" -gt 0 ]; do
     "$COHO_TASK" &
