@@ -55,6 +55,17 @@ pub fn robust_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     Some((values[cut], values[last - cut]))
 }
 
+/// The least and the greatest of some values; `None` of none.
+pub fn ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    values.into_iter().map(|value| (value, value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// The mean of values that are all finite.
+pub fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let n = values.len() as f64;
+    Some(values.sum::<f64>() / n).filter(|mean| mean.is_finite())
+}
+
 /// The median of finite values.
 pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();

@@ -7,6 +7,7 @@ use coho_model::{Answers, judge};
 use coho_profile::{Coherence, Estimate, Pair, Profile, published};
 
 use crate::figure::Figure;
+use crate::scale;
 
 /// Stands before the name of a paper, in place of a file.
 const PUBLISHED: &str = "published:";
@@ -143,6 +144,34 @@ impl Subject {
     /// The figure of an estimate that may not be there.
     pub fn figure_of(&self, estimate: &Option<Estimate>) -> Option<Figure> {
         estimate.as_ref().map(|estimate| self.figure(estimate))
+    }
+
+    /// The same in another unit: 10^-9 makes GB/s of bytes per second.
+    pub fn scaled(&self, estimate: &Option<Estimate>, scale: f64) -> Option<Figure> {
+        Some(self.figure_of(estimate)?.scaled(scale))
+    }
+
+    /// The median of the estimates' medians, between the medians of their intervals' ends if all have intervals.
+    pub fn median_of(&self, estimates: &[&Estimate]) -> Option<Figure> {
+        self.summed_up(estimates, scale::median)
+    }
+
+    /// The mean of the estimates' medians, between the means of their intervals' ends if all have intervals.
+    pub fn mean_of(&self, estimates: &[&Estimate]) -> Option<Figure> {
+        self.summed_up(estimates, scale::mean)
+    }
+
+    fn summed_up(
+        &self,
+        estimates: &[&Estimate],
+        middle: fn(std::vec::IntoIter<f64>) -> Option<f64>,
+    ) -> Option<Figure> {
+        let middle_of = |of: fn(&Estimate) -> f64| {
+            middle(estimates.iter().map(|one| of(one)).collect::<Vec<f64>>().into_iter())
+        };
+        let have_intervals = !self.published && estimates.iter().all(|one| one.has_interval());
+        let interval = middle_of(|one| one.low).zip(middle_of(|one| one.high)).filter(|_| have_intervals);
+        Some(Figure::within(middle_of(|one| one.median)?, interval, estimates.len() as u64))
     }
 
     /// The section on sharing a line, if it was measured.

@@ -5,7 +5,7 @@ use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};
 
 use crate::Subject;
 use crate::figure::Figure;
-use crate::part::{Cell, Column, Row, Table};
+use crate::part::{Column, Table};
 
 /// A ratio or share.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub(crate) struct Ratio {
     pub name: &'static str,
     /// For people.
     pub label: &'static str,
-    /// Whether it is a share, told in per cent.
+    /// Whether it is a share, in per cent.
     pub is_share: bool,
     /// A ratio, or per cent; it lies within its interval if all its figures lie in theirs.
     pub figure: Figure,
@@ -33,18 +33,20 @@ const ALL: [(&str, &str); 9] = [
     (ratio::WAITING_ALL, "tuned program, waiting, all CPUs"),
 ];
 
-/// The ratios that a section's figures give, or that it tells without them.
+/// Not a ratio, but a time in the same table.
+const FORK_JOIN_NS: &str = "fork-join.fbs.all";
+
+/// The ratios that a section's figures give, or that it states without them.
 pub(crate) fn of(sync: &Sync) -> Vec<Ratio> {
-    let figure_of = |name: &str| {
+    let stated = |name: &str| {
         let estimate = sync.ratios.get(name)?;
         let interval = (estimate.low < estimate.high).then_some((estimate.low, estimate.high));
-        let figure = Figure::within(estimate.median, interval, 1);
-        Some(figure.worded(sync.inexact.get(name).copied()))
+        Some(Figure::within(estimate.median, interval, 1).worded(sync.inexact.get(name).copied()))
     };
     let one = |&(name, label): &(&'static str, &'static str)| {
-        let measured = measured(sync, name).map(|(value, interval)| Figure::within(value, interval, 1));
         let is_share = matches!(name, ratio::WAITING_HALF | ratio::WAITING_ALL);
-        let figure = measured.or_else(|| figure_of(name))?.scaled(if is_share { 100.0 } else { 1.0 });
+        let figure = measured(sync, name).or_else(|| stated(name))?;
+        let figure = figure.scaled(if is_share { 100.0 } else { 1.0 });
         figure.value.is_finite().then_some(Ratio { name, label, is_share, figure })
     };
     ALL.iter().filter_map(one).collect()
@@ -55,38 +57,31 @@ pub(super) fn is_of_fork_join(ratio: &Ratio) -> bool {
     ratio.name.starts_with("fork-join.")
 }
 
-/// Those of a kind as a table; `None` where there are none.
+/// Those of a kind as a table; `None` if there are none.
 pub(super) fn table(subject: &Subject, id: &str, title: &str, is: fn(&Ratio) -> bool) -> Option<Table> {
     let sync = subject.profile.sync.as_ref()?;
-    let rows = of(sync).into_iter().filter(is).map(|ratio| {
-        let figure = Cell::Figure(ratio.figure);
-        let cells = match ratio.is_share {
-            true => [ratio.label.into(), Cell::Nothing, figure, Cell::Nothing],
-            false => [ratio.label.into(), figure, Cell::Nothing, Cell::Nothing],
-        };
-        Row::new(cells).keyed(format!("sync.{}", ratio.name), ratio.label)
-    });
-    let mut rows: Vec<Row> = rows.collect();
+    let mut rows: Vec<_> = of(sync).into_iter().filter(is).collect();
     if id.starts_with("fork-join")
         && let Some(ns) = total(sync, "fbs", 1, None)
     {
         // As the paper's node has it, whatever the number of CPUs: for comparison with others.
-        let label = "fork + join, FBS, all CPUs";
-        let cells = [label.into(), Cell::Nothing, Cell::Nothing, subject.figure(ns).into()];
-        rows.push(Row::new(cells).keyed("sync.fork-join.fbs.all", label));
+        let (name, label) = (FORK_JOIN_NS, "fork + join, FBS, all CPUs");
+        rows.push(Ratio { name, label, is_share: false, figure: subject.figure(ns) });
     }
-    let columns = [
-        Column::text("of the largest team"),
-        Column::figures("ratio", "").compared("ratio"),
-        Column::figures("share", "%").compared("%"),
-        Column::figures("", "ns").compared("ns"),
-    ];
-    (!rows.is_empty()).then(|| Table::new(id, title).columns(columns).rows(rows))
+    let in_column = |one: &Ratio, is: bool| is.then(|| one.figure.clone());
+    let is_ns = |one: &Ratio| one.name == FORK_JOIN_NS;
+    let table = Table::of(id, title, &rows)
+        .text("of the largest team", |one| one.label)
+        .column(Column::figures("ratio", "").compared("ratio"), |one| {
+            in_column(one, !one.is_share && !is_ns(one))
+        })
+        .column(Column::figures("share", "%").compared("%"), |one| in_column(one, one.is_share))
+        .column(Column::figures("", "ns").compared("ns"), |one| in_column(one, is_ns(one)))
+        .keyed(|one| (format!("sync.{}", one.name), one.label));
+    (!rows.is_empty()).then(|| table.done())
 }
 
-type Value = (f64, Option<(f64, f64)>);
-
-fn measured(sync: &Sync, name: &str) -> Option<Value> {
+fn measured(sync: &Sync, name: &str) -> Option<Figure> {
     let (daxpy, weather) = (sync.kernels.get("daxpy"), sync.kernels.get("weather"));
     match name {
         ratio::ONE_LINE => over(total(sync, "fbs-one-line", 1, None)?, total(sync, "fbs", 1, None)?),
@@ -145,20 +140,21 @@ fn of_barrier<'a>(kernel: &'a Kernel, barrier: &'a str, part: u32) -> impl Itera
 }
 
 /// The largest problem's time by FBS over that by the lock.
-fn by_barrier(kernel: &Kernel) -> Option<Value> {
+fn by_barrier(kernel: &Kernel) -> Option<Figure> {
     let time = |barrier| of_barrier(kernel, barrier, 1).max_by_key(|point| point.size)?.seconds.as_ref();
     over(time("fbs")?, time("lock")?)
 }
 
 /// The share of waiting in the largest problem's time by FBS.
-fn waiting(kernel: &Kernel, part: u32) -> Option<Value> {
+fn waiting(kernel: &Kernel, part: u32) -> Option<Figure> {
     let point = of_barrier(kernel, "fbs", part).max_by_key(|point| point.size)?;
     over(point.sync_seconds.as_ref()?, point.seconds.as_ref()?)
 }
 
-fn over(a: &Estimate, b: &Estimate) -> Option<Value> {
+fn over(a: &Estimate, b: &Estimate) -> Option<Figure> {
     let have_intervals = a.has_interval() && b.has_interval() && b.low > 0.0;
-    (b.median > 0.0).then(|| (a.median / b.median, have_intervals.then(|| (a.low / b.high, a.high / b.low))))
+    let interval = have_intervals.then(|| (a.low / b.high, a.high / b.low));
+    (b.median > 0.0).then(|| Figure::within(a.median / b.median, interval, 1))
 }
 
 #[cfg(test)]

@@ -1,19 +1,17 @@
 //! Commands that ran under several placements, and what was chosen for each.
 
-use std::collections::BTreeMap;
-
 use coho_model::trial::{choice, differences};
-use coho_profile::{Examination, Live, PlacementRate, PlacementTime, Trial};
+use coho_profile::{Estimate, Examination, Live, PlacementRate, PlacementTime, Trial};
 
 use super::Entry;
 use crate::Subject;
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Missing, Part, PartList, Row, Section, Table, Text};
+use crate::part::{Cell, Column, Missing, Part, PartList, Section, Table, Text};
 use crate::words;
 
-/// Counters that are told of one placement at most.
+/// Counters that are named for one placement, at most.
 const COUNTERS: usize = 3;
-/// Commands that are shown: a profile may bring any number.
+/// Commands that are shown, at most: a profile may have any number.
 const MOST: usize = 50;
 
 /// Its place among the sections.
@@ -63,40 +61,33 @@ fn lived(section: &mut Section, name: &str, live: &Live) {
         return;
     };
     section.summary(Text::labelled(name, settled(last, &live.progress)));
-    let row = |one: &PlacementRate| {
-        let rate = match (&one.same_as, &one.rate) {
-            (Some(other), _) => format!("as {}", words::short(other, 40)).into(),
-            (None, rate) => Cell::maybe(rate.as_ref()),
-        };
-        let mark = if one.name == last.best { "*" } else { "" };
-        Row::new([
-            format!("{}{mark}", words::short(&one.name, 40)).into(),
-            words::cpus(&one.cpus).into(),
-            rate,
-            Cell::maybe(one.best_times.as_ref()),
-        ])
-    };
-    let order =
-        live.examinations.iter().map(|one| words::short(&one.best, 40)).collect::<Vec<_>>().join(", ");
+    let order: Vec<_> = live.examinations.iter().map(|one| words::short(&one.best, 40)).collect();
+    let title = titled(&format!("{name}, while it ran"), &live.command, live.date.as_deref());
     section.detail(
-        Table::new(
-            format!("live-{name}"),
-            titled(&format!("{name}, while it ran"), &live.command, live.date.as_deref()),
-        )
-        .columns([
-            Column::text("placement"),
-            Column::text("CPUs"),
-            Column::figures("progress a second", ""),
-            Column::figures("settled on / this", ""),
-        ])
-        .rows(last.placements.iter().take(MOST).map(row))
-        .note(format!(
-            "Progress: `{}`, {} s after it began; *: chosen. Chosen, in turn: {}.",
-            words::short(&live.progress, 80),
-            words::number(last.at_s),
-            words::short(&order, 400)
-        )),
+        Table::of(format!("live-{name}"), title, last.placements.iter().take(MOST))
+            .text("placement", |one| starred(&one.name, one.name == last.best))
+            .text("CPUs", |one| words::cpus(&one.cpus))
+            .figures("progress a second", "", |one| {
+                same_as(&one.same_as).or_else(|| Some(one.rate.as_ref()?.into()))
+            })
+            .figures("settled on / this", "", |one| one.best_times.as_ref())
+            .note(format!(
+                "Progress: `{}`, {} s after it began; *: chosen. Chosen, in turn: {}.",
+                words::short(&live.progress, 80),
+                words::number(last.at_s),
+                words::short(&order.join(", "), 400)
+            )),
     );
+}
+
+/// A placement's name, with a mark if it was chosen.
+fn starred(name: &str, is_chosen: bool) -> String {
+    words::short(name, 40) + if is_chosen { "*" } else { "" }
+}
+
+/// What stands in place of a figure if another placement is on the same CPUs.
+fn same_as(other: &Option<String>) -> Option<Cell> {
+    Some(format!("as {}", words::short(other.as_ref()?, 40)).into())
 }
 
 /// The times, which is best, and what may explain it.
@@ -107,14 +98,8 @@ pub fn trial(trial: &Trial) -> Vec<Part> {
     for line in explained(trial) {
         parts.summary(Text::new(format!("- {line}")));
     }
-    // A reason that several counters share is told once.
-    let mut missing = BTreeMap::<&str, Vec<String>>::new();
-    for (what, why) in &trial.method.not_available {
-        missing.entry(why).or_default().push(what.replace('_', " "));
-    }
-    for (why, what) in missing {
-        parts.summary(Missing { what: what.join(", "), why: words::reason(why) });
-    }
+    let missing = trial.method.not_available.iter();
+    parts.summary(Missing::by_reason(missing.map(|(what, why)| (what.replace('_', " "), why.as_str()))));
     if trial.method.interrupted {
         parts.summary(Text::new("Stopped before its end; whole rounds are above."));
     }
@@ -125,43 +110,33 @@ pub fn trial(trial: &Trial) -> Vec<Part> {
 fn times(trial: &Trial, taken: Option<&str>) -> Table {
     let medians = || trial.placements.iter().filter_map(|placement| Some(placement.seconds.as_ref()?.median));
     let (unit, per_s) = if medians().any(|seconds| seconds < 1.0) { ("ms", 1e3) } else { ("s", 1.0) };
-    let row = |one: &PlacementTime| {
-        let counter = |name: &str| Cell::maybe(one.counters.get(name).map(|value| value.median));
-        let time = match (&one.same_as, &one.seconds) {
-            (Some(other), _) => format!("as {}", words::short(other, 40)).into(),
-            (None, seconds) => {
-                Cell::maybe(seconds.as_ref().map(|seconds| Figure::from(seconds).scaled(per_s)))
-            }
-        };
-        let over = one.times_best.as_ref().map(|ratio| Figure::from(ratio).format(Format::Ratio));
-        let mark = if taken == Some(&one.name) { "*" } else { "" };
-        let names = [
-            format!("{}{mark}", words::short(&one.name, 40)).into(),
-            words::short(&words::cpus(&one.cpus), 12).into(),
-            time,
-            Cell::maybe(over),
-        ];
-        let counters =
-            ["voluntary_switches", "migrations", "l2_misses", "l3_misses", "clock_ghz"].map(counter);
-        Row::new(names.into_iter().chain(counters))
-    };
-    let table = Table::new("trial", "")
-        .columns([
-            Column::text("placement"),
-            Column::text("CPUs"),
-            Column::figures(format!("{unit} (95 %)"), ""),
-            Column::figures("× best (95 %)", ""),
-            Column::figures("waits", ""),
-            Column::figures("moves", ""),
-            Column::figures("L2 misses", "").detail(),
-            Column::figures("L3 misses", "").detail(),
-            Column::figures("GHz", "").detail(),
-        ])
-        .rows(trial.placements.iter().take(MOST).map(row));
-    if taken.is_some() { table.note("*: taken by `coho run --place auto`.") } else { table }
+    let counters = [
+        ("voluntary_switches", Column::figures("waits", "")),
+        ("migrations", Column::figures("moves", "")),
+        ("l2_misses", Column::figures("L2 misses", "").detail()),
+        ("l3_misses", Column::figures("L3 misses", "").detail()),
+        ("clock_ghz", Column::figures("GHz", "").detail()),
+    ];
+    Table::of("trial", "", trial.placements.iter().take(MOST))
+        .text("placement", |one| starred(&one.name, taken == Some(&one.name)))
+        .text("CPUs", |one| words::short(&words::cpus(&one.cpus), 12))
+        .figures(format!("{unit} (95 %)"), "", |one| {
+            let seconds = || Some(Figure::from(one.seconds.as_ref()?).scaled(per_s).into());
+            same_as(&one.same_as).or_else(seconds)
+        })
+        .figures("× best (95 %)", "", |one| {
+            Some(Figure::from(one.times_best.as_ref()?).format(Format::Ratio))
+        })
+        .columns_of(
+            &counters,
+            |(_, column)| column.clone(),
+            |one, (name, _)| one.counters.get(*name).map(|value| value.median),
+        )
+        .note_if(taken.is_some(), "*: taken by `coho run --place auto`.")
+        .done()
 }
 
-fn ratio(estimate: &coho_profile::Estimate) -> String {
+fn ratio(estimate: &Estimate) -> String {
     Figure::from(estimate).format(Format::Ratio).text()
 }
 

@@ -56,6 +56,16 @@ pub fn home(home: Home) -> &'static str {
     }
 }
 
+/// A switch's position.
+pub fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+/// An answer.
+pub fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
 /// The least and the greatest of some sizes in bytes: `8 B`, or `220 B to 512 B`.
 pub fn span(sizes: impl Iterator<Item = f64> + Clone) -> String {
     let [least, greatest] = [sizes.clone().fold(f64::INFINITY, f64::min), sizes.fold(0.0, f64::max)];

@@ -7,13 +7,12 @@ mod stability;
 
 use coho_model::judge::Judgement;
 use coho_model::stability as watched;
-use coho_profile::{Coherence, PairMethod, Verdict};
+use coho_profile::{Coherence, Mode, PairMethod, Verdict};
 
 use super::{Entry, method};
 use crate::Subject;
 use crate::chart::{Map, Matrix};
-use crate::figure::Figure;
-use crate::part::{Cell, Column, Facts, Row, Section, Table, Text};
+use crate::part::{Facts, Section, Text};
 use crate::words;
 
 /// Its place among the sections.
@@ -24,7 +23,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let coherence = subject.coherence()?;
     let mut section = ENTRY.section(headline(subject, coherence));
     let judgement = &subject.answers.judgement;
-    classes::add_found(&mut section, judgement);
+    classes::add_classes(&mut section, judgement);
     sentences(&mut section, subject, coherence);
     map(&mut section, subject);
     classes::add_times(&mut section, subject, coherence);
@@ -60,7 +59,7 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         ),
         _ => String::new(),
     };
-    let parts: Vec<String> = [classes, alone, stays].into_iter().filter(|part| !part.is_empty()).collect();
+    let parts: Vec<_> = [classes, alone, stays].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
         verdict(coherence, judgement).unwrap_or_default().to_owned()
     } else {
@@ -83,31 +82,23 @@ fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str>
 /// Verdict, stability, what becomes of the claims, and notes.
 fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     let judgement = &subject.answers.judgement;
-    if let Some(words) = verdict(coherence, judgement) {
-        section.summary(Text::labelled("verdict", words));
-    }
+    section.summary(verdict(coherence, judgement).map(|words| Text::labelled("verdict", words)));
     if let Some(watched) = watched::watched(coherence).filter(|_| !subject.published) {
-        let told = match (judgement.stable, watched::kept(coherence)) {
+        let text = match (judgement.stable, watched::kept(coherence)) {
             (Some(false), _) => format!("not all kept to one value {watched}"),
             (_, Some(kept)) => format!("{kept}, {watched}"),
             (_, None) => format!("too few samples to tell whether they keep to one value: {watched}"),
         };
-        section.summary(Text::labelled("stable", told));
+        section.summary(Text::labelled("stable", text));
     }
-    match judgement.contradictions.as_deref() {
-        None => {}
-        Some([]) if coherence.is_one_pair() => {
-            let told = "not checked: one pair alone cannot tell near from far";
-            section.summary(Text::labelled("claims", told));
-        }
-        Some([]) => {
-            section.summary(Text::labelled("claims", "no figure contradicts the claimed topology"));
-        }
-        Some(found) => {
-            for contradiction in found {
-                let told = format!("claimed: {}; measured: {}", contradiction.claim, contradiction.figures);
-                section.summary(Text::new(told));
-            }
+    let unchallenged = match coherence.is_one_pair() {
+        true => "not checked: one pair alone cannot tell near from far",
+        false => "no figure contradicts the claimed topology",
+    };
+    if let Some(contradictions) = &judgement.contradictions {
+        section.summary(contradictions.is_empty().then(|| Text::labelled("claims", unchallenged)));
+        for one in contradictions {
+            section.summary(Text::new(format!("claimed: {}; measured: {}", one.claim, one.figures)));
         }
     }
     for note in &judgement.notes {
@@ -138,44 +129,26 @@ fn map(section: &mut Section, subject: &Subject) {
 }
 
 /// What the figures say as a whole, for `compare`. A publication that passes no verdict has no classes or levels either.
-fn verdict_facts(judgement: &Judgement) -> Facts {
-    let mut facts = Vec::new();
-    if let Some(verdict) = judgement.verdict {
-        let name = match verdict {
-            Verdict::Hops => "hops",
-            Verdict::Flat => "flat",
-            Verdict::HomeBiased => "home-biased",
-            Verdict::Unstable => "unstable",
-        };
-        let kept = match judgement.stable {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "–",
-        };
-        let contradictions =
-            judgement.contradictions.as_ref().map_or("–".to_owned(), |found| found.len().to_string());
-        facts = vec![
-            ("verdict".to_owned(), name.to_owned()),
-            ("one value, but for a few".to_owned(), kept.to_owned()),
-            ("classes found".to_owned(), judgement.classes.len().to_string()),
-            ("levels found".to_owned(), judgement.levels.len().to_string()),
-            ("contradictions".to_owned(), contradictions),
-        ];
-    }
-    Facts { id: "verdict", title: String::new(), facts, compared: true }
+fn verdict_facts(judgement: &Judgement) -> Option<Facts> {
+    let name = match judgement.verdict? {
+        Verdict::Hops => "hops",
+        Verdict::Flat => "flat",
+        Verdict::HomeBiased => "home-biased",
+        Verdict::Unstable => "unstable",
+    };
+    let contradictions = judgement.contradictions.as_ref().map(|all| all.len().to_string());
+    let facts = [
+        ("verdict", name.to_owned()),
+        ("one value, but for a few", judgement.stable.map_or("–", words::yes_no).to_owned()),
+        ("classes found", judgement.classes.len().to_string()),
+        ("levels found", judgement.levels.len().to_string()),
+        ("contradictions", contradictions.unwrap_or_else(|| "–".to_owned())),
+    ];
+    Some(Facts::new("verdict", "").facts(facts).compared())
 }
 
-/// A table of rows of one estimate each: used where figures are summed up by what they are of.
-fn summed_up(
-    id: &str,
-    title: &str,
-    column: &str,
-    rows: impl IntoIterator<Item = (String, String, Figure)>,
-) -> Table {
-    let row = |(key, label, figure): (String, String, Figure)| {
-        Row::new([Cell::Text(label.clone()), figure.into()]).keyed(key, label)
-    };
-    Table::new(id, title)
-        .columns([Column::text(""), Column::figures(column, "ns").compared("ns")])
-        .rows(rows.into_iter().map(row))
+/// The values between which a figure jumped, with their shares of its batches: `24.1 ns (70 %)`.
+fn modes(modes: &[Mode], separator: &str) -> String {
+    let mode = |mode: &Mode| format!("{} ns ({:.0} %)", words::number(mode.value), mode.share * 100.0);
+    modes.iter().map(mode).collect::<Vec<_>>().join(separator)
 }

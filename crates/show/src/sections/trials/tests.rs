@@ -2,7 +2,7 @@ use coho_profile::{Estimate, Method, Profile, Runs};
 
 use super::*;
 use crate::part::Depth;
-use crate::render::terminal::{self, Colours, Options};
+use crate::testing;
 
 fn compared(times: &[(&str, Option<(f64, f64)>)], winners: &[&str], decided: bool) -> Trial {
     let ratio = |(low, high): (f64, f64)| {
@@ -49,10 +49,7 @@ fn each_verdict_is_said_of_its_own_figures_alone() {
 
 fn shown(runs: Runs) -> String {
     let subject = Subject::new("mine", Profile { run: Some(runs), ..Profile::default() });
-    let mut out = Vec::new();
-    let options = Options { depth: Depth::Detail, colours: Colours::None };
-    terminal::section(&mut out, &section(&subject).unwrap(), options).unwrap();
-    String::from_utf8(out).unwrap()
+    testing::text(&section(&subject).unwrap(), Depth::Detail)
 }
 
 #[test]
