@@ -54,6 +54,13 @@ pub enum Format {
     Percent,
 }
 
+impl Format {
+    /// A number written so.
+    pub fn of(self, value: f64) -> Figure {
+        Figure::exact(value).format(self)
+    }
+}
+
 impl Figure {
     /// A number of which nothing else is known.
     pub fn exact(value: f64) -> Self {

@@ -1,5 +1,6 @@
 //! What is shown: a profile under a name, with what the model says of it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,6 @@ use coho_model::{Answers, judge};
 use coho_profile::{Coherence, Estimate, Pair, Profile, published};
 
 use crate::figure::Figure;
-use crate::scale;
 
 /// Stands before the name of a paper, in place of a file.
 const PUBLISHED: &str = "published:";
@@ -151,27 +151,26 @@ impl Subject {
         Some(self.figure_of(estimate)?.scaled(scale))
     }
 
-    /// The median of the estimates' medians, between the medians of their intervals' ends if all have intervals.
-    pub fn median_of(&self, estimates: &[&Estimate]) -> Option<Figure> {
-        self.summed_up(estimates, scale::median)
-    }
-
-    /// The mean of the estimates' medians, between the means of their intervals' ends if all have intervals.
-    pub fn mean_of(&self, estimates: &[&Estimate]) -> Option<Figure> {
-        self.summed_up(estimates, scale::mean)
-    }
-
-    fn summed_up(
+    /// The estimates of each key as one figure, in the keys' order: the middle of their medians, between the middles of their
+    /// intervals' ends if all have intervals. `middle` is [`median`](crate::scale::median) or [`mean`](crate::scale::mean).
+    pub fn summed_up<'a, K: Ord>(
         &self,
-        estimates: &[&Estimate],
+        estimates: impl IntoIterator<Item = (K, &'a Estimate)>,
         middle: fn(std::vec::IntoIter<f64>) -> Option<f64>,
-    ) -> Option<Figure> {
-        let middle_of = |of: fn(&Estimate) -> f64| {
-            middle(estimates.iter().map(|one| of(one)).collect::<Vec<f64>>().into_iter())
+    ) -> BTreeMap<K, Figure> {
+        let mut by_key = BTreeMap::<K, Vec<&Estimate>>::new();
+        for (key, estimate) in estimates {
+            by_key.entry(key).or_default().push(estimate);
+        }
+        let figure = |estimates: &[&Estimate]| {
+            let middle_of = |end: fn(&Estimate) -> f64| {
+                middle(estimates.iter().map(|one| end(one)).collect::<Vec<f64>>().into_iter())
+            };
+            let have_intervals = !self.published && estimates.iter().all(|one| one.has_interval());
+            let interval = middle_of(|one| one.low).zip(middle_of(|one| one.high)).filter(|_| have_intervals);
+            Some(Figure::within(middle_of(|one| one.median)?, interval, estimates.len() as u64))
         };
-        let have_intervals = !self.published && estimates.iter().all(|one| one.has_interval());
-        let interval = middle_of(|one| one.low).zip(middle_of(|one| one.high)).filter(|_| have_intervals);
-        Some(Figure::within(middle_of(|one| one.median)?, interval, estimates.len() as u64))
+        by_key.into_iter().filter_map(|(key, estimates)| Some((key, figure(&estimates)?))).collect()
     }
 
     /// The section on sharing a line, if it was measured.

@@ -57,8 +57,8 @@ fn table<'a>(subject: &Subject, contention: &'a Contention) -> TableOf<&'a Conte
             1 => words::cpus(&row.cpus),
             _ => format!("{} {}", words::cpus(&row.cpus), row.mapping),
         })
-        .column(Column::figures("", "ns").compared("ns"), |row| subject.figure_of(&row.ns))
-        .column(Column::figures("together", "10^6/s").compared("millions_per_s"), |row| {
+        .compared("", "ns", "ns", |row| subject.figure_of(&row.ns))
+        .compared("together", "10^6/s", "millions_per_s", |row| {
             subject.scaled(&row.operations_per_s, 1e-6)
         })
         .figures("× alone", "", |row| ratio(&row.times_alone))
@@ -94,7 +94,7 @@ fn published_pairs() -> Vec<Text> {
         ];
         let times =
             places.iter().filter_map(|(place, ns)| Some(format!("{place} {} ns", words::number((*ns)?))));
-        let times = times.collect::<Vec<_>>().join(", ");
+        let times = words::joined(times, ", ");
         Text::labelled("published", format!("Kawabe & Furuya, {}: {times}", machine.name))
     };
     published::kawabe_furuya::figures().machine.iter().map(machine).collect()

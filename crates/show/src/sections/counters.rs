@@ -59,12 +59,11 @@ fn availability(rdpmc: &Rdpmc) -> &'static str {
 
 fn rdpmc(rdpmc: &Rdpmc) -> String {
     let times = [(&rdpmc.ns, "ns"), (&rdpmc.ns_with_instructions, "ns while instructions are counted")];
-    let times = times
-        .into_iter()
-        .filter_map(|(ns, unit)| Some(format!("{} {unit}", Figure::from(ns.as_ref()?).text())));
+    let time = |(ns, unit): (&Option<_>, _)| Some(format!("{} {unit}", Figure::from(ns.as_ref()?).text()));
+    let times = times.into_iter().filter_map(time);
     let note = rdpmc.note.as_deref().map(|note| words::short(note, 400));
     let state = std::iter::once(availability(rdpmc).to_owned());
-    state.chain(times).chain(note).collect::<Vec<_>>().join("; ")
+    words::joined(state.chain(times).chain(note), "; ")
 }
 
 /// How many events passed; if all fail alike, why.
@@ -111,10 +110,8 @@ fn costs<'a>(subject: &Subject, tools: &'a [CounterTool]) -> TableOf<&'a Counter
     let tools = tools.iter().filter(|tool| tool.ns.is_some() || tool.kernel_entries.is_some());
     Table::of("counter-costs", "What counting costs, an operation", tools)
         .text("tool and operation", |tool| words::short(tool_name(&tool.name), 60))
-        .column(Column::figures("time", "ns").compared("ns"), |tool| subject.figure_of(&tool.ns))
-        .figures("kernel entries", "", |tool| {
-            tool.kernel_entries.map(|n| Figure::exact(n).format(Format::Tenths))
-        })
+        .compared("time", "ns", "ns", |tool| subject.figure_of(&tool.ns))
+        .figures("kernel entries", "", |tool| tool.kernel_entries.map(|n| Format::Tenths.of(n)))
         .keyed(|tool| {
             let name = tool_name(&tool.name);
             (format!("counters.{name}"), name)
@@ -160,7 +157,7 @@ fn instructions(subject: &Subject, counters: &Counters) -> Table {
     ];
     Table::of("instructions", "Single instructions", costs.into_iter().filter(|(.., ns)| ns.is_some()))
         .text("what", |(_, label, _)| label)
-        .column(Column::figures("time", "ns").compared("ns"), |(.., ns)| subject.figure_of(ns))
+        .compared("time", "ns", "ns", |(.., ns)| subject.figure_of(ns))
         .keyed(|(id, label, _)| (format!("counters.{id}"), label))
         .done()
 }

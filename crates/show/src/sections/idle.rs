@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use coho_profile::{Estimate, Idle, IdleState, Wakeup};
+use coho_profile::{Idle, IdleState, Wakeup};
 
 use super::{Entry, method};
 use crate::figure::{Figure, Format};
 use crate::part::{Column, Facts, Section, Table, TableOf};
-use crate::{Subject, words};
+use crate::{Subject, scale, words};
 
 /// Ways to wake, in the order of rows.
 const BY: [&str; 3] = ["timer", "futex", "pipe"];
@@ -40,15 +40,11 @@ type Kind<'a> = (usize, u64, &'a str, &'a str);
 
 /// Times to wake of CPUs that slept as long and were woken alike.
 fn grouped<'a>(subject: &Subject, idle: &'a Idle) -> BTreeMap<Kind<'a>, Figure> {
-    let mut grouped: BTreeMap<Kind<'_>, Vec<&Estimate>> = BTreeMap::new();
-    for wakeup in &idle.wakeups {
-        let Wakeup { by, slept_us, under, ns: Some(ns), .. } = wakeup else { continue };
+    let times = idle.wakeups.iter().filter_map(|Wakeup { by, slept_us, under, ns, .. }| {
         let place = BY.iter().position(|known| known == by).unwrap_or(BY.len());
-        let under = under.as_deref().unwrap_or_default();
-        grouped.entry((place, *slept_us, by, under)).or_default().push(ns);
-    }
-    let figure = |(kind, estimates): (_, Vec<_>)| Some((kind, subject.median_of(&estimates)?));
-    grouped.into_iter().filter_map(figure).collect()
+        Some(((place, *slept_us, by.as_str(), under.as_deref().unwrap_or_default()), ns.as_ref()?))
+    });
+    subject.summed_up(times, scale::median)
 }
 
 /// How long CPUs take to wake after the longest sleep, with nothing set.
@@ -57,7 +53,7 @@ fn headline(grouped: &BTreeMap<Kind<'_>, Figure>) -> String {
     let Some(longest) = unset.clone().map(|((_, slept, ..), _)| *slept).max() else { return String::new() };
     let times = unset.filter(|((_, slept, ..), _)| *slept == longest);
     let times = times.map(|((.., by, _), ns)| format!("{} us by {by}", words::number(ns.value / 1e3)));
-    format!("waking after {longest} us takes {}", times.collect::<Vec<_>>().join(", "))
+    format!("waking after {longest} us takes {}", words::joined(times, ", "))
 }
 
 fn waking<'a>(grouped: &'a BTreeMap<Kind<'a>, Figure>) -> TableOf<(&'a Kind<'a>, &'a Figure)> {
@@ -65,14 +61,12 @@ fn waking<'a>(grouped: &'a BTreeMap<Kind<'a>, Figure>) -> TableOf<(&'a Kind<'a>,
         .text("woken by", |((.., by, _), _)| *by)
         .figures("slept", "us", |((_, slept, ..), _)| *slept)
         .text("while", |((.., under), _)| (!under.is_empty()).then_some(*under))
-        .column(Column::figures("to wake", "ns").compared("ns"), |(_, ns)| ns.clone())
+        .compared("to wake", "ns", "ns", |(_, ns)| ns.clone())
         .figures("CPUs", "", |(_, ns)| ns.n)
         .keyed(|((_, slept, by, under), _)| {
-            let (id, label) = match *under {
-                "" => (String::new(), String::new()),
-                under => (format!(".{}", under.to_ascii_lowercase().replace(' ', "-")), format!(", {under}")),
-            };
-            (format!("idle.wakeup.{by}.{slept}{id}"), format!("woken by {by} after {slept} us{label}"))
+            let id = under.to_ascii_lowercase().replace(' ', "-");
+            let label = format!("woken by {by} after {slept} us");
+            (words::joined([&format!("idle.wakeup.{by}.{slept}"), &id], "."), words::joined([&label, *under], ", "))
         })
         .note(
             "From the moment when a sleeping CPU should wake until its thread runs. The longer it sleeps, the deeper \
@@ -98,7 +92,7 @@ fn states(states: &[IdleState]) -> TableOf<&IdleState> {
         .figures("residency", "us", |state| state.residency_us)
         .figures("entered", "", |state| state.usage)
         .column(Column::figures("in it", "s").detail(), |state| {
-            Figure::exact(state.time_us as f64 / 1e6).format(Format::Tenths)
+            Format::Tenths.of(state.time_us as f64 / 1e6)
         })
         .text("disabled on", |state| {
             (!state.disabled_on.is_empty()).then(|| words::cpus(&state.disabled_on))
@@ -112,9 +106,8 @@ fn states(states: &[IdleState]) -> TableOf<&IdleState> {
 /// Who chooses, what limits it, and what `coho idle` can set.
 fn facts(idle: &Idle) -> Facts {
     let frequency = &idle.frequency;
-    let governors = frequency.governors.iter();
-    let governors = governors.map(|(name, cpus)| format!("{name} on CPUs {}", words::cpus(cpus)));
-    let governors = governors.collect::<Vec<_>>().join(", ");
+    let governor = |(name, cpus): (_, &Vec<u32>)| format!("{name} on CPUs {}", words::cpus(cpus));
+    let governors = words::joined(frequency.governors.iter().map(governor), ", ");
     let limit = idle.dma_latency_us.map(|us| match us {
         Idle::UNLIMITED_US => "none".to_owned(),
         us => format!("{us} us on all CPUs"),
@@ -137,7 +130,7 @@ fn facts(idle: &Idle) -> Facts {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{IdleControl, Profile};
+    use coho_profile::{Estimate, IdleControl, Profile};
 
     use super::*;
     use crate::part::Cell;

@@ -44,12 +44,11 @@ pub fn older(subject: &Subject) -> Option<String> {
         ));
     }
     let named = others.iter().map(|one| {
-        let part =
-            if one.part.is_empty() { String::new() } else { format!(" {}", words::short(&one.part, 60)) };
+        let what = words::joined([one.section, &words::short(&one.part, 60)], " ");
         let date = one.date.map_or("date not told".into(), |date| words::short(date, DATE));
-        format!("{}{part} ({date})", one.section)
+        format!("{what} ({date})")
     });
-    Some(format!("not of the run of {last}: {}", named.collect::<Vec<_>>().join(", ")))
+    Some(format!("not of the run of {last}: {}", words::joined(named, ", ")))
 }
 
 /// A date has no more letters.
@@ -71,7 +70,7 @@ pub(super) fn objects(counts: Counts) -> impl Iterator<Item = (usize, &'static s
 
 /// `1 package, 1 NUMA node, 1 L3, 2 cores, 2 CPUs`.
 pub fn counted(counts: Counts) -> String {
-    objects(counts).map(|(n, _, noun)| words::count(n, noun)).collect::<Vec<_>>().join(", ")
+    words::joined(objects(counts).map(|(n, _, noun)| words::count(n, noun)), ", ")
 }
 
 #[cfg(test)]

@@ -36,10 +36,9 @@ pub(super) fn facts(id: &'static str, method: &Method) -> Facts {
 fn legible(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(legible).collect::<Vec<_>>().join(", "),
+        Value::Array(values) => words::joined(values.iter().map(legible), ", "),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name}: {}", legible(value)));
-            fields.collect::<Vec<_>>().join(", ")
+            words::joined(fields.iter().map(|(name, value)| format!("{name}: {}", legible(value))), ", ")
         }
         other => other.to_string(),
     }

@@ -44,12 +44,8 @@ fn within(range: Range) -> Figure {
 pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
     let mut parts = Vec::new();
     parts.summary(Text::new(format!("ULE on {}", words::short(&outcome.machine, 200))));
-    for view in &outcome.views {
-        parts.summary(Text::labelled(view.name.clone(), view.shape.clone()));
-    }
-    for (name, why) in &outcome.not_available {
-        parts.summary(Missing::new(name, why));
-    }
+    parts.summary(outcome.views.iter().map(|view| Text::labelled(&view.name, &view.shape)));
+    parts.summary(outcome.not_available.iter().map(|(name, why)| Missing::new(name, why)));
     match &outcome.checked {
         Ok(checked) => parts.extend(beside(checked)),
         Err(why) => {
@@ -59,8 +55,7 @@ pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
     parts.summary(rates(outcome));
     parts.summary(why.then(|| wakes(outcome)));
     parts.summary(explained(&outcome.findings));
-    let sizes = outcome.findings.iter().filter_map(Finding::size);
-    parts.summary(sizes.map(Text::new).collect::<Vec<_>>());
+    parts.summary(outcome.findings.iter().filter_map(Finding::size).map(Text::new));
     parts.summary(costs(&outcome.costs));
     let (measured, pairs) = outcome.measured_pairs;
     parts.summary(Text::new(format!(
@@ -99,9 +94,9 @@ fn wakes(outcome: &Outcome) -> TableOf<&Prediction> {
     Table::of("ule-wakes", "", &outcome.predictions)
         .text("workload", |one| one.workload.name())
         .text("topology", |one| one.view.as_str())
-        .column(Column::right("near, %"), |one| share(one, one.stats.wakes[..2].iter().sum()))
-        .column(Column::right("halted, %"), |one| share(one, one.stats.halted))
-        .column(Column::right("moved, %"), |one| share(one, one.stats.moves))
+        .right("near, %", |one| share(one, one.stats.wakes[..2].iter().sum()))
+        .right("halted, %", |one| share(one, one.stats.halted))
+        .right("moved, %", |one| share(one, one.stats.moves))
         .note(
             "Shares of the wake-ups of one task by another. Near: on the same CPU or one of the same core, module or \
              L2; halted: on a CPU that had halted; moved: on another CPU than before.",
@@ -113,9 +108,9 @@ fn explained(findings: &[Finding]) -> TableOf<&Finding> {
     Table::of("ule-article", "Kimoto's tests: patched / stock", findings)
         .text("test", |one| one.measured.test)
         .text("verdict", |one| one.verdict().words())
-        .column(Column::right("model"), |one| sign(one.both.sign()))
-        .column(Column::right("%"), |one| change(one.both))
-        .column(Column::right("found"), |one| sign(one.measured_sign()))
+        .right("model", |one| sign(one.both.sign()))
+        .right("%", |one| change(one.both))
+        .right("found", |one| sign(one.measured_sign()))
         .columns_of(
             ["C6 on", "off, %"].into_iter().enumerate(),
             |(_, name)| Column::right(name),
@@ -137,25 +132,25 @@ pub fn check(checked: &Checked) -> Vec<Part> {
 /// The simulator beside a machine's own programs.
 pub(super) fn beside(checked: &Checked) -> Vec<Part> {
     let [a, b] = checked.cpus;
-    let (agree, missed): (Vec<_>, Vec<_>) = checked.checks.iter().partition(|row| row.agrees());
+    let all = checked.checks.len();
+    let missed: Vec<_> = checked.checks.iter().filter(|row| !row.agrees()).map(|row| row.test).collect();
     let mut parts = Vec::new();
     parts.summary(
         Table::of("placement-check", "", &checked.checks)
             .text("two CPUs / one", |row| row.test)
             .figures("predicted", "", |row| within(row.predicted))
             .figures("measured here", "", |row| within(row.measured))
-            .column(Column::right("error"), |row| signed(100.0 * row.error(), 0) + " %")
-            .column(Column::right("within"), |row| words::yes_no(row.agrees()))
+            .right("error", |row| signed(100.0 * row.error(), 0) + " %")
+            .right("within", |row| words::yes_no(row.agrees()))
             .note(format!(
                 "Rates of programs pinned to CPUs {a} and {b} over those pinned to one CPU. How long they compute is \
-                 fitted to the latter; what the second CPU adds is predicted, {} of {} within range. If programs may \
+                 fitted to the latter; what the second CPU adds is predicted, {} of {all} within range. If programs may \
                  choose, the simulator places them as ULE would, and this machine as its kernel does.",
-                agree.len(),
-                checked.checks.len()
+                all - missed.len()
             )),
     );
     if !missed.is_empty() {
-        let missed = missed.iter().map(|row| row.test).collect::<Vec<_>>().join(", ");
+        let missed = missed.join(", ");
         parts.summary(Text::new(format!("The simulator was wrong on this machine about {missed}.")));
     }
     if let Some(busy) = checked.busy.filter(|busy| *busy > BUSY) {
@@ -165,9 +160,10 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
             100.0 * busy
         )));
     }
-    for (test, why) in &checked.not_available {
-        parts.summary(Text::new(format!("not checked: {test}: {}", words::short(why, 300))));
-    }
+    let not_checked = checked.not_available.iter();
+    parts.summary(
+        not_checked.map(|(test, why)| Text::new(format!("not checked: {test}: {}", words::short(why, 300)))),
+    );
     parts
 }
 

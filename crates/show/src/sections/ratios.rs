@@ -20,17 +20,41 @@ pub(crate) struct Ratio {
     pub figure: Figure,
 }
 
+/// A ratio's name, what people call it, and how it follows from a section's figures.
+type Definition = (&'static str, &'static str, fn(&Sync) -> Option<Figure>);
+
 /// In the paper's order.
-const ALL: [(&str, &str); 9] = [
-    (ratio::ONE_LINE, "fork + join, FBS on one line / on separate lines"),
-    (ratio::LOCK, "fork + join, lock / FBS"),
-    (ratio::MAPPING, "fork + join, binary tree / sequential"),
-    (ratio::SHORT_LOOPS, "daxpy speed-up by FBS, shortest loop"),
-    (ratio::PEAK, "daxpy speed-up by FBS, peak"),
-    (ratio::UNTUNED, "untuned program, FBS / lock"),
-    (ratio::TUNED, "tuned program, FBS / lock"),
-    (ratio::WAITING_HALF, "tuned program, waiting, half the CPUs"),
-    (ratio::WAITING_ALL, "tuned program, waiting, all CPUs"),
+const ALL: [Definition; 9] = [
+    (ratio::ONE_LINE, "fork + join, FBS on one line / on separate lines", |sync| {
+        over(total(sync, "fbs-one-line", 1, None), total(sync, "fbs", 1, None))
+    }),
+    (ratio::LOCK, "fork + join, lock / FBS", |sync| {
+        over(total(sync, "lock", 1, None), total(sync, "fbs", 1, None))
+    }),
+    (ratio::MAPPING, "fork + join, binary tree / sequential", |sync| {
+        over(total(sync, "fbs", 2, Some("binary-tree")), total(sync, "fbs", 2, Some("sequential")))
+    }),
+    (ratio::SHORT_LOOPS, "daxpy speed-up by FBS, shortest loop", |sync| {
+        let daxpy = sync.kernels.get("daxpy")?;
+        let shortest = daxpy.points.iter().filter_map(|point| point.length).min()?;
+        let time = |barrier| {
+            let mut points = of_barrier(daxpy, barrier, 1);
+            points.find(|point| point.length == Some(shortest))?.seconds.as_ref()
+        };
+        over(time("lock"), time("fbs"))
+    }),
+    (ratio::PEAK, "daxpy speed-up by FBS, peak", |sync| {
+        let daxpy = sync.kernels.get("daxpy")?;
+        let peak = |barrier| {
+            let rates = of_barrier(daxpy, barrier, 1).filter_map(|point| point.gflops.as_ref());
+            rates.max_by(|a, b| a.median.total_cmp(&b.median))
+        };
+        over(peak("fbs"), peak("lock"))
+    }),
+    (ratio::UNTUNED, "untuned program, FBS / lock", |sync| by_barrier(sync, "galerkin")),
+    (ratio::TUNED, "tuned program, FBS / lock", |sync| by_barrier(sync, "weather")),
+    (ratio::WAITING_HALF, "tuned program, waiting, half the CPUs", |sync| waiting(sync, 2)),
+    (ratio::WAITING_ALL, "tuned program, waiting, all CPUs", |sync| waiting(sync, 1)),
 ];
 
 /// Not a ratio, but a time in the same table.
@@ -43,10 +67,9 @@ pub(crate) fn of(sync: &Sync) -> Vec<Ratio> {
         let interval = (estimate.low < estimate.high).then_some((estimate.low, estimate.high));
         Some(Figure::within(estimate.median, interval, 1).worded(sync.inexact.get(name).copied()))
     };
-    let one = |&(name, label): &(&'static str, &'static str)| {
+    let one = |&(name, label, measured): &Definition| {
         let is_share = matches!(name, ratio::WAITING_HALF | ratio::WAITING_ALL);
-        let figure = measured(sync, name).or_else(|| stated(name))?;
-        let figure = figure.scaled(if is_share { 100.0 } else { 1.0 });
+        let figure = measured(sync).or_else(|| stated(name))?.scaled(if is_share { 100.0 } else { 1.0 });
         figure.value.is_finite().then_some(Ratio { name, label, is_share, figure })
     };
     ALL.iter().filter_map(one).collect()
@@ -68,48 +91,21 @@ pub(super) fn table(subject: &Subject, id: &str, title: &str, is: fn(&Ratio) -> 
         let (name, label) = (FORK_JOIN_NS, "fork + join, FBS, all CPUs");
         rows.push(Ratio { name, label, is_share: false, figure: subject.figure(ns) });
     }
-    let in_column = |one: &Ratio, is: bool| is.then(|| one.figure.clone());
-    let is_ns = |one: &Ratio| one.name == FORK_JOIN_NS;
+    let unit_of = |one: &Ratio| match one.is_share {
+        true => "%",
+        false if one.name == FORK_JOIN_NS => "ns",
+        false => "",
+    };
+    let columns = [("ratio", "", "ratio"), ("share", "%", "%"), ("", "ns", "ns")];
     let table = Table::of(id, title, &rows)
         .text("of the largest team", |one| one.label)
-        .column(Column::figures("ratio", "").compared("ratio"), |one| {
-            in_column(one, !one.is_share && !is_ns(one))
-        })
-        .column(Column::figures("share", "%").compared("%"), |one| in_column(one, one.is_share))
-        .column(Column::figures("", "ns").compared("ns"), |one| in_column(one, is_ns(one)))
+        .columns_of(
+            columns,
+            |(name, unit, key)| Column::figures(name, unit).compared(key),
+            |one, (_, unit, _)| (unit_of(one) == unit).then(|| one.figure.clone()),
+        )
         .keyed(|one| (format!("sync.{}", one.name), one.label));
     (!rows.is_empty()).then(|| table.done())
-}
-
-fn measured(sync: &Sync, name: &str) -> Option<Figure> {
-    let (daxpy, weather) = (sync.kernels.get("daxpy"), sync.kernels.get("weather"));
-    match name {
-        ratio::ONE_LINE => over(total(sync, "fbs-one-line", 1, None)?, total(sync, "fbs", 1, None)?),
-        ratio::LOCK => over(total(sync, "lock", 1, None)?, total(sync, "fbs", 1, None)?),
-        ratio::MAPPING => {
-            over(total(sync, "fbs", 2, Some("binary-tree"))?, total(sync, "fbs", 2, Some("sequential"))?)
-        }
-        ratio::SHORT_LOOPS => {
-            let shortest = daxpy?.points.iter().filter_map(|point| point.length).min()?;
-            let time = |barrier| {
-                let mut points = of_barrier(daxpy?, barrier, 1);
-                points.find(|point| point.length == Some(shortest))?.seconds.as_ref()
-            };
-            over(time("lock")?, time("fbs")?)
-        }
-        ratio::PEAK => {
-            let peak = |barrier| {
-                let rates = of_barrier(daxpy?, barrier, 1).filter_map(|point| point.gflops.as_ref());
-                rates.max_by(|a, b| a.median.total_cmp(&b.median))
-            };
-            over(peak("fbs")?, peak("lock")?)
-        }
-        ratio::UNTUNED => by_barrier(sync.kernels.get("galerkin")?),
-        ratio::TUNED => by_barrier(weather?),
-        ratio::WAITING_HALF => waiting(weather?, 2),
-        ratio::WAITING_ALL => waiting(weather?, 1),
-        _ => None,
-    }
 }
 
 /// Fork and join of the largest team's `part`-th part, in the first mapping that has it.
@@ -139,19 +135,22 @@ fn of_barrier<'a>(kernel: &'a Kernel, barrier: &'a str, part: u32) -> impl Itera
     kernel.points.iter().filter(mine).filter(move |point| Some(point.mapping.as_str()) == mapping)
 }
 
-/// The largest problem's time by FBS over that by the lock.
-fn by_barrier(kernel: &Kernel) -> Option<Figure> {
+/// A program's time by FBS over that by the lock, of the largest problem.
+fn by_barrier(sync: &Sync, program: &str) -> Option<Figure> {
+    let kernel = sync.kernels.get(program)?;
     let time = |barrier| of_barrier(kernel, barrier, 1).max_by_key(|point| point.size)?.seconds.as_ref();
-    over(time("fbs")?, time("lock")?)
+    over(time("fbs"), time("lock"))
 }
 
-/// The share of waiting in the largest problem's time by FBS.
-fn waiting(kernel: &Kernel, part: u32) -> Option<Figure> {
-    let point = of_barrier(kernel, "fbs", part).max_by_key(|point| point.size)?;
-    over(point.sync_seconds.as_ref()?, point.seconds.as_ref()?)
+/// The share of waiting in the tuned program's time by FBS, of the largest problem.
+fn waiting(sync: &Sync, part: u32) -> Option<Figure> {
+    let weather = sync.kernels.get("weather")?;
+    let point = of_barrier(weather, "fbs", part).max_by_key(|point| point.size)?;
+    over(point.sync_seconds.as_ref(), point.seconds.as_ref())
 }
 
-fn over(a: &Estimate, b: &Estimate) -> Option<Figure> {
+fn over(a: Option<&Estimate>, b: Option<&Estimate>) -> Option<Figure> {
+    let (a, b) = (a?, b?);
     let have_intervals = a.has_interval() && b.has_interval() && b.low > 0.0;
     let interval = have_intervals.then(|| (a.low / b.high, a.high / b.low));
     (b.median > 0.0).then(|| Figure::within(a.median / b.median, interval, 1))
@@ -183,22 +182,18 @@ mod tests {
             by: "barrier".into(),
             threads,
             mapping: mapping.into(),
-            total_ns: Some(Estimate { n: 10, ..Estimate::exact(ns) }),
+            total_ns: Some(Estimate::exact(ns)),
             ..ForkJoinTime::default()
         };
         let point = |barrier: &str, size, seconds, sync| KernelPoint {
             size: Some(size),
             threads: 4,
             barrier: barrier.into(),
-            mapping: "sequential".into(),
             seconds: Some(Estimate::exact(seconds)),
             sync_seconds: Some(Estimate::exact(sync)),
             ..KernelPoint::default()
         };
-        let weather = Kernel {
-            points: vec![point("lock", 9, 8.0, 4.0), point("fbs", 9, 6.0, 1.5), point("fbs", 3, 1.0, 1.0)],
-            ..Kernel::default()
-        };
+        let points = vec![point("lock", 9, 8.0, 4.0), point("fbs", 9, 6.0, 1.5), point("fbs", 3, 1.0, 1.0)];
         let sync = Sync {
             fork_join: vec![
                 row(2, "fbs", "sequential", 50.0),
@@ -206,7 +201,7 @@ mod tests {
                 row(4, "fbs", "sequential", 100.0),
                 row(4, "lock", "sequential", 400.0),
             ],
-            kernels: [("weather".to_owned(), weather)].into(),
+            kernels: [("weather".to_owned(), Kernel { points, ..Kernel::default() })].into(),
             ..Sync::default()
         };
         let ratios: Vec<_> = of(&sync).into_iter().map(|ratio| (ratio.name, ratio.figure.value)).collect();

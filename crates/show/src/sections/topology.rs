@@ -37,18 +37,15 @@ pub fn section(subject: &Subject) -> Option<Section> {
         });
         let counts = machine::objects(claimed.counts).map(|(count, kind, _)| (kind, count.to_string()));
         section.detail(Facts::new("topology", "Objects claimed").facts(counts).compared());
-        for note in claimed.topology.notes.iter().take(MOST) {
-            section.summary(Text::labelled("note:", words::short(note, 500)));
-        }
-        for one in claimed.topology.disagreements.iter().take(MOST) {
-            let claims: Vec<_> = one
-                .claims
-                .iter()
-                .map(|claim| format!("{} says {}", claim.source, words::short(&claim.says, 200)))
-                .collect();
-            let text = format!("disagree on {}: {}; coho believes the first", one.level, claims.join("; "));
-            section.summary(Text::labelled("sources", text));
-        }
+        let notes = claimed.topology.notes.iter().take(MOST);
+        section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
+        section.summary(claimed.topology.disagreements.iter().take(MOST).map(|one| {
+            let claims = one.claims.iter();
+            let claims =
+                claims.map(|claim| format!("{} says {}", claim.source, words::short(&claim.says, 200)));
+            let claims = words::joined(claims, "; ");
+            Text::labelled("sources", format!("disagree on {}: {claims}; coho believes the first", one.level))
+        }));
     }
     if let Some(host) = host {
         section.detail([facts(host), circumstances(host)]);

@@ -1,6 +1,6 @@
 //! Classes of pairs: those that the figures show, and those that the topology claims.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use coho_model::judge::Judgement;
 use coho_profile::{Class, Coherence, CoherenceTime, Home, Level, PairMethod, published};
@@ -25,14 +25,13 @@ pub(super) fn add_classes(section: &mut Section, judgement: &Judgement) {
         Table::of("classes", "Classes that the figures show", judgement.classes.iter().take(CLASSES))
             .text("class", |class| class.name.as_str())
             .figures("time", "ns", |class| &class.ns)
-            .figures("", "cycles", |class| {
-                class.cycles.map(|cycles| Figure::exact(cycles).format(Format::Whole))
-            })
+            .figures("", "cycles", |class| class.cycles.map(|cycles| Format::Whole.of(cycles)))
             .figures("pairs", "", |class| class.pairs),
     );
-    for Class { name, ns, .. } in judgement.classes.iter().filter(|class| class.ns.modes.len() > 1) {
-        section.summary(Text::new(format!("{name} jumps between {}", modes(&ns.modes, " and "))));
-    }
+    let jumping = judgement.classes.iter().filter(|class| class.ns.modes.len() > 1);
+    section.summary(jumping.map(|Class { name, ns, .. }| {
+        Text::new(format!("{name} jumps between {}", modes(&ns.modes, " and ")))
+    }));
     for (level, number) in judgement.levels.iter().zip(1..) {
         section.summary(Text::labelled(
             format!("level {number}"),
@@ -44,8 +43,8 @@ pub(super) fn add_classes(section: &mut Section, judgement: &Judgement) {
             ),
         ));
         if level.groups.len() <= FEW_GROUPS {
-            let groups: Vec<String> = level.groups.iter().map(|group| words::cpus(group)).collect();
-            section.summary(Text::new(words::short(&groups.join(" | "), MEMBERS)));
+            let groups = words::joined(level.groups.iter().map(|group| words::cpus(group)), " | ");
+            section.summary(Text::new(words::short(&groups, MEMBERS)));
         }
     }
     let groups = judgement.levels.iter().zip(1u32..).flat_map(|(level, number)| {
@@ -66,12 +65,10 @@ pub(super) fn add_times(section: &mut Section, subject: &Subject, coherence: &Co
     section.summary(times(subject, coherence));
     let title = "Pairs by claimed class: means of their medians";
     section.detail(summed_up("pairs-by-class", title, "mean", &pair_means(subject, coherence)));
-    let singles = &coherence.singles;
-    let locked: Vec<_> = singles.iter().map(|one| &one.locked_ns).collect();
-    let unlocked: Vec<_> = singles.iter().map(|one| &one.unlocked_ns).collect();
-    let singles = [("locked", locked), ("unlocked", unlocked)].into_iter().filter_map(|(name, of)| {
-        Some((format!("single.{name}"), format!("single CPU, {name}"), subject.median_of(&of)?))
-    });
+    let singles = coherence.singles.iter();
+    let singles = singles.flat_map(|one| [("locked", &one.locked_ns), ("unlocked", &one.unlocked_ns)]);
+    let singles = subject.summed_up(singles, scale::median).into_iter();
+    let singles = singles.map(|(name, ns)| (format!("single.{name}"), format!("single CPU, {name}"), ns));
     let title = "One CPU alone, ns per increment (Kawabe & Furuya, measurement 1): medians over the CPUs";
     section.detail(summed_up("single-cpus", title, "increment", &singles.collect::<Vec<_>>()));
 }
@@ -83,7 +80,7 @@ type SummedUp = (String, String, Figure);
 fn summed_up(id: &str, title: &str, column: &str, rows: &[SummedUp]) -> Table {
     Table::of(id, title, rows)
         .text("", |(_, label, _)| label.as_str())
-        .column(Column::figures(column, "ns").compared("ns"), |(.., figure)| figure.clone())
+        .compared(column, "ns", "ns", |(.., figure)| figure.clone())
         .keyed(|(key, label, _)| (key, label))
         .done()
 }
@@ -100,7 +97,7 @@ fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Coheren
         .text("method", |time| words::pair_method(time.method))
         .figures("mean", "ns", |time| time.mean_ns)
         .figures("less", "ns", |time| time.baseline_ns)
-        .column(Column::figures("time", "ns").compared("ns"), figure)
+        .compared("time", "ns", "ns", figure)
         .column(Column::figures("", "cycles").compared("cycles").detail(), |time| {
             let cycles = time.coherence_cycles?;
             let scale = if time.coherence_ns > 0.0 { cycles / time.coherence_ns } else { 0.0 };
@@ -117,7 +114,7 @@ fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Coheren
         })
         .note(format!(
             "less: {}; published: {}",
-            Vec::from_iter(baselines).join(", "),
+            words::joined(baselines, ", "),
             MACHINES.map(|(_, name)| name).join(", ")
         ))
 }
@@ -131,29 +128,28 @@ fn published_times() -> BTreeMap<String, String> {
     let mut times: BTreeMap<String, [String; 2]> = BTreeMap::new();
     for (column, (name, _)) in MACHINES.iter().enumerate() {
         let machines = published::read(name).map(|publication| publication.machines).unwrap_or_default();
-        for (_, profile) in machines {
-            for time in profile.coherence.map(|coherence| coherence.coherence_times).unwrap_or_default() {
-                times.entry(time.class).or_default()[column] = words::printed(time.coherence_ns);
-            }
+        for time in machines
+            .into_iter()
+            .filter_map(|(_, profile)| profile.coherence)
+            .flat_map(|one| one.coherence_times)
+        {
+            let figures = times.entry(time.class).or_insert_with(|| ["–", "–"].map(str::to_owned));
+            figures[column] = words::printed(time.coherence_ns);
         }
     }
-    let joined = |figures: [String; 2]| figures.map(|f| if f.is_empty() { "–".into() } else { f }).join(", ");
-    times.into_iter().map(|(class, figures)| (class, joined(figures))).collect()
+    times.into_iter().map(|(class, figures)| (class, figures.join(", "))).collect()
 }
 
 /// The mean of each class's medians, as the paper gives it for pairs, methods apart and nearest first.
 fn pair_means(subject: &Subject, coherence: &Coherence) -> Vec<SummedUp> {
-    let mut grouped: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for pair in &coherence.pairs {
+    let pairs = coherence.pairs.iter().map(|pair| {
         let class = words::class_of_pair(pair, subject);
-        let key = (pair.method, pair.home == Home::Third, words::class_rank(&class).0, class);
-        grouped.entry(key).or_default().push(&pair.ns);
-    }
-    let means = grouped.into_iter().filter_map(|((method, third, _, class), estimates)| {
+        ((pair.method, pair.home == Home::Third, words::class_rank(&class).0, class), &pair.ns)
+    });
+    let means = subject.summed_up(pairs, scale::mean).into_iter().map(|((method, third, _, class), mean)| {
         let method = words::pair_method(method);
         let (id, home) = if third { (".third-home", ", line at a third node") } else { ("", "") };
-        let key = format!("pair.{method}.{class}{id}");
-        Some((key, format!("pairs, {class}, {method}{home}, mean"), subject.mean_of(&estimates)?))
+        (format!("pair.{method}.{class}{id}"), format!("pairs, {class}, {method}{home}, mean"), mean)
     });
     means.collect()
 }
@@ -164,12 +160,11 @@ const HISTOGRAM: usize = 4;
 /// How often times occur, by class, for each method.
 pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     let judgement = &subject.answers.judgement;
-    let groups = Groups::of(&judgement.levels);
     let mut by_method: BTreeMap<PairMethod, Vec<(String, f64)>> = BTreeMap::new();
     for pair in coherence.pairs.iter().filter(|pair| scale::is_time(pair.ns.median)) {
         let class = match &pair.claimed {
             Some(_) => words::class_of_pair(pair, subject),
-            None => groups.class(pair.a, pair.b),
+            None => measured_class(&judgement.levels, pair.a, pair.b),
         };
         by_method.entry(pair.method).or_default().push((class, pair.ns.median));
     }
@@ -206,47 +201,25 @@ fn bins(pairs: &[(String, f64)]) -> Vec<Bin> {
     for (class, ns) in pairs {
         *counts.entry((((ns.ln() - low) / step) as usize, class.as_str())).or_default() += 1;
     }
-    let mut bins: Vec<Bin> = counts
-        .into_iter()
-        .map(|((at, class), count)| {
-            let (from, to) = ((low + step * at as f64).exp(), (low + step * (at + 1) as f64).exp());
-            let hover = format!(
-                "{class}: {} of {} to {} ns",
-                words::count(count as usize, "pair"),
-                words::number(from),
-                words::number(to)
-            );
-            Bin { from, to, count, colour: Colour::of_class(class), hover }
-        })
-        .collect();
+    let bin = |((at, class), count): ((usize, &str), u64)| {
+        let [from, to] = [at, at + 1].map(|at| (low + step * at as f64).exp());
+        let [least, most] = [from, to].map(words::number);
+        let hover = format!("{class}: {} of {least} to {most} ns", words::count(count, "pair"));
+        Bin { from, to, count, colour: Colour::of_class(class), hover }
+    };
+    let mut bins: Vec<Bin> = counts.into_iter().map(bin).collect();
     bins.sort_by_key(|bin| std::cmp::Reverse(bin.count));
     bins
 }
 
-/// The groups that the figures show, for pairs of which the topology claims nothing.
-struct Groups {
-    /// Each CPU's group, by level, finest first.
-    levels: Vec<HashMap<u32, usize>>,
-}
-
-impl Groups {
-    fn of(levels: &[Level]) -> Self {
-        let members = |groups: &[Vec<u32>]| {
-            let numbered = groups.iter().enumerate();
-            numbered.flat_map(|(group, cpus)| cpus.iter().map(move |&cpu| (cpu, group))).collect()
-        };
-        Self { levels: levels.iter().map(|level| members(&level.groups)).collect() }
-    }
-
-    /// `within level 1`, the finest that holds both CPUs.
-    fn class(&self, a: u32, b: u32) -> String {
-        let both =
-            |groups: &HashMap<u32, usize>| groups.get(&a).is_some_and(|group| groups.get(&b) == Some(group));
-        match self.levels.iter().position(both) {
-            Some(level) => format!("within level {}", level + 1),
-            None if self.levels.is_empty() => "not claimed".to_owned(),
-            None => "across all levels".to_owned(),
-        }
+/// The class of a pair of which the topology claims nothing: `within level 1`, the finest with both CPUs in one group.
+fn measured_class(levels: &[Level], a: u32, b: u32) -> String {
+    let holds_both =
+        |level: &Level| level.groups.iter().any(|group| group.contains(&a) && group.contains(&b));
+    match levels.iter().position(holds_both) {
+        Some(level) => format!("within level {}", level + 1),
+        None if levels.is_empty() => "not claimed".to_owned(),
+        None => "across all levels".to_owned(),
     }
 }
 
@@ -269,10 +242,9 @@ mod tests {
             min_across_ns: 2.0,
         };
         let levels = vec![level(&[&[0, 1], &[2, 3], &[4]]), level(&[&[0, 1, 2, 3], &[4]])];
-        let groups = Groups::of(&levels);
-        assert_eq!(groups.class(0, 1), "within level 1");
-        assert_eq!(groups.class(1, 2), "within level 2");
-        assert_eq!(groups.class(1, 4), "across all levels");
+        assert_eq!(measured_class(&levels, 0, 1), "within level 1");
+        assert_eq!(measured_class(&levels, 1, 2), "within level 2");
+        assert_eq!(measured_class(&levels, 1, 4), "across all levels");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     classes::add_histograms(&mut section, subject, coherence);
     reads::add(&mut section, subject, coherence);
     stability::add(&mut section, subject, coherence);
-    section.detail(verdict_facts(judgement));
+    section.detail(verdict_facts(coherence, judgement));
     method::add(&mut section.parts, "coherence-method", &coherence.method);
     Some(section)
 }
@@ -39,17 +39,16 @@ pub fn section(subject: &Subject) -> Option<Section> {
 /// `25.0 · 99.0 · 213 ns, 3 classes; all 66 times … kept to one value …`.
 fn headline(subject: &Subject, coherence: &Coherence) -> String {
     let judgement = &subject.answers.judgement;
-    let medians: Vec<String> =
-        judgement.classes.iter().take(4).map(|class| words::number(class.ns.median)).collect();
-    let classes = match judgement.classes.len() {
-        0 => String::new(),
-        1 => format!("{} ns", medians[0]),
-        n => format!("{} ns, {n} classes", medians.join(" · ")),
+    let medians = judgement.classes.iter().take(4).map(|class| words::number(class.ns.median));
+    let classes = match (judgement.classes.len(), words::joined(medians, " · ")) {
+        (0, _) => String::new(),
+        (1, median) => format!("{median} ns"),
+        (n, medians) => format!("{medians} ns, {n} classes"),
     };
-    let stays = match (subject.published, judgement.stable) {
-        (true, _) | (_, None) => String::new(),
-        (_, Some(true)) => watched::kept(coherence).unwrap_or_default(),
-        (_, Some(false)) => "not all kept to one value".to_owned(),
+    let stays = match judgement.stable.filter(|_| !subject.published) {
+        None => String::new(),
+        Some(true) => watched::kept(coherence).unwrap_or_default(),
+        Some(false) => "not all kept to one value".to_owned(),
     };
     let alone = match &coherence.singles[..] {
         [only] if coherence.times().next().is_none() => format!(
@@ -59,24 +58,28 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         ),
         _ => String::new(),
     };
-    let parts: Vec<_> = [classes, alone, stays].into_iter().filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() {
-        verdict(coherence, judgement).unwrap_or_default().to_owned()
-    } else {
-        parts.join("; ")
+    match words::joined([classes, alone, stays], "; ") {
+        nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default(),
+        headline => headline,
     }
 }
 
-fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str> {
-    Some(match judgement.verdict? {
-        Verdict::Hops => "hops: CPUs form groups, near within a group and far across groups",
+/// The verdict's name, and what it means.
+fn verdict_in_words(coherence: &Coherence, verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Hops => ("hops", "CPUs form groups, near within a group and far across groups"),
         Verdict::Flat if coherence.is_one_pair() => {
-            "flat: there is only one pair, and none to compare it with"
+            ("flat", "there is only one pair, and none to compare it with")
         }
-        Verdict::Flat => "flat: all pairs are alike",
-        Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
-        Verdict::Unstable => "unstable: the figures jumped during the run",
-    })
+        Verdict::Flat => ("flat", "all pairs are alike"),
+        Verdict::HomeBiased => ("home-biased", "the times depend on where the line lives"),
+        Verdict::Unstable => ("unstable", "the figures jumped during the run"),
+    }
+}
+
+fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<String> {
+    let (name, meaning) = verdict_in_words(coherence, judgement.verdict?);
+    Some(format!("{name}: {meaning}"))
 }
 
 /// Verdict, stability, what becomes of the claims, and notes.
@@ -97,13 +100,14 @@ fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     };
     if let Some(contradictions) = &judgement.contradictions {
         section.summary(contradictions.is_empty().then(|| Text::labelled("claims", unchallenged)));
-        for one in contradictions {
-            section.summary(Text::new(format!("claimed: {}; measured: {}", one.claim, one.figures)));
-        }
+        section.summary(
+            contradictions
+                .iter()
+                .map(|one| Text::new(format!("claimed: {}; measured: {}", one.claim, one.figures))),
+        );
     }
-    for note in &judgement.notes {
-        section.summary(Text::labelled("note:", words::short(note, 500)));
-    }
+    let notes = judgement.notes.iter();
+    section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
 }
 
 fn map(section: &mut Section, subject: &Subject) {
@@ -129,13 +133,8 @@ fn map(section: &mut Section, subject: &Subject) {
 }
 
 /// What the figures say as a whole, for `compare`. A publication that passes no verdict has no classes or levels either.
-fn verdict_facts(judgement: &Judgement) -> Option<Facts> {
-    let name = match judgement.verdict? {
-        Verdict::Hops => "hops",
-        Verdict::Flat => "flat",
-        Verdict::HomeBiased => "home-biased",
-        Verdict::Unstable => "unstable",
-    };
+fn verdict_facts(coherence: &Coherence, judgement: &Judgement) -> Option<Facts> {
+    let (name, _) = verdict_in_words(coherence, judgement.verdict?);
     let contradictions = judgement.contradictions.as_ref().map(|all| all.len().to_string());
     let facts = [
         ("verdict", name.to_owned()),
@@ -148,7 +147,7 @@ fn verdict_facts(judgement: &Judgement) -> Option<Facts> {
 }
 
 /// The values between which a figure jumped, with their shares of its batches: `24.1 ns (70 %)`.
-fn modes(modes: &[Mode], separator: &str) -> String {
+fn modes<'a>(modes: impl IntoIterator<Item = &'a Mode>, separator: &str) -> String {
     let mode = |mode: &Mode| format!("{} ns ({:.0} %)", words::number(mode.value), mode.share * 100.0);
-    modes.iter().map(mode).collect::<Vec<_>>().join(separator)
+    words::joined(modes.into_iter().map(mode), separator)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use coho_profile::{Coherence, LineSpread, Pair, PairMethod};
 
 use crate::Subject;
-use crate::figure::{Figure, Format};
+use crate::figure::Format;
 use crate::part::{Column, Depth, PartList, Section, Table, TableOf, Text};
 use crate::words;
 
@@ -38,7 +38,7 @@ fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
         })
         .figures("moves", "", |pair| {
             let moves = pair.ownership_changes_per_op.as_ref()?;
-            Some(Figure::exact(moves.median).format(Format::Ratio))
+            Some(Format::Ratio.of(moves.median))
         })
         .figures("preempted", "", |pair| pair.preempted_batches)
         .column(Column::figures("n", "").detail(), |pair| pair.ns.n)
@@ -66,26 +66,20 @@ fn signed(correlation: f64) -> String {
 fn lines<'a>(
     subject: &Subject,
     measured: &[(&'a Pair, &'a LineSpread)],
-) -> Option<TableOf<(&'a Pair, &'a LineSpread)>> {
-    let count = usize::try_from(measured.first()?.1.count).unwrap_or(usize::MAX);
-    let title = format!(
-        "Pairs over {}, a step of turn: where 10 to 90 % of the lines lie",
-        words::count(count, "line")
-    );
-    Some(
-        Table::of("lines", title, measured.iter().copied())
-            .text("pair", |(pair, _)| subject.pair_label(pair))
-            .text("home", |(pair, _)| words::home(pair.home))
-            .text("10 to 90 % of the lines", |(_, lines)| spread(lines))
-            .column(Column::figures("share of the variance", "").detail(), |(_, lines)| {
-                let share = lines.share.filter(|share| share.is_finite())?;
-                Some(Figure::exact(share).format(Format::Percent))
-            })
-            .note(
-                "r: correlation of the lines' times in the two halves of the run; share of the variance: how much of \
-                 the variance of single visits is due to the line.",
-            ),
-    )
+) -> TableOf<(&'a Pair, &'a LineSpread)> {
+    let count = words::count(measured.first().map_or(0, |(_, lines)| lines.count), "line");
+    let title = format!("Pairs over {count}, a step of turn: where 10 to 90 % of the lines lie");
+    Table::of("lines", title, measured.iter().copied())
+        .text("pair", |(pair, _)| subject.pair_label(pair))
+        .text("home", |(pair, _)| words::home(pair.home))
+        .text("10 to 90 % of the lines", |(_, lines)| spread(lines))
+        .column(Column::figures("share of the variance", "").detail(), |(_, lines)| {
+            lines.share.filter(|share| share.is_finite()).map(|share| Format::Percent.of(share))
+        })
+        .note(
+            "r: correlation of the lines' times in the two halves of the run; share of the variance: how much of the \
+             variance of single visits is due to the line.",
+        )
 }
 
 #[cfg(test)]

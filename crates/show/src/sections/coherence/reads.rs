@@ -1,33 +1,31 @@
 //! Loads of lines in a known state, by buffer size (Molka et al., PACT 2009).
 
-use std::collections::BTreeMap;
-
 use coho_profile::published::kawabe_furuya::{self, Molka};
-use coho_profile::{Coherence, Estimate, StateRead};
+use coho_profile::{Coherence, StateRead};
 use coho_topology::Level;
 
 use crate::Subject;
 use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
 use crate::figure::Figure;
-use crate::part::{Column, Section, Table};
+use crate::part::{Section, Table};
 use crate::{scale, words};
 
 /// The relation of a reader to lines that it prepared itself.
 const OWN: &str = "own";
 
-/// Whose lines are read: rank and name of the owner's relation to the reader, and the lines' state.
+/// Rank and name of the relation of the lines' owner to the reader, and the lines' state.
 type Kind = (usize, String, String);
+/// Times by kind and size of the buffer.
+type Times = [((Kind, u64), Figure)];
 
 pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherence) {
-    let mut reads: BTreeMap<(Kind, u64), Vec<&Estimate>> = BTreeMap::new();
-    for read in coherence.reads.iter().filter(|read| read.bytes > 0 && scale::is_time(read.ns.median)) {
+    let is_shown = |read: &&StateRead| read.bytes > 0 && scale::is_time(read.ns.median);
+    let reads = coherence.reads.iter().filter(is_shown).map(|read| {
         let (relation, state) = (relation(subject, read), format!("{:?}", read.state).to_ascii_lowercase());
         let rank = if relation == OWN { 0 } else { 1 + words::class_rank(&relation).0 };
-        reads.entry(((rank, relation, state), read.bytes)).or_default().push(&read.ns);
-    }
-    let figure =
-        |((kind, bytes), estimates): (_, Vec<_>)| Some((kind, bytes, subject.median_of(&estimates)?));
-    let times: Vec<(Kind, u64, Figure)> = reads.into_iter().filter_map(figure).collect();
+        (((rank, relation, state), read.bytes), &read.ns)
+    });
+    let times = Vec::from_iter(subject.summed_up(reads, scale::median));
     section.summary(chart(&times));
     section.detail(table(&times));
 }
@@ -46,14 +44,14 @@ fn relation(subject: &Subject, read: &StateRead) -> String {
     words::class_of(&name, subject)
 }
 
-fn table(times: &[(Kind, u64, Figure)]) -> Table {
+fn table(times: &Times) -> Table {
     let title = "Loads of lines that a CPU put in a known state, ns a load (Molka et al.)";
     Table::of("reads", title, times)
-        .text("owner", |((_, relation, _), ..)| relation.as_str())
-        .text("state", |((.., state), ..)| state.as_str())
-        .figures("buffer", "", |(_, bytes, _)| Figure::bytes(*bytes))
-        .column(Column::figures("time", "ns").compared("ns"), |(.., ns)| ns.clone())
-        .keyed(|((_, relation, state), bytes, _)| {
+        .text("owner", |(((_, relation, _), _), _)| relation.as_str())
+        .text("state", |(((.., state), _), _)| state.as_str())
+        .figures("buffer", "", |((.., bytes), _)| Figure::bytes(*bytes))
+        .compared("time", "ns", "ns", |(_, ns)| ns.clone())
+        .keyed(|(((_, relation, state), bytes), _)| {
             let label = format!("read of {state}, {relation}, {}", words::bytes(*bytes));
             (format!("read.{state}.{relation}.{bytes}"), label)
         })
@@ -61,11 +59,11 @@ fn table(times: &[(Kind, u64, Figure)]) -> Table {
         .done()
 }
 
-fn chart(times: &[(Kind, u64, Figure)]) -> Option<Chart> {
-    let lines = times.chunk_by(|(a, ..), (b, ..)| a == b).map(|line| {
-        let (_, relation, state) = &line[0].0;
+fn chart(times: &Times) -> Option<Chart> {
+    let lines = times.chunk_by(|((a, _), _), ((b, _), _)| a == b).map(|line| {
+        let ((_, relation, state), _) = &line[0].0;
         let name = format!("{state}, {relation}");
-        let points = line.iter().map(|(_, bytes, ns)| {
+        let points = line.iter().map(|((.., bytes), ns)| {
             let hover = format!("{name}, {}: {} ns", words::bytes(*bytes), ns.text());
             Point::new(*bytes as f64, ns, hover)
         });
@@ -74,7 +72,7 @@ fn chart(times: &[(Kind, u64, Figure)]) -> Option<Chart> {
         let colour = if relation == OWN { Colour::GREEN } else { Colour::of_class(relation) };
         Series::new(&name, colour, stroke).points(points)
     });
-    let ends = scale::ends(times.iter().map(|(_, bytes, _)| *bytes as f64))?;
+    let ends = scale::ends(times.iter().map(|((.., bytes), _)| *bytes as f64))?;
     let published = molka(&kawabe_furuya::figures().molka_2009, ends);
     let chart = Chart::lines(
         "latency-by-size",

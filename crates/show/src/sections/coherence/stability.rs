@@ -27,21 +27,19 @@ pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherenc
 fn sentences(timeline: &Timeline) -> [Text; 2] {
     let mode =
         |mode: &Mode| format!("{} ns, {:.0} % of the time", words::number(mode.value), mode.share * 100.0);
-    let values: Vec<String> = match &timeline.modes[..] {
-        [] | [_] => Vec::new(),
-        several => several.iter().map(mode).collect(),
-    };
+    let several = Some(&timeline.modes).filter(|modes| modes.len() > 1);
+    let values = words::joined(several.into_iter().flatten().map(mode), "; ");
     let changed = match &timeline.change_points_s[..] {
         [] if timeline.kept_to_one_value().is_none() => {
             "Too few samples to say whether it changes.".to_owned()
         }
         [] => "It did not change for good in that time.".to_owned(),
         changes => {
-            let at: Vec<_> = changes.iter().map(|at| format!("{at:.1} s")).collect();
-            format!("It changed for good at {} ({}).", at.join(", "), words::count(changes.len(), "time"))
+            let at = words::joined(changes.iter().map(|at| format!("{at:.1} s")), ", ");
+            format!("It changed for good at {at} ({}).", words::count(changes.len(), "time"))
         }
     };
-    [Text::labelled("values", values.join("; ")), Text::new(changed)]
+    [Text::labelled("values", values), Text::new(changed)]
 }
 
 fn chart(timeline: &Timeline) -> Chart {
@@ -73,11 +71,8 @@ fn chart(timeline: &Timeline) -> Chart {
 
 /// A timeline's samples (s, ns): all of them, or the medians of equal runs if there are very many.
 fn samples(timeline: &Timeline) -> Vec<(f64, f64)> {
-    let finite: Vec<&TimelineSample> = timeline
-        .samples
-        .iter()
-        .filter(|sample| sample.at_s.is_finite() && scale::is_time(sample.ns))
-        .collect();
+    let is_shown = |sample: &&TimelineSample| sample.at_s.is_finite() && scale::is_time(sample.ns);
+    let finite: Vec<&TimelineSample> = timeline.samples.iter().filter(is_shown).collect();
     let run = finite.len().div_ceil(MAX_SAMPLES).max(1);
     let merged =
         |run: &[&TimelineSample]| Some((run[0].at_s, scale::median(run.iter().map(|sample| sample.ns))?));
@@ -96,10 +91,7 @@ fn jumpers(coherence: &Coherence) -> TableOf<&Pair> {
         .text("pair", |pair| format!("{}–{}", pair.a, pair.b))
         .text("method", |pair| words::pair_method(pair.method))
         .text("home", |pair| words::home(pair.home))
-        .text("values (share of batches)", |pair| {
-            let values = &pair.ns.modes;
-            modes(&values[..values.len().min(6)], ", ")
-        })
+        .text("values (share of batches)", |pair| modes(pair.ns.modes.iter().take(6), ", "))
         .detail_after(SUMMARY)
 }
 
@@ -123,10 +115,7 @@ mod tests {
 
     #[test]
     fn one_sample_is_not_said_to_stay() {
-        let said = |n| {
-            let [_, changed] = sentences(&timeline(n));
-            changed.text
-        };
+        let said = |n| sentences(&timeline(n))[1].text.clone();
         assert!(said(1).contains("Too few samples"), "{}", said(1));
         assert!(said(40).contains("did not change for good in that time"), "{}", said(40));
     }

@@ -48,6 +48,13 @@ fn rate_by_size() -> [Axis; 2] {
     [Axis::bytes("size of the block"), Axis::log("GB/s")]
 }
 
+/// A rate on a line of rates by size.
+fn at_size(rate: &MemoryRate, line: Series, by: &str) -> Option<(Series, Point)> {
+    let speed = figure(&rate.bytes_per_s, 1e-9)?;
+    let hover = format!("{}, {}: {} GB/s{by}", line.name, words::bytes(rate.bytes), speed.text());
+    Some((line, Point::new(rate.bytes as f64, &speed, hover)))
+}
+
 fn usual(memory: &Memory, op: Operation) -> impl Iterator<Item = &MemoryRate> {
     memory
         .rates
@@ -71,11 +78,8 @@ pub(super) fn best(memory: &Memory) -> Option<Chart> {
                 let of_kind =
                     |rate: &&MemoryRate| rate.bytes == bytes && is_non_temporal(&rate.instruction) == past;
                 let rate = quickest(rates.iter().copied().filter(of_kind))?;
-                let speed = figure(&rate.bytes_per_s, 1e-9)?;
-                let by = &rate.instruction;
-                let hover = format!("{name}, {}: {} GB/s ({by})", words::bytes(bytes), speed.text());
                 let line = Series::new(&name, Colour::nth(op as usize), stroke);
-                Some((line, Point::new(bytes as f64, &speed, hover)))
+                at_size(rate, line, &format!(" ({})", rate.instruction))
             }));
         }
     }
@@ -111,18 +115,15 @@ pub(super) fn by_instruction(memory: &Memory, op: Operation) -> Option<Chart> {
     // What is read through PREFETCHNTA stands in the tables: lines of one colour could not be told apart.
     let rates = usual(memory, op).filter(|rate| !rate.instruction.contains("prefetchnta"));
     let points = rates.filter_map(|rate| {
-        let speed = figure(&rate.bytes_per_s, 1e-9)?;
         let kind = match (rate.cache_type, rate.destination_type) {
             (CacheType::WriteBack, None) => String::new(),
             (from, None) => format!(", {from}"),
             (from, Some(to)) => format!(", {from} to {to}"),
         };
-        let name = words::short(&format!("{}{kind}", rate.instruction), 40);
         let dashed = is_non_temporal(&rate.instruction) || !kind.is_empty();
         let stroke = if dashed { Stroke::Dashed } else { Stroke::Solid };
-        let hover = format!("{name}, {}: {} GB/s", words::bytes(rate.bytes), speed.text());
-        let line = Series::new(name, family(&rate.instruction), stroke);
-        Some((line, Point::new(rate.bytes as f64, &speed, hover)))
+        let name = words::short(&format!("{}{kind}", rate.instruction), 40);
+        at_size(rate, Series::new(name, family(&rate.instruction), stroke), "")
     });
     let what = match op {
         Operation::Write => "Register to memory",

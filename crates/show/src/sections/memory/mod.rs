@@ -52,11 +52,8 @@ fn headline(memory: &Memory) -> String {
         let (n, by) = (rates.count(), words::short(&best.instruction, 40));
         Some(format!("{op} {} GB/s (the best of {n}: {by})", figure.text()))
     };
-    let best: Vec<String> = Operation::ALL.into_iter().filter_map(best_of).collect();
-    match largest {
-        Some(bytes) if !best.is_empty() => {
-            format!("{}, blocks of {}", best.join("; "), words::bytes(bytes))
-        }
+    match (largest, words::joined(Operation::ALL.into_iter().filter_map(best_of), "; ")) {
+        (Some(bytes), best) if !best.is_empty() => format!("{best}, blocks of {}", words::bytes(bytes)),
         _ => String::new(),
     }
 }
@@ -70,8 +67,8 @@ fn types_in_short(memory: &Memory) -> Option<Text> {
     let all = CacheType::ALL
         .iter()
         .all(|name| *name == CacheType::WriteBack || special.clone().any(|one| one.name == *name));
-    let names = special.map(|one| format!(", {} ({})", one.name, words::short(&one.provider, 40)));
-    let names: String = names.collect();
+    let names: String =
+        special.map(|one| format!(", {} ({})", one.name, words::short(&one.provider, 40))).collect();
     let why = if all { "" } else { "; `--type WC,UC` says why there are no others" };
     Some(Text::labelled("types", format!("{}{names}{why}", CacheType::WriteBack)))
 }
@@ -105,9 +102,8 @@ pub fn asked(memory: &Memory, asked: &[CacheType]) -> Vec<Missing> {
 /// How the last run measured, and earlier ones whose parts the profile still has. The table of types says why a type has no
 /// rates.
 fn how(section: &mut Section, memory: &Memory) {
-    let of_type = |what: &str| CacheType::ALL.iter().any(|one| what == format!("rates of {one}"));
     let mut last = memory.method.clone();
-    last.not_available.retain(|what, _| !of_type(what));
+    last.not_available.retain(|what, _| CacheType::ALL.iter().all(|one| *what != format!("rates of {one}")));
     method::add(&mut section.parts, "memory-method", &last);
     for earlier in &memory.earlier {
         let mut facts = method::facts("memory-method-earlier", &earlier.method);
@@ -117,15 +113,15 @@ fn how(section: &mut Section, memory: &Memory) {
     }
 }
 
-/// The usual case: one thread moves the same block of usual memory again and again, and waits for its stores in the end.
-fn is_usual(rate: &MemoryRate) -> bool {
-    rate.cache_type == CacheType::WriteBack && is_usual_of(rate)
+/// The usual case, of any type of memory: one thread moves the same block again and again, and waits for its stores in the
+/// end.
+pub(super) fn is_usual_of(rate: &MemoryRate) -> bool {
+    rate.threads <= 1 && is_usual(rate)
 }
 
-/// The same of any type of memory.
-pub(super) fn is_usual_of(rate: &MemoryRate) -> bool {
-    let usual = rate.threads <= 1 && is_warm(rate);
-    usual && rate.destination_type.is_none_or(|to| to == CacheType::WriteBack)
+/// The same by any number of threads.
+fn is_usual(rate: &MemoryRate) -> bool {
+    is_warm(rate) && rate.destination_type.is_none_or(|to| to == CacheType::WriteBack)
 }
 
 /// The block is where the call before left it, and its stores are waited for once a run.

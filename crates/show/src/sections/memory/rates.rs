@@ -8,7 +8,7 @@ use coho_topology::CacheKind;
 use super::is_usual;
 use crate::Subject;
 use crate::figure::{Figure, Format};
-use crate::part::{Column, Table};
+use crate::part::Table;
 use crate::words;
 
 /// Sizes in the summary if the topology has no caches.
@@ -47,36 +47,33 @@ fn levels(subject: &Subject, sizes: &[u64]) -> Vec<(u64, String)> {
         let step = others.len().div_ceil(SIZES - 1).max(1);
         return others.iter().step_by(step).chain([&largest]).map(|&bytes| (bytes, String::new())).collect();
     };
-    let mut labelled: Vec<(u64, String)> = Vec::new();
-    for (level, size) in caches {
-        if let Some(&bytes) = sizes.iter().rfind(|&&bytes| 2 * bytes <= size)
-            && labelled.last().is_none_or(|(smaller, _)| *smaller < bytes)
-        {
-            labelled.push((bytes, format!(", L{level}")));
-        }
-    }
-    if largest > last {
-        labelled.push((largest, ", memory".to_owned()));
-    }
+    let within = caches.iter().filter_map(|(level, size)| {
+        let bytes = sizes.iter().rfind(|&&bytes| 2 * bytes <= *size)?;
+        Some((*bytes, format!(", L{level}")))
+    });
+    let memory = (largest > last).then(|| (largest, ", memory".to_owned()));
+    let mut labelled: Vec<(u64, String)> = within.collect();
+    labelled.dedup_by(|(bytes, _), (smaller, _)| *bytes <= *smaller);
+    labelled.extend(memory);
     labelled
 }
 
 /// The best rate of each operation at each level, the plain one's and that of the best non-temporal store; then the rates
 /// of all CPUs together.
 pub(super) fn best(subject: &Subject, memory: &Memory) -> Table {
-    let usual = memory.rates.iter().filter(|rate| is_usual(rate));
-    let sizes: BTreeSet<u64> = usual.map(|rate| rate.bytes).collect();
+    let is_shown = |rate: &&MemoryRate| rate.cache_type == CacheType::WriteBack && is_usual(rate);
+    let usual: Vec<&MemoryRate> = memory.rates.iter().filter(is_shown).collect();
+    let of_one = usual.iter().filter(|rate| rate.threads <= 1);
+    let sizes: BTreeSet<u64> = of_one.map(|rate| rate.bytes).collect();
     let levels = levels(subject, &Vec::from_iter(sizes));
     let most = memory.rates.iter().map(|rate| rate.threads).max().filter(|threads| *threads > 1);
     let together = most.into_iter().zip(levels.last());
     let cases: Vec<_> = levels.iter().map(|level| (1, level)).chain(together).collect();
     let cases = Operation::ALL.into_iter().flat_map(|op| cases.iter().map(move |case| (op, *case)));
     let of_case = |(op, (threads, (bytes, _))): Case<'_>, is_wanted: fn(&str) -> bool| {
-        quickest(memory.rates.iter().filter(|rate| {
-            let of_one = MemoryRate { threads: rate.threads.min(1), ..(*rate).clone() };
-            let same = rate.op == op && rate.bytes == *bytes && rate.threads.max(1) == threads;
-            same && is_wanted(&rate.instruction) && is_usual(&of_one)
-        }))
+        let same =
+            |rate: &&MemoryRate| rate.op == op && rate.bytes == *bytes && rate.threads.max(1) == threads;
+        quickest(usual.iter().copied().filter(same).filter(|rate| is_wanted(&rate.instruction)))
     };
     let best = |case| of_case(case, |_| true);
     let gb_per_s = |rate: Option<&MemoryRate>| Some(median(rate?) / 1e9);
@@ -107,13 +104,13 @@ type Case<'a> = (Operation, (u32, &'a (u64, String)));
 fn id(rate: &MemoryRate) -> String {
     let words = [rate.op.to_string(), rate.instruction.clone(), rate.bytes.to_string()];
     let conditions = conditions(rate).into_iter().map(|word| word.to_ascii_lowercase().replace(' ', "-"));
-    format!("memory.{}", words.into_iter().chain(conditions).collect::<Vec<_>>().join("."))
+    format!("memory.{}", words::joined(words.into_iter().chain(conditions), "."))
 }
 
 /// The same for people.
 fn label(rate: &MemoryRate) -> String {
     let what = format!("{} {}, {}", rate.op, rate.instruction, words::bytes(rate.bytes));
-    std::iter::once(what).chain(conditions(rate)).collect::<Vec<_>>().join(", ")
+    words::joined(std::iter::once(what).chain(conditions(rate)), ", ")
 }
 
 fn conditions(rate: &MemoryRate) -> Vec<String> {
@@ -153,7 +150,7 @@ fn table(subject: &Subject, group: &[&MemoryRate]) -> Table {
         .figures("block", "", |rate| Figure::bytes(rate.bytes))
         .text("before", |rate| rate.state.map(|state| state.to_string()))
         .text("fence", |rate| rate.fence.map(|fence| fence.to_string()))
-        .column(Column::figures("", "GB/s").compared("GB/s"), |rate| subject.scaled(&rate.bytes_per_s, 1e-9))
+        .compared("", "GB/s", "GB/s", |rate| subject.scaled(&rate.bytes_per_s, 1e-9))
         .figures("traffic", "", |rate| rate.traffic_bytes_per_s.map(|traffic| traffic / 1e9))
         .figures("bursts", "", |rate| whole(&rate.bursts))
         .figures("partials", "", |rate| whole(&rate.partials))
@@ -191,9 +188,7 @@ fn kinds(subject: &Subject, memory: &Memory) -> Table {
         .text("kind", |(_, (_, kind))| *kind)
         .text("type", |(_, (rate, _))| rate.cache_type.name())
         .figures("block", "", |(_, (rate, _))| Figure::bytes(rate.bytes))
-        .column(Column::figures("", "GB/s").compared("GB/s"), |(_, (rate, _))| {
-            subject.scaled(&rate.bytes_per_s, 1e-9)
-        })
+        .compared("", "GB/s", "GB/s", |(_, (rate, _))| subject.scaled(&rate.bytes_per_s, 1e-9))
         .text("by", |(_, (rate, _))| words::short(&rate.instruction, 40))
         .keyed(|((_, id), (rate, kind))| {
             let (what, size) = (rate.op, words::bytes(rate.bytes));

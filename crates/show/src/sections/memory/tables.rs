@@ -15,7 +15,7 @@ pub(super) fn alone<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a Me
     Table::of("memory-latency", "Latency of dependent loads", &memory.latency)
         .figures("lines of", "", |row| Figure::bytes(row.bytes))
         .column(Column::figures("pages", "").detail(), |row| row.page_bytes.map(Figure::bytes))
-        .column(Column::figures("latency", "ns").compared("ns"), |row| subject.figure_of(&row.ns))
+        .compared("latency", "ns", "ns", |row| subject.figure_of(&row.ns))
         .keyed(|row| {
             (format!("memory.latency.{}", row.bytes), format!("latency, {}", words::bytes(row.bytes)))
         })
@@ -43,7 +43,7 @@ pub(super) fn costs<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a Co
         .text("operation", |cost| words::short(&cost.operation, 20))
         .figures("lines", "", |cost| cost.lines)
         .figures("modified", "", |cost| cost.dirty)
-        .column(Column::figures("all together", "ns").compared("ns"), |cost| subject.figure_of(&cost.ns))
+        .compared("all together", "ns", "ns", |cost| subject.figure_of(&cost.ns))
         .figures("a line", "ns", |cost| Some(cost.ns.as_ref()?.median / cost.lines.max(1) as f64))
         .keyed(|CoherenceCost { operation, lines, dirty, .. }| {
             let id = operation.to_ascii_lowercase().replace(' ', "-");

@@ -140,22 +140,6 @@ fn types_that_nobody_asked_for_take_a_line() {
 }
 
 #[test]
-fn what_was_not_counted_is_not_shown() {
-    let mut rates =
-        vec![rate(Operation::Write, "avx2-nt", 512, 1.0), rate(Operation::Write, "avx2", 512, 1.0)];
-    let columns =
-        |rates: &[MemoryRate]| shown(Memory { rates: rates.to_vec(), ..Memory::default() }, Depth::Detail);
-    assert!(!columns(&rates).contains(" bursts "), "no column without a figure");
-    rates[0].bursts = Some(Estimate::exact(8.0));
-    let text = columns(&rates);
-    let row = |name: &str| {
-        text.lines().rfind(|line| line.trim_start().starts_with(name) && line.contains("warm")).unwrap()
-    };
-    assert!(row("avx2-nt").trim_end().ends_with('8'), "{text}");
-    assert!(row("avx2 ").trim_end().ends_with('–'), "{text}");
-}
-
-#[test]
 fn the_best_is_drawn_by_size_and_one_size_is_no_line() {
     let charts = |sizes: &[u64]| -> usize {
         let rates = sizes.iter().map(|&bytes| rate(Operation::Read, "avx2", bytes, 1.0)).collect();
