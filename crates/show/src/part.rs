@@ -15,7 +15,7 @@ pub struct Section {
     pub id: &'static str,
     /// For people: `Barriers, fork and join`.
     pub title: &'static str,
-    /// One line that says what was found: `321 ns for 2 threads, 2.84 × the limit`; empty if the parts say all.
+    /// One line with the main figures: `321 ns for 2 threads, 2.84 × the limit`; empty if the parts say all.
     pub headline: String,
     /// In the order of reading.
     pub parts: Vec<Part>,
@@ -234,7 +234,7 @@ pub struct Facts {
     pub title: String,
     /// In the order of reading.
     pub facts: Vec<(String, String)>,
-    /// Whether `compare` tells where two profiles differ in them.
+    /// Whether `compare` says where two profiles differ in them.
     pub compared: bool,
 }
 
@@ -255,7 +255,7 @@ impl Facts {
         self
     }
 
-    /// `compare` tells where two profiles differ in them.
+    /// Facts of which `compare` says where two profiles differ in them.
     #[must_use]
     pub fn compared(mut self) -> Self {
         self.compared = true;

@@ -17,7 +17,7 @@ const PUBLISHED: &str = "published:";
 pub struct Subject {
     /// The file's stem, or `kawabe-furuya/e5620`.
     pub label: String,
-    /// Whether a paper published it, rather than this program measuring it: such figures tell no interval.
+    /// Whether a paper published it, rather than this program measuring it: such figures have no interval.
     pub published: bool,
     /// The figures.
     pub profile: Profile,
@@ -77,7 +77,7 @@ impl Subject {
     pub fn of_publication(publication: published::Publication) -> Vec<Self> {
         let name = publication.name;
         let subject = |(machine, mut profile): (String, Profile)| {
-            // Papers tell figures; what follows from them is the model's.
+            // Papers have figures; what follows from them is the model's.
             judge::calls(&mut profile);
             Self { published: true, ..Self::new(format!("{name}/{machine}"), profile) }
         };
@@ -183,7 +183,7 @@ impl Subject {
         self.profile.host.as_ref()?.clock_ghz.filter(|ghz| ghz.is_finite() && *ghz > 0.0)
     }
 
-    /// How many packages the topology claims; 0 if it is not told.
+    /// How many packages the topology claims; 0 if it is not known.
     pub fn packages(&self) -> usize {
         self.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len())
     }
@@ -196,7 +196,7 @@ impl Subject {
         })
     }
 
-    /// How to call a CPU: its number, with the papers' name of it where the topology tells one.
+    /// How to call a CPU: its number, with the papers' name of it if the topology has one.
     pub fn cpu_label(&self, cpu: u32) -> String {
         match self.pu_name(cpu) {
             Some(name) => format!("{cpu} {name}"),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_labels_are_told_apart() {
+    fn equal_labels_are_numbered() {
         let names = ["published:kawabe-furuya/e5620".to_owned(), "published:kawabe-furuya/e5620".to_owned()];
         let subjects = Subject::load_all(&names).unwrap();
         assert_ne!(subjects[0].label, subjects[1].label);

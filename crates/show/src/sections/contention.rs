@@ -36,21 +36,17 @@ pub fn section(subject: &Subject) -> Option<Section> {
 
 /// What becomes of an addition when the most CPUs add at once.
 fn headline(contention: &Contention) -> String {
-    let adding =
-        contention.rows.iter().filter(|row| row.operation == LineOperation::Add && row.cpus.len() > 1);
-    let measured = adding.filter_map(|row| Some((row, row.ns.as_ref()?, row.times_alone.as_ref()?)));
-    measured.max_by_key(|(row, ..)| row.cpus.len()).map_or_else(String::new, |(row, ns, times)| {
-        format!(
-            "{} CPUs add to one word: {} ns an addition, {} times one CPU alone",
-            row.cpus.len(),
-            Figure::from(ns).text(),
-            words::number(times.median)
-        )
-    })
+    let is_addition = |row: &&ContentionRow| row.operation == LineOperation::Add && row.cpus.len() > 1;
+    let additions = contention.rows.iter().filter(is_addition);
+    let measured =
+        additions.filter_map(|row| Some((row.cpus.len(), row.ns.as_ref()?, row.times_alone.as_ref()?)));
+    let Some((n, ns, times)) = measured.max_by_key(|(n, ..)| *n) else { return String::new() };
+    let (ns, times) = (Figure::from(ns).text(), words::number(times.median));
+    format!("{n} CPUs add to one word: {ns} ns an addition, {times} times one CPU alone")
 }
 
 fn table<'a>(subject: &Subject, contention: &'a Contention) -> TableOf<&'a ContentionRow> {
-    let ratio = |of: &Option<Estimate>| Some(Figure::exact(of.as_ref()?.median).format(Format::Ratio));
+    let ratio = |of: &Option<Estimate>| Some(Format::Ratio.of(of.as_ref()?.median));
     Table::of("contention", "", &contention.rows)
         .text("operation", |row| row.operation.name())
         .text("CPUs", |row| match row.cpus.len() {
@@ -58,9 +54,7 @@ fn table<'a>(subject: &Subject, contention: &'a Contention) -> TableOf<&'a Conte
             _ => format!("{} {}", words::cpus(&row.cpus), row.mapping),
         })
         .compared("", "ns", "ns", |row| subject.figure_of(&row.ns))
-        .compared("together", "10^6/s", "millions_per_s", |row| {
-            subject.scaled(&row.operations_per_s, 1e-6)
-        })
+        .compared("together", "10^6/s", "millions_per_s", |row| subject.scaled(&row.operations_per_s, 1e-6))
         .figures("× alone", "", |row| ratio(&row.times_alone))
         .figures("failed", "", |row| ratio(&row.failures_per_success))
         .figures("least/most", "", |row| ratio(&row.least_over_most))
@@ -92,9 +86,8 @@ fn published_pairs() -> Vec<Text> {
             ("one hop", Some(machine.hop1_mean)),
             ("two hops", machine.hop2_mean),
         ];
-        let times =
-            places.iter().filter_map(|(place, ns)| Some(format!("{place} {} ns", words::number((*ns)?))));
-        let times = words::joined(times, ", ");
+        let time = |(place, ns): (_, Option<f64>)| Some(format!("{place} {} ns", words::number(ns?)));
+        let times = words::joined(places.into_iter().filter_map(time), ", ");
         Text::labelled("published", format!("Kawabe & Furuya, {}: {times}", machine.name))
     };
     published::kawabe_furuya::figures().machine.iter().map(machine).collect()

@@ -36,12 +36,9 @@ pub fn section(subject: &Subject) -> Option<Section> {
 
 fn headline(counters: &Counters) -> String {
     let state = availability(&counters.rdpmc);
-    match (passed(&counters.events), counters.events.len()) {
-        (_, 0) => format!("reading counters is {state}"),
-        (passed, all) => {
-            format!("reading counters is {state}; {passed} of {all} events passed their self-test")
-        }
-    }
+    let (all, passed) = (counters.events.len(), passed(&counters.events));
+    let tested = (all > 0).then(|| format!("{passed} of {all} events passed their self-test"));
+    words::joined([Some(format!("reading counters is {state}")), tested].into_iter().flatten(), "; ")
 }
 
 fn passed(events: &[EventTest]) -> usize {
@@ -58,12 +55,14 @@ fn availability(rdpmc: &Rdpmc) -> &'static str {
 }
 
 fn rdpmc(rdpmc: &Rdpmc) -> String {
-    let times = [(&rdpmc.ns, "ns"), (&rdpmc.ns_with_instructions, "ns while instructions are counted")];
-    let time = |(ns, unit): (&Option<_>, _)| Some(format!("{} {unit}", Figure::from(ns.as_ref()?).text()));
-    let times = times.into_iter().filter_map(time);
-    let note = rdpmc.note.as_deref().map(|note| words::short(note, 400));
-    let state = std::iter::once(availability(rdpmc).to_owned());
-    words::joined(state.chain(times).chain(note), "; ")
+    let time = |ns: &Option<_>, unit| Some(format!("{} {unit}", Figure::from(ns.as_ref()?).text()));
+    let parts = [
+        Some(availability(rdpmc).to_owned()),
+        time(&rdpmc.ns, "ns"),
+        time(&rdpmc.ns_with_instructions, "ns while instructions are counted"),
+        rdpmc.note.as_deref().map(|note| words::short(note, 400)),
+    ];
+    words::joined(parts.into_iter().flatten(), "; ")
 }
 
 /// How many events passed; if all fail alike, why.
@@ -148,7 +147,7 @@ fn tests(events: &[EventTest]) -> TableOf<&EventTest> {
         .text("why", |test| words::short(&test.why, 300))
 }
 
-/// Single instructions of which the other figures are made.
+/// Single instructions that the other figures consist of.
 fn instructions(subject: &Subject, counters: &Counters) -> Table {
     let costs = [
         ("rdpmc", "reading a counter in user mode", &counters.rdpmc.ns),

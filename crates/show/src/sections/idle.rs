@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use coho_profile::{Idle, IdleState, Wakeup};
+use coho_profile::{Idle, IdleControl, IdleState, Wakeup};
 
 use super::{Entry, method};
 use crate::figure::{Figure, Format};
@@ -23,14 +23,12 @@ pub fn section(subject: &Subject) -> Option<Section> {
     section.summary(waking(&grouped));
     section.summary(states(&idle.states));
     section.summary(facts(idle));
-    if grouped.values().any(|figure| figure.n > 1) {
-        section.detail(by_cpu(subject, idle));
-    }
+    let have_several = grouped.values().any(|figure| figure.n > 1);
+    section.detail(have_several.then(|| by_cpu(subject, idle)));
     // What cannot be set says why itself.
     let mut method = idle.method.clone();
-    method
-        .not_available
-        .retain(|_, why| !idle.controls.iter().any(|control| control.status.ends_with(&**why)));
+    let is_said = |why: &str| idle.controls.iter().any(|control| control.status.ends_with(why));
+    method.not_available.retain(|_, why| !is_said(why));
     method::add(&mut section.parts, "idle-method", &method);
     Some(section)
 }
@@ -64,9 +62,9 @@ fn waking<'a>(grouped: &'a BTreeMap<Kind<'a>, Figure>) -> TableOf<(&'a Kind<'a>,
         .compared("to wake", "ns", "ns", |(_, ns)| ns.clone())
         .figures("CPUs", "", |(_, ns)| ns.n)
         .keyed(|((_, slept, by, under), _)| {
-            let id = under.to_ascii_lowercase().replace(' ', "-");
-            let label = format!("woken by {by} after {slept} us");
-            (words::joined([&format!("idle.wakeup.{by}.{slept}"), &id], "."), words::joined([&label, *under], ", "))
+            let id = format!("idle.wakeup.{by}.{slept}.{}", under.to_ascii_lowercase().replace(' ', "-"));
+            let label = words::joined([&*format!("woken by {by} after {slept} us"), *under], ", ");
+            (id.trim_end_matches('.').to_owned(), label)
         })
         .note(
             "From the moment when a sleeping CPU should wake until its thread runs. The longer it sleeps, the deeper \
@@ -91,12 +89,8 @@ fn states(states: &[IdleState]) -> TableOf<&IdleState> {
         .figures("latency", "us", |state| state.latency_us)
         .figures("residency", "us", |state| state.residency_us)
         .figures("entered", "", |state| state.usage)
-        .column(Column::figures("in it", "s").detail(), |state| {
-            Format::Tenths.of(state.time_us as f64 / 1e6)
-        })
-        .text("disabled on", |state| {
-            (!state.disabled_on.is_empty()).then(|| words::cpus(&state.disabled_on))
-        })
+        .column(Column::figures("in it", "s").detail(), |state| Format::Tenths.of(state.time_us as f64 / 1e6))
+        .text("disabled on", |state| (!state.disabled_on.is_empty()).then(|| words::cpus(&state.disabled_on)))
         .note(
             "Latency and residency are the driver's claims; entered and time are what the kernel asked for since \
              boot, which the hardware may have refused.",
@@ -113,8 +107,7 @@ fn facts(idle: &Idle) -> Facts {
         us => format!("{us} us on all CPUs"),
     });
     let of_cpu = |(cpu, us)| (format!("latency limit of CPU {cpu}"), format!("{us} us"));
-    let to_set = idle.controls.iter();
-    let to_set = to_set.map(|one| (format!("to set: {}", words::short(&one.name, 80)), one.status.clone()));
+    let to_set = |one: &IdleControl| (format!("to set: {}", words::short(&one.name, 80)), one.status.clone());
     Facts::new("idle", "Who chooses, and what can be set")
         .facts([
             ("idle driver", idle.driver.clone()),
@@ -125,12 +118,12 @@ fn facts(idle: &Idle) -> Facts {
             ("latency limit", limit),
         ])
         .facts(idle.resume_latency_us.iter().map(of_cpu))
-        .facts(to_set)
+        .facts(idle.controls.iter().map(to_set))
 }
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Estimate, IdleControl, Profile};
+    use coho_profile::{Estimate, Profile};
 
     use super::*;
     use crate::part::Cell;
@@ -164,9 +157,9 @@ mod tests {
             ..Idle::default()
         });
         let table = testing::tables(&section)[0];
-        let expected =
-            ["idle.wakeup.timer.50", "idle.wakeup.timer.1000", "idle.wakeup.futex.1000.c6-disabled"];
-        assert_eq!(testing::keys(table), expected);
+        let keys =
+            ["timer.50", "timer.1000", "futex.1000.c6-disabled"].map(|key| format!("idle.wakeup.{key}"));
+        assert_eq!(testing::keys(table), keys);
         let Cell::Figure(figure) = &table.rows[1].cells[3] else { panic!("a figure") };
         assert_eq!((figure.value, figure.n, figure.interval()), (4000.0, 2, Some((3950.0, 4050.0))));
         assert_eq!(section.headline, "waking after 1000 us takes 4.00 us by timer");

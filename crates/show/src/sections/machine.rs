@@ -54,7 +54,7 @@ pub fn older(subject: &Subject) -> Option<String> {
 /// A date has no more letters.
 const DATE: usize = 30;
 
-/// What a topology claims, outermost first: how many, the kind as a fact's name and as a noun. None of what it has none of.
+/// The objects that a topology claims, outermost first: how many, their kind as a fact's name, and as a noun.
 pub(super) fn objects(counts: Counts) -> impl Iterator<Item = (usize, &'static str, &'static str)> {
     let objects = [
         (counts.package, "package", "package"),

@@ -46,12 +46,11 @@ pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
     parts.summary(Text::new(format!("ULE on {}", words::short(&outcome.machine, 200))));
     parts.summary(outcome.views.iter().map(|view| Text::labelled(&view.name, &view.shape)));
     parts.summary(outcome.not_available.iter().map(|(name, why)| Missing::new(name, why)));
-    match &outcome.checked {
-        Ok(checked) => parts.extend(beside(checked)),
-        Err(why) => {
-            parts.summary(Text::new(format!("not checked on this machine: {}", words::short(why, 600))));
-        }
-    }
+    parts.extend(outcome.checked.iter().flat_map(beside));
+    let unchecked = outcome.checked.as_ref().err();
+    parts.summary(
+        unchecked.map(|why| Text::new(format!("not checked on this machine: {}", words::short(why, 600)))),
+    );
     parts.summary(rates(outcome));
     parts.summary(why.then(|| wakes(outcome)));
     parts.summary(explained(&outcome.findings));
@@ -111,11 +110,8 @@ fn explained(findings: &[Finding]) -> TableOf<&Finding> {
         .right("model", |one| sign(one.both.sign()))
         .right("%", |one| change(one.both))
         .right("found", |one| sign(one.measured_sign()))
-        .columns_of(
-            ["C6 on", "off, %"].into_iter().enumerate(),
-            |(_, name)| Column::right(name),
-            |one, (at, _)| signed(one.measured.percent()[at], 1),
-        )
+        .right("C6 on", |one| signed(one.measured.percent()[0], 1))
+        .right("off, %", |one| signed(one.measured.percent()[1], 1))
         .note(
             "Found: 0 if the two pairs' mean change is not above twice their noise. Model: ? if it depends on unknown \
              costs. The simulator models no clock, disk or cache capacity.",

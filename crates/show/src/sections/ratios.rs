@@ -109,12 +109,7 @@ pub(super) fn table(subject: &Subject, id: &str, title: &str, is: fn(&Ratio) -> 
 }
 
 /// Fork and join of the largest team's `part`-th part, in the first mapping that has it.
-pub(super) fn total<'a>(
-    sync: &'a Sync,
-    algorithm: &str,
-    part: u32,
-    mapping: Option<&str>,
-) -> Option<&'a Estimate> {
+fn total<'a>(sync: &'a Sync, algorithm: &str, part: u32, mapping: Option<&str>) -> Option<&'a Estimate> {
     let all = sync.fork_join.iter().map(|row| row.threads).max()?;
     let mine = |row: &&ForkJoinTime| {
         row.algorithm == algorithm

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use coho_profile::Host;
+use coho_topology::Claim;
 
 use super::{Entry, machine};
 use crate::boxes;
@@ -40,10 +41,8 @@ pub fn section(subject: &Subject) -> Option<Section> {
         let notes = claimed.topology.notes.iter().take(MOST);
         section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
         section.summary(claimed.topology.disagreements.iter().take(MOST).map(|one| {
-            let claims = one.claims.iter();
-            let claims =
-                claims.map(|claim| format!("{} says {}", claim.source, words::short(&claim.says, 200)));
-            let claims = words::joined(claims, "; ");
+            let says = |claim: &Claim| format!("{} says {}", claim.source, words::short(&claim.says, 200));
+            let claims = words::joined(one.claims.iter().map(says), "; ");
             Text::labelled("sources", format!("disagree on {}: {claims}; coho believes the first", one.level))
         }));
     }
@@ -74,10 +73,8 @@ fn facts(host: &Host) -> Facts {
     ];
     let known = known.map(|(name, value)| (name, value.map(|value| words::short(&value, 300))));
     let named = |kind: &str, map: &BTreeMap<String, String>| -> Vec<_> {
-        let fact = |(name, value): (&String, &String)| {
-            (format!("{kind} {}", words::short(name, 80)), words::short(value, 300))
-        };
-        map.iter().map(fact).collect()
+        let named = map.iter().map(|(name, value)| (format!("{kind} {}", words::short(name, 80)), value));
+        named.map(|(name, value)| (name, words::short(value, 300))).collect()
     };
     Facts::new("host", "Host")
         .facts(known)

@@ -39,11 +39,11 @@ pub fn section(subject: &Subject) -> Option<Section> {
     for (name, live) in runs.live.iter().take(MOST) {
         lived(&mut section, &words::short(name, 80), live);
     }
-    if commands > MOST {
-        section.detail(Text::new(format!(
-            "At most {MOST} commands of a kind are shown; all are in the profile."
-        )));
-    }
+    section.detail(
+        (commands > MOST).then(|| {
+            Text::new(format!("At most {MOST} commands of a kind are shown; all are in the profile."))
+        }),
+    );
     Some(section)
 }
 
@@ -199,13 +199,9 @@ pub fn settled(examination: &Examination, progress: &str) -> String {
     let others =
         examination.placements.iter().filter(|one| one.best_times.is_some() && one.same_as.is_none());
     let next = others.max_by(|one, other| speed(one).partial_cmp(&speed(other)).unwrap_or(Ordering::Equal));
-    let beside = match next {
-        None => "nothing else to compare".to_owned(),
-        Some(next) => {
-            let doubt = if examination.decided { "" } else { ": nothing is better beyond chance" };
-            format!("{} {}{doubt}", named(&next.name), figure(next))
-        }
-    };
+    let doubt = if examination.decided { "" } else { ": nothing is better beyond chance" };
+    let beside = next.map(|next| format!("{} {}{doubt}", named(&next.name), figure(next)));
+    let beside = beside.unwrap_or_else(|| "nothing else to compare".to_owned());
     let (cpus, rounds) = (words::cpus(&own.cpus), words::count(examination.rounds, "round"));
     format!("live: {best} (CPUs {}): {}, {beside} ({rounds})", words::short(&cpus, 16), figure(own))
 }

@@ -168,10 +168,10 @@ pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence
         };
         by_method.entry(pair.method).or_default().push((class, pair.ns.median));
     }
-    // Classes are found in strict alternation, or in the only method there is: the first chart has the marks.
+    // Classes come from strict alternation, or from the only method there is: the first chart has the marks.
     let classes = judgement.classes.iter().filter(|class| scale::is_time(class.ns.median)).take(8);
-    let mark = |class: &Class| Mark::new(At::X(class.ns.median), &class.name, Colour::GREY);
-    let mut marks: Vec<Mark> = classes.map(mark).collect();
+    let marks = classes.map(|class| Mark::new(At::X(class.ns.median), &class.name, Colour::GREY));
+    let mut marks: Vec<Mark> = marks.collect();
     for (method, pairs) in by_method.iter().filter(|(_, pairs)| pairs.len() >= HISTOGRAM) {
         let name = words::pair_method(*method);
         let chart = Chart::new(
@@ -212,7 +212,7 @@ fn bins(pairs: &[(String, f64)]) -> Vec<Bin> {
     bins
 }
 
-/// The class of a pair of which the topology claims nothing: `within level 1`, the finest with both CPUs in one group.
+/// The class of a pair if the topology claims nothing: `within level 1`, the finest level with both CPUs in one group.
 fn measured_class(levels: &[Level], a: u32, b: u32) -> String {
     let holds_both =
         |level: &Level| level.groups.iter().any(|group| group.contains(&a) && group.contains(&b));

@@ -59,27 +59,22 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         _ => String::new(),
     };
     match words::joined([classes, alone, stays], "; ") {
-        nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default(),
+        nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default().to_owned(),
         headline => headline,
     }
 }
 
-/// The verdict's name, and what it means.
-fn verdict_in_words(coherence: &Coherence, verdict: Verdict) -> (&'static str, &'static str) {
-    match verdict {
-        Verdict::Hops => ("hops", "CPUs form groups, near within a group and far across groups"),
+/// The verdict's name and what it means: `flat: all pairs are alike`.
+fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str> {
+    Some(match judgement.verdict? {
+        Verdict::Hops => "hops: CPUs form groups, near within a group and far across groups",
         Verdict::Flat if coherence.is_one_pair() => {
-            ("flat", "there is only one pair, and none to compare it with")
+            "flat: there is only one pair, and none to compare it with"
         }
-        Verdict::Flat => ("flat", "all pairs are alike"),
-        Verdict::HomeBiased => ("home-biased", "the times depend on where the line lives"),
-        Verdict::Unstable => ("unstable", "the figures jumped during the run"),
-    }
-}
-
-fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<String> {
-    let (name, meaning) = verdict_in_words(coherence, judgement.verdict?);
-    Some(format!("{name}: {meaning}"))
+        Verdict::Flat => "flat: all pairs are alike",
+        Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
+        Verdict::Unstable => "unstable: the figures jumped during the run",
+    })
 }
 
 /// Verdict, stability, what becomes of the claims, and notes.
@@ -94,17 +89,15 @@ fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
         };
         section.summary(Text::labelled("stable", text));
     }
-    let unchallenged = match coherence.is_one_pair() {
-        true => "not checked: one pair alone cannot tell near from far",
-        false => "no figure contradicts the claimed topology",
-    };
     if let Some(contradictions) = &judgement.contradictions {
+        let unchallenged = match coherence.is_one_pair() {
+            true => "not checked: one pair alone cannot tell near from far",
+            false => "no figure contradicts the claimed topology",
+        };
         section.summary(contradictions.is_empty().then(|| Text::labelled("claims", unchallenged)));
-        section.summary(
-            contradictions
-                .iter()
-                .map(|one| Text::new(format!("claimed: {}; measured: {}", one.claim, one.figures))),
-        );
+        let claims = contradictions.iter();
+        let claims = claims.map(|one| format!("claimed: {}; measured: {}", one.claim, one.figures));
+        section.summary(claims.map(Text::new));
     }
     let notes = judgement.notes.iter();
     section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
@@ -134,7 +127,7 @@ fn map(section: &mut Section, subject: &Subject) {
 
 /// What the figures say as a whole, for `compare`. A publication that passes no verdict has no classes or levels either.
 fn verdict_facts(coherence: &Coherence, judgement: &Judgement) -> Option<Facts> {
-    let (name, _) = verdict_in_words(coherence, judgement.verdict?);
+    let (name, _) = verdict(coherence, judgement)?.split_once(':')?;
     let contradictions = judgement.contradictions.as_ref().map(|all| all.len().to_string());
     let facts = [
         ("verdict", name.to_owned()),

@@ -26,7 +26,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherenc
 /// Its values and when it changed, in words.
 fn sentences(timeline: &Timeline) -> [Text; 2] {
     let mode =
-        |mode: &Mode| format!("{} ns, {:.0} % of the time", words::number(mode.value), mode.share * 100.0);
+        |one: &Mode| format!("{} ns, {:.0} % of the time", words::number(one.value), one.share * 100.0);
     let several = Some(&timeline.modes).filter(|modes| modes.len() > 1);
     let values = words::joined(several.into_iter().flatten().map(mode), "; ");
     let changed = match &timeline.change_points_s[..] {

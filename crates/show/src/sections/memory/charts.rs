@@ -83,8 +83,7 @@ pub(super) fn best(memory: &Memory) -> Option<Chart> {
             }));
         }
     }
-    let chart = lines("memory-rates", "Rates by size of the block", rate_by_size(), points)?;
-    Some(chart.caption(
+    Some(lines("memory-rates", "Rates by size of the block", rate_by_size(), points)?.caption(
         "One thread, the same block again and again, by the quickest instruction at each size; a copied byte counts \
          once. Dashed: stores that bypass the caches.",
     ))
@@ -112,7 +111,7 @@ fn family(instruction: &str) -> Colour {
 
 /// All instructions of an operation by size.
 pub(super) fn by_instruction(memory: &Memory, op: Operation) -> Option<Chart> {
-    // What is read through PREFETCHNTA stands in the tables: lines of one colour could not be told apart.
+    // Loads through PREFETCHNTA stand in the tables alone: nobody could tell lines of one colour apart.
     let rates = usual(memory, op).filter(|rate| !rate.instruction.contains("prefetchnta"));
     let points = rates.filter_map(|rate| {
         let kind = match (rate.cache_type, rate.destination_type) {
@@ -180,7 +179,7 @@ pub(super) fn states(memory: &Memory) -> Option<Chart> {
 pub(super) fn loaded(memory: &Memory) -> Option<Chart> {
     let points = memory.loaded.iter().take(64 * MOST).filter_map(|row| {
         let (rate, ns) = (figure(&row.injected_bytes_per_s, 1e-9)?, figure(&row.latency_ns, 1.0)?);
-        let others = words::count(row.threads as usize, "other");
+        let others = words::count(row.threads, "other");
         let name = words::short(&format!("{} {}, {others}", row.op, row.instruction), 60);
         let hover = format!("{name}, {} GB/s: {} ns", rate.text(), ns.text());
         // Not joined: a pause stands between the points, not a size.
@@ -188,8 +187,7 @@ pub(super) fn loaded(memory: &Memory) -> Option<Chart> {
         Some((line, Point::new(rate.value, &ns, hover)))
     });
     let axes = [Axis::log("GB/s of the others"), Axis::log("time of a load, ns")];
-    let chart = lines("memory-loaded", "Latency while other CPUs stream", axes, points)?;
-    Some(chart.caption(
+    Some(lines("memory-loaded", "Latency while other CPUs stream", axes, points)?.caption(
         "One point for each pause between the others' chunks of 1 KiB; towards the right they move more.",
     ))
 }

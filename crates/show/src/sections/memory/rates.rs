@@ -33,7 +33,7 @@ pub(super) fn quickest<'a>(rates: impl Iterator<Item = &'a MemoryRate>) -> Optio
     rates.filter(|rate| median(rate).is_finite()).max_by(|a, b| median(a).total_cmp(&median(b)))
 }
 
-/// The block that stands for each level: the largest of which two fit into its cache, and the largest of all.
+/// The block that stands for each level: the largest that fits twice into its cache, and for memory the largest of all.
 fn levels(subject: &Subject, sizes: &[u64]) -> Vec<(u64, String)> {
     let topology = subject.profile.topology.as_ref().map(|section| &section.topology);
     let mut caches: BTreeMap<u8, u64> = BTreeMap::new();
@@ -70,35 +70,30 @@ pub(super) fn best(subject: &Subject, memory: &Memory) -> Table {
     let together = most.into_iter().zip(levels.last());
     let cases: Vec<_> = levels.iter().map(|level| (1, level)).chain(together).collect();
     let cases = Operation::ALL.into_iter().flat_map(|op| cases.iter().map(move |case| (op, *case)));
-    let of_case = |(op, (threads, (bytes, _))): Case<'_>, is_wanted: fn(&str) -> bool| {
-        let same =
+    let rows = cases.filter_map(|(op, (threads, (bytes, level)))| {
+        let is_of_case =
             |rate: &&MemoryRate| rate.op == op && rate.bytes == *bytes && rate.threads.max(1) == threads;
-        quickest(usual.iter().copied().filter(same).filter(|rate| is_wanted(&rate.instruction)))
-    };
-    let best = |case| of_case(case, |_| true);
+        let rates = || usual.iter().copied().filter(is_of_case);
+        let plain = quickest(rates().filter(|rate| matches!(&*rate.instruction, "plain" | "plain-8")));
+        let past = quickest(rates().filter(|rate| is_non_temporal(&rate.instruction)));
+        let name = if threads > 1 { format!("{op}, {threads} threads") } else { op.to_string() };
+        Some((name, words::bytes(*bytes) + level, quickest(rates())?, [plain, past]))
+    });
+    let rows: Vec<_> = rows.collect();
     let gb_per_s = |rate: Option<&MemoryRate>| Some(median(rate?) / 1e9);
-    let title = "The same block again and again, GB/s";
-    Table::of("memory-best", title, cases.filter(|case| best(*case).is_some()))
-        .text("operation", |(op, (threads, _))| match threads {
-            1 => op.to_string(),
-            n => format!("{op}, {n} threads"),
-        })
-        .text("block", |(_, (_, (bytes, level)))| words::bytes(*bytes) + level)
-        .figures("best", "", |case| subject.scaled(&best(case)?.bytes_per_s, 1e-9))
-        .text("by", |case| Some(words::short(&best(case)?.instruction, 40)))
-        .figures("plain", "", |case| {
-            gb_per_s(of_case(case, |instruction| matches!(instruction, "plain" | "plain-8")))
-        })
-        .figures("non-temporal", "", |case| gb_per_s(of_case(case, is_non_temporal)))
+    Table::of("memory-best", "The same block again and again, GB/s", &rows)
+        .text("operation", |(name, ..)| name.as_str())
+        .text("block", |(_, block, ..)| block.as_str())
+        .figures("best", "", |(.., best, _)| subject.scaled(&best.bytes_per_s, 1e-9))
+        .text("by", |(.., best, _)| words::short(&best.instruction, 40))
+        .figures("plain", "", |(.., [plain, _])| gb_per_s(*plain))
+        .figures("non-temporal", "", |(.., [_, past])| gb_per_s(*past))
         .note(
             "One thread unless a number is given; a copied byte counts once. Plain: words of 8 bytes. Non-temporal: \
              the best store that bypasses the caches.",
         )
         .done()
 }
-
-/// An operation, its number of threads, and its block with the level that this stands for.
-type Case<'a> = (Operation, (u32, &'a (u64, String)));
 
 /// What a rate is, for scripts, without its unit: an operation on a type of memory under some conditions.
 fn id(rate: &MemoryRate) -> String {

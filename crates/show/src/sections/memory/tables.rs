@@ -27,8 +27,7 @@ pub(super) fn loaded<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a L
     Table::of("memory-loaded", "Latency while other CPUs stream", &memory.loaded)
         .text("others", |row| row.op.name())
         .text("how many", |row| {
-            let cpus = words::count(row.threads as usize, "CPU");
-            format!("{cpus} by {}", words::short(&row.instruction, 40))
+            format!("{} by {}", words::count(row.threads, "CPU"), words::short(&row.instruction, 40))
         })
         .figures("pause", "ns/KiB", |row| row.pause_ns)
         .figures("they move", "GB/s", |row| subject.scaled(&row.injected_bytes_per_s, 1e-9))
