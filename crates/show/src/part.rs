@@ -255,7 +255,7 @@ impl Facts {
         self
     }
 
-    /// Facts of which `compare` says where two profiles differ in them.
+    /// `compare` tells where two profiles differ in them.
     #[must_use]
     pub fn compared(mut self) -> Self {
         self.compared = true;

@@ -4,7 +4,7 @@ use coho_profile::order;
 
 use crate::words;
 
-/// A second: no line takes so long to share. A profile with a longer time is damaged, and axes over it would be endless.
+/// A second: no line takes so long to share. A profile that says so is damaged, and axes over it would be endless.
 const MAX_NS: f64 = 1e9;
 
 /// Whether a number can be a time, in ns, that a chart shows.

@@ -85,7 +85,7 @@ pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) ->
     }
 }
 
-/// Those of some words that are not empty, with `by` between them.
+/// Joins the words that are not empty, with `by` between them.
 pub fn joined<W: AsRef<str>>(words: impl IntoIterator<Item = W>, by: &str) -> String {
     let mut joined = String::new();
     for word in words.into_iter().filter(|word| !word.as_ref().is_empty()) {
