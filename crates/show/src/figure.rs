@@ -24,7 +24,7 @@ pub struct Figure {
 /// Within which a figure lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
-    /// Not told.
+    /// Not known.
     None,
     /// The median's 95 % interval.
     Interval(f64, f64),
@@ -54,8 +54,15 @@ pub enum Format {
     Percent,
 }
 
+impl Format {
+    /// A number written so.
+    pub fn of(self, value: f64) -> Figure {
+        Figure::exact(value).format(self)
+    }
+}
+
 impl Figure {
-    /// A number of which nothing else is known.
+    /// A number without an interval.
     pub fn exact(value: f64) -> Self {
         let (spread, format) = (Spread::None, Format::Digits);
         Self { value, spread, n: 1, inexact: None, format, mark: "" }
@@ -119,7 +126,7 @@ impl Figure {
         self
     }
 
-    /// Its 95 % interval, which alone tells two figures apart.
+    /// Its 95 % interval: only with one can a difference between two figures exceed the noise.
     pub fn interval(&self) -> Option<(f64, f64)> {
         match self.spread {
             Spread::Interval(low, high) => Some((low, high)),

@@ -4,7 +4,7 @@ use coho_profile::order;
 
 use crate::words;
 
-/// A second: no line takes so long to share. A profile that tells more is damaged, and axes over it would be endless.
+/// A second: no line takes so long to share. A profile that says so is damaged, and axes over it would be endless.
 const MAX_NS: f64 = 1e9;
 
 /// Whether a number can be a time, in ns, that a chart shows.
@@ -53,6 +53,17 @@ pub fn robust_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let last = values.len().checked_sub(1)?;
     let cut = values.len() / 100;
     Some((values[cut], values[last - cut]))
+}
+
+/// The least and the greatest of some values; `None` of none.
+pub fn ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    values.into_iter().map(|value| (value, value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// The mean of values that are all finite.
+pub fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let n = values.len() as f64;
+    Some(values.sum::<f64>() / n).filter(|mean| mean.is_finite())
 }
 
 /// The median of finite values.

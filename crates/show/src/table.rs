@@ -82,6 +82,13 @@ impl<T> TableOf<T> {
         self.table.notes.push(note.into());
         self
     }
+
+    /// With a sentence below it where the rows need one.
+    #[must_use]
+    pub fn note_if(mut self, is_needed: bool, note: impl Into<String>) -> Self {
+        self.table.notes.extend(is_needed.then(|| note.into()));
+        self
+    }
 }
 
 impl<T: Copy> TableOf<T> {
@@ -112,12 +119,41 @@ impl<T: Copy> TableOf<T> {
         self.column(Column::figures(name, unit), cell)
     }
 
+    /// With a column of figures that `compare` sets side by side, under the row's key and this ending.
+    #[must_use]
+    pub fn compared<C: Into<Cell>>(
+        self,
+        name: impl Into<String>,
+        unit: &'static str,
+        key: &'static str,
+        cell: impl Fn(T) -> C,
+    ) -> Self {
+        self.column(Column::figures(name, unit).compared(key), cell)
+    }
+
+    /// With a column of text at the right: figures with their units, or words that stand for a figure.
+    #[must_use]
+    pub fn right<C: Into<Cell>>(self, name: impl Into<String>, cell: impl Fn(T) -> C) -> Self {
+        self.column(Column::right(name), cell)
+    }
+
+    /// With a column for each of several things.
+    #[must_use]
+    pub fn columns_of<S: Copy, C: Into<Cell>>(
+        self,
+        things: impl IntoIterator<Item = S>,
+        column: impl Fn(S) -> Column,
+        cell: impl Fn(T, S) -> C,
+    ) -> Self {
+        things.into_iter().fold(self, |table, thing| table.column(column(thing), |item| cell(item, thing)))
+    }
+
     /// With what `compare` knows each row by, and how people call it there.
     #[must_use]
-    pub fn keyed(mut self, key: impl Fn(T) -> (String, String)) -> Self {
+    pub fn keyed<I: Into<String>, L: Into<String>>(mut self, key: impl Fn(T) -> (I, L)) -> Self {
         for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
             let (id, label) = key(*item);
-            row.key = Some(Key { id, label });
+            row.key = Some(Key { id: id.into(), label: label.into() });
         }
         self
     }

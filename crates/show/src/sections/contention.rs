@@ -1,13 +1,16 @@
 //! Many CPUs at once on one line.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use coho_profile::{Contention, ContentionRow, Estimate, LineOperation, published};
 
 use super::{Entry, method};
 use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
+use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Row, Section, Table, Text};
-use crate::words;
+use crate::part::{Column, Section, Table, TableOf, Text};
+use crate::{scale, words};
 
 /// How the published pairs were measured in another way than `add` by two CPUs.
 const PAIRS_DIFFER: &str = "The published pairs are free-running increments, like add by 2 CPUs, but timed as a \
@@ -21,53 +24,51 @@ pub const ENTRY: Entry = Entry { id: "contention", title: "Many CPUs on one line
 pub fn section(subject: &Subject) -> Option<Section> {
     let contention = subject.profile.contention.as_ref()?;
     let mut section = ENTRY.section(headline(contention));
-    if !contention.rows.is_empty() {
-        section.summary(table(subject, contention));
-    }
+    section.summary(table(subject, contention));
     if contention.rows.iter().any(|row| row.operation == LineOperation::Add && row.cpus.len() == 2) {
-        for pairs in published_pairs() {
-            section.summary(Text::labelled("published", pairs));
-        }
+        section.summary(published_pairs());
         section.summary(Text::new(PAIRS_DIFFER));
     }
-    let series = series(contention);
-    if series.iter().any(|one| one.points.len() > 1) {
-        section.summary(chart(&series).unwrap_or_else(|| bars(contention)));
-    }
+    section.summary(chart(contention));
     method::add(&mut section.parts, "contention-method", &contention.method);
     Some(section)
 }
 
-/// What all CPUs at once make of an addition.
+/// What becomes of an addition when the most CPUs add at once.
 fn headline(contention: &Contention) -> String {
-    let adding =
-        contention.rows.iter().filter(|row| row.operation == LineOperation::Add && row.cpus.len() > 1);
-    let measured = adding.filter_map(|row| Some((row, row.ns.as_ref()?, row.times_alone.as_ref()?)));
-    measured.max_by_key(|(row, ..)| row.cpus.len()).map_or_else(String::new, |(row, ns, times)| {
-        format!(
-            "{} CPUs add to one word: {} ns an addition, {} times one CPU alone",
-            row.cpus.len(),
-            Figure::from(ns).text(),
-            words::number(times.median)
-        )
-    })
+    let is_addition = |row: &&ContentionRow| row.operation == LineOperation::Add && row.cpus.len() > 1;
+    let additions = contention.rows.iter().filter(is_addition);
+    let measured =
+        additions.filter_map(|row| Some((row.cpus.len(), row.ns.as_ref()?, row.times_alone.as_ref()?)));
+    let Some((n, ns, times)) = measured.max_by_key(|(n, ..)| *n) else { return String::new() };
+    let (ns, times) = (Figure::from(ns).text(), words::number(times.median));
+    format!("{n} CPUs add to one word: {ns} ns an addition, {times} times one CPU alone")
 }
 
-fn table(subject: &Subject, contention: &Contention) -> Table {
-    Table::new("contention", "")
-        .columns([
-            Column::text("operation"),
-            Column::text("CPUs"),
-            Column::figures("", "ns").compared("ns"),
-            Column::figures("together", "10^6/s").compared("millions_per_s"),
-            Column::figures("× alone", ""),
-            Column::figures("failed", ""),
-            Column::figures("least/most", ""),
-            Column::figures("Jain", "").detail(),
-            Column::text("shares").detail(),
-            Column::figures("preempted", "").detail(),
-        ])
-        .rows(contention.rows.iter().map(|one| row(subject, one)))
+fn table<'a>(subject: &Subject, contention: &'a Contention) -> TableOf<&'a ContentionRow> {
+    let ratio = |of: &Option<Estimate>| Some(Format::Ratio.of(of.as_ref()?.median));
+    Table::of("contention", "", &contention.rows)
+        .text("operation", |row| row.operation.name())
+        .text("CPUs", |row| match row.cpus.len() {
+            1 => words::cpus(&row.cpus),
+            _ => format!("{} {}", words::cpus(&row.cpus), row.mapping),
+        })
+        .compared("", "ns", "ns", |row| subject.figure_of(&row.ns))
+        .compared("together", "10^6/s", "millions_per_s", |row| subject.scaled(&row.operations_per_s, 1e-6))
+        .figures("× alone", "", |row| ratio(&row.times_alone))
+        .figures("failed", "", |row| ratio(&row.failures_per_success))
+        .figures("least/most", "", |row| ratio(&row.least_over_most))
+        .column(Column::figures("Jain", "").detail(), |row| ratio(&row.jain))
+        .column(Column::text("shares").detail(), |row| {
+            let (least, most) = scale::ends(row.shares.iter().copied())?;
+            Some(format!("{least:.3}–{most:.3}"))
+        })
+        .column(Column::figures("preempted", "").detail(), |row| row.preempted_batches)
+        .keyed(|row| {
+            let (operation, mapping, n) = (row.operation, &row.mapping, row.cpus.len());
+            let label = format!("{operation} by {} at once, {mapping}", words::count(n, "CPU"));
+            (format!("contention.{operation}.{mapping}.{n}"), label)
+        })
         .note(
             "ns: one operation of one CPU, the mean over the CPUs; 10^6/s: operations of all CPUs together; failed: \
              failed attempts per success. Fairness within a batch: least/most is the operations of the slowest CPU \
@@ -76,41 +77,8 @@ fn table(subject: &Subject, contention: &Contention) -> Table {
         )
 }
 
-fn row(subject: &Subject, row: &ContentionRow) -> Row {
-    let figure = |of: &Option<Estimate>, scale: f64| {
-        Cell::maybe(of.as_ref().map(|estimate| subject.figure(estimate).scaled(scale)))
-    };
-    let middle = |of: &Option<Estimate>| {
-        Cell::maybe(of.as_ref().map(|estimate| Figure::exact(estimate.median).format(Format::Ratio)))
-    };
-    let cpus = match row.cpus.len() {
-        1 => words::cpus(&row.cpus),
-        _ => format!("{} {}", words::cpus(&row.cpus), row.mapping),
-    };
-    let ends = |(least, most): (f64, f64), share: f64| (least.min(share), most.max(share));
-    let (least, most) = row.shares.iter().copied().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
-    let shares = if row.shares.is_empty() { Cell::Nothing } else { format!("{least:.3}–{most:.3}").into() };
-    let n = row.cpus.len();
-    Row::new([
-        row.operation.name().into(),
-        cpus.into(),
-        figure(&row.ns, 1.0),
-        figure(&row.operations_per_s, 1e-6),
-        middle(&row.times_alone),
-        middle(&row.failures_per_success),
-        middle(&row.least_over_most),
-        middle(&row.jain),
-        shares,
-        Figure::count(row.preempted_batches).into(),
-    ])
-    .keyed(
-        format!("contention.{}.{}.{n}", row.operation, row.mapping),
-        format!("{} by {} at once, {}", row.operation, words::count(n, "CPU"), row.mapping),
-    )
-}
-
 /// Kawabe & Furuya's pairs of free-running increments, a line for each machine.
-fn published_pairs() -> Vec<String> {
+fn published_pairs() -> Vec<Text> {
     let machine = |machine: &published::kawabe_furuya::Machine| {
         let places = [
             ("threads of a core", Some(machine.smt_pair)),
@@ -118,87 +86,73 @@ fn published_pairs() -> Vec<String> {
             ("one hop", Some(machine.hop1_mean)),
             ("two hops", machine.hop2_mean),
         ];
-        let times =
-            places.iter().filter_map(|(place, ns)| Some(format!("{place} {} ns", words::number((*ns)?))));
-        format!("Kawabe & Furuya, {}: {}", machine.name, times.collect::<Vec<_>>().join(", "))
+        let time = |(place, ns): (_, Option<f64>)| Some(format!("{place} {} ns", words::number(ns?)));
+        let times = words::joined(places.into_iter().filter_map(time), ", ");
+        Text::labelled("published", format!("Kawabe & Furuya, {}: {times}", machine.name))
     };
     published::kawabe_furuya::figures().machine.iter().map(machine).collect()
 }
 
-/// Lines by number of CPUs; `None` if there are but one and another, for which bars say more.
-fn chart(series: &[Series]) -> Option<Chart> {
-    if series.iter().all(|one| one.points.len() <= 2) {
-        return None;
+/// Lines by number of CPUs, or bars if there are only two numbers.
+fn chart(contention: &Contention) -> Option<Chart> {
+    let series = series(contention);
+    match series.iter().map(|one| one.points.len()).max()? {
+        0 | 1 => None,
+        2 => Some(bars(contention)),
+        _ => {
+            let title = "Operations on one line by number of CPUs";
+            let axes =
+                [Axis::counts("CPUs at once"), Axis::log("10⁶ operations a second, all CPUs together")];
+            let chart = Chart::lines("contention", title, axes, series);
+            Some(chart.caption("Solid: the nearest CPUs; dashed: the farthest, if these differ."))
+        }
     }
-    let chart = Chart::new(
-        "contention",
-        "Operations on one line by number of CPUs",
-        Axis::counts("CPUs at once"),
-        Axis::log("10⁶ operations a second, all CPUs together"),
-        Plot::Lines(series.to_vec()),
-    );
-    Some(chart.caption("Solid: the nearest CPUs; dashed: the farthest, if these differ."))
 }
 
 /// Bars for each operation: one CPU alone and the most at once.
 fn bars(contention: &Contention) -> Chart {
     let most = contention.rows.iter().map(|row| row.cpus.len()).max().unwrap_or(1);
-    let bars_of = |n: usize, index: usize| {
-        let bar = |operation: &LineOperation| {
-            let row =
-                contention.rows.iter().find(|row| row.operation == *operation && row.cpus.len() == n)?;
+    let bars_of = |n: usize, colour: Colour| {
+        let by = words::count(n, "CPU");
+        let bars = LineOperation::ALL.map(|operation| {
+            let mut rows = contention.rows.iter();
+            let row = rows.find(|row| row.operation == operation && row.cpus.len() == n)?;
             let figure = Figure::from(row.ns.as_ref()?);
-            let hover = format!("{operation} by {}: {} ns", words::count(n, "CPU"), figure.text());
-            Some(Bar { value: figure.value, interval: figure.interval(), hover })
-        };
-        let bars = LineOperation::ALL.iter().map(bar).collect();
-        BarSeries { name: words::count(n, "CPU"), colour: Colour::nth(index), published: false, bars }
+            Some(Bar::new(&figure, format!("{operation} by {by}: {} ns", figure.text())))
+        });
+        BarSeries::new(by, colour, bars)
     };
-    Chart::new(
+    Chart::bars(
         "contention",
         "One operation on a line, by one CPU alone and by several at once",
         Axis::linear("time of one operation of one CPU, ns"),
-        Axis::linear(""),
-        Plot::Bars {
-            categories: LineOperation::ALL.map(|operation| operation.name().to_owned()).to_vec(),
-            series: vec![bars_of(1, 5), bars_of(most, 0)],
-        },
+        LineOperation::ALL.map(|operation| operation.name().to_owned()).to_vec(),
+        vec![bars_of(1, Colour::nth(5)), bars_of(most, Colour::nth(0))],
     )
 }
 
-/// A line for each operation and mapping; one CPU alone begins them all.
+/// A line for each operation and mapping; each begins with one CPU alone.
 fn series(contention: &Contention) -> Vec<Series> {
-    let rows = || contention.rows.iter().filter_map(|row| Some((row, row.operations_per_s.as_ref()?)));
-    let mut keys: Vec<_> = rows()
-        .filter(|(row, _)| row.cpus.len() > 1)
-        .map(|(row, _)| (row.operation, row.mapping.clone()))
-        .collect();
-    keys.sort_by(|a, b| (a.0, b.1.as_str()).cmp(&(b.0, a.1.as_str())));
-    keys.dedup();
-    let line = |(operation, mapping): &(LineOperation, String)| {
-        let mine = |row: &ContentionRow| {
-            row.operation == *operation && (row.cpus.len() == 1 || row.mapping == *mapping)
-        };
+    let rates = contention.rows.iter().filter_map(|row| {
+        Some((row.cpus.len(), row, Figure::from(row.operations_per_s.as_ref()?).scaled(1e-6)))
+    });
+    let mut rates: Vec<_> = rates.collect();
+    rates.sort_by_key(|(n, ..)| *n);
+    let several = rates.iter().filter(|(n, ..)| *n > 1);
+    let keys: BTreeSet<_> = several.map(|(_, row, _)| (row.operation, Reverse(&row.mapping))).collect();
+    let line = |(operation, Reverse(mapping)): (LineOperation, Reverse<&String>)| {
         let name = format!("{operation}, {mapping}");
-        let point = |(row, rate): (&ContentionRow, &Estimate)| {
-            let figure = Figure::from(rate).scaled(1e-6);
-            Point {
-                x: row.cpus.len() as f64,
-                y: figure.value,
-                interval: figure.interval(),
-                hover: format!(
-                    "{name}: {} · 10⁶ a second by {}",
-                    figure.text(),
-                    words::count(row.cpus.len(), "CPU")
-                ),
-            }
-        };
-        let mut points: Vec<Point> = rows().filter(|(row, _)| mine(row)).map(point).collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let mine = rates
+            .iter()
+            .filter(|(n, row, _)| row.operation == operation && (*n == 1 || row.mapping == *mapping));
+        let points = mine.map(|(n, _, rate)| {
+            let by = words::count(*n, "CPU");
+            Point::new(*n as f64, rate, format!("{name}: {} · 10⁶ a second by {by}", rate.text()))
+        });
         let stroke = if mapping == "binary-tree" { Stroke::Dashed } else { Stroke::Solid };
-        Series { name, colour: Colour::nth(*operation as usize), stroke, points }
+        Series::new(&name, Colour::nth(operation as usize), stroke).points(points)
     };
-    keys.iter().map(line).collect()
+    keys.into_iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -206,7 +160,8 @@ mod tests {
     use coho_profile::Profile;
 
     use super::*;
-    use crate::part::Body;
+    use crate::chart::Plot;
+    use crate::testing;
 
     fn row(cpus: u32, mapping: &str) -> ContentionRow {
         ContentionRow {
@@ -215,12 +170,12 @@ mod tests {
             cpus: (0..cpus).collect(),
             ns: Some(Estimate::exact(81.25)),
             operations_per_s: Some(Estimate::exact(12.5e6)),
-            times_alone: (cpus > 1).then(|| Estimate::exact(16.2)),
-            shares: vec![1.0 / f64::from(cpus); cpus as usize],
-            jain: Some(Estimate::exact(0.625)),
-            least_over_most: Some(Estimate::exact(0.375)),
-            failures_per_success: Some(Estimate::exact(0.75)),
-            preempted_batches: 3,
+            times_alone: None,
+            shares: Vec::new(),
+            jain: None,
+            least_over_most: None,
+            failures_per_success: None,
+            preempted_batches: 0,
         }
     }
 
@@ -233,32 +188,18 @@ mod tests {
     fn nearest_and_farthest_are_lines_of_one_colour() {
         let rows = ["sequential", "binary-tree"].map(|mapping| [row(2, mapping), row(4, mapping)]);
         let section = of(rows.into_iter().flatten().chain([row(1, "sequential")]).collect());
-        let charts = section.parts.iter().filter_map(|part| match &part.body {
-            Body::Chart(Chart { plot: Plot::Lines(series), .. }) => Some(series),
-            _ => None,
-        });
-        let series: Vec<_> = charts.flatten().collect();
+        let Plot::Lines(series) = &testing::charts(&section)[0].plot else { panic!("lines") };
         let lines: Vec<_> = series.iter().map(|line| (line.points.len(), line.stroke)).collect();
         assert_eq!(lines, [(3, Stroke::Solid), (3, Stroke::Dashed)]);
         assert_eq!(series[0].colour, series[1].colour);
     }
 
     #[test]
-    fn two_cpus_have_bars() {
+    fn two_cpus_have_bars_and_one_has_no_chart() {
         let section = of(vec![row(1, "sequential"), row(2, "sequential")]);
-        let is_bars = |body: &Body| matches!(body, Body::Chart(Chart { plot: Plot::Bars { .. }, .. }));
-        assert_eq!(section.parts.iter().filter(|part| is_bars(&part.body)).count(), 1);
-    }
-
-    #[test]
-    fn one_cpu_has_a_row_and_no_chart() {
+        assert!(matches!(testing::charts(&section)[..], [Chart { plot: Plot::Bars { .. }, .. }]));
         let section = of(vec![row(1, "sequential")]);
-        assert!(!section.parts.iter().any(|part| matches!(part.body, Body::Chart(_))));
+        assert!(testing::charts(&section).is_empty());
         assert!(section.headline.is_empty(), "{}", section.headline);
-    }
-
-    #[test]
-    fn without_the_section_nothing_is_pretended() {
-        assert!(section(&Subject::new("mine", Profile::default())).is_none());
     }
 }

@@ -4,7 +4,7 @@ use coho_topology::Counts;
 
 use crate::{Subject, words};
 
-/// The machine by its CPU and their number; the profile's name where it tells neither.
+/// The machine's kind of CPU and how many it has; the profile's name where the kind is not known.
 pub fn name(subject: &Subject) -> String {
     let cpu = subject.profile.host.as_ref().and_then(|host| host.cpu.clone());
     let pus = subject.profile.topology.as_ref().map_or(0, |topology| topology.counts.pu);
@@ -15,26 +15,22 @@ pub fn name(subject: &Subject) -> String {
     }
 }
 
-/// What else there is to know at first: hypervisor, what the topology claims, system, date, version.
+/// What else a reader wants to know first: hypervisor, what the topology claims, system, date, version.
 pub fn circumstances(subject: &Subject) -> Vec<String> {
-    let mut circumstances = Vec::new();
-    if subject.published {
-        circumstances.push(format!("published figures: {}", subject.label));
-    }
-    let host = subject.profile.host.as_ref();
-    circumstances
-        .extend(host.and_then(|host| host.hypervisor.as_ref()).map(|name| format!("virtual ({name})")));
-    circumstances.extend(subject.profile.topology.as_ref().map(|topology| counted(topology.counts)));
-    if let Some(host) = host {
-        circumstances.extend(host.kernel.clone());
-        circumstances.extend(host.date.as_ref().map(|date| format!("measured {date}")));
-        circumstances.extend(host.coho_version.as_ref().map(|version| format!("coho {version}")));
-    }
-    circumstances.iter().map(|one| words::short(one, 120)).collect()
+    let host = subject.profile.host.clone().unwrap_or_default();
+    let circumstances = [
+        subject.published.then(|| format!("published figures: {}", subject.label)),
+        host.hypervisor.map(|name| format!("virtual ({name})")),
+        subject.profile.topology.as_ref().map(|topology| counted(topology.counts)),
+        host.kernel,
+        host.date.map(|date| format!("measured {date}")),
+        host.coho_version.map(|version| format!("coho {version}")),
+    ];
+    circumstances.iter().flatten().map(|one| words::short(one, 120)).collect()
 }
 
-/// Which sections the file's last run did not measure, and when they were: `older than 2026-11-24T22:00:48Z: idle
-/// (2026-11-20T10:00:00Z)`. `None` where one run measured all.
+/// Which sections the file's last run did not measure, and when they were measured: `not of the run of
+/// 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)`. `None` if one run measured all.
 pub fn older(subject: &Subject) -> Option<String> {
     let host = subject.profile.host.as_ref().filter(|host| host.coho_version.is_some())?;
     let last = words::short(host.date.as_deref()?, DATE);
@@ -48,30 +44,33 @@ pub fn older(subject: &Subject) -> Option<String> {
         ));
     }
     let named = others.iter().map(|one| {
-        let part =
-            if one.part.is_empty() { String::new() } else { format!(" {}", words::short(&one.part, 60)) };
+        let what = words::joined([one.section, &words::short(&one.part, 60)], " ");
         let date = one.date.map_or("date not told".into(), |date| words::short(date, DATE));
-        format!("{}{part} ({date})", one.section)
+        format!("{what} ({date})")
     });
-    Some(format!("not of the run of {last}: {}", named.collect::<Vec<_>>().join(", ")))
+    Some(format!("not of the run of {last}: {}", words::joined(named, ", ")))
 }
 
 /// A date has no more letters.
 const DATE: usize = 30;
 
+/// The objects that a topology claims, outermost first: how many, their kind as a fact's name, and as a noun.
+pub(super) fn objects(counts: Counts) -> impl Iterator<Item = (usize, &'static str, &'static str)> {
+    let objects = [
+        (counts.package, "package", "package"),
+        (counts.die, "die", "die"),
+        (counts.numa, "numa", "NUMA node"),
+        (counts.l3, "l3", "L3"),
+        (counts.module, "module", "module"),
+        (counts.core, "core", "core"),
+        (counts.pu, "pu", "CPU"),
+    ];
+    objects.into_iter().filter(|(count, ..)| *count > 0)
+}
+
 /// `1 package, 1 NUMA node, 1 L3, 2 cores, 2 CPUs`.
 pub fn counted(counts: Counts) -> String {
-    let objects = [
-        (counts.package, "package"),
-        (counts.die, "die"),
-        (counts.numa, "NUMA node"),
-        (counts.l3, "L3"),
-        (counts.module, "module"),
-        (counts.core, "core"),
-        (counts.pu, "CPU"),
-    ];
-    let objects = objects.into_iter().filter(|(count, _)| *count > 0);
-    objects.map(|(n, noun)| words::count(n, noun)).collect::<Vec<_>>().join(", ")
+    words::joined(objects(counts).map(|(n, _, noun)| words::count(n, noun)), ", ")
 }
 
 #[cfg(test)]
@@ -82,35 +81,30 @@ mod tests {
 
     #[test]
     fn sections_of_other_runs_are_named_with_their_dates() {
-        let of = |date: Option<&str>| Method {
+        let method = |date: Option<&str>| Method {
             description: "Measured.".into(),
             date: date.map(str::to_owned),
             ..Method::default()
         };
-        let told = |idle: Option<&str>, sync: Option<&str>| {
-            let host = Host {
-                date: Some("2026-11-24T22:00:48Z".into()),
-                coho_version: Some("0.1.0".into()),
-                ..Host::default()
+        const LAST: &str = "2026-11-24T22:00:48Z";
+        let older_of = |idle, sync| {
+            let host =
+                Host { date: Some(LAST.into()), coho_version: Some("0.1.0".into()), ..Host::default() };
+            let profile = Profile {
+                host: Some(host),
+                idle: Some(Idle { method: method(idle), ..Idle::default() }),
+                sync: Some(Sync { method: method(sync), ..Sync::default() }),
+                ..Profile::default()
             };
-            older(&Subject::new(
-                "mine",
-                Profile {
-                    host: Some(host),
-                    idle: Some(Idle { method: of(idle), ..Idle::default() }),
-                    sync: Some(Sync { method: of(sync), ..Sync::default() }),
-                    ..Profile::default()
-                },
-            ))
+            older(&Subject::new("mine", profile))
         };
-        let (old, new) = (Some("2026-11-20T10:00:00Z"), Some("2026-11-24T22:00:48Z"));
-        assert_eq!(told(new, new), None);
+        assert_eq!(older_of(Some(LAST), Some(LAST)), None);
         assert_eq!(
-            told(old, new).unwrap(),
+            older_of(Some("2026-11-20T10:00:00Z"), Some(LAST)).unwrap(),
             "not of the run of 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)"
         );
-        assert!(told(None, new).unwrap().ends_with("idle (date not told)"));
-        assert!(told(None, None).unwrap().contains("does not tell when each section"));
+        assert!(older_of(None, Some(LAST)).unwrap().ends_with("idle (date not told)"));
+        assert!(older_of(None, None).unwrap().contains("does not tell when each section"));
         assert_eq!(older(&Subject::new("empty", Profile::default())), None);
     }
 }

@@ -8,46 +8,37 @@ use crate::words;
 
 /// Adds that the run was stopped, what is missing, and how the rest was measured.
 pub(super) fn add(parts: &mut Vec<Part>, id: &'static str, method: &Method) {
-    if method.interrupted {
-        parts.summary(Text::new(words::STOPPED));
-    }
-    for missing in Missing::all(&method.not_available) {
-        parts.summary(missing);
-    }
+    parts.summary(method.interrupted.then(|| Text::new(words::STOPPED)));
+    parts.summary(Missing::all(&method.not_available));
     parts.detail(facts(id, method));
 }
 
 pub(super) fn facts(id: &'static str, method: &Method) -> Facts {
-    let mut facts = Vec::new();
-    let mut tell = |name: &str, value: String| facts.push((name.to_owned(), value));
-    if !method.description.is_empty() {
-        tell("what was done", words::short(&method.description, 2000));
-    }
-    if method.passes > 0 {
-        tell("passes", method.passes.to_string());
-    }
-    if method.duration_s > 0.0 {
-        tell("duration", format!("{} s", words::number(method.duration_s)));
-    }
-    if method.passes > 0 {
-        tell("involuntary context switches", method.involuntary_switches.to_string());
-        tell("time stolen by the hypervisor", format!("{} s", words::number(method.steal_s)));
-    }
-    for (name, value) in &method.parameters {
-        let value = words::short(&told(value), 300);
-        tell(&words::short(name, 80), value);
-    }
-    Facts { id, title: "How it was measured".to_owned(), facts, compared: false }
+    let passes = Some(method.passes).filter(|passes| *passes > 0);
+    let description = Some(&method.description).filter(|text| !text.is_empty());
+    let duration_s = Some(method.duration_s).filter(|s| *s > 0.0);
+    let seconds = |s: f64| format!("{} s", words::number(s));
+    let parameters = method.parameters.iter();
+    let parameters =
+        parameters.map(|(name, value)| (words::short(name, 80), words::short(&legible(value), 300)));
+    Facts::new(id, "How it was measured")
+        .facts([
+            ("what was done", description.map(|text| words::short(text, 2000))),
+            ("passes", passes.map(|passes| passes.to_string())),
+            ("duration", duration_s.map(seconds)),
+            ("involuntary context switches", passes.map(|_| method.involuntary_switches.to_string())),
+            ("time stolen by the hypervisor", passes.map(|_| seconds(method.steal_s))),
+        ])
+        .facts(parameters)
 }
 
-/// A value for people, that can be broken between words: `read: page-faults, stop: page-faults`.
-fn told(value: &Value) -> String {
+/// A value for people, with spaces between its parts: `read: page-faults, stop: page-faults`.
+fn legible(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(told).collect::<Vec<_>>().join(", "),
+        Value::Array(values) => words::joined(values.iter().map(legible), ", "),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name}: {}", told(value)));
-            fields.collect::<Vec<_>>().join(", ")
+            words::joined(fields.iter().map(|(name, value)| format!("{name}: {}", legible(value))), ", ")
         }
         other => other.to_string(),
     }

@@ -5,7 +5,7 @@ use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};
 
 use crate::Subject;
 use crate::figure::Figure;
-use crate::part::{Cell, Column, Row, Table};
+use crate::part::{Column, Table};
 
 /// A ratio or share.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,37 +14,62 @@ pub(crate) struct Ratio {
     pub name: &'static str,
     /// For people.
     pub label: &'static str,
-    /// Whether it is a share, told in per cent.
+    /// Whether it is a share, in per cent.
     pub is_share: bool,
     /// A ratio, or per cent; it lies within its interval if all its figures lie in theirs.
     pub figure: Figure,
 }
 
+/// A ratio's name, what people call it, and how it follows from a section's figures.
+type Definition = (&'static str, &'static str, fn(&Sync) -> Option<Figure>);
+
 /// In the paper's order.
-const ALL: [(&str, &str); 9] = [
-    (ratio::ONE_LINE, "fork + join, FBS on one line / on separate lines"),
-    (ratio::LOCK, "fork + join, lock / FBS"),
-    (ratio::MAPPING, "fork + join, binary tree / sequential"),
-    (ratio::SHORT_LOOPS, "daxpy speed-up by FBS, shortest loop"),
-    (ratio::PEAK, "daxpy speed-up by FBS, peak"),
-    (ratio::UNTUNED, "untuned program, FBS / lock"),
-    (ratio::TUNED, "tuned program, FBS / lock"),
-    (ratio::WAITING_HALF, "tuned program, waiting, half the CPUs"),
-    (ratio::WAITING_ALL, "tuned program, waiting, all CPUs"),
+const ALL: [Definition; 9] = [
+    (ratio::ONE_LINE, "fork + join, FBS on one line / on separate lines", |sync| {
+        over(total(sync, "fbs-one-line", 1, None), total(sync, "fbs", 1, None))
+    }),
+    (ratio::LOCK, "fork + join, lock / FBS", |sync| {
+        over(total(sync, "lock", 1, None), total(sync, "fbs", 1, None))
+    }),
+    (ratio::MAPPING, "fork + join, binary tree / sequential", |sync| {
+        over(total(sync, "fbs", 2, Some("binary-tree")), total(sync, "fbs", 2, Some("sequential")))
+    }),
+    (ratio::SHORT_LOOPS, "daxpy speed-up by FBS, shortest loop", |sync| {
+        let daxpy = sync.kernels.get("daxpy")?;
+        let shortest = daxpy.points.iter().filter_map(|point| point.length).min()?;
+        let time = |barrier| {
+            let mut points = of_barrier(daxpy, barrier, 1);
+            points.find(|point| point.length == Some(shortest))?.seconds.as_ref()
+        };
+        over(time("lock"), time("fbs"))
+    }),
+    (ratio::PEAK, "daxpy speed-up by FBS, peak", |sync| {
+        let daxpy = sync.kernels.get("daxpy")?;
+        let peak = |barrier| {
+            let rates = of_barrier(daxpy, barrier, 1).filter_map(|point| point.gflops.as_ref());
+            rates.max_by(|a, b| a.median.total_cmp(&b.median))
+        };
+        over(peak("fbs"), peak("lock"))
+    }),
+    (ratio::UNTUNED, "untuned program, FBS / lock", |sync| by_barrier(sync, "galerkin")),
+    (ratio::TUNED, "tuned program, FBS / lock", |sync| by_barrier(sync, "weather")),
+    (ratio::WAITING_HALF, "tuned program, waiting, half the CPUs", |sync| waiting(sync, 2)),
+    (ratio::WAITING_ALL, "tuned program, waiting, all CPUs", |sync| waiting(sync, 1)),
 ];
 
-/// The ratios that a section's figures give, or that it tells without them.
+/// Not a ratio, but a time in the same table.
+const FORK_JOIN_NS: &str = "fork-join.fbs.all";
+
+/// The ratios that a section's figures give, or that it states without them.
 pub(crate) fn of(sync: &Sync) -> Vec<Ratio> {
-    let figure_of = |name: &str| {
+    let stated = |name: &str| {
         let estimate = sync.ratios.get(name)?;
         let interval = (estimate.low < estimate.high).then_some((estimate.low, estimate.high));
-        let figure = Figure::within(estimate.median, interval, 1);
-        Some(figure.worded(sync.inexact.get(name).copied()))
+        Some(Figure::within(estimate.median, interval, 1).worded(sync.inexact.get(name).copied()))
     };
-    let one = |&(name, label): &(&'static str, &'static str)| {
-        let measured = measured(sync, name).map(|(value, interval)| Figure::within(value, interval, 1));
+    let one = |&(name, label, measured): &Definition| {
         let is_share = matches!(name, ratio::WAITING_HALF | ratio::WAITING_ALL);
-        let figure = measured.or_else(|| figure_of(name))?.scaled(if is_share { 100.0 } else { 1.0 });
+        let figure = measured(sync).or_else(|| stated(name))?.scaled(if is_share { 100.0 } else { 1.0 });
         figure.value.is_finite().then_some(Ratio { name, label, is_share, figure })
     };
     ALL.iter().filter_map(one).collect()
@@ -55,75 +80,36 @@ pub(super) fn is_of_fork_join(ratio: &Ratio) -> bool {
     ratio.name.starts_with("fork-join.")
 }
 
-/// Those of a kind as a table; `None` where there are none.
+/// Those of a kind as a table; `None` if there are none.
 pub(super) fn table(subject: &Subject, id: &str, title: &str, is: fn(&Ratio) -> bool) -> Option<Table> {
     let sync = subject.profile.sync.as_ref()?;
-    let rows = of(sync).into_iter().filter(is).map(|ratio| {
-        let figure = Cell::Figure(ratio.figure);
-        let cells = match ratio.is_share {
-            true => [ratio.label.into(), Cell::Nothing, figure, Cell::Nothing],
-            false => [ratio.label.into(), figure, Cell::Nothing, Cell::Nothing],
-        };
-        Row::new(cells).keyed(format!("sync.{}", ratio.name), ratio.label)
-    });
-    let mut rows: Vec<Row> = rows.collect();
+    let mut rows: Vec<_> = of(sync).into_iter().filter(is).collect();
     if id.starts_with("fork-join")
         && let Some(ns) = total(sync, "fbs", 1, None)
     {
         // As the paper's node has it, whatever the number of CPUs: for comparison with others.
-        let label = "fork + join, FBS, all CPUs";
-        let cells = [label.into(), Cell::Nothing, Cell::Nothing, subject.figure(ns).into()];
-        rows.push(Row::new(cells).keyed("sync.fork-join.fbs.all", label));
+        let (name, label) = (FORK_JOIN_NS, "fork + join, FBS, all CPUs");
+        rows.push(Ratio { name, label, is_share: false, figure: subject.figure(ns) });
     }
-    let columns = [
-        Column::text("of the largest team"),
-        Column::figures("ratio", "").compared("ratio"),
-        Column::figures("share", "%").compared("%"),
-        Column::figures("", "ns").compared("ns"),
-    ];
-    (!rows.is_empty()).then(|| Table::new(id, title).columns(columns).rows(rows))
-}
-
-type Value = (f64, Option<(f64, f64)>);
-
-fn measured(sync: &Sync, name: &str) -> Option<Value> {
-    let (daxpy, weather) = (sync.kernels.get("daxpy"), sync.kernels.get("weather"));
-    match name {
-        ratio::ONE_LINE => over(total(sync, "fbs-one-line", 1, None)?, total(sync, "fbs", 1, None)?),
-        ratio::LOCK => over(total(sync, "lock", 1, None)?, total(sync, "fbs", 1, None)?),
-        ratio::MAPPING => {
-            over(total(sync, "fbs", 2, Some("binary-tree"))?, total(sync, "fbs", 2, Some("sequential"))?)
-        }
-        ratio::SHORT_LOOPS => {
-            let shortest = daxpy?.points.iter().filter_map(|point| point.length).min()?;
-            let time = |barrier| {
-                let mut points = of_barrier(daxpy?, barrier, 1);
-                points.find(|point| point.length == Some(shortest))?.seconds.as_ref()
-            };
-            over(time("lock")?, time("fbs")?)
-        }
-        ratio::PEAK => {
-            let peak = |barrier| {
-                let rates = of_barrier(daxpy?, barrier, 1).filter_map(|point| point.gflops.as_ref());
-                rates.max_by(|a, b| a.median.total_cmp(&b.median))
-            };
-            over(peak("fbs")?, peak("lock")?)
-        }
-        ratio::UNTUNED => by_barrier(sync.kernels.get("galerkin")?),
-        ratio::TUNED => by_barrier(weather?),
-        ratio::WAITING_HALF => waiting(weather?, 2),
-        ratio::WAITING_ALL => waiting(weather?, 1),
-        _ => None,
-    }
+    let unit_of = |one: &Ratio| match one.is_share {
+        true => "%",
+        false if one.name == FORK_JOIN_NS => "ns",
+        false => "",
+    };
+    let columns = [("ratio", "", "ratio"), ("share", "%", "%"), ("", "ns", "ns")];
+    let table = Table::of(id, title, &rows)
+        .text("of the largest team", |one| one.label)
+        .columns_of(
+            columns,
+            |(name, unit, key)| Column::figures(name, unit).compared(key),
+            |one, (_, unit, _)| (unit_of(one) == unit).then(|| one.figure.clone()),
+        )
+        .keyed(|one| (format!("sync.{}", one.name), one.label));
+    (!rows.is_empty()).then(|| table.done())
 }
 
 /// Fork and join of the largest team's `part`-th part, in the first mapping that has it.
-pub(super) fn total<'a>(
-    sync: &'a Sync,
-    algorithm: &str,
-    part: u32,
-    mapping: Option<&str>,
-) -> Option<&'a Estimate> {
+fn total<'a>(sync: &'a Sync, algorithm: &str, part: u32, mapping: Option<&str>) -> Option<&'a Estimate> {
     let all = sync.fork_join.iter().map(|row| row.threads).max()?;
     let mine = |row: &&ForkJoinTime| {
         row.algorithm == algorithm
@@ -144,21 +130,25 @@ fn of_barrier<'a>(kernel: &'a Kernel, barrier: &'a str, part: u32) -> impl Itera
     kernel.points.iter().filter(mine).filter(move |point| Some(point.mapping.as_str()) == mapping)
 }
 
-/// The largest problem's time by FBS over that by the lock.
-fn by_barrier(kernel: &Kernel) -> Option<Value> {
+/// A program's time by FBS over that by the lock, of the largest problem.
+fn by_barrier(sync: &Sync, program: &str) -> Option<Figure> {
+    let kernel = sync.kernels.get(program)?;
     let time = |barrier| of_barrier(kernel, barrier, 1).max_by_key(|point| point.size)?.seconds.as_ref();
-    over(time("fbs")?, time("lock")?)
+    over(time("fbs"), time("lock"))
 }
 
-/// The share of waiting in the largest problem's time by FBS.
-fn waiting(kernel: &Kernel, part: u32) -> Option<Value> {
-    let point = of_barrier(kernel, "fbs", part).max_by_key(|point| point.size)?;
-    over(point.sync_seconds.as_ref()?, point.seconds.as_ref()?)
+/// The share of waiting in the tuned program's time by FBS, of the largest problem.
+fn waiting(sync: &Sync, part: u32) -> Option<Figure> {
+    let weather = sync.kernels.get("weather")?;
+    let point = of_barrier(weather, "fbs", part).max_by_key(|point| point.size)?;
+    over(point.sync_seconds.as_ref(), point.seconds.as_ref())
 }
 
-fn over(a: &Estimate, b: &Estimate) -> Option<Value> {
+fn over(a: Option<&Estimate>, b: Option<&Estimate>) -> Option<Figure> {
+    let (a, b) = (a?, b?);
     let have_intervals = a.has_interval() && b.has_interval() && b.low > 0.0;
-    (b.median > 0.0).then(|| (a.median / b.median, have_intervals.then(|| (a.low / b.high, a.high / b.low))))
+    let interval = have_intervals.then(|| (a.low / b.high, a.high / b.low));
+    (b.median > 0.0).then(|| Figure::within(a.median / b.median, interval, 1))
 }
 
 #[cfg(test)]
@@ -187,22 +177,18 @@ mod tests {
             by: "barrier".into(),
             threads,
             mapping: mapping.into(),
-            total_ns: Some(Estimate { n: 10, ..Estimate::exact(ns) }),
+            total_ns: Some(Estimate::exact(ns)),
             ..ForkJoinTime::default()
         };
         let point = |barrier: &str, size, seconds, sync| KernelPoint {
             size: Some(size),
             threads: 4,
             barrier: barrier.into(),
-            mapping: "sequential".into(),
             seconds: Some(Estimate::exact(seconds)),
             sync_seconds: Some(Estimate::exact(sync)),
             ..KernelPoint::default()
         };
-        let weather = Kernel {
-            points: vec![point("lock", 9, 8.0, 4.0), point("fbs", 9, 6.0, 1.5), point("fbs", 3, 1.0, 1.0)],
-            ..Kernel::default()
-        };
+        let points = vec![point("lock", 9, 8.0, 4.0), point("fbs", 9, 6.0, 1.5), point("fbs", 3, 1.0, 1.0)];
         let sync = Sync {
             fork_join: vec![
                 row(2, "fbs", "sequential", 50.0),
@@ -210,7 +196,7 @@ mod tests {
                 row(4, "fbs", "sequential", 100.0),
                 row(4, "lock", "sequential", 400.0),
             ],
-            kernels: [("weather".to_owned(), weather)].into(),
+            kernels: [("weather".to_owned(), Kernel { points, ..Kernel::default() })].into(),
             ..Sync::default()
         };
         let ratios: Vec<_> = of(&sync).into_iter().map(|ratio| (ratio.name, ratio.figure.value)).collect();

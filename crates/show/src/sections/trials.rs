@@ -1,19 +1,19 @@
 //! Commands that ran under several placements, and what was chosen for each.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 
 use coho_model::trial::{choice, differences};
-use coho_profile::{Examination, Live, PlacementRate, PlacementTime, Trial};
+use coho_profile::{Estimate, Examination, Live, PlacementRate, PlacementTime, Trial};
 
 use super::Entry;
 use crate::Subject;
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Missing, Part, PartList, Row, Section, Table, Text};
+use crate::part::{Cell, Column, Missing, Part, PartList, Section, Table, TableOf, Text};
 use crate::words;
 
-/// Counters that are told of one placement at most.
+/// Counters that are named for one placement, at most.
 const COUNTERS: usize = 3;
-/// Commands that are shown: a profile may bring any number.
+/// Commands that are shown, at most: a profile may have any number.
 const MOST: usize = 50;
 
 /// Its place among the sections.
@@ -27,25 +27,23 @@ pub fn section(subject: &Subject) -> Option<Section> {
         return None;
     }
     let names = runs.commands.keys().chain(runs.live.keys()).take(3).map(|name| words::short(name, 30));
-    let headline = format!("{}: {}", words::count(commands, "command"), names.collect::<Vec<_>>().join(", "));
+    let headline = format!("{}: {}", words::count(commands, "command"), words::joined(names, ", "));
     let mut section = ENTRY.section(headline);
     for (name, trial) in runs.commands.iter().take(MOST) {
         let taken = choice(trial).unwrap_or("none");
         let name = words::short(name, 80);
         section.summary(Text::labelled(name.clone(), format!("{taken} is taken: {}.", verdict(trial))));
-        let mut table = times(trial, Some(taken));
-        table.id = format!("run-{name}");
-        table.title = titled(&name, &trial.command, trial.date.as_deref());
-        section.detail(table);
+        let title = titled(&name, &trial.command, trial.date.as_deref());
+        section.detail(times(&format!("run-{name}"), title, trial, Some(taken)));
     }
     for (name, live) in runs.live.iter().take(MOST) {
         lived(&mut section, &words::short(name, 80), live);
     }
-    if commands > MOST {
-        section.detail(Text::new(format!(
-            "At most {MOST} commands of a kind are shown; all are in the profile."
-        )));
-    }
+    section.detail(
+        (commands > MOST).then(|| {
+            Text::new(format!("At most {MOST} commands of a kind are shown; all are in the profile."))
+        }),
+    );
     Some(section)
 }
 
@@ -56,208 +54,163 @@ fn titled(name: &str, command: &[String], date: Option<&str>) -> String {
 
 fn lived(section: &mut Section, name: &str, live: &Live) {
     let Some(last) = live.examinations.last() else {
-        section.summary(Missing {
-            what: format!("a placement of {name} while it ran"),
-            why: "it ended before one was settled on".into(),
-        });
+        let what = format!("a placement of {name} while it ran");
+        section.summary(Missing::new(what, "it ended before one was settled on"));
         return;
     };
     section.summary(Text::labelled(name, settled(last, &live.progress)));
-    let row = |one: &PlacementRate| {
-        let rate = match (&one.same_as, &one.rate) {
-            (Some(other), _) => format!("as {}", words::short(other, 40)).into(),
-            (None, rate) => Cell::maybe(rate.as_ref()),
-        };
-        let mark = if one.name == last.best { "*" } else { "" };
-        Row::new([
-            format!("{}{mark}", words::short(&one.name, 40)).into(),
-            words::cpus(&one.cpus).into(),
-            rate,
-            Cell::maybe(one.best_times.as_ref()),
-        ])
-    };
-    let order =
-        live.examinations.iter().map(|one| words::short(&one.best, 40)).collect::<Vec<_>>().join(", ");
+    let order = words::joined(live.examinations.iter().map(|one| words::short(&one.best, 40)), ", ");
+    let title = titled(&format!("{name}, while it ran"), &live.command, live.date.as_deref());
     section.detail(
-        Table::new(
-            format!("live-{name}"),
-            titled(&format!("{name}, while it ran"), &live.command, live.date.as_deref()),
-        )
-        .columns([
-            Column::text("placement"),
-            Column::text("CPUs"),
-            Column::figures("progress a second", ""),
-            Column::figures("settled on / this", ""),
-        ])
-        .rows(last.placements.iter().take(MOST).map(row))
-        .note(format!(
-            "Progress: `{}`, {} s after it began; *: chosen. Chosen, in turn: {}.",
-            words::short(&live.progress, 80),
-            words::number(last.at_s),
-            words::short(&order, 400)
-        )),
+        Table::of(format!("live-{name}"), title, last.placements.iter().take(MOST))
+            .text("placement", |one| starred(&one.name, one.name == last.best))
+            .text("CPUs", |one| words::cpus(&one.cpus))
+            .figures("progress a second", "", |one| {
+                same_as(&one.same_as).or_else(|| Some(one.rate.as_ref()?.into()))
+            })
+            .figures("settled on / this", "", |one| one.best_times.as_ref())
+            .note(format!(
+                "Progress: `{}`, {} s after it began; *: chosen. Chosen, in turn: {}.",
+                words::short(&live.progress, 80),
+                words::number(last.at_s),
+                words::short(&order, 400)
+            )),
     );
+}
+
+/// A placement's name, with a mark if it was chosen.
+fn starred(name: &str, is_chosen: bool) -> String {
+    words::short(name, 40) + if is_chosen { "*" } else { "" }
+}
+
+/// What stands in place of a figure if another placement is on the same CPUs.
+fn same_as(other: &Option<String>) -> Option<Cell> {
+    Some(format!("as {}", words::short(other.as_ref()?, 40)).into())
 }
 
 /// The times, which is best, and what may explain it.
 pub fn trial(trial: &Trial) -> Vec<Part> {
     let mut parts = Vec::new();
-    parts.summary(times(trial, None));
+    parts.summary(times("trial", String::new(), trial, None));
     parts.summary(Text::new(format!("{}.", verdict(trial))));
-    for line in explained(trial) {
-        parts.summary(Text::new(format!("- {line}")));
-    }
-    // A reason that several counters share is told once.
-    let mut missing = BTreeMap::<&str, Vec<String>>::new();
-    for (what, why) in &trial.method.not_available {
-        missing.entry(why).or_default().push(what.replace('_', " "));
-    }
-    for (why, what) in missing {
-        parts.summary(Missing { what: what.join(", "), why: words::reason(why) });
-    }
-    if trial.method.interrupted {
-        parts.summary(Text::new("Stopped before its end; whole rounds are above."));
-    }
+    parts.summary(explained(trial).map(|line| Text::new(format!("- {line}"))));
+    let missing = trial.method.not_available.iter();
+    parts.summary(Missing::by_reason(missing.map(|(what, why)| (what.replace('_', " "), why.as_str()))));
+    let stopped = "Stopped before its end; whole rounds are above.";
+    parts.summary(trial.method.interrupted.then(|| Text::new(stopped)));
     parts
 }
 
 /// A row for each placement; the one that is `taken` is marked.
-fn times(trial: &Trial, taken: Option<&str>) -> Table {
-    let medians = || trial.placements.iter().filter_map(|placement| Some(placement.seconds.as_ref()?.median));
-    let (unit, per_s) = if medians().any(|seconds| seconds < 1.0) { ("ms", 1e3) } else { ("s", 1.0) };
-    let row = |one: &PlacementTime| {
-        let counter = |name: &str| Cell::maybe(one.counters.get(name).map(|value| value.median));
-        let time = match (&one.same_as, &one.seconds) {
-            (Some(other), _) => format!("as {}", words::short(other, 40)).into(),
-            (None, seconds) => {
-                Cell::maybe(seconds.as_ref().map(|seconds| Figure::from(seconds).scaled(per_s)))
-            }
-        };
-        let over = one.times_best.as_ref().map(|ratio| Figure::from(ratio).format(Format::Ratio));
-        let mark = if taken == Some(&one.name) { "*" } else { "" };
-        let names = [
-            format!("{}{mark}", words::short(&one.name, 40)).into(),
-            words::short(&words::cpus(&one.cpus), 12).into(),
-            time,
-            Cell::maybe(over),
-        ];
-        let counters =
-            ["voluntary_switches", "migrations", "l2_misses", "l3_misses", "clock_ghz"].map(counter);
-        Row::new(names.into_iter().chain(counters))
-    };
-    let table = Table::new("trial", "")
-        .columns([
-            Column::text("placement"),
-            Column::text("CPUs"),
-            Column::figures(format!("{unit} (95 %)"), ""),
-            Column::figures("× best (95 %)", ""),
-            Column::figures("waits", ""),
-            Column::figures("moves", ""),
-            Column::figures("L2 misses", "").detail(),
-            Column::figures("L3 misses", "").detail(),
-            Column::figures("GHz", "").detail(),
-        ])
-        .rows(trial.placements.iter().take(MOST).map(row));
-    if taken.is_some() { table.note("*: taken by `coho run --place auto`.") } else { table }
+fn times<'a>(id: &str, title: String, trial: &'a Trial, taken: Option<&str>) -> TableOf<&'a PlacementTime> {
+    let in_ms = trial.placements.iter().any(|one| one.seconds.as_ref().is_some_and(|s| s.median < 1.0));
+    let (unit, per_s) = if in_ms { ("ms", 1e3) } else { ("s", 1.0) };
+    let counters = [
+        ("voluntary_switches", Column::figures("waits", "")),
+        ("migrations", Column::figures("moves", "")),
+        ("l2_misses", Column::figures("L2 misses", "").detail()),
+        ("l3_misses", Column::figures("L3 misses", "").detail()),
+        ("clock_ghz", Column::figures("GHz", "").detail()),
+    ];
+    Table::of(id, title, trial.placements.iter().take(MOST))
+        .text("placement", |one| starred(&one.name, taken == Some(&one.name)))
+        .text("CPUs", |one| words::short(&words::cpus(&one.cpus), 12))
+        .figures(format!("{unit} (95 %)"), "", |one| {
+            let seconds = || Some(Figure::from(one.seconds.as_ref()?).scaled(per_s).into());
+            same_as(&one.same_as).or_else(seconds)
+        })
+        .figures("× best (95 %)", "", |one| {
+            Some(Figure::from(one.times_best.as_ref()?).format(Format::Ratio))
+        })
+        .columns_of(
+            &counters,
+            |(_, column)| column.clone(),
+            |one, (name, _)| one.counters.get(*name).map(|value| value.median),
+        )
+        .note_if(taken.is_some(), "*: taken by `coho run --place auto`.")
 }
 
-fn ratio(estimate: &coho_profile::Estimate) -> String {
+fn ratio(estimate: &Estimate) -> String {
     Figure::from(estimate).format(Format::Ratio).text()
+}
+
+/// A placement's name in a sentence.
+fn named(name: &str) -> String {
+    words::short(name, 60)
 }
 
 /// Which placement is best, with the nearest other, in a sentence without its point.
 pub fn verdict(trial: &Trial) -> String {
-    let name = |name: &str| words::short(name, 60);
-    let Some(best) = trial.best.as_deref().map(name) else { return "no round was finished".into() };
+    let Some(best) = trial.best.as_deref().map(named) else { return "no round was finished".into() };
     let others = trial.placements.iter().filter_map(|one| Some((one, one.times_best.as_ref()?)));
-    let nearest = others.min_by(|one, other| one.1.median.total_cmp(&other.1.median));
-    let rounds = words::count(usize::try_from(trial.method.passes).unwrap_or(usize::MAX), "round");
-    match nearest {
-        None => format!("nothing to choose from: {best} is the only placement"),
-        Some((other, over)) if trial.decided => {
-            format!("{best} is best: {} takes {} times as long ({rounds})", name(&other.name), ratio(over))
-        }
-        Some(_) if partly_decided(trial) => {
-            let worst = trial.placements.iter().filter(|one| is_loser(trial, one));
-            let worst = worst.filter_map(|one| Some((one, one.times_best.as_ref()?)));
-            let worst: Vec<_> = worst
-                .map(|(one, over)| format!("{} ({} times {best})", name(&one.name), ratio(over)))
-                .collect();
-            let winners: Vec<_> = trial.winners.iter().map(|winner| name(winner)).collect();
-            format!(
-                "{} cannot be told apart; worse than one of them beyond chance: {} ({rounds})",
-                winners.join(" and "),
-                worst.join(", ")
-            )
-        }
-        Some((other, over)) => format!(
-            "nothing is better beyond chance: {} takes {} times as long as {best} ({rounds})",
-            name(&other.name),
-            ratio(over)
-        ),
+    let nearest = others.clone().min_by(|one, other| one.1.median.total_cmp(&other.1.median));
+    let Some((nearest, over)) = nearest else {
+        return format!("nothing to choose from: {best} is the only placement");
+    };
+    let (nearest, over) = (named(&nearest.name), ratio(over));
+    let rounds = words::count(trial.method.passes, "round");
+    if trial.decided {
+        return format!("{best} is best: {nearest} takes {over} times as long ({rounds})");
     }
-}
-
-/// Whether some placements are worse than others beyond chance, though no single one is best.
-fn partly_decided(trial: &Trial) -> bool {
-    !trial.winners.is_empty() && trial.placements.iter().any(|one| is_loser(trial, one))
-}
-
-fn is_loser(trial: &Trial, one: &PlacementTime) -> bool {
-    one.same_as.is_none() && one.seconds.is_some() && !trial.winners.contains(&one.name)
+    // Some placements may be worse than others beyond chance, though no single one is best.
+    let is_loser = |one: &PlacementTime| {
+        one.same_as.is_none() && one.seconds.is_some() && !trial.winners.contains(&one.name)
+    };
+    if trial.winners.is_empty() || !trial.placements.iter().any(is_loser) {
+        return format!(
+            "nothing is better beyond chance: {nearest} takes {over} times as long as {best} ({rounds})"
+        );
+    }
+    let losers = others.filter(|(one, _)| is_loser(one));
+    let losers = losers.map(|(one, over)| format!("{} ({} times {best})", named(&one.name), ratio(over)));
+    format!(
+        "{} cannot be told apart; worse than one of them beyond chance: {} ({rounds})",
+        words::joined(trial.winners.iter().map(|winner| named(winner)), " and "),
+        words::joined(losers, ", ")
+    )
 }
 
 /// What differs between the best placement and each other, beside the time.
-fn explained(trial: &Trial) -> Vec<String> {
-    let Some(best) = trial.placements.iter().find(|one| Some(&one.name) == trial.best.as_ref()) else {
-        return Vec::new();
-    };
+fn explained(trial: &Trial) -> impl Iterator<Item = String> {
+    let best = trial.placements.iter().find(|one| Some(&one.name) == trial.best.as_ref());
     let others = trial.placements.iter().filter(|one| one.times_best.is_some() && one.same_as.is_none());
-    let line = |other: &PlacementTime| {
+    others.filter_map(move |other| {
+        let best = best?;
         let counters = differences(best, other).into_iter().take(COUNTERS).map(|one| {
             let name = words::short(&one.counter, 40).replace('_', " ");
             format!("{name} {} against {}", words::number(one.best), words::number(one.other))
         });
-        let counters: Vec<_> = counters.collect();
-        let [best, other] = [&best.name, &other.name].map(|name| words::short(name, 60));
-        (!counters.is_empty()).then(|| format!("{best} and {other}: {}", counters.join(", ")))
-    };
-    others.filter_map(line).collect()
+        let counters = words::joined(counters, ", ");
+        (!counters.is_empty())
+            .then(|| format!("{} and {}: {counters}", named(&best.name), named(&other.name)))
+    })
 }
 
-/// Where a live command stays, and how far it comes there and at the next best place.
+/// Where a live command stays, and how fast it is there and at the next best place.
 pub fn settled(examination: &Examination, progress: &str) -> String {
     let unit = if progress == "instructions" { " instructions/s" } else { "/s" };
-    let rate = |one: &PlacementRate| one.rate.as_ref().map(|rate| rate.median);
+    let speed = |one: &PlacementRate| one.rate.as_ref().map(|rate| rate.median);
     let figure = |one: &PlacementRate| {
-        rate(one).map_or_else(|| "–".into(), |rate| format!("{}{unit}", with_prefix(rate)))
+        speed(one).map_or_else(|| "–".into(), |speed| format!("{}{unit}", with_prefix(speed)))
     };
-    let best = words::short(&examination.best, 60);
+    let best = named(&examination.best);
     let is_best = |one: &&PlacementRate| one.name == examination.best;
     let Some(own) = examination.placements.iter().find(is_best) else { return format!("live: {best}") };
     let others =
         examination.placements.iter().filter(|one| one.best_times.is_some() && one.same_as.is_none());
-    let next =
-        others.max_by(|one, other| rate(one).partial_cmp(&rate(other)).unwrap_or(std::cmp::Ordering::Equal));
-    let beside = match next {
-        None => format!("{}, nothing else to compare", figure(own)),
-        Some(next) if examination.decided => {
-            format!("{}, {} {}", figure(own), words::short(&next.name, 60), figure(next))
-        }
-        Some(next) => {
-            let name = words::short(&next.name, 60);
-            format!("{}, {name} {}: nothing is better beyond chance", figure(own), figure(next))
-        }
-    };
-    let rounds = words::count(usize::try_from(examination.rounds).unwrap_or(usize::MAX), "round");
-    format!("live: {best} (CPUs {}): {beside} ({rounds})", words::short(&words::cpus(&own.cpus), 16))
+    let next = others.max_by(|one, other| speed(one).partial_cmp(&speed(other)).unwrap_or(Ordering::Equal));
+    let doubt = if examination.decided { "" } else { ": nothing is better beyond chance" };
+    let beside = next.map(|next| format!("{} {}{doubt}", named(&next.name), figure(next)));
+    let beside = beside.unwrap_or_else(|| "nothing else to compare".to_owned());
+    let (cpus, rounds) = (words::cpus(&own.cpus), words::count(examination.rounds, "round"));
+    format!("live: {best} (CPUs {}): {}, {beside} ({rounds})", words::short(&cpus, 16), figure(own))
 }
 
 /// `260 k`, `1.21 G`.
 fn with_prefix(value: f64) -> String {
     const PREFIXES: [(f64, &str); 4] = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
-    let prefix = PREFIXES.into_iter().find(|(factor, _)| value >= *factor);
-    prefix.map_or_else(|| words::number(value), |(factor, name)| words::number(value / factor) + name)
+    let (factor, name) = PREFIXES.into_iter().find(|(factor, _)| value >= *factor).unwrap_or((1.0, ""));
+    words::number(value / factor) + name
 }
 
 #[cfg(test)]

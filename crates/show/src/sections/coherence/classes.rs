@@ -1,52 +1,41 @@
 //! Classes of pairs: those that the figures show, and those that the topology claims.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use coho_model::Level;
 use coho_model::judge::Judgement;
-use coho_profile::{Coherence, CoherenceTime, Estimate, Home, Mode, PairMethod, published};
+use coho_model::{Class, Level};
+use coho_profile::{Coherence, CoherenceTime, Home, PairMethod, published};
 
-use super::summed_up;
+use super::modes;
 use crate::Subject;
 use crate::chart::{At, Axis, Bin, Chart, Colour, Mark, Plot};
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Row, Section, Table, Text};
+use crate::part::{Column, Section, Table, TableOf, Text};
 use crate::{scale, words};
 
-/// So many groups are named in the summary, in so many letters; a table lists all.
+/// Classes that the summary lists, at most.
+const CLASSES: usize = 64;
+/// A level of more groups is described without naming them; a table lists all.
 const FEW_GROUPS: usize = 24;
+/// Letters in which the groups of a level are named, at most.
 const MEMBERS: usize = 400;
 
 /// The classes and levels that the figures show.
-pub(super) fn add_found(section: &mut Section, judgement: &Judgement) {
-    if !judgement.classes.is_empty() {
-        let row = |class: &coho_model::Class| {
-            Row::new([
-                class.name.as_str().into(),
-                Figure::from(&class.ns).into(),
-                Cell::maybe(class.cycles.map(|cycles| Figure::exact(cycles).format(Format::Whole))),
-                Figure::count(class.pairs).into(),
-            ])
-        };
-        section.summary(
-            Table::new("classes", "Classes that the figures show")
-                .columns([
-                    Column::text("class"),
-                    Column::figures("time", "ns"),
-                    Column::figures("", "cycles"),
-                    Column::figures("pairs", ""),
-                ])
-                .rows(judgement.classes.iter().take(64).map(row)),
-        );
-    }
-    for class in judgement.classes.iter().filter(|class| class.ns.modes.len() > 1) {
-        let mode = |mode: &Mode| format!("{} ns ({:.0} %)", words::number(mode.value), mode.share * 100.0);
-        let modes: Vec<_> = class.ns.modes.iter().map(mode).collect();
-        section.summary(Text::new(format!("{} jumps between {}", class.name, modes.join(" and "))));
-    }
-    for (index, level) in judgement.levels.iter().enumerate() {
+pub(super) fn add_classes(section: &mut Section, judgement: &Judgement) {
+    section.summary(
+        Table::of("classes", "Classes that the figures show", judgement.classes.iter().take(CLASSES))
+            .text("class", |class| class.name.as_str())
+            .figures("time", "ns", |class| &class.ns)
+            .figures("", "cycles", |class| class.cycles.map(|cycles| Format::Whole.of(cycles)))
+            .figures("pairs", "", |class| class.pairs),
+    );
+    let jumping = judgement.classes.iter().filter(|class| class.ns.modes.len() > 1);
+    section.summary(jumping.map(|Class { name, ns, .. }| {
+        Text::new(format!("{name} jumps between {}", modes(&ns.modes, " and ")))
+    }));
+    for (level, number) in judgement.levels.iter().zip(1..) {
         section.summary(Text::labelled(
-            format!("level {}", index + 1),
+            format!("level {number}"),
             format!(
                 "{}: up to {} ns inside, from {} ns across",
                 words::count(level.groups.len(), "group"),
@@ -55,110 +44,78 @@ pub(super) fn add_found(section: &mut Section, judgement: &Judgement) {
             ),
         ));
         if level.groups.len() <= FEW_GROUPS {
-            let groups: Vec<String> = level.groups.iter().map(|group| words::cpus(group)).collect();
-            section.summary(Text::new(words::short(&groups.join(" | "), MEMBERS)));
+            let groups = words::joined(level.groups.iter().map(|group| words::cpus(group)), " | ");
+            section.summary(Text::new(words::short(&groups, MEMBERS)));
         }
     }
-    if !judgement.levels.is_empty() {
-        section.detail(groups(judgement));
-    }
-}
-
-/// Every group with its members.
-fn groups(judgement: &Judgement) -> Table {
-    let mut rows = Vec::new();
-    for (level, number) in judgement.levels.iter().zip(1..) {
-        for (group, at) in level.groups.iter().zip(1..) {
-            rows.push(Row::new([
-                Figure::count(number as u64).into(),
-                Figure::count(at as u64).into(),
-                Figure::count(group.len()).into(),
-                words::cpus(group).into(),
-            ]));
-        }
-    }
-    Table::new("groups", "Groups of CPUs, near within a group and far across groups")
-        .columns([
-            Column::figures("level", ""),
-            Column::figures("group", ""),
-            Column::figures("CPUs", ""),
-            Column::text("members"),
-        ])
-        .rows(rows)
+    let groups = judgement.levels.iter().zip(1u32..).flat_map(|(level, number)| {
+        level.groups.iter().zip(1u32..).map(move |(group, at)| (number, at, group))
+    });
+    section.detail(
+        Table::of("groups", "Groups of CPUs, near within a group and far across groups", groups)
+            .figures("level", "", |(level, ..)| level)
+            .figures("group", "", |(_, at, _)| at)
+            .figures("CPUs", "", |(.., group)| group.len())
+            .text("members", |(.., group)| words::cpus(group)),
+    );
 }
 
 /// Coherence time by claimed class, as Kawabe & Furuya's tables 1 and 2 have it, with theirs beside; and the means of pairs
 /// and the times of one CPU alone that it is made of.
 pub(super) fn add_times(section: &mut Section, subject: &Subject, coherence: &Coherence) {
-    if !coherence.coherence_times.is_empty() {
-        section.summary(times(subject, coherence));
-    }
-    let means = pair_means(subject, coherence);
-    if !means.is_empty() {
-        section.detail(summed_up(
-            "pairs-by-class",
-            "Pairs by claimed class: means of their medians",
-            "mean",
-            means,
-        ));
-    }
-    let single = |name: &str, of: fn(&coho_profile::Single) -> &Estimate| {
-        let figure = middle(subject, &coherence.singles.iter().map(of).collect::<Vec<_>>())?;
-        Some((format!("single.{name}"), format!("single CPU, {name}"), figure))
-    };
-    let singles = [single("locked", |one| &one.locked_ns), single("unlocked", |one| &one.unlocked_ns)];
-    let singles: Vec<_> = singles.into_iter().flatten().collect();
-    if !singles.is_empty() {
-        let title = "One CPU alone, ns per increment (Kawabe & Furuya, measurement 1): medians over the CPUs";
-        section.detail(summed_up("single-cpus", title, "increment", singles));
-    }
+    section.summary(times(subject, coherence));
+    let title = "Pairs by claimed class: means of their medians";
+    section.detail(summed_up("pairs-by-class", title, "mean", &pair_means(subject, coherence)));
+    let singles = coherence.singles.iter();
+    let singles = singles.flat_map(|one| [("locked", &one.locked_ns), ("unlocked", &one.unlocked_ns)]);
+    let singles = subject.summed_up(singles, scale::median).into_iter();
+    let singles = singles.map(|(name, ns)| (format!("single.{name}"), format!("single CPU, {name}"), ns));
+    let title = "One CPU alone, ns per increment (Kawabe & Furuya, measurement 1): medians over the CPUs";
+    section.detail(summed_up("single-cpus", title, "increment", &singles.collect::<Vec<_>>()));
 }
 
-fn times(subject: &Subject, coherence: &Coherence) -> Table {
+/// A figure for several estimates: its key, what people call it, and the figure.
+type SummedUp = (String, String, Figure);
+
+/// A row for each.
+fn summed_up(id: &str, title: &str, column: &str, rows: &[SummedUp]) -> Table {
+    Table::of(id, title, rows)
+        .text("", |(_, label, _)| label.as_str())
+        .compared(column, "ns", "ns", |(.., figure)| figure.clone())
+        .keyed(|(key, label, _)| (key, label))
+        .done()
+}
+
+fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a CoherenceTime> {
     let published = published_times();
-    let row = |time: &CoherenceTime| {
-        let class = words::class_of(&time.class, subject);
-        let method = words::pair_method(time.method);
-        let paper =
-            published.get(&class).filter(|_| time.method == PairMethod::FreeRunning && !subject.published);
-        Row::new([
-            class.as_str().into(),
-            method.into(),
-            Figure::exact(time.mean_ns).into(),
-            Figure::exact(time.baseline_ns).into(),
-            Figure::within(time.coherence_ns, time.interval_ns, time.pairs).into(),
-            Cell::maybe(time.coherence_cycles.map(|cycles| {
-                let scale = if time.coherence_ns > 0.0 { cycles / time.coherence_ns } else { 0.0 };
-                Figure {
-                    value: cycles,
-                    ..Figure::within(time.coherence_ns, time.interval_ns, time.pairs).scaled(scale)
-                }
-            })),
-            paper.map_or(Cell::Nothing, |paper| paper.as_str().into()),
-            Figure::count(time.pairs).into(),
-        ])
-        .keyed(format!("coherence.{method}.{class}"), format!("coherence time, {class}, {method}"))
-    };
-    let mut baselines: Vec<&str> =
+    let class = |time: &CoherenceTime| words::class_of(&time.class, subject);
+    let figure = |time: &CoherenceTime| Figure::within(time.coherence_ns, time.interval_ns, time.pairs);
+    let baselines: BTreeSet<&str> =
         coherence.coherence_times.iter().map(|time| time.baseline.as_str()).collect();
-    baselines.sort_unstable();
-    baselines.dedup();
     let title = "Coherence time by claimed class (Kawabe & Furuya, tables 1 and 2)";
-    Table::new("coherence-times", title)
-        .columns([
-            Column::text("class"),
-            Column::text("method"),
-            Column::figures("mean", "ns"),
-            Column::figures("less", "ns"),
-            Column::figures("time", "ns").compared("ns"),
-            Column::figures("", "cycles").compared("cycles").detail(),
-            Column::text("published ns"),
-            Column::figures("pairs", "").detail(),
-        ])
-        .rows(coherence.coherence_times.iter().map(row))
+    Table::of("coherence-times", title, &coherence.coherence_times)
+        .text("class", class)
+        .text("method", |time| words::pair_method(time.method))
+        .figures("mean", "ns", |time| time.mean_ns)
+        .figures("less", "ns", |time| time.baseline_ns)
+        .compared("time", "ns", "ns", figure)
+        .column(Column::figures("", "cycles").compared("cycles").detail(), |time| {
+            let cycles = time.coherence_cycles?;
+            let scale = if time.coherence_ns > 0.0 { cycles / time.coherence_ns } else { 0.0 };
+            Some(Figure { value: cycles, ..figure(time).scaled(scale) })
+        })
+        .text("published ns", |time| {
+            let alike = time.method == PairMethod::FreeRunning && !subject.published;
+            published.get(&class(time)).filter(|_| alike).cloned()
+        })
+        .column(Column::figures("pairs", "").detail(), |time| time.pairs)
+        .keyed(|time| {
+            let (class, method) = (class(time), words::pair_method(time.method));
+            (format!("coherence.{method}.{class}"), format!("coherence time, {class}, {method}"))
+        })
         .note(format!(
             "less: {}; published: {}",
-            baselines.join(", "),
+            words::joined(baselines, ", "),
             MACHINES.map(|(_, name)| name).join(", ")
         ))
 }
@@ -172,86 +129,51 @@ fn published_times() -> BTreeMap<String, String> {
     let mut times: BTreeMap<String, [String; 2]> = BTreeMap::new();
     for (column, (name, _)) in MACHINES.iter().enumerate() {
         let machines = published::read(name).map(|publication| publication.machines).unwrap_or_default();
-        for (_, profile) in machines {
-            for time in profile.coherence.map(|coherence| coherence.coherence_times).unwrap_or_default() {
-                times.entry(time.class).or_default()[column] = words::printed(time.coherence_ns);
-            }
+        for time in machines
+            .into_iter()
+            .filter_map(|(_, profile)| profile.coherence)
+            .flat_map(|one| one.coherence_times)
+        {
+            let figures = times.entry(time.class).or_insert_with(|| ["–", "–"].map(str::to_owned));
+            figures[column] = words::printed(time.coherence_ns);
         }
     }
-    let joined = |figures: [String; 2]| figures.map(|f| if f.is_empty() { "–".into() } else { f }).join(", ");
-    times.into_iter().map(|(class, figures)| (class, joined(figures))).collect()
+    times.into_iter().map(|(class, figures)| (class, figures.join(", "))).collect()
 }
 
-/// The mean of each class's medians, as the paper tells of pairs, methods apart and nearest first.
-fn pair_means(subject: &Subject, coherence: &Coherence) -> Vec<(String, String, Figure)> {
-    let mut grouped: BTreeMap<(PairMethod, bool, usize, String), Vec<&Estimate>> = BTreeMap::new();
-    for pair in &coherence.pairs {
+/// The mean of each class's medians, as the paper gives it for pairs, methods apart and nearest first.
+fn pair_means(subject: &Subject, coherence: &Coherence) -> Vec<SummedUp> {
+    let pairs = coherence.pairs.iter().map(|pair| {
         let class = words::class_of_pair(pair, subject);
-        let key = (pair.method, pair.home == Home::Third, words::class_rank(&class).0, class);
-        grouped.entry(key).or_default().push(&pair.ns);
-    }
-    let figure =
-        |((method, third, _, class), estimates): ((PairMethod, bool, usize, String), Vec<&Estimate>)| {
-            let method = words::pair_method(method);
-            let (id, home) = if third { (".third-home", ", line at a third node") } else { ("", "") };
-            let key = format!("pair.{method}.{class}{id}");
-            Some((key, format!("pairs, {class}, {method}{home}, mean"), mean(subject, &estimates)?))
-        };
-    grouped.into_iter().filter_map(figure).collect()
+        ((pair.method, pair.home == Home::Third, words::class_rank(&class).0, class), &pair.ns)
+    });
+    let means = subject.summed_up(pairs, scale::mean).into_iter().map(|((method, third, _, class), mean)| {
+        let method = words::pair_method(method);
+        let (id, home) = if third { (".third-home", ", line at a third node") } else { ("", "") };
+        (format!("pair.{method}.{class}{id}"), format!("pairs, {class}, {method}{home}, mean"), mean)
+    });
+    means.collect()
 }
 
-/// The mean of medians, between those of the intervals' ends.
-fn mean(subject: &Subject, estimates: &[&Estimate]) -> Option<Figure> {
-    let n = estimates.len() as f64;
-    let mean = |end: fn(&Estimate) -> f64| estimates.iter().map(|estimate| end(estimate)).sum::<f64>() / n;
-    let value = mean(|estimate| estimate.median);
-    let told = !subject.published && estimates.iter().all(|estimate| estimate.has_interval());
-    let interval = told.then(|| (mean(|estimate| estimate.low), mean(|estimate| estimate.high)));
-    value.is_finite().then(|| Figure::within(value, interval, estimates.len() as u64))
-}
-
-/// The median of medians, between the medians of the intervals' ends.
-pub(super) fn middle(subject: &Subject, estimates: &[&Estimate]) -> Option<Figure> {
-    let middle = |end: fn(&Estimate) -> f64| scale::median(estimates.iter().map(|estimate| end(estimate)));
-    let told = !subject.published && estimates.iter().all(|estimate| estimate.has_interval());
-    let ends = || Some((middle(|estimate| estimate.low)?, middle(|estimate| estimate.high)?));
-    Some(Figure::within(
-        middle(|estimate| estimate.median)?,
-        told.then(ends).flatten(),
-        estimates.len() as u64,
-    ))
-}
-
-/// Fewer pairs are a table.
-const TELLING: usize = 4;
+/// Fewer pairs have a table alone.
+const HISTOGRAM: usize = 4;
 
 /// How often times occur, by class, for each method.
 pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence: &Coherence) {
-    let found = Found::of(&subject.answers.judgement.levels);
+    let judgement = &subject.answers.judgement;
     let mut by_method: BTreeMap<PairMethod, Vec<(String, f64)>> = BTreeMap::new();
     for pair in coherence.pairs.iter().filter(|pair| scale::is_time(pair.ns.median)) {
         let class = match &pair.claimed {
             Some(_) => words::class_of_pair(pair, subject),
-            None => found.class(pair.a, pair.b),
+            None => measured_class(&judgement.levels, pair.a, pair.b),
         };
         by_method.entry(pair.method).or_default().push((class, pair.ns.median));
     }
-    // Classes are found in strict alternation, or in the only method there is.
-    let mut marks: Vec<Mark> = subject
-        .answers
-        .judgement
-        .classes
-        .iter()
-        .filter(|class| scale::is_time(class.ns.median))
-        .take(8)
-        .map(|class| Mark {
-            at: At::X(class.ns.median),
-            label: class.name.clone(),
-            colour: Colour::GREY,
-            published: false,
-        })
-        .collect();
-    for (method, pairs) in by_method.iter().filter(|(_, pairs)| pairs.len() >= TELLING) {
+    // Classes come from strict alternation, or from the only method there is: the first chart has the marks.
+    let classes = judgement.classes.iter().filter(|class| scale::is_time(class.ns.median)).take(8);
+    let marks = classes.map(|class| Mark::new(At::X(class.ns.median), &class.name, Colour::GREY));
+    let mut marks: Vec<Mark> = marks.collect();
+    for (method, pairs) in by_method.iter().filter(|(_, pairs)| pairs.len() >= HISTOGRAM) {
         let name = words::pair_method(*method);
         let chart = Chart::new(
             format!("class-histogram-{name}"),
@@ -272,8 +194,7 @@ pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence
 
 /// Counts in steps of equal ratio. In a step with several classes each has a bar of its own, the tallest behind.
 fn bins(pairs: &[(String, f64)]) -> Vec<Bin> {
-    let logs = || pairs.iter().map(|(_, ns)| ns.ln());
-    let (low, high) = (logs().fold(f64::INFINITY, f64::min), logs().fold(f64::NEG_INFINITY, f64::max));
+    let Some((low, high)) = scale::ends(pairs.iter().map(|(_, ns)| ns.ln())) else { return Vec::new() };
     // A step is never narrower than 0.5 %: finer than that is noise.
     let steps = (2.0 * (pairs.len() as f64).sqrt()).clamp(12.0, 60.0);
     let step = ((high - low) / steps).max(0.005);
@@ -281,47 +202,25 @@ fn bins(pairs: &[(String, f64)]) -> Vec<Bin> {
     for (class, ns) in pairs {
         *counts.entry((((ns.ln() - low) / step) as usize, class.as_str())).or_default() += 1;
     }
-    let mut bins: Vec<Bin> = counts
-        .into_iter()
-        .map(|((at, class), count)| {
-            let (from, to) = ((low + step * at as f64).exp(), (low + step * (at + 1) as f64).exp());
-            let hover = format!(
-                "{class}: {} of {} to {} ns",
-                words::count(count as usize, "pair"),
-                words::number(from),
-                words::number(to)
-            );
-            Bin { from, to, count, colour: Colour::of_class(class), hover }
-        })
-        .collect();
+    let bin = |((at, class), count): ((usize, &str), u64)| {
+        let [from, to] = [at, at + 1].map(|at| (low + step * at as f64).exp());
+        let [least, most] = [from, to].map(words::number);
+        let hover = format!("{class}: {} of {least} to {most} ns", words::count(count, "pair"));
+        Bin { from, to, count, colour: Colour::of_class(class), hover }
+    };
+    let mut bins: Vec<Bin> = counts.into_iter().map(bin).collect();
     bins.sort_by_key(|bin| std::cmp::Reverse(bin.count));
     bins
 }
 
-/// The groups that the figures show, for pairs of which nothing is claimed.
-struct Found {
-    /// Each CPU's group, by level, finest first.
-    levels: Vec<HashMap<u32, usize>>,
-}
-
-impl Found {
-    fn of(levels: &[Level]) -> Self {
-        let members = |groups: &[Vec<u32>]| {
-            let numbered = groups.iter().enumerate();
-            numbered.flat_map(|(group, cpus)| cpus.iter().map(move |&cpu| (cpu, group))).collect()
-        };
-        Self { levels: levels.iter().map(|level| members(&level.groups)).collect() }
-    }
-
-    /// `within level 1`, the finest that holds both CPUs.
-    fn class(&self, a: u32, b: u32) -> String {
-        let both =
-            |groups: &HashMap<u32, usize>| groups.get(&a).is_some_and(|group| groups.get(&b) == Some(group));
-        match self.levels.iter().position(both) {
-            Some(level) => format!("within level {}", level + 1),
-            None if self.levels.is_empty() => "not claimed".to_owned(),
-            None => "across all levels".to_owned(),
-        }
+/// The class of a pair if the topology claims nothing: `within level 1`, the finest level with both CPUs in one group.
+fn measured_class(levels: &[Level], a: u32, b: u32) -> String {
+    let holds_both =
+        |level: &Level| level.groups.iter().any(|group| group.contains(&a) && group.contains(&b));
+    match levels.iter().position(holds_both) {
+        Some(level) => format!("within level {}", level + 1),
+        None if levels.is_empty() => "not claimed".to_owned(),
+        None => "across all levels".to_owned(),
     }
 }
 
@@ -337,17 +236,16 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_claimed_the_found_groups_are_the_classes() {
-        let level = |groups: &[&[u32]]| coho_model::Level {
+    fn where_nothing_is_claimed_the_measured_groups_are_the_classes() {
+        let level = |groups: &[&[u32]]| Level {
             groups: groups.iter().map(|group| group.to_vec()).collect(),
             max_inside_ns: 1.0,
             min_across_ns: 2.0,
         };
         let levels = vec![level(&[&[0, 1], &[2, 3], &[4]]), level(&[&[0, 1, 2, 3], &[4]])];
-        let found = Found::of(&levels);
-        assert_eq!(found.class(0, 1), "within level 1");
-        assert_eq!(found.class(1, 2), "within level 2");
-        assert_eq!(found.class(1, 4), "across all levels");
+        assert_eq!(measured_class(&levels, 0, 1), "within level 1");
+        assert_eq!(measured_class(&levels, 1, 2), "within level 2");
+        assert_eq!(measured_class(&levels, 1, 4), "across all levels");
     }
 
     #[test]

@@ -8,13 +8,12 @@ mod stability;
 use coho_model::Verdict;
 use coho_model::judge::Judgement;
 use coho_model::stability as watched;
-use coho_profile::{Coherence, PairMethod};
+use coho_profile::{Coherence, Mode, PairMethod};
 
 use super::{Entry, method};
 use crate::Subject;
 use crate::chart::{Map, Matrix};
-use crate::figure::Figure;
-use crate::part::{Cell, Column, Facts, Row, Section, Table, Text};
+use crate::part::{Facts, Section, Text};
 use crate::words;
 
 /// Its place among the sections.
@@ -25,7 +24,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let coherence = subject.coherence()?;
     let mut section = ENTRY.section(headline(subject, coherence));
     let judgement = &subject.answers.judgement;
-    classes::add_found(&mut section, judgement);
+    classes::add_classes(&mut section, judgement);
     sentences(&mut section, subject, coherence);
     map(&mut section, subject);
     classes::add_times(&mut section, subject, coherence);
@@ -33,7 +32,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     classes::add_histograms(&mut section, subject, coherence);
     reads::add(&mut section, subject, coherence);
     stability::add(&mut section, subject, coherence);
-    section.detail(verdict_facts(judgement));
+    section.detail(verdict_facts(coherence, judgement));
     method::add(&mut section.parts, "coherence-method", &coherence.method);
     Some(section)
 }
@@ -41,17 +40,16 @@ pub fn section(subject: &Subject) -> Option<Section> {
 /// `25.0 · 99.0 · 213 ns, 3 classes; all 66 times … kept to one value …`.
 fn headline(subject: &Subject, coherence: &Coherence) -> String {
     let judgement = &subject.answers.judgement;
-    let medians: Vec<String> =
-        judgement.classes.iter().take(4).map(|class| words::number(class.ns.median)).collect();
-    let classes = match judgement.classes.len() {
-        0 => String::new(),
-        1 => format!("{} ns", medians[0]),
-        n => format!("{} ns, {n} classes", medians.join(" · ")),
+    let medians = judgement.classes.iter().take(4).map(|class| words::number(class.ns.median));
+    let classes = match (judgement.classes.len(), words::joined(medians, " · ")) {
+        (0, _) => String::new(),
+        (1, median) => format!("{median} ns"),
+        (n, medians) => format!("{medians} ns, {n} classes"),
     };
-    let stays = match (subject.published, judgement.stable) {
-        (true, _) | (_, None) => String::new(),
-        (_, Some(true)) => watched::kept(coherence).unwrap_or_default(),
-        (_, Some(false)) => "not all kept to one value".to_owned(),
+    let stays = match judgement.stable.filter(|_| !subject.published) {
+        None => String::new(),
+        Some(true) => watched::kept(coherence).unwrap_or_default(),
+        Some(false) => "not all kept to one value".to_owned(),
     };
     let alone = match &coherence.singles[..] {
         [only] if coherence.times().next().is_none() => format!(
@@ -61,14 +59,13 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         ),
         _ => String::new(),
     };
-    let parts: Vec<String> = [classes, alone, stays].into_iter().filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() {
-        verdict(coherence, judgement).unwrap_or_default().to_owned()
-    } else {
-        parts.join("; ")
+    match words::joined([classes, alone, stays], "; ") {
+        nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default().to_owned(),
+        headline => headline,
     }
 }
 
+/// The verdict's name and what it means: `flat: all pairs are alike`.
 fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str> {
     Some(match judgement.verdict? {
         Verdict::Hops => "hops: CPUs form groups, near within a group and far across groups",
@@ -84,36 +81,27 @@ fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str>
 /// Verdict, stability, what becomes of the claims, and notes.
 fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     let judgement = &subject.answers.judgement;
-    if let Some(words) = verdict(coherence, judgement) {
-        section.summary(Text::labelled("verdict", words));
-    }
+    section.summary(verdict(coherence, judgement).map(|words| Text::labelled("verdict", words)));
     if let Some(watched) = watched::watched(coherence).filter(|_| !subject.published) {
-        let told = match (judgement.stable, watched::kept(coherence)) {
+        let text = match (judgement.stable, watched::kept(coherence)) {
             (Some(false), _) => format!("not all kept to one value {watched}"),
             (_, Some(kept)) => format!("{kept}, {watched}"),
             (_, None) => format!("too few samples to tell whether they keep to one value: {watched}"),
         };
-        section.summary(Text::labelled("stable", told));
+        section.summary(Text::labelled("stable", text));
     }
-    match judgement.contradictions.as_deref() {
-        None => {}
-        Some([]) if coherence.is_one_pair() => {
-            let told = "not checked: one pair alone cannot tell near from far";
-            section.summary(Text::labelled("claims", told));
-        }
-        Some([]) => {
-            section.summary(Text::labelled("claims", "no figure contradicts the claimed topology"));
-        }
-        Some(found) => {
-            for contradiction in found {
-                let told = format!("claimed: {}; measured: {}", contradiction.claim, contradiction.figures);
-                section.summary(Text::new(told));
-            }
-        }
+    if let Some(contradictions) = &judgement.contradictions {
+        let unchallenged = match coherence.is_one_pair() {
+            true => "not checked: one pair alone cannot tell near from far",
+            false => "no figure contradicts the claimed topology",
+        };
+        section.summary(contradictions.is_empty().then(|| Text::labelled("claims", unchallenged)));
+        let claims = contradictions.iter();
+        let claims = claims.map(|one| format!("claimed: {}; measured: {}", one.claim, one.figures));
+        section.summary(claims.map(Text::new));
     }
-    for note in &judgement.notes {
-        section.summary(Text::labelled("note:", words::short(note, 500)));
-    }
+    let notes = judgement.notes.iter();
+    section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
 }
 
 fn map(section: &mut Section, subject: &Subject) {
@@ -139,44 +127,21 @@ fn map(section: &mut Section, subject: &Subject) {
 }
 
 /// What the figures say as a whole, for `compare`. A publication that passes no verdict has no classes or levels either.
-fn verdict_facts(judgement: &Judgement) -> Facts {
-    let mut facts = Vec::new();
-    if let Some(verdict) = judgement.verdict {
-        let name = match verdict {
-            Verdict::Hops => "hops",
-            Verdict::Flat => "flat",
-            Verdict::HomeBiased => "home-biased",
-            Verdict::Unstable => "unstable",
-        };
-        let kept = match judgement.stable {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "–",
-        };
-        let contradictions =
-            judgement.contradictions.as_ref().map_or("–".to_owned(), |found| found.len().to_string());
-        facts = vec![
-            ("verdict".to_owned(), name.to_owned()),
-            ("one value, but for a few".to_owned(), kept.to_owned()),
-            ("classes found".to_owned(), judgement.classes.len().to_string()),
-            ("levels found".to_owned(), judgement.levels.len().to_string()),
-            ("contradictions".to_owned(), contradictions),
-        ];
-    }
-    Facts { id: "verdict", title: String::new(), facts, compared: true }
+fn verdict_facts(coherence: &Coherence, judgement: &Judgement) -> Option<Facts> {
+    let (name, _) = verdict(coherence, judgement)?.split_once(':')?;
+    let contradictions = judgement.contradictions.as_ref().map(|all| all.len().to_string());
+    let facts = [
+        ("verdict", name.to_owned()),
+        ("one value, but for a few", judgement.stable.map_or("–", words::yes_no).to_owned()),
+        ("classes found", judgement.classes.len().to_string()),
+        ("levels found", judgement.levels.len().to_string()),
+        ("contradictions", contradictions.unwrap_or_else(|| "–".to_owned())),
+    ];
+    Some(Facts::new("verdict", "").facts(facts).compared())
 }
 
-/// A table of rows of one estimate each: used where figures are summed up by what they are of.
-fn summed_up(
-    id: &str,
-    title: &str,
-    column: &str,
-    rows: impl IntoIterator<Item = (String, String, Figure)>,
-) -> Table {
-    let row = |(key, label, figure): (String, String, Figure)| {
-        Row::new([Cell::Text(label.clone()), figure.into()]).keyed(key, label)
-    };
-    Table::new(id, title)
-        .columns([Column::text(""), Column::figures(column, "ns").compared("ns")])
-        .rows(rows.into_iter().map(row))
+/// The values between which a figure jumped, with their shares of its batches: `24.1 ns (70 %)`.
+fn modes<'a>(modes: impl IntoIterator<Item = &'a Mode>, separator: &str) -> String {
+    let mode = |mode: &Mode| format!("{} ns ({:.0} %)", words::number(mode.value), mode.share * 100.0);
+    words::joined(modes.into_iter().map(mode), separator)
 }

@@ -1,36 +1,33 @@
 //! Loads of lines in a known state, by buffer size (Molka et al., PACT 2009).
 
-use std::collections::BTreeMap;
-
 use coho_profile::published::kawabe_furuya::{self, Molka};
-use coho_profile::{Coherence, Estimate, StateRead};
+use coho_profile::{Coherence, StateRead};
 use coho_topology::Level;
 
-use super::classes::middle;
 use crate::Subject;
-use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
+use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
 use crate::figure::Figure;
-use crate::part::{Cell, Column, Row, Section, Table};
+use crate::part::{Section, Table};
 use crate::{scale, words};
 
 /// The relation of a reader to lines that it prepared itself.
 const OWN: &str = "own";
 
-/// Times of one state and relation by size.
-type Lines<'a> = BTreeMap<(usize, String, String), BTreeMap<u64, Vec<&'a Estimate>>>;
+/// Rank and name of the relation of the lines' owner to the reader, and the lines' state.
+type Kind = (usize, String, String);
+/// Times by kind and size of the buffer.
+type Times = [((Kind, u64), Figure)];
 
 pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherence) {
-    let mut lines = Lines::new();
-    for read in coherence.reads.iter().filter(|read| read.bytes > 0 && scale::is_time(read.ns.median)) {
+    let is_shown = |read: &&StateRead| read.bytes > 0 && scale::is_time(read.ns.median);
+    let reads = coherence.reads.iter().filter(is_shown).map(|read| {
         let (relation, state) = (relation(subject, read), format!("{:?}", read.state).to_ascii_lowercase());
         let rank = if relation == OWN { 0 } else { 1 + words::class_rank(&relation).0 };
-        lines.entry((rank, relation, state)).or_default().entry(read.bytes).or_default().push(&read.ns);
-    }
-    if lines.is_empty() {
-        return;
-    }
-    section.summary(chart(subject, &lines));
-    section.detail(table(subject, &lines));
+        (((rank, relation, state), read.bytes), &read.ns)
+    });
+    let times = Vec::from_iter(subject.summed_up(reads, scale::median));
+    section.summary(chart(&times));
+    section.detail(table(&times));
 }
 
 /// How near the owner of the lines is to the reader, by the claims: `own` for the reader itself.
@@ -47,81 +44,55 @@ fn relation(subject: &Subject, read: &StateRead) -> String {
     words::class_of(&name, subject)
 }
 
-fn table(subject: &Subject, lines: &Lines<'_>) -> Table {
-    let mut rows = Vec::new();
-    for ((_, relation, state), sizes) in lines {
-        for (bytes, estimates) in sizes {
-            rows.push(
-                Row::new([
-                    relation.as_str().into(),
-                    state.as_str().into(),
-                    Figure::bytes(*bytes).into(),
-                    Cell::maybe(middle(subject, estimates)),
-                ])
-                .keyed(
-                    format!("read.{state}.{relation}.{bytes}"),
-                    format!("read of {state}, {relation}, {}", words::bytes(*bytes)),
-                ),
-            );
-        }
-    }
-    Table::new("reads", "Loads of lines that a CPU put in a known state, ns a load (Molka et al.)")
-        .columns([
-            Column::text("owner"),
-            Column::text("state"),
-            Column::figures("buffer", ""),
-            Column::figures("time", "ns").compared("ns"),
-        ])
-        .rows(rows)
+fn table(times: &Times) -> Table {
+    let title = "Loads of lines that a CPU put in a known state, ns a load (Molka et al.)";
+    Table::of("reads", title, times)
+        .text("owner", |(((_, relation, _), _), _)| relation.as_str())
+        .text("state", |(((.., state), _), _)| state.as_str())
+        .figures("buffer", "", |((.., bytes), _)| Figure::bytes(*bytes))
+        .compared("time", "ns", "ns", |(_, ns)| ns.clone())
+        .keyed(|(((_, relation, state), bytes), _)| {
+            let label = format!("read of {state}, {relation}, {}", words::bytes(*bytes));
+            (format!("read.{state}.{relation}.{bytes}"), label)
+        })
         .note("Medians over readers and owners of the same relation.")
+        .done()
 }
 
-fn chart(subject: &Subject, lines: &Lines<'_>) -> Chart {
-    let line = |((_, relation, state), sizes): (&(usize, String, String), &BTreeMap<u64, Vec<&Estimate>>)| {
+fn chart(times: &Times) -> Option<Chart> {
+    let lines = times.chunk_by(|((a, _), _), ((b, _), _)| a == b).map(|line| {
+        let ((_, relation, state), _) = &line[0].0;
         let name = format!("{state}, {relation}");
-        let point = |(bytes, estimates): (&u64, &Vec<&Estimate>)| {
-            let figure = middle(subject, estimates)?;
-            Some(Point {
-                x: *bytes as f64,
-                y: figure.value,
-                interval: figure.interval(),
-                hover: format!("{name}, {}: {} ns", words::bytes(*bytes), figure.text()),
-            })
-        };
+        let points = line.iter().map(|((.., bytes), ns)| {
+            let hover = format!("{name}, {}: {} ns", words::bytes(*bytes), ns.text());
+            Point::new(*bytes as f64, ns, hover)
+        });
         let stroke = if state == "modified" { Stroke::Solid } else { Stroke::Dashed };
-        Series {
-            name: name.clone(),
-            // No class of pairs has this colour.
-            colour: if relation == OWN { Colour::GREEN } else { Colour::of_class(relation) },
-            stroke,
-            points: sizes.iter().filter_map(point).collect(),
-        }
-    };
-    let mut series: Vec<Series> = lines.iter().map(line).collect();
-    let sizes = || lines.values().flat_map(|sizes| sizes.keys().copied());
-    let ends = (sizes().min().unwrap_or(1) as f64, sizes().max().unwrap_or(1) as f64);
-    series.extend(molka(&kawabe_furuya::figures().molka_2009, ends));
-    Chart::new(
+        // No class of pairs has the colour of a CPU's own lines.
+        let colour = if relation == OWN { Colour::GREEN } else { Colour::of_class(relation) };
+        Series::new(&name, colour, stroke).points(points)
+    });
+    let ends = scale::ends(times.iter().map(|((.., bytes), _)| *bytes as f64))?;
+    let published = molka(&kawabe_furuya::figures().molka_2009, ends);
+    let chart = Chart::lines(
         "latency-by-size",
         "Latency of loads by buffer size, state and owner",
-        Axis::bytes("buffer size"),
-        Axis::linear("time per load, ns"),
-        Plot::Lines(series),
-    )
-    .caption(
-        "Lines that the reader itself or another CPU left in this state; dotted: the values of Molka et al., \
-              2009, for exclusive lines.",
-    )
+        [Axis::bytes("buffer size"), Axis::linear("time per load, ns")],
+        lines.chain(published).collect(),
+    );
+    Some(chart.caption(
+        "Lines that the reader itself or another CPU left in this state; dotted: the values of Molka et al., 2009, for \
+         exclusive lines.",
+    ))
 }
 
 /// What was published of lines in state Exclusive.
 fn molka(molka: &Molka, (low, high): (f64, f64)) -> Vec<Series> {
-    let told = std::iter::once(("on-die", molka.on_die)).chain(molka.hop1.iter().map(|ns| ("1-hop", *ns)));
-    told.map(|(class, ns)| {
+    let classes = std::iter::once(("on-die", molka.on_die)).chain(molka.hop1.iter().map(|ns| ("1-hop", *ns)));
+    let line = |(class, ns)| {
         let name = format!("Molka et al., exclusive, {class}: {ns} ns");
-        let point = |x| Point { x, y: ns, interval: None, hover: name.clone() };
-        let points = vec![point(low), point(high)];
-        Series { name: name.clone(), colour: Colour::of_class(class), stroke: Stroke::Published, points }
-    })
-    .collect()
+        let points = [low, high].map(|bytes| Point::exact(bytes, ns, &name));
+        Series::new(&name, Colour::of_class(class), Stroke::Published).points(points)
+    };
+    classes.map(line).collect()
 }

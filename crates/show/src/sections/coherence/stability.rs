@@ -1,102 +1,78 @@
 //! Whether figures kept to one value: one pair over time, and the values between which pairs jumped.
 
-use coho_profile::{Coherence, Mode, Timeline, TimelineSample};
+use coho_profile::{Coherence, Mode, Pair, Timeline, TimelineSample};
 
+use super::modes;
 use crate::Subject;
-use crate::chart::{At, Axis, Chart, Colour, Mark, Plot, Point, Series, Stroke};
-use crate::part::{Column, Row, Section, Table, Text};
+use crate::chart::{At, Axis, Chart, Colour, Mark, Point, Series, Stroke};
+use crate::part::{Section, Table, TableOf, Text};
 use crate::{scale, words};
 
 /// More points than this say no more on a screen.
 const MAX_SAMPLES: usize = 1500;
+/// Pairs that jumped that the summary lists; more are for who wants everything.
+const SUMMARY: usize = 6;
 
 pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     if let Some(timeline) = &coherence.timeline {
         section.summary(chart(timeline));
-        for sentence in sentences(timeline) {
-            section.summary(sentence);
-        }
+        section.summary(sentences(timeline));
     }
-    if !subject.published
-        && let Some(table) = jumpers(coherence)
-    {
-        section.summary(table);
+    if !subject.published {
+        section.summary(jumpers(coherence));
     }
 }
 
 /// Its values and when it changed, in words.
-fn sentences(timeline: &Timeline) -> Vec<Text> {
-    let mut said = Vec::new();
-    if timeline.modes.len() > 1 {
-        let mode = |mode: &Mode| {
-            format!("{} ns, {:.0} % of the time", words::number(mode.value), mode.share * 100.0)
-        };
-        let modes: Vec<String> = timeline.modes.iter().map(mode).collect();
-        said.push(Text::labelled("values", modes.join("; ")));
-    }
+fn sentences(timeline: &Timeline) -> [Text; 2] {
+    let mode =
+        |one: &Mode| format!("{} ns, {:.0} % of the time", words::number(one.value), one.share * 100.0);
+    let several = Some(&timeline.modes).filter(|modes| modes.len() > 1);
+    let values = words::joined(several.into_iter().flatten().map(mode), "; ");
     let changed = match &timeline.change_points_s[..] {
         [] if timeline.kept_to_one_value().is_none() => {
             "Too few samples to say whether it changes.".to_owned()
         }
         [] => "It did not change for good in that time.".to_owned(),
         changes => {
-            let at: Vec<_> = changes.iter().map(|at| format!("{at:.1} s")).collect();
-            format!("It changed for good at {} ({}).", at.join(", "), words::count(changes.len(), "time"))
+            let at = words::joined(changes.iter().map(|at| format!("{at:.1} s")), ", ");
+            format!("It changed for good at {at} ({}).", words::count(changes.len(), "time"))
         }
     };
-    said.push(Text::new(changed));
-    said
+    [Text::labelled("values", values), Text::new(changed)]
 }
 
 fn chart(timeline: &Timeline) -> Chart {
-    let samples = samples(timeline);
     let seconds = timeline.samples.last().map_or(0.0, |sample| sample.at_s);
-    let point = |(x, y): &(f64, f64)| Point {
-        x: *x,
-        y: *y,
-        interval: None,
-        hover: format!("{} ns at {x:.2} s", words::number(*y)),
-    };
-    let series = Series {
-        name: "sample".to_owned(),
-        colour: Colour::nth(0),
-        stroke: Stroke::Points,
-        points: samples.iter().map(point).collect(),
-    };
-    let mark = |at, label, colour| Mark { at, label, colour, published: false };
+    let points = samples(timeline)
+        .into_iter()
+        .map(|(at_s, ns)| Point::exact(at_s, ns, format!("{} ns at {at_s:.2} s", words::number(ns))));
+    let series = Series::new("sample", Colour::nth(0), Stroke::Points).points(points);
     let changes = timeline.change_points_s.iter().filter(|at| at.is_finite()).take(50);
-    let changes = changes.map(|at| mark(At::X(*at), format!("{at:.1} s"), Colour::RED));
-    let modes = timeline.modes.iter().filter(|mode| scale::is_time(mode.value)).take(8);
-    let modes =
-        modes.map(|mode| mark(At::Y(mode.value), format!("{} ns", words::number(mode.value)), Colour::GREEN));
-    Chart::new(
-        "timeline",
-        format!(
-            "CPUs {} and {}: {} in {seconds:.1} s, {}",
-            timeline.a,
-            timeline.b,
-            words::count(timeline.samples.len(), "sample"),
-            words::pair_method(timeline.method)
-        ),
-        Axis::linear("time from the start, s"),
-        Axis::linear("time per step, ns"),
-        Plot::Lines(vec![series]),
-    )
-    .caption(
-        "A point is the median of a sample's batches. Vertical lines: when the figure changed for good; \
+    let changes = changes.map(|at| Mark::new(At::X(*at), format!("{at:.1} s"), Colour::RED));
+    let modes = timeline.modes.iter().map(|mode| mode.value).filter(|ns| scale::is_time(*ns)).take(8);
+    let modes = modes.map(|ns| Mark::new(At::Y(ns), format!("{} ns", words::number(ns)), Colour::GREEN));
+    let title = format!(
+        "CPUs {} and {}: {} in {seconds:.1} s, {}",
+        timeline.a,
+        timeline.b,
+        words::count(timeline.samples.len(), "sample"),
+        words::pair_method(timeline.method)
+    );
+    let axes = [Axis::linear("time from the start, s"), Axis::linear("time per step, ns")];
+    Chart::lines("timeline", title, axes, vec![series])
+        .caption(
+            "A point is the median of a sample's batches. Vertical lines: when the figure changed for good; \
               horizontal lines: the values that samples cluster around.",
-    )
-    .marks(changes.chain(modes))
-    .over_time()
+        )
+        .marks(changes.chain(modes))
+        .over_time()
 }
 
 /// A timeline's samples (s, ns): all of them, or the medians of equal runs if there are very many.
 fn samples(timeline: &Timeline) -> Vec<(f64, f64)> {
-    let finite: Vec<&TimelineSample> = timeline
-        .samples
-        .iter()
-        .filter(|sample| sample.at_s.is_finite() && scale::is_time(sample.ns))
-        .collect();
+    let is_shown = |sample: &&TimelineSample| sample.at_s.is_finite() && scale::is_time(sample.ns);
+    let finite: Vec<&TimelineSample> = timeline.samples.iter().filter(is_shown).collect();
     let run = finite.len().div_ceil(MAX_SAMPLES).max(1);
     let merged =
         |run: &[&TimelineSample]| Some((run[0].at_s, scale::median(run.iter().map(|sample| sample.ns))?));
@@ -104,41 +80,20 @@ fn samples(timeline: &Timeline) -> Vec<(f64, f64)> {
 }
 
 /// The pairs that jumped, widest jump first.
-fn jumpers(coherence: &Coherence) -> Option<Table> {
-    let spread = |modes: &[Mode]| {
-        let values = || modes.iter().map(|mode| mode.value);
-        values().fold(f64::NEG_INFINITY, f64::max) / values().fold(f64::INFINITY, f64::min)
+fn jumpers(coherence: &Coherence) -> TableOf<&Pair> {
+    let spread = |pair: &Pair| {
+        let values = pair.ns.modes.iter().map(|mode| mode.value);
+        scale::ends(values).map_or(1.0, |(least, most)| most / least)
     };
-    let mut found: Vec<_> = coherence.pairs.iter().filter(|pair| pair.ns.modes.len() > 1).collect();
-    if found.is_empty() {
-        return None;
-    }
-    found.sort_by(|a, b| spread(&b.ns.modes).total_cmp(&spread(&a.ns.modes)));
-    let row = |(at, pair): (usize, &&coho_profile::Pair)| {
-        let mode = |mode: &Mode| format!("{} ns ({:.0} %)", words::number(mode.value), mode.share * 100.0);
-        let modes: Vec<String> = pair.ns.modes.iter().take(6).map(mode).collect();
-        let row = Row::new([
-            format!("{}–{}", pair.a, pair.b).into(),
-            words::pair_method(pair.method).into(),
-            words::home(pair.home).into(),
-            modes.join(", ").into(),
-        ]);
-        if at < SUMMARY { row } else { row.detail() }
-    };
-    Some(
-        Table::new("jumps", "Pairs that jumped between values, the widest jumps first")
-            .columns([
-                Column::text("pair"),
-                Column::text("method"),
-                Column::text("home"),
-                Column::text("values (share of batches)"),
-            ])
-            .rows(found.iter().enumerate().map(row)),
-    )
+    let mut pairs: Vec<_> = coherence.pairs.iter().filter(|pair| pair.ns.modes.len() > 1).collect();
+    pairs.sort_by(|a, b| spread(b).total_cmp(&spread(a)));
+    Table::of("jumps", "Pairs that jumped between values, the widest jumps first", pairs)
+        .text("pair", |pair| format!("{}–{}", pair.a, pair.b))
+        .text("method", |pair| words::pair_method(pair.method))
+        .text("home", |pair| words::home(pair.home))
+        .text("values (share of batches)", |pair| modes(pair.ns.modes.iter().take(6), ", "))
+        .detail_after(SUMMARY)
 }
-
-/// So many pairs that jumped are a summary.
-const SUMMARY: usize = 6;
 
 #[cfg(test)]
 mod tests {
@@ -160,9 +115,9 @@ mod tests {
 
     #[test]
     fn one_sample_is_not_said_to_stay() {
-        let told = |n| sentences(&timeline(n)).pop().unwrap().text;
-        assert!(told(1).contains("Too few samples"), "{}", told(1));
-        assert!(told(40).contains("did not change for good in that time"), "{}", told(40));
+        let said = |n| sentences(&timeline(n))[1].text.clone();
+        assert!(said(1).contains("Too few samples"), "{}", said(1));
+        assert!(said(40).contains("did not change for good in that time"), "{}", said(40));
     }
 
     #[test]

@@ -4,12 +4,12 @@ mod charts;
 mod rates;
 mod tables;
 
-use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
+use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, MemoryType, Operation};
 
 use super::{Entry, method};
 use crate::Subject;
 use crate::figure::Figure;
-use crate::part::{Column, Missing, Row, Section, Table, Text};
+use crate::part::{Missing, Section, Table, TableOf, Text};
 use crate::words;
 
 pub(super) use rates::kind;
@@ -23,29 +23,20 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let mut section = ENTRY.section(headline(memory));
     section.summary(types_in_short(memory));
     section.summary(rates::best(subject, memory));
-    if let Some(stores) = subject.answers.findings.iter().find(|one| one.id == "non-temporal-stores") {
-        section.summary(Text::new(stores.text.clone()));
-    }
+    let stores = subject.answers.findings.iter().find(|one| one.id == "non-temporal-stores");
+    section.summary(stores.map(|stores| Text::new(&stores.text)));
     section.summary(charts::best(memory));
-    for table in tables::latency(subject, memory) {
-        section.summary(table);
-    }
+    section.summary(tables::alone(subject, memory));
+    section.summary(tables::loaded(subject, memory));
     section.summary(charts::latency(memory));
     section.summary(tables::costs(subject, memory));
     section.summary(tables::dma(subject, memory));
-    for chart in charts::detailed(memory) {
-        section.detail(chart);
-    }
-    for table in rates::all(subject, memory) {
-        section.detail(table);
-    }
-    for table in [tables::leavings(subject, memory), tables::transfers(subject, memory)].into_iter().flatten()
-    {
-        section.detail(table);
-    }
-    if !memory.types.is_empty() {
-        section.detail(types(memory));
-    }
+    section.detail(Operation::ALL.map(|op| charts::by_instruction(memory, op)));
+    section.detail([charts::states(memory), charts::loaded(memory), charts::costs(memory)]);
+    section.detail(rates::all(subject, memory));
+    section.detail(tables::leavings(subject, memory));
+    section.detail(tables::transfers(subject, memory));
+    section.detail(types(memory));
     how(&mut section, memory);
     Some(section)
 }
@@ -54,20 +45,15 @@ pub fn section(subject: &Subject) -> Option<Section> {
 fn headline(memory: &Memory) -> String {
     let largest = memory.rates.iter().map(|rate| rate.bytes).max();
     let best_of = |op: Operation| {
-        let rates = memory.rates.iter().filter(move |rate| {
-            rate.op == op && Some(rate.bytes) == largest && rate.threads == 1 && rate.bytes_per_s.is_some()
-        });
-        let speed = |rate: &MemoryRate| rate.bytes_per_s.as_ref().map_or(0.0, |speed| speed.median);
-        let best = rates.clone().max_by(|a, b| speed(a).total_cmp(&speed(b)))?;
+        let mine = |rate: &&MemoryRate| rate.op == op && Some(rate.bytes) == largest && rate.threads == 1;
+        let rates = memory.rates.iter().filter(mine).filter(|rate| rate.bytes_per_s.is_some());
+        let best = rates::quickest(rates.clone())?;
         let figure = Figure::from(best.bytes_per_s.as_ref()?).scaled(1e-9);
         let (n, by) = (rates.count(), words::short(&best.instruction, 40));
         Some(format!("{op} {} GB/s (the best of {n}: {by})", figure.text()))
     };
-    let best: Vec<String> = Operation::ALL.into_iter().filter_map(best_of).collect();
-    match largest {
-        Some(bytes) if !best.is_empty() => {
-            format!("{}, blocks of {}", best.join("; "), words::bytes(bytes))
-        }
+    match (largest, words::joined(Operation::ALL.into_iter().filter_map(best_of), "; ")) {
+        (Some(bytes), best) if !best.is_empty() => format!("{best}, blocks of {}", words::bytes(bytes)),
         _ => String::new(),
     }
 }
@@ -77,51 +63,47 @@ fn types_in_short(memory: &Memory) -> Option<Text> {
     if memory.rates.is_empty() || memory.types.is_empty() {
         return None;
     }
-    let special =
-        |one: &&coho_profile::MemoryType| one.name != CacheType::WriteBack && one.available && one.proven;
-    let special: Vec<_> = memory.types.iter().filter(special).collect();
+    let special = memory.types.iter().filter(|one| one.name != CacheType::WriteBack && is_measured(one));
     let all = CacheType::ALL
         .iter()
-        .all(|name| *name == CacheType::WriteBack || special.iter().any(|one| one.name == *name));
-    let names = special.iter().map(|one| format!(", {} ({})", one.name, words::short(&one.provider, 40)));
-    let names: String = names.collect();
+        .all(|name| *name == CacheType::WriteBack || special.clone().any(|one| one.name == *name));
+    let names: String =
+        special.map(|one| format!(", {} ({})", one.name, words::short(&one.provider, 40))).collect();
     let why = if all { "" } else { "; `--type WC,UC` says why there are no others" };
     Some(Text::labelled("types", format!("{}{names}{why}", CacheType::WriteBack)))
 }
 
-fn types(memory: &Memory) -> Table {
-    let row = |one: &coho_profile::MemoryType| {
-        let available = match (one.available, one.proven) {
+/// Whether rates of this type are measured unasked: its provider has it, and a self-test proved it.
+fn is_measured(one: &MemoryType) -> bool {
+    one.available && one.proven
+}
+
+fn types(memory: &Memory) -> TableOf<&MemoryType> {
+    Table::of("memory-types", "Memory types", &memory.types)
+        .text("type", |one| one.name.name())
+        .text("from", |one| words::short(&one.provider, 60))
+        .text("available", |one| match (one.available, one.proven) {
             (true, true) => "yes",
             (true, false) => "yes, type not proven",
             (false, _) => "no",
-        };
-        let [provider, why] = [words::short(&one.provider, 60), words::short(&words::reason(&one.why), 300)];
-        Row::new([one.name.name().into(), provider.into(), available.into(), why.into()])
-    };
-    Table::new("memory-types", "Memory types")
-        .columns(["type", "from", "available", "why"].map(Column::text))
-        .rows(memory.types.iter().map(row))
+        })
+        .text("why", |one| words::short(&words::reason(&one.why), 300))
 }
 
-/// Why each provider of the types that somebody asked for has none: what `coho memory --type` tells first.
+/// Why the types that the user asked for were not measured, for each provider: what `coho memory --type` says first.
 pub fn asked(memory: &Memory, asked: &[CacheType]) -> Vec<Missing> {
-    let wanted = memory.types.iter().filter(|one| {
-        one.name != CacheType::WriteBack && asked.contains(&one.name) && !(one.available && one.proven)
-    });
-    let missing = |one: &coho_profile::MemoryType| Missing {
-        what: format!("{} by {}", one.name, one.provider),
-        why: words::reason(&one.why),
+    let wanted = |one: &&MemoryType| {
+        one.name != CacheType::WriteBack && asked.contains(&one.name) && !is_measured(one)
     };
-    wanted.map(missing).collect()
+    let missing = |one: &MemoryType| Missing::new(format!("{} by {}", one.name, one.provider), &one.why);
+    memory.types.iter().filter(wanted).map(missing).collect()
 }
 
-/// How the last run measured, and earlier ones whose parts are still here. Why a type has no rates stands in the table of
-/// types.
+/// How the last run measured, and earlier ones whose parts the profile still has. The table of types says why a type has no
+/// rates.
 fn how(section: &mut Section, memory: &Memory) {
-    let of_type = |what: &str| CacheType::ALL.iter().any(|one| what == format!("rates of {one}"));
     let mut last = memory.method.clone();
-    last.not_available.retain(|what, _| !of_type(what));
+    last.not_available.retain(|what, _| CacheType::ALL.iter().all(|one| *what != format!("rates of {one}")));
     method::add(&mut section.parts, "memory-method", &last);
     for earlier in &memory.earlier {
         let mut facts = method::facts("memory-method-earlier", &earlier.method);
@@ -131,15 +113,15 @@ fn how(section: &mut Section, memory: &Memory) {
     }
 }
 
-/// The usual case: one thread moves the same block of usual memory again and again, and waits for its stores in the end.
-fn is_usual(rate: &MemoryRate) -> bool {
-    rate.cache_type == CacheType::WriteBack && is_usual_of(rate)
+/// The usual case, of any type of memory: one thread moves the same block again and again, and waits for its stores in the
+/// end.
+pub(super) fn is_usual_of(rate: &MemoryRate) -> bool {
+    rate.threads <= 1 && is_usual(rate)
 }
 
-/// The same of any type of memory.
-pub(super) fn is_usual_of(rate: &MemoryRate) -> bool {
-    let usual = rate.threads <= 1 && is_warm(rate);
-    usual && rate.destination_type.is_none_or(|to| to == CacheType::WriteBack)
+/// The same by any number of threads.
+fn is_usual(rate: &MemoryRate) -> bool {
+    is_warm(rate) && rate.destination_type.is_none_or(|to| to == CacheType::WriteBack)
 }
 
 /// The block is where the call before left it, and its stores are waited for once a run.

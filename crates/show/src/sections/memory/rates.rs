@@ -1,17 +1,17 @@
 //! Rates: the best at each level of the hierarchy, all of them, and the best of each kind of instruction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, Operation};
+use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
 use coho_topology::CacheKind;
 
 use super::is_usual;
 use crate::Subject;
-use crate::figure::Figure;
-use crate::part::{Cell, Column, Row, Table};
+use crate::figure::{Figure, Format};
+use crate::part::Table;
 use crate::words;
 
-/// Sizes of which the summary tells where the topology tells no caches.
+/// Sizes in the summary if the topology has no caches.
 const SIZES: usize = 4;
 
 /// Plain instructions move words; MOVNTI is the plain one of the stores past the caches.
@@ -33,7 +33,7 @@ pub(super) fn quickest<'a>(rates: impl Iterator<Item = &'a MemoryRate>) -> Optio
     rates.filter(|rate| median(rate).is_finite()).max_by(|a, b| median(a).total_cmp(&median(b)))
 }
 
-/// The block that stands for each level: the largest of which two fit into its cache, and the largest of all.
+/// The block that stands for each level: the largest that fits twice into its cache, and for memory the largest of all.
 fn levels(subject: &Subject, sizes: &[u64]) -> Vec<(u64, String)> {
     let topology = subject.profile.topology.as_ref().map(|section| &section.topology);
     let mut caches: BTreeMap<u8, u64> = BTreeMap::new();
@@ -47,90 +47,65 @@ fn levels(subject: &Subject, sizes: &[u64]) -> Vec<(u64, String)> {
         let step = others.len().div_ceil(SIZES - 1).max(1);
         return others.iter().step_by(step).chain([&largest]).map(|&bytes| (bytes, String::new())).collect();
     };
-    let mut labelled: Vec<(u64, String)> = Vec::new();
-    for (level, size) in caches {
-        if let Some(&bytes) = sizes.iter().rfind(|&&bytes| 2 * bytes <= size)
-            && labelled.last().is_none_or(|(smaller, _)| *smaller < bytes)
-        {
-            labelled.push((bytes, format!(", L{level}")));
-        }
-    }
-    if largest > last {
-        labelled.push((largest, ", memory".to_owned()));
-    }
+    let within = caches.iter().filter_map(|(level, size)| {
+        let bytes = sizes.iter().rfind(|&&bytes| 2 * bytes <= *size)?;
+        Some((*bytes, format!(", L{level}")))
+    });
+    let memory = (largest > last).then(|| (largest, ", memory".to_owned()));
+    let mut labelled: Vec<(u64, String)> = within.collect();
+    labelled.dedup_by(|(bytes, _), (smaller, _)| *bytes <= *smaller);
+    labelled.extend(memory);
     labelled
 }
 
 /// The best rate of each operation at each level, the plain one's and that of the best non-temporal store; then the rates
 /// of all CPUs together.
-pub(super) fn best(subject: &Subject, memory: &Memory) -> Option<Table> {
-    let usual: Vec<&MemoryRate> = memory.rates.iter().filter(|rate| is_usual(rate)).collect();
-    let mut sizes: Vec<u64> = usual.iter().map(|rate| rate.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let levels = levels(subject, &sizes);
+pub(super) fn best(subject: &Subject, memory: &Memory) -> Table {
+    let is_shown = |rate: &&MemoryRate| rate.cache_type == CacheType::WriteBack && is_usual(rate);
+    let usual: Vec<&MemoryRate> = memory.rates.iter().filter(is_shown).collect();
+    let of_one = usual.iter().filter(|rate| rate.threads <= 1);
+    let sizes: BTreeSet<u64> = of_one.map(|rate| rate.bytes).collect();
+    let levels = levels(subject, &Vec::from_iter(sizes));
     let most = memory.rates.iter().map(|rate| rate.threads).max().filter(|threads| *threads > 1);
-    let together = most.into_iter().zip(levels.last().cloned());
-    let cases = levels.iter().cloned().map(|level| (1, level)).chain(together);
-    let cases: Vec<(u32, (u64, String))> = cases.collect();
-    let row = |op: Operation, threads: u32, (bytes, level): &(u64, String)| {
-        let rates_of_team = || {
-            memory.rates.iter().filter(move |rate| {
-                let usual = MemoryRate { threads: rate.threads.min(1), ..(*rate).clone() };
-                rate.op == op && rate.bytes == *bytes && rate.threads.max(1) == threads && is_usual(&usual)
-            })
-        };
-        let best = quickest(rates_of_team())?;
-        let plain =
-            quickest(rates_of_team().filter(|rate| matches!(&*rate.instruction, "plain" | "plain-8")));
-        let past = quickest(rates_of_team().filter(|rate| is_non_temporal(&rate.instruction)));
-        let middle =
-            |rate: Option<&MemoryRate>| Cell::maybe(rate.map(|rate| Figure::exact(median(rate) / 1e9)));
-        let threads = if threads > 1 { format!("{op}, {threads} threads") } else { op.to_string() };
-        Some(Row::new([
-            threads.into(),
-            format!("{}{level}", words::bytes(*bytes)).into(),
-            Cell::maybe(best.bytes_per_s.as_ref().map(|speed| subject.figure(speed).scaled(1e-9))),
-            words::short(&best.instruction, 40).into(),
-            middle(plain),
-            middle(past),
-        ]))
-    };
-    let row = &row;
-    let rows = Operation::ALL
-        .into_iter()
-        .flat_map(|op| cases.iter().filter_map(move |(threads, level)| row(op, *threads, level)));
-    let rows: Vec<Row> = rows.collect();
-    (!rows.is_empty()).then(|| {
-        Table::new("memory-best", "The same block again and again, GB/s")
-            .columns([
-                Column::text("operation"),
-                Column::text("block"),
-                Column::figures("best", ""),
-                Column::text("by"),
-                Column::figures("plain", ""),
-                Column::figures("non-temporal", ""),
-            ])
-            .rows(rows)
-            .note(
-                "One thread unless a number is given; a copied byte counts once. Plain: words of 8 bytes. \
-                 Non-temporal: the best store that bypasses the caches.",
-            )
-    })
+    let together = most.into_iter().zip(levels.last());
+    let cases: Vec<_> = levels.iter().map(|level| (1, level)).chain(together).collect();
+    let cases = Operation::ALL.into_iter().flat_map(|op| cases.iter().map(move |case| (op, *case)));
+    let rows = cases.filter_map(|(op, (threads, (bytes, level)))| {
+        let is_of_case =
+            |rate: &&MemoryRate| rate.op == op && rate.bytes == *bytes && rate.threads.max(1) == threads;
+        let rates = || usual.iter().copied().filter(is_of_case);
+        let plain = quickest(rates().filter(|rate| matches!(&*rate.instruction, "plain" | "plain-8")));
+        let past = quickest(rates().filter(|rate| is_non_temporal(&rate.instruction)));
+        let name = if threads > 1 { format!("{op}, {threads} threads") } else { op.to_string() };
+        Some((name, words::bytes(*bytes) + level, quickest(rates())?, [plain, past]))
+    });
+    let rows: Vec<_> = rows.collect();
+    let gb_per_s = |rate: Option<&MemoryRate>| Some(median(rate?) / 1e9);
+    Table::of("memory-best", "The same block again and again, GB/s", &rows)
+        .text("operation", |(name, ..)| name.as_str())
+        .text("block", |(_, block, ..)| block.as_str())
+        .figures("best", "", |(.., best, _)| subject.scaled(&best.bytes_per_s, 1e-9))
+        .text("by", |(.., best, _)| words::short(&best.instruction, 40))
+        .figures("plain", "", |(.., [plain, _])| gb_per_s(*plain))
+        .figures("non-temporal", "", |(.., [_, past])| gb_per_s(*past))
+        .note(
+            "One thread unless a number is given; a copied byte counts once. Plain: words of 8 bytes. Non-temporal: \
+             the best store that bypasses the caches.",
+        )
+        .done()
 }
 
-/// What a rate is, for scripts, without its unit: the same is the same operation on the same memory under the same
-/// conditions.
+/// What a rate is, for scripts, without its unit: an operation on a type of memory under some conditions.
 fn id(rate: &MemoryRate) -> String {
     let words = [rate.op.to_string(), rate.instruction.clone(), rate.bytes.to_string()];
     let conditions = conditions(rate).into_iter().map(|word| word.to_ascii_lowercase().replace(' ', "-"));
-    format!("memory.{}", words.into_iter().chain(conditions).collect::<Vec<_>>().join("."))
+    format!("memory.{}", words::joined(words.into_iter().chain(conditions), "."))
 }
 
 /// The same for people.
 fn label(rate: &MemoryRate) -> String {
     let what = format!("{} {}, {}", rate.op, rate.instruction, words::bytes(rate.bytes));
-    std::iter::once(what).chain(conditions(rate)).collect::<Vec<_>>().join(", ")
+    words::joined(std::iter::once(what).chain(conditions(rate)), ", ")
 }
 
 fn conditions(rate: &MemoryRate) -> Vec<String> {
@@ -152,9 +127,7 @@ pub(super) fn all(subject: &Subject, memory: &Memory) -> Vec<Table> {
     for rate in &memory.rates {
         groups.entry(key(rate)).or_default().push(rate);
     }
-    let mut tables: Vec<Table> = groups.into_values().map(|group| table(subject, &group)).collect();
-    tables.extend(kinds(subject, memory));
-    tables
+    groups.into_values().map(|group| table(subject, &group)).chain([kinds(subject, memory)]).collect()
 }
 
 fn table(subject: &Subject, group: &[&MemoryRate]) -> Table {
@@ -166,53 +139,31 @@ fn table(subject: &Subject, group: &[&MemoryRate]) -> Table {
     let to = first.destination_type.map_or_else(String::new, |to| format!(" to {to}"));
     let name = format!("{} {}{to}, {threads}", first.op, first.cache_type);
     let file: String = name.chars().filter(|c| *c != ',').map(|c| if c == ' ' { '-' } else { c }).collect();
-    let figure = |estimate: &Option<Estimate>| {
-        Cell::maybe(
-            estimate.as_ref().map(|estimate| subject.figure(estimate).format(crate::figure::Format::Whole)),
+    let whole = |estimate| Some(subject.figure_of(estimate)?.format(Format::Whole));
+    Table::of(format!("memory-{}", file.to_ascii_lowercase()), name, group.iter().copied())
+        .text("instruction", |rate| words::short(&rate.instruction, 40))
+        .figures("block", "", |rate| Figure::bytes(rate.bytes))
+        .text("before", |rate| rate.state.map(|state| state.to_string()))
+        .text("fence", |rate| rate.fence.map(|fence| fence.to_string()))
+        .compared("", "GB/s", "GB/s", |rate| subject.scaled(&rate.bytes_per_s, 1e-9))
+        .figures("traffic", "", |rate| rate.traffic_bytes_per_s.map(|traffic| traffic / 1e9))
+        .figures("bursts", "", |rate| whole(&rate.bursts))
+        .figures("partials", "", |rate| whole(&rate.partials))
+        .keyed(|rate| (id(rate), label(rate)))
+        // Copies have the columns of stores and loads.
+        .note_if(
+            first.op != Operation::Copy,
+            "Before: the block's state (warm: as the previous call left it; fresh: in memory; dirty: modified in the \
+             caches; flushed: in no cache). Fence: when stores are waited for. Traffic: GB/s including the lines that \
+             stores read first, a copied byte twice. Bursts, partials: transactions per call, by counter, if that \
+             very row was counted.",
         )
-    };
-    let row = |rate: &&MemoryRate| {
-        let word = |word: Option<String>| word.map_or(Cell::Nothing, Cell::from);
-        Row::new([
-            words::short(&rate.instruction, 40).into(),
-            Figure::bytes(rate.bytes).into(),
-            word(rate.state.map(|state| state.to_string())),
-            word(rate.fence.map(|fence| fence.to_string())),
-            Cell::maybe(rate.bytes_per_s.as_ref().map(|speed| subject.figure(speed).scaled(1e-9))),
-            Cell::maybe(rate.traffic_bytes_per_s.map(|traffic| traffic / 1e9)),
-            figure(&rate.bursts),
-            figure(&rate.partials),
-        ])
-        .keyed(id(rate), label(rate))
-    };
-    let table = Table::new(format!("memory-{}", file.to_ascii_lowercase()), name)
-        .columns([
-            Column::text("instruction"),
-            Column::figures("block", ""),
-            Column::text("before"),
-            Column::text("fence"),
-            Column::figures("", "GB/s").compared("GB/s"),
-            Column::figures("traffic", ""),
-            Column::figures("bursts", ""),
-            Column::figures("partials", ""),
-        ])
-        .rows(group.iter().map(row));
-    // What the columns mean is said once.
-    if first.op != Operation::ALL[0] && first.op != Operation::Read {
-        table
-    } else {
-        table.note(
-        "Before: the block's state (warm: as the previous call left it; fresh: in memory; dirty: modified in the \
-         caches; flushed: in no cache). Fence: when stores are waited for. Traffic: GB/s including the lines that \
-         stores read first, a copied byte twice. Bursts, partials: transactions per call, by counter, if that very \
-         row was counted.",
-    )
-    }
+        .done()
 }
 
-/// The best rate of each kind of instruction by one thread, as Hamada et al. tell them. Of what was measured, a block that
-/// is warm, without a fence in each call.
-fn kinds(subject: &Subject, memory: &Memory) -> Option<Table> {
+/// The best rate of each kind of instruction by one thread, as Hamada et al. give them: of measured rates, those of a warm
+/// block without a fence in each call.
+fn kinds(subject: &Subject, memory: &Memory) -> Table {
     let mut best: BTreeMap<(u64, String), (&MemoryRate, &str)> = BTreeMap::new();
     for rate in &memory.rates {
         let Some(kind) = kind(&rate.instruction).filter(|_| median(rate).is_finite()) else { continue };
@@ -227,30 +178,22 @@ fn kinds(subject: &Subject, memory: &Memory) -> Option<Table> {
             known.0 = rate;
         }
     }
-    let row = |((_, id), (rate, kind)): (&(u64, String), &(&MemoryRate, &str))| {
-        let size = words::bytes(rate.bytes);
-        let label = format!("{}, best {kind}, {}, {size}", rate.op, rate.cache_type);
-        let speed = rate.bytes_per_s.as_ref().map(|speed| subject.figure(speed).scaled(1e-9));
-        let cells = [rate.op.to_string().into(), (*kind).into(), rate.cache_type.name().into()];
-        let rest = [
-            Figure::bytes(rate.bytes).into(),
-            Cell::maybe(speed),
-            words::short(&rate.instruction, 40).into(),
-        ];
-        Row::new(cells.into_iter().chain(rest)).keyed(id.clone(), label)
-    };
-    let rows: Vec<Row> = best.iter().map(row).collect();
-    (!rows.is_empty()).then(|| {
-        let table = Table::new("memory-kinds", "The best of each kind of instruction (as in Hamada et al.)");
-        let words = [Column::text("operation"), Column::text("kind"), Column::text("type")];
-        let figures =
-            [Column::figures("block", ""), Column::figures("", "GB/s").compared("GB/s"), Column::text("by")];
-        table.columns(words).columns(figures).rows(rows)
-    })
+    Table::of("memory-kinds", "The best of each kind of instruction (as in Hamada et al.)", &best)
+        .text("operation", |(_, (rate, _))| rate.op.name())
+        .text("kind", |(_, (_, kind))| *kind)
+        .text("type", |(_, (rate, _))| rate.cache_type.name())
+        .figures("block", "", |(_, (rate, _))| Figure::bytes(rate.bytes))
+        .compared("", "GB/s", "GB/s", |(_, (rate, _))| subject.scaled(&rate.bytes_per_s, 1e-9))
+        .text("by", |(_, (rate, _))| words::short(&rate.instruction, 40))
+        .keyed(|((_, id), (rate, kind))| {
+            let (what, size) = (rate.op, words::bytes(rate.bytes));
+            (id, format!("{what}, best {kind}, {}, {size}", rate.cache_type))
+        })
+        .done()
 }
 
-/// Hamada et al.'s name for instructions such as these. Its plain ones move words of 4 bytes, which those of 8 do not stand
-/// for; string instructions are none of its kinds.
+/// Hamada et al.'s name for an instruction such as this. The paper's plain ones move words of 4 bytes, so those of 8 have no
+/// name there; nor have string instructions.
 pub fn kind(instruction: &str) -> Option<&'static str> {
     let of_8 = instruction.split('-').any(|part| part == "8");
     if instruction.starts_with("rep-") || is_plain(instruction) && of_8 {

@@ -3,18 +3,16 @@ use std::collections::BTreeSet;
 use coho_profile::{Estimate, MemoryType, Profile};
 
 use super::*;
-use crate::chart::{Chart, Plot};
-use crate::part::{Body, Cell, Depth};
-use crate::render::terminal::{self, Colours, Options};
+use crate::chart::Plot;
+use crate::part::Depth;
+use crate::testing;
 
 fn of(memory: Memory) -> Section {
     section(&Subject::new("mine", Profile { memory: Some(memory), ..Profile::default() })).unwrap()
 }
 
-fn told(memory: Memory, depth: Depth) -> String {
-    let mut out = Vec::new();
-    terminal::section(&mut out, &of(memory), Options { depth, colours: Colours::None }).unwrap();
-    let text = String::from_utf8(out).unwrap();
+fn shown(memory: Memory, depth: Depth) -> String {
+    let text = testing::text(&of(memory), depth);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     text
 }
@@ -34,27 +32,10 @@ fn rate(op: Operation, instruction: &str, bytes: u64, gb: f64) -> MemoryRate {
     }
 }
 
-/// The figures that `compare` knows, by their ids.
-fn figures(subject: &Subject) -> Vec<(String, f64)> {
-    let section = section(subject).unwrap();
-    let mut all = Vec::new();
-    for part in &section.parts {
-        let Body::Table(table) = &part.body else { continue };
-        for row in &table.rows {
-            for (column, cell) in table.columns.iter().zip(&row.cells) {
-                if let (Some(key), Some(ending), Cell::Figure(figure)) = (&row.key, column.key, cell) {
-                    all.push((format!("{}.{ending}", key.id), figure.value));
-                }
-            }
-        }
-    }
-    all
-}
-
 #[test]
 fn every_rate_of_the_paper_has_a_key_of_its_own() {
     let paper = Subject::load("published:hamada-dimmnet").unwrap().remove(0);
-    let all = figures(&paper);
+    let all = testing::figures(&section(&paper).unwrap());
     let ids: BTreeSet<_> = all.iter().map(|(id, _)| id).collect();
     assert_eq!(ids.len(), all.len());
     let rates = paper.profile.memory.as_ref().unwrap().rates.len();
@@ -67,7 +48,11 @@ fn every_rate_of_the_paper_has_a_key_of_its_own() {
 #[test]
 fn rates_meet_the_papers_by_kind() {
     let mut subject = Subject::load("published:hamada-dimmnet").unwrap().remove(0);
-    let papers: BTreeSet<_> = figures(&subject).into_iter().map(|(id, _)| id).collect();
+    let kinds = |subject: &Subject| -> Vec<(String, f64)> {
+        let figures = testing::figures(&section(subject).unwrap());
+        figures.into_iter().filter(|(id, _)| id.contains("kind")).collect()
+    };
+    let papers: BTreeSet<_> = kinds(&subject).into_iter().map(|(id, _)| id).collect();
     let other = |instruction: &str, gb, fence, state| MemoryRate {
         fence: Some(fence),
         state: Some(state),
@@ -81,13 +66,11 @@ fn rates_meet_the_papers_by_kind() {
         other("avx2-nt", 160.0, Fence::Call, BlockState::Warm),
         other("rep-stosb", 32.0, Fence::Run, BlockState::Warm),
     ];
-    let mut mine = figures(&subject);
-    mine.retain(|(id, _)| id.contains("kind"));
+    let mine = kinds(&subject);
     assert!(mine.iter().all(|(id, _)| papers.contains(id)), "{mine:?}");
-    let keys: Vec<_> = mine.iter().map(|(id, value)| (id.as_str(), *value)).collect();
-    let plain = ("memory.kind.write.plain.wb.512.GB/s", 4.0);
-    let past = ("memory.kind.write.simd-nt.wb.512.GB/s", 16.0);
-    assert_eq!(keys, [plain, past], "words of 4 bytes, as the paper's");
+    let plain = ("memory.kind.write.plain.wb.512.GB/s".to_owned(), 4.0);
+    let past = ("memory.kind.write.simd-nt.wb.512.GB/s".to_owned(), 16.0);
+    assert_eq!(mine, [plain, past], "words of 4 bytes, as the paper's");
 }
 
 #[test]
@@ -98,15 +81,15 @@ fn a_sweep_of_many_sizes_has_a_short_summary_and_all_rows_in_full() {
         sizes.iter().flat_map(move |&bytes| by.map(|instruction| rate(op, instruction, bytes, 123.4)))
     });
     let memory = Memory { rates: rates.collect(), ..Memory::default() };
-    let summary = told(memory.clone(), Depth::Summary);
+    let summary = shown(memory.clone(), Depth::Summary);
     assert!(summary.lines().count() < 30, "{summary}");
     assert!(summary.contains("non-temporal") && !summary.contains("copy WB, one thread"), "{summary}");
-    let full = told(memory, Depth::Detail);
+    let full = shown(memory, Depth::Detail);
     assert!(full.contains("copy WB, one thread") && full.contains("370"), "{full}");
 }
 
 #[test]
-fn the_headline_tells_the_best_of_the_largest_block() {
+fn the_headline_has_the_best_of_the_largest_block() {
     let rates = [("avx2-nt", 512, 99.0), ("plain-8", 1 << 20, 7.0), ("avx2-nt", 1 << 20, 22.6)];
     let rates = rates.map(|(instruction, bytes, gb)| rate(Operation::Write, instruction, bytes, gb)).to_vec();
     let headline = of(Memory { rates, ..Memory::default() }).headline;
@@ -119,7 +102,7 @@ fn rates_of_several_threads_are_not_those_of_one() {
     let two =
         MemoryRate { threads: 2, mapping: "sequential".into(), ..rate(Operation::Copy, "avx2", 4096, 22.0) };
     let rates = vec![rate(Operation::Copy, "avx2", 4096, 11.0), two];
-    let text = told(Memory { rates, ..Memory::default() }, Depth::Detail);
+    let text = shown(Memory { rates, ..Memory::default() }, Depth::Detail);
     assert!(text.contains("copy, 2 threads") && text.contains("copy WB, 2 threads, sequential"), "{text}");
     let row = text.lines().find(|line| line.trim_start().starts_with("copy ")).unwrap();
     assert!(row.contains("11.0") && !row.contains("22.0"), "{text}");
@@ -138,36 +121,19 @@ fn types_that_nobody_asked_for_take_a_line() {
         ..Memory::default()
     };
     memory.method.not_available.insert("rates of UC".into(), "because".into());
-    assert_eq!(told(memory.clone(), Depth::Summary), "2 parts more: --full\n", "no rate has a type");
+    assert_eq!(shown(memory.clone(), Depth::Summary), "1 part more: --full\n", "no rate has a type");
     memory.rates = vec![rate(Operation::Read, "plain-8", 512, 1.0)];
-    let text = told(memory.clone(), Depth::Summary);
+    let text = shown(memory.clone(), Depth::Summary);
     assert!(text.starts_with("types      WB; `--type WC,UC` says why"), "{text}");
     assert!(!text.contains("vgem") && !text.contains("because"), "{text}");
     let missing = asked(&memory, &[CacheType::Uncached]);
-    assert_eq!(missing.len(), 1);
-    assert_eq!(missing[0].what, "UC by PCI");
+    assert_eq!(missing, [Missing::new("UC by PCI", "no /dev/dri\x1b[31m here")]);
     // What its self-test did not prove is not measured unasked.
     memory.types[0].available = true;
-    assert!(told(memory.clone(), Depth::Summary).starts_with("types      WB; "));
+    assert!(shown(memory.clone(), Depth::Summary).starts_with("types      WB; "));
     memory.types[0].proven = true;
-    assert!(told(memory.clone(), Depth::Summary).starts_with("types      WB, WC (vgem); "));
-    assert!(told(memory, Depth::Detail).contains("\\u{1b}[31m"), "what steers a terminal is shown");
-}
-
-#[test]
-fn what_was_not_counted_is_not_shown() {
-    let mut rates =
-        vec![rate(Operation::Write, "avx2-nt", 512, 1.0), rate(Operation::Write, "avx2", 512, 1.0)];
-    let columns =
-        |rates: &[MemoryRate]| told(Memory { rates: rates.to_vec(), ..Memory::default() }, Depth::Detail);
-    assert!(!columns(&rates).contains(" bursts "), "no column without a figure");
-    rates[0].bursts = Some(Estimate::exact(8.0));
-    let text = columns(&rates);
-    let row = |name: &str| {
-        text.lines().rfind(|line| line.trim_start().starts_with(name) && line.contains("warm")).unwrap()
-    };
-    assert!(row("avx2-nt").trim_end().ends_with('8'), "{text}");
-    assert!(row("avx2 ").trim_end().ends_with('–'), "{text}");
+    assert!(shown(memory.clone(), Depth::Summary).starts_with("types      WB, WC (vgem); "));
+    assert!(shown(memory, Depth::Detail).contains("\\u{1b}[31m"), "what steers a terminal is shown");
 }
 
 #[test]
@@ -175,8 +141,7 @@ fn the_best_is_drawn_by_size_and_one_size_is_no_line() {
     let charts = |sizes: &[u64]| -> usize {
         let rates = sizes.iter().map(|&bytes| rate(Operation::Read, "avx2", bytes, 1.0)).collect();
         let section = of(Memory { rates, ..Memory::default() });
-        let lines = |chart: &Chart| matches!(chart.plot, Plot::Lines(_));
-        section.parts.iter().filter(|part| matches!(&part.body, Body::Chart(chart) if lines(chart))).count()
+        testing::charts(&section).iter().filter(|chart| matches!(chart.plot, Plot::Lines(_))).count()
     };
     assert_eq!((charts(&[512, 4096]), charts(&[512])), (2, 0));
 }
