@@ -1,6 +1,6 @@
 //! How long figures between CPUs were seen to keep to their values, and so how far advice based on them reaches.
 
-use coho_profile::{Coherence, Method, PairMethod};
+use coho_profile::{Coherence, Estimate, Method, PairMethod};
 use serde_json::Value;
 
 use crate::history::{SAME_MODE, window};
@@ -101,6 +101,22 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
             "rests on times between CPUs that were not repeated enough to tell whether they stay ({watched})"
         ),
     })
+}
+
+/// A mode with a smaller share of the samples is not a value that a figure jumps to.
+const SEEN: f64 = 0.05;
+
+/// The range of a figure: its interval, or all values between which it jumped. `None` if there are too few samples
+/// for an interval.
+pub(crate) fn reach(estimate: &Estimate) -> Option<(f64, f64)> {
+    let Estimate { mut low, mut high, .. } = *estimate;
+    if estimate.stable == Some(false) {
+        for mode in estimate.modes.iter().filter(|mode| mode.share >= SEEN) {
+            (low, high) = (low.min(mode.value), high.max(mode.value));
+        }
+    }
+    let is_usable = estimate.has_interval() && low <= estimate.median && estimate.median <= high;
+    (is_usable && low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
 #[cfg(test)]

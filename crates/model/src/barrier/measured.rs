@@ -2,6 +2,8 @@
 
 use coho_profile::{Estimate, Sync};
 
+use crate::stability::reach;
+
 /// The name of the quickest measured barrier for this many threads, as [`coho_sync::Algorithm`] parses it; `None`
 /// where no other was slower beyond chance, or there are no figures.
 pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
@@ -19,9 +21,14 @@ pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     (slower && measured.len() > 1).then(|| best.name())
 }
 
-/// Whether a time exceeds another beyond chance, which takes an interval of each.
+/// Times within this ratio count as alike, whatever their intervals, which do not include the next run's noise.
+const ALIKE: f64 = 1.1;
+
+/// Whether a time exceeds another by more than chance and the next run explain: beyond the intervals of both, or all
+/// values between which they jumped, and by more than a tenth.
 pub fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
-    quick.has_interval() && other.has_interval() && other.low > quick.high
+    let (Some((_, most)), Some((least, _))) = (reach(quick), reach(other)) else { return false };
+    least > most && other.median > ALIKE * quick.median
 }
 
 #[cfg(test)]
@@ -51,6 +58,7 @@ mod tests {
         assert_eq!(name.as_deref(), Some("fbs-one-line"));
         assert!(name.unwrap().parse::<coho_sync::Algorithm>().is_ok());
         assert_eq!(quickest_of(&[barrier("central", "", 31.0, 70.0), quick.clone()]), None);
+        assert_eq!(quickest_of(&[barrier("central", "", 33.0, 34.0), quick.clone()]), None, "within a tenth");
         assert_eq!(quickest_of(std::slice::from_ref(&quick)), None);
         let few = |mut row: BarrierTime, n| {
             row.ns.as_mut().unwrap().n = n;

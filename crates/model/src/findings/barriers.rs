@@ -3,22 +3,14 @@
 use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
 use super::moves::have_stayed_for;
-use super::{Finding, Urgency, listed, ns, number, reach};
+use super::{Finding, Urgency, listed, ns, number};
+use crate::barrier::is_slower;
 
 /// The most equally quick barriers that are named.
 const NAMED: usize = 3;
 
-/// Times within this ratio count as alike, whatever their intervals, which do not include the next run's noise.
-const ALIKE: f64 = 1.1;
-
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     profile.sync.as_ref().and_then(|sync| quickest(profile, sync)).into_iter().collect()
-}
-
-/// Whether a barrier takes longer than another by more than chance and the next run explain.
-fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
-    let (Some((_, most)), Some((least, _))) = (reach(quick), reach(other)) else { return false };
-    least > most && other.median > ALIKE * quick.median
 }
 
 fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Estimate, Idle, Profile};
 
-use super::{Finding, Urgency, cpus, number, reach};
+use super::{Finding, Urgency, cpus, number};
+use crate::stability::reach;
 
 /// In ns: few programs notice a shorter wake-up.
 const NOTABLE_NS: f64 = 20_000.0;

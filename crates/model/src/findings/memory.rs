@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, Operation, Profile};
 use coho_topology::size;
 
-use super::{Finding, Urgency, listed, number, reach};
+use super::{Finding, Urgency, listed, number};
+use crate::stability::reach;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(memory) = &profile.memory else { return Vec::new() };

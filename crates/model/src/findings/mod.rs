@@ -129,22 +129,6 @@ fn ratio(estimate: &Estimate) -> String {
     format!("{} ({}–{})", number(estimate.median), number(estimate.low), number(estimate.high))
 }
 
-/// A mode with a smaller share of the samples is not a value that a figure jumps to.
-const SEEN: f64 = 0.05;
-
-/// The range of a figure: its interval, or all values between which it jumped. `None` if there are too few samples
-/// for an interval.
-fn reach(estimate: &Estimate) -> Option<(f64, f64)> {
-    let Estimate { mut low, mut high, .. } = *estimate;
-    if estimate.stable == Some(false) {
-        for mode in estimate.modes.iter().filter(|mode| mode.share >= SEEN) {
-            (low, high) = (low.min(mode.value), high.max(mode.value));
-        }
-    }
-    let is_usable = estimate.has_interval() && low <= estimate.median && estimate.median <= high;
-    (is_usable && low.is_finite() && high.is_finite()).then_some((low, high))
-}
-
 /// CPU numbers as the kernel lists them: `0-3,8`.
 fn cpus(all: impl Iterator<Item = u32>) -> String {
     all.collect::<CpuSet>().to_string()
