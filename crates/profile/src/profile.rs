@@ -172,7 +172,7 @@ impl Profile {
     /// What an update of this file would start from, so that problems show before anything is measured.
     ///
     /// # Errors
-    /// Where [`Profile::update`] would fail: the file is no profile, or may not be written.
+    /// Where [`Profile::update`] would fail: the file is not a profile, or may not be written.
     pub fn check_update(path: &Path) -> Result<Self, Error> {
         let (_, text) = begin_update(path)?;
         Self::from_json(&text).map_err(|error| error.in_file(path))

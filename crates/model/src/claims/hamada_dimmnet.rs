@@ -74,7 +74,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: beyond_caches,
     },
     Claim {
-        claim: "Beyond the caches, non-temporal stores are faster than usual ones",
+        claim: "Beyond the caches, non-temporal stores are faster than ordinary ones",
         source: "Table 3",
         bound: Bound::AtLeast(1.0),
         unit: Unit::Times,

@@ -159,7 +159,7 @@ impl Claim {
             return judgement(here, Verdict::DoesNotHold, why);
         }
         if !lacks.is_empty() {
-            let why = format!("{}, and the claim takes it; {how}", missing(&lacks));
+            let why = format!("{}, and the claim needs it; {how}", missing(&lacks));
             return untold(here, why, self.command(context, &lacks));
         }
         if let Some(part) = first(Verdict::CannotBeTold) {

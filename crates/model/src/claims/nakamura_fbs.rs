@@ -22,7 +22,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: |context| of_team(context, "lock", None),
     },
     Claim {
-        claim: "Of 16 CPUs, fork and join by a lock take more than five times as long as by FBS",
+        claim: "On 16 CPUs, fork and join by a lock take more than five times as long as by FBS",
         source: "Fig. 4-1 (5.8 times)",
         bound: Bound::AtLeast(5.0),
         unit: Unit::Times,
@@ -38,7 +38,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: |context| of_team(context, "fbs-one-line", None),
     },
     Claim {
-        claim: "Of 16 CPUs, FBS on one line takes more than 2.5 times as long as with a line each",
+        claim: "On 16 CPUs, FBS on one line takes more than 2.5 times as long as with a line each",
         source: "Fig. 4-1 (2.8 times)",
         bound: Bound::AtLeast(2.5),
         unit: Unit::Times,
@@ -54,7 +54,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: lost_in_join,
     },
     Claim {
-        claim: "Of 8 CPUs, FBS forks and joins in what dedicated hardware took: at most 4 us",
+        claim: "On 8 CPUs, FBS forks and joins in what dedicated hardware took: at most 4 us",
         source: "Section 4.1, Fig. 4-1 (2.4 us)",
         bound: Bound::AtMost(4000.0),
         unit: Unit::Ns,

@@ -38,7 +38,7 @@ pub fn findings(profile: &Profile, verdicts: &[DelegationVerdict]) -> Vec<Findin
         evidence,
         condition: format!("by what the caller has used of its caches; {mode}{moved}"),
         next: match gains {
-            true => "`coho run --delegate --try -- PROGRAM` tells whether a program gains.".into(),
+            true => "`coho run --delegate --try -- PROGRAM` shows whether a program gains.".into(),
             false => String::new(),
         },
     }]

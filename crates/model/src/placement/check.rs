@@ -117,7 +117,7 @@ fn is_two_cpus(row: &WorkloadResult) -> bool {
     }
 }
 
-/// The CPUs of the programs on two: those of a pair, where they are visible, or else any.
+/// The CPUs of the programs on two: those of a pair, which are observed, or else any that were.
 fn two_cpus(workloads: &Workloads) -> Option<[u32; 2]> {
     let rows = || workloads.results.iter().filter(|row| row.copies == 1 && is_two_cpus(row));
     let pairs = rows().filter(|row| row.pair_class.is_some()).chain(rows());

@@ -64,7 +64,7 @@ fn handover(workloads: &Workloads) -> Option<[f64; 3]> {
     Some([both(pair.high, pipe.low), both(pair.median, pipe.median), both(pair.low, pipe.high)])
 }
 
-/// How long the other CPU took to wake one of two CPUs after its shortest sleep.
+/// How long one of two CPUs took to wake after its shortest sleep, woken by the other.
 fn shortest_wakeup(idle: &Idle, a: u32, b: u32) -> Option<&Estimate> {
     let between = |wakeup: &&Wakeup| {
         wakeup.under.is_none() && [(a, Some(b)), (b, Some(a))].contains(&(wakeup.cpu, wakeup.from))
@@ -141,7 +141,7 @@ impl Costs {
     ///
     /// - Waking and switching together, from context switching of two processes on one CPU minus its calls, which
     ///   pipe throughput gives; their proportion is still assumed.
-    /// - Leaving an idle state, from how long a CPU took to be woken by another after its shortest sleep, minus
+    /// - Leaving an idle state, from how long a CPU took to wake after its shortest sleep, woken by another, minus
     ///   waking, switching and a line's transfer.
     /// - Speeds beside a busy neighbour, from kernels that were run alone and together.
     ///

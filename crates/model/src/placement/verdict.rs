@@ -122,9 +122,9 @@ impl Verdict {
     /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Tree => "sign as the tree predicts",
-            Self::Flag => "sign as the flag predicts",
-            Self::TreeAndFlag => "sign as tree and flag predict",
+            Self::Tree => "sign fits the tree",
+            Self::Flag => "sign fits the flag",
+            Self::TreeAndFlag => "sign fits tree and flag",
             Self::NoChange => "no change, as predicted",
             Self::Undecided => "within noise; undecided",
             Self::WithinNoise => "predicted; within noise",

@@ -40,9 +40,9 @@ pub struct Args {
     #[arg(long, value_name = "PLACEMENT", default_value = "none", hide_possible_values = true,
           value_parser = offering(str::parse::<Place>, PLACEMENTS))]
     place: Place,
-    /// Run the command under each of these placements in turn, and tell which is best [default: compact, spread, none and
-    /// the levels that mean other numbers of CPUs; with --openmp, which takes no list: libgomp and coho's teams; with
-    /// --delegate, likewise: without and with it]
+    /// Run the command under each of these placements in turn, and report which is best [default: compact, spread,
+    /// none and the levels that mean other numbers of CPUs; with --openmp, which takes no list: libgomp and coho's
+    /// teams; with --delegate, likewise: without and with it]
     #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place",
           hide_possible_values = true, value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()))]
     trial: Option<Vec<Placement>>,

@@ -375,11 +375,11 @@ fn nakamura_fbs() -> Vec<String> {
     let openmp = |value, known_to| team(|sync| sync.peers[0].ratio = figure(value, known_to));
     vec![
         three("Fork and join by a lock", joined("lock", 16, "sequential"), 9000.0, 3000.0),
-        three("Of 16 CPUs, fork and join", joined("lock", 16, "sequential"), 27_000.0, 9000.0),
+        three("On 16 CPUs, fork and join", joined("lock", 16, "sequential"), 27_000.0, 9000.0),
         three("FBS with all flags", joined("fbs-one-line", 16, "sequential"), 9000.0, 3000.0),
-        three("Of 16 CPUs, FBS on one line", joined("fbs-one-line", 16, "sequential"), 13_440.0, 9000.0),
+        three("On 16 CPUs, FBS on one line", joined("fbs-one-line", 16, "sequential"), 13_440.0, 9000.0),
         three("What one line loses", join, 10_400.0, 2500.0),
-        three("Of 8 CPUs, FBS", joined("fbs", 8, "sequential"), 2400.0, 6000.0),
+        three("On 8 CPUs, FBS", joined("fbs", 8, "sequential"), 2400.0, 6000.0),
         three("Half the CPUs fork and join", joined("fbs", 8, "binary-tree"), 3800.0, 2000.0),
         three("The fast barrier beats", openmp, 3.0, 0.5),
         three(

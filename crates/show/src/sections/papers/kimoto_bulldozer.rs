@@ -115,6 +115,6 @@ mod tests {
         let parts = parts(&subject);
         let Some(Part { body: Body::Table(table), .. }) = parts.first() else { panic!("{parts:?}") };
         let row = table.rows.iter().find(|row| row.cells[0] == "Pipe-based Context Switching".into());
-        assert_eq!(row.unwrap().cells[5], "sign as the flag predicts".into());
+        assert_eq!(row.unwrap().cells[5], "sign fits the flag".into());
     }
 }
