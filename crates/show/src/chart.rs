@@ -41,6 +41,28 @@ impl Chart {
         }
     }
 
+    /// Lines or points.
+    pub fn lines(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        axes: [Axis; 2],
+        series: Vec<Series>,
+    ) -> Self {
+        let [x, y] = axes;
+        Self::new(id, title, x, y, Plot::Lines(series))
+    }
+
+    /// Bars along an axis of values, in groups of these names.
+    pub fn bars(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        values: Axis,
+        categories: Vec<String>,
+        series: Vec<BarSeries>,
+    ) -> Self {
+        Self::new(id, title, values, Axis::linear(""), Plot::Bars { categories, series })
+    }
+
     /// With these sentences below it.
     #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
@@ -196,6 +218,11 @@ pub struct Point {
 }
 
 impl Point {
+    /// A value without an interval.
+    pub fn exact(x: f64, y: f64, hover: impl Into<String>) -> Self {
+        Self { x, y, interval: None, hover: hover.into() }
+    }
+
     /// A figure, with its interval.
     pub fn new(x: f64, figure: &Figure, hover: impl Into<String>) -> Self {
         Self { x, y: figure.value, interval: figure.interval(), hover: hover.into() }
@@ -213,6 +240,20 @@ pub struct BarSeries {
     pub published: bool,
     /// A bar for each category, `None` where there is none.
     pub bars: Vec<Option<Bar>>,
+}
+
+impl BarSeries {
+    /// Measured bars.
+    pub fn new(name: impl Into<String>, colour: Colour, bars: impl IntoIterator<Item = Option<Bar>>) -> Self {
+        Self { name: name.into(), colour, published: false, bars: bars.into_iter().collect() }
+    }
+
+    /// Bars that a paper published, if they are.
+    #[must_use]
+    pub fn published(mut self, published: bool) -> Self {
+        self.published = published;
+        self
+    }
 }
 
 /// One bar.
@@ -259,6 +300,13 @@ pub struct Mark {
     pub colour: Colour,
     /// Whether it was published: dotted.
     pub published: bool,
+}
+
+impl Mark {
+    /// What was measured, not published.
+    pub fn new(at: At, label: impl Into<String>, colour: Colour) -> Self {
+        Self { at, label: label.into(), colour, published: false }
+    }
 }
 
 /// Where a mark lies.

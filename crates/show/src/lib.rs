@@ -19,6 +19,8 @@ pub mod scale;
 pub mod sections;
 mod subject;
 mod table;
+#[cfg(test)]
+mod testing;
 pub mod visible;
 pub mod words;
 

@@ -1,9 +1,12 @@
 //! What there is to show, in a form that every renderer understands: a section is a headline and parts.
 
+use std::collections::BTreeMap;
+
 use coho_model::Finding;
 
 use crate::chart::{Chart, Drawing, Map, Plot};
 pub use crate::table::{Cell, Column, Key, Row, Table, TableOf};
+use crate::words;
 
 /// What one experiment (and the answers that rest on it) has to show.
 #[derive(Debug, Clone)]
@@ -207,11 +210,23 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// One thing; `why` may begin with `not available: `.
+    pub fn new(what: impl Into<String>, why: &str) -> Self {
+        Self { what: what.into(), why: words::reason(why) }
+    }
+
     /// One for each entry of a section's `not_available`.
-    pub fn all(not_available: &std::collections::BTreeMap<String, String>) -> Vec<Self> {
-        let missing =
-            |(what, why): (&String, &String)| Self { what: what.clone(), why: crate::words::reason(why) };
-        not_available.iter().map(missing).collect()
+    pub fn all(not_available: &BTreeMap<String, String>) -> Vec<Self> {
+        not_available.iter().map(|(what, why)| Self::new(what, why)).collect()
+    }
+
+    /// What of several things is missing and why: those that share a reason stand together.
+    pub fn by_reason<'a, W: Into<String>>(missing: impl IntoIterator<Item = (W, &'a str)>) -> Vec<Self> {
+        let mut reasons = BTreeMap::<&str, Vec<String>>::new();
+        for (what, why) in missing {
+            reasons.entry(why).or_default().push(what.into());
+        }
+        reasons.into_iter().map(|(why, whats)| Self::new(whats.join(", "), why)).collect()
     }
 }
 
@@ -226,4 +241,29 @@ pub struct Facts {
     pub facts: Vec<(String, String)>,
     /// Whether `compare` tells where two profiles differ in them.
     pub compared: bool,
+}
+
+impl Facts {
+    /// None yet.
+    pub fn new(id: &'static str, title: impl Into<String>) -> Self {
+        Self { id, title: title.into(), facts: Vec::new(), compared: false }
+    }
+
+    /// With those of these facts that are known.
+    #[must_use]
+    pub fn facts<N: Into<String>, V: Into<Option<String>>>(
+        mut self,
+        facts: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        let known = |(name, value): (N, V)| Some((name.into(), value.into()?));
+        self.facts.extend(facts.into_iter().filter_map(known));
+        self
+    }
+
+    /// `compare` tells where two profiles differ in them.
+    #[must_use]
+    pub fn compared(mut self) -> Self {
+        self.compared = true;
+        self
+    }
 }

@@ -4,7 +4,7 @@ use coho_profile::order;
 
 use crate::words;
 
-/// A second: no line takes so long to share. A profile that tells more is damaged, and axes over it would be endless.
+/// A second: no line takes so long to share. A profile that says so is damaged, and axes over it would be endless.
 const MAX_NS: f64 = 1e9;
 
 /// Whether a number can be a time, in ns, that a chart shows.
@@ -33,16 +33,20 @@ pub fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
 
 /// Within a sixth of a decade, round steps of the values themselves.
 fn linear_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
-    let rough = (high - low) / 4.0;
-    if rough < low * 1e-6 {
+    if (high - low) / 4.0 < low * 1e-6 {
         return vec![(low.log10(), words::number(low))];
     }
+    round_values(low, high, 4).into_iter().map(|value| (value.log10(), words::plain(value))).collect()
+}
+
+/// Round values between two others, so far apart that about `most` of them lie there.
+pub(crate) fn round_values(low: f64, high: f64, most: usize) -> Vec<f64> {
+    let rough = (high - low) / most as f64;
     let power = 10f64.powf(rough.log10().floor());
-    let step =
-        [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
-    let first = (low / step).ceil() as i64;
-    let last = (high / step).floor() as i64;
-    (first..=last).map(|i| i as f64 * step).map(|value| (value.log10(), words::plain(value))).collect()
+    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+    (first..=last).map(|i| i as f64 * step).collect()
 }
 
 /// The ends between which all but the outermost hundredth of the values lies: one odd pair must not take the colours
@@ -53,6 +57,22 @@ pub fn robust_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let last = values.len().checked_sub(1)?;
     let cut = values.len() / 100;
     Some((values[cut], values[last - cut]))
+}
+
+/// The least and the greatest of some values; `None` of none.
+pub fn ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    values.into_iter().map(|value| (value, value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// Each value once, in the order in which they first occur.
+pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
 }
 
 /// The median of finite values.
@@ -67,12 +87,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within_the_ends() {
-        let texts: Vec<_> = log_ticks(7.0, 220.0).into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts, ["10", "20", "50", "100", "200"]);
-        let texts: Vec<_> = log_ticks(110.0, 118.0).into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts, ["110", "112", "114", "116", "118"]);
-        assert_eq!(log_ticks(5.0, 5.0).len(), 1);
-        assert!(log_ticks(0.0, 5.0).is_empty());
+        let texts = |low, high| log_ticks(low, high).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(texts(7.0, 220.0), ["10", "20", "50", "100", "200"]);
+        assert_eq!(texts(110.0, 118.0), ["110", "112", "114", "116", "118"]);
+        assert_eq!((texts(5.0, 5.0).len(), texts(0.0, 5.0).len()), (1, 0));
     }
 
     #[test]

@@ -145,6 +145,11 @@ impl Subject {
         estimate.as_ref().map(|estimate| self.figure(estimate))
     }
 
+    /// The same in another unit: 10^-9 makes GB/s of bytes per second.
+    pub fn scaled(&self, estimate: &Option<Estimate>, scale: f64) -> Option<Figure> {
+        Some(self.figure_of(estimate)?.scaled(scale))
+    }
+
     /// The section on sharing a line, if it was measured.
     pub fn coherence(&self) -> Option<&Coherence> {
         self.profile.coherence.as_ref()

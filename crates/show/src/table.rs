@@ -30,6 +30,14 @@ impl Table {
         self.rows.iter().all(is_nothing)
     }
 
+    /// The places of the columns in which anything stands: others are not shown.
+    pub(crate) fn filled_columns(&self) -> impl Iterator<Item = usize> {
+        let is_filled = |at: &usize| {
+            self.rows.iter().any(|row| row.cells.get(*at).is_some_and(|cell| *cell != Cell::Nothing))
+        };
+        (0..self.columns.len()).filter(is_filled)
+    }
+
     /// A table with a row for each item; its columns follow.
     pub fn of<T: Copy>(
         id: impl Into<String>,
@@ -82,6 +90,13 @@ impl<T> TableOf<T> {
         self.table.notes.push(note.into());
         self
     }
+
+    /// With a sentence below it where the rows need one.
+    #[must_use]
+    pub fn note_if(mut self, is_needed: bool, note: impl Into<String>) -> Self {
+        self.table.notes.extend(is_needed.then(|| note.into()));
+        self
+    }
 }
 
 impl<T: Copy> TableOf<T> {
@@ -112,12 +127,23 @@ impl<T: Copy> TableOf<T> {
         self.column(Column::figures(name, unit), cell)
     }
 
+    /// With a column for each of several things.
+    #[must_use]
+    pub fn columns_of<S: Copy, C: Into<Cell>>(
+        self,
+        things: impl IntoIterator<Item = S>,
+        column: impl Fn(S) -> Column,
+        cell: impl Fn(T, S) -> C,
+    ) -> Self {
+        things.into_iter().fold(self, |table, thing| table.column(column(thing), |item| cell(item, thing)))
+    }
+
     /// With what `compare` knows each row by, and how people call it there.
     #[must_use]
-    pub fn keyed(mut self, key: impl Fn(T) -> (String, String)) -> Self {
+    pub fn keyed<I: Into<String>, L: Into<String>>(mut self, key: impl Fn(T) -> (I, L)) -> Self {
         for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
             let (id, label) = key(*item);
-            row.key = Some(Key { id, label });
+            row.key = Some(Key { id: id.into(), label: label.into() });
         }
         self
     }

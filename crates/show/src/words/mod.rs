@@ -4,6 +4,8 @@ mod classes;
 mod numbers;
 mod papers;
 
+use std::collections::BTreeSet;
+
 use coho_profile::{Home, PairMethod};
 
 pub use classes::{class_of, class_of_pair, class_rank};
@@ -11,6 +13,7 @@ pub use coho_topology::size as bytes;
 pub use numbers::{formatted, legible, number, plain, printed, ratio, times, within};
 pub use papers::{PAPERS, Paper, paper};
 
+use crate::scale;
 use crate::visible::on_one_line;
 
 /// Stands where findings would.
@@ -57,8 +60,8 @@ pub fn home(home: Home) -> &'static str {
 }
 
 /// The least and the greatest of some sizes in bytes: `8 B`, or `220 B to 512 B`.
-pub fn span(sizes: impl Iterator<Item = f64> + Clone) -> String {
-    let [least, greatest] = [sizes.clone().fold(f64::INFINITY, f64::min), sizes.fold(0.0, f64::max)];
+pub fn span(sizes: impl Iterator<Item = f64>) -> String {
+    let (least, greatest) = scale::ends(sizes).unwrap_or_default();
     match least < greatest {
         true => format!("{} to {}", bytes(least as u64), bytes(greatest as u64)),
         false => bytes(greatest as u64),
@@ -73,14 +76,17 @@ pub fn count(n: usize, noun: &str) -> String {
     }
 }
 
+/// Those of some words that are not empty, with `by` between them.
+pub fn joined<'a>(words: impl IntoIterator<Item = &'a str>, by: &str) -> String {
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(by)
+}
+
 /// CPU numbers as the kernel lists them: `0-3,8`.
 pub fn cpus(cpus: &[u32]) -> String {
-    let mut sorted = cpus.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let runs = sorted.chunk_by(|a, b| a.checked_add(1) == Some(*b)).map(|run| match run {
-        [cpu] => cpu.to_string(),
-        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    let sorted = Vec::from_iter(BTreeSet::from_iter(cpus));
+    let runs = sorted.chunk_by(|a, b| a.checked_add(1) == Some(**b)).map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        run => run[0].to_string(),
     });
     runs.collect::<Vec<_>>().join(",")
 }
@@ -102,12 +108,12 @@ pub fn mid_sentence(text: &str) -> String {
     }
 }
 
-/// Why something is missing, for a place that says already that it is.
+/// Why something is missing, for a place that already says that it is.
 pub fn reason(why: &str) -> String {
     on_one_line(why.strip_prefix("not available: ").unwrap_or(why))
 }
 
-/// At most so many characters, on one line; a longer text is cut.
+/// On one line, at most this long; a longer text is cut.
 pub fn short(text: &str, most: usize) -> String {
     let line = legible(&on_one_line(text)).into_owned();
     if line.chars().count() <= most { line } else { line.chars().take(most - 1).chain(['…']).collect() }
@@ -118,9 +124,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_from_a_profile_stays_on_its_line() {
-        assert_eq!(short("abcdef", 4), "abc…");
-        assert_eq!(short("a\nb", 9), "a b");
+    fn text_from_a_profile_stays_on_its_line_and_is_cut() {
+        assert_eq!((short("abcdef", 4), short("a\nb", 9)), ("abc…".to_owned(), "a b".to_owned()));
         assert_eq!(reason("not available: no\nPMU"), "no PMU");
     }
 
@@ -132,7 +137,6 @@ mod tests {
 
     #[test]
     fn cpus_are_listed_as_the_kernel_does() {
-        assert_eq!(cpus(&[8, 0, 1, 2, 3, 3]), "0-3,8");
-        assert_eq!(cpus(&[]), "");
+        assert_eq!((cpus(&[8, 0, 1, 2, 3, 3]), cpus(&[])), ("0-3,8".to_owned(), String::new()));
     }
 }

@@ -27,15 +27,9 @@ impl Shown {
             let tag = &after[..end];
             let name = tag.split([' ', '/']).find(|part| !part.is_empty()).unwrap_or("");
             match (name, tag.starts_with('/')) {
-                ("details", false) => {
-                    details.push((!tag.split(' ').any(|word| word.starts_with("open")), false))
-                }
+                ("details", false) => details.push((!tag.contains(" open"), false)),
                 ("details", true) => drop(details.pop()),
-                ("summary", closes) => {
-                    if let Some(last) = details.last_mut() {
-                        last.1 = !closes;
-                    }
-                }
+                ("summary", closes) => details.last_mut().into_iter().for_each(|last| last.1 = !closes),
                 ("title", closes) => in_title = !closes,
                 ("svg", false) if !hidden => shown.charts += 1,
                 _ => {}

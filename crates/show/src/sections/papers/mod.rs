@@ -34,8 +34,8 @@ fn section(paper: &'static Paper, subject: &Subject) -> Option<Section> {
     let claims: Vec<&Judgement> =
         subject.answers.claims.iter().filter(|claim| claim.paper.starts_with(paper.authors)).collect();
     let is_any_judged = claims.iter().any(|claim| claim.verdict != Verdict::CannotBeTold);
-    let beside = PARTS.iter().filter(|(name, _)| *name == paper.name).flat_map(|(_, parts)| parts(subject));
-    let beside: Vec<Part> = beside.collect();
+    let beside = PARTS.iter().filter(|(name, _)| *name == paper.name);
+    let beside: Vec<Part> = beside.flat_map(|(_, parts)| parts(subject)).collect();
     if beside.is_empty() && !is_any_judged {
         return None;
     }

@@ -1,0 +1,48 @@
+//! What the tests of several sections need: a section's text, its parts by kind and its figures by key.
+
+use crate::chart::Chart;
+use crate::part::{Body, Cell, Depth, Missing, Part, Section, Table};
+use crate::render::terminal::{self, Colours, Options};
+
+/// What a terminal without colours shows of a section.
+pub fn text(section: &Section, depth: Depth) -> String {
+    let mut out = Vec::new();
+    terminal::section(&mut out, section, Options { depth, colours: Colours::None }).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// A section of these parts.
+pub fn section(parts: Vec<Part>) -> Section {
+    Section { parts, ..Section::new("x", "X", "") }
+}
+
+macro_rules! of_kind {
+    ($($name:ident: $kind:ident),+) => {$(
+        /// The section's parts of this kind.
+        pub fn $name(section: &Section) -> Vec<&$kind> {
+            let bodies = section.parts.iter().map(|part| &part.body);
+            bodies.filter_map(|body| if let Body::$kind(of_kind) = body { Some(of_kind) } else { None }).collect()
+        }
+    )+};
+}
+of_kind!(tables: Table, charts: Chart, missing: Missing);
+
+/// The keys of a table's rows.
+pub fn keys(table: &Table) -> Vec<&str> {
+    table.rows.iter().map(|row| row.key.as_ref().unwrap().id.as_str()).collect()
+}
+
+/// The figures that `compare` knows, by their keys.
+pub fn figures(section: &Section) -> Vec<(String, f64)> {
+    let mut figures = Vec::new();
+    for table in tables(section) {
+        for row in &table.rows {
+            for (column, cell) in table.columns.iter().zip(&row.cells) {
+                if let (Some(key), Some(ending), Cell::Figure(figure)) = (&row.key, column.key, cell) {
+                    figures.push((format!("{}.{ending}", key.id), figure.value));
+                }
+            }
+        }
+    }
+    figures
+}
