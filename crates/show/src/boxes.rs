@@ -21,10 +21,10 @@ pub struct Node {
 pub fn of(topology: &Topology, most: usize) -> Vec<Node> {
     let mut levels: Vec<Level> = Level::OUTWARD.into_iter().rev().chain([Level::Pu]).collect();
     levels.retain(|&level| level == Level::Pu || !topology.partition(level).is_empty());
-    // Wider levels hold narrower ones, whichever way round a machine has its NUMA nodes and dies.
+    // Wider levels contain narrower ones, whether NUMA nodes contain dies or the other way round.
     let widest = |level: &Level| topology.partition(*level).iter().map(|set| set.len()).max().unwrap_or(0);
     levels.sort_by_key(|level| std::cmp::Reverse(widest(level)));
-    // A private L2 says nothing that its core does not.
+    // An L2 that belongs to one core adds nothing.
     if topology.partition(Level::L2) == topology.partition(Level::Core) {
         levels.retain(|level| *level != Level::L2);
     }
@@ -59,7 +59,7 @@ fn inside(topology: &Topology, cpus: &CpuSet, levels: &[Level]) -> Vec<Node> {
         }
         rest = others;
     }
-    // CPUs that no object of this level holds are drawn all the same.
+    // CPUs outside every object of this level are drawn, too.
     nodes.extend(inside(topology, &rest, finer));
     nodes
 }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_outside_of_every_object_is_drawn_all_the_same() {
+    fn a_cpu_outside_of_every_object_is_drawn_too() {
         let mut topology = two_modules();
         topology.pus.push(Pu { os: 9, apic_id: None, name: "stray".into() });
         assert_eq!(of(&topology, 1024).last().unwrap().title, "CPU 9 stray");

@@ -54,14 +54,14 @@ impl Row {
     }
 }
 
-/// A figure and, but in the first profile, how it differs from the first's.
+/// A figure and, except in the first profile, how it differs from the first profile's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
     /// The value.
     pub value: f64,
     /// Its interval, where the source has one, of the six samples that a 95 % interval takes.
     pub interval: Option<(f64, f64)>,
-    /// Of how many samples, CPUs or pairs.
+    /// How many samples, CPUs or pairs it rests on.
     pub n: u64,
     /// How the source words it, where it is not exact: `about`, `below`, `between` the interval's ends.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,8 +70,7 @@ pub struct Cell {
     pub ratio: Option<f64>,
     /// Within which the ratio lies if both values lie in their intervals.
     pub ratio_interval: Option<(f64, f64)>,
-    /// Whether the difference exceeds the noise: the intervals do not overlap. `None` where one has no
-    /// interval.
+    /// Whether the difference exceeds the noise: the intervals do not overlap. `None` where one is missing.
     pub beyond_noise: Option<bool>,
     #[serde(skip)]
     figure: Figure,
@@ -123,7 +122,7 @@ fn label(table: &Table, row: &str, column: &Column) -> String {
     if alike > 1 { words::joined([row, &column.name], ": ") } else { row.to_owned() }
 }
 
-/// What a figure is in: as its column says, or else its key, as `ratio` or `lines`.
+/// A figure's unit: its column's, or else the end of its key, as `ratio` or `lines`.
 fn unit(column: &Column, ending: &'static str) -> &'static str {
     match column.unit {
         "" => ending.rsplit('.').next().unwrap_or(ending),
@@ -156,7 +155,7 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
 fn cell(figure: &Figure, reference: Option<&Figure>) -> Cell {
     let ratio = |over: f64, under: f64| (under > 0.0).then(|| over / under);
     let ends = reference.and_then(|reference| Some((ends(figure)?, ends(reference)?)));
-    // What is only bounded has no ratio.
+    // A bound has no ratio.
     let is_bound = |figure: &Figure| figure.inexact == Some(Inexact::Below);
     let reference = reference.filter(|reference| !is_bound(figure) && !is_bound(reference));
     let ratio_of_ends =
@@ -173,7 +172,7 @@ fn cell(figure: &Figure, reference: Option<&Figure>) -> Cell {
     }
 }
 
-/// Within which a figure lies; of a bound, all below it.
+/// The ends between which a figure lies; for a bound, everything below it.
 fn ends(figure: &Figure) -> Option<(f64, f64)> {
     match figure.inexact {
         Some(Inexact::Below) => Some((f64::NEG_INFINITY, figure.value)),
@@ -300,7 +299,7 @@ impl Comparison {
     }
 }
 
-/// A profile's label for a column's head, in one piece; only that of a paper's machine may be broken, behind the paper's name.
+/// A profile's label as a column's head, kept on one line; only that of a paper's machine may break, after the paper's name.
 fn breakable(label: &str) -> String {
     let together = words::short(label, 30).replace(' ', &TOGETHER.to_string());
     together.replace('/', "/ ")

@@ -34,7 +34,7 @@ pub struct View {
     pub method: PairMethod,
     /// Where the lines live.
     pub home: Home,
-    /// Times in ns, of row `i` and column `j > i` at [`index`]; NaN where not measured.
+    /// Times in ns, row by row of the triangle above the diagonal ([`Matrix::time`]); NaN where not measured.
     pub ns: Vec<f64>,
 }
 
@@ -80,13 +80,11 @@ impl View {
 
     /// As part of a file name: `turn-home-a`.
     pub fn file_stem(&self) -> String {
-        let home = match self.home {
-            Home::A => "-home-a",
-            Home::B => "-home-b",
-            Home::Third => "-home-third",
-            Home::Unknown => "",
-        };
-        format!("{}{home}", words::pair_method(self.method))
+        let method = words::pair_method(self.method);
+        match self.home {
+            Home::Unknown => method.to_owned(),
+            home => format!("{method}-home-{}", words::home(home)),
+        }
     }
 
     /// How many cells hold a time.
@@ -107,7 +105,6 @@ impl Matrix {
         let cpus = Vec::from_iter(cpus);
         let topology = subject.profile.topology.as_ref().map(|section| &section.topology);
         let claimed = topology.map(|topology| Grouping::claimed(topology, &cpus));
-        let measured = Grouping::measured(&subject.answers.judgement.levels, &cpus);
         let base = claimed.as_ref().map_or(&cpus, |claimed| &claimed.order).clone();
         let per_cell = base.len().div_ceil(MAX_CELLS);
         let cell_of: HashMap<u32, usize> =
@@ -121,7 +118,10 @@ impl Matrix {
         };
         let mut orders = Vec::from_iter(claimed.map(|claimed| (claimed, "as claimed")));
         // Groups that the figures show need not be neighbours in the claimed order, so merged cells cannot follow them.
-        orders.extend(measured.filter(|_| per_cell == 1).map(|measured| (measured, "as measured")));
+        let levels = &subject.answers.judgement.levels;
+        if per_cell == 1 && !levels.is_empty() {
+            orders.push((Grouping::measured(levels, &cpus), "as measured"));
+        }
         if orders.is_empty() {
             orders.push((Grouping::new([], &cpus), "by number"));
         }
@@ -172,11 +172,9 @@ impl Grouping {
         Self::new(Level::OUTWARD.map(|level| (level.to_string(), groups(level))), cpus)
     }
 
-    fn measured(levels: &[coho_profile::Level], cpus: &[u32]) -> Option<Self> {
+    fn measured(levels: &[coho_profile::Level], cpus: &[u32]) -> Self {
         let levels = levels.iter().enumerate();
-        let levels = levels.map(|(number, level)| (format!("level {}", number + 1), level.groups.clone()));
-        let levels: Vec<(String, Vec<Vec<u32>>)> = levels.collect();
-        (!levels.is_empty()).then(|| Self::new(levels, cpus))
+        Self::new(levels.map(|(n, level)| (format!("level {}", n + 1), level.groups.clone())), cpus)
     }
 
     /// By the groups of each level, finest first.
@@ -201,15 +199,11 @@ impl Grouping {
         cells.dedup();
         let mut levels: Vec<Bounds> = Vec::new();
         for (name, groups) in self.levels {
-            let begins = |pair: &[u32]| groups.get(&pair[0]) != groups.get(&pair[1]);
-            let mut cuts: Vec<usize> = (1..self.order.len())
-                .filter(|&position| begins(&self.order[position - 1..=position]))
-                .filter_map(|position| {
-                    let cell = cell_of[&self.order[position]];
-                    let boundary = cell != cell_of[&self.order[position - 1]];
-                    boundary.then(|| cells.iter().position(|&other| other == cell)).flatten()
-                })
-                .collect();
+            let is_cut = |pair: &&[u32]| {
+                groups.get(&pair[0]) != groups.get(&pair[1]) && cell_of[&pair[0]] != cell_of[&pair[1]]
+            };
+            let begin = |pair: &[u32]| cells.iter().position(|cell| *cell == cell_of[&pair[1]]);
+            let mut cuts: Vec<usize> = self.order.windows(2).filter(is_cut).filter_map(begin).collect();
             cuts.dedup();
             let telling = !cuts.is_empty() && cuts.len() < MAX_GROUPS && cuts.len() + 1 < cells.len();
             if telling && levels.iter().all(|coarser| coarser.cuts != cuts) {

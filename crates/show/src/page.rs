@@ -96,7 +96,7 @@ fn folded(section: &Section, id: &str) -> Markup {
     }
 }
 
-/// The first map of a profile, small; of a machine that has room beside it, the first drawing, too.
+/// The first map of a profile, small, and if it leaves room the first drawing.
 fn map(sections: &[Section]) -> Markup {
     let bodies = || sections.iter().flat_map(|section| &section.parts).map(|part| &part.body);
     let map = bodies().find_map(|body| if let Body::Map(map) = body { Some(map) } else { None });
@@ -120,7 +120,7 @@ fn map(sections: &[Section]) -> Markup {
 const ROOMY: usize = 16;
 const ASIDE: f64 = 320.0;
 
-/// In one line what was not measured; folded, why.
+/// What was not measured, in one line; the reasons are folded.
 fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
     let absent = sections::missing(sections);
     let mut reasons: Vec<(&str, &Missing)> = Vec::new();

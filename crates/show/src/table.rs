@@ -2,6 +2,8 @@
 
 use crate::figure::Figure;
 use crate::part::Depth;
+use crate::visible::on_one_line;
+use crate::words;
 
 /// Rows and columns.
 #[derive(Debug, Clone)]
@@ -210,6 +212,11 @@ impl Column {
     pub fn detail(mut self) -> Self {
         self.depth = Depth::Detail;
         self
+    }
+
+    /// What stands above it: name and unit, `time, ns`.
+    pub(crate) fn head(&self) -> String {
+        on_one_line(&words::joined([self.name.as_str(), self.unit], ", "))
     }
 }
 

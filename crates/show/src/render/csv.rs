@@ -6,6 +6,7 @@ use crate::figure::{Figure, Format, Spread};
 use crate::matrix::{Matrix, View};
 use crate::part::{Body, Cell, Column, Facts, Row, Section, Table};
 use crate::visible::on_one_line;
+use crate::words;
 
 /// The files of some sections: name without ending, and content.
 ///
@@ -90,11 +91,7 @@ fn plain(value: f64) -> String {
 
 /// `time_ns`, `together_per_us`.
 fn name(column: &Column) -> String {
-    let whole = match (column.name.as_str(), column.unit) {
-        (name, "") => name.to_owned(),
-        ("", unit) => unit.to_owned(),
-        (name, unit) => format!("{name}_{unit}"),
-    };
+    let whole = words::joined([column.name.as_str(), column.unit], "_");
     let whole = on_one_line(&whole).replace('×', "times").replace('/', "_per_").replace('^', "");
     whole.replace([' ', ','], "_").replace("__", "_")
 }

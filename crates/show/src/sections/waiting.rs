@@ -8,7 +8,7 @@ use crate::figure::{Figure, Format};
 use crate::part::{Column, Missing, Part, PartList, Table, TableOf, Text};
 use crate::{scale, words};
 
-/// Those that a row of the first table has figures of.
+/// The barriers that have a column in the first table.
 const SHOWN: [&str; 3] = ["auto", "fbs", "team"];
 /// A longer table is cut without `--full`.
 const FEW: usize = 15;
@@ -19,9 +19,7 @@ pub fn parts(waiting: &Waiting) -> Vec<Part> {
     parts.summary(conditions(waiting));
     parts.summary(worst(waiting));
     parts.summary(Missing::all(&waiting.not_available));
-    if waiting.interrupted {
-        parts.summary(Text::new(words::STOPPED));
-    }
+    parts.summary(waiting.interrupted.then(|| Text::new(words::STOPPED)));
     parts
 }
 

@@ -16,10 +16,10 @@ pub use papers::{PAPERS, Paper, paper};
 use crate::scale;
 use crate::visible::on_one_line;
 
-/// Stands where findings would.
+/// Shown where there is no finding.
 pub const NO_FINDING: &str = "Nothing follows from the figures of this profile beyond doubt.";
 
-/// Stands below the figures of a measurement that a signal or a limit of time has ended.
+/// Shown below the figures of a measurement that a signal or a time limit ended.
 pub const STOPPED: &str = "Stopped before its end; what was measured is above.";
 
 /// The method's name as it stands in profiles.
@@ -76,7 +76,7 @@ pub fn count(n: usize, noun: &str) -> String {
     }
 }
 
-/// Those of some words that are not empty, with `by` between them.
+/// Joins the words that are not empty, with `by` between them.
 pub fn joined<'a>(words: impl IntoIterator<Item = &'a str>, by: &str) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(by)
 }
@@ -91,13 +91,13 @@ pub fn cpus(cpus: &[u32]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
-/// With a capital at its beginning.
+/// Begins with a capital.
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Without a capital at its beginning, unless it begins with an abbreviation.
+/// Begins in lower case, unless with an abbreviation.
 pub fn mid_sentence(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.clone().next()) {

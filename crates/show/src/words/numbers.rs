@@ -10,7 +10,7 @@ use crate::figure::Format;
 /// No measured value has more digits before the point: those of a damaged profile are written by powers of ten.
 const SENSIBLE: f64 = 1e12;
 
-/// `1.00e300` of what is beyond the sensible, `–` of what is no number.
+/// `1.00e300` for a value beyond that, `–` for one that is not a number.
 fn beyond(value: f64) -> Option<String> {
     match value.abs() {
         _ if !value.is_finite() => Some("–".to_owned()),
@@ -88,7 +88,7 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-/// A number in the way that its column wants it.
+/// A number in its column's format.
 pub fn formatted(value: f64, format: Format) -> String {
     let size = value.abs();
     match format {

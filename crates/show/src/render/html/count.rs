@@ -1,9 +1,9 @@
-//! What of a page is seen before anything is unfolded.
+//! What a reader sees of a page before unfolding anything.
 
 /// Words and charts outside of folded parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Words, as white space parts them.
+    /// Words, separated by white space.
     pub words: usize,
     /// Charts, maps and drawings.
     pub charts: usize,

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::chart::{Chart, Drawing, Map};
 use crate::figure::Figure;
 use crate::matrix::Matrix;
-use crate::part::{Body, Cell, Column, Depth, Facts, Part, Table, Text};
+use crate::part::{Body, Cell, Depth, Facts, Part, Table, Text};
 use crate::render::svg::{self, Size};
 use crate::visible::on_one_line;
 use crate::words;
@@ -60,7 +60,7 @@ fn body(body: &Body, id: &str) -> Markup {
     }
 }
 
-/// A finding: what is so, its condition, and what to do.
+/// A finding, its condition, and what to do.
 pub fn finding(finding: &Finding) -> Markup {
     let (class, word) = match finding.urgency {
         Urgency::Warning => ("warning", "Warning"),
@@ -91,7 +91,7 @@ fn paragraph(paragraph: &Text) -> Markup {
     html! { p { @if !paragraph.label.is_empty() { b.label { (on_one_line(&paragraph.label)) } " " } (text(&paragraph.text)) } }
 }
 
-/// Apart from those of tables, which may have the same name.
+/// The anchor of a chart, apart from that of a table, which may have the same name.
 fn drawn_anchor(section: &str, name: &str) -> String {
     format!("{section}-chart-{name}")
 }
@@ -182,7 +182,9 @@ fn table(table: &Table, id: &str) -> Markup {
     let inner = html! {
         div.scroll tabindex="0" { table.figures {
             @if !table.title.is_empty() { caption { (on_one_line(&table.title)) } }
-            thead { tr { @for &at in &shown { (head(&table.columns[at])) } } }
+            thead { tr { @for column in shown.iter().map(|&at| &table.columns[at]) {
+                th scope="col" class=[column.is_figures.then_some("number")] { (column.head()) }
+            } } }
             tbody { @for row in table.rows.iter().take(MOST) { tr {
                 @for (place, &at) in shown.iter().enumerate() {
                     @let column = &table.columns[at];
@@ -204,13 +206,6 @@ fn table(table: &Table, id: &str) -> Markup {
     html! { details id=(anchor) { summary { (on_one_line(title)) " (" (table.rows.len()) " rows)" } (inner) } }
 }
 
-fn head(column: &Column) -> Markup {
-    let unit = column.unit;
-    html! { th scope="col" class=[column.is_figures.then_some("number")] {
-        (on_one_line(&column.name)) @if !column.name.is_empty() && !unit.is_empty() { ", " } (unit)
-    } }
-}
-
 fn cell(cell: Option<&Cell>) -> Markup {
     html! { @match cell {
         None | Some(Cell::Nothing) => "–",
@@ -219,7 +214,7 @@ fn cell(cell: Option<&Cell>) -> Markup {
     } }
 }
 
-/// The value, and small behind it what is known of it.
+/// The value, and behind it in small letters its interval.
 fn figure(figure: &Figure) -> Markup {
     let text = figure.text();
     match text.split_once(' ').filter(|(_, rest)| rest.starts_with(['(', '['])) {

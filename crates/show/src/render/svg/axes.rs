@@ -33,7 +33,7 @@ impl Placed {
         let (low, high) = match axis.scale {
             Scale::Linear => {
                 let low = if axis.from_zero { low.min(0.0) } else { low };
-                // What ends at the frame is not seen whole.
+                // The frame would cut what ends at it.
                 let room = if high > low { (high - low) * 0.05 } else { low.abs().max(1.0) * 0.1 };
                 (if axis.from_zero && low >= 0.0 { low } else { low - room }, high + room)
             }
@@ -82,14 +82,8 @@ impl Placed {
                 let within = powers.filter(|size| (self.low..=self.high).contains(&(*size as f64)));
                 within.map(|size| (size as f64, words::bytes(size))).collect()
             }
-            (Ticks::Decimal, Scale::Log) => {
-                let ticks = scale::log_ticks(self.low, self.high);
-                ticks.into_iter().map(|(log, text)| (10f64.powf(log), text)).collect()
-            }
-            (Ticks::Decimal, Scale::Linear) => {
-                let values = scale::round_values(self.low, self.high, most.clamp(2, 8));
-                values.into_iter().map(|value| (value, words::plain(value))).collect()
-            }
+            (Ticks::Decimal, Scale::Log) => scale::log_ticks(self.low, self.high),
+            (Ticks::Decimal, Scale::Linear) => scale::round_ticks(self.low, self.high, most.clamp(2, 8)),
         };
         // Numbers of CPUs gather at one end of the axis: what would stand on its neighbour is left out.
         let step = all.len().div_ceil(most * 2);

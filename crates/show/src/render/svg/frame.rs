@@ -94,7 +94,7 @@ fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
             let at = px(x.at(value));
             let right = at + 4.0 + text_width(&label) > space.right;
             let (place, anchor) = if right { (at - 4.0, "end") } else { (at + 4.0, "start") };
-            // Bars would cover it within the frame, and leave the room above free.
+            // Within the frame, bars would cover it; above it there is room.
             let height = if y.is_some() { space.top + 12.0 } else { space.top - 5.0 };
             (format!("M{at} {}V{}", px(space.top), px(space.bottom)), (place, height), anchor)
         }

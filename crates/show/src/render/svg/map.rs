@@ -162,9 +162,8 @@ impl Drawn<'_> {
                 rect x=(px(self.left + step * i as f64)) y=(px(top)) width=(px(step + 0.3)) height="8"
                     fill=(css(of_distance(i as f64 / (STEPS - 1) as f64))) {}
             }
-            @for (log, text) in scale::log_ticks(low, high) {
-                @let x = self.left + self.position(10f64.powf(log)) * self.side;
-                text x=(px(x)) y=(px(top + 20.0)) text-anchor="middle" { (text) }
+            @for (ns, text) in scale::log_ticks(low, high) {
+                text x=(px(self.left + self.position(ns) * self.side)) y=(px(top + 20.0)) text-anchor="middle" { (text) }
             }
             text x=(px(self.left - 6.0)) y=(px(top + 20.0)) text-anchor="end" { "ns" }
         }

@@ -13,7 +13,7 @@ pub(super) fn bars(values: impl Iterator<Item = f64>) -> String {
     let slice = values.len().div_ceil(WIDTH).max(1);
     let medians: Vec<f64> = values.chunks(slice).map(|slice| order::median_of(&mut slice.to_vec())).collect();
     let (least, most) = scale::ends(medians.iter().copied()).unwrap_or((1.0, 1.0));
-    // What differs by less than half is drawn as noise is: low.
+    // Differences of less than half are drawn low, like noise.
     let span = (most / least).max(1.5).ln();
     let height = |value: &f64| ((value / least).ln() / span * (BARS.len() - 1) as f64).round() as usize;
     medians.iter().map(|value| BARS[height(value).min(BARS.len() - 1)]).collect()

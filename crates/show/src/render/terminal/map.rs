@@ -1,4 +1,4 @@
-//! A matrix of times as a map: two rows of points a line of text, by half blocks.
+//! A matrix of times as a map: by half blocks, each line of text shows two rows of points.
 
 use std::fmt::Write;
 

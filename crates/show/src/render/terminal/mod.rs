@@ -144,7 +144,7 @@ pub fn headline(out: &mut impl Write, section: &Section) -> io::Result<()> {
     text(out, &Text::labelled(section.id, section.headline.clone()))
 }
 
-/// Writes findings, each with a mark that shows how urgent it is; in their place a sentence where there are none.
+/// Writes findings, each with a mark that shows how urgent it is, or a sentence if there are none.
 ///
 /// # Errors
 /// If `out` cannot be written to.
@@ -188,7 +188,7 @@ fn facts(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
     Ok(())
 }
 
-/// A map in colours; where there are none, the figures of a small one.
+/// A map in colours; without colours, the figures of a small one.
 fn map(map: &Map, colours: Colours) -> Option<String> {
     const FIGURED: usize = 12;
     let matrix = &map.matrix;
@@ -211,7 +211,7 @@ fn map(map: &Map, colours: Colours) -> Option<String> {
     Some(text)
 }
 
-/// What a chart of one value over time becomes: a line of bars. Others are drawn on pages only.
+/// A chart of one value over time as a line of bars. Other charts are drawn on pages only.
 fn bars(chart: &Chart) -> Option<String> {
     let Plot::Lines(series) = &chart.plot else { return None };
     match &series[..] {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Width, presets};
 
 use super::COLUMNS;
-use crate::part::{Cell as Content, Column, Depth, Row, Table};
+use crate::part::{Cell as Content, Depth, Row, Table};
 use crate::visible::on_one_line;
 use crate::words;
 
@@ -16,7 +16,7 @@ pub(super) fn write(out: &mut impl Write, table: &Table, depth: Depth) -> io::Re
     }
     let columns: Vec<usize> = table.filled_columns().filter(|&at| table.columns[at].depth <= depth).collect();
     let rows: Vec<&Row> = table.rows.iter().filter(|row| row.depth <= depth).collect();
-    let head = columns.iter().map(|&at| head(&table.columns[at])).collect();
+    let head = columns.iter().map(|&at| table.columns[at].head()).collect();
     let body = rows.iter().map(|row| columns.iter().map(|&at| content(row, at)).collect());
     let texts: Vec<Vec<String>> = std::iter::once(head).chain(body).collect();
     writeln!(out, "{}", drawn(&texts, |place| table.columns[columns[place]].is_figures))?;
@@ -29,10 +29,6 @@ pub(super) fn write(out: &mut impl Write, table: &Table, depth: Depth) -> io::Re
         writeln!(out, "{}", wrapped("", &on_one_line(note)))?;
     }
     Ok(())
-}
-
-fn head(column: &Column) -> String {
-    words::joined([column.name.as_str(), column.unit], ", ")
 }
 
 fn content(row: &Row, column: usize) -> String {
@@ -64,7 +60,7 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
         (0..head.len()).map(|place| widest(place, longest_word).min(most)).collect()
     };
     let width = |padding: u16, columns: &[usize]| -> usize {
-        // Between columns stands one space more.
+        // One more space separates columns.
         columns.iter().map(|width| width + padding as usize + 1).sum::<usize>().saturating_sub(1)
     };
     let whole: Vec<usize> = (0..head.len()).map(|place| widest(place, |text| text.chars().count())).collect();

@@ -41,7 +41,7 @@ pub(crate) fn timed(sync: &Sync) -> Vec<Timed<'_>> {
     rows.take(MOST).collect()
 }
 
-/// What fork and join are the time of.
+/// What the time of fork and join includes.
 fn course(sync: &Sync) -> &'static str {
     match sync.is_back_to_back() {
         true => "An earlier version timed these regions back to back, unlike Nakamura et al.",

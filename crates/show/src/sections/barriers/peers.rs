@@ -23,7 +23,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
                 Some(subject.figure_of(&peer.ratio)?.format(Format::Ratio))
             })
             .keyed(|peer| {
-                // Timed as ours were, and over them.
+                // Their regions are timed as ours are.
                 let back_to_back = peer.operation == "fork-join" && sync.is_back_to_back();
                 let how = if back_to_back { "back-to-back" } else { "" };
                 let (id, label) = key(&peer.name, &peer.operation, peer.threads, how);

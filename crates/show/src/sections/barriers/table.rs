@@ -37,7 +37,7 @@ pub(super) fn barriers<'a>(subject: &Subject, sync: &'a Sync) -> TableOf<&'a Bar
         )
 }
 
-/// Whether it belongs to the largest team, by the first mapping that it has, or is the quickest of its own.
+/// Whether it belongs to the largest team, by sequential mapping if it has that, or is the quickest of its own.
 fn is_telling(sync: &Sync, row: &BarrierTime) -> bool {
     let largest = sync.barriers.iter().max_by_key(|other| (other.threads, other.mapping == "sequential"));
     let is_mate = |other: &&BarrierTime| (other.threads, &other.mapping) == (row.threads, &row.mapping);

@@ -105,10 +105,4 @@ mod tests {
         assert!(matches!(&cells[3], Cell::Figure(figure) if figure.value < 1.0), "{cells:?}");
         assert_eq!(cells[4], Cell::Nothing);
     }
-
-    #[test]
-    fn nothing_stands_beside_nothing_or_the_paper_itself() {
-        assert!(parts(&Subject::new("mine", Profile::default())).is_empty());
-        assert!(parts(&Subject::load("published:hamada-dimmnet").unwrap().remove(0)).is_empty());
-    }
 }

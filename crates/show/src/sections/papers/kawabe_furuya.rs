@@ -9,7 +9,7 @@ use crate::part::{Column, Part, PartList, Table};
 use crate::sections::predictions::cpi;
 use crate::{Subject, scale, words};
 
-/// What there is to set beside: all of it rests on free-running pairs, as the paper's does.
+/// What stands beside the paper's figures: like these, all of it rests on free-running pairs.
 pub fn parts(subject: &Subject) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut times = subject.coherence().into_iter().flat_map(|coherence| &coherence.coherence_times);
@@ -27,16 +27,16 @@ fn tables(subject: &Subject) -> Table {
     let papers = Subject::of_publication(kawabe_furuya::figures().publication());
     let others = papers.iter().filter(|paper| paper.label != subject.label);
     let machines: Vec<_> =
-        std::iter::once(subject).chain(others).map(|machine| (machine, column(machine))).collect();
-    Table::of("kawabe-furuya-tables", "Tables 1 and 2", ROWS.iter().enumerate())
-        .text("", |(_, (name, unit))| words::joined([*name, *unit], ", "))
+        std::iter::once(subject).chain(others).map(|machine| (machine, rows(machine))).collect();
+    Table::of("kawabe-furuya-tables", "Tables 1 and 2", rows(subject).iter().enumerate())
+        .text("", |(_, (name, unit, _))| words::joined([*name, *unit], ", "))
         .columns_of(
             &machines,
             |(machine, _)| {
                 let short = machine.label.rsplit('/').next().unwrap_or(&machine.label);
                 Column::figures(words::short(if machine.published { short } else { "here" }, 20), "")
             },
-            |(index, _), (_, figures)| Some(Figure::exact(figures[index]?).format(Format::Printed)),
+            |(index, _), (_, rows)| Some(Figure::exact(rows[index].2?).format(Format::Printed)),
         )
         .note(
             "Free-running locked increments. A coherence time is the mean of its pairs less the time of an SMT pair, \
@@ -45,33 +45,14 @@ fn tables(subject: &Subject) -> Table {
         .done()
 }
 
-const ROWS: [(&str, &str); 16] = [
-    ("clock", "GHz"),
-    ("one CPU, locked increment", "ns"),
-    ("one CPU, plain increment", "ns"),
-    ("SMT pair (no transfer)", "ns"),
-    ("pairs on one die, mean", "ns"),
-    ("pairs one hop apart, mean", "ns"),
-    ("pairs two hops apart, mean", "ns"),
-    ("coherence time on one die", "ns"),
-    ("coherence time on one die", "cycles"),
-    ("coherence time, one hop", "ns"),
-    ("coherence time, one hop", "cycles"),
-    ("coherence time, two hops", "ns"),
-    ("coherence time, two hops", "cycles"),
-    ("one hop / one die", ""),
-    ("two hops / one die", ""),
-    ("locked / plain increment", ""),
-];
-
 /// The first coherence time of a class by this method.
 fn time<'a>(subject: &'a Subject, method: PairMethod, class: &str) -> Option<&'a CoherenceTime> {
     let is = |time: &&CoherenceTime| time.method == method && words::class_of(&time.class, subject) == class;
     subject.coherence()?.coherence_times.iter().find(is)
 }
 
-/// One machine's column of the paper's tables.
-fn column(subject: &Subject) -> [Option<f64>; 16] {
+/// The rows of the paper's tables, with their units and one machine's figures.
+fn rows(subject: &Subject) -> [(&'static str, &'static str, Option<f64>); 16] {
     let coherence = subject.coherence();
     let time = |class: &str| time(subject, PairMethod::FreeRunning, class);
     let mean = |class: &str| time(class).map(|time| time.mean_ns).filter(|mean| mean.is_finite());
@@ -88,22 +69,22 @@ fn column(subject: &Subject) -> [Option<f64>; 16] {
     let ratio = |over: Option<f64>, under: Option<f64>| Some(over? / under.filter(|under| *under > 0.0)?);
     let (locked, plain) = (single(|one| one.locked_ns.median), single(|one| one.unlocked_ns.median));
     [
-        subject.clock_ghz(),
-        locked,
-        plain,
-        smt,
-        mean("on-die"),
-        mean("1-hop"),
-        mean("2-hop"),
-        ns("on-die"),
-        cycles("on-die"),
-        ns("1-hop"),
-        cycles("1-hop"),
-        ns("2-hop"),
-        cycles("2-hop"),
-        ratio(ns("1-hop"), ns("on-die")),
-        ratio(ns("2-hop"), ns("on-die")),
-        ratio(locked, plain),
+        ("clock", "GHz", subject.clock_ghz()),
+        ("one CPU, locked increment", "ns", locked),
+        ("one CPU, plain increment", "ns", plain),
+        ("SMT pair (no transfer)", "ns", smt),
+        ("pairs on one die, mean", "ns", mean("on-die")),
+        ("pairs one hop apart, mean", "ns", mean("1-hop")),
+        ("pairs two hops apart, mean", "ns", mean("2-hop")),
+        ("coherence time on one die", "ns", ns("on-die")),
+        ("coherence time on one die", "cycles", cycles("on-die")),
+        ("coherence time, one hop", "ns", ns("1-hop")),
+        ("coherence time, one hop", "cycles", cycles("1-hop")),
+        ("coherence time, two hops", "ns", ns("2-hop")),
+        ("coherence time, two hops", "cycles", cycles("2-hop")),
+        ("one hop / one die", "", ratio(ns("1-hop"), ns("on-die"))),
+        ("two hops / one die", "", ratio(ns("2-hop"), ns("on-die"))),
+        ("locked / plain increment", "", ratio(locked, plain)),
     ]
 }
 
@@ -136,7 +117,8 @@ fn cpi_lines(subject: &Subject) -> Option<Chart> {
 
 /// Coherence time on one die over generations of processors.
 fn evolution(subject: &Subject) -> Option<Chart> {
-    let here = column(subject)[7].filter(|ns| (0.0..1e6).contains(ns))?;
+    let here = time(subject, PairMethod::FreeRunning, "on-die")?.coherence_ns;
+    let here = Some(here).filter(|ns| (0.0..1e6).contains(ns))?;
     let mut published: Vec<(String, f64)> = kawabe_furuya::figures().evolution_on_die.into_iter().collect();
     published.sort_by(|a, b| b.1.total_cmp(&a.1));
     let bar = |ns: f64| Some(Bar::new(&Figure::exact(ns), format!("{} ns", words::number(ns))));
@@ -166,14 +148,7 @@ mod tests {
 
     #[test]
     fn the_tables_come_out_as_printed() {
-        let paper = Subject::only("published:kawabe-furuya/x7560").unwrap();
-        let figures = column(&paper);
-        assert_eq!((figures[1], figures[3]), (Some(11.94), Some(13.29)));
-        assert_eq!(figures[10], Some(463.37));
-    }
-
-    #[test]
-    fn a_profile_without_free_running_pairs_has_nothing_to_set_beside() {
-        assert!(parts(&Subject::new("empty", coho_profile::Profile::default())).is_empty());
+        let rows = rows(&Subject::only("published:kawabe-furuya/x7560").unwrap());
+        assert_eq!([1, 3, 10].map(|index| rows[index].2), [Some(11.94), Some(13.29), Some(463.37)]);
     }
 }

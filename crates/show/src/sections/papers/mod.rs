@@ -48,11 +48,26 @@ fn section(paper: &'static Paper, subject: &Subject) -> Option<Section> {
     Some(section)
 }
 
-/// The title, and what becomes of the paper's conclusions: `…; of its conclusions 5 hold here, 2 do not hold`.
+/// The title, and how many of the paper's conclusions hold: `…; of its conclusions 5 hold here, 2 do not hold`.
 fn headline(paper: &Paper, claims: &[&Judgement]) -> String {
     let title = paper.title.split(" (").next().unwrap_or(paper.title);
     match claims::counted(claims) {
         said if said.is_empty() => title.to_owned(),
         said => format!("{title}; of its conclusions {said}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_stands_beside_a_profile_of_nothing_or_the_paper_itself() {
+        for (name, parts) in PARTS {
+            assert!(parts(&Subject::new("mine", Default::default())).is_empty(), "{name}");
+            for paper in Subject::load(&format!("published:{name}")).unwrap() {
+                assert!(parts(&paper).is_empty(), "{name}");
+            }
+        }
     }
 }

@@ -92,29 +92,24 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
     }
     let [galerkin, weather] = measured.map(Option::unwrap_or_default);
     let rows = [
-        ("galerkin / galgel", "binary tree", galerkin.0, published.galgel.binary_tree),
-        ("galerkin / galgel", "sequential", galerkin.1, published.galgel.sequential),
-        ("weather", "binary tree", weather.0, published.weather.binary_tree),
-        ("weather", "sequential", weather.1, published.weather.sequential),
+        ("galerkin / galgel", "binary tree", galerkin[0], published.galgel.binary_tree),
+        ("galerkin / galgel", "sequential", galerkin[1], published.galgel.sequential),
+        ("weather", "binary tree", weather[0], published.weather.binary_tree),
+        ("weather", "sequential", weather[1], published.weather.sequential),
     ];
-    let columns: [(&str, fn(Parts) -> f64); 3] = [
-        ("computing", |parts| parts.compute),
-        ("waiting", |parts| parts.sync),
-        ("total", |parts| parts.total),
-    ];
-    let text = |value: f64| format!("{value:.1}");
+    let text = |Parts { compute, sync, total }, at| format!("{:.1}", [compute, sync, total][at]);
     let table = Table::of("nakamura-mappings", "Mapping under FBS, per cent (Table 4-1)", rows)
         .text("program", |(name, ..)| name)
         .text("mapping", |(_, mapping, ..)| mapping)
         .columns_of(
-            columns,
-            |(name, _)| Column::right(name),
-            |(.., here, _), (_, of)| Some(text(of(here?))),
+            ["computing", "waiting", "total"].into_iter().enumerate(),
+            |(_, name)| Column::right(name),
+            |(.., here, _), (at, _)| here.map(|here| text(here, at)),
         )
         .columns_of(
-            columns,
-            |(name, _)| Column::right(if name == "computing" { "published: computing" } else { name }),
-            |(.., published), (_, of)| text(of(published)),
+            ["published: computing", "waiting", "total"].into_iter().enumerate(),
+            |(_, name)| Column::right(name),
+            |(.., published), (at, _)| text(published, at),
         )
         .note(format!(
             "Per cent of the binary tree's total, or of the sequential mapping's if both place the team alike. \
@@ -125,11 +120,11 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
 }
 
 /// The binary tree's parts and those of sequential mapping.
-fn measured_mappings(kernel: &Kernel) -> Option<(Option<Parts>, Option<Parts>)> {
+fn measured_mappings(kernel: &Kernel) -> Option<[Option<Parts>; 2]> {
     let largest = kernel.points.iter().filter_map(|point| point.size).max()?;
     let parts_of = |mapping: &str, threads: u32| {
         let is = |point: &&KernelPoint| {
-            (point.barrier.as_str(), point.mapping.as_str(), point.size, point.threads)
+            (&*point.barrier, &*point.mapping, point.size, point.threads)
                 == ("fbs", mapping, Some(largest), threads)
         };
         let point = kernel.points.iter().find(is)?;
@@ -137,18 +132,18 @@ fn measured_mappings(kernel: &Kernel) -> Option<(Option<Parts>, Option<Parts>)> 
         let sync = point.sync_seconds.as_ref().map_or(0.0, |waiting| waiting.median).min(total);
         Some(Parts { compute: total - sync, sync, total })
     };
-    let sizes: BTreeSet<u32> =
-        kernel.points.iter().map(|point| point.threads).filter(|&threads| threads > 1).collect();
-    let differs = |n: &&u32| parts_of("binary-tree", **n).is_some() && parts_of("sequential", **n).is_some();
-    let threads = *sizes.iter().rev().find(differs).or(sizes.last())?;
-    let (tree, sequential) = (parts_of("binary-tree", threads), parts_of("sequential", threads));
-    let whole = tree.or(sequential)?.total;
-    let percent = |parts: Parts| Parts {
-        compute: 100.0 * parts.compute / whole,
-        sync: 100.0 * parts.sync / whole,
-        total: 100.0 * parts.total / whole,
-    };
-    Some((tree.map(percent), sequential.map(percent)))
+    let sizes: BTreeSet<u32> = kernel.points.iter().map(|point| point.threads).collect();
+    let teams = sizes.into_iter().rev().filter(|&threads| threads > 1);
+    let teams: Vec<[Option<Parts>; 2]> = teams
+        .map(|threads| ["binary-tree", "sequential"].map(|mapping| parts_of(mapping, threads)))
+        .collect();
+    let both = *teams.iter().find(|both| both.iter().all(Option::is_some)).or(teams.first())?;
+    let whole = both[0].or(both[1])?.total;
+    let percent = |seconds: f64| 100.0 * seconds / whole;
+    Some(both.map(|parts| {
+        let Parts { compute, sync, total } = parts?;
+        Some(Parts { compute: percent(compute), sync: percent(sync), total: percent(total) })
+    }))
 }
 
 /// The topology once for each order of ranks, with ranks in place of CPU numbers.
@@ -238,11 +233,11 @@ mod tests {
             point("binary-tree", 8, 5.0, 1.0),
         ];
         let kernel = Kernel { points, ..Kernel::default() };
-        let (tree, sequential) = measured_mappings(&kernel).unwrap();
-        assert_eq!(tree, Some(Parts { compute: 80.0, sync: 20.0, total: 100.0 }));
-        assert_eq!(sequential, Some(Parts { compute: 110.0, sync: 10.0, total: 120.0 }));
+        let tree = Parts { compute: 80.0, sync: 20.0, total: 100.0 };
+        let sequential = Parts { compute: 110.0, sync: 10.0, total: 120.0 };
+        assert_eq!(measured_mappings(&kernel), Some([Some(tree), Some(sequential)]));
         let alone = Kernel { points: vec![point("sequential", 2, 4.0, 1.0)], ..Kernel::default() };
-        let (tree, sequential) = measured_mappings(&alone).unwrap();
+        let [tree, sequential] = measured_mappings(&alone).unwrap();
         assert_eq!((tree, sequential.unwrap().compute), (None, 75.0));
         let sync = Sync { kernels: [("weather".to_owned(), kernel)].into(), ..Sync::default() };
         let table = format!("{:?}", mapping_table(&sync).unwrap());
@@ -268,11 +263,5 @@ mod tests {
             charts(&section(parts)).len()
         };
         assert_eq!((of("barrier"), of("")), (1, 0), "back to back is another quantity");
-    }
-
-    #[test]
-    fn what_has_nothing_to_compare_stays_away() {
-        assert!(parts(&Subject::new("mine", Profile::default())).is_empty());
-        assert!(parts(&Subject::load("published:nakamura-fbs").unwrap().remove(0)).is_empty());
     }
 }

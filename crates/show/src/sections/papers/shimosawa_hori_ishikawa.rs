@@ -110,10 +110,4 @@ mod tests {
         let counted = rows(Counts { INS: Some(Estimate::exact(612.0)), ..Counts::default() });
         assert_eq!((counted.len(), &counted[6].cells[1]), (8, &"here".into()));
     }
-
-    #[test]
-    fn beside_the_paper_itself_and_without_counters_there_is_nothing() {
-        assert!(parts(&Subject::only("published:shimosawa-hori-ishikawa").unwrap()).is_empty());
-        assert!(parts(&Subject::new("mine", Profile::default())).is_empty());
-    }
 }

@@ -115,7 +115,7 @@ pub(super) fn loggp(summary: &Summary) -> Table {
         .done()
 }
 
-/// The unit of a table of times in ns, and its length: the largest in which the least of them is no small fraction.
+/// The unit for a table of times, and its length in ns: the largest in which even the least of them can be read.
 fn unit(times: impl Iterator<Item = f64>) -> (f64, &'static str) {
     match times.filter(|ns| *ns > 0.0).fold(f64::INFINITY, f64::min) {
         least if least.is_infinite() || least < 1e2 => (1.0, "ns"),
@@ -160,9 +160,7 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
         );
     }
     parts.summary(Missing::all(&memory.method.not_available));
-    if memory.method.interrupted {
-        parts.summary(Text::new(words::STOPPED));
-    }
+    parts.summary(memory.method.interrupted.then(|| Text::new(words::STOPPED)));
     parts.summary(Text::labelled("valid for", VALIDITY));
     parts
 }

@@ -122,7 +122,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
             };
             words::number(check.predicted_ns) + mark
         })
-        // What a fit leaves says nothing of predictions.
+        // The error of a fit says nothing about predictions.
         .column(Column::right("error"), |check| {
             (check.basis != Basis::Fit).then(|| format!("{:+.0} %", 100.0 * check.error()))
         })
@@ -136,7 +136,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
         )
 }
 
-/// Over what the ranges of times go.
+/// What the ranges of times cover.
 fn ranges(forecast: &Forecast) -> String {
     if forecast.threads > MOST_VARIED {
         return format!("Range: not tried for more than {MOST_VARIED} threads.");
@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    /// A fit is called one and has no error, and neither word stands where there is none.
+    /// A fit is called a fit and has no error; where there is none, neither word appears.
     #[test]
     fn what_took_part_in_a_fit_is_no_prediction() {
         let of = |basis| format!("{:?}", measured(&[check(basis)]));

@@ -1,4 +1,4 @@
-//! Programs that live by barriers, under several of them (Nakamura et al.): a loop by its length, and applications.
+//! Programs that wait at barriers often, under several of them (Nakamura et al.): a loop by its length, and applications.
 
 mod charts;
 mod fitted;
@@ -72,7 +72,7 @@ fn is_loop(kernel: &Kernel) -> bool {
     kernel.points.iter().all(|point| point.size.is_none())
 }
 
-/// What two and more threads make of each program under FBS.
+/// How much threads speed up each program under FBS.
 fn headline(sync: &Sync) -> String {
     let gains = sync.kernels.iter().filter_map(|(name, kernel)| {
         if is_loop(kernel) {

@@ -11,7 +11,7 @@ use crate::part::{Column, Table};
 use crate::sections::barriers;
 use crate::words;
 
-/// A longer table shows but some sizes of a loop, or an application's largest, of one thread and the largest team.
+/// A longer table shows some sizes of a loop, or an application's largest, of one thread and the largest team.
 const FEW: usize = 12;
 /// How many sizes of a loop it shows.
 const SIZES: usize = 4;
