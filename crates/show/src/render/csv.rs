@@ -132,13 +132,15 @@ mod tests {
     #[test]
     fn figures_have_all_digits_and_their_intervals() {
         let estimate = Estimate { low: 23.125, high: 25.25, n: 40, ..Estimate::exact(24.0625) };
-        let columns = [Column::text("what"), Column::figures("time", "ns"), Column::figures("× alone", "")];
-        let rows = [
-            Row::new(["a, \"b\"".into(), Figure::from(&estimate).into(), Figure::exact(1.5).into()])
-                .keyed("x.y", "x"),
-            Row::new(["line\nfeed\u{1b}".into(), Cell::Nothing, Cell::Nothing]),
-        ];
-        let text = table(&Table::new("t", "T").columns(columns).rows(rows)).unwrap();
+        let rows = [("a, \"b\"", Some(1.5)), ("line\nfeed\u{1b}", None)];
+        let mut of = Table::of("t", "T", rows)
+            .text("what", |(what, _)| what)
+            .figures("time", "ns", |(_, times)| times.map(|_| Figure::from(&estimate)))
+            .figures("× alone", "", |(_, times)| times)
+            .keyed(|_| ("x.y", "x"))
+            .done();
+        of.rows[1].key = None;
+        let text = table(&of).unwrap();
         assert_eq!(
             text,
             "key,what,time_ns,time_ns_low,time_ns_high,time_ns_n,times_alone\n\

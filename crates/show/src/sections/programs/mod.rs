@@ -34,11 +34,8 @@ pub fn section(subject: &Subject) -> Option<Section> {
 
 /// What there is to show of one program.
 pub fn parts(name: &str, kernel: &Kernel) -> Vec<Part> {
-    let kernels = [(name.to_owned(), kernel.clone())].into();
-    let sync = Sync { kernels, ..Sync::default() };
-    let subject = Subject::new("", Profile { sync: Some(sync), ..Profile::default() });
     let mut parts = Vec::new();
-    add(&mut parts, &subject, name, kernel);
+    add(&mut parts, &Subject::new("", Profile::default()), name, kernel);
     parts
 }
 
