@@ -226,9 +226,7 @@ impl Comparison {
             let first = words::short(&self.profiles[0], 40);
             parts.summary(Text::new(format!("{figures} of {first} without a counterpart.")));
         }
-        for (id, facts) in &self.facts {
-            parts.summary(self.facts_table(id, facts));
-        }
+        parts.summary(self.facts.iter().map(|(id, facts)| self.facts_table(id, facts)));
         parts
     }
 

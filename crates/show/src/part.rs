@@ -15,7 +15,7 @@ pub struct Section {
     pub id: &'static str,
     /// For people: `Barriers, fork and join`.
     pub title: &'static str,
-    /// One line that says what was found: `321 ns for 2 threads, 2.84 × the limit`; empty if the parts say all.
+    /// One line with the main figures: `321 ns for 2 threads, 2.84 × the limit`; empty if the parts say all.
     pub headline: String,
     /// In the order of reading.
     pub parts: Vec<Part>,
@@ -93,21 +93,10 @@ pub trait Bodies {
     fn bodies(self) -> Vec<Body>;
 }
 
-impl<T: Bodies> Bodies for Option<T> {
+/// An `Option`, a `Vec`, an array or an iterator of them.
+impl<T: IntoIterator<Item: Bodies>> Bodies for T {
     fn bodies(self) -> Vec<Body> {
-        self.map(T::bodies).unwrap_or_default()
-    }
-}
-
-impl<T: Bodies> Bodies for Vec<T> {
-    fn bodies(self) -> Vec<Body> {
-        self.into_iter().flat_map(T::bodies).collect()
-    }
-}
-
-impl<T: Bodies, const N: usize> Bodies for [T; N] {
-    fn bodies(self) -> Vec<Body> {
-        self.into_iter().flat_map(T::bodies).collect()
+        self.into_iter().flat_map(Bodies::bodies).collect()
     }
 }
 
@@ -177,7 +166,13 @@ macro_rules! body_of {
         }
     )+};
 }
-body_of!(Table, Chart, Map, Drawing, Facts, Text, Finding, Missing);
+body_of!(Table, Chart, Map, Drawing, Facts, Text, Missing);
+
+impl From<Finding> for Body {
+    fn from(finding: Finding) -> Self {
+        Self::Finding(finding)
+    }
+}
 
 /// A labelled sentence: on a terminal `verdict    flat: …`, on the page a paragraph.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -239,7 +234,7 @@ pub struct Facts {
     pub title: String,
     /// In the order of reading.
     pub facts: Vec<(String, String)>,
-    /// Whether `compare` tells where two profiles differ in them.
+    /// Whether `compare` says where two profiles differ in them.
     pub compared: bool,
 }
 

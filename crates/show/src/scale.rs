@@ -67,6 +67,12 @@ pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec
     distinct
 }
 
+/// The mean of values that are all finite.
+pub fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let n = values.len() as f64;
+    Some(values.sum::<f64>() / n).filter(|mean| mean.is_finite())
+}
+
 /// The median of finite values.
 pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();

@@ -1,5 +1,6 @@
 //! What is shown: a profile under a name, with what the model says of it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ const PUBLISHED: &str = "published:";
 pub struct Subject {
     /// The file's stem, or `kawabe-furuya/e5620`.
     pub label: String,
-    /// Whether a paper published it, rather than this program measuring it: such figures tell no interval.
+    /// Whether a paper published it, rather than this program measuring it: such figures have no interval.
     pub published: bool,
     /// The figures.
     pub profile: Profile,
@@ -76,7 +77,7 @@ impl Subject {
     pub fn of_publication(publication: published::Publication) -> Vec<Self> {
         let name = publication.name;
         let subject = |(machine, mut profile): (String, Profile)| {
-            // Papers tell figures; what follows from them is the model's.
+            // Papers have figures; what follows from them is the model's.
             judge::calls(&mut profile);
             Self { published: true, ..Self::new(format!("{name}/{machine}"), profile) }
         };
@@ -150,6 +151,28 @@ impl Subject {
         Some(self.figure_of(estimate)?.scaled(scale))
     }
 
+    /// The estimates of each key as one figure, in the keys' order: the middle of their medians, between the middles of their
+    /// intervals' ends if all have intervals. `middle` is [`median`](crate::scale::median) or [`mean`](crate::scale::mean).
+    pub fn summed_up<'a, K: Ord>(
+        &self,
+        estimates: impl IntoIterator<Item = (K, &'a Estimate)>,
+        middle: fn(std::vec::IntoIter<f64>) -> Option<f64>,
+    ) -> BTreeMap<K, Figure> {
+        let mut by_key = BTreeMap::<K, Vec<&Estimate>>::new();
+        for (key, estimate) in estimates {
+            by_key.entry(key).or_default().push(estimate);
+        }
+        let figure = |estimates: &[&Estimate]| {
+            let middle_of = |end: fn(&Estimate) -> f64| {
+                middle(estimates.iter().map(|one| end(one)).collect::<Vec<f64>>().into_iter())
+            };
+            let have_intervals = !self.published && estimates.iter().all(|one| one.has_interval());
+            let interval = middle_of(|one| one.low).zip(middle_of(|one| one.high)).filter(|_| have_intervals);
+            Some(Figure::within(middle_of(|one| one.median)?, interval, estimates.len() as u64))
+        };
+        by_key.into_iter().filter_map(|(key, estimates)| Some((key, figure(&estimates)?))).collect()
+    }
+
     /// The section on sharing a line, if it was measured.
     pub fn coherence(&self) -> Option<&Coherence> {
         self.profile.coherence.as_ref()
@@ -160,7 +183,7 @@ impl Subject {
         self.profile.host.as_ref()?.clock_ghz.filter(|ghz| ghz.is_finite() && *ghz > 0.0)
     }
 
-    /// How many packages the topology claims; 0 if it is not told.
+    /// How many packages the topology claims; 0 if it is not known.
     pub fn packages(&self) -> usize {
         self.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len())
     }
@@ -173,7 +196,7 @@ impl Subject {
         })
     }
 
-    /// How to call a CPU: its number, with the papers' name of it where the topology tells one.
+    /// How to call a CPU: its number, with the papers' name of it if the topology has one.
     pub fn cpu_label(&self, cpu: u32) -> String {
         match self.pu_name(cpu) {
             Some(name) => format!("{cpu} {name}"),
@@ -218,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_labels_are_told_apart() {
+    fn equal_labels_are_numbered() {
         let names = ["published:kawabe-furuya/e5620".to_owned(), "published:kawabe-furuya/e5620".to_owned()];
         let subjects = Subject::load_all(&names).unwrap();
         assert_ne!(subjects[0].label, subjects[1].label);

@@ -129,6 +129,24 @@ impl<T: Copy> TableOf<T> {
         self.column(Column::figures(name, unit), cell)
     }
 
+    /// With a column of figures that `compare` sets side by side, under the row's key and this ending.
+    #[must_use]
+    pub fn compared<C: Into<Cell>>(
+        self,
+        name: impl Into<String>,
+        unit: &'static str,
+        key: &'static str,
+        cell: impl Fn(T) -> C,
+    ) -> Self {
+        self.column(Column::figures(name, unit).compared(key), cell)
+    }
+
+    /// With a column of text at the right: figures with their units, or words that stand for a figure.
+    #[must_use]
+    pub fn right<C: Into<Cell>>(self, name: impl Into<String>, cell: impl Fn(T) -> C) -> Self {
+        self.column(Column::right(name), cell)
+    }
+
     /// With a column for each of several things.
     #[must_use]
     pub fn columns_of<S: Copy, C: Into<Cell>>(

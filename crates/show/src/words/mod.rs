@@ -5,6 +5,7 @@ mod numbers;
 mod papers;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use coho_profile::{Home, PairMethod};
 
@@ -59,6 +60,16 @@ pub fn home(home: Home) -> &'static str {
     }
 }
 
+/// A switch's position.
+pub fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+/// An answer.
+pub fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
 /// The least and the greatest of some sizes in bytes: `8 B`, or `220 B to 512 B`.
 pub fn span(sizes: impl Iterator<Item = f64>) -> String {
     let (least, greatest) = scale::ends(sizes).unwrap_or_default();
@@ -69,16 +80,21 @@ pub fn span(sizes: impl Iterator<Item = f64>) -> String {
 }
 
 /// `1 level`, `2 levels`.
-pub fn count(n: usize, noun: &str) -> String {
-    match (n, noun.ends_with("L3")) {
-        (1, _) | (_, true) => format!("{n} {noun}"),
-        _ => format!("{n} {noun}s"),
+pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    match n == N::from(1) || noun.ends_with("L3") {
+        true => format!("{n} {noun}"),
+        false => format!("{n} {noun}s"),
     }
 }
 
 /// Joins the words that are not empty, with `by` between them.
-pub fn joined<'a>(words: impl IntoIterator<Item = &'a str>, by: &str) -> String {
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(by)
+pub fn joined<W: AsRef<str>>(words: impl IntoIterator<Item = W>, by: &str) -> String {
+    let mut joined = String::new();
+    for word in words.into_iter().filter(|word| !word.as_ref().is_empty()) {
+        joined += if joined.is_empty() { "" } else { by };
+        joined += word.as_ref();
+    }
+    joined
 }
 
 /// CPU numbers as the kernel lists them: `0-3,8`.

@@ -76,7 +76,7 @@ fn times<'a>(subject: &Subject, sync: &'a Sync) -> TableOf<&'a ForkJoinTime> {
         .text("mapping", |row| row.mapping.as_str())
         .column(figures("fork", "fork.ns").detail(), |row| subject.figure_of(&row.fork_ns))
         .column(figures("join", "join.ns").detail(), |row| subject.figure_of(&row.join_ns))
-        .column(figures("both", "total.ns"), |row| subject.figure_of(&row.total_ns))
+        .compared("both", "ns", "total.ns", |row| subject.figure_of(&row.total_ns))
         .figures("× limit", "", |row| row.times_limit)
         .keyed(|row| {
             let back_to_back = if row.by.is_empty() { "back-to-back" } else { "" };

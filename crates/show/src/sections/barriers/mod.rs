@@ -15,7 +15,7 @@ pub(crate) use fork_join::timed as fork_join_times;
 use super::{Entry, method, ratios};
 use crate::Subject;
 use crate::figure::Figure;
-use crate::part::{Bodies, Column, Section, Table};
+use crate::part::{Bodies, Section, Table};
 use crate::{scale, words};
 
 /// Why a barrier may take less than its limit.
@@ -90,7 +90,7 @@ fn limits(subject: &Subject, sync: &Sync) -> impl Bodies {
     ];
     Table::of("barrier-limits", "", limits.into_iter().filter(|(.., ns)| ns.is_some()))
         .text("limit by one-way times, all CPUs", |(_, what, ..)| what)
-        .column(Column::figures("", "ns").compared("ns"), |(.., ns)| ns.map(|ns| subject.figure(ns)))
+        .compared("", "ns", "ns", |(.., ns)| ns.map(|ns| subject.figure(ns)))
         .keyed(|(id, _, label, _)| (format!("sync.limit.{id}"), label))
 }
 

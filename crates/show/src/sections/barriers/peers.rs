@@ -7,7 +7,7 @@ use coho_profile::{Sync, SyncPeer};
 use super::key;
 use crate::Subject;
 use crate::figure::Format;
-use crate::part::{Column, Missing, Section, Table};
+use crate::part::{Missing, Section, Table};
 
 pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
     let (absent, measured): (Vec<&SyncPeer>, Vec<&SyncPeer>) =
@@ -18,8 +18,8 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
             .text("other library", |peer| peer.name.as_str())
             .text("operation", |peer| peer.operation.as_str())
             .figures("threads", "", |peer| Some(peer.threads).filter(|&threads| threads > 0))
-            .column(Column::figures("", "ns").compared("ns"), |peer| subject.figure_of(&peer.ns))
-            .column(Column::figures("over ours", "").compared("over-ours.ratio"), |peer| {
+            .compared("", "ns", "ns", |peer| subject.figure_of(&peer.ns))
+            .compared("over ours", "", "over-ours.ratio", |peer| {
                 Some(subject.figure_of(&peer.ratio)?.format(Format::Ratio))
             })
             .keyed(|peer| {
@@ -34,11 +34,10 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
                 ours(sync)
             )),
     );
-    let missing = absent.into_iter().map(|peer| {
+    section.summary(absent.into_iter().map(|peer| {
         let what = format!("{}, {}", peer.name, peer.operation);
         Missing::new(what, peer.not_available.as_deref().unwrap_or_default())
-    });
-    section.summary(missing.collect::<Vec<_>>());
+    }));
 }
 
 /// What other libraries are compared with: the barrier that coho chose for their teams, and its own team.

@@ -19,7 +19,7 @@ pub(super) fn barriers<'a>(subject: &Subject, sync: &'a Sync) -> TableOf<&'a Bar
         .text("barrier", |row| name(&row.algorithm, &row.layout))
         .figures("threads", "", |row| row.threads)
         .text("mapping", |row| row.mapping.as_str())
-        .column(Column::figures("", "ns").compared("ns"), |row| subject.figure_of(&row.ns))
+        .compared("", "ns", "ns", |row| subject.figure_of(&row.ns))
         .figures("× limit", "", |row| row.times_limit)
         .column(Column::text("jumps between, ns").detail(), |row| row.ns.as_ref().and_then(modes))
         .keyed(|row| {

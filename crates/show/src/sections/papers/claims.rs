@@ -50,7 +50,7 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let title = "Commands that would decide the rest; --json gives each reason";
     parts.summary(
         Table::of("claims-open", title, &commands)
-            .column(Column::right("conclusions"), |(_, n)| n.to_string())
+            .right("conclusions", |(_, n)| n.to_string())
             .text("command", |(command, _)| *command),
     );
     let is_open = |one: &&Judgement| one.verdict == Verdict::CannotBeTold && one.measure.is_none();

@@ -16,7 +16,7 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
         let ule = &subject.answers.ule;
         parts.detail((!subject.published).then(|| four_tables(workloads)));
         parts.detail(self::ule(ule));
-        parts.detail(ule.iter().filter_map(Finding::size).map(Text::new).collect::<Vec<_>>());
+        parts.detail(ule.iter().filter_map(Finding::size).map(Text::new));
     }
     parts
 }

@@ -47,8 +47,8 @@ fn ratios_beside(sync: &Sync, theirs: &Sync) -> Table {
         theirs.iter().filter_map(|ratio| Some((mine.iter().find(|mine| mine.name == ratio.name)?, ratio)));
     Table::of("nakamura-ratios", "Ratios (Figs. 4-1 to 4-7)", both)
         .text("ratio", |(_, published)| published.label)
-        .column(Column::right("here"), |(here, _)| text(here))
-        .column(Column::right(format!("published, {MACHINE}")), |(_, published)| text(published))
+        .right("here", |(here, _)| text(here))
+        .right(format!("published, {MACHINE}"), |(_, published)| text(published))
         .note(
             "For the largest team measured; in the paper, 16 CPUs of a node. Mapping and the first waiting: for a \
              team of half as many. Speed-up: against the lock. The paper's untuned program is SPEC's galgel, its \

@@ -17,7 +17,7 @@ pub fn path(summary: &Summary) -> Vec<Part> {
     parts.summary(Text::labelled("figures", words::short(&summary.source, 2000)));
     let varied = summary.points.iter().any(|point| point.gap_ns > 0.0);
     parts.summary(if varied { gains(summary) } else { vec![times(summary)] });
-    parts.summary(summary.crossovers.iter().map(crossing).map(Text::new).collect::<Vec<_>>());
+    parts.summary(summary.crossovers.iter().map(crossing).map(Text::new));
     parts.summary((!varied).then(|| loggp(summary)));
     if !summary.statements.is_empty() {
         parts.summary(Text::new("What the paper states:"));
@@ -150,7 +150,7 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
                 .figures(path, "", |check| Figure::bytes(check.bytes))
                 .figures("predicted", "ns", |check| check.predicted_ns)
                 .figures("measured", "ns", |check| Figure::from(&check.measured))
-                .column(Column::right("error"), error)
+                .right("error", error)
                 .figures("by the profile", "ns", earlier)
                 .note(format!(
                     "median error {median:.0} %; parts and whole messages were timed in turn and compared pass by \
@@ -176,7 +176,7 @@ pub fn fitted(fit: &Fit) -> Vec<Part> {
             .figures("to", "B", |line| line.to_bytes)
             .figures("fixed", "ns", |line| line.fixed_ns)
             .figures("rate", "GB/s", |line| line.bytes_per_s.map(|rate| rate / 1e9))
-            .column(Column::right("rms error"), |line| format!("{:.1} %", line.error * 100.0))
+            .right("rms error", |line| format!("{:.1} %", line.error * 100.0))
             .note(format!("{} pairs{several}.", fit.pairs)),
     );
     parts

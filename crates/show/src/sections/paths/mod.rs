@@ -10,7 +10,7 @@ use coho_model::path::{Check, Own, Summary, VALIDITY, median_error};
 use super::Entry;
 use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
-use crate::part::{Column, Missing, Section, Table, Text};
+use crate::part::{Missing, Section, Table, Text};
 use crate::{Subject, words};
 
 pub use asked::{checked, fitted, path};
@@ -23,13 +23,12 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let own = subject.answers.paths.as_ref()?;
     let mut section = ENTRY.section(headline(own));
     section.summary(times(own));
-    for crossover in own.eager.iter().flat_map(|eager| &eager.crossovers) {
-        section.summary(Text::new(format!("Eager or rendezvous, {}.", asked::crossing(crossover))));
-    }
+    let crossovers = own.eager.iter().flat_map(|eager| &eager.crossovers).map(asked::crossing);
+    section.summary(crossovers.map(|crossing| Text::new(format!("Eager or rendezvous, {crossing}."))));
     section.summary(chart(own));
     let lacking = own.lacking.as_deref();
     section.summary(lacking.map(|why| Missing::new("predictions of messages between processes", why)));
-    section.detail(own.between_processes.iter().map(asked::loggp).collect::<Vec<_>>());
+    section.detail(own.between_processes.iter().map(asked::loggp));
     section.detail(Text::labelled("valid for", VALIDITY));
     Some(section)
 }
@@ -64,7 +63,7 @@ fn times(own: &Own) -> Table {
         table = table
             .figures(format!("{name} predicted"), "us", |bytes| Some(us(check(path, bytes)?.predicted_ns)))
             .figures("measured", "us", |bytes| Some(us(check(path, bytes)?.measured.median)))
-            .column(Column::right("error"), |bytes| check(path, bytes).map(error));
+            .right("error", |bytes| check(path, bytes).map(error));
     }
     table
         .figures("saved", "", |bytes| {

@@ -8,7 +8,7 @@ use coho_model::barrier::{
 };
 
 use crate::figure::{Figure, Format};
-use crate::part::{Column, Facts, Part, PartList, Table, TableOf, Text};
+use crate::part::{Facts, Part, PartList, Table, TableOf, Text};
 use crate::sections::barriers::name;
 use crate::words;
 
@@ -21,16 +21,11 @@ const FEW: usize = 14;
 /// All of it.
 pub fn parts(forecast: &Forecast) -> Vec<Part> {
     let mut parts = Vec::new();
-    for limits in &forecast.limits {
-        let limit = format!(
-            "of {} threads, {}: barrier {} ns, fork and join {} ns",
-            forecast.threads,
-            limits.mapping,
-            words::number(limits.barrier_ns),
-            words::number(limits.fork_join_ns)
-        );
-        parts.summary(Text::labelled("limit", limit));
-    }
+    parts.summary(forecast.limits.iter().map(|limits| {
+        let [barrier, fork_join] = [limits.barrier_ns, limits.fork_join_ns].map(words::number);
+        let team = format!("{} threads, {}", forecast.threads, limits.mapping);
+        Text::labelled("limit", format!("of {team}: barrier {barrier} ns, fork and join {fork_join} ns"))
+    }));
     parts.summary(predictions("predicted-barriers", "barrier", &forecast.barriers, QUICKEST));
     parts.summary(
         predictions("predicted-fork-join", "fork and join", &forecast.fork_joins, QUICKEST_REGIONS)
@@ -114,7 +109,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
         .figures("threads", "", |check| check.threads)
         .text("mapping", |check| check.mapping.to_string())
         .figures("", "ns", |check| Figure::from(&check.measured))
-        .column(Column::right("predicted"), |check| {
+        .right("predicted", |check| {
             let mark = match check.basis {
                 Basis::Predicted => "",
                 Basis::LeftOut => " (left out)",
@@ -123,7 +118,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
             words::number(check.predicted_ns) + mark
         })
         // The error of a fit says nothing about predictions.
-        .column(Column::right("error"), |check| {
+        .right("error", |check| {
             (check.basis != Basis::Fit).then(|| format!("{:+.0} %", 100.0 * check.error()))
         })
         .note_if(
@@ -167,7 +162,7 @@ fn fitted(fit: &Fit) -> Table {
         .figures("published", "", |figure| figure.published)
         .figures("fitted", "", |figure| figure.fitted)
         .figures("left out", "", |figure| figure.left_out)
-        .column(Column::right("error"), |figure| {
+        .right("error", |figure| {
             figure.error_left_out().map(|error| format!("{:+.0} %", 100.0 * error))
         })
         .note(format!(
@@ -200,7 +195,7 @@ fn assumptions(parts: &mut Vec<Part>, forecast: &Forecast) {
              be chosen as a barrier.",
         ));
     }
-    parts.summary(machine.notes.iter().map(Text::new).collect::<Vec<_>>());
+    parts.summary(machine.notes.iter().map(Text::new));
 }
 
 fn times(times: f64) -> Figure {

@@ -25,9 +25,8 @@ pub fn parts(
             "The methods differ: a turn is one transfer, a free-running increment often less than one.";
         parts.summary(Text::new(caveat));
     }
-    for (source, reason) in not_available.iter().filter(|_| !lines.is_empty()) {
-        parts.summary(Text::new(format!("{source}: not available: {reason}")));
-    }
+    let not_available = not_available.iter().filter(|_| !lines.is_empty());
+    parts.summary(not_available.map(|(source, why)| Text::new(format!("{source}: not available: {why}"))));
     parts
 }
 

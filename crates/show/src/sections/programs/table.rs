@@ -30,7 +30,7 @@ pub(super) fn points(subject: &Subject, name: &str, kernel: &Kernel) -> Table {
     let mut table = Table::of(words::short(name, 40), words::short(name, 40), &kernel.points)
         .figures(if is_loop(kernel) { "length" } else { "size" }, "", |point| point.size.or(point.length))
         .text("team", team)
-        .column(Column::figures("time", "us").compared("us"), |point| us(&point.seconds))
+        .compared("time", "us", "us", |point| us(&point.seconds))
         .column(Column::figures("waiting", "us").compared("waiting.us").detail(), |point| {
             us(&point.sync_seconds).filter(|_| waits(point))
         })
