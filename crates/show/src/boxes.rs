@@ -17,14 +17,14 @@ pub struct Node {
     pub children: Vec<Node>,
 }
 
-/// The outermost boxes. More than `most` boxes of the finest level are not drawn; the level above is then the finest.
+/// The outermost boxes. Of more than `most` boxes, the finest level is left out: the level above is then the finest.
 pub fn of(topology: &Topology, most: usize) -> Vec<Node> {
     let mut levels: Vec<Level> = Level::OUTWARD.into_iter().rev().chain([Level::Pu]).collect();
     levels.retain(|&level| level == Level::Pu || !topology.partition(level).is_empty());
-    // Wider levels hold narrower ones, whichever way round a machine has its NUMA nodes and dies.
+    // Wider levels contain narrower ones, whether NUMA nodes contain dies or the other way round.
     let widest = |level: &Level| topology.partition(*level).iter().map(|set| set.len()).max().unwrap_or(0);
     levels.sort_by_key(|level| std::cmp::Reverse(widest(level)));
-    // A private L2 says nothing that its core does not.
+    // An L2 that belongs to one core adds nothing.
     if topology.partition(Level::L2) == topology.partition(Level::Core) {
         levels.retain(|level| *level != Level::L2);
     }
@@ -49,49 +49,36 @@ fn inside(topology: &Topology, cpus: &CpuSet, levels: &[Level]) -> Vec<Node> {
         return cpus.iter().map(|cpu| pu(topology, cpu)).collect();
     }
     let mut nodes = Vec::new();
-    let mut covered = CpuSet::new();
+    let mut rest = cpus.clone();
     for (number, set) in topology.partition(level).into_iter().enumerate() {
-        let here: CpuSet = set.iter().filter(|cpu| cpus.contains(*cpu) && !covered.contains(*cpu)).collect();
-        if here.is_empty() {
-            continue;
+        let (here, others): (CpuSet, CpuSet) = rest.iter().partition(|cpu| set.contains(*cpu));
+        if !here.is_empty() {
+            let part = if set.len() == here.len() { "" } else { " (part)" };
+            let name = format!("{}{part}", name(topology, level, number, set));
+            nodes.push(object(kind(level), name, &here, inside(topology, &here, finer)));
         }
-        nodes.push(object(topology, level, number, set, &here, finer));
-        for cpu in here.iter() {
-            covered.insert(cpu);
-        }
+        rest = others;
     }
-    // CPUs that no object of this level holds are drawn all the same.
-    let rest: CpuSet = cpus.iter().filter(|cpu| !covered.contains(*cpu)).collect();
+    // CPUs outside every object of this level are drawn, too.
     nodes.extend(inside(topology, &rest, finer));
     nodes
 }
 
-fn object(
-    topology: &Topology,
-    level: Level,
-    number: usize,
-    set: &CpuSet,
-    here: &CpuSet,
-    finer: &[Level],
-) -> Node {
-    let mut children = inside(topology, here, finer);
-    let part = if set.len() == here.len() { "" } else { " (part)" };
-    let name = format!("{}{part}", name(topology, level, number, set));
-    let title = format!("{name}: CPUs {here}");
-    let kind = kind(level);
-    if children.len() == 1 && kind != "core" && children[0].kind != "core" && children[0].kind != "pu" {
+fn object(kind: &'static str, name: String, cpus: &CpuSet, mut children: Vec<Node>) -> Node {
+    let title = format!("{name}: CPUs {cpus}");
+    if children.len() == 1 && kind == "core" {
+        let only = children.remove(0);
+        return Node { title: format!("{}\n{name}", only.title), ..only };
+    }
+    if children.len() == 1 && children[0].kind != "core" && children[0].kind != "pu" {
         // One box for what coincides: `package 0 · NUMA node 0 · L3 32 MiB`.
         let only = children.remove(0);
-        let label = format!("{name} · {}", only.label);
-        return Node { kind, label, title: format!("{title}\n{}", only.title), children: only.children };
-    }
-    if kind == "core" && children.len() == 1 {
-        let only = children.remove(0);
-        return Node { title: format!("{}\n{}", only.title, name), ..only };
+        let (label, title) = (format!("{name} · {}", only.label), format!("{title}\n{}", only.title));
+        return Node { kind, label, title, children: only.children };
     }
     let label = match (kind, children.is_empty()) {
         ("core", false) => String::new(),
-        (_, true) => format!("{name}: {} CPUs", here.len()),
+        (_, true) => format!("{name}: {} CPUs", cpus.len()),
         _ => name,
     };
     Node { kind, label, title, children }
@@ -183,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_outside_of_every_object_is_drawn_all_the_same() {
+    fn a_cpu_outside_of_every_object_is_drawn_too() {
         let mut topology = two_modules();
         topology.pus.push(Pu { os: 9, apic_id: None, name: "stray".into() });
         assert_eq!(of(&topology, 1024).last().unwrap().title, "CPU 9 stray");
@@ -191,13 +178,13 @@ mod tests {
 
     #[test]
     fn too_many_cpus_are_drawn_by_the_level_above() {
-        let mut topology = two_modules();
-        topology.pus = (0..4096).map(|os| Pu { os, ..Pu::default() }).collect();
-        topology.packages = vec![Unit { id: None, cpus: CpuSet::up_to(4096) }];
-        topology.modules =
-            (0..1024).map(|module| Unit { id: None, cpus: (module * 4..module * 4 + 4).collect() }).collect();
-        topology.cores = Vec::new();
-        topology.caches = Vec::new();
+        let unit = |cpus: CpuSet| Unit { id: None, cpus };
+        let topology = Topology {
+            pus: (0..4096).map(|os| Pu { os, ..Pu::default() }).collect(),
+            packages: vec![unit(CpuSet::up_to(4096))],
+            modules: (0..1024).map(|module| unit((module * 4..module * 4 + 4).collect())).collect(),
+            ..Topology::default()
+        };
         let nodes = of(&topology, 1024);
         assert_eq!(nodes[0].children.len(), 1024);
         assert_eq!(nodes[0].children[5].label, "module 5: 4 CPUs");

@@ -1,5 +1,5 @@
-//! What has which colour, in every chart. The colours are Okabe and Ito's, which people with any colour vision tell apart
-//! (M. Okabe, K. Ito, "Color universal design", 2008), and readable on light and dark ground.
+//! The colour of each thing, the same in every chart. The palette is Okabe and Ito's, which works for any colour vision
+//! (M. Okabe, K. Ito, "Color universal design", 2008) and can be read on light and dark ground.
 
 /// A colour of the palette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,11 +16,11 @@ const PALETTE: [Colour; 7] = [
 ];
 
 impl Colour {
-    /// Of what is there to compare with: limits, other tools, published lines.
+    /// For what others are compared with: limits, other tools, published lines.
     pub const GREY: Self = PALETTE[6];
-    /// Of modes, and of what holds.
+    /// For modes, and for what holds.
     pub const GREEN: Self = PALETTE[2];
-    /// Of changes, and of what does not hold.
+    /// For changes, and for what does not hold.
     pub const RED: Self = PALETTE[1];
 
     /// The `index`-th of things that have no colour of their own; grey, which means a comparison, is not among them.
@@ -28,7 +28,7 @@ impl Colour {
         PALETTE[index % (PALETTE.len() - 1)]
     }
 
-    /// Of a class of pairs, under the name that [`crate::words::class_of`] gives it.
+    /// The colour of a class of pairs, under the name that [`crate::words::class_of`] gives it.
     pub fn of_class(class: &str) -> Self {
         match class {
             "smt" | "within level 1" => PALETTE[5],

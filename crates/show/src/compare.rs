@@ -6,8 +6,8 @@ use coho_profile::Inexact;
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::part::{Body, Cell as Content, Column, Depth, Part, PartList, Row as Shown, Section, Table, Text};
-use crate::{Subject, sections, words};
+use crate::part::{Body, Cell as Content, Column, Depth, Part, PartList, Section, Table, Text};
+use crate::{Subject, scale, sections, words};
 
 /// What two or more profiles have in common and where they differ; the first is what the others are compared with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,42 +37,46 @@ pub struct Row {
 }
 
 impl Row {
+    /// What the first profile's figure is compared with.
+    fn others(&self) -> impl Iterator<Item = &Cell> {
+        self.values.iter().skip(1).flatten()
+    }
+
     /// By how much it changed beyond both intervals: the ratio nearest to 1 that these allow, as its logarithm. `None` where
-    /// the intervals overlap or one is not told.
+    /// the intervals overlap or one is missing.
     fn change(&self) -> Option<f64> {
-        let changes = self.values.iter().skip(1).flatten().filter(|cell| cell.beyond_noise == Some(true));
         let least = |cell: &Cell| {
             let (low, high) = cell.ratio_interval?;
             Some(low.ln().abs().min(high.ln().abs())).filter(|change| change.is_finite())
         };
-        changes.filter_map(least).max_by(f64::total_cmp)
+        let changed = self.others().filter(|cell| cell.beyond_noise == Some(true));
+        changed.filter_map(least).max_by(f64::total_cmp)
     }
 }
 
-/// A figure and, but in the first profile, how it differs from the first's.
+/// A figure and, except in the first profile, how it differs from the first profile's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
     /// The value.
     pub value: f64,
-    /// Its interval, where the source tells one and has the six samples that a 95 % interval takes.
+    /// Its interval, where the source has one, of the six samples that a 95 % interval takes.
     pub interval: Option<(f64, f64)>,
-    /// Of how many samples, CPUs or pairs.
+    /// How many samples, CPUs or pairs it rests on.
     pub n: u64,
-    /// How the source words it, where that does not tell it exactly: `about`, `below`, `between` the interval's ends.
+    /// How the source words it, where it is not exact: `about`, `below`, `between` the interval's ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inexact: Option<Inexact>,
     /// The value over the first profile's.
     pub ratio: Option<f64>,
     /// Within which the ratio lies if both values lie in their intervals.
     pub ratio_interval: Option<(f64, f64)>,
-    /// Whether the difference exceeds the noise: the intervals do not overlap. `None` where one has no
-    /// interval.
+    /// Whether the difference exceeds the noise: the intervals do not overlap. `None` where one is missing.
     pub beyond_noise: Option<bool>,
     #[serde(skip)]
     figure: Figure,
 }
 
-/// Something that is not a figure; `None` where a profile does not tell it.
+/// Something that is not a figure; `None` where a profile does not have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
     /// What it is.
@@ -94,27 +98,16 @@ struct Keyed {
 fn figures(sections: &[Section]) -> Vec<Keyed> {
     let mut seen = BTreeSet::new();
     let mut figures = Vec::new();
-    for table in sections.iter().flat_map(|section| &section.parts).filter_map(|part| match &part.body {
-        Body::Table(table) => Some(table),
-        _ => None,
-    }) {
+    for part in sections.iter().flat_map(|section| &section.parts) {
+        let Body::Table(table) = &part.body else { continue };
         for row in &table.rows {
             let Some(key) = &row.key else { continue };
             for (column, cell) in table.columns.iter().zip(&row.cells) {
                 let (Some(ending), Content::Figure(figure)) = (column.key, cell) else { continue };
                 let id = format!("{}.{ending}", key.id);
                 if figure.value.is_finite() && seen.insert(id.clone()) {
-                    let unit = unit(column, ending);
-                    // Where figures of one row have the same unit, the column tells which is which.
-                    let is_like =
-                        |other: &Column| other.key.is_some_and(|key| self::unit(other, key) == unit);
-                    let several = table.columns.iter().filter(|other| is_like(other)).count() > 1;
-                    let label = match several && !column.name.is_empty() {
-                        true => format!("{}: {}", key.label, column.name),
-                        false => key.label.clone(),
-                    };
-                    let label = words::short(&label, 80);
-                    figures.push(Keyed { id, label, unit, figure: figure.clone() });
+                    let label = words::short(&label(table, &key.label, column), 80);
+                    figures.push(Keyed { id, label, unit: unit(column, ending), figure: figure.clone() });
                 }
             }
         }
@@ -122,7 +115,14 @@ fn figures(sections: &[Section]) -> Vec<Keyed> {
     figures
 }
 
-/// What a figure is in: as its column says, or else its key, as `ratio` or `lines`.
+/// What to call a figure: as its row, and where figures of the row have the same unit, also as its column.
+fn label(table: &Table, row: &str, column: &Column) -> String {
+    let unit = |column: &Column| column.key.map(|key| unit(column, key));
+    let alike = table.columns.iter().filter(|other| unit(other) == unit(column)).count();
+    if alike > 1 { words::joined([row, &column.name], ": ") } else { row.to_owned() }
+}
+
+/// A figure's unit: its column's, or else the end of its key, as `ratio` or `lines`.
 fn unit(column: &Column, ending: &'static str) -> &'static str {
     match column.unit {
         "" => ending.rsplit('.').next().unwrap_or(ending),
@@ -133,25 +133,21 @@ fn unit(column: &Column, ending: &'static str) -> &'static str {
 /// Compares the first profile with each of the others.
 pub fn compare(subjects: &[Subject]) -> Comparison {
     let sections: Vec<Vec<Section>> = subjects.iter().map(sections::of).collect();
-    let columns: Vec<Vec<Keyed>> = sections.iter().map(|sections| figures(sections)).collect();
-    let by_id = |column: &Vec<Keyed>| -> BTreeMap<String, Figure> {
-        column.iter().map(|keyed| (keyed.id.clone(), keyed.figure.clone())).collect()
+    let mut columns = sections.iter().map(|sections| figures(sections));
+    let first = columns.next().unwrap_or_default();
+    let by_id = |column: Vec<Keyed>| column.into_iter().map(|keyed| (keyed.id, keyed.figure)).collect();
+    let others: Vec<BTreeMap<String, Figure>> = columns.map(by_id).collect();
+    let n = first.len();
+    let row = |Keyed { id, label, unit, figure }: Keyed| {
+        let matches = others.iter().map(|column| Some(cell(column.get(&id)?, Some(&figure))));
+        let values: Vec<_> = std::iter::once(Some(cell(&figure, None))).chain(matches).collect();
+        values[1..].iter().any(Option::is_some).then_some(Row { id, label, unit, values })
     };
-    let others: Vec<_> = columns.iter().skip(1).map(by_id).collect();
-    let first = columns.first().map_or(&[][..], Vec::as_slice);
-    let mut rows = Vec::new();
-    for keyed in first {
-        let matches: Vec<Option<&Figure>> = others.iter().map(|column| column.get(&keyed.id)).collect();
-        if matches.iter().any(Option::is_some) {
-            let cells = matches.into_iter().map(|other| Some(cell(other?, Some(&keyed.figure))));
-            let values = std::iter::once(Some(cell(&keyed.figure, None))).chain(cells).collect();
-            rows.push(Row { id: keyed.id.clone(), label: keyed.label.clone(), unit: keyed.unit, values });
-        }
-    }
+    let figures: Vec<Row> = first.into_iter().filter_map(row).collect();
     Comparison {
         profiles: subjects.iter().map(|subject| subject.label.clone()).collect(),
-        without_counterpart: first.len() - rows.len(),
-        figures: rows,
+        without_counterpart: n - figures.len(),
+        figures,
         facts: differing(subjects, &sections),
     }
 }
@@ -159,26 +155,24 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
 fn cell(figure: &Figure, reference: Option<&Figure>) -> Cell {
     let ratio = |over: f64, under: f64| (under > 0.0).then(|| over / under);
     let ends = reference.and_then(|reference| Some((ends(figure)?, ends(reference)?)));
-    // What is only bounded has no ratio.
+    // A bound has no ratio.
     let is_bound = |figure: &Figure| figure.inexact == Some(Inexact::Below);
     let reference = reference.filter(|reference| !is_bound(figure) && !is_bound(reference));
-    let ratio_interval =
-        ends.filter(|_| reference.is_some()).and_then(|((low, high), (base_low, base_high))| {
-            Some((ratio(low, base_high)?, ratio(high, base_low)?))
-        });
+    let ratio_of_ends =
+        |((low, high), (base_low, base_high))| Some((ratio(low, base_high)?, ratio(high, base_low)?));
     Cell {
         value: figure.value,
         interval: figure.interval(),
         n: figure.n,
         inexact: figure.inexact,
         ratio: reference.and_then(|reference| ratio(figure.value, reference.value)),
-        ratio_interval,
+        ratio_interval: reference.and(ends).and_then(ratio_of_ends),
         beyond_noise: ends.map(|(mine, base)| mine.0 > base.1 || mine.1 < base.0),
         figure: figure.clone(),
     }
 }
 
-/// Within which a figure lies; of a bound, all below it.
+/// The ends between which a figure lies; for a bound, everything below it.
 fn ends(figure: &Figure) -> Option<(f64, f64)> {
     match figure.inexact {
         Some(Inexact::Below) => Some((f64::NEG_INFINITY, figure.value)),
@@ -186,8 +180,8 @@ fn ends(figure: &Figure) -> Option<(f64, f64)> {
     }
 }
 
-/// Facts that at least two profiles tell differently, or that one measured profile tells and another does not; a
-/// publication's silence is no difference.
+/// Facts in which at least two profiles differ, or that one measured profile has and another has not; that a publication
+/// says nothing is no difference.
 fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'static str, Vec<Fact>> {
     let mut groups: BTreeMap<&'static str, Vec<BTreeMap<String, String>>> = BTreeMap::new();
     for (column, sections) in sections.iter().enumerate() {
@@ -203,18 +197,11 @@ fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'stat
     let facts_of = |columns: Vec<BTreeMap<String, String>>| -> Vec<Fact> {
         let names: BTreeSet<&String> = columns.iter().flat_map(BTreeMap::keys).collect();
         let fact = |name: &String| {
-            let values: Vec<Option<String>> =
-                columns.iter().map(|column| column.get(name).cloned()).collect();
-            let stated: Vec<&Option<String>> = values
-                .iter()
-                .zip(subjects)
-                .filter(|(value, subject)| value.is_some() || !subject.published)
-                .map(|(value, _)| value)
-                .collect();
-            stated
-                .windows(2)
-                .any(|two| two[0] != two[1])
-                .then(|| Fact { name: name.clone(), values: values.clone() })
+            let values: Vec<_> = columns.iter().map(|column| column.get(name).cloned()).collect();
+            let stated = values.iter().zip(subjects);
+            let stated = stated.filter(|(value, subject)| value.is_some() || !subject.published);
+            let several = scale::distinct(stated.map(|(value, _)| value)).len() > 1;
+            several.then(|| Fact { name: name.clone(), values })
         };
         names.into_iter().filter_map(fact).collect()
     };
@@ -223,107 +210,94 @@ fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'stat
 
 /// A space at which no line is broken.
 const TOGETHER: char = '\u{a0}';
-/// Of so many changes the head tells.
+/// The head shows this many changes at most.
 const LARGEST: usize = 10;
 
 impl Comparison {
     /// What there is to show of it: the largest changes, then every figure and the facts that differ.
     pub fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
-        if self.figures.is_empty() {
-            parts.summary(Text::new("The profiles have no figure in common."));
-        } else {
-            let mut changed: Vec<(&Row, f64)> =
-                self.figures.iter().filter_map(|row| Some((row, row.change()?))).collect();
-            changed.sort_by(|a, b| b.1.total_cmp(&a.1));
-            let beyond = changed.len();
-            changed.truncate(LARGEST);
-            let head = match (beyond, changed.len()) {
-                (0, _) => String::new(),
-                (all, shown) if all > shown => {
-                    format!("The {shown} largest of {all} differences beyond both intervals")
-                }
-                (all, _) => format!("{} beyond both intervals", words::count(all, "difference")),
-            };
-            let comparable = self.figures.iter().flat_map(|row| row.values.iter().skip(1).flatten());
-            let comparable = comparable.filter(|cell| cell.beyond_noise.is_some()).count();
-            if comparable == 0 {
-                let text =
-                    "No figure has an interval on both sides: whether any differs beyond noise is not known.";
-                parts.summary(Text::new(text));
-            } else if head.is_empty() {
-                let text = format!(
-                    "Of {} with intervals on both sides, none differs beyond them.",
-                    words::count(comparable, "figure")
-                );
-                parts.summary(Text::new(text));
-            } else {
-                let rows = changed.iter().map(|(row, _)| *row);
-                parts.summary(self.table("largest-changes", &head, rows));
-            }
-            // Where no interval is told, as in publications, the figures themselves are what there is to see.
-            let untold = self.figures.iter().flat_map(|row| row.values.iter().skip(1).flatten());
-            let untold = untold.filter(|cell| cell.beyond_noise.is_none()).count();
-            let all =
-                self.table("comparison", &words::count(self.figures.len(), "figure"), self.figures.iter());
-            let depth = if untold * 2 > self.figures.len() { Depth::Summary } else { Depth::Detail };
-            parts.add(depth, all);
+        match self.figures.is_empty() {
+            true => parts.summary(Text::new("The profiles have no figure in common.")),
+            false => self.changes(&mut parts),
         }
         if self.without_counterpart > 0 {
-            let (n, of) =
-                (words::count(self.without_counterpart, "figure"), words::short(&self.profiles[0], 40));
-            parts.summary(Text::new(format!("{n} of {of} without a counterpart.")));
+            let figures = words::count(self.without_counterpart, "figure");
+            let first = words::short(&self.profiles[0], 40);
+            parts.summary(Text::new(format!("{figures} of {first} without a counterpart.")));
         }
-        for (id, facts) in self.facts.iter().filter(|(_, facts)| !facts.is_empty()) {
-            let title = match *id {
-                "host" => "Host facts that differ",
-                "topology" => "Topology counts that differ",
-                "verdict" => "Verdicts that differ",
-                other => other,
-            };
-            parts.summary(self.facts_table(id, title, facts));
-        }
+        parts.summary(self.facts.iter().map(|(id, facts)| self.facts_table(id, facts)));
         parts
     }
 
-    fn table<'a>(&self, id: &str, title: &str, rows: impl Iterator<Item = &'a Row>) -> Table {
-        let mut columns = vec![Column::text("figure")];
-        for (index, profile) in self.profiles.iter().enumerate() {
-            columns.push(Column::figures(breakable(profile), ""));
-            if index > 0 {
-                columns.push(Column::figures("ratio", ""));
+    /// The largest changes, and every figure.
+    fn changes(&self, parts: &mut Vec<Part>) {
+        let (comparable, untold): (Vec<&Cell>, Vec<&Cell>) =
+            self.figures.iter().flat_map(Row::others).partition(|cell| cell.beyond_noise.is_some());
+        let mut changed: Vec<(&Row, f64)> =
+            self.figures.iter().filter_map(|row| Some((row, row.change()?))).collect();
+        changed.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let largest = changed.iter().take(LARGEST).map(|(row, _)| *row);
+        match (comparable.len(), changed.len()) {
+            (0, _) => parts.summary(Text::new(
+                "No figure has an interval on both sides: whether any differs beyond noise is not known.",
+            )),
+            (n, 0) => parts.summary(Text::new(format!(
+                "Of {} with intervals on both sides, none differs beyond them.",
+                words::count(n, "figure")
+            ))),
+            (_, n) => {
+                let title = match n > LARGEST {
+                    true => format!("The {LARGEST} largest of {n} differences beyond both intervals"),
+                    false => format!("{} beyond both intervals", words::count(n, "difference")),
+                };
+                parts.summary(self.table("largest-changes", &title, largest));
             }
         }
-        let row = |row: &Row| {
-            let mut cells = vec![Content::Text(format!("{}, {}", row.label, row.unit))];
-            for (index, value) in row.values.iter().enumerate() {
-                cells.push(value.as_ref().map_or(Content::Nothing, |cell| cell.figure.clone().into()));
-                if index > 0 {
-                    cells.push(value.as_ref().map_or(Content::Nothing, |cell| ratio(cell).into()));
-                }
+        // Where there are no intervals, as in publications, the figures themselves are what there is to see.
+        let depth = if untold.len() * 2 > self.figures.len() { Depth::Summary } else { Depth::Detail };
+        parts
+            .add(depth, self.table("comparison", &words::count(self.figures.len(), "figure"), &self.figures));
+    }
+
+    fn table<'a>(&self, id: &str, title: &str, rows: impl IntoIterator<Item = &'a Row>) -> Table {
+        let mut table =
+            Table::of(id, title, rows).text("figure", |row| format!("{}, {}", row.label, row.unit));
+        for (at, profile) in self.profiles.iter().enumerate() {
+            table = table.figures(breakable(profile), "", |row| {
+                row.values[at].as_ref().map(|cell| cell.figure.clone())
+            });
+            if at > 0 {
+                table = table.figures("ratio", "", |row| row.values[at].as_ref().map(ratio));
             }
-            Shown::new(cells)
-        };
-        Table::new(id, title).columns(columns).rows(rows.map(row)).note(format!(
+        }
+        let note = format!(
             "ratio: over {}; ≠: beyond noise, the intervals do not overlap; =: within noise; ?: at least one interval \
              is missing",
             words::short(&self.profiles[0], 30)
-        ))
+        );
+        table.note(note).done()
     }
 
-    fn facts_table(&self, id: &str, title: &str, facts: &[Fact]) -> Table {
-        let columns = std::iter::once(Column::text(""))
-            .chain(self.profiles.iter().map(|profile| Column::text(breakable(profile))));
-        let row = |fact: &Fact| {
-            let values = fact.values.iter().map(|value| value.as_deref().unwrap_or("not told"));
-            let cells = std::iter::once(fact.name.as_str()).chain(values);
-            Shown::new(cells.map(|text| Content::Text(words::short(text, 200))))
+    fn facts_table(&self, id: &str, facts: &[Fact]) -> Table {
+        let title = match id {
+            "host" => "Host facts that differ",
+            "topology" => "Topology counts that differ",
+            "verdict" => "Verdicts that differ",
+            other => other,
         };
-        Table::new(format!("{id}-differs"), title).columns(columns).rows(facts.iter().map(row))
+        Table::of(format!("{id}-differs"), title, facts)
+            .text("", |fact| words::short(&fact.name, 200))
+            .columns_of(
+                self.profiles.iter().enumerate(),
+                |(_, profile)| Column::text(breakable(profile)),
+                |fact, (at, _)| words::short(fact.values[at].as_deref().unwrap_or("not told"), 200),
+            )
+            .done()
     }
 }
 
-/// A profile's label for a column's head, in one piece; only that of a paper's machine may be broken, behind the paper's name.
+/// A profile's label as a column's head, kept on one line; only that of a paper's machine may break, after the paper's name.
 fn breakable(label: &str) -> String {
     let together = words::short(label, 30).replace(' ', &TOGETHER.to_string());
     together.replace('/', "/ ")
@@ -382,13 +356,9 @@ mod tests {
             (0..20).map(|i| row(&format!("near {i}"), 104.0 + f64::from(i) / 10.0)).collect();
         figures.push(row("noise", 100.5));
         figures.push(row("halved", 50.0));
-        let comparison = Comparison {
-            profiles: vec!["a".into(), "b".into()],
-            figures,
-            without_counterpart: 0,
-            facts: BTreeMap::new(),
-        };
-        let parts = comparison.parts();
+        let profiles = vec!["a".into(), "b".into()];
+        let facts = BTreeMap::new();
+        let parts = Comparison { profiles, figures, without_counterpart: 0, facts }.parts();
         let Body::Table(head) = &parts[0].body else { panic!("{parts:?}") };
         assert_eq!(head.title, "The 10 largest of 21 differences beyond both intervals");
         assert_eq!(head.rows[0].cells[0], Content::from("halved, ns"));

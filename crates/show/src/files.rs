@@ -31,9 +31,7 @@ pub fn svg(subject: &Subject) -> Vec<(String, String)> {
     for part in all(subject).iter().flat_map(|section| &section.parts) {
         match &part.body {
             Body::Chart(chart) => files.push((chart.id.clone(), drawn::file(&drawn::chart(chart)))),
-            Body::Drawing(drawing) => {
-                files.push((drawing.id.clone(), drawn::file(&drawn::drawing(drawing, WIDTH))));
-            }
+            Body::Drawing(one) => files.push((one.id.clone(), drawn::file(&drawn::drawing(one, WIDTH)))),
             Body::Map(map) => {
                 let order = map.matrix.orders.len().saturating_sub(1);
                 for (number, view) in map.matrix.views.iter().enumerate() {
@@ -48,7 +46,7 @@ pub fn svg(subject: &Subject) -> Vec<(String, String)> {
     named(files)
 }
 
-/// Names that are files' names, each once.
+/// Under names that files can have, each once.
 fn named(files: Vec<(String, String)>) -> Vec<(String, String)> {
     let mut taken = BTreeSet::new();
     let harmless = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };

@@ -34,7 +34,7 @@ pub struct View {
     pub method: PairMethod,
     /// Where the lines live.
     pub home: Home,
-    /// Times in ns, of row `i` and column `j > i` at [`index`]; NaN where not measured.
+    /// Times in ns, row by row of the triangle above the diagonal ([`Matrix::time`]); NaN where not measured.
     pub ns: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ pub struct Bounds {
 }
 
 /// Where the pair of cells `i < j` of `n` stands in a triangle stored by rows.
-pub fn index(n: usize, i: usize, j: usize) -> usize {
+fn index(n: usize, i: usize, j: usize) -> usize {
     i * (2 * n - i - 1) / 2 + (j - i - 1)
 }
 
@@ -80,13 +80,11 @@ impl View {
 
     /// As part of a file name: `turn-home-a`.
     pub fn file_stem(&self) -> String {
-        let home = match self.home {
-            Home::A => "-home-a",
-            Home::B => "-home-b",
-            Home::Third => "-home-third",
-            Home::Unknown => "",
-        };
-        format!("{}{home}", words::pair_method(self.method))
+        let method = words::pair_method(self.method);
+        match self.home {
+            Home::Unknown => method.to_owned(),
+            home => format!("{method}-home-{}", words::home(home)),
+        }
     }
 
     /// How many cells hold a time.
@@ -101,44 +99,45 @@ impl Matrix {
         let coherence = subject.coherence()?;
         let times = coherence.times().filter(|&(a, b, .., ns)| a != b && scale::is_time(ns));
         let cpus: BTreeSet<u32> = times.flat_map(|(a, b, ..)| [a, b]).collect();
-        let cpus = Vec::from_iter(cpus);
         if cpus.is_empty() {
             return None;
         }
+        let cpus = Vec::from_iter(cpus);
         let topology = subject.profile.topology.as_ref().map(|section| &section.topology);
         let claimed = topology.map(|topology| Grouping::claimed(topology, &cpus));
-        let measured = Grouping::measured(&subject.answers.judgement.levels, &cpus);
-        let base = claimed.as_ref().map_or_else(|| cpus.clone(), |grouping| grouping.order.clone());
-
+        let base = claimed.as_ref().map_or(&cpus, |claimed| &claimed.order).clone();
         let per_cell = base.len().div_ceil(MAX_CELLS);
         let cell_of: HashMap<u32, usize> =
             base.iter().enumerate().map(|(position, &cpu)| (cpu, position / per_cell)).collect();
-        let labels = base
-            .chunks(per_cell)
-            .map(|cell| match cell {
-                [cpu] => format!("CPU {}", subject.cpu_label(*cpu)),
-                several => {
-                    let ends = (several[0], several[several.len() - 1]);
-                    format!("CPUs {} … {}", subject.cpu_label(ends.0), subject.cpu_label(ends.1))
-                }
-            })
-            .map(|label| words::short(&label, 28))
-            .collect();
-        let mut orders = Vec::new();
-        if let Some(claimed) = claimed {
-            orders.push(claimed.into_order("as claimed", &cell_of));
-        }
+        let label = |cell: &[u32]| match cell {
+            [cpu] => format!("CPU {}", subject.cpu_label(*cpu)),
+            [first, .., last] => {
+                format!("CPUs {} … {}", subject.cpu_label(*first), subject.cpu_label(*last))
+            }
+            [] => String::new(),
+        };
+        let mut orders = Vec::from_iter(claimed.map(|claimed| (claimed, "as claimed")));
         // Groups that the figures show need not be neighbours in the claimed order, so merged cells cannot follow them.
-        if let Some(measured) = measured.filter(|_| per_cell == 1) {
-            orders.push(measured.into_order("as measured", &cell_of));
+        let levels = &subject.answers.judgement.levels;
+        if per_cell == 1 && !levels.is_empty() {
+            orders.push((Grouping::measured(levels, &cpus), "as measured"));
         }
         if orders.is_empty() {
-            let plain = Grouping { order: base.clone(), levels: Vec::new() };
-            orders.push(plain.into_order("by number", &cell_of));
+            orders.push((Grouping::new([], &cpus), "by number"));
         }
-        let views = views(coherence, &cell_of, base.len().div_ceil(per_cell));
-        let first_cpus = base.chunks(per_cell).map(|cell| cell[0]).collect();
-        Some(Self { labels, first_cpus, cpus_per_cell: per_cell, views, orders })
+        Some(Self {
+            labels: base.chunks(per_cell).map(|cell| words::short(&label(cell), 28)).collect(),
+            first_cpus: base.chunks(per_cell).map(|cell| cell[0]).collect(),
+            cpus_per_cell: per_cell,
+            views: views(coherence, &cell_of, base.len().div_ceil(per_cell)),
+            orders: orders.into_iter().map(|(order, name)| order.into_order(name, &cell_of)).collect(),
+        })
+    }
+
+    /// The time between two cells of a view; `None` where it was not measured.
+    pub fn time(&self, view: &View, i: usize, j: usize) -> Option<f64> {
+        let ns = (i != j).then(|| view.ns[index(self.labels.len(), i.min(j), i.max(j))]);
+        ns.filter(|ns| scale::is_time(*ns))
     }
 }
 
@@ -169,38 +168,29 @@ struct Grouping {
 
 impl Grouping {
     fn claimed(topology: &Topology, cpus: &[u32]) -> Self {
-        let groups = |level: Level| {
-            let sets = topology.partition(level);
-            let members =
-                sets.iter().enumerate().flat_map(|(group, set)| set.iter().map(move |cpu| (cpu, group)));
-            (level.to_string(), members.collect::<HashMap<_, _>>())
+        let groups = |level| topology.partition(level).iter().map(|set| set.iter().collect()).collect();
+        Self::new(Level::OUTWARD.map(|level| (level.to_string(), groups(level))), cpus)
+    }
+
+    fn measured(levels: &[coho_model::Level], cpus: &[u32]) -> Self {
+        let levels = levels.iter().enumerate();
+        Self::new(levels.map(|(n, level)| (format!("level {}", n + 1), level.groups.clone())), cpus)
+    }
+
+    /// By the groups of each level, finest first.
+    fn new(levels: impl IntoIterator<Item = (String, Vec<Vec<u32>>)>, cpus: &[u32]) -> Self {
+        let group_of_each = |(name, groups): (String, Vec<Vec<u32>>)| {
+            let groups = groups.into_iter().enumerate();
+            (name, groups.flat_map(|(group, cpus)| cpus.into_iter().map(move |cpu| (cpu, group))).collect())
         };
-        Self::sorted(Level::OUTWARD.into_iter().rev().map(groups).collect(), cpus)
-    }
-
-    fn measured(found: &[coho_model::Level], cpus: &[u32]) -> Option<Self> {
-        let levels: Vec<_> = found
-            .iter()
-            .enumerate()
-            .rev()
-            .map(|(number, level)| {
-                let members = level.groups.iter().enumerate();
-                let members = members.flat_map(|(group, set)| set.iter().map(move |&cpu| (cpu, group)));
-                (format!("level {}", number + 1), members.collect::<HashMap<_, _>>())
-            })
-            .collect();
-        (!levels.is_empty()).then(|| Self::sorted(levels, cpus))
-    }
-
-    fn sorted(levels: Vec<(String, HashMap<u32, usize>)>, cpus: &[u32]) -> Self {
+        let mut levels: Vec<(String, HashMap<u32, usize>)> = levels.into_iter().map(group_of_each).collect();
+        levels.reverse();
         let mut order = cpus.to_vec();
         // A CPU that a level does not name stands behind those that it does.
-        let key = |cpu: &u32| {
-            let groups: Vec<_> =
-                levels.iter().map(|(_, of)| of.get(cpu).copied().unwrap_or(usize::MAX)).collect();
-            (groups, *cpu)
-        };
-        order.sort_by_cached_key(key);
+        order.sort_by_cached_key(|cpu| {
+            let group = |of: &HashMap<u32, usize>| of.get(cpu).copied().unwrap_or(usize::MAX);
+            (levels.iter().map(|(_, of)| group(of)).collect::<Vec<_>>(), *cpu)
+        });
         Self { order, levels }
     }
 
@@ -209,15 +199,11 @@ impl Grouping {
         cells.dedup();
         let mut levels: Vec<Bounds> = Vec::new();
         for (name, groups) in self.levels {
-            let begins = |pair: &[u32]| groups.get(&pair[0]) != groups.get(&pair[1]);
-            let mut cuts: Vec<usize> = (1..self.order.len())
-                .filter(|&position| begins(&self.order[position - 1..=position]))
-                .filter_map(|position| {
-                    let cell = cell_of[&self.order[position]];
-                    let boundary = cell != cell_of[&self.order[position - 1]];
-                    boundary.then(|| cells.iter().position(|&other| other == cell)).flatten()
-                })
-                .collect();
+            let is_cut = |pair: &&[u32]| {
+                groups.get(&pair[0]) != groups.get(&pair[1]) && cell_of[&pair[0]] != cell_of[&pair[1]]
+            };
+            let begin = |pair: &[u32]| cells.iter().position(|cell| *cell == cell_of[&pair[1]]);
+            let mut cuts: Vec<usize> = self.order.windows(2).filter(is_cut).filter_map(begin).collect();
             cuts.dedup();
             let telling = !cuts.is_empty() && cuts.len() < MAX_GROUPS && cuts.len() + 1 < cells.len();
             if telling && levels.iter().all(|coarser| coarser.cuts != cuts) {

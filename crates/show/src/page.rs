@@ -42,9 +42,8 @@ pub fn page(subjects: &[Subject]) -> String {
 }
 
 fn head(subject: &Subject) -> Markup {
-    let name = words::short(&machine::name(subject), 100);
     html! { header {
-        h1 { (name) }
+        h1 { (words::short(&machine::name(subject), 100)) }
         p.sub { (machine::circumstances(subject).join(" · ")) }
         @if let Some(older) = machine::older(subject) { p.sub { (words::sentence(&older)) "." } }
     } }
@@ -97,46 +96,41 @@ fn folded(section: &Section, id: &str) -> Markup {
     }
 }
 
-/// The first map of a profile, small; of a machine that has room beside it, the first drawing, too.
+/// The first map of a profile, small, and if it leaves room the first drawing.
 fn map(sections: &[Section]) -> Markup {
     let bodies = || sections.iter().flat_map(|section| &section.parts).map(|part| &part.body);
-    let map = bodies().find_map(|body| match body {
-        Body::Map(map) => Some(map),
-        _ => None,
-    });
+    let map = bodies().find_map(|body| if let Body::Map(map) = body { Some(map) } else { None });
     let is_small = map.is_none_or(|map| map.matrix.labels.len() <= ROOMY);
-    let drawing = bodies().find_map(|body| match body {
-        Body::Drawing(drawing) if is_small => Some(drawing),
-        _ => None,
-    });
+    let drawing =
+        bodies().find_map(|body| if let Body::Drawing(drawing) = body { Some(drawing) } else { None });
     html! { div {
         @if let Some(map) = map {
             @let order = map.matrix.orders.len().saturating_sub(1);
             @if let Some(drawn) = svg::map(map, 0, order, Size::Small) {
-                figure { (drawn) figcaption { b { (words::short(&map.title, 100)) ". " } (text(&map.caption)) } }
+                figure { (drawn) (render::caption(&map.title, &map.caption)) }
             }
         }
-        @if let Some(drawing) = drawing {
+        @if let Some(drawing) = drawing.filter(|_| is_small) {
             figure { (svg::drawing(drawing, ASIDE)) figcaption { b { (words::short(&drawing.title, 100)) "." } } }
         }
     } }
 }
 
-/// Up to so many CPUs there is room for a drawing beside the findings, of this width.
+/// Up to this many CPUs, there is room for a drawing beside the findings, of this width.
 const ROOMY: usize = 16;
 const ASIDE: f64 = 320.0;
 
-/// In one line what was not measured; folded, why.
+/// What was not measured, in one line; the reasons are folded.
 fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
     let absent = sections::missing(sections);
-    let reasons: Vec<(&Section, &Missing)> = sections
-        .iter()
-        .flat_map(|section| section.parts.iter().map(move |part| (section, part)))
-        .filter_map(|(section, part)| match &part.body {
-            Body::Missing(missing) => Some((section, missing)),
-            _ => None,
-        })
-        .collect();
+    let mut reasons: Vec<(&str, &Missing)> = Vec::new();
+    for section in sections {
+        for part in &section.parts {
+            if let Body::Missing(missing) = &part.body {
+                reasons.push((section.id, missing));
+            }
+        }
+    }
     html! {
         @if !absent.is_empty() && !subject.published {
             p.missing { "Not measured: " (absent.into_iter().map(words::mid_sentence).collect::<Vec<_>>().join("; ")) "." }
@@ -145,8 +139,8 @@ fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
             details.section id=(format!("{id}-missing")) {
                 summary { b { "Not available" } span { (words::count(reasons.len(), "figure")) " that could not be measured here, and \
                                                                                                 why" } }
-                div.inside { div.scroll tabindex="0" { table.facts { tbody { @for (section, missing) in &reasons {
-                    tr { th scope="row" { (section.id) } td { (text(&missing.what)) } td { (text(&missing.why)) } }
+                div.inside { div.scroll tabindex="0" { table.facts { tbody { @for (id, missing) in &reasons {
+                    tr { th scope="row" { (id) } td { (text(&missing.what)) } td { (text(&missing.why)) } }
                 } } } } }
             }
         }

@@ -1,4 +1,4 @@
-//! Logarithmic axes: times of one machine span two orders of magnitude.
+//! Ticks and ends of axes, and what else several charts and tables compute from numbers.
 
 use coho_profile::order;
 
@@ -12,7 +12,7 @@ pub fn is_time(ns: f64) -> bool {
     ns > 0.0 && ns < MAX_NS
 }
 
-/// Positions (log10) and texts of ticks at 1, 2 and 5 times powers of ten between two times; only at 1 if these are many.
+/// Ticks and their texts at 1, 2 and 5 times powers of ten between two times; at 1 alone if these are many.
 pub fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     if !(low > 0.0 && high >= low && high.is_finite()) {
         return Vec::new();
@@ -22,31 +22,27 @@ pub fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
         span if span > 4.0 => &[1.0],
         span if span > 0.6 => &[1.0, 2.0, 5.0],
         span if span > 0.15 => &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0],
-        _ => return linear_ticks(low, high),
+        _ if (high - low) / 4.0 < low * 1e-6 => return vec![(low, words::number(low))],
+        // Within a sixth of a decade, round steps of the values themselves.
+        _ => return round_ticks(low, high, 4),
     };
-    decades
-        .flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)))
-        .filter(|value| (low * 0.999..=high * 1.001).contains(value))
-        .map(|value| (value.log10(), words::plain(value)))
-        .collect()
+    let values = decades.flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
+    let within = values.filter(|value| (low * 0.999..=high * 1.001).contains(value));
+    within.map(|value| (value, words::plain(value))).collect()
 }
 
-/// Within a sixth of a decade, round steps of the values themselves.
-fn linear_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
-    let rough = (high - low) / 4.0;
-    if rough < low * 1e-6 {
-        return vec![(low.log10(), words::number(low))];
-    }
+/// Ticks and their texts at round values between two others, about this many.
+pub fn round_ticks(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
+    let rough = (high - low) / most as f64;
     let power = 10f64.powf(rough.log10().floor());
-    let step =
-        [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
-    let first = (low / step).ceil() as i64;
-    let last = (high / step).floor() as i64;
-    (first..=last).map(|i| i as f64 * step).map(|value| (value.log10(), words::plain(value))).collect()
+    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+    (first..=last).map(|i| i as f64 * step).map(|value| (value, words::plain(value))).collect()
 }
 
-/// The ends between which all but the outermost hundredth of the values lies: one odd pair must not take the colours
-/// from all others. `None` if there is no positive value.
+/// The ends between which all but the outermost hundredths of the values lie, so that one odd pair does not use up the
+/// colours. `None` if there is no positive value.
 pub fn robust_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let mut values: Vec<f64> = values.filter(|value| is_time(*value)).collect();
     values.sort_by(f64::total_cmp);
@@ -58,6 +54,17 @@ pub fn robust_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 /// The least and the greatest of some values; `None` of none.
 pub fn ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     values.into_iter().map(|value| (value, value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// Each value once, in the order in which they first occur.
+pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
 }
 
 /// The mean of values that are all finite.
@@ -78,12 +85,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within_the_ends() {
-        let texts: Vec<_> = log_ticks(7.0, 220.0).into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts, ["10", "20", "50", "100", "200"]);
-        let texts: Vec<_> = log_ticks(110.0, 118.0).into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts, ["110", "112", "114", "116", "118"]);
-        assert_eq!(log_ticks(5.0, 5.0).len(), 1);
-        assert!(log_ticks(0.0, 5.0).is_empty());
+        let texts = |low, high| log_ticks(low, high).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(texts(7.0, 220.0), ["10", "20", "50", "100", "200"]);
+        assert_eq!(texts(110.0, 118.0), ["110", "112", "114", "116", "118"]);
+        assert_eq!((texts(5.0, 5.0).len(), texts(0.0, 5.0).len()), (1, 0));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use crate::figure::Figure;
 use crate::part::Depth;
+use crate::visible::on_one_line;
+use crate::words;
 
 /// Rows and columns.
 #[derive(Debug, Clone)]
@@ -28,6 +30,14 @@ impl Table {
     pub fn is_empty(&self) -> bool {
         let is_nothing = |row: &Row| row.cells.iter().all(|cell| *cell == Cell::Nothing);
         self.rows.iter().all(is_nothing)
+    }
+
+    /// The places of the columns in which anything stands: others are not shown.
+    pub(crate) fn filled_columns(&self) -> impl Iterator<Item = usize> {
+        let is_filled = |at: &usize| {
+            self.rows.iter().any(|row| row.cells.get(*at).is_some_and(|cell| *cell != Cell::Nothing))
+        };
+        (0..self.columns.len()).filter(is_filled)
     }
 
     /// A table with a row for each item; its columns follow.
@@ -220,6 +230,11 @@ impl Column {
     pub fn detail(mut self) -> Self {
         self.depth = Depth::Detail;
         self
+    }
+
+    /// What stands above it: name and unit, `time, ns`.
+    pub(crate) fn head(&self) -> String {
+        on_one_line(&words::joined([self.name.as_str(), self.unit], ", "))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the tests of several sections need: a section's text, its parts by kind and its figures by key.
 
 use crate::chart::Chart;
-use crate::part::{Body, Cell, Depth, Missing, Section, Table};
+use crate::part::{Body, Cell, Depth, Missing, Part, Section, Table};
 use crate::render::terminal::{self, Colours, Options};
 
 /// What a terminal without colours shows of a section.
@@ -9,6 +9,11 @@ pub fn text(section: &Section, depth: Depth) -> String {
     let mut out = Vec::new();
     terminal::section(&mut out, section, Options { depth, colours: Colours::None }).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+/// A section of these parts.
+pub fn section(parts: Vec<Part>) -> Section {
+    Section { parts, ..Section::new("x", "X", "") }
 }
 
 macro_rules! of_kind {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, StdoutLock, Write};
 
-/// How a character that is not to be sent is written.
+/// How a hidden character is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// `\u{202e}`, for people.
@@ -18,7 +18,7 @@ pub enum Style {
     Xml,
 }
 
-/// Whether a character does something other than being seen: control characters but line feed and tab, marks and
+/// Whether a character does something other than being seen: control characters except line feed and tab, marks and
 /// overrides of direction, separators and other characters without a width.
 fn is_hidden(c: char) -> bool {
     match c {
@@ -104,7 +104,7 @@ impl Paint for Vec<u8> {
     }
 }
 
-/// Writes one line to standard error, whatever names are in it; that this cannot be written is nothing to fail for.
+/// Writes one line to standard error, whatever names are in it; a failure to write it is ignored.
 pub fn say(line: fmt::Arguments<'_>) {
     let line = on_one_line(&line.to_string()) + "\n";
     let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn json_keeps_its_meaning() {
-        // serde_json itself escapes what JSON demands, so that the rest alone is left.
+        // serde_json escapes what JSON requires; only the rest is left.
         let json = serde_json::to_string(HOSTILE).unwrap();
         let shown = visible(&json, Style::Json);
         assert!(!shown.contains(is_hidden));

@@ -3,9 +3,10 @@
 use std::io;
 
 use crate::figure::{Figure, Format, Spread};
-use crate::matrix::{Matrix, index};
-use crate::part::{Body, Cell, Column, Facts, Section, Table};
+use crate::matrix::{Matrix, View};
+use crate::part::{Body, Cell, Column, Facts, Row, Section, Table};
 use crate::visible::on_one_line;
+use crate::words;
 
 /// The files of some sections: name without ending, and content.
 ///
@@ -18,9 +19,9 @@ pub fn files(sections: &[Section]) -> io::Result<Vec<(String, String)>> {
             Body::Table(table) => files.push((table.id.clone(), self::table(table)?)),
             Body::Facts(facts) => files.push((facts.id.to_owned(), self::facts(facts)?)),
             Body::Map(map) => {
-                for view in 0..map.matrix.views.len() {
-                    let stem = map.matrix.views[view].file_stem();
-                    files.push((format!("{}-{stem}", map.id), matrix(&map.matrix, view)?));
+                for view in &map.matrix.views {
+                    let name = format!("{}-{}", map.id, view.file_stem());
+                    files.push((name, matrix(&map.matrix, view)?));
                 }
             }
             _ => {}
@@ -30,53 +31,38 @@ pub fn files(sections: &[Section]) -> io::Result<Vec<(String, String)>> {
 }
 
 /// A table: a column of figures has its unit in its name, and stands with the ends of its interval and the number of
-/// samples where any figure tells them.
+/// samples where any figure has them.
 ///
 /// # Errors
 /// As [`files`].
 pub fn table(table: &Table) -> io::Result<String> {
     let keyed = table.rows.iter().any(|row| row.key.is_some());
-    let wide: Vec<bool> = (0..table.columns.len())
-        .map(|at| figures(table, at).any(|figure| figure.spread != Spread::None))
-        .collect();
-    let mut head = Vec::new();
-    if keyed {
-        head.push("key".to_owned());
-    }
-    for (column, wide) in table.columns.iter().zip(&wide) {
+    let width = |at: usize| match figures(table, at).any(|figure| figure.spread != Spread::None) {
+        true => 4,
+        false => 1,
+    };
+    let columns: Vec<(&Column, usize)> =
+        table.columns.iter().enumerate().map(|(at, column)| (column, width(at))).collect();
+    let mut head = Vec::from_iter(keyed.then(|| "key".to_owned()));
+    for &(column, width) in &columns {
         let name = name(column);
-        if *wide {
-            let ends = ["low", "high", "n"].map(|end| format!("{name}_{end}"));
-            head.push(name);
-            head.extend(ends);
-        } else {
-            head.push(name);
-        }
+        head.extend(["", "_low", "_high", "_n"].map(|end| format!("{name}{end}")).into_iter().take(width));
     }
-    let mut rows = Vec::new();
-    for row in &table.rows {
-        let mut cells = Vec::new();
-        if keyed {
-            cells.push(row.key.as_ref().map_or_else(String::new, |key| on_one_line(&key.id)));
+    let row = |row: &Row| {
+        let key = row.key.as_ref().map_or(String::new(), |key| on_one_line(&key.id));
+        let mut fields = Vec::from_iter(keyed.then_some(key));
+        for (at, &(_, width)) in columns.iter().enumerate() {
+            let mut own = match row.cells.get(at) {
+                Some(Cell::Figure(figure)) => Vec::from(with_spread(figure)),
+                Some(Cell::Text(text)) => vec![on_one_line(text)],
+                Some(Cell::Nothing) | None => Vec::new(),
+            };
+            own.resize(width, String::new());
+            fields.append(&mut own);
         }
-        for (at, wide) in wide.iter().enumerate() {
-            match row.cells.get(at) {
-                Some(Cell::Figure(figure)) => {
-                    cells.push(plain(figure.value));
-                    cells.extend(wide.then(|| spread(figure)).into_iter().flatten());
-                }
-                Some(Cell::Text(text)) => {
-                    cells.push(on_one_line(text));
-                    cells.extend(std::iter::repeat_n(String::new(), if *wide { 3 } else { 0 }));
-                }
-                Some(Cell::Nothing) | None => {
-                    cells.extend(std::iter::repeat_n(String::new(), if *wide { 4 } else { 1 }));
-                }
-            }
-        }
-        rows.push(cells);
-    }
-    write(&head, rows)
+        fields
+    };
+    write(&head, table.rows.iter().map(row))
 }
 
 fn figures(table: &Table, at: usize) -> impl Iterator<Item = &Figure> {
@@ -86,15 +72,16 @@ fn figures(table: &Table, at: usize) -> impl Iterator<Item = &Figure> {
     })
 }
 
-fn spread(figure: &Figure) -> [String; 3] {
+fn with_spread(figure: &Figure) -> [String; 4] {
     let n = match figure.format {
         Format::Whole | Format::Bytes => String::new(),
         _ => figure.n.to_string(),
     };
-    match figure.spread {
-        Spread::None => [String::new(), String::new(), n],
-        Spread::Interval(low, high) | Spread::Range(low, high) => [plain(low), plain(high), n],
-    }
+    let [low, high] = match figure.spread {
+        Spread::None => [String::new(), String::new()],
+        Spread::Interval(low, high) | Spread::Range(low, high) => [plain(low), plain(high)],
+    };
+    [plain(figure.value), low, high, n]
 }
 
 /// All digits of a number; nothing where it is none.
@@ -104,11 +91,7 @@ fn plain(value: f64) -> String {
 
 /// `time_ns`, `together_per_us`.
 fn name(column: &Column) -> String {
-    let whole = match (column.name.as_str(), column.unit) {
-        (name, "") => name.to_owned(),
-        ("", unit) => unit.to_owned(),
-        (name, unit) => format!("{name}_{unit}"),
-    };
+    let whole = words::joined([column.name.as_str(), column.unit], "_");
     let whole = on_one_line(&whole).replace('×', "times").replace('/', "_per_").replace('^', "");
     whole.replace([' ', ','], "_").replace("__", "_")
 }
@@ -116,25 +99,21 @@ fn name(column: &Column) -> String {
 /// Names and values.
 fn facts(facts: &Facts) -> io::Result<String> {
     let rows = facts.facts.iter().map(|(name, value)| vec![on_one_line(name), on_one_line(value)]);
-    write(&["name".to_owned(), "value".to_owned()], rows.collect())
+    write(&["name".to_owned(), "value".to_owned()], rows)
 }
 
-/// A map's times in ns, a row and a column for each cell, which CSV of other tools has, too.
-fn matrix(matrix: &Matrix, view: usize) -> io::Result<String> {
-    let n = matrix.labels.len();
+/// A map's times in ns, a row and a column for each cell, as other tools write them.
+fn matrix(matrix: &Matrix, view: &View) -> io::Result<String> {
     let labels: Vec<String> = matrix.labels.iter().map(|label| on_one_line(label)).collect();
-    let row = |i: usize| {
-        let times = (0..n).map(|j| match i == j {
-            true => String::new(),
-            false => plain(matrix.views[view].ns[index(n, i.min(j), i.max(j))]),
-        });
-        std::iter::once(labels[i].clone()).chain(times).collect()
+    let row = |(i, label): (usize, &String)| {
+        let times = (0..labels.len()).map(|j| matrix.time(view, i, j).map_or(String::new(), plain));
+        std::iter::once(label.clone()).chain(times).collect()
     };
     let head: Vec<String> = std::iter::once("ns".to_owned()).chain(labels.iter().cloned()).collect();
-    write(&head, (0..n).map(row).collect())
+    write(&head, labels.iter().enumerate().map(row))
 }
 
-fn write(head: &[String], rows: Vec<Vec<String>>) -> io::Result<String> {
+fn write(head: &[String], rows: impl Iterator<Item = Vec<String>>) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(head)?;
     for row in rows {
@@ -149,18 +128,19 @@ mod tests {
     use coho_profile::Estimate;
 
     use super::*;
-    use crate::part::Row;
 
     #[test]
     fn figures_have_all_digits_and_their_intervals() {
         let estimate = Estimate { low: 23.125, high: 25.25, n: 40, ..Estimate::exact(24.0625) };
-        let columns = [Column::text("what"), Column::figures("time", "ns"), Column::figures("× alone", "")];
-        let rows = [
-            Row::new(["a, \"b\"".into(), Figure::from(&estimate).into(), Figure::exact(1.5).into()])
-                .keyed("x.y", "x"),
-            Row::new(["line\nfeed\u{1b}".into(), Cell::Nothing, Cell::Nothing]),
-        ];
-        let text = table(&Table::new("t", "T").columns(columns).rows(rows)).unwrap();
+        let rows = [("a, \"b\"", Some(1.5)), ("line\nfeed\u{1b}", None)];
+        let mut of = Table::of("t", "T", rows)
+            .text("what", |(what, _)| what)
+            .figures("time", "ns", |(_, times)| times.map(|_| Figure::from(&estimate)))
+            .figures("× alone", "", |(_, times)| times)
+            .keyed(|_| ("x.y", "x"))
+            .done();
+        of.rows[1].key = None;
+        let text = table(&of).unwrap();
         assert_eq!(
             text,
             "key,what,time_ns,time_ns_low,time_ns_high,time_ns_n,times_alone\n\

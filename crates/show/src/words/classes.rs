@@ -13,7 +13,7 @@ pub fn class_of_pair(pair: &Pair, subject: &Subject) -> String {
 /// so that profiles and publications can be set side by side.
 ///
 /// CPUs that share no more than their package are on one die if it has no L3 or die of which they could share less.
-/// Between packages a machine of two has one hop; of more, the claim does not tell how many, and `system` stays.
+/// Between packages, a machine of two has one hop; of more, the claim does not say how many, and `system` stays.
 pub fn class_of(level: &str, subject: &Subject) -> String {
     match level.to_ascii_lowercase().as_str() {
         "core" | "smt" => "smt".to_owned(),
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(class_of("L3", &two), "on-die");
         assert_eq!(class_of("system", &two), "1-hop");
         assert_eq!(class_of("system", &paper("x7560")), "system");
-        // The paper tells of no L3; where there are several, a package is no die.
+        // The paper mentions no L3; where there are several, a package is no die.
         assert_eq!(class_of("package", &two), "on-die");
         two.profile.topology.as_mut().unwrap().counts.l3 = 8;
         assert_eq!(class_of("package", &two), "package");

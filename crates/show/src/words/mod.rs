@@ -4,6 +4,7 @@ mod classes;
 mod numbers;
 mod papers;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use coho_profile::{Home, PairMethod};
@@ -11,14 +12,15 @@ use coho_profile::{Home, PairMethod};
 pub use classes::{class_of, class_of_pair, class_rank};
 pub use coho_topology::size as bytes;
 pub use numbers::{formatted, legible, number, plain, printed, ratio, times, within};
-pub use papers::{PAPERS, Paper, paper};
+pub use papers::{PAPERS, Paper};
 
+use crate::scale;
 use crate::visible::on_one_line;
 
-/// Stands where findings would.
+/// Shown where there is no finding.
 pub const NO_FINDING: &str = "Nothing follows from the figures of this profile beyond doubt.";
 
-/// Stands below the figures of a measurement that a signal or a limit of time has ended.
+/// Shown below the figures of a measurement that a signal or a time limit ended.
 pub const STOPPED: &str = "Stopped before its end; what was measured is above.";
 
 /// The method's name as it stands in profiles.
@@ -69,8 +71,8 @@ pub fn yes_no(yes: bool) -> &'static str {
 }
 
 /// The least and the greatest of some sizes in bytes: `8 B`, or `220 B to 512 B`.
-pub fn span(sizes: impl Iterator<Item = f64> + Clone) -> String {
-    let [least, greatest] = [sizes.clone().fold(f64::INFINITY, f64::min), sizes.fold(0.0, f64::max)];
+pub fn span(sizes: impl Iterator<Item = f64>) -> String {
+    let (least, greatest) = scale::ends(sizes).unwrap_or_default();
     match least < greatest {
         true => format!("{} to {}", bytes(least as u64), bytes(greatest as u64)),
         false => bytes(greatest as u64),
@@ -97,23 +99,21 @@ pub fn joined<W: AsRef<str>>(words: impl IntoIterator<Item = W>, by: &str) -> St
 
 /// CPU numbers as the kernel lists them: `0-3,8`.
 pub fn cpus(cpus: &[u32]) -> String {
-    let mut sorted = cpus.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let runs = sorted.chunk_by(|a, b| a.checked_add(1) == Some(*b)).map(|run| match run {
-        [cpu] => cpu.to_string(),
-        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    let sorted = Vec::from_iter(BTreeSet::from_iter(cpus));
+    let runs = sorted.chunk_by(|a, b| a.checked_add(1) == Some(**b)).map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        run => run[0].to_string(),
     });
     runs.collect::<Vec<_>>().join(",")
 }
 
-/// With a capital at its beginning.
+/// Begins with a capital.
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Without a capital at its beginning, unless it begins with an abbreviation.
+/// Begins in lower case, unless with an abbreviation.
 pub fn mid_sentence(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.clone().next()) {
@@ -124,12 +124,12 @@ pub fn mid_sentence(text: &str) -> String {
     }
 }
 
-/// Why something is missing, for a place that says already that it is.
+/// Why something is missing, for a place that already says that it is.
 pub fn reason(why: &str) -> String {
     on_one_line(why.strip_prefix("not available: ").unwrap_or(why))
 }
 
-/// At most so many characters, on one line; a longer text is cut.
+/// On one line, at most this long; a longer text is cut.
 pub fn short(text: &str, most: usize) -> String {
     let line = legible(&on_one_line(text)).into_owned();
     if line.chars().count() <= most { line } else { line.chars().take(most - 1).chain(['…']).collect() }
@@ -140,9 +140,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_from_a_profile_stays_on_its_line() {
-        assert_eq!(short("abcdef", 4), "abc…");
-        assert_eq!(short("a\nb", 9), "a b");
+    fn text_from_a_profile_stays_on_its_line_and_is_cut() {
+        assert_eq!((short("abcdef", 4), short("a\nb", 9)), ("abc…".to_owned(), "a b".to_owned()));
         assert_eq!(reason("not available: no\nPMU"), "no PMU");
     }
 
@@ -154,7 +153,6 @@ mod tests {
 
     #[test]
     fn cpus_are_listed_as_the_kernel_does() {
-        assert_eq!(cpus(&[8, 0, 1, 2, 3, 3]), "0-3,8");
-        assert_eq!(cpus(&[]), "");
+        assert_eq!((cpus(&[8, 0, 1, 2, 3, 3]), cpus(&[])), ("0-3,8".to_owned(), String::new()));
     }
 }

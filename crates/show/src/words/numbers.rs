@@ -7,10 +7,10 @@ use coho_profile::Estimate;
 use super::bytes;
 use crate::figure::Format;
 
-/// Nothing that is measured has more digits before the point: what a damaged profile tells is written by powers of ten.
+/// No measured value has more digits before the point: those of a damaged profile are written by powers of ten.
 const SENSIBLE: f64 = 1e12;
 
-/// `1.00e300` of what is beyond the sensible, `–` of what is no number.
+/// `1.00e300` for a value beyond that, `–` for one that is not a number.
 fn beyond(value: f64) -> Option<String> {
     match value.abs() {
         _ if !value.is_finite() => Some("–".to_owned()),
@@ -19,7 +19,7 @@ fn beyond(value: f64) -> Option<String> {
     }
 }
 
-/// So many digits in a row are no figure that anybody reads, and none that a machine gave: the largest integer has 20.
+/// Nobody reads a figure of this many digits in a row, and no machine gave it: the largest integer has 20.
 const ILLEGIBLE: usize = 21;
 
 /// Text in which figures of a damaged profile, wherever they were put into words, are written by powers of ten.
@@ -49,17 +49,13 @@ pub fn legible(text: &str) -> Cow<'_, str> {
 
 /// Three significant digits, or all before the point.
 pub fn number(value: f64) -> String {
-    if let Some(text) = beyond(value) {
-        return text;
-    }
-    // Without the sign that a zero may have.
-    let value = value + 0.0;
-    match value.abs() {
+    beyond(value).unwrap_or_else(|| match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
-        size if size >= 0.0995 || size == 0.0 => format!("{value:.2}"),
+        // Without the sign that a zero may have.
+        size if size >= 0.0995 || size == 0.0 => format!("{:.2}", value + 0.0),
         _ => format!("{value:.1e}"),
-    }
+    })
 }
 
 /// As a paper prints it: two decimals.
@@ -69,11 +65,8 @@ pub fn printed(value: f64) -> String {
 
 /// Without trailing zeros: `0.5`, `20`.
 pub fn plain(value: f64) -> String {
-    if let Some(text) = beyond(value) {
-        return text;
-    }
-    let text = format!("{:.3}", value + 0.0);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let decimal = || format!("{:.3}", value + 0.0).trim_end_matches('0').trim_end_matches('.').to_owned();
+    beyond(value).unwrap_or_else(decimal)
 }
 
 /// A ratio, never by powers of ten: `1.10`, `0.003`.
@@ -87,40 +80,34 @@ pub fn ratio(value: f64) -> String {
 
 /// A ratio of two figures, which may be small but is never 0: `1.25`, `0.0031`.
 pub fn times(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        return "–".to_owned();
-    }
     match ratio.abs() {
+        _ if !ratio.is_finite() => "–".to_owned(),
         size if size >= 0.0995 || size == 0.0 => number(ratio),
         size if size < 1e-6 => format!("{ratio:.1e}"),
         size => format!("{ratio:.*}", (1.0 - size.log10().floor()) as usize),
     }
 }
 
-/// A number in the way that its column wants it.
+/// A number in its column's format.
 pub fn formatted(value: f64, format: Format) -> String {
-    if let Some(text) = beyond(value) {
-        return text;
-    }
-    let value = value + 0.0;
+    let size = value.abs();
     match format {
-        Format::Digits => number(value),
+        _ if beyond(value).is_some() => number(value),
         Format::Ratio => ratio(value),
-        Format::Plain if value != 0.0 && (1e-9..0.0995).contains(&value.abs()) => {
-            format!("{value:.*}", (2.0 - value.abs().log10().floor()) as usize)
+        Format::Plain if (1e-9..0.0995).contains(&size) => {
+            format!("{value:.*}", (2.0 - size.log10().floor()) as usize)
         }
-        Format::Plain => number(value),
-        Format::Tenths if value.abs() < 9.995 => format!("{:.1}", value.max(0.0)),
-        Format::Tenths => number(value),
+        Format::Tenths if size < 9.995 => format!("{:.1}", value.max(0.0)),
+        Format::Digits | Format::Plain | Format::Tenths => number(value),
         Format::Printed => printed(value),
-        Format::Whole => format!("{value:.0}"),
+        Format::Whole => format!("{:.0}", value + 0.0),
         Format::Bytes => bytes(value as u64),
-        Format::Percent => format!("{:.0} %", value * 100.0),
+        Format::Percent => format!("{:.0} %", value * 100.0 + 0.0),
     }
 }
 
-/// Median and half the interval's width in whole per cent, rounded up: `113 ±2 %`; of too few samples for an interval that
-/// they are so few.
+/// Median and half the interval's width in whole per cent, rounded up: `113 ±2 %`; with the number of samples where these are
+/// too few for an interval.
 pub fn within(estimate: &Estimate) -> String {
     let median = number(estimate.median);
     let half = (100.0 * estimate.relative_half_width()).ceil().max(1.0);
@@ -137,54 +124,38 @@ mod tests {
 
     #[test]
     fn numbers_keep_three_digits() {
-        assert_eq!(number(113.44), "113");
-        assert_eq!(number(22.66), "22.7");
-        assert_eq!(number(1.5), "1.50");
-        assert_eq!(number(9.999), "10.0");
-        assert_eq!(number(f64::NAN), "–");
-        assert_eq!([1e300, -2.5e15, -0.0].map(number), ["1.00e300", "-2.50e15", "0.00"]);
-        assert_eq!(
-            [printed(1e300), plain(1e300), printed(-0.0), plain(-0.0)],
-            ["1.00e300", "1.00e300", "0.00", "0"]
-        );
+        assert_eq!([113.44, 22.66, 1.5, 9.999].map(number), ["113", "22.7", "1.50", "10.0"]);
+        assert_eq!([f64::NAN, 1e300, -2.5e15, -0.0].map(number), ["–", "1.00e300", "-2.50e15", "0.00"]);
+        assert_eq!([1e300, -0.0].map(printed), ["1.00e300", "0.00"]);
+        assert_eq!([1e300, -0.0].map(plain), ["1.00e300", "0"]);
         assert_eq!(formatted(1e300, Format::Whole), "1.00e300");
+        let small = [1710.2, 8.57, 0.5, 0.008_569, 0.0].map(|value| formatted(value, Format::Plain));
+        assert_eq!(small, ["1710", "8.57", "0.50", "0.00857", "0.00"]);
     }
 
     #[test]
     fn a_figure_alone_says_how_sure_it_is() {
-        let figure = Estimate { low: 110.0, high: 113.4, n: 40, ..Estimate::exact(112.0) };
-        assert_eq!(within(&figure), "112 ±2 %");
-        assert_eq!(within(&Estimate { low: 112.0, high: 112.0, n: 40, ..figure.clone() }), "112 ±1 %");
-        assert_eq!(within(&Estimate::exact(112.0)), "112 (one sample)");
-        assert_eq!(within(&Estimate { n: 5, ..figure.clone() }), "112 (5 samples, ±2 %)");
+        let figure =
+            |half: f64, n| Estimate { low: 112.0 - half, high: 112.0 + half, n, ..Estimate::exact(112.0) };
+        assert_eq!(within(&figure(1.7, 40)), "112 ±2 %");
+        assert_eq!(within(&figure(0.0, 40)), "112 ±1 %");
+        assert_eq!(within(&figure(0.0, 1)), "112 (one sample)");
+        assert_eq!(within(&figure(1.7, 5)), "112 (5 samples, ±2 %)");
     }
 
     #[test]
-    fn so_many_digits_are_written_by_powers_of_ten_and_fewer_stay() {
-        let figure = format!("{:.2} ns", 1e30);
+    fn very_many_digits_are_written_by_powers_of_ten_and_fewer_stay() {
+        let (most, figure) = (u64::MAX, format!("{:.2} ns", 1e30));
         assert_eq!(
-            legible(&format!("a {figure}, 12.5 % and CPU {}.", u64::MAX)),
-            format!("a 1.00e30 ns, 12.5 % and CPU {}.", u64::MAX)
+            legible(&format!("a {figure}, 12.5 % and CPU {most}.")),
+            format!("a 1.00e30 ns, 12.5 % and CPU {most}.")
         );
-        assert_eq!(legible("7 of 8."), "7 of 8.");
         assert_eq!(legible(&format!("−{}.", "9".repeat(24))), "−9.99e23.");
     }
 
     #[test]
-    fn small_numbers_are_plain_where_a_column_has_large_ones() {
-        let plain = |value| formatted(value, Format::Plain);
-        assert_eq!(
-            [1710.2, 8.57, 0.5, 0.008_569, 0.0].map(plain),
-            ["1710", "8.57", "0.50", "0.00857", "0.00"]
-        );
-    }
-
-    #[test]
     fn a_small_ratio_is_not_shown_as_none() {
-        assert_eq!(
-            [1.25, 0.5, 0.0994, 0.00312, 0.000_04].map(times),
-            ["1.25", "0.50", "0.099", "0.0031", "0.000040"]
-        );
-        assert_eq!((times(2e-9), times(f64::INFINITY)), ("2.0e-9".to_owned(), "–".to_owned()));
+        let ratios = [1.25, 0.5, 0.0994, 0.00312, 0.000_04, 2e-9, f64::INFINITY];
+        assert_eq!(ratios.map(times), ["1.25", "0.50", "0.099", "0.0031", "0.000040", "2.0e-9", "–"]);
     }
 }

@@ -55,22 +55,14 @@ pub const PAPERS: [Paper; 5] = [
     },
 ];
 
-/// The paper of this name.
-pub fn paper(name: &str) -> Option<&'static Paper> {
-    PAPERS.iter().find(|paper| paper.name == name)
-}
-
 #[cfg(test)]
 mod tests {
-    use coho_profile::published;
-
     use super::*;
 
     #[test]
-    fn every_paper_has_published_figures_and_none_is_unnamed() {
+    fn every_paper_has_published_figures() {
         for one in PAPERS {
-            assert!(published::read(one.name).is_ok(), "{}", one.name);
+            assert!(coho_profile::published::read(one.name).is_ok(), "{}", one.name);
         }
-        assert!(paper("nobody").is_none());
     }
 }

@@ -1,9 +1,9 @@
-//! What of a page is seen before anything is unfolded.
+//! What a reader sees of a page before unfolding anything.
 
 /// Words and charts outside of folded parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Words, as white space parts them.
+    /// Words, separated by white space.
     pub words: usize,
     /// Charts, maps and drawings.
     pub charts: usize,
@@ -12,35 +12,24 @@ pub struct Shown {
 impl Shown {
     /// Counts in our own markup, where every tag is closed and `<` stands for nothing but a tag.
     pub fn of(markup: &str) -> Self {
-        let mut shown = Self::default();
-        // For each element `details` that is open here: whether it is folded, and whether we are in its summary.
+        let (before, tags) = markup.split_once('<').unwrap_or((markup, ""));
+        let mut shown = Self { words: before.split_whitespace().count(), charts: 0 };
+        // For each open element `details`: whether it is folded, and whether we are in its summary.
         let mut details: Vec<(bool, bool)> = Vec::new();
         let mut in_title = false;
-        let mut rest = markup;
-        while let Some(start) = rest.find('<') {
-            let hidden = in_title || details.iter().any(|(folded, in_summary)| *folded && !in_summary);
-            if !hidden {
-                shown.words += rest[..start].split_whitespace().count();
-            }
-            let after = &rest[start + 1..];
-            let end = after.find('>').unwrap_or(after.len());
-            let tag = &after[..end];
+        for (tag, text) in tags.split('<').filter_map(|piece| piece.split_once('>')) {
             let name = tag.split([' ', '/']).find(|part| !part.is_empty()).unwrap_or("");
             match (name, tag.starts_with('/')) {
-                ("details", false) => {
-                    details.push((!tag.split(' ').any(|word| word.starts_with("open")), false))
-                }
+                ("details", false) => details.push((!tag.contains(" open"), false)),
                 ("details", true) => drop(details.pop()),
-                ("summary", closes) => {
-                    if let Some(last) = details.last_mut() {
-                        last.1 = !closes;
-                    }
-                }
+                ("summary", closes) => details.last_mut().into_iter().for_each(|last| last.1 = !closes),
                 ("title", closes) => in_title = !closes,
-                ("svg", false) if !hidden => shown.charts += 1,
                 _ => {}
             }
-            rest = after.get(end + 1..).unwrap_or("");
+            if !in_title && details.iter().all(|(folded, in_summary)| !folded || *in_summary) {
+                shown.words += text.split_whitespace().count();
+                shown.charts += usize::from(name == "svg" && !tag.starts_with('/'));
+            }
         }
         shown
     }

@@ -10,14 +10,14 @@ use std::path::Path;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use count::Shown;
-pub use parts::{finding, parts, summary_counts, text};
+pub use parts::{caption, finding, parts, summary_counts, text};
 
 use crate::visible::{Style, visible};
 
 /// Nothing is fetched and no form sent, whatever a profile brings: the browser enforces it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// What the page says that it was made by.
+/// What the page names as its generator.
 const GENERATOR: &str = "coho";
 /// The mark stands among the first bytes.
 const HEAD_BYTES: u64 = 4096;
@@ -30,7 +30,7 @@ pub fn is_report(file: &Path) -> bool {
     read.is_ok() && String::from_utf8_lossy(&head).contains(&mark)
 }
 
-/// A whole document around its body. The root element tells how many words and charts are seen before anything is
+/// A whole document around its body. The root element says how many words and charts are seen before anything is
 /// unfolded.
 pub fn document(title: &str, body: &Markup) -> String {
     let body = visible(&body.0, Style::Plain).into_owned();

@@ -5,30 +5,36 @@ use maud::{Markup, html};
 
 use crate::chart::{Chart, Drawing, Map};
 use crate::figure::Figure;
-use crate::part::{Body, Cell, Column, Depth, Facts, Part, Row, Table, Text};
+use crate::matrix::Matrix;
+use crate::part::{Body, Cell, Depth, Facts, Part, Table, Text};
 use crate::render::svg::{self, Size};
 use crate::visible::on_one_line;
 use crate::words;
 
-/// A table of more rows is folded, and one of more than [`MOST`] is cut: the file of values has them all.
+/// A longer table is folded, and one of more than [`MOST`] rows is cut: the file of values has them all.
 const UNFOLDED: usize = 24;
 const MOST: usize = 400;
 /// How wide drawings are, on a desk and on a phone.
 const WIDE: f64 = 1000.0;
 const NARROW: f64 = 340.0;
 
-/// Parts one below the other; those that not everybody wants stand folded at the end. What is missing is left to the
-/// page.
+/// Parts one below the other; details stand folded at the end. What is missing is left to the page.
 pub fn parts(parts: &[Part], id: &str) -> Markup {
-    let at_depth = |depth: Depth| parts.iter().filter(move |part| part.depth == depth);
-    let details = at_depth(Depth::Detail).filter(|part| !matches!(part.body, Body::Missing(_)));
-    let details: Vec<Markup> = details.map(|part| body(&part.body, id)).collect();
+    let (details, summary): (Vec<&Part>, Vec<&Part>) =
+        parts.iter().filter(|part| !is_missing(part)).partition(|part| part.depth == Depth::Detail);
     html! {
-        @for part in at_depth(Depth::Summary) { (body(&part.body, id)) }
+        @for part in summary { (body(&part.body, id)) }
         @if !details.is_empty() {
-            details.more { summary { "All figures, and how they were measured" } @for one in &details { (one) } }
+            details.more {
+                summary { "All figures, and how they were measured" }
+                @for part in details { (body(&part.body, id)) }
+            }
         }
     }
+}
+
+fn is_missing(part: &Part) -> bool {
+    matches!(part.body, Body::Missing(_))
 }
 
 /// What a folded section holds: `2 charts, 3 tables`.
@@ -54,7 +60,7 @@ fn body(body: &Body, id: &str) -> Markup {
     }
 }
 
-/// A finding: what is so, its condition, and what to do.
+/// A finding, its condition, and what to do.
 pub fn finding(finding: &Finding) -> Markup {
     let (class, word) = match finding.urgency {
         Urgency::Warning => ("warning", "Warning"),
@@ -85,7 +91,7 @@ fn paragraph(paragraph: &Text) -> Markup {
     html! { p { @if !paragraph.label.is_empty() { b.label { (on_one_line(&paragraph.label)) } " " } (text(&paragraph.text)) } }
 }
 
-/// Apart from those of tables, which may have the same name.
+/// The anchor of a chart, apart from that of a table, which may have the same name.
 fn drawn_anchor(section: &str, name: &str) -> String {
     format!("{section}-chart-{name}")
 }
@@ -94,39 +100,46 @@ fn chart(chart: &Chart, id: &str) -> Markup {
     html! {
         figure id=(drawn_anchor(id, &chart.id)) {
             div.chart { (svg::chart(chart)) }
-            figcaption { b { (on_one_line(&chart.title)) ". " } (text(&chart.caption)) }
+            (caption(&chart.title, &chart.caption))
         }
     }
 }
 
+/// What stands below a chart, a map or a drawing.
+pub fn caption(title: &str, caption: &str) -> Markup {
+    html! { figcaption { b { (on_one_line(title)) ". " } (text(caption)) } }
+}
+
 fn map(map: &Map, id: &str) -> Markup {
-    let matrix = &map.matrix;
-    let drawn = |view: usize, order: usize| svg::map(map, view, order, Size::Large);
+    let Matrix { views, orders, .. } = &map.matrix;
     // Groups that the figures show are what there is to see; else those that are claimed.
-    let order = matrix.orders.len().saturating_sub(1);
+    let order = orders.len().saturating_sub(1);
+    let drawn = |view, order| {
+        let drawn = svg::map(map, view, order, Size::Large);
+        html! { div.chart { @if let Some(drawn) = drawn { (drawn) } } }
+    };
+    let mut shown = String::new();
+    if let Some(view) = views.first() {
+        shown += &format!("{}. ", view.name());
+    }
+    if let Some(order) = orders.get(order) {
+        shown += &format!("CPUs {}. ", order.name);
+    }
     html! {
-        figure id=(drawn_anchor(id, &map.id)) {
-            div.chart { @if let Some(first) = drawn(0, order) { (first) } }
-            figcaption {
-                b { (on_one_line(&map.title)) ". " }
-                @if let Some(view) = matrix.views.first() { (on_one_line(&view.name())) ". " }
-                @if let Some(order) = matrix.orders.get(order) { "CPUs " (on_one_line(&order.name)) ". " }
-                (text(&map.caption))
-            }
-        }
-        @if matrix.views.len() > 1 || matrix.orders.len() > 1 {
+        figure id=(drawn_anchor(id, &map.id)) { (drawn(0, order)) (caption(&map.title, &(shown + &map.caption))) }
+        @if views.len() > 1 || orders.len() > 1 {
             details { summary { "The same by other methods and in other orders" }
-                @for (number, view) in matrix.views.iter().enumerate().take(SEVERAL) {
-                    @for (place, one) in matrix.orders.iter().enumerate() {
+                @for (number, view) in views.iter().enumerate().take(SEVERAL) {
+                    @for (place, one) in orders.iter().enumerate() {
                         @if (number, place) != (0, order) && (place == order || number == 0) && is_small(map, number) {
                             figure {
-                                div.chart { @if let Some(drawn) = drawn(number, place) { (drawn) } }
+                                (drawn(number, place))
                                 figcaption { (on_one_line(&view.name())) "; CPUs " (on_one_line(&one.name)) "." }
                             }
                         }
                     }
                 }
-                @if matrix.views.len() > SEVERAL || !is_small(map, 1) {
+                @if views.len() > SEVERAL || !is_small(map, 1) {
                     p.note { "More views: " code { "coho report --svg" } " draws them all." }
                 }
             }
@@ -134,7 +147,7 @@ fn map(map: &Map, id: &str) -> Markup {
     }
 }
 
-/// Up to so many views of a map stand on the page.
+/// Views of a map that stand on the page at most.
 const SEVERAL: usize = 6;
 
 /// Whether another view may be drawn without making the page large.
@@ -148,7 +161,7 @@ fn drawing(drawing: &Drawing, id: &str) -> Markup {
         figure.drawing id=(drawn_anchor(id, &drawing.id)) {
             div.wide { (svg::drawing(drawing, WIDE)) }
             div.narrow { (svg::drawing(drawing, NARROW)) }
-            figcaption { b { (on_one_line(&drawing.title)) ". " } (text(&drawing.caption)) }
+            (caption(&drawing.title, &drawing.caption))
         }
     }
 }
@@ -165,17 +178,14 @@ fn facts(facts: &Facts) -> Markup {
 }
 
 fn table(table: &Table, id: &str) -> Markup {
-    let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|&at| {
-            table.rows.iter().any(|row| row.cells.get(at).is_some_and(|cell| *cell != Cell::Nothing))
-        })
-        .collect();
-    let rows: Vec<&Row> = table.rows.iter().take(MOST).collect();
+    let shown: Vec<usize> = table.filled_columns().collect();
     let inner = html! {
         div.scroll tabindex="0" { table.figures {
             @if !table.title.is_empty() { caption { (on_one_line(&table.title)) } }
-            thead { tr { @for &at in &shown { (head(&table.columns[at])) } } }
-            tbody { @for row in &rows { tr {
+            thead { tr { @for column in shown.iter().map(|&at| &table.columns[at]) {
+                th scope="col" class=[column.is_figures.then_some("number")] { (column.head()) }
+            } } }
+            tbody { @for row in table.rows.iter().take(MOST) { tr {
                 @for (place, &at) in shown.iter().enumerate() {
                     @let column = &table.columns[at];
                     @if place == 0 { th scope="row" { (cell(row.cells.get(at))) } }
@@ -196,13 +206,6 @@ fn table(table: &Table, id: &str) -> Markup {
     html! { details id=(anchor) { summary { (on_one_line(title)) " (" (table.rows.len()) " rows)" } (inner) } }
 }
 
-fn head(column: &Column) -> Markup {
-    let unit = column.unit;
-    html! { th scope="col" class=[column.is_figures.then_some("number")] {
-        (on_one_line(&column.name)) @if !column.name.is_empty() && !unit.is_empty() { ", " } (unit)
-    } }
-}
-
 fn cell(cell: Option<&Cell>) -> Markup {
     html! { @match cell {
         None | Some(Cell::Nothing) => "–",
@@ -211,7 +214,7 @@ fn cell(cell: Option<&Cell>) -> Markup {
     } }
 }
 
-/// The value, and small behind it what is known of it.
+/// The value, and behind it in small letters its interval.
 fn figure(figure: &Figure) -> Markup {
     let text = figure.text();
     match text.split_once(' ').filter(|(_, rest)| rest.starts_with(['(', '['])) {
@@ -226,11 +229,10 @@ mod tests {
 
     #[test]
     fn what_a_profile_says_stays_text() {
-        let table =
-            Table::new("t", "<i>").columns([Column::text("<b>"), Column::figures("time", "ns")]).rows([
-                Row::new(["<script>alert(1)</script>".into(), 24.0.into()]),
-                Row::new(["run `coho <x>`".into(), Cell::Nothing]),
-            ]);
+        let table = Table::of("t", "<i>", ["<script>alert(1)</script>", "run `coho <x>`"])
+            .text("<b>", |text| text)
+            .figures("time", "ns", |text| text.starts_with('<').then_some(24.0))
+            .done();
         let markup = super::table(&table, "s0").into_string();
         assert!(
             !markup.contains("<script") && !markup.contains("<i>") && !markup.contains("<b>"),
@@ -242,8 +244,8 @@ mod tests {
     #[test]
     fn a_long_table_is_folded_and_a_very_long_one_cut() {
         let of = |n: usize| {
-            let rows = (0..n).map(|i| Row::new([Cell::from(format!("row {i}"))]));
-            super::table(&Table::new("t", "T").columns([Column::text("x")]).rows(rows), "s0").into_string()
+            let table = Table::of("t", "T", 0..n).text("x", |i| format!("row {i}"));
+            super::table(&table.done(), "s0").into_string()
         };
         assert!(!of(3).contains("<details") && of(30).contains("<details"));
         assert!(of(1000).contains("And 600 more rows") && !of(1000).contains("row 999"));

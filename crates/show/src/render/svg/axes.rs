@@ -16,10 +16,10 @@ pub(super) struct Placed {
     pub(super) ticks: Vec<(f64, String)>,
 }
 
-/// Nothing that is measured is larger, or smaller than its inverse: a damaged profile must not stretch an axis without end.
+/// No measured value is larger, or smaller than its inverse: a damaged profile must not stretch an axis without end.
 const MOST: f64 = 1e18;
 
-/// More ticks than one in so many pixels cannot be read.
+/// Pixels from one tick to the next at least, so that both can be read.
 const APART_X: f64 = 64.0;
 const APART_Y: f64 = 32.0;
 
@@ -28,17 +28,12 @@ impl Placed {
     pub(super) fn of(axis: &Axis, values: &[f64], from_px: f64, to_px: f64) -> Self {
         let usable = |value: &f64| value.abs() < MOST && (axis.scale == Scale::Linear || *value > 1.0 / MOST);
         let values: Vec<f64> = values.iter().copied().filter(usable).collect();
-        let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
-            (low.min(value), high.max(value))
-        });
-        let (low, high) = match ends {
-            (low, high) if low > high => (if axis.scale == Scale::Log { 1.0 } else { 0.0 }, 10.0),
-            ends => ends,
-        };
+        let nothing = (if axis.scale == Scale::Log { 1.0 } else { 0.0 }, 10.0);
+        let (low, high) = scale::ends(values.iter().copied()).unwrap_or(nothing);
         let (low, high) = match axis.scale {
             Scale::Linear => {
                 let low = if axis.from_zero { low.min(0.0) } else { low };
-                // What ends at the frame is not seen whole.
+                // The frame would cut what ends at it.
                 let room = if high > low { (high - low) * 0.05 } else { low.abs().max(1.0) * 0.1 };
                 (if axis.from_zero && low >= 0.0 { low } else { low - room }, high + room)
             }
@@ -87,11 +82,8 @@ impl Placed {
                 let within = powers.filter(|size| (self.low..=self.high).contains(&(*size as f64)));
                 within.map(|size| (size as f64, words::bytes(size))).collect()
             }
-            (Ticks::Decimal, Scale::Log) => {
-                let ticks = scale::log_ticks(self.low, self.high);
-                ticks.into_iter().map(|(log, text)| (10f64.powf(log), text)).collect()
-            }
-            (Ticks::Decimal, Scale::Linear) => linear(self.low, self.high, most),
+            (Ticks::Decimal, Scale::Log) => scale::log_ticks(self.low, self.high),
+            (Ticks::Decimal, Scale::Linear) => scale::round_ticks(self.low, self.high, most.clamp(2, 8)),
         };
         // Numbers of CPUs gather at one end of the axis: what would stand on its neighbour is left out.
         let step = all.len().div_ceil(most * 2);
@@ -110,16 +102,6 @@ impl Placed {
     }
 }
 
-/// Round steps between two values, at most so many.
-fn linear(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
-    let rough = (high - low) / most.clamp(2, 8) as f64;
-    let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough);
-    let step = step.unwrap_or(rough);
-    let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
-    (first..=last).map(|i| i as f64 * step).map(|value| (value, words::plain(value))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,13 +111,11 @@ mod tests {
     }
 
     #[test]
-    fn every_axis_has_ticks() {
+    fn every_axis_has_ticks_within_its_ends() {
         for axis in [Axis::linear(""), Axis::log(""), Axis::bytes(""), Axis::counts("")] {
             for values in [&[][..], &[26.0], &[25.9, 26.1], &[1.0, 512.0], &[1e-3, 5e9]] {
                 let ticks = Placed::of(&axis, values, 0.0, 500.0).ticks;
-                if axis.ticks != Ticks::Values && axis.ticks != Ticks::Bytes {
-                    assert!(!ticks.is_empty(), "{axis:?} {values:?}");
-                }
+                assert!(axis.ticks != Ticks::Decimal || !ticks.is_empty(), "{axis:?} {values:?}");
                 assert!(ticks.len() <= 20 && ticks.iter().all(|(at, _)| (0.0..=500.0).contains(at)));
             }
         }

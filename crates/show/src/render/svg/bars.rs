@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::axes::Placed;
-use super::frame::{self, Entry, PLOT_HEIGHT, Space};
+use super::frame::{self, PLOT_HEIGHT, Space};
 use super::px;
 use crate::chart::{At, Bar, BarSeries, Bin, Chart, Colour};
 use crate::words;
@@ -11,39 +11,24 @@ use crate::words;
 /// The thickness of a bar, and what is free between two groups.
 const BAR: f64 = 15.0;
 const BETWEEN: f64 = 9.0;
-/// Names of categories have at most so many letters.
+/// Letters of a category's name at most.
 const NAME: usize = 34;
 
 pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -> Markup {
     let names: Vec<String> = categories.iter().map(|name| words::short(name, NAME)).collect();
     let group = series.len() as f64 * BAR + BETWEEN;
-    let space = Space::new(
-        frame::room_of(names.iter().map(String::as_str)),
-        group * categories.len() as f64 + BETWEEN,
-    );
-    let all = || series.iter().flat_map(|one| one.bars.iter().flatten());
-    let values: Vec<f64> = all()
-        .flat_map(|bar| [Some(bar.value), bar.interval.map(|ends| ends.0), bar.interval.map(|ends| ends.1)])
-        .flatten()
-        .chain(chart.marks.iter().filter_map(|mark| match mark.at {
-            At::X(value) => Some(value),
-            At::Y(_) => None,
-        }))
-        .collect();
+    let room = frame::room_of(names.iter().map(String::as_str));
+    let space = Space::new(room, group * categories.len() as f64 + BETWEEN);
+    let bars = series.iter().flat_map(|one| one.bars.iter().flatten());
+    let marks = chart.marks.iter().filter_map(|mark| match mark.at {
+        At::X(value) => Some(value),
+        At::Y(_) => None,
+    });
+    let values: Vec<f64> =
+        bars.flat_map(|bar| frame::with_ends(bar.value, bar.interval)).chain(marks).collect();
     let x = Placed::of(&chart.x, &values, space.left, space.right);
-    let legend = series
-        .iter()
-        .map(|one| Entry {
-            name: one.name.clone(),
-            sample: match (x.is_from_zero(), one.published) {
-                (true, false) => sample,
-                (true, true) => published_sample,
-                (false, false) => dot,
-                (false, true) => hollow_dot,
-            },
-            colour: one.colour,
-        })
-        .collect();
+    let in_legend: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
+    let sample = |at: usize, left: f64, y: f64| sample(&series[at], x.is_from_zero(), left, y);
     let inside = html! {
         @for (index, name) in names.iter().enumerate() {
             @let top = space.top + BETWEEN + group * index as f64;
@@ -57,7 +42,7 @@ pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -
             }
         }
     };
-    frame::chart(chart, space, &x, None, legend, &inside)
+    frame::chart(chart, space, (&x, None), &in_legend, sample, &inside)
 }
 
 /// A bar from zero; where the axis has none, a dot, since a bar's length would mean nothing.
@@ -81,23 +66,17 @@ fn bar(bar: &Bar, series: &BarSeries, x: &Placed, top: f64) -> Markup {
     }
 }
 
-fn sample(colour: Colour, x: f64, y: f64) -> Markup {
-    html! { rect x=(px(x + 6.0)) y=(px(y - 6.0)) width="18" height="12" fill=(colour.css()) {} }
-}
-
-fn published_sample(colour: Colour, x: f64, y: f64) -> Markup {
+/// A bar or a dot for the legend.
+fn sample(series: &BarSeries, is_bar: bool, x: f64, y: f64) -> Markup {
+    let (colour, published) = (series.colour.css(), series.published);
     html! {
-        rect x=(px(x + 6.0)) y=(px(y - 6.0)) width="18" height="12" fill=(colour.css()) fill-opacity=".45"
-            stroke=(colour.css()) stroke-dasharray="2 2" {}
+        @if is_bar {
+            rect x=(px(x + 6.0)) y=(px(y - 6.0)) width="18" height="12" fill=(colour) fill-opacity=[published.then_some(".45")]
+                stroke=[published.then_some(colour)] stroke-dasharray=[published.then_some("2 2")] {}
+        } @else {
+            circle cx=(px(x + 15.0)) cy=(px(y)) r="4.5" fill=(if published { "none" } else { colour }) stroke=(colour) {}
+        }
     }
-}
-
-fn dot(colour: Colour, x: f64, y: f64) -> Markup {
-    html! { circle cx=(px(x + 15.0)) cy=(px(y)) r="4.5" fill=(colour.css()) stroke=(colour.css()) {} }
-}
-
-fn hollow_dot(colour: Colour, x: f64, y: f64) -> Markup {
-    html! { circle cx=(px(x + 15.0)) cy=(px(y)) r="4.5" fill="none" stroke=(colour.css()) {} }
 }
 
 /// How often values lie between two bounds.
@@ -115,35 +94,34 @@ pub(super) fn histogram(chart: &Chart, bins: &[Bin]) -> Markup {
                 fill=(bin.colour.css()) { (frame::hover(&bin.hover)) }
         }
     };
-    frame::chart(chart, space, &x, Some(&y), Vec::new(), &inside)
+    frame::chart(chart, space, (&x, Some(&y)), &[], |_, _, _| html! {}, &inside)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{Axis, Plot};
+    use crate::chart::Axis;
 
-    fn chart(axis: Axis) -> Chart {
+    fn drawn(axis: Axis) -> String {
         let bar = |value: f64| {
-            Some(Bar { value, interval: Some((value * 0.9, value * 1.1)), hover: format!("<{value}> ns") })
+            let interval = Some((value * 0.9, value * 1.1));
+            Some(Bar { value, interval, hover: format!("<{value}> ns") })
         };
-        let series = |name: &str, published| BarSeries {
-            name: name.into(),
-            colour: Colour::nth(0),
-            published,
-            bars: vec![bar(10.0), bar(400.0), None],
-        };
+        let bars = || [bar(10.0), bar(400.0), None];
+        let series = vec![
+            BarSeries::new("here", Colour::nth(0), bars()),
+            BarSeries::new("paper", Colour::nth(0), bars()).published(true),
+        ];
         let categories = vec!["fbs".into(), "x".repeat(90), "none".into()];
-        let plot = Plot::Bars { categories, series: vec![series("here", false), series("paper", true)] };
-        Chart::new("bars", "Bars", axis, Axis::linear(""), plot)
+        super::super::chart(&Chart::bars("bars", "Bars", axis, categories, series)).into_string()
     }
 
     #[test]
     fn bars_grow_from_zero_and_logarithmic_axes_have_dots() {
-        let linear = super::super::chart(&chart(Axis::linear("ns"))).into_string();
+        let linear = drawn(Axis::linear("ns"));
         assert_eq!(linear.matches("&lt;10&gt; ns").count(), 2, "{linear}");
         assert!(!linear.contains("<circle"), "{linear}");
-        let log = super::super::chart(&chart(Axis::log("ns"))).into_string();
+        let log = drawn(Axis::log("ns"));
         assert_eq!(log.matches("<circle").count(), 4 + 2, "four bars and two samples: {log}");
         assert!(linear.contains(&format!(">{}…<", "x".repeat(NAME - 1))), "a long name is cut: {linear}");
     }

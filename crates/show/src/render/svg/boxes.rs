@@ -44,22 +44,24 @@ pub(super) fn draw(nodes: &[Node], title: &str, width: f64) -> Markup {
 }
 
 fn place(node: &Node, cap: f64, aspect: f64) -> Placed<'_> {
-    let label = node.label.chars().count() as f64 * LETTER + PAD;
+    let letters = node.label.chars().count() as f64;
     if node.children.is_empty() {
-        let label = node.label.chars().count() as f64 * DIGIT + 5.0;
-        return Placed { node, width: label.max(18.0), height: 20.0, children: Vec::new() };
+        let width = (letters * DIGIT + 5.0).max(18.0);
+        return Placed { node, width, height: 20.0, children: Vec::new() };
     }
     let head = if node.label.is_empty() { PAD / 2.0 } else { HEAD };
     // The threads of a core stand side by side and close.
-    let core = node.kind == "core";
-    let (pad, gap, aspect_here) =
-        if core { (PAD / 2.0, GAP / 2.0, f64::INFINITY) } else { (PAD, GAP, aspect) };
+    let (pad, gap, aspect_here) = match node.kind {
+        "core" => (PAD / 2.0, GAP / 2.0, f64::INFINITY),
+        _ => (PAD, GAP, aspect),
+    };
     let inner = cap - 2.0 * pad;
     let children = node.children.iter().map(|child| place(child, inner, aspect)).collect();
-    let (mut children, width, height) = grid(children, inner, label.min(cap) - 2.0 * pad, aspect_here, gap);
-    for child in &mut children {
-        child.0 += pad;
-        child.1 += head;
+    let least = (letters * LETTER + PAD).min(cap) - 2.0 * pad;
+    let (mut children, width, height) = grid(children, inner, least, aspect_here, gap);
+    for (x, y, _) in &mut children {
+        *x += pad;
+        *y += head;
     }
     Placed { node, width: width + 2.0 * pad, height: head + height + pad, children }
 }
@@ -89,13 +91,11 @@ fn grid(
     let (width, height) = size(columns);
     let stretch = ((least - width) / columns as f64).max(0.0);
     let step = (cell.0 + stretch + gap, cell.1 + gap);
-    let placed = boxes
-        .into_iter()
-        .enumerate()
-        .map(|(i, b)| ((i % columns) as f64 * step.0, (i / columns) as f64 * step.1, b))
-        .map(|(x, y, b)| (x, y, Placed { width: cell.0 + stretch, height: cell.1, ..b }))
-        .collect();
-    (placed, width.max(least), height)
+    let placed = boxes.into_iter().enumerate().map(|(i, one)| {
+        let (x, y) = ((i % columns) as f64 * step.0, (i / columns) as f64 * step.1);
+        (x, y, Placed { width: cell.0 + stretch, height: cell.1, ..one })
+    });
+    (placed.collect(), width.max(least), height)
 }
 
 fn group(placed: &Placed<'_>, x: f64, y: f64) -> Markup {
@@ -133,39 +133,27 @@ fn shade(kind: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn leaf(label: String) -> Node {
-        Node { kind: "pu", title: format!("<CPU> \"{label}\""), label, children: Vec::new() }
+    fn node(kind: &'static str, label: impl Into<String>, children: impl Iterator<Item = Node>) -> Node {
+        let title = "<CPU> \"0\"".into();
+        Node { kind, label: label.into(), title, children: children.collect() }
     }
 
     #[test]
     fn a_drawing_keeps_to_its_width_and_escapes_what_it_writes() {
-        let l3 = |n: u32| Node {
-            kind: "l3",
-            label: "L3 32 MiB".into(),
-            title: String::new(),
-            children: (0..16).map(|cpu| leaf((n * 16 + cpu).to_string())).collect(),
-        };
-        let package = Node {
-            kind: "package",
-            label: "package 0".into(),
-            title: String::new(),
-            children: (0..16).map(l3).collect(),
-        };
+        let pu = |cpu: u32| node("pu", cpu.to_string(), std::iter::empty());
+        let l3 = |n: u32| node("l3", "L3 32 MiB", (0..16).map(|cpu| pu(n * 16 + cpu)));
+        let package = [node("package", "package 0", (0..16).map(l3))];
         for width in [340.0, 1000.0] {
-            let drawing = draw(std::slice::from_ref(&package), "boxes", width).into_string();
-            let right: f64 = drawing
-                .split("<rect ")
-                .skip(1)
-                .map(|rect| {
-                    let value = |name: &str| -> f64 {
-                        let after = rect.split(&format!(" {name}=\"")).nth(1).unwrap();
-                        after.split('"').next().unwrap().parse().unwrap()
-                    };
-                    value("x") + value("width")
-                })
-                .fold(0.0, f64::max);
-            assert!(right <= width + 1.0, "{right} in {width}");
-            assert!(right > 0.5 * width, "{right} in {width}");
+            let drawing = draw(&package, "boxes", width).into_string();
+            let ends = drawing.split("<rect ").skip(1).map(|rect| {
+                let value = |name: &str| -> f64 {
+                    let after = rect.split(&format!(" {name}=\"")).nth(1).unwrap();
+                    after.split('"').next().unwrap().parse().unwrap()
+                };
+                value("x") + value("width")
+            });
+            let right = ends.fold(0.0, f64::max);
+            assert!((0.5 * width..=width + 1.0).contains(&right), "{right} in {width}");
             assert_eq!(drawing.matches("class=\"pu\"").count(), 256);
             assert!(!drawing.contains("<CPU>"));
         }

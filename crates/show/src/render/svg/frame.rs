@@ -17,14 +17,6 @@ const RIGHT: f64 = 16.0;
 const BELOW: f64 = 44.0;
 const LEGEND_LINE: f64 = 20.0;
 
-/// An entry of the legend.
-pub(super) struct Entry {
-    pub(super) name: String,
-    /// The sample of the line or bar, drawn at a place.
-    pub(super) sample: fn(Colour, f64, f64) -> Markup,
-    pub(super) colour: Colour,
-}
-
 /// The space inside the axes, in pixels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
@@ -35,7 +27,7 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// With so much room at the left for the ticks' texts, and so high.
+    /// With room at the left for texts, and so high.
     pub(super) fn new(left: f64, height: f64) -> Self {
         Self { left, top: TOP, right: WIDTH - RIGHT, bottom: TOP + height }
     }
@@ -46,16 +38,16 @@ pub(super) fn room_of<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
     texts.map(text_width).fold(18.0, f64::max) + 14.0
 }
 
-/// The whole chart around what is drawn inside.
+/// The whole chart around what is drawn inside. `sample` draws the line or bar of a name of the legend at a place.
 pub(super) fn chart(
     chart: &Chart,
     space: Space,
-    x: &Placed,
-    y: Option<&Placed>,
-    legend: Vec<Entry>,
+    (x, y): (&Placed, Option<&Placed>),
+    names: &[&str],
+    sample: impl Fn(usize, f64, f64) -> Markup,
     inside: &Markup,
 ) -> Markup {
-    let (rows, legend) = self::legend(legend, space.bottom + BELOW + FONT);
+    let (rows, legend) = legend(names, sample, space.bottom + BELOW + FONT);
     let height = space.bottom + BELOW + rows as f64 * LEGEND_LINE + 4.0;
     html! {
         svg class="chart" viewBox=(format!("0 0 {WIDTH} {}", px(height))) width=(WIDTH) height=(px(height)) role="img"
@@ -102,7 +94,7 @@ fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
             let at = px(x.at(value));
             let right = at + 4.0 + text_width(&label) > space.right;
             let (place, anchor) = if right { (at - 4.0, "end") } else { (at + 4.0, "start") };
-            // Bars would cover it within the frame, and leave the room above free.
+            // Within the frame, bars would cover it; above it there is room.
             let height = if y.is_some() { space.top + 12.0 } else { space.top - 5.0 };
             (format!("M{at} {}V{}", px(space.top), px(space.bottom)), (place, height), anchor)
         }
@@ -118,39 +110,40 @@ fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
     }
 }
 
-/// The legend's rows and what is in them; none where there is one thing, which the titles name.
-fn legend(entries: Vec<Entry>, top: f64) -> (usize, Markup) {
-    if entries.len() < 2 {
+/// How many rows the legend has, and what is in them; none where there is one thing, which the titles name.
+fn legend(names: &[&str], sample: impl Fn(usize, f64, f64) -> Markup, top: f64) -> (usize, Markup) {
+    if names.len() < 2 {
         return (0, html! {});
     }
     let (mut x, mut row) = (4.0, 0usize);
-    let mut placed = Vec::new();
-    for entry in entries {
-        let name = words::short(&entry.name, 70);
+    let mut drawn = String::new();
+    for (index, name) in names.iter().map(|name| words::short(name, 70)).enumerate() {
         let width = 30.0 + text_width(&name) + 14.0;
         if x > 4.0 && x + width > WIDTH {
             (x, row) = (4.0, row + 1);
         }
         let y = top + row as f64 * LEGEND_LINE;
-        placed.push(html! {
-            ({ (entry.sample)(entry.colour, x, y - 4.0) })
-            text x=(px(x + 30.0)) y=(px(y)) { (name) }
-        });
+        let text = html! { text x=(px(x + 30.0)) y=(px(y)) { (name) } };
+        drawn += &html! { g data-entry=(index) { (sample(index, x, y - 4.0)) (text) } }.0;
         x += width;
     }
-    let drawn = html! { @for (index, one) in placed.iter().enumerate() { g data-entry=(index) { (one) } } };
-    (row + 1, drawn)
+    (row + 1, PreEscaped(drawn))
 }
 
 /// A line through an interval's ends.
 pub(super) fn interval(vertical: bool, at: f64, from: f64, to: f64, colour: Colour) -> Markup {
     let (at, from, to) = (px(at), px(from), px(to));
-    let path = if vertical {
-        format!("M{at} {from}V{to}M{} {from}h6M{} {to}h6", at - 3.0, at - 3.0)
-    } else {
-        format!("M{from} {at}H{to}M{from} {}v6M{to} {}v6", at - 3.0, at - 3.0)
+    let begin = at - 3.0;
+    let path = match vertical {
+        true => format!("M{at} {from}V{to}M{begin} {from}h6M{begin} {to}h6"),
+        false => format!("M{from} {at}H{to}M{from} {begin}v6M{to} {begin}v6"),
     };
     html! { path d=(path) stroke=(colour.css()) stroke-opacity=".8" fill="none" {} }
+}
+
+/// A value with the ends of its interval.
+pub(super) fn with_ends(value: f64, interval: Option<(f64, f64)>) -> impl Iterator<Item = f64> {
+    std::iter::once(value).chain(interval.into_iter().flat_map(|(low, high)| [low, high]))
 }
 
 /// What is shown when pointed at.

@@ -3,11 +3,11 @@
 use maud::{Markup, html};
 
 use super::axes::Placed;
-use super::frame::{self, Entry, PLOT_HEIGHT, Space};
+use super::frame::{self, PLOT_HEIGHT, Space};
 use super::px;
-use crate::chart::{At, Chart, Colour, Point, Scale, Series, Stroke};
+use crate::chart::{At, Chart, Point, Scale, Series, Stroke};
 
-/// A point of a line of more than this is drawn without a circle of its own: it would be all circles.
+/// A point of a longer line is drawn without a circle of its own: it would be all circles.
 const CIRCLED: usize = 64;
 
 pub(super) fn lines(chart: &Chart, series: &[Series]) -> Markup {
@@ -19,28 +19,22 @@ pub(super) fn lines(chart: &Chart, series: &[Series]) -> Markup {
     };
     let points = || series.iter().flat_map(|one| &one.points);
     let xs: Vec<f64> = points().map(|point| point.x).chain(marks(false)).collect();
-    let ys: Vec<f64> = points()
-        .flat_map(|point| [Some(point.y), point.interval.map(|i| i.0), point.interval.map(|i| i.1)])
-        .flatten()
-        .chain(marks(true))
-        .collect();
-    let ys = if chart.y.scale == Scale::Log { within_reach(&ys, points()) } else { ys };
+    let ys =
+        points().flat_map(|point| frame::with_ends(point.y, point.interval)).chain(marks(true)).collect();
+    let ys = if chart.y.scale == Scale::Log { within_reach(ys, points()) } else { ys };
     let whole = Space::new(0.0, PLOT_HEIGHT);
     let y = Placed::of(&chart.y, &ys, whole.bottom, whole.top);
     let space = Space::new(frame::room_of(y.ticks.iter().map(|(_, text)| text.as_str())), PLOT_HEIGHT);
     let x = Placed::of(&chart.x, &xs, space.left, space.right);
-    let legend = series
-        .iter()
-        .map(|one| Entry { name: one.name.clone(), sample: sample(one.stroke), colour: one.colour })
-        .collect();
+    let names: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
     let inside = html! { @for one in series { (line(one, &x, &y)) } };
-    frame::chart(chart, space, &x, Some(&y), legend, &inside)
+    frame::chart(chart, space, (&x, Some(&y)), &names, |at, x, y| sample(&series[at], x, y), &inside)
 }
 
 /// An interval that reaches to nearly nothing must not push everything else into a corner of a logarithmic axis.
-fn within_reach<'a>(ys: &[f64], points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
+fn within_reach<'a>(ys: Vec<f64>, points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
     let least = points.map(|point| point.y).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-    ys.iter().copied().filter(|y| *y >= least / 4.0).collect()
+    ys.into_iter().filter(|y| *y >= least / 4.0).collect()
 }
 
 fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
@@ -48,13 +42,10 @@ fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
     let published = series.stroke == Stroke::Published;
     let points: Vec<&Point> =
         series.points.iter().filter(|point| point.x.is_finite() && point.y.is_finite()).collect();
-    let path: String = points
-        .iter()
-        .enumerate()
-        .map(|(i, point)| {
-            format!("{}{} {}", if i == 0 { "M" } else { "L" }, px(x.at(point.x)), px(y.at(point.y)))
-        })
-        .collect();
+    let place = |(i, point): (usize, &&Point)| {
+        format!("{}{} {}", if i == 0 { "M" } else { "L" }, px(x.at(point.x)), px(y.at(point.y)))
+    };
+    let path: String = points.iter().enumerate().map(place).collect();
     let dashes = dashes(series.stroke);
     let circled = points.len() <= CIRCLED || series.stroke == Stroke::Points;
     html! {
@@ -90,21 +81,14 @@ fn dashes(stroke: Stroke) -> Option<&'static str> {
     }
 }
 
-fn sample(stroke: Stroke) -> fn(Colour, f64, f64) -> Markup {
-    fn draw(stroke: Stroke, colour: Colour, x: f64, y: f64) -> Markup {
-        let colour = colour.css();
-        let fill = if stroke == Stroke::Published { "none" } else { colour };
-        html! {
-            @if stroke != Stroke::Points {
-                path d=(format!("M{} {}h24", px(x), px(y))) stroke=(colour) stroke-width="2.2" stroke-dasharray=[dashes(stroke)] {}
-            }
-            circle cx=(px(x + 12.0)) cy=(px(y)) r="3.4" fill=(fill) stroke=(colour) {}
+/// A line and a point for the legend.
+fn sample(series: &Series, x: f64, y: f64) -> Markup {
+    let (stroke, colour) = (series.stroke, series.colour.css());
+    let fill = if stroke == Stroke::Published { "none" } else { colour };
+    html! {
+        @if stroke != Stroke::Points {
+            path d=(format!("M{} {}h24", px(x), px(y))) stroke=(colour) stroke-width="2.2" stroke-dasharray=[dashes(stroke)] {}
         }
-    }
-    match stroke {
-        Stroke::Solid => |colour, x, y| draw(Stroke::Solid, colour, x, y),
-        Stroke::Dashed => |colour, x, y| draw(Stroke::Dashed, colour, x, y),
-        Stroke::Published => |colour, x, y| draw(Stroke::Published, colour, x, y),
-        Stroke::Points => |colour, x, y| draw(Stroke::Points, colour, x, y),
+        circle cx=(px(x + 12.0)) cy=(px(y)) r="3.4" fill=(fill) stroke=(colour) {}
     }
 }

@@ -8,7 +8,7 @@ use super::frame::hover;
 use super::{px, text_width};
 use crate::chart::Map;
 use crate::colour::{Rgb, of_distance};
-use crate::matrix::{Matrix, Order, View, index};
+use crate::matrix::{Matrix, Order, View};
 use crate::{scale, words};
 
 /// How much room a map has.
@@ -20,19 +20,23 @@ pub enum Size {
     Large,
 }
 
-/// Up to so many CPUs each cell is a box that says its time when pointed at; more are a picture.
+/// Up to this many CPUs, each cell is a box that says its time when pointed at; more are a picture.
 const BOXES: usize = 48;
-/// Up to so many CPUs each cell shows its figure.
+/// Up to this many CPUs, each cell shows its figure.
 const FIGURED: usize = 12;
-/// Up to so many CPUs each has its name at the axis.
+/// Up to this many CPUs, each has its name at the axis.
 const NAMED: usize = 32;
 /// Between the map and what stands beside it.
 const GAP: f64 = 10.0;
+/// Above the map.
+const TOP: f64 = 8.0;
+/// Steps of the legend.
+const STEPS: usize = 32;
 
 pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
     let matrix = &map.matrix;
     let (view, order) = (matrix.views.get(view)?, matrix.orders.get(order)?);
-    let (low, high) = scale::robust_ends(view.ns.iter().copied())?;
+    let ends = scale::robust_ends(view.ns.iter().copied())?;
     // A few CPUs need no large cells.
     let n = order.cells.len();
     let side = match size {
@@ -41,109 +45,139 @@ pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Ma
     };
     let ticks = ticks(matrix, order);
     let left = ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max) + GAP;
-    let top = 8.0;
-    let at = |place: usize| left + place as f64 / n as f64 * side;
-    let height = top + side + 40.0;
-    let width = left + side + 14.0;
+    let drawn = Drawn { matrix, view, order, n, left, side, ends };
+    let (width, height) = (px(left + side + 14.0), px(TOP + side + 40.0));
     Some(html! {
-        svg class="map" viewBox=(format!("0 0 {} {}", px(width), px(height))) width=(px(width)) height=(px(height)) role="img"
+        svg class="map" viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="img"
             aria-label=(map.title) font-family="system-ui, sans-serif" font-size="11" fill="currentColor" {
-            @if n <= BOXES { (cells(matrix, view, order, (left, top, side), (low, high))) }
-            @else { (picture(matrix, view, order, (left, top, side), (low, high), size)) }
-            (bounds(order, (left, top, side)))
+            @if n <= BOXES { (drawn.cells()) } @else { (drawn.picture(size)) }
+            (drawn.bounds())
             @for (place, text) in &ticks {
-                text x=(px(left - 6.0)) y=(px(top + at(*place) - left + side / n as f64 / 2.0 + 4.0)) text-anchor="end" { (text) }
+                text x=(px(left - 6.0)) y=(px(TOP + (*place as f64 + 0.5) / n as f64 * side + 4.0)) text-anchor="end" { (text) }
             }
-            (legend((left, top + side + 12.0, side), (low, high)))
+            (drawn.legend(TOP + side + 12.0))
         }
     })
 }
 
-/// How near a time is, from 0 to 1, by which it has its colour.
-fn position(ns: f64, (low, high): (f64, f64)) -> f64 {
-    if high / low < 1.001 { 0.0 } else { ((ns / low).ln() / (high / low).ln()).clamp(0.0, 1.0) }
+/// A view of a matrix in an order, with its place and the times at the ends of its colours.
+struct Drawn<'a> {
+    matrix: &'a Matrix,
+    view: &'a View,
+    order: &'a Order,
+    /// How many cells a side has.
+    n: usize,
+    left: f64,
+    side: f64,
+    ends: (f64, f64),
 }
 
-fn time(view: &View, order: &Order, n: usize, row: usize, column: usize) -> Option<f64> {
-    let (i, j) = (order.cells[row], order.cells[column]);
-    let ns = (i != j).then(|| view.ns[index(n, i.min(j), i.max(j))])?;
-    scale::is_time(ns).then_some(ns)
+impl Drawn<'_> {
+    fn time(&self, row: usize, column: usize) -> Option<f64> {
+        self.matrix.time(self.view, self.order.cells[row], self.order.cells[column])
+    }
+
+    fn label(&self, place: usize) -> &str {
+        &self.matrix.labels[self.order.cells[place]]
+    }
+
+    /// Whether all times have one colour.
+    fn is_flat(&self) -> bool {
+        self.ends.1 / self.ends.0 < 1.001
+    }
+
+    /// How near a time is, from 0 to 1, by which it has its colour.
+    fn position(&self, ns: f64) -> f64 {
+        let (low, high) = self.ends;
+        if self.is_flat() { 0.0 } else { ((ns / low).ln() / (high / low).ln()).clamp(0.0, 1.0) }
+    }
+
+    fn cells(&self) -> Markup {
+        let step = self.side / self.n as f64;
+        html! { @for row in 0..self.n { @for column in 0..self.n {
+            @let (x, y) = (self.left + column as f64 * step, TOP + row as f64 * step);
+            @if let Some(ns) = self.time(row, column) {
+                @let colour = of_distance(self.position(ns));
+                rect x=(px(x)) y=(px(y)) width=(px(step)) height=(px(step)) fill=(css(colour)) {
+                    (hover(&format!("{} and {}: {} ns", self.label(row), self.label(column), words::number(ns))))
+                }
+                @if self.n <= FIGURED {
+                    text x=(px(x + step / 2.0)) y=(px(y + step / 2.0 + 4.0)) text-anchor="middle" fill=(on(colour)) pointer-events="none" {
+                        (words::number(ns)) @if self.n <= 4 { " ns" }
+                    }
+                }
+            }
+        } } }
+    }
+
+    /// One point a cell. A large map has the times beside it in base64 for whoever points at one: code 0 is "not measured",
+    /// code `c` the time `low * exp((c - 1) * step)`; the page's script takes those of a small one from the large one.
+    fn picture(&self, size: Size) -> Markup {
+        let n = self.n;
+        let times = self.view.ns.iter().copied().filter(|ns| scale::is_time(*ns));
+        let (least, most) = scale::ends(times).unwrap_or(self.ends);
+        let step = ((most / least).ln() / 65_534.0).max(1e-9);
+        let mut points = Vec::with_capacity(n * n);
+        let mut codes = Vec::with_capacity(n * (n - 1));
+        for (row, column) in (0..n).flat_map(|row| (0..n).map(move |column| (row, column))) {
+            let ns = self.time(row, column);
+            points.push(ns.map_or(0, |ns| 1 + (self.position(ns) * 254.0) as u8));
+            if column > row {
+                let code = ns.map_or(0, |ns| 1 + ((ns / least).ln() / step).round() as u16);
+                codes.extend_from_slice(&code.to_le_bytes());
+            }
+        }
+        let is_large = size == Size::Large;
+        let codes = is_large.then(|| STANDARD.encode(codes));
+        let names = is_large.then(|| (0..n).map(|place| self.label(place)).collect::<Vec<_>>().join("|"));
+        html! {
+            image x=(px(self.left)) y=(px(TOP)) width=(px(self.side)) height=(px(self.side)) style="image-rendering:pixelated"
+                preserveAspectRatio="none" href=(format!("data:image/png;base64,{}", STANDARD.encode(png(n, &points))))
+                data-codes=[codes] data-low=(least) data-step=(step) data-names=[names] {}
+        }
+    }
+
+    /// Lines between groups, wider ones thicker, with their names when pointed at.
+    fn bounds(&self) -> Markup {
+        let (left, side) = (self.left, self.side);
+        html! { @for (depth, level) in self.order.levels.iter().enumerate() {
+            @let width = if level.cuts.len() > 8 { 0.5 } else { [2.5, 1.5].get(depth).copied().unwrap_or(0.8) };
+            @let path: String = level.cuts.iter().map(|&cut| {
+                let at = cut as f64 / self.n as f64 * side;
+                format!("M{} {}v{}M{} {}h{}", px(left + at), px(TOP), px(side), px(left), px(TOP + at), px(side))
+            }).collect();
+            path d=(path) stroke="#fff" stroke-width=(width) fill="none" { (hover(&level.name)) }
+        } }
+    }
+
+    /// The colours from near to far with the times at which they stand.
+    fn legend(&self, top: f64) -> Markup {
+        let (low, high) = self.ends;
+        if self.is_flat() {
+            return html! { text x=(px(self.left)) y=(px(top + 10.0)) { "all " (words::number(low)) " ns" } };
+        }
+        let step = self.side / STEPS as f64;
+        html! {
+            @for i in 0..STEPS {
+                rect x=(px(self.left + step * i as f64)) y=(px(top)) width=(px(step + 0.3)) height="8"
+                    fill=(css(of_distance(i as f64 / (STEPS - 1) as f64))) {}
+            }
+            @for (ns, text) in scale::log_ticks(low, high) {
+                text x=(px(self.left + self.position(ns) * self.side)) y=(px(top + 20.0)) text-anchor="middle" { (text) }
+            }
+            text x=(px(self.left - 6.0)) y=(px(top + 20.0)) text-anchor="end" { "ns" }
+        }
+    }
 }
 
 fn css([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-fn cells(
-    matrix: &Matrix,
-    view: &View,
-    order: &Order,
-    (left, top, side): (f64, f64, f64),
-    ends: (f64, f64),
-) -> Markup {
-    let n = order.cells.len();
-    let step = side / n as f64;
-    html! { @for row in 0..n { @for column in 0..n {
-        @let (x, y) = (left + column as f64 * step, top + row as f64 * step);
-        @if let Some(ns) = time(view, order, n, row, column) {
-            @let colour = of_distance(position(ns, ends));
-            rect x=(px(x)) y=(px(y)) width=(px(step)) height=(px(step)) fill=(css(colour)) {
-                (hover(&format!("{} and {}: {} ns", matrix.labels[order.cells[row]], matrix.labels[order.cells[column]], words::number(ns))))
-            }
-            @if n <= FIGURED {
-                text x=(px(x + step / 2.0)) y=(px(y + step / 2.0 + 4.0)) text-anchor="middle" fill=(on(colour)) pointer-events="none" {
-                    (words::number(ns)) @if n <= 4 { " ns" }
-                }
-            }
-        }
-    } } }
-}
-
 /// Letters that can be read on a colour.
 fn on([red, green, blue]: Rgb) -> &'static str {
     let light = 0.2126 * f64::from(red) + 0.7152 * f64::from(green) + 0.0722 * f64::from(blue);
     if light > 120.0 { "#000" } else { "#fff" }
-}
-
-/// One point a cell. A large map has the times beside it in base64 for whoever points at one: code 0 is "not measured",
-/// code `c` the time `low * exp((c - 1) * step)`; the page's script takes those of a small one from the large one.
-fn picture(
-    matrix: &Matrix,
-    view: &View,
-    order: &Order,
-    (left, top, side): (f64, f64, f64),
-    ends: (f64, f64),
-    size: Size,
-) -> Markup {
-    let n = order.cells.len();
-    let mut points = vec![0u8; n * n];
-    let (least, most) = view
-        .ns
-        .iter()
-        .filter(|ns| scale::is_time(**ns))
-        .fold((f64::INFINITY, 0.0f64), |(least, most), ns| (least.min(*ns), most.max(*ns)));
-    let step = ((most / least).ln() / 65_534.0).max(1e-9);
-    let mut codes = Vec::with_capacity(n * (n - 1));
-    for row in 0..n {
-        for column in 0..n {
-            let ns = time(view, order, n, row, column);
-            points[row * n + column] = ns.map_or(0, |ns| 1 + (position(ns, ends) * 254.0) as u8);
-            if column > row {
-                let code = ns.map_or(0, |ns| 1 + ((ns / least).ln() / step).round() as u16);
-                codes.extend_from_slice(&code.to_le_bytes());
-            }
-        }
-    }
-    let names: Vec<&str> = order.cells.iter().map(|&cell| matrix.labels[cell].as_str()).collect();
-    let (codes, names) = match size {
-        Size::Small => (None, None),
-        Size::Large => (Some(STANDARD.encode(codes)), Some(names.join("|"))),
-    };
-    html! {
-        image x=(px(left)) y=(px(top)) width=(px(side)) height=(px(side)) style="image-rendering:pixelated" preserveAspectRatio="none"
-            href=(format!("data:image/png;base64,{}", STANDARD.encode(png(n, &points))))
-            data-codes=[codes] data-low=(least) data-step=(step) data-names=[names] {}
-    }
 }
 
 /// A picture of `n` rows whose points are numbers of colours; 0 is transparent.
@@ -162,29 +196,13 @@ fn png(n: usize, points: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Lines between groups, wider ones thicker, with their names when pointed at.
-fn bounds(order: &Order, (left, top, side): (f64, f64, f64)) -> Markup {
-    let n = order.cells.len() as f64;
-    html! { @for (depth, level) in order.levels.iter().enumerate() {
-        @let width = if level.cuts.len() > 8 { 0.5 } else { [2.5, 1.5].get(depth).copied().unwrap_or(0.8) };
-        @let path: String = level.cuts.iter().map(|&cut| {
-            let at = cut as f64 / n * side;
-            format!("M{} {}v{}M{} {}h{}", px(left + at), px(top), px(side), px(left), px(top + at), px(side))
-        }).collect();
-        path d=(path) stroke="#fff" stroke-width=(width) fill="none" { (hover(&level.name)) }
-    } }
-}
-
 /// Where names stand: at each of a few CPUs, else where groups begin as long as they leave room, else in even steps.
 fn ticks(matrix: &Matrix, order: &Order) -> Vec<(usize, String)> {
     let n = order.cells.len();
-    let places: Vec<usize> = if n <= NAMED {
-        (0..n).collect()
-    } else {
-        match order.levels.iter().rev().find(|level| level.cuts.len() < 16) {
-            Some(level) => std::iter::once(0).chain(level.cuts.iter().copied()).collect(),
-            None => (0..n).step_by(n.div_ceil(16)).collect(),
-        }
+    let places: Vec<usize> = match order.levels.iter().rev().find(|level| level.cuts.len() < 16) {
+        _ if n <= NAMED => (0..n).collect(),
+        Some(level) => std::iter::once(0).chain(level.cuts.iter().copied()).collect(),
+        None => (0..n).step_by(n.div_ceil(16)).collect(),
     };
     let name = |place: usize| {
         let label = &matrix.labels[order.cells[place]];
@@ -192,27 +210,6 @@ fn ticks(matrix: &Matrix, order: &Order) -> Vec<(usize, String)> {
         (place, words::short(label.strip_prefix("CPU ").unwrap_or(label), 18))
     };
     places.into_iter().map(name).collect()
-}
-
-/// The colours from near to far with the times at which they stand.
-fn legend((left, top, side): (f64, f64, f64), ends: (f64, f64)) -> Markup {
-    const STEPS: usize = 32;
-    let (low, high) = ends;
-    if high / low < 1.001 {
-        return html! { text x=(px(left)) y=(px(top + 10.0)) { "all " (words::number(low)) " ns" } };
-    }
-    let step = side / STEPS as f64;
-    let ticks = scale::log_ticks(low, high);
-    html! {
-        @for i in 0..STEPS {
-            rect x=(px(left + step * i as f64)) y=(px(top)) width=(px(step + 0.3)) height="8"
-                fill=(css(of_distance(i as f64 / (STEPS - 1) as f64))) {}
-        }
-        @for (log, text) in &ticks {
-            text x=(px(left + position(10f64.powf(*log), ends) * side)) y=(px(top + 20.0)) text-anchor="middle" { (text) }
-        }
-        text x=(px(left - 6.0)) y=(px(top + 20.0)) text-anchor="end" { "ns" }
-    }
 }
 
 #[cfg(test)]
@@ -247,13 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn codes_tell_every_time_and_which_are_missing() {
+    fn codes_hold_every_time_and_which_are_missing() {
         let many = drawn(64);
         let value = |name: &str| many.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap();
+        let number = |name: &str| value(name).parse::<f64>().unwrap();
         let codes = STANDARD.decode(value("data-codes")).unwrap();
         assert_eq!(codes.len(), 64 * 63);
-        let (low, step): (f64, f64) =
-            (value("data-low").parse().unwrap(), value("data-step").parse().unwrap());
+        let (low, step) = (number("data-low"), number("data-step"));
         for (i, pair) in codes.chunks(2).enumerate() {
             match u16::from_le_bytes([pair[0], pair[1]]) {
                 0 => assert_eq!(i, 3),

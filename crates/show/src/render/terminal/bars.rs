@@ -2,6 +2,8 @@
 
 use coho_profile::order;
 
+use crate::scale;
+
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const WIDTH: usize = 72;
 
@@ -10,12 +12,10 @@ pub(super) fn bars(values: impl Iterator<Item = f64>) -> String {
     let values: Vec<f64> = values.collect();
     let slice = values.len().div_ceil(WIDTH).max(1);
     let medians: Vec<f64> = values.chunks(slice).map(|slice| order::median_of(&mut slice.to_vec())).collect();
-    let (least, most) = medians
-        .iter()
-        .fold((f64::INFINITY, 0.0f64), |(least, most), &value| (least.min(value), most.max(value)));
-    // What differs by less than half is drawn as noise is: low.
-    let scale = (most / least).max(1.5).ln();
-    let height = |value: &f64| ((value / least).ln() / scale * (BARS.len() - 1) as f64).round() as usize;
+    let (least, most) = scale::ends(medians.iter().copied()).unwrap_or((1.0, 1.0));
+    // Differences of less than half are drawn low, like noise.
+    let span = (most / least).max(1.5).ln();
+    let height = |value: &f64| ((value / least).ln() / span * (BARS.len() - 1) as f64).round() as usize;
     medians.iter().map(|value| BARS[height(value).min(BARS.len() - 1)]).collect()
 }
 

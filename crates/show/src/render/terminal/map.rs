@@ -1,9 +1,10 @@
-//! A matrix of times as a map: two rows of points a line of text, by half blocks.
+//! A matrix of times as a map: by half blocks, each line of text shows two rows of points.
 
 use std::fmt::Write;
 
 use super::colours::{Colours, set};
 use crate::colour::{Rgb, of_distance};
+use crate::scale;
 
 /// Points across, at most: a page less the row labels.
 const POINTS: usize = 72;
@@ -18,11 +19,10 @@ pub(super) fn draw(cpus: &[u32], time: impl Fn(usize, usize) -> Option<f64>, col
     // Few CPUs get larger points.
     let zoom = (POINTS / points.max(1)).clamp(1, if points <= 8 { 4 } else { 2 });
     let blocks = fold_matrix(n, fold, &time);
-    let all = blocks.iter().flatten().flatten();
-    let (least, most) = all.fold((f64::INFINITY, 0.0f64), |(least, most), &ns| (least.min(ns), most.max(ns)));
-    if !least.is_finite() || least <= 0.0 {
+    let all = blocks.iter().flatten().flatten().copied();
+    let Some((least, most)) = scale::ends(all).filter(|(least, _)| *least > 0.0) else {
         return String::new();
-    }
+    };
     let place = |ns: f64| if most > least { (ns / least).ln() / (most / least).ln() } else { 0.5 };
     let colour = |row: usize, column: usize| -> Option<Rgb> {
         blocks.get(row / zoom)?.get(column / zoom).copied().flatten().map(|ns| of_distance(place(ns)))
@@ -93,12 +93,9 @@ mod tests {
 
     /// Width of a line without its escape sequences.
     fn width(line: &str) -> usize {
-        let parts = line.split("\x1b[");
-        parts
-            .enumerate()
-            .map(|(i, part)| if i == 0 { part } else { part.split_once('m').unwrap().1 })
-            .map(|part| part.chars().count())
-            .sum()
+        let mut parts = line.split("\x1b[");
+        let first = parts.next().unwrap_or_default().chars().count();
+        first + parts.map(|part| part.split_once('m').unwrap().1.chars().count()).sum::<usize>()
     }
 
     #[test]

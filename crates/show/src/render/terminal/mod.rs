@@ -21,7 +21,7 @@ use crate::words;
 pub const COLUMNS: usize = 80;
 /// Width of a label that stands before a sentence.
 const LABEL: usize = 10;
-/// Up to so many reasons are told to those who do not want everything.
+/// Reasons that a summary gives at most.
 const REASONS: usize = 8;
 
 /// How much is written, and in which colours.
@@ -55,13 +55,10 @@ pub fn section(out: &mut impl Paint, section: &Section, options: Options) -> io:
 /// If `out` cannot be written to.
 pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Result<()> {
     let mut written = Written::default();
-    let mut reasons = Vec::new();
-    let mut left_out = 0;
-    for part in parts {
-        if part.depth > options.depth {
-            left_out += usize::from(!matches!(part.body, Body::Chart(_) | Body::Drawing(_)));
-            continue;
-        }
+    let mut missing = Vec::new();
+    let (shown, left_out): (Vec<&Part>, Vec<&Part>) =
+        parts.iter().partition(|part| part.depth <= options.depth);
+    for part in shown {
         match &part.body {
             Body::Table(table) if table.is_empty() => {}
             Body::Table(table) => {
@@ -95,15 +92,26 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
                 written.line(out)?;
                 self::finding(out, finding)?;
             }
-            Body::Missing(missing) => reasons.push(missing),
+            Body::Missing(one) => missing.push(one),
         }
     }
-    self::reasons(out, &mut written, &reasons, options.depth)?;
-    if left_out > 0 {
+    let most = if options.depth == Depth::Detail { usize::MAX } else { REASONS };
+    for Missing { what, why } in missing.iter().take(most) {
         written.line(out)?;
-        writeln!(out, "{}", wrapped("", &format!("{} more: --full", words::count(left_out, "part"))))?;
+        let why = format!("{}: {}", on_one_line(what), on_one_line(why));
+        writeln!(out, "{}", wrapped("not available: ", &why))?;
     }
-    Ok(())
+    if missing.len() > most {
+        writeln!(out, "not available: {} more; see --full", missing.len() - most)?;
+    }
+    let left_out = left_out.iter().filter(|part| !matches!(part.body, Body::Chart(_) | Body::Drawing(_)));
+    match left_out.count() {
+        0 => Ok(()),
+        n => {
+            written.line(out)?;
+            writeln!(out, "{} more: --full", words::count(n, "part"))
+        }
+    }
 }
 
 /// What stood last, so that blocks are set apart by an empty line and sentences are not.
@@ -136,7 +144,7 @@ pub fn headline(out: &mut impl Write, section: &Section) -> io::Result<()> {
     text(out, &Text::labelled(section.id, section.headline.clone()))
 }
 
-/// Writes findings, each with a mark that shows how urgent it is; in their place a sentence where there are none.
+/// Writes findings, each with a mark that shows how urgent it is, or a sentence if there are none.
 ///
 /// # Errors
 /// If `out` cannot be written to.
@@ -180,35 +188,12 @@ fn facts(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
     Ok(())
 }
 
-fn reasons(
-    out: &mut impl Write,
-    written: &mut Written,
-    reasons: &[&Missing],
-    depth: Depth,
-) -> io::Result<()> {
-    let shown = if depth == Depth::Detail { reasons.len() } else { reasons.len().min(REASONS) };
-    for missing in &reasons[..shown] {
-        written.line(out)?;
-        let why = format!("{}: {}", on_one_line(&missing.what), on_one_line(&missing.why));
-        writeln!(out, "{}", wrapped("not available: ", &why))?;
-    }
-    match reasons.len() - shown {
-        0 => Ok(()),
-        n => writeln!(out, "not available: {n} more; see --full"),
-    }
-}
-
-/// A map in colours; where there are none, the figures of a small one.
+/// A map in colours; without colours, the figures of a small one.
 fn map(map: &Map, colours: Colours) -> Option<String> {
     const FIGURED: usize = 12;
     let matrix = &map.matrix;
     let (view, order) = (matrix.views.first()?, matrix.orders.first()?);
-    let n = matrix.labels.len();
-    let time = |a: usize, b: usize| {
-        let (i, j) = (order.cells[a], order.cells[b]);
-        let ns = (i != j).then(|| view.ns[crate::matrix::index(n, i.min(j), i.max(j))])?;
-        ns.is_finite().then_some(ns)
-    };
+    let time = |a: usize, b: usize| matrix.time(view, order.cells[a], order.cells[b]);
     let cpus: Vec<u32> = order.cells.iter().map(|&cell| matrix.first_cpus[cell]).collect();
     if colours != Colours::None {
         return Some(self::map::draw(&cpus, time, colours)).filter(|text| !text.is_empty());
@@ -221,12 +206,12 @@ fn map(map: &Map, colours: Colours) -> Option<String> {
         let figures = (0..a).map(|b| format!(" {:>5}", time(a, b).map_or("–".into(), words::number)));
         text += &format!("{cpu:>5}{}\n", figures.collect::<String>());
     }
-    let heads = cpus[..n - 1].iter().map(|cpu| format!(" {cpu:>5}"));
+    let heads = cpus[..cpus.len() - 1].iter().map(|cpu| format!(" {cpu:>5}"));
     text += &format!("{:5}{}\n", "", heads.collect::<String>());
     Some(text)
 }
 
-/// What a chart of one value over time becomes: a line of bars. Others are drawn on pages only.
+/// A chart of one value over time as a line of bars. Other charts are drawn on pages only.
 fn bars(chart: &Chart) -> Option<String> {
     let Plot::Lines(series) = &chart.plot else { return None };
     match &series[..] {
@@ -238,7 +223,7 @@ fn bars(chart: &Chart) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::part::{Cell, Column, Row, Table};
+    use crate::part::{Cell, Table, TableOf};
 
     fn written(parts: &[Part], depth: Depth) -> String {
         let mut out = Vec::new();
@@ -268,48 +253,37 @@ mod tests {
         assert!(text.contains("\n   (for a while") && text.contains("\n   Do `this`.\n"), "{text}");
     }
 
+    fn table(names: [&'static str; 2]) -> TableOf<&'static str> {
+        Table::of("t", "Times", names).text("name", |name| name).figures("time", "ns", |_| 1.5)
+    }
+
     #[test]
     fn a_summary_says_what_it_leaves_out_and_full_leaves_nothing_out() {
         let mut section = Section::new("x", "X", "");
-        let row = |name: &str| Row::new([Cell::from(name), Cell::from(1.5)]);
-        let columns = || [Column::text("name"), Column::figures("time", "ns")];
-        section.summary(Table::new("t", "Times").columns(columns()).rows([row("near"), row("far").detail()]));
-        section.detail(Table::new("u", "Others").columns(columns()).rows([row("other")]));
+        section.summary(table(["near", "far"]).detail_after(1));
+        section.detail(table(["other", "others"]));
         for i in 0..10 {
             section.summary(Missing { what: format!("thing {i}"), why: "no right".into() });
         }
         let summary = written(&section.parts, Depth::Summary);
         assert!(summary.contains("near") && !summary.contains("far"), "{summary}");
-        assert!(summary.contains("1 more row"), "{summary}");
-        assert!(
-            summary.contains("1 part more: --full") && summary.contains("2 more; see --full"),
-            "{summary}"
-        );
+        for count in ["1 more row", "1 part more: --full", "2 more; see --full"] {
+            assert!(summary.contains(count), "{summary}");
+        }
         let full = written(&section.parts, Depth::Detail);
-        for told in ["far", "Others", "thing 9: no right"] {
-            assert!(full.contains(told), "{full}");
+        for shown in ["far", "others", "thing 9: no right"] {
+            assert!(full.contains(shown), "{full}");
         }
         assert!(!full.contains("more"), "{full}");
     }
 
     #[test]
-    fn a_table_in_which_nothing_stands_is_not_shown() {
-        let mut section = Section::new("x", "X", "");
-        let columns = [Column::text("name"), Column::figures("time", "ns")];
-        section.summary(Table::new("t", "Times").columns(columns.clone()));
-        section.summary(
-            Table::new("u", "Others").columns(columns).rows([Row::new([Cell::Nothing, Cell::Nothing])]),
-        );
-        assert_eq!(written(&section.parts, Depth::Summary), "");
-    }
-
-    #[test]
-    fn sentences_stand_together_and_tables_apart() {
+    fn sentences_stand_together_and_tables_apart_if_anything_stands_in_them() {
         let mut section = Section::new("x", "X", "");
         section.summary(Text::labelled("verdict", "flat"));
+        section.summary(Table::of("e", "Empty", [1, 2]).text("name", |_| Cell::Nothing));
         section.summary(Text::labelled("stable", "yes"));
-        section
-            .summary(Table::new("t", "Times").columns([Column::text("name")]).rows([Row::new(["a".into()])]));
+        section.summary(table(["near", "far"]));
         let text = written(&section.parts, Depth::Summary);
         assert!(text.starts_with("verdict    flat\nstable     yes\n\nTimes\n"), "{text}");
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Width, presets};
 
 use super::COLUMNS;
-use crate::part::{Cell as Content, Column, Depth, Row, Table};
+use crate::part::{Cell as Content, Depth, Row, Table};
 use crate::visible::on_one_line;
 use crate::words;
 
@@ -14,36 +14,21 @@ pub(super) fn write(out: &mut impl Write, table: &Table, depth: Depth) -> io::Re
     if !table.title.is_empty() {
         writeln!(out, "{}", wrapped("", &on_one_line(&table.title)))?;
     }
-    let columns: Vec<usize> = (0..table.columns.len())
-        .filter(|&column| table.columns[column].depth <= depth && has_content(table, column))
-        .collect();
+    let columns: Vec<usize> = table.filled_columns().filter(|&at| table.columns[at].depth <= depth).collect();
     let rows: Vec<&Row> = table.rows.iter().filter(|row| row.depth <= depth).collect();
-    let texts: Vec<Vec<String>> =
-        std::iter::once(columns.iter().map(|&at| head(&table.columns[at])).collect())
-            .chain(rows.iter().map(|row| columns.iter().map(|&at| content(row, at)).collect()))
-            .collect();
+    let head = columns.iter().map(|&at| table.columns[at].head()).collect();
+    let body = rows.iter().map(|row| columns.iter().map(|&at| content(row, at)).collect());
+    let texts: Vec<Vec<String>> = std::iter::once(head).chain(body).collect();
     writeln!(out, "{}", drawn(&texts, |place| table.columns[columns[place]].is_figures))?;
-    let left_out = table.rows.len() - rows.len();
-    if left_out > 0 {
-        writeln!(out, "{} more {}: --full", left_out, if left_out == 1 { "row" } else { "rows" })?;
+    match table.rows.len() - rows.len() {
+        0 => {}
+        1 => writeln!(out, "1 more row: --full")?,
+        n => writeln!(out, "{n} more rows: --full")?,
     }
     for note in &table.notes {
         writeln!(out, "{}", wrapped("", &on_one_line(note)))?;
     }
     Ok(())
-}
-
-/// A column without a single figure or text says nothing.
-fn has_content(table: &Table, column: usize) -> bool {
-    table.rows.iter().any(|row| row.cells.get(column).is_some_and(|cell| *cell != Content::Nothing))
-}
-
-fn head(column: &Column) -> String {
-    match (column.name.as_str(), column.unit) {
-        (name, "") => name.to_owned(),
-        ("", unit) => unit.to_owned(),
-        (name, unit) => format!("{name}, {unit}"),
-    }
 }
 
 fn content(row: &Row, column: usize) -> String {
@@ -75,21 +60,20 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
         (0..head.len()).map(|place| widest(place, longest_word).min(most)).collect()
     };
     let width = |padding: u16, columns: &[usize]| -> usize {
-        // Between columns stands one space more.
+        // One more space separates columns.
         columns.iter().map(|width| width + padding as usize + 1).sum::<usize>().saturating_sub(1)
     };
     let whole: Vec<usize> = (0..head.len()).map(|place| widest(place, |text| text.chars().count())).collect();
-    if width(2, &whole) <= COLUMNS {
+    let padding = if width(2, &whole) <= COLUMNS {
         // Where there is room, nothing needs to be broken.
         table.set_content_arrangement(ContentArrangement::Disabled);
-    }
-    let fits = |padding: u16| width(padding, &longest(usize::MAX)) <= COLUMNS;
-    let padding = match () {
-        () if width(2, &whole) <= COLUMNS => (1, 1),
-        () if fits(1) => (0, 1),
-        () => (0, 0),
+        (1, 1)
+    } else if width(1, &longest(usize::MAX)) <= COLUMNS {
+        (0, 1)
+    } else {
+        (0, 0)
     };
-    // Only where not even the words fit, the longest of them are broken.
+    // The longest words are broken only where not even the words fit.
     let most = (1..=COLUMNS).rev().find(|most| width(padding.0 + padding.1, &longest(*most)) <= COLUMNS);
     let longest = longest(most.unwrap_or(1));
     for (column, word) in table.column_iter_mut().zip(longest) {
@@ -129,6 +113,7 @@ pub fn wrapped(label: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::TableOf;
 
     #[test]
     fn words_keep_to_the_page() {
@@ -140,42 +125,37 @@ mod tests {
         assert_eq!(wrapped("RDPMC      ", "not available"), "RDPMC      not available");
     }
 
+    fn text(table: TableOf<u32>) -> String {
+        let mut out = Vec::new();
+        write(&mut out, &table.done(), Depth::Summary).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        text
+    }
+
     #[test]
     fn a_wide_table_keeps_to_the_page_without_breaking_a_word() {
         let words = "compare-and-swap by 16 CPUs that are far apart";
-        let row = || Row::new([words.into(), 12345.0.into(), words.into(), words.into(), 0.25.into()]);
-        let columns = [
-            Column::text("operation"),
-            Column::figures("time", "ns"),
-            Column::text("what"),
-            Column::text("how"),
-            Column::figures("share", ""),
-        ];
-        let mut out = Vec::new();
-        write(&mut out, &Table::new("t", "T").columns(columns).rows([row(), row()]), Depth::Summary).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        let table = Table::of("t", "T", [1, 2])
+            .text("operation", |_| words)
+            .figures("time", "ns", |_| 12345.0)
+            .text("what", |_| words)
+            .text("how", |_| words)
+            .figures("share", "", |_| 0.25);
+        let text = text(table);
         assert_eq!(text.matches("compare-and-swap").count(), 6, "{text}");
     }
 
     #[test]
     fn words_longer_than_the_page_are_broken_and_others_are_not() {
-        let row = Row::new([Content::from("x".repeat(300)), "all-at-once".into(), 12345.0.into()]);
-        let columns = [Column::text("name"), Column::text("how"), Column::figures("time", "ns")];
-        let mut out = Vec::new();
-        write(&mut out, &Table::new("t", "T").columns(columns).rows([row]), Depth::Summary).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        let table = Table::of("t", "T", [1])
+            .text("name", |_| "x".repeat(300))
+            .text("how", |_| "all-at-once")
+            .figures("time", "ns", |_| 12345.0)
+            .figures("cycles", "", |_| Content::Nothing);
+        let text = text(table);
         assert_eq!(text.matches('x').count(), 300, "{text}");
         assert!(text.contains("all-at-once") && text.contains("12345"), "{text}");
-    }
-
-    #[test]
-    fn a_column_in_which_nothing_stands_is_not_drawn() {
-        let columns = [Column::text("name"), Column::figures("cycles", "")];
-        let row = Row::new([Content::from("a"), Content::Nothing]);
-        let mut out = Vec::new();
-        write(&mut out, &Table::new("t", "T").columns(columns).rows([row]), Depth::Detail).unwrap();
-        assert!(!String::from_utf8(out).unwrap().contains("cycles"));
+        assert!(!text.contains("cycles"), "a column in which nothing stands is not drawn: {text}");
     }
 }

@@ -1,20 +1,19 @@
 //! Times by algorithm and team: bars for a few teams, lines for many.
 
-use std::collections::BTreeMap;
-
 use coho_profile::{Estimate, Sync};
 
 use super::{LIMIT, name, shown, table, team};
-use crate::Subject;
 use crate::chart::{At, Axis, Bar, BarSeries, Chart, Colour, Mark, Plot, Point, Series, Stroke};
-use crate::words;
+use crate::figure::Figure;
+use crate::scale::distinct;
+use crate::{Subject, words};
 
-/// Up to so many numbers of threads are drawn as bars.
+/// With more numbers of threads than this, lines are drawn instead of bars.
 const FEW_SIZES: usize = 3;
-/// In a group of bars are so many at most; of more teams, those of sequential mapping are drawn.
+/// Bars in a group at most; of more teams, those of sequential mapping are drawn.
 const MOST_TEAMS: usize = 3;
 /// A profile may bring any number of rows.
-const MOST: usize = 400;
+pub(super) const MOST: usize = 400;
 
 /// One time, and who took it.
 pub(crate) struct Timed<'a> {
@@ -25,7 +24,19 @@ pub(crate) struct Timed<'a> {
     pub ns: &'a Estimate,
 }
 
-/// The colour that an algorithm has in every chart; `None` for those that only tables show beside so many others.
+impl Timed<'_> {
+    pub(crate) fn bar(&self, published: bool) -> Bar {
+        Bar::new(&Figure::from(self.ns), self.hover(published))
+    }
+
+    fn hover(&self, published: bool) -> String {
+        let source = if published { "published: " } else { "" };
+        let ns = Figure::from(self.ns).text();
+        format!("{source}{}, {}: {ns} ns", self.name, team(self.threads, self.mapping))
+    }
+}
+
+/// The colour that an algorithm has in every chart; `None` for those that charts of many algorithms leave to the tables.
 fn colour(algorithm: &str) -> Option<Colour> {
     let index = match algorithm {
         "fbs" | "fbs, separate-lines" => 0,
@@ -39,132 +50,92 @@ fn colour(algorithm: &str) -> Option<Colour> {
     Some(Colour::nth(index))
 }
 
-/// One barrier, by algorithm and team.
-pub(super) fn barriers(subject: &Subject, sync: &Sync) -> Option<Chart> {
-    let rows: Vec<Timed<'_>> = sync
-        .barriers
-        .iter()
-        .filter_map(|row| {
-            let name = name(&row.algorithm, &row.layout);
-            Some(Timed { name, threads: row.threads, mapping: &row.mapping, ns: shown(&row.ns)? })
-        })
-        .take(MOST)
-        .collect();
-    let limits = table::limits(sync);
-    let (axes, plot) = plot(&rows, "time of a barrier, ns", subject.published)?;
-    let chart =
-        |x, y, plot| Chart::new("barriers", "Barriers by algorithm and number of threads", x, y, plot);
-    let chart = match plot {
-        Plot::Lines(mut series) => {
-            let point = |(&threads, &ns): (&u32, &f64)| Point {
-                x: f64::from(threads),
-                y: ns,
-                interval: None,
-                hover: format!("limit, {threads} threads: {} ns", words::number(ns)),
-            };
-            let stroke = if limits.len() > 1 { Stroke::Solid } else { Stroke::Points };
-            let points: Vec<Point> = limits.iter().map(point).collect();
-            if !points.is_empty() {
-                series.push(Series { name: "limit".into(), colour: Colour::GREY, stroke, points });
-            }
-            let more =
-                "Solid: sequential mapping; dashed: binary tree. The table also has the other algorithms.";
-            let measured = "Grey: the latency limit of each team, measured in the same passes";
-            chart(axes.0, axes.1, Plot::Lines(series)).caption(format!("{measured}; {LIMIT}. {more}"))
-        }
-        plot => {
-            // One line: those of several teams would lie over each other.
-            let mark = limits.last_key_value().map(|(threads, ns)| Mark {
-                at: At::X(*ns),
-                label: if limits.len() > 1 { format!("limit, {threads} threads") } else { "limit".into() },
-                colour: Colour::GREY,
-                published: false,
-            });
-            chart(axes.0, axes.1, plot).marks(mark).caption(format!(
-                "Grey: the latency limit of the largest team, measured in the same passes; {LIMIT}."
-            ))
-        }
-    };
-    Some(chart)
+/// How the line of a team by this mapping is drawn.
+pub(crate) fn stroke(mapping: &str, published: bool) -> Stroke {
+    match mapping {
+        _ if published => Stroke::Published,
+        "binary-tree" => Stroke::Dashed,
+        _ => Stroke::Solid,
+    }
 }
 
-/// Axes and what is drawn over them: bars where there are few numbers of threads, lines otherwise; `None` without a time.
-pub(super) fn plot(rows: &[Timed<'_>], what: &str, published: bool) -> Option<((Axis, Axis), Plot)> {
-    let mut sizes: Vec<u32> = rows.iter().map(|row| row.threads).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    match sizes.len() {
+/// One barrier, by algorithm and team.
+pub(super) fn barriers(subject: &Subject, sync: &Sync) -> Option<Chart> {
+    let timed = sync.barriers.iter().filter_map(|row| {
+        let name = name(&row.algorithm, &row.layout);
+        Some(Timed { name, threads: row.threads, mapping: &row.mapping, ns: shown(&row.ns)? })
+    });
+    let rows: Vec<Timed<'_>> = timed.take(MOST).collect();
+    let title = "Barriers by algorithm and number of threads";
+    let mut chart = chart("barriers", title, &rows, "time of a barrier, ns", subject.published)?;
+    let limits = table::limits(sync);
+    if let Plot::Lines(series) = &mut chart.plot {
+        let stroke = if limits.len() > 1 { Stroke::Solid } else { Stroke::Points };
+        let points = limits.iter().map(|(&threads, &ns)| {
+            let hover = format!("limit, {threads} threads: {} ns", words::number(ns));
+            Point::exact(f64::from(threads), ns, hover)
+        });
+        if !limits.is_empty() {
+            series.push(Series::new("limit", Colour::GREY, stroke).points(points));
+        }
+        return Some(chart.caption(format!(
+            "Grey: the latency limit of each team, measured in the same passes; {LIMIT}. Solid: sequential mapping; \
+             dashed: binary tree. The table also has the other algorithms."
+        )));
+    }
+    // One line: those of several teams would lie over each other.
+    let mark = limits.last_key_value().map(|(threads, ns)| {
+        let label = if limits.len() > 1 { format!("limit, {threads} threads") } else { "limit".into() };
+        Mark::new(At::X(*ns), label, Colour::GREY)
+    });
+    Some(chart.marks(mark).caption(format!(
+        "Grey: the latency limit of the largest team, measured in the same passes; {LIMIT}."
+    )))
+}
+
+/// Bars where there are few numbers of threads, lines otherwise; `None` without a time.
+pub(super) fn chart(id: &str, title: &str, rows: &[Timed<'_>], what: &str, published: bool) -> Option<Chart> {
+    match distinct(rows.iter().map(|row| row.threads)).len() {
         0 => None,
-        1..=FEW_SIZES => Some(((Axis::linear(what), Axis::linear("")), bars(rows, published))),
-        _ => Some(((Axis::counts("threads"), Axis::log(what)), Plot::Lines(lines(rows, published)))),
+        1..=FEW_SIZES => {
+            let (categories, series) = bars(rows, published);
+            Some(Chart::bars(id, title, Axis::linear(what), categories, series))
+        }
+        _ => {
+            Some(Chart::lines(id, title, [Axis::counts("threads"), Axis::log(what)], lines(rows, published)))
+        }
     }
 }
 
 /// A group for each algorithm, a bar for each team.
-fn bars(rows: &[Timed<'_>], published: bool) -> Plot {
-    let mut categories: Vec<String> = Vec::new();
-    let mut teams: Vec<(u32, &str)> = Vec::new();
-    for row in rows {
-        if !categories.contains(&row.name) {
-            categories.push(row.name.clone());
-        }
-        let team = (row.threads, row.mapping);
-        if !teams.contains(&team) {
-            teams.push(team);
-        }
-    }
+fn bars(rows: &[Timed<'_>], published: bool) -> (Vec<String>, Vec<BarSeries>) {
+    let categories = distinct(rows.iter().map(|row| row.name.clone()));
+    let mut teams = distinct(rows.iter().map(|row| (row.threads, row.mapping)));
     if teams.len() > MOST_TEAMS {
         teams.retain(|(_, mapping)| *mapping == "sequential");
     }
-    teams.truncate(MOST_TEAMS);
-    let series = teams.iter().enumerate().map(|(index, &(threads, mapping))| BarSeries {
-        name: team(threads, mapping),
-        colour: Colour::nth(index),
-        published,
-        bars: categories
-            .iter()
-            .map(|name| {
-                let mine =
-                    |row: &&Timed<'_>| (&row.name, row.threads, row.mapping) == (name, threads, mapping);
-                rows.iter().find(mine).map(|row| bar(row, published))
-            })
-            .collect(),
+    let series = teams.into_iter().take(MOST_TEAMS).enumerate().map(|(index, (threads, mapping))| {
+        let bars = categories.iter().map(|name| {
+            let is = |row: &&Timed<'_>| (&row.name, row.threads, row.mapping) == (name, threads, mapping);
+            Some(rows.iter().find(is)?.bar(published))
+        });
+        BarSeries::new(team(threads, mapping), Colour::nth(index), bars).published(published)
     });
-    Plot::Bars { series: series.collect(), categories }
-}
-
-/// The bar of a time.
-pub(crate) fn bar(row: &Timed<'_>, published: bool) -> Bar {
-    let interval = row.ns.has_interval().then_some((row.ns.low, row.ns.high));
-    Bar { value: row.ns.median, interval, hover: hover(row, published) }
-}
-
-fn hover(row: &Timed<'_>, published: bool) -> String {
-    let source = if published { "published: " } else { "" };
-    let figure = crate::figure::Figure::from(row.ns).text();
-    format!("{source}{}, {}: {figure} ns", row.name, team(row.threads, row.mapping))
+    let series = series.collect();
+    (categories, series)
 }
 
 /// A line for each algorithm that has a colour, and mapping.
 fn lines(rows: &[Timed<'_>], published: bool) -> Vec<Series> {
-    let mut series: Vec<Series> = Vec::new();
-    let mut at = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.threads > 0) {
-        let Some(colour) = colour(&row.name) else { continue };
-        let index = *at.entry((row.name.clone(), row.mapping)).or_insert_with(|| {
-            let words = [row.name.as_str(), row.mapping].into_iter().filter(|word| !word.is_empty());
-            let stroke = match row.mapping {
-                _ if published => Stroke::Published,
-                "binary-tree" => Stroke::Dashed,
-                _ => Stroke::Solid,
-            };
-            let name = words.collect::<Vec<_>>().join(", ");
-            series.push(Series { name, colour, stroke, points: Vec::new() });
-            series.len() - 1
-        });
-        let Bar { value: y, interval, hover } = bar(row, published);
-        series[index].points.push(Point { x: f64::from(row.threads), y, interval, hover });
-    }
-    series.iter_mut().for_each(|one| one.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
-    series
+    let rows = || rows.iter().filter(|row| row.threads > 0);
+    let line = |(name, mapping): (&str, &str)| {
+        let mut mine: Vec<_> = rows().filter(|row| (&*row.name, row.mapping) == (name, mapping)).collect();
+        mine.sort_by_key(|row| row.threads);
+        let points = mine
+            .iter()
+            .map(|row| Point::new(f64::from(row.threads), &Figure::from(row.ns), row.hover(published)));
+        let name_and_mapping = words::joined([name, mapping], ", ");
+        Some(Series::new(name_and_mapping, colour(name)?, stroke(mapping, published)).points(points))
+    };
+    distinct(rows().map(|row| (row.name.as_str(), row.mapping))).into_iter().filter_map(line).collect()
 }

@@ -9,13 +9,13 @@ mod table;
 use coho_model::barrier::is_slower;
 use coho_profile::{Estimate, Sync};
 
-pub(crate) use charts::{Timed, bar};
+pub(crate) use charts::{Timed, stroke};
 pub(crate) use fork_join::timed as fork_join_times;
 
 use super::{Entry, method, ratios};
 use crate::Subject;
 use crate::figure::Figure;
-use crate::part::{Column, Row, Section, Table};
+use crate::part::{Bodies, Section, Table};
 use crate::{scale, words};
 
 /// Why a barrier may take less than its limit.
@@ -32,19 +32,14 @@ pub fn section(subject: &Subject) -> Option<Section> {
         return None;
     }
     let mut section = ENTRY.section(headline(sync));
-    limits(&mut section, subject, sync);
+    section.summary(limits(subject, sync));
     section.summary(charts::barriers(subject, sync));
-    if !sync.barriers.is_empty() {
-        section.summary(table::barriers(subject, sync));
-    }
+    section.summary(table::barriers(subject, sync));
     fork_join::add(&mut section, subject, sync);
     peers::add(&mut section, subject, sync);
     predicted::add(&mut section, subject);
-    if let Some(table) =
-        ratios::table(subject, "fork-join-ratios", "Ratios of fork and join", ratios::is_of_fork_join)
-    {
-        section.detail(table);
-    }
+    let title = "Ratios of fork and join";
+    section.detail(ratios::table(subject, "fork-join-ratios", title, ratios::is_of_fork_join));
     method::add(&mut section.parts, "barriers-method", &sync.method);
     Some(section)
 }
@@ -53,7 +48,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
 fn headline(sync: &Sync) -> String {
     let mut sentences = Vec::new();
     let beside =
-        |times: Option<f64>| times.map_or_else(String::new, |times| format!(", {times:.2} times the limit"));
+        |times: Option<f64>| times.map_or(String::new(), |times| format!(", {times:.2} times the limit"));
     let all = sync.barriers.iter().map(|row| row.threads).max();
     let of_all = sync.barriers.iter().filter(|row| Some(row.threads) == all);
     let measured: Vec<_> = of_all.filter_map(|row| Some((row, row.ns.as_ref()?))).collect();
@@ -75,59 +70,43 @@ fn headline(sync: &Sync) -> String {
         ));
     }
     let team = sync.fork_join.iter().filter(|row| row.algorithm == "team").max_by_key(|row| row.threads);
-    if let Some((row, ns)) = team.and_then(|row| Some((row, row.total_ns.as_ref()?))) {
-        let ns = Figure::from(ns).text();
-        sentences.push(format!(
-            "fork and join of {} threads {ns} ns{}",
-            row.threads,
-            beside(row.times_limit)
-        ));
-    }
+    sentences.extend(team.and_then(|row| {
+        let ns = Figure::from(row.total_ns.as_ref()?).text();
+        Some(format!("fork and join of {} threads {ns} ns{}", row.threads, beside(row.times_limit)))
+    }));
     sentences.join("; ")
 }
 
 /// What nothing can be quicker than.
-fn limits(section: &mut Section, subject: &Subject, sync: &Sync) {
-    let mut rows = Vec::new();
-    let mut add = |id: &str, what: &str, label: &str, ns: &Estimate| {
-        let row = Row::new([what.into(), subject.figure(ns).into()]);
-        rows.push(row.keyed(format!("sync.limit.{id}"), label));
-    };
-    if let Some(limit) = &sync.limit_ns {
-        add("barrier", "barrier: the longest way between two CPUs", "limit, barrier", &limit.barrier);
-        let what = "fork and join: to the farthest CPU and back";
-        add("fork-join", what, "limit, fork and join", &limit.fork_join);
-    }
-    if let Some(ns) = &sync.best_line_ns {
-        add("best-line", "the longest way on the best of 64 lines", "longest way on the best line", ns);
-    }
-    if let Some(ns) = &sync.extra_line_ns {
-        add("extra-line", "what one more remote line costs a reader", "one more remote line", ns);
-    }
-    if !rows.is_empty() {
-        let columns =
-            [Column::text("limit by one-way times, all CPUs"), Column::figures("", "ns").compared("ns")];
-        section.summary(Table::new("barrier-limits", "").columns(columns).rows(rows));
-    }
+fn limits(subject: &Subject, sync: &Sync) -> impl Bodies {
+    let limit = sync.limit_ns.as_ref();
+    let (barrier, fork_join) = (limit.map(|limit| &limit.barrier), limit.map(|limit| &limit.fork_join));
+    let (best, extra) = (sync.best_line_ns.as_ref(), sync.extra_line_ns.as_ref());
+    let limits = [
+        ("barrier", "barrier: the longest way between two CPUs", "limit, barrier", barrier),
+        ("fork-join", "fork and join: to the farthest CPU and back", "limit, fork and join", fork_join),
+        ("best-line", "the longest way on the best of 64 lines", "longest way on the best line", best),
+        ("extra-line", "what one more remote line costs a reader", "one more remote line", extra),
+    ];
+    Table::of("barrier-limits", "", limits.into_iter().filter(|(.., ns)| ns.is_some()))
+        .text("limit by one-way times, all CPUs", |(_, what, ..)| what)
+        .compared("", "ns", "ns", |(.., ns)| ns.map(|ns| subject.figure(ns)))
+        .keyed(|(id, _, label, _)| (format!("sync.limit.{id}"), label))
 }
 
 /// The algorithm with its layout where that is a choice.
 pub(crate) fn name(algorithm: &str, layout: &str) -> String {
-    if layout.is_empty() { algorithm.to_owned() } else { format!("{algorithm}, {layout}") }
+    words::joined([algorithm, layout], ", ")
 }
 
 /// `2 threads, sequential`.
 pub(crate) fn team(threads: u32, mapping: &str) -> String {
-    let words = [words::count(threads as usize, "thread"), mapping.to_owned()];
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+    words::joined([words::count(threads as usize, "thread").as_str(), mapping], ", ")
 }
 
 /// Who took part, for scripts and for people: `fbs.one-line.2.sequential` and `fbs, one-line, 2 threads, sequential`.
 pub(crate) fn key(algorithm: &str, layout: &str, threads: u32, mapping: &str) -> (String, String) {
-    let joined = |threads: String, by: &str| {
-        let words = [algorithm.to_owned(), layout.to_owned(), threads, mapping.to_owned()];
-        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(by)
-    };
+    let joined = |threads: String, by| words::joined([algorithm, layout, &threads, mapping], by);
     (joined(threads.to_string(), "."), joined(format!("{threads} threads"), ", "))
 }
 
@@ -138,11 +117,14 @@ pub(crate) fn shown(estimate: &Option<Estimate>) -> Option<&Estimate> {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{BarrierTime, ForkJoinTime, Kernel, Profile, SyncPeer};
+    use std::collections::BTreeSet;
+
+    use coho_profile::{BarrierTime, ForkJoinTime, Inexact, Kernel, Profile, SyncPeer};
 
     use super::*;
-    use crate::chart::Plot;
-    use crate::part::{Body, Depth};
+    use crate::chart::{At, Plot};
+    use crate::part::{Cell, Depth};
+    use crate::testing::{charts, figures, keys, tables};
 
     fn of(sync: Sync) -> Option<Section> {
         section(&Subject::new("mine", Profile { sync: Some(sync), ..Profile::default() }))
@@ -153,73 +135,53 @@ mod tests {
     }
 
     fn row(algorithm: &str, threads: u32, ns: f64, n: u64) -> BarrierTime {
-        let (algorithm, mapping) = (algorithm.to_owned(), "sequential".to_owned());
-        let times_limit = Some(ns / 25.0);
         BarrierTime {
-            algorithm,
+            algorithm: algorithm.into(),
             threads,
-            mapping,
+            mapping: "sequential".into(),
             ns: estimate(ns, n),
-            times_limit,
+            times_limit: Some(ns / 25.0),
             ..BarrierTime::default()
         }
     }
 
-    fn plots(section: &Section) -> Vec<(&str, &Plot, Depth)> {
-        section
-            .parts
-            .iter()
-            .filter_map(|part| match &part.body {
-                Body::Chart(chart) => Some((chart.id.as_str(), &chart.plot, part.depth)),
-                _ => None,
-            })
-            .collect()
-    }
-
     #[test]
     fn a_barrier_is_the_quickest_only_beyond_what_chance_explains() {
-        let told = |n, others: &[f64]| {
+        let headline = |n, others: &[f64]| {
             let others = others.iter().map(|&ns| row("central", 2, ns, n));
             let barriers = std::iter::once(row("fbs", 2, 50.0, n)).chain(others).collect();
             headline(&Sync { barriers, ..Sync::default() })
         };
-        for few in [1, 3, 5] {
-            let told = told(few, &[90.0]);
-            assert!(!told.contains("quickest") && told.contains("not told from 1 other"), "{told}");
+        for (n, other) in [(1, 90.0), (3, 90.0), (5, 90.0), (40, 55.0)] {
+            let alike = headline(n, &[other]);
+            assert!(!alike.contains("quickest") && alike.contains("not told from 1 other"), "{alike}");
         }
-        assert!(!told(40, &[]).contains("quickest"), "it is the only one");
-        let apart = told(40, &[90.0]);
+        assert!(!headline(40, &[]).contains("quickest"), "it is the only one");
+        let apart = headline(40, &[90.0]);
         assert!(apart.contains("the quickest by fbs") && !apart.contains("not told"), "{apart}");
-        let alike = told(40, &[55.0]);
-        assert!(!alike.contains("quickest") && alike.contains("not told from 1 other"), "{alike}");
     }
 
     #[test]
     fn a_small_machine_has_one_chart_of_bars_beside_the_limit() {
-        let section =
-            of(Sync { barriers: vec![row("fbs", 2, 50.0, 40), row("lock", 2, 90.0, 40)], ..Sync::default() })
-                .unwrap();
-        let charts = plots(&section);
-        let [("barriers", Plot::Bars { categories, series }, Depth::Summary)] = &charts[..] else {
-            panic!("{charts:?}")
-        };
+        let barriers = vec![row("fbs", 2, 50.0, 40), row("lock", 2, 90.0, 40)];
+        let section = of(Sync { barriers, ..Sync::default() }).unwrap();
+        let [chart] = charts(&section)[..] else { panic!("{section:?}") };
+        assert_eq!((&*chart.id, section.parts[0].depth), ("barriers", Depth::Summary));
+        let Plot::Bars { categories, series } = &chart.plot else { panic!("{chart:?}") };
         assert_eq!((categories.len(), series.len()), (2, 1));
         assert!(series[0].bars.iter().flatten().all(|bar| bar.interval.is_some()));
-        let Body::Chart(chart) = &section.parts[0].body else { panic!("{section:?}") };
         assert_eq!(chart.marks.len(), 1);
-        assert!(matches!(chart.marks[0].at, crate::chart::At::X(ns) if (ns - 25.0).abs() < 1e-9));
+        assert!(matches!(chart.marks[0].at, At::X(ns) if (ns - 25.0).abs() < 1e-9));
     }
 
     #[test]
     fn many_teams_are_lines_and_no_two_have_one_colour() {
         let names = ["fbs", "lock", "central", "grid", "dissemination-2", "tournament-2", "spin-lock"];
-        let barriers = names
-            .iter()
-            .flat_map(|name| [2, 4, 8, 16].map(|n| row(name, n, 50.0 * f64::from(n), 40)))
-            .collect();
-        let section = of(Sync { barriers, ..Sync::default() }).unwrap();
-        let charts = plots(&section);
-        let [("barriers", Plot::Lines(series), _)] = &charts[..] else { panic!("{charts:?}") };
+        let teams = |name: &&str| [2, 4, 8, 16].map(|n| row(name, n, 50.0 * f64::from(n), 40));
+        let section =
+            of(Sync { barriers: names.iter().flat_map(teams).collect(), ..Sync::default() }).unwrap();
+        let [chart] = charts(&section)[..] else { panic!("{section:?}") };
+        let Plot::Lines(series) = &chart.plot else { panic!("{chart:?}") };
         for (index, one) in series.iter().enumerate() {
             assert!(series[..index].iter().all(|other| other.colour != one.colour), "{}", one.name);
         }
@@ -230,45 +192,28 @@ mod tests {
     fn the_papers_own_figures_are_shown_and_every_key_is_one() {
         let paper = Subject::load("published:nakamura-fbs").unwrap().remove(0);
         let section = section(&paper).unwrap();
-        let mut ids = Vec::new();
-        let mut value_of = |wanted: &str| {
-            let mut found = None;
-            for part in &section.parts {
-                let Body::Table(table) = &part.body else { continue };
-                for row in &table.rows {
-                    for (column, cell) in table.columns.iter().zip(&row.cells) {
-                        let (Some(key), Some(end), crate::part::Cell::Figure(figure)) =
-                            (&row.key, column.key, cell)
-                        else {
-                            continue;
-                        };
-                        let id = format!("{}.{end}", key.id);
-                        found = found.or((id == wanted).then(|| figure.clone()));
-                        ids.push(id);
-                    }
-                }
-            }
-            found.unwrap_or_else(|| panic!("no {wanted}"))
-        };
-        assert_eq!(value_of("sync.fork-join.fbs.16.total.ns").value, 4800.0);
-        assert_eq!(value_of("sync.fork-join.fbs.all.ns").value, 4800.0);
-        assert!((value_of("sync.fork-join.lock-over-fbs.all.ratio").value - 5.8).abs() < 1e-9);
-        let hardware = value_of("sync.peer.hardware barrier of the SR8000.barrier.8.ns");
-        assert_eq!(hardware.inexact, Some(coho_profile::Inexact::Between));
-        // The closure has looked at the whole section four times.
-        let once = &ids[..ids.len() / 4];
-        assert_eq!(once.iter().collect::<std::collections::BTreeSet<_>>().len(), once.len(), "{once:?}");
+        let figures = figures(&section);
+        let value = |id: &str| figures.iter().find(|figure| figure.0 == id).unwrap().1;
+        assert_eq!(value("sync.fork-join.fbs.16.total.ns"), 4800.0);
+        assert_eq!(value("sync.fork-join.fbs.all.ns"), 4800.0);
+        assert!((value("sync.fork-join.lock-over-fbs.all.ratio") - 5.8).abs() < 1e-9);
+        let ids: BTreeSet<&String> = figures.iter().map(|(id, _)| id).collect();
+        assert_eq!(ids.len(), figures.len(), "{figures:?}");
+        let peers = tables(&section).into_iter().find(|table| table.id == "peers").unwrap();
+        let hardware =
+            keys(peers).iter().position(|key| key.contains("hardware barrier of the SR8000")).unwrap();
+        let ns = &peers.rows[hardware].cells[3];
+        assert!(matches!(ns, Cell::Figure(ns) if ns.inexact == Some(Inexact::Between)), "{ns:?}");
     }
 
     #[test]
     fn regions_of_earlier_versions_share_no_key_with_ours() {
-        let ids = |by: &str| {
+        let ids = |by: &str| -> Vec<String> {
             let peer = |operation: &str| SyncPeer {
                 name: "libgomp".into(),
                 operation: operation.into(),
                 threads: 2,
                 ns: estimate(100.0, 9),
-                ratio: estimate(100.0, 9),
                 ..SyncPeer::default()
             };
             let region = ForkJoinTime {
@@ -280,17 +225,15 @@ mod tests {
             };
             let peers = vec![peer("barrier"), peer("fork-join")];
             let section = of(Sync { fork_join: vec![region], peers, ..Sync::default() }).unwrap();
-            let tables = section.parts.into_iter().filter_map(|part| match part.body {
-                Body::Table(table) => Some(table),
-                _ => None,
-            });
-            let rows = tables.flat_map(|table| table.rows).filter_map(|row| row.key);
-            rows.map(|key| key.id).collect::<Vec<_>>()
+            figures(&section).into_iter().map(|(id, _)| id).collect()
         };
         let (earlier, ours) = (ids(""), ids("barrier"));
         let common: Vec<_> = earlier.iter().filter(|id| ours.contains(id)).collect();
-        assert_eq!(common, ["sync.peer.libgomp.barrier.2"]);
-        assert!(earlier.iter().any(|id| id == "sync.peer.libgomp.fork-join.2.back-to-back"), "{earlier:?}");
+        assert_eq!(common, ["sync.peer.libgomp.barrier.2.ns"]);
+        assert!(
+            earlier.iter().any(|id| id == "sync.peer.libgomp.fork-join.2.back-to-back.ns"),
+            "{earlier:?}"
+        );
     }
 
     #[test]

@@ -6,51 +6,38 @@ use coho_profile::{Sync, SyncPeer};
 
 use super::key;
 use crate::Subject;
-use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Missing, Row, Section, Table};
-use crate::words;
+use crate::figure::Format;
+use crate::part::{Missing, Section, Table};
 
 pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
     let (absent, measured): (Vec<&SyncPeer>, Vec<&SyncPeer>) =
         sync.peers.iter().partition(|peer| peer.not_available.is_some());
-    if !measured.is_empty() {
-        let mut table = Table::new("peers", "")
-            .columns([
-                Column::text("other library"),
-                Column::text("operation"),
-                Column::figures("threads", ""),
-                Column::figures("", "ns").compared("ns"),
-                Column::figures("over ours", "").compared("over-ours.ratio"),
-            ])
-            .rows(measured.iter().map(|peer| row(subject, sync, peer)));
-        if measured.iter().any(|peer| peer.ratio.is_some()) {
-            table = table.note(format!(
+    let has_ratio = measured.iter().any(|peer| peer.ratio.is_some());
+    section.summary(
+        Table::of("peers", "", measured)
+            .text("other library", |peer| peer.name.as_str())
+            .text("operation", |peer| peer.operation.as_str())
+            .figures("threads", "", |peer| Some(peer.threads).filter(|&threads| threads > 0))
+            .compared("", "ns", "ns", |peer| subject.figure_of(&peer.ns))
+            .compared("over ours", "", "over-ours.ratio", |peer| {
+                Some(subject.figure_of(&peer.ratio)?.format(Format::Ratio))
+            })
+            .keyed(|peer| {
+                // Their regions are timed as ours are.
+                let back_to_back = peer.operation == "fork-join" && sync.is_back_to_back();
+                let how = if back_to_back { "back-to-back" } else { "" };
+                let (id, label) = key(&peer.name, &peer.operation, peer.threads, how);
+                (format!("sync.peer.{id}"), label)
+            })
+            .note_if(has_ratio, format!(
                 "Over ours: the median over passes of the ratio of the two in one pass; above 1, ours is quicker. Ours: {}.",
                 ours(sync)
-            ));
-        }
-        section.summary(table);
-    }
-    for peer in absent {
-        let what = [peer.name.as_str(), &peer.operation].join(", ");
-        section.summary(Missing { what, why: words::reason(peer.not_available.as_deref().unwrap_or("")) });
-    }
-}
-
-fn row(subject: &Subject, sync: &Sync, peer: &SyncPeer) -> Row {
-    // Timed as ours were, and over them.
-    let back_to_back = peer.operation == "fork-join" && sync.is_back_to_back();
-    let (id, label) =
-        key(&peer.name, &peer.operation, peer.threads, if back_to_back { "back-to-back" } else { "" });
-    let threads = if peer.threads > 0 { Figure::count(peer.threads).into() } else { Cell::Nothing };
-    Row::new([
-        peer.name.clone().into(),
-        peer.operation.clone().into(),
-        threads,
-        Cell::maybe(peer.ns.as_ref().map(|ns| subject.figure(ns))),
-        Cell::maybe(peer.ratio.as_ref().map(|ratio| subject.figure(ratio).format(Format::Ratio))),
-    ])
-    .keyed(format!("sync.peer.{id}"), label)
+            )),
+    );
+    section.summary(absent.into_iter().map(|peer| {
+        let what = format!("{}, {}", peer.name, peer.operation);
+        Missing::new(what, peer.not_available.as_deref().unwrap_or_default())
+    }));
 }
 
 /// What other libraries are compared with: the barrier that coho chose for their teams, and its own team.
@@ -73,6 +60,7 @@ fn ours(sync: &Sync) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::missing;
 
     #[test]
     fn what_peers_are_compared_with_is_named() {
@@ -94,13 +82,9 @@ mod tests {
             ..SyncPeer::default()
         };
         let mut section = Section::new("x", "X", "");
-        add(
-            &mut section,
-            &Subject::new("mine", Default::default()),
-            &Sync { peers: vec![peer], ..Sync::default() },
-        );
-        let [part] = &section.parts[..] else { panic!("{section:?}") };
-        let crate::part::Body::Missing(missing) = &part.body else { panic!("{part:?}") };
-        assert_eq!((missing.what.as_str(), missing.why.as_str()), ("libomp, barrier", "no clang"));
+        let sync = Sync { peers: vec![peer], ..Sync::default() };
+        add(&mut section, &Subject::new("mine", Default::default()), &sync);
+        assert_eq!(section.parts.len(), 1);
+        assert_eq!(missing(&section), [&Missing { what: "libomp, barrier".into(), why: "no clang".into() }]);
     }
 }

@@ -1,6 +1,6 @@
 //! What the model makes of the same machine: every time beside its prediction, and which barrier wins where.
 
-use coho_model::barrier::{Answer, Basis, Check};
+use coho_model::barrier::{Answer, Basis};
 
 use crate::Subject;
 use crate::part::{Section, Text};
@@ -9,20 +9,15 @@ use crate::words;
 
 pub(super) fn add(section: &mut Section, subject: &Subject) {
     match &subject.answers.barriers {
-        // A paper that tells no times between CPUs is not at fault.
+        // A paper need not have measured times between CPUs.
         None => {}
         Some(Err(_)) if subject.published => {}
-        Some(Err(why)) => {
-            section.detail(Text::new(format!("Not predicted: {why}.")));
-        }
+        Some(Err(why)) => section.detail(Text::new(format!("Not predicted: {why}."))),
         Some(Ok(answer)) => {
-            if !answer.comparison.checks.is_empty() {
-                section.detail(measured(&answer.comparison.checks));
-                section.detail(Text::new(basis(answer)));
-            }
-            if !answer.winners.is_empty() {
-                section.detail(winners(&answer.winners));
-            }
+            let checks = &answer.comparison.checks;
+            section.detail(measured(checks));
+            section.detail((!checks.is_empty()).then(|| Text::new(basis(answer))));
+            section.detail(winners(&answer.winners));
         }
     }
 }
@@ -36,7 +31,7 @@ fn basis(answer: &Answer) -> String {
         answer.extra_line
     );
     let predicted = answer.comparison.checks.iter().filter(|check| check.basis != Basis::Fit);
-    let mut errors: Vec<f64> = predicted.map(|check: &Check| check.error().abs()).collect();
+    let mut errors: Vec<f64> = predicted.map(|check| check.error().abs()).collect();
     errors.sort_by(f64::total_cmp);
     if let Some(middle) = errors.get(errors.len() / 2) {
         let n = words::count(errors.len(), "prediction");

@@ -4,30 +4,19 @@ use std::collections::BTreeMap;
 
 use coho_model::claims::{Judgement, Verdict};
 
-use crate::part::{Cell, Column, Part, PartList, Row, Table, Text};
+use crate::part::{Column, Part, PartList, Table, TableOf, Text};
 use crate::words;
 
 /// A table of some conclusions.
-pub(super) fn table(id: &str, title: &str, claims: &[&Judgement]) -> Table {
-    let row = |claim: &&Judgement| {
-        Row::new([
-            Cell::Text(format!("{} [{}]", claim.claim, claim.source)),
-            claim.here.clone().map_or(Cell::Nothing, Cell::Text),
-            claim.verdict.words().into(),
-            Cell::Text(claim.why.clone()),
-        ])
-    };
-    Table::new(id, title)
-        .columns([
-            Column::text("conclusion [source]"),
-            Column::text("here"),
-            Column::text("verdict"),
-            Column::text("why").detail(),
-        ])
-        .rows(claims.iter().map(row))
+pub(super) fn table<'a>(id: &str, title: &str, claims: &[&'a Judgement]) -> TableOf<&'a Judgement> {
+    Table::of(id, title, claims.iter().copied())
+        .text("conclusion [source]", |claim| format!("{} [{}]", claim.claim, claim.source))
+        .text("here", |claim| claim.here.clone())
+        .text("verdict", |claim| claim.verdict.words())
+        .column(Column::text("why").detail(), |claim| claim.why.as_str())
 }
 
-/// `22 hold here, 6 do not hold, 3 cannot be told`; empty of none.
+/// `22 hold here, 6 do not hold, 3 cannot be told`; what none does is left out.
 pub(super) fn counted(claims: &[&Judgement]) -> String {
     let labels = [
         (Verdict::Holds, "hold here"),
@@ -40,8 +29,8 @@ pub(super) fn counted(claims: &[&Judgement]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// A table for each paper, what the verdicts come to, and what would tell of those that cannot be told. `measured` where a
-/// run of this program brought the figures.
+/// A table for each paper, what the verdicts come to, and what would decide those that are open. `measured` where a run of
+/// this program brought the figures.
 pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let mut parts = Vec::new();
     for of_paper in judged.chunk_by(|a, b| a.paper == b.paper) {
@@ -58,15 +47,12 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     for command in judged.iter().filter_map(|one| one.measure.as_deref()) {
         *commands.entry(command).or_default() += 1;
     }
-    if !commands.is_empty() {
-        let rows = commands.iter().map(|(command, n)| Row::new([n.to_string().into(), (*command).into()]));
-        let title = "Commands that would decide the rest; --json gives each reason";
-        parts.summary(
-            Table::new("claims-open", title)
-                .columns([Column::figures("conclusions", ""), Column::text("command")])
-                .rows(rows),
-        );
-    }
+    let title = "Commands that would decide the rest; --json gives each reason";
+    parts.summary(
+        Table::of("claims-open", title, &commands)
+            .right("conclusions", |(_, n)| n.to_string())
+            .text("command", |(command, _)| *command),
+    );
     let is_open = |one: &&Judgement| one.verdict == Verdict::CannotBeTold && one.measure.is_none();
     let open = judged.iter().filter(is_open).count();
     if open > 0 {

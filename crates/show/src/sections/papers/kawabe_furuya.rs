@@ -1,198 +1,145 @@
 //! Kawabe & Furuya: tables 1 and 2, what coherence costs a program (Figs. 4 and 6), and processors over time (Fig. 7).
 
-use coho_profile::PairMethod;
 use coho_profile::published::kawabe_furuya;
+use coho_profile::{CoherenceTime, PairMethod, Single};
 
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Series, Stroke};
+use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Stroke};
 use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Part, Row, Table};
-use crate::sections::predictions::cpi::points;
-use crate::words;
+use crate::part::{Column, Part, PartList, Table};
+use crate::sections::predictions::cpi;
+use crate::{Subject, scale, words};
 
-/// What there is to set beside: all of it rests on free-running pairs, as the paper's does.
+/// What stands beside the paper's figures: like these, all of it rests on free-running pairs.
 pub fn parts(subject: &Subject) -> Vec<Part> {
-    let free_running = subject.coherence().is_some_and(|coherence| {
-        coherence.coherence_times.iter().any(|time| time.method == PairMethod::FreeRunning)
-    });
+    let mut parts = Vec::new();
+    let mut times = subject.coherence().into_iter().flat_map(|coherence| &coherence.coherence_times);
     // The paper beside itself would say nothing.
-    if !free_running || subject.published {
-        return Vec::new();
+    if times.any(|time| time.method == PairMethod::FreeRunning) && !subject.published {
+        parts.summary(tables(subject));
+        parts.summary(cpi_lines(subject));
+        parts.summary(evolution(subject));
     }
-    let papers = Subject::of_publication(kawabe_furuya::figures().publication());
-    let others: Vec<&Subject> = papers.iter().filter(|paper| paper.label != subject.label).collect();
-    let mut parts = vec![Part::summary(tables(subject, &others))];
-    parts.extend(cpi(subject).map(Part::summary));
-    parts.extend(evolution(subject).map(Part::summary));
     parts
 }
 
 /// Tables 1 and 2: rows as printed there, a column for each machine.
-fn tables(subject: &Subject, papers: &[&Subject]) -> Table {
-    let machines: Vec<&Subject> = std::iter::once(subject).chain(papers.iter().copied()).collect();
-    let columns: Vec<[Option<f64>; 16]> = machines.iter().map(|machine| column(machine)).collect();
-    let name = |machine: &&Subject| {
-        let short = machine.label.rsplit('/').next().unwrap_or(&machine.label);
-        Column::figures(words::short(if machine.published { short } else { "here" }, 20), "")
-    };
-    let row = |(index, (name, unit)): (usize, &(&str, &str))| {
-        let label = if unit.is_empty() { (*name).to_owned() } else { format!("{name}, {unit}") };
-        let figures = columns.iter().map(|column| {
-            Cell::maybe(column[index].map(|value| Figure::exact(value).format(Format::Printed)))
-        });
-        Row::new(std::iter::once(Cell::Text(label)).chain(figures))
-    };
-    Table::new("kawabe-furuya-tables", "Tables 1 and 2")
-        .columns(std::iter::once(Column::text("")).chain(machines.iter().map(name)))
-        .rows(ROWS.iter().enumerate().map(row))
+fn tables(subject: &Subject) -> Table {
+    let papers = Subject::of_publication(kawabe_furuya::figures().publication());
+    let others = papers.iter().filter(|paper| paper.label != subject.label);
+    let machines: Vec<_> =
+        std::iter::once(subject).chain(others).map(|machine| (machine, rows(machine))).collect();
+    Table::of("kawabe-furuya-tables", "Tables 1 and 2", rows(subject).iter().enumerate())
+        .text("", |(_, (name, unit, _))| words::joined([*name, *unit], ", "))
+        .columns_of(
+            &machines,
+            |(machine, _)| {
+                let short = machine.label.rsplit('/').next().unwrap_or(&machine.label);
+                Column::figures(words::short(if machine.published { short } else { "here" }, 20), "")
+            },
+            |(index, _), (_, rows)| Some(Figure::exact(rows[index].2?).format(Format::Printed)),
+        )
         .note(
             "Free-running locked increments. A coherence time is the mean of its pairs less the time of an SMT pair, \
              or of one CPU if there is none. A dash: not measured or not published.",
         )
+        .done()
 }
 
-const ROWS: [(&str, &str); 16] = [
-    ("clock", "GHz"),
-    ("one CPU, locked increment", "ns"),
-    ("one CPU, plain increment", "ns"),
-    ("SMT pair (no transfer)", "ns"),
-    ("pairs on one die, mean", "ns"),
-    ("pairs one hop apart, mean", "ns"),
-    ("pairs two hops apart, mean", "ns"),
-    ("coherence time on one die", "ns"),
-    ("coherence time on one die", "cycles"),
-    ("coherence time, one hop", "ns"),
-    ("coherence time, one hop", "cycles"),
-    ("coherence time, two hops", "ns"),
-    ("coherence time, two hops", "cycles"),
-    ("one hop / one die", ""),
-    ("two hops / one die", ""),
-    ("locked / plain increment", ""),
-];
+/// The first coherence time of a class by this method.
+fn time<'a>(subject: &'a Subject, method: PairMethod, class: &str) -> Option<&'a CoherenceTime> {
+    let is = |time: &&CoherenceTime| time.method == method && words::class_of(&time.class, subject) == class;
+    subject.coherence()?.coherence_times.iter().find(is)
+}
 
-/// One machine's column of the paper's tables.
-fn column(subject: &Subject) -> [Option<f64>; 16] {
+/// The rows of the paper's tables, with their units and one machine's figures.
+fn rows(subject: &Subject) -> [(&'static str, &'static str, Option<f64>); 16] {
     let coherence = subject.coherence();
-    let time = |class: &str| {
-        let times = coherence?.coherence_times.iter();
-        times.into_iter().find(|time| {
-            time.method == PairMethod::FreeRunning && words::class_of(&time.class, subject) == class
-        })
-    };
+    let time = |class: &str| time(subject, PairMethod::FreeRunning, class);
     let mean = |class: &str| time(class).map(|time| time.mean_ns).filter(|mean| mean.is_finite());
     let ns = |class: &str| time(class).map(|time| time.coherence_ns);
     let cycles = |class: &str| time(class).and_then(|time| time.coherence_cycles);
-    let single = |of: fn(&coho_profile::Single) -> f64| {
-        crate::scale::median(coherence.iter().flat_map(|coherence| coherence.singles.iter().map(of)))
+    let single = |of: fn(&Single) -> f64| {
+        scale::median(coherence.iter().flat_map(|coherence| coherence.singles.iter().map(of)))
     };
-    // No time is printed of the SMT pair, to which all others are compared: there is none but its pairs' own.
-    let smt = crate::scale::median(coherence.iter().flat_map(|coherence| {
+    // Other times are given less the SMT pair's, so that it has no coherence time of its own: its pairs' time stands here.
+    let smt = scale::median(coherence.iter().flat_map(|coherence| {
         let free = coherence.pairs.iter().filter(|pair| pair.method == PairMethod::FreeRunning);
         free.filter(|pair| words::class_of_pair(pair, subject) == "smt").map(|pair| pair.ns.median)
     }));
     let ratio = |over: Option<f64>, under: Option<f64>| Some(over? / under.filter(|under| *under > 0.0)?);
     let (locked, plain) = (single(|one| one.locked_ns.median), single(|one| one.unlocked_ns.median));
     [
-        subject.clock_ghz(),
-        locked,
-        plain,
-        smt,
-        mean("on-die"),
-        mean("1-hop"),
-        mean("2-hop"),
-        ns("on-die"),
-        cycles("on-die"),
-        ns("1-hop"),
-        cycles("1-hop"),
-        ns("2-hop"),
-        cycles("2-hop"),
-        ratio(ns("1-hop"), ns("on-die")),
-        ratio(ns("2-hop"), ns("on-die")),
-        ratio(locked, plain),
+        ("clock", "GHz", subject.clock_ghz()),
+        ("one CPU, locked increment", "ns", locked),
+        ("one CPU, plain increment", "ns", plain),
+        ("SMT pair (no transfer)", "ns", smt),
+        ("pairs on one die, mean", "ns", mean("on-die")),
+        ("pairs one hop apart, mean", "ns", mean("1-hop")),
+        ("pairs two hops apart, mean", "ns", mean("2-hop")),
+        ("coherence time on one die", "ns", ns("on-die")),
+        ("coherence time on one die", "cycles", cycles("on-die")),
+        ("coherence time, one hop", "ns", ns("1-hop")),
+        ("coherence time, one hop", "cycles", cycles("1-hop")),
+        ("coherence time, two hops", "ns", ns("2-hop")),
+        ("coherence time, two hops", "cycles", cycles("2-hop")),
+        ("one hop / one die", "", ratio(ns("1-hop"), ns("on-die"))),
+        ("two hops / one die", "", ratio(ns("2-hop"), ns("on-die"))),
+        ("locked / plain increment", "", ratio(locked, plain)),
     ]
 }
 
 /// Cycles per instruction by the share of instructions that cause a coherence event: the model's lines, here and published.
-fn cpi(subject: &Subject) -> Option<Chart> {
-    let mine = &subject.answers.cpi;
-    if mine.is_empty() {
-        return None;
-    }
-    let line = |line: &coho_model::cpi::Line, whose: &str, published: bool| {
+fn cpi_lines(subject: &Subject) -> Option<Chart> {
+    let line = |line: &coho_model::cpi::Line, whose: &str, stroke| {
         let class = words::class_of(&line.class, subject);
         let name = format!("{whose}: {class}, {} cycles", words::number(line.cycles));
-        Series {
-            colour: Colour::of_class(&class),
-            stroke: if published { Stroke::Published } else { Stroke::Solid },
-            points: points(&line.points, &name),
-            name,
-        }
+        cpi::series(name, &class, stroke, &line.points)
     };
-    let mut series: Vec<Series> = mine.iter().map(|one| line(one, "here", false)).collect();
-    for (machine, lines) in &subject.answers.published_cpi {
-        series.extend(lines.iter().map(|one| line(one, machine, true)));
-    }
-    Some(
-        Chart::new(
-            "cpi",
-            "Cycles per instruction by the rate of coherence events (Figs. 4 and 6)",
-            Axis::linear("instructions that cause a coherence event, %"),
-            Axis::linear("cycles per instruction"),
-            Plot::Lines(series),
-        )
-        .caption(format!(
+    let mine = subject.answers.cpi.iter().map(|one| line(one, "here", Stroke::Solid));
+    let published = subject.answers.published_cpi.iter();
+    let published = published
+        .flat_map(|(machine, lines)| lines.iter().map(move |one| line(one, machine, Stroke::Published)));
+    let title = "Cycles per instruction by the rate of coherence events (Figs. 4 and 6)";
+    let axes = [
+        Axis::linear("instructions that cause a coherence event, %"),
+        Axis::linear("cycles per instruction"),
+    ];
+    let chart = Chart::lines("cpi", title, axes, mine.chain(published).collect());
+    (!subject.answers.cpi.is_empty()).then(|| {
+        chart.caption(format!(
             "CPI = {} + events per instruction × cycles of the class, by free-running increments, here as in the \
              paper; many of these may happen in one ownership. With `coho predict cpi --method turn`, each event is a \
              change of ownership.",
             words::number(kawabe_furuya::figures().method.base_cpi)
-        )),
-    )
+        ))
+    })
 }
 
 /// Coherence time on one die over generations of processors.
 fn evolution(subject: &Subject) -> Option<Chart> {
-    let here = column(subject)[7].filter(|ns| (0.0..1e6).contains(ns))?;
+    let here = time(subject, PairMethod::FreeRunning, "on-die")?.coherence_ns;
+    let here = Some(here).filter(|ns| (0.0..1e6).contains(ns))?;
     let mut published: Vec<(String, f64)> = kawabe_furuya::figures().evolution_on_die.into_iter().collect();
     published.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let bar = |ns: f64| Some(Bar { value: ns, interval: None, hover: format!("{} ns", words::number(ns)) });
-    let mut categories: Vec<String> = published.iter().map(|(name, _)| name.clone()).collect();
-    let n = categories.len();
-    categories.push("this machine".into());
+    let bar = |ns: f64| Some(Bar::new(&Figure::exact(ns), format!("{} ns", words::number(ns))));
+    let theirs = published.iter().map(|(_, ns)| bar(*ns)).chain([None]);
+    let ours = published.iter().map(|_| None).chain([bar(here)]);
+    let colour = Colour::of_class("on-die");
     let series = vec![
-        BarSeries {
-            name: "published".into(),
-            colour: Colour::of_class("on-die"),
-            published: true,
-            bars: published.iter().map(|(_, ns)| bar(*ns)).chain([None]).collect(),
-        },
-        BarSeries {
-            name: "measured".into(),
-            colour: Colour::of_class("on-die"),
-            published: false,
-            bars: (0..n).map(|_| None).chain([bar(here)]).collect(),
-        },
+        BarSeries::new("published", colour, theirs).published(true),
+        BarSeries::new("measured", colour, ours),
     ];
-    let transfer = subject.coherence().and_then(|coherence| {
-        let turn = coherence.coherence_times.iter().find(|time| {
-            time.method == PairMethod::Turn && words::class_of(&time.class, subject) == "on-die"
-        })?;
-        Some(turn.mean_ns).filter(|ns| ns.is_finite())
-    });
+    let transfer = time(subject, PairMethod::Turn, "on-die").map(|turn| turn.mean_ns);
     let transfer = transfer
+        .filter(|ns| ns.is_finite())
         .map_or(String::new(), |ns| format!(": a transfer (turn) takes {} ns here", words::number(ns)));
-    Some(
-        Chart::new(
-            "evolution",
-            "Coherence time on one die over generations of processors (Fig. 7)",
-            Axis::linear("free-running coherence time on one die, ns"),
-            Axis::linear(""),
-            Plot::Bars { categories, series },
-        )
-        .caption(format!(
-            "On today's CPUs, many free-running increments happen in one ownership, so a shorter bar need not mean a \
-             quicker transfer{transfer}."
-        )),
-    )
+    let categories = published.into_iter().map(|(name, _)| name).chain(["this machine".to_owned()]).collect();
+    let title = "Coherence time on one die over generations of processors (Fig. 7)";
+    let axis = Axis::linear("free-running coherence time on one die, ns");
+    Some(Chart::bars("evolution", title, axis, categories, series).caption(format!(
+        "On today's CPUs, many free-running increments happen in one ownership, so a shorter bar need not mean a \
+         quicker transfer{transfer}."
+    )))
 }
 
 #[cfg(test)]
@@ -201,14 +148,7 @@ mod tests {
 
     #[test]
     fn the_tables_come_out_as_printed() {
-        let paper = Subject::only("published:kawabe-furuya/x7560").unwrap();
-        let figures = column(&paper);
-        assert_eq!((figures[1], figures[3]), (Some(11.94), Some(13.29)));
-        assert_eq!(figures[10], Some(463.37));
-    }
-
-    #[test]
-    fn a_profile_without_free_running_pairs_has_nothing_to_set_beside() {
-        assert!(parts(&Subject::new("empty", coho_profile::Profile::default())).is_empty());
+        let rows = rows(&Subject::only("published:kawabe-furuya/x7560").unwrap());
+        assert_eq!([1, 3, 10].map(|index| rows[index].2), [Some(11.94), Some(13.29), Some(463.37)]);
     }
 }

@@ -34,8 +34,8 @@ fn section(paper: &'static Paper, subject: &Subject) -> Option<Section> {
     let claims: Vec<&Judgement> =
         subject.answers.claims.iter().filter(|claim| claim.paper.starts_with(paper.authors)).collect();
     let is_any_judged = claims.iter().any(|claim| claim.verdict != Verdict::CannotBeTold);
-    let beside = PARTS.iter().filter(|(name, _)| *name == paper.name).flat_map(|(_, parts)| parts(subject));
-    let beside: Vec<Part> = beside.collect();
+    let beside = PARTS.iter().filter(|(name, _)| *name == paper.name);
+    let beside: Vec<Part> = beside.flat_map(|(_, parts)| parts(subject)).collect();
     if beside.is_empty() && !is_any_judged {
         return None;
     }
@@ -48,11 +48,26 @@ fn section(paper: &'static Paper, subject: &Subject) -> Option<Section> {
     Some(section)
 }
 
-/// The title, and what becomes of the paper's conclusions: `…; of its conclusions 5 hold here, 2 do not hold`.
+/// The title, and how many of the paper's conclusions hold: `…; of its conclusions 5 hold here, 2 do not hold`.
 fn headline(paper: &Paper, claims: &[&Judgement]) -> String {
     let title = paper.title.split(" (").next().unwrap_or(paper.title);
     match claims::counted(claims) {
         said if said.is_empty() => title.to_owned(),
         said => format!("{title}; of its conclusions {said}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_stands_beside_a_profile_of_nothing_or_the_paper_itself() {
+        for (name, parts) in PARTS {
+            assert!(parts(&Subject::new("mine", Default::default())).is_empty(), "{name}");
+            for paper in Subject::load(&format!("published:{name}")).unwrap() {
+                assert!(parts(&paper).is_empty(), "{name}");
+            }
+        }
     }
 }

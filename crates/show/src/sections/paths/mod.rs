@@ -2,14 +2,16 @@
 
 mod asked;
 
+use std::collections::BTreeSet;
+
+use coho_model::path::summary::Time;
 use coho_model::path::{Check, Own, Summary, VALIDITY, median_error};
 
 use super::Entry;
-use crate::Subject;
-use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::figure::Figure;
-use crate::part::{Cell, Column, Missing, Row, Section, Table, Text};
-use crate::words;
+use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
+use crate::figure::{Figure, Format};
+use crate::part::{Missing, Section, Table, Text};
+use crate::{Subject, words};
 
 pub use asked::{checked, fitted, path};
 
@@ -21,17 +23,12 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let own = subject.answers.paths.as_ref()?;
     let mut section = ENTRY.section(headline(own));
     section.summary(times(own));
-    for crossover in own.eager.iter().flat_map(|eager| &eager.crossovers) {
-        section.summary(Text::new(format!("Eager or rendezvous, {}.", asked::crossing(crossover))));
-    }
+    let crossovers = own.eager.iter().flat_map(|eager| &eager.crossovers).map(asked::crossing);
+    section.summary(crossovers.map(|crossing| Text::new(format!("Eager or rendezvous, {crossing}."))));
     section.summary(chart(own));
-    if let Some(why) = &own.lacking {
-        let what = "predictions of messages between processes".to_owned();
-        section.summary(Missing { what, why: words::reason(why) });
-    }
-    for summary in &own.between_processes {
-        section.detail(asked::loggp(summary));
-    }
+    let lacking = own.lacking.as_deref();
+    section.summary(lacking.map(|why| Missing::new("predictions of messages between processes", why)));
+    section.detail(own.between_processes.iter().map(asked::loggp));
     section.detail(Text::labelled("valid for", VALIDITY));
     Some(section)
 }
@@ -40,7 +37,7 @@ fn error(check: &Check) -> String {
     format!("{:+.0} %", 100.0 * check.error()).replace('-', "−")
 }
 
-/// How well the paths predict, and how much sooner the least and the largest message come through shared memory.
+/// How well the paths predict.
 fn headline(own: &Own) -> String {
     let errors = own.between_processes.iter().filter_map(|summary| {
         let median = median_error(own.checks.iter().filter(|check| check.path == summary.path))?;
@@ -53,96 +50,61 @@ fn headline(own: &Own) -> String {
 }
 
 /// Each message: predicted, measured, and what shared memory saves over TCP.
-fn times(own: &Own) -> Option<Table> {
-    let mut sizes: Vec<u64> = own.checks.iter().map(|check| check.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+fn times(own: &Own) -> Table {
+    let sizes: BTreeSet<u64> = own.checks.iter().map(|check| check.bytes).collect();
     let check = |path: &str, bytes: u64| own.checks.iter().find(|one| one.path == path && one.bytes == bytes);
-    let row = |&bytes: &u64| {
-        let [shared, tcp] = ["shared-memory", "tcp-loopback"].map(|path| check(path, bytes));
-        let cells_of = |check: Option<&Check>| {
-            let us = |ns: f64| Figure::exact(ns / 1e3).format(crate::figure::Format::Plain);
-            [
-                Cell::maybe(check.map(|check| us(check.predicted_ns))),
-                Cell::maybe(check.map(|check| us(check.measured.median))),
-                check.map_or(Cell::Nothing, |check| error(check).into()),
-            ]
-        };
-        let saved = shared.zip(tcp).map(|(shared, tcp)| 1.0 - shared.predicted_ns / tcp.predicted_ns);
-        let saved = saved.map(|share| Figure::exact(share).format(crate::figure::Format::Percent));
-        let cells = std::iter::once(Figure::bytes(bytes).into()).chain(cells_of(shared)).chain(cells_of(tcp));
-        Row::new(cells.chain([Cell::maybe(saved)]))
-    };
-    let pair = |name: &str| {
-        [
-            Column::figures(format!("{name} predicted"), "us"),
-            Column::figures("measured", "us"),
-            Column { is_figures: true, ..Column::text("error") },
-        ]
-    };
-    let table = Table::new("paths", "Messages of one process to another, one way")
-        .columns([Column::figures("message", "")])
-        .columns(pair("shared memory"))
-        .columns(pair("TCP"))
-        .columns([Column::figures("saved", "")])
-        .rows(sizes.iter().map(row))
+    let us = |ns: f64| Figure::exact(ns / 1e3).format(Format::Plain);
+    let mut table = Table::of("paths", "Messages of one process to another, one way", sizes).figures(
+        "message",
+        "",
+        Figure::bytes,
+    );
+    for (path, name) in [("shared-memory", "shared memory"), ("tcp-loopback", "TCP")] {
+        table = table
+            .figures(format!("{name} predicted"), "us", |bytes| Some(us(check(path, bytes)?.predicted_ns)))
+            .figures("measured", "us", |bytes| Some(us(check(path, bytes)?.measured.median)))
+            .right("error", |bytes| check(path, bytes).map(error));
+    }
+    table
+        .figures("saved", "", |bytes| {
+            let [shared, tcp] = ["shared-memory", "tcp-loopback"].map(|path| check(path, bytes));
+            Some(Figure::exact(1.0 - shared?.predicted_ns / tcp?.predicted_ns).format(Format::Percent))
+        })
         .note(
             "Predicted: in each pass, the time at either end plus the time of the flag between them. Measured: medians. Saved: \
              how much less time shared memory is predicted to take than TCP.",
-        );
-    (!sizes.is_empty()).then_some(table)
+        )
+        .done()
 }
 
-fn chart(own: &Own) -> Option<Chart> {
+fn chart(own: &Own) -> Chart {
     let mut series = Vec::new();
     for (index, summary) in own.between_processes.iter().enumerate() {
-        let colour = Colour::nth(index);
-        let points = predicted(summary);
-        if points.len() > 1 {
-            series.push(Series {
-                name: format!("{}, predicted", summary.path),
-                colour,
-                stroke: Stroke::Solid,
-                points,
-            });
-        }
-        let measured = own.checks.iter().filter(|check| check.path == summary.path).map(|check| {
+        let named =
+            |what: &str, stroke| Series::new(format!("{}, {what}", summary.path), Colour::nth(index), stroke);
+        let line = named("predicted", Stroke::Solid).points(predicted(summary));
+        let checks = own.checks.iter().filter(|check| check.path == summary.path);
+        let points = named("measured", Stroke::Points).points(checks.map(|check| {
             let figure = Figure::from(&check.measured).scaled(1e-3);
-            let hover =
-                format!("{}, {}: {} us measured", check.path, words::bytes(check.bytes), figure.text());
-            Point { x: check.bytes as f64, y: figure.value, interval: figure.interval(), hover }
-        });
-        let points: Vec<Point> = measured.collect();
-        if !points.is_empty() {
-            series.push(Series {
-                name: format!("{}, measured", summary.path),
-                colour,
-                stroke: Stroke::Points,
-                points,
-            });
-        }
+            let size = words::bytes(check.bytes);
+            let hover = format!("{}, {size}: {} us measured", check.path, figure.text());
+            Point::new(check.bytes as f64, &figure, hover)
+        }));
+        series.extend((line.points.len() > 1).then_some(line));
+        series.extend((!points.points.is_empty()).then_some(points));
     }
-    let (x, y) = (Axis::bytes("size of the message"), Axis::log("one way, us"));
-    let plot = Plot::Lines(series);
-    let is_drawn = matches!(&plot, Plot::Lines(series) if !series.is_empty());
-    let chart = Chart::new("paths", "Messages between two processes by size", x, y, plot);
-    is_drawn.then(|| {
-        chart.caption("Lines: predicted from the parts of a message; points: whole messages, measured.")
-    })
+    let axes = [Axis::bytes("size of the message"), Axis::log("one way, us")];
+    Chart::lines("paths", "Messages between two processes by size", axes, series)
+        .caption("Lines: predicted from the parts of a message; points: whole messages, measured.")
 }
 
 fn predicted(summary: &Summary) -> Vec<Point> {
     let Some(first) = summary.times.first() else { return Vec::new() };
     let own = summary.times.iter().filter(|time| time.variant == first.variant && time.bytes > 0.0);
-    let point = |time: &coho_model::path::summary::Time| {
-        let us = time.ns? / 1e3;
-        let hover = format!(
-            "{}, {}: {} us predicted",
-            summary.path,
-            words::bytes(time.bytes as u64),
-            words::number(us)
-        );
-        Some(Point { x: time.bytes, y: us, interval: None, hover })
+    let point = |time: &Time| {
+        let (us, size) = (time.ns? / 1e3, words::bytes(time.bytes as u64));
+        let hover = format!("{}, {size}: {} us predicted", summary.path, words::number(us));
+        Some(Point::exact(time.bytes, us, hover))
     };
     own.filter_map(point).collect()
 }
@@ -152,8 +114,8 @@ mod tests {
     use coho_profile::{Estimate, Memory, Profile, Transfer};
 
     use super::*;
-    use crate::part::{Body, Depth};
-    use crate::render::terminal::{self, Colours, Options};
+    use crate::part::Depth;
+    use crate::testing;
 
     fn transfer(path: &str, bytes: u64, [send, whole, receive]: [f64; 3]) -> Transfer {
         Transfer {
@@ -182,17 +144,14 @@ mod tests {
         ])
         .unwrap();
         assert!(section.headline.contains("shared-memory within 22 %"), "{}", section.headline);
-        let mut out = Vec::new();
-        let options = Options { depth: Depth::Detail, colours: Colours::None };
-        terminal::section(&mut out, &section, options).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = testing::text(&section, Depth::Detail);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let row = text.lines().find(|line| line.trim_start().starts_with("1 KiB")).unwrap();
-        for told in ["1.55", "2.00", "−22 %", "5.00", "69 %"] {
-            assert!(row.contains(told), "{told}: {text}");
+        for figure in ["1.55", "2.00", "−22 %", "5.00", "69 %"] {
+            assert!(row.contains(figure), "{figure}: {text}");
         }
         assert!(text.contains("LogGP") && text.to_lowercase().contains("valid for"), "{text}");
-        assert!(section.parts.iter().any(|part| matches!(part.body, Body::Chart(_))));
+        assert_eq!(testing::charts(&section).len(), 1);
     }
 
     #[test]
@@ -200,11 +159,8 @@ mod tests {
         let mut alone = transfer("shared-memory", 1024, [1000.0, 2000.0, 500.0]);
         alone.send_ns = None;
         let section = of(vec![alone]).unwrap();
-        let missing = section.parts.iter().find_map(|part| match &part.body {
-            Body::Missing(missing) => Some(missing.why.as_str()),
-            _ => None,
-        });
-        assert!(missing.is_some_and(|why| why.contains("coho memory --parts transfers")), "{missing:?}");
+        let [missing] = testing::missing(&section)[..] else { panic!("{section:?}") };
+        assert!(missing.why.contains("coho memory --parts transfers"), "{missing:?}");
         assert_eq!(section.headline, "");
         assert!(of(Vec::new()).is_none());
     }

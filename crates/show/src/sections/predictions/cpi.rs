@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use coho_model::cpi::{self, Line};
 use coho_profile::PairMethod;
 
-use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
+use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
-use crate::part::{Column, Part, PartList, Row, Table, Text};
+use crate::part::{Column, Part, PartList, Table, TableOf, Text};
 use crate::words;
 
 /// A line for each class of each source, at these rates, and why other sources have none.
@@ -18,65 +18,56 @@ pub fn parts(
     not_available: &BTreeMap<String, String>,
 ) -> Vec<Part> {
     let mut parts = Vec::new();
-    if !lines.is_empty() {
-        parts.summary(table(lines, base_cpi, rates));
-    }
+    parts.summary(table(lines, base_cpi, rates));
     let methods: BTreeSet<PairMethod> = lines.iter().map(|(_, line)| line.method).collect();
     if methods.len() > 1 {
         let caveat =
             "The methods differ: a turn is one transfer, a free-running increment often less than one.";
         parts.summary(Text::new(caveat));
     }
-    for (source, reason) in not_available.iter().filter(|_| !lines.is_empty()) {
-        parts.summary(Text::new(format!("{source}: not available: {reason}")));
-    }
+    let not_available = not_available.iter().filter(|_| !lines.is_empty());
+    parts.summary(not_available.map(|(source, why)| Text::new(format!("{source}: not available: {why}"))));
     parts
 }
 
-fn table(lines: &[(String, Line)], base_cpi: f64, rates: &[f64]) -> Table {
+fn table<'a>(lines: &'a [(String, Line)], base_cpi: f64, rates: &[f64]) -> TableOf<&'a (String, Line)> {
     let printed = |value: f64| Figure::exact(value).format(Format::Printed);
-    let row = |(source, line): &(String, Line)| {
-        let names =
-            [source.as_str().into(), line.class.as_str().into(), words::pair_method(line.method).into()];
-        let cpis = line.points.iter().map(|point| printed(point.cpi).into());
-        Row::new(names.into_iter().chain([printed(line.cycles).into()]).chain(cpis))
-    };
     let title =
         format!("Cycles per instruction by coherence events per 100 instructions, {base_cpi} without");
-    Table::new("cpi", title)
-        .columns(["source", "class", "method"].map(Column::text))
-        .columns([Column::figures("cycles", "")])
-        .columns(rates.iter().map(|rate| Column::figures(format!("{rate}%"), "")))
-        .rows(lines.iter().map(row))
+    Table::of("cpi", title, lines)
+        .text("source", |(source, _)| source.as_str())
+        .text("class", |(_, line)| line.class.as_str())
+        .text("method", |(_, line)| words::pair_method(line.method))
+        .figures("cycles", "", |(_, line)| printed(line.cycles))
+        .columns_of(
+            rates.iter().enumerate(),
+            |(_, rate)| Column::figures(format!("{rate}%"), ""),
+            |(_, line), (at, _)| line.points.get(at).map(|point| printed(point.cpi)),
+        )
 }
 
 /// The same as a chart.
 pub fn chart(lines: &[(String, Line)]) -> Chart {
-    let series = |(source, line): &(String, Line)| {
+    let series = lines.iter().map(|(source, line)| {
         let name = format!("{source}: {}, {:.1} cycles", line.class, line.cycles);
-        Series {
-            colour: Colour::of_class(&line.class.to_ascii_lowercase()),
-            stroke: Stroke::Solid,
-            points: points(&line.points, &name),
-            name,
-        }
-    };
-    Chart::new(
-        "cpi",
-        "Cycles per instruction under coherence events",
-        Axis::linear("coherence events per 100 instructions"),
-        Axis::linear("cycles per instruction"),
-        Plot::Lines(lines.iter().map(series).collect()),
-    )
+        series(name, &line.class.to_ascii_lowercase(), Stroke::Solid, &line.points)
+    });
+    let axes =
+        [Axis::linear("coherence events per 100 instructions"), Axis::linear("cycles per instruction")];
+    Chart::lines("cpi", "Cycles per instruction under coherence events", axes, series.collect())
 }
 
-/// The points of a class's line, which say its name when pointed at.
-pub(in crate::sections) fn points(points: &[cpi::Point], name: &str) -> Vec<Point> {
-    let point = |point: &cpi::Point| Point {
-        x: point.rate_percent,
-        y: point.cpi,
-        interval: None,
-        hover: format!("{name}: {} at {} %", words::printed(point.cpi), point.rate_percent),
+/// A class's line, whose points say its name when pointed at.
+pub(in crate::sections) fn series(
+    name: String,
+    class: &str,
+    stroke: Stroke,
+    points: &[cpi::Point],
+) -> Series {
+    let point = |point: &cpi::Point| {
+        let hover = format!("{name}: {} at {} %", words::printed(point.cpi), point.rate_percent);
+        Point::exact(point.rate_percent, point.cpi, hover)
     };
-    points.iter().map(point).collect()
+    let points: Vec<Point> = points.iter().map(point).collect();
+    Series::new(name, Colour::of_class(class), stroke).points(points)
 }

@@ -1,4 +1,4 @@
-//! Answers of the model that are no section of a profile.
+//! Answers of the model that belong to no section of a profile.
 
 pub mod barriers;
 pub mod cpi;

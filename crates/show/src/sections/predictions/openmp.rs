@@ -3,7 +3,7 @@
 use coho_model::openmp::{Prediction, Range};
 
 use crate::figure::Figure;
-use crate::part::{Body, Cell, Column, Missing, Part, Row, Table, Text};
+use crate::part::{Missing, Part, PartList, Table, Text};
 use crate::words;
 
 /// A process by its number, with its prediction, or why there is none.
@@ -11,44 +11,39 @@ pub type Process = (u32, Result<Prediction, String>);
 
 /// Each process's costs and time, as predicted and as measured.
 pub fn parts(processes: &[Process]) -> Vec<Part> {
-    let body = |(pid, of): &Process| match of {
-        Ok(prediction) => one(prediction),
-        Err(why) => vec![Missing { what: format!("process {pid}"), why: words::reason(why) }.into()],
-    };
-    let bodies = processes.iter().flat_map(body);
-    bodies.map(Part::summary).collect()
-}
-
-fn one(prediction: &Prediction) -> Vec<Body> {
-    let mut rows = Vec::new();
-    for team in &prediction.teams {
-        let both =
-            [("fork and join", team.regions, team.fork_join_ns), ("barrier", team.barriers, team.barrier_ns)];
-        for (operation, count, ns) in both.into_iter().filter(|(_, count, _)| *count > 0) {
-            rows.push(Row::new([
-                operation.into(),
-                Figure::count(team.threads).into(),
-                Figure::count(count).into(),
-                Cell::Figure(figure(ns)),
-                Cell::Figure(figure(ns).scaled(count as f64 * 1e-6)),
-            ]));
+    let mut parts = Vec::new();
+    for (pid, prediction) in processes {
+        match prediction {
+            Ok(prediction) => one(&mut parts, prediction),
+            Err(why) => parts.summary(Missing::new(format!("process {pid}"), why)),
         }
     }
-    let table = Table::new(format!("openmp-{}", prediction.pid), format!("Process {}", prediction.pid))
-        .columns([
-            Column::text("operation"),
-            Column::figures("threads", ""),
-            Column::figures("count", ""),
-            Column::figures("each", "ns"),
-            Column::figures("in all", "ms"),
-        ])
-        .rows(rows);
+    parts
+}
+
+fn one(parts: &mut Vec<Part>, prediction: &Prediction) {
+    let operations = prediction.teams.iter().flat_map(|team| {
+        [
+            ("fork and join", team.threads, team.regions, team.fork_join_ns),
+            ("barrier", team.threads, team.barriers, team.barrier_ns),
+        ]
+    });
+    let operations = operations.filter(|(_, _, count, _)| *count > 0);
+    parts.summary(
+        Table::of(format!("openmp-{}", prediction.pid), format!("Process {}", prediction.pid), operations)
+            .text("operation", |(operation, ..)| operation)
+            .figures("threads", "", |(_, threads, ..)| threads)
+            .figures("count", "", |(_, _, count, _)| count)
+            .figures("each", "ns", |(.., ns)| figure(ns))
+            .figures("in all", "ms", |(_, _, count, ns)| figure(ns).scaled(count as f64 * 1e-6)),
+    );
     let ms = |seconds: f64| words::number(seconds * 1e3);
     let predicted = format!(
         "{} ms: {} ms of thread 0's work, plus the above at the profile's times",
         figure(prediction.predicted_s).scaled(1e3).text(),
         ms(prediction.work_s)
     );
+    parts.summary(Text::labelled("predicted", predicted));
     let waited: f64 = prediction.teams.iter().map(|team| team.waiting_s).sum();
     let measured = format!(
         "{} ms, in which thread 0 waited {} ms; the prediction is {:.1} % {}. It leaves out members that arrived late \
@@ -58,20 +53,12 @@ fn one(prediction: &Prediction) -> Vec<Body> {
         prediction.error.abs() * 100.0,
         if prediction.error < 0.0 { "below" } else { "above" }
     );
-    let mut bodies: Vec<Body> = vec![
-        table.into(),
-        Text::labelled("predicted", predicted).into(),
-        Text::labelled("measured", measured).into(),
-    ];
-    match (finding(prediction), &prediction.no_libgomp) {
-        (Some(finding), _) => bodies.push(Text::labelled("libgomp", finding).into()),
-        (None, Some(why)) => bodies.push(Text::labelled("libgomp", format!("not available: {why}")).into()),
-        (None, None) => {}
-    }
-    bodies
+    parts.summary(Text::labelled("measured", measured));
+    let why_not = prediction.no_libgomp.as_ref().map(|why| format!("not available: {why}"));
+    parts.summary(finding(prediction).or(why_not).map(|libgomp| Text::labelled("libgomp", libgomp)));
 }
 
-/// What the program would take on libgomp's teams, where the profile tells.
+/// What the program would take on libgomp's teams, where the profile has their times.
 pub fn finding(prediction: &Prediction) -> Option<String> {
     let libgomp = prediction.libgomp_s?;
     let ratio = libgomp.value / prediction.predicted_s.value;

@@ -1,90 +1,80 @@
 //! A loop's rate and time by its length, and how long an application waits.
 
+use std::collections::BTreeSet;
+
 use coho_profile::{Estimate, Kernel, KernelPoint, fitted};
 
 use super::{median, team};
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::{scale, words};
+use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Point, Series, Stroke};
+use crate::sections::barriers::{shown, stroke};
+use crate::{Subject, scale, words};
 
-/// A profile may bring any number of teams and lengths.
+/// A profile may bring any number of points, teams and lengths.
+const MOST_POINTS: usize = 4000;
 const MOST_TEAMS: usize = 24;
 const MOST_LENGTHS: usize = 64;
 
 /// A loop's rate by its length, for one thread and the teams of the two largest sizes.
-pub(super) fn rates(subject: &Subject, kernel: &Kernel) -> Option<Chart> {
-    let lines = teams(kernel).into_iter().filter_map(|first| {
+pub(super) fn rates(subject: &Subject, kernel: &Kernel) -> Chart {
+    let line = |first: &KernelPoint| {
         let name = team(first);
         let point = |point: &KernelPoint| {
-            let figure = subject.figure(point.gflops.as_ref().filter(|rate| scale::is_time(rate.median))?);
-            let hover = format!("{name}, length {}: {} GFLOP/s", point.length?, figure.text());
-            Some(Point { x: point.length? as f64, y: figure.value, interval: figure.interval(), hover })
+            let (figure, length) = (subject.figure(shown(&point.gflops)?), point.length?);
+            let hover = format!("{name}, length {length}: {} GFLOP/s", figure.text());
+            Some(Point::new(length as f64, &figure, hover))
         };
-        let points = of_team(kernel, first).filter_map(point).take(MOST_LENGTHS).collect();
-        let stroke = match first.mapping.as_str() {
-            _ if subject.published => Stroke::Published,
-            "binary-tree" => Stroke::Dashed,
-            _ => Stroke::Solid,
-        };
-        series(name.clone(), colour(kernel, first)?, stroke, points)
-    });
-    let lines: Vec<Series> = lines.collect();
-    let (x, y) = (Axis::log("loop length, elements"), Axis::log("10⁹ floating-point operations a second"));
-    (!lines.is_empty()).then(|| {
-        Chart::new("daxpy", "Rate of a loop by its length", x, y, Plot::Lines(lines)).caption(
-            "A(i) = B(i) + s C(i), each loop a parallel region (Nakamura et al.): short loops are dominated by fork \
-             and join, long ones exceed the caches. Dashed: binary-tree mapping.",
-        )
-    })
+        let points = of_team(kernel, first).filter_map(point).take(MOST_LENGTHS);
+        let stroke = stroke(&first.mapping, subject.published);
+        Some(Series::new(name.clone(), colour(kernel, first)?, stroke).points(points))
+    };
+    let lines = teams(kernel).into_iter().filter_map(line).filter(|line| !line.points.is_empty());
+    let axes = [Axis::log("loop length, elements"), Axis::log("10⁹ floating-point operations a second")];
+    Chart::lines("daxpy", "Rate of a loop by its length", axes, lines.collect()).caption(
+        "A(i) = B(i) + s C(i), each loop a parallel region (Nakamura et al.): short loops are dominated by fork \
+         and join, long ones exceed the caches. Dashed: binary-tree mapping.",
+    )
 }
 
 /// Points as measured and lines by the fitted model, of one thread and the largest team.
-pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Option<Chart> {
+pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Chart {
     let longest = kernel.fitted.get(fitted::LONGEST).copied().unwrap_or(0.0);
     let largest = kernel.points.iter().map(|point| point.threads).max();
     let mut lines = Vec::new();
-    for first in teams(kernel) {
-        let Some(colour) =
-            colour(kernel, first).filter(|_| first.threads == 1 || Some(first.threads) == largest)
-        else {
-            continue;
-        };
+    for first in
+        teams(kernel).into_iter().filter(|first| first.threads == 1 || Some(first.threads) == largest)
+    {
+        let Some(colour) = colour(kernel, first) else { continue };
         let name = team(first);
-        let (mut measured, mut by_model) = (Vec::new(), Vec::new());
-        for point in of_team(kernel, first).take(MOST_LENGTHS) {
-            let Some(length) = point.length.filter(|length| *length as f64 <= longest) else { continue };
-            let hover = |what: &str, ns: &str| format!("{name}, length {length}, {what}: {ns} ns");
-            if let Some(seconds) = point.seconds.as_ref().filter(|time| scale::is_time(time.median)) {
-                let figure = subject.figure(seconds).scaled(1e9);
-                let (y, interval) = (figure.value, figure.interval());
-                measured.push(Point {
-                    x: length as f64,
-                    y,
-                    interval,
-                    hover: hover("measured", &figure.text()),
-                });
-            }
-            let seconds =
-                fitted::seconds(&kernel.fitted, length, point.threads, &point.barrier, &point.mapping);
-            if let Some(y) = seconds.map(|seconds| 1e9 * seconds).filter(|ns| scale::is_time(*ns)) {
-                let hover = hover("model", &words::number(y));
-                by_model.push(Point { x: length as f64, y, interval: None, hover });
-            }
-        }
-        if !measured.is_empty() && !by_model.is_empty() {
-            lines.extend(series(format!("{name}: measured"), colour, Stroke::Points, measured));
-            lines.extend(series(format!("{name}: model"), colour, Stroke::Solid, by_model));
+        let points = || {
+            of_team(kernel, first)
+                .take(MOST_LENGTHS)
+                .filter_map(|point| Some((point, point.length.filter(|length| *length as f64 <= longest)?)))
+        };
+        let hover = |length: u64, what: &str, ns: String| format!("{name}, length {length}, {what}: {ns} ns");
+        let measured = points().filter_map(|(point, length)| {
+            let figure = subject.figure(shown(&point.seconds)?).scaled(1e9);
+            Some(Point::new(length as f64, &figure, hover(length, "measured", figure.text())))
+        });
+        let by_model = points().filter_map(|(point, length)| {
+            let KernelPoint { threads, barrier, mapping, .. } = point;
+            let seconds = fitted::seconds(&kernel.fitted, length, *threads, barrier, mapping)?;
+            let ns = Some(1e9 * seconds).filter(|ns| scale::is_time(*ns))?;
+            Some(Point::exact(length as f64, ns, hover(length, "model", words::number(ns))))
+        });
+        let both = [
+            Series::new(format!("{name}: measured"), colour, Stroke::Points).points(measured),
+            Series::new(format!("{name}: model"), colour, Stroke::Solid).points(by_model),
+        ];
+        if both.iter().all(|series| !series.points.is_empty()) {
+            lines.extend(both);
         }
     }
-    let (x, y) = (Axis::log("loop length, elements"), Axis::log("time of a loop, ns"));
-    (!lines.is_empty()).then(|| {
-        let title = "Time of a loop, measured and by the model";
-        Chart::new("daxpy-model", title, x, y, Plot::Lines(lines)).caption(format!(
-            "Lines: T = S + P length / n + T_F + T_B (Nakamura et al.), fitted to the points up to {} elements; \
-             beyond that, data come from farther away.",
-            words::number(longest)
-        ))
-    })
+    let axes = [Axis::log("loop length, elements"), Axis::log("time of a loop, ns")];
+    Chart::lines("daxpy-model", "Time of a loop, measured and by the model", axes, lines).caption(format!(
+        "Lines: T = S + P length / n + T_F + T_B (Nakamura et al.), fitted to the points up to {} elements; \
+         beyond that, data come from farther away.",
+        words::number(longest)
+    ))
 }
 
 /// How long the largest problem takes and how long it waits, for each team.
@@ -95,28 +85,18 @@ pub(super) fn waiting(subject: &Subject, name: &str, kernel: &Kernel) -> Option<
         .filter_map(|first| of_team(kernel, first).find(|point| point.size == Some(largest)))
         .filter(|point| median(&point.seconds).is_some())
         .collect();
-    if points.is_empty() {
-        return None;
-    }
-    let series = |what: &str, index, of: fn(&KernelPoint) -> &Option<Estimate>| BarSeries {
-        name: what.to_owned(),
-        colour: Colour::nth(index),
-        published: subject.published,
-        bars: points
-            .iter()
-            .map(|point| {
-                let figure = subject.figure(of(point).as_ref()?).scaled(1e3);
-                let hover = format!("{}: {what} {} ms", team(point), figure.text());
-                Some(Bar { value: figure.value, interval: figure.interval(), hover })
-            })
-            .collect(),
+    let series = |what: &str, index, of: fn(&KernelPoint) -> &Option<Estimate>| {
+        let bars = points.iter().map(|point| {
+            let figure = subject.scaled(of(point), 1e3)?;
+            Some(Bar::new(&figure, format!("{}: {what} {} ms", team(point), figure.text())))
+        });
+        BarSeries::new(what, Colour::nth(index), bars).published(subject.published)
     };
     let series = vec![
         series("whole run", 0, |point| &point.seconds),
         series("of it waiting", 1, |point| &point.sync_seconds),
     ];
     let categories = points.iter().map(|point| team(point)).collect();
-    let (x, y) = (Axis::linear("time of a run, ms"), Axis::linear(""));
     let name = words::short(name, 40);
     let what = match name.as_str() {
         "galerkin" => "Natural convection by a spectral Galerkin method, untuned: many short parallel loops.",
@@ -124,14 +104,10 @@ pub(super) fn waiting(subject: &Subject, name: &str, kernel: &Kernel) -> Option<
         _ => "",
     };
     let title = format!("{name}: time of a run, and waiting");
-    let chart = Chart::new(name, title, x, y, Plot::Bars { categories, series });
+    let chart = Chart::bars(name, title, Axis::linear("time of a run, ms"), categories, series);
     Some(chart.caption(format!(
         "{what} The largest problem, {largest} unknowns or cells; waiting: the mean over the threads."
     )))
-}
-
-fn series(name: String, colour: Colour, stroke: Stroke, points: Vec<Point>) -> Option<Series> {
-    (!points.is_empty()).then_some(Series { name, colour, stroke, points })
 }
 
 fn of_team<'a>(kernel: &'a Kernel, first: &KernelPoint) -> impl Iterator<Item = &'a KernelPoint> {
@@ -139,25 +115,20 @@ fn of_team<'a>(kernel: &'a Kernel, first: &KernelPoint) -> impl Iterator<Item = 
     kernel.points.iter().filter(move |point| team(point) == name)
 }
 
-/// The teams of a kernel in the order in which they are first met, one thread first.
+/// The first point of each team: one thread first, then by size.
 fn teams(kernel: &Kernel) -> Vec<&KernelPoint> {
-    let mut teams: Vec<&KernelPoint> = Vec::new();
-    for point in kernel.points.iter().take(4000) {
-        if teams.len() < MOST_TEAMS && !teams.iter().any(|other| team(other) == team(point)) {
-            teams.push(point);
-        }
-    }
-    teams.sort_by_key(|point| (point.threads, point.mapping.clone()));
+    let mut names = BTreeSet::new();
+    let points = kernel.points.iter().take(MOST_POINTS);
+    let mut teams: Vec<_> = points.filter(|point| names.insert(team(point))).take(MOST_TEAMS).collect();
+    teams.sort_by_key(|point| (point.threads, &point.mapping));
     teams
 }
 
-/// One thread is what teams are compared with; barriers have the colours that they have as barriers, those of smaller teams
-/// others. Teams of third and smaller sizes are in the table only.
+/// Barriers of the largest teams have the colours that they have as barriers, those of the next smaller ones others; one
+/// thread, which teams are compared with, is grey. Still smaller teams are in the table only.
 fn colour(kernel: &Kernel, point: &KernelPoint) -> Option<Colour> {
-    let mut sizes: Vec<u32> = kernel.points.iter().map(|point| point.threads).collect();
-    sizes.sort_unstable_by(|a, b| b.cmp(a));
-    sizes.dedup();
-    let rank = sizes.iter().position(|size| *size == point.threads)?;
+    let sizes: BTreeSet<u32> = kernel.points.iter().map(|point| point.threads).collect();
+    let rank = sizes.iter().rev().position(|size| *size == point.threads)?;
     Some(match (point.threads, point.barrier.as_str(), rank) {
         (1, ..) => Colour::GREY,
         (_, "fbs", 0) => Colour::nth(0),

@@ -10,17 +10,11 @@ const REGION_BESIDE_BARRIERS: &str = "its leader also posts the work in a line t
                                       region's fork and join may take more than the two barriers of `coho barrier`";
 
 /// The constants, in words.
-pub(super) fn facts(kernel: &Kernel) -> Option<Facts> {
-    if kernel.fitted.is_empty() {
-        return None;
-    }
-    let mut facts: Vec<_> =
-        kernel.fitted.iter().take(400).map(|(name, value)| constant(name, *value)).collect();
-    if kernel.fitted.keys().any(|name| name.starts_with(fitted::FORK_JOIN)) {
-        facts.push(("a region".to_owned(), REGION_BESIDE_BARRIERS.to_owned()));
-    }
-    let title = "Fitted: T = S + P length / threads + T_F + T_B (Nakamura et al.)".to_owned();
-    Some(Facts { id: "daxpy-constants", title, facts, compared: false })
+pub(super) fn facts(kernel: &Kernel) -> Facts {
+    let is_of_teams = kernel.fitted.keys().any(|name| name.starts_with(fitted::FORK_JOIN));
+    Facts::new("daxpy-constants", "Fitted: T = S + P length / threads + T_F + T_B (Nakamura et al.)")
+        .facts(kernel.fitted.iter().take(400).map(|(name, value)| constant(name, *value)))
+        .facts([("a region", is_of_teams.then(|| REGION_BESIDE_BARRIERS.to_owned()))])
 }
 
 /// A constant in words, and its figure: `P, an element on one thread` and `12 ns`.

@@ -1,15 +1,16 @@
-//! Programs that live by barriers, under several of them (Nakamura et al.): a loop by its length, and applications.
+//! Programs that wait at barriers often, under several of them (Nakamura et al.): a loop by its length, and applications.
 
 mod charts;
 mod fitted;
 mod table;
 
+use std::collections::BTreeSet;
+
 use coho_profile::{Estimate, Kernel, KernelPoint, Profile, Sync};
 
-use super::{Entry, method, ratios};
-use crate::Subject;
+use super::{Entry, barriers, method, ratios};
 use crate::part::{Facts, Part, PartList, Section};
-use crate::{scale, words};
+use crate::{Subject, words};
 
 /// Its place among the sections.
 pub const ENTRY: Entry = Entry { id: "programs", title: "Programs under barriers", of: section };
@@ -33,11 +34,8 @@ pub fn section(subject: &Subject) -> Option<Section> {
 
 /// What there is to show of one program.
 pub fn parts(name: &str, kernel: &Kernel) -> Vec<Part> {
-    let kernels = [(name.to_owned(), kernel.clone())].into();
-    let sync = Sync { kernels, ..Sync::default() };
-    let subject = Subject::new("", Profile { sync: Some(sync), ..Profile::default() });
     let mut parts = Vec::new();
-    add(&mut parts, &subject, name, kernel);
+    add(&mut parts, &Subject::new("", Profile::default()), name, kernel);
     parts
 }
 
@@ -49,26 +47,20 @@ fn add(parts: &mut Vec<Part>, subject: &Subject, name: &str, kernel: &Kernel) {
         "weather" => ("weather-check", "weather-method"),
         _ => ("program-check", "program-method"),
     };
-    if is_loop(kernel)
-        && let Some(chart) = charts::rates(subject, kernel)
-    {
-        parts.summary(chart);
-    }
-    if !kernel.points.is_empty() {
-        parts.summary(table::points(subject, name, kernel));
-    }
-    if is_loop(kernel) {
-        parts.detail(charts::model(subject, kernel));
-    } else if let Some(chart) = charts::waiting(subject, name, kernel) {
-        parts.detail(chart);
-    }
+    let is_loop = is_loop(kernel);
+    parts.summary(is_loop.then(|| charts::rates(subject, kernel)));
+    parts.summary(table::points(subject, name, kernel));
+    parts.detail(match is_loop {
+        true => Some(charts::model(subject, kernel)),
+        false => charts::waiting(subject, name, kernel),
+    });
     parts.detail(fitted::facts(kernel));
-    if let Some(error) = kernel.invariant_error {
-        let error = if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") };
-        let fact = (format!("largest relative error of {}", words::short(&kernel.invariant, 120)), error);
-        let title = format!("Checked, {}", words::short(name, 40));
-        parts.detail(Facts { id: check, title, facts: vec![fact], compared: false });
-    }
+    let fact = format!("largest relative error of {}", words::short(&kernel.invariant, 120));
+    let error = kernel.invariant_error.map(|error| match error {
+        0.0 => "0".to_owned(),
+        _ => format!("{error:.1e}"),
+    });
+    parts.detail(Facts::new(check, format!("Checked, {}", words::short(name, 40))).facts([(fact, error)]));
     method::add(parts, method_id, &kernel.method);
 }
 
@@ -77,25 +69,20 @@ fn is_loop(kernel: &Kernel) -> bool {
     kernel.points.iter().all(|point| point.size.is_none())
 }
 
-/// What two and more threads make of each program under FBS.
+/// How much threads speed up each program under FBS.
 fn headline(sync: &Sync) -> String {
     let gains = sync.kernels.iter().filter_map(|(name, kernel)| {
-        let name = words::short(name, 40);
         if is_loop(kernel) {
             let (length, threads) = gains_from(kernel)?;
             return Some(format!("{threads} threads speed up a loop from {length} elements on"));
         }
         let largest = kernel.points.iter().filter_map(|point| point.size).max();
-        let is_largest = |point: &&KernelPoint| point.size == largest;
-        let alone = kernel.points.iter().filter(is_largest).find(|point| point.threads == 1)?;
-        let team = kernel.points.iter().filter(is_largest).filter(|point| point.barrier == "fbs");
-        let team = team.max_by_key(|point| point.threads)?;
-        let speed = median(&alone.seconds)? / median(&team.seconds)?;
-        Some(format!(
-            "{name} runs {} times as fast on {} threads as on one",
-            words::times(speed),
-            team.threads
-        ))
+        let points = || kernel.points.iter().filter(|point| point.size == largest);
+        let alone = points().find(|point| point.threads == 1)?;
+        let team = points().filter(|point| point.barrier == "fbs").max_by_key(|point| point.threads)?;
+        let speed = words::times(median(&alone.seconds)? / median(&team.seconds)?);
+        let name = words::short(name, 40);
+        Some(format!("{name} runs {speed} times as fast on {} threads as on one", team.threads))
     });
     gains.collect::<Vec<_>>().join("; ")
 }
@@ -103,38 +90,31 @@ fn headline(sync: &Sync) -> String {
 /// The least length from which on the largest team is quicker than one thread under FBS beyond chance, at every length that
 /// was measured; and its threads.
 fn gains_from(kernel: &Kernel) -> Option<(u64, u32)> {
-    let threads =
-        kernel.points.iter().filter(|point| point.barrier == "fbs").map(|point| point.threads).max()?;
-    let mut lengths: Vec<u64> = kernel.points.iter().filter_map(|point| point.length).collect();
-    lengths.sort_unstable_by(|a, b| b.cmp(a));
-    lengths.dedup();
+    let of_fbs = kernel.points.iter().filter(|point| point.barrier == "fbs");
+    let threads = of_fbs.map(|point| point.threads).max()?;
     let gains = |&length: &u64| {
         let time = |threads: u32, barrier: &str| {
-            let mut points = kernel.points.iter().filter(|point| point.length == Some(length));
-            points
-                .find(|point| (point.threads, point.barrier.as_str()) == (threads, barrier))?
-                .seconds
-                .as_ref()
+            let is = |point: &&KernelPoint| {
+                (point.length, point.threads, &*point.barrier) == (Some(length), threads, barrier)
+            };
+            kernel.points.iter().find(is)?.seconds.as_ref()
         };
-        let (Some(team), Some(alone)) = (time(threads, "fbs"), time(1, "none")) else { return false };
-        coho_model::barrier::is_slower(team, alone)
+        let both = time(threads, "fbs").zip(time(1, "none"));
+        both.is_some_and(|(team, alone)| coho_model::barrier::is_slower(team, alone))
     };
-    let least = lengths.into_iter().take_while(gains).last()?;
-    Some((least, threads))
+    let lengths: BTreeSet<u64> = kernel.points.iter().filter_map(|point| point.length).collect();
+    Some((lengths.into_iter().rev().take_while(gains).last()?, threads))
 }
 
 fn median(estimate: &Option<Estimate>) -> Option<f64> {
-    estimate.as_ref().map(|estimate| estimate.median).filter(|value| scale::is_time(*value))
+    barriers::shown(estimate).map(|estimate| estimate.median)
 }
 
 /// `1 thread`, `fbs, sequential, 8 threads`.
 fn team(point: &KernelPoint) -> String {
     match point.threads {
         1 => "1 thread".to_owned(),
-        n => {
-            let words = [point.barrier.clone(), point.mapping.clone(), format!("{n} threads")];
-            words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
-        }
+        n => words::joined([point.barrier.as_str(), &point.mapping, &format!("{n} threads")], ", "),
     }
 }
 
@@ -172,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_told_by_length_and_constants_in_words() {
+    fn loops_are_shown_by_length_and_constants_in_words() {
         let points = vec![point(64, 1, 28.0), point(64, 2, 280.0), point(128, 1, 56.0), point(128, 2, 290.0)];
         let mut kernel = Kernel { points, ..Kernel::default() };
         kernel.fitted.insert(coho_profile::fitted::fork_join("fbs", "sequential", 2), 852.0);
