@@ -1,13 +1,14 @@
 //! Whole programs under placements: results, what they met, and what the CPUs of a pair take from each other.
 
 use coho_profile::unixbench;
-use coho_profile::{Estimate, WorkloadPeer, WorkloadResult, Workloads};
+use coho_profile::{ClockPoint, Estimate, WorkloadPeer, WorkloadResult, Workloads};
 
 use super::{Entry, method, placement};
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
 use crate::part::{Column, Depth, Missing, Part, Section, Table, Text};
+use crate::scale::distinct;
 use crate::words;
 
 /// Stolen time of a row beyond which it is called disturbed, in s.
@@ -28,7 +29,7 @@ pub const ENTRY: Entry = Entry { id: "workloads", title: "Programs under placeme
 pub fn section(subject: &Subject) -> Option<Section> {
     let workloads = subject.profile.workloads.as_ref()?;
     let mut section = ENTRY.section(headline(workloads));
-    let placements = placements(workloads);
+    let placements = distinct(workloads.results.iter().map(|row| row.placement.as_str()));
     section.summary(by_placement(workloads, &placements));
     section.summary(scores(workloads));
     section.summary(chart(workloads, &placements));
@@ -41,27 +42,12 @@ pub fn section(subject: &Subject) -> Option<Section> {
         let parts = placement::beside(checked).into_iter();
         section.parts.extend(parts.map(|part| Part { depth: Depth::Detail, ..part }));
     }
-    // A reason that several rows share is told once.
-    let mut reported: Vec<(&str, &str)> = Vec::new();
-    for row in &workloads.results {
-        if let Some(why) = row.not_available.as_deref().filter(|why| !reported.contains(&(&row.test, why))) {
-            reported.push((&row.test, why));
-            section.summary(Missing { what: program(&row.test), why: words::reason(why) });
-        }
-    }
+    // A reason that several rows share stands once.
+    let reasons =
+        distinct(workloads.results.iter().filter_map(|row| Some((&row.test, row.not_available.as_ref()?))));
+    section.summary(reasons.into_iter().map(|(test, why)| Missing::new(program(test), why)));
     method::add(&mut section.parts, "workloads-method", &workloads.method);
     Some(section)
-}
-
-/// The placements, in the order in which they first occur.
-fn placements(workloads: &Workloads) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for row in &workloads.results {
-        if !names.contains(&row.placement.as_str()) {
-            names.push(&row.placement);
-        }
-    }
-    names
 }
 
 /// UnixBench's name of the program, as `coho bench` takes it.
@@ -123,13 +109,8 @@ fn prefix(value: f64) -> (f64, &'static str) {
 
 /// Medians of one copy, a column for each placement; those of several copies are for who wants everything.
 fn by_placement(workloads: &Workloads, placements: &[&str]) -> Table {
-    let mut cases: Vec<(&str, u32, &str)> = Vec::new();
-    for row in &workloads.results {
-        let case = (row.test.as_str(), row.copies, row.unit.as_str());
-        if row.value.is_some() && !cases.contains(&case) {
-            cases.push(case);
-        }
-    }
+    let measured = workloads.results.iter().filter(|row| row.value.is_some());
+    let cases = distinct(measured.map(|row| (row.test.as_str(), row.copies, row.unit.as_str())));
     let fewest = cases.iter().map(|case| case.1).min();
     let median = |(test, copies, _): (&str, u32, &str), placement: &str| {
         let same = |row: &&WorkloadResult| {
@@ -156,7 +137,7 @@ fn scores(workloads: &Workloads) -> Table {
     Table::of("workload-scores", "Scores", &workloads.scores)
         .text("placement", |score| words::short(&score.placement, 40))
         .figures("copies", "", |score| score.copies)
-        .column(Column::figures("score", "").compared("index"), |score| score.index)
+        .compared("score", "", "index", |score| score.index)
         .figures("tests", "", |score| score.tests)
         .keyed(|coho_profile::Score { placement, copies, tests, .. }| {
             // Scores of other tests are other quantities.
@@ -191,10 +172,10 @@ fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> Tabl
             words::short(&row.placement, 30) + &class
         })
         .figures("n", "", |row| row.copies)
-        .column(Column::figures("result", "").compared(unit), |row| subject.figure_of(&row.value))
+        .compared("result", "", unit, |row| subject.figure_of(&row.value))
         .figures("index", "", |row| row.index)
         .figures("GHz", "", |row| row.clock_ghz.as_ref().map(|ghz| ghz.median))
-        .column(Column::right("steal, s"), |row| {
+        .right("steal, s", |row| {
             row.steal_s.map(|steal| format!("{steal:.2}{}", if steal > STEAL_S { " !" } else { "" }))
         })
         .figures("waited", "", |row| {
@@ -211,12 +192,8 @@ fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> Tabl
 
 /// Each placement's result over the best one's, for one copy.
 fn chart(workloads: &Workloads, placements: &[&str]) -> Option<Chart> {
-    let mut tests: Vec<&str> = Vec::new();
-    for row in workloads.results.iter().filter(|row| row.copies == 1 && row.value.is_some()) {
-        if !tests.contains(&row.test.as_str()) {
-            tests.push(&row.test);
-        }
-    }
+    let measured = workloads.results.iter().filter(|row| row.copies == 1 && row.value.is_some());
+    let tests = distinct(measured.map(|row| row.test.as_str()));
     // A speed: of seconds their reciprocal.
     let speed = |row: &WorkloadResult| {
         let Estimate { median, low, high, .. } = *row.value.as_ref()?;
@@ -242,14 +219,13 @@ fn chart(workloads: &Workloads, placements: &[&str]) -> Option<Chart> {
             let interval = ends.map(|(low, high)| (low / best, high / best));
             share.is_finite().then_some(Bar { value: share, interval, hover })
         };
-        let bars = tests.iter().map(bar).collect();
-        BarSeries { name: words::short(placement, 30), colour: Colour::nth(index), published: false, bars }
+        BarSeries::new(words::short(placement, 30), Colour::nth(index), tests.iter().map(bar))
     });
-    let plot =
-        Plot::Bars { categories: tests.iter().map(|test| program(test)).collect(), series: series.collect() };
-    let (x, y) = (Axis::linear("speed over the best placement's"), Axis::linear("test"));
-    let chart =
-        Chart::new("workloads", "Programs by placement", x, y, plot).caption("One copy; longer is better.");
+    let (speeds, tests_axis) = (Axis::linear("speed over the best placement's"), Axis::linear("test"));
+    let categories = tests.iter().map(|test| program(test)).collect();
+    let plot = Plot::Bars { categories, series: series.collect() };
+    let chart = Chart::new("workloads", "Programs by placement", speeds, tests_axis, plot)
+        .caption("One copy; longer is better.");
     (placements.len() > 1 && !tests.is_empty()).then_some(chart)
 }
 
@@ -329,8 +305,8 @@ fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> Table {
         .text("", verdict)
         .figures("theirs", "", |row| subject.figure_of(&row.value))
         .figures("ours", "", |row| subject.figure_of(&row.ours))
-        .column(Column::right("ratio"), |row| row.ratio.map(|ratio| format!("{ratio:.3}")))
-        .column(Column::right("within"), |row| {
+        .right("ratio", |row| row.ratio.map(|ratio| format!("{ratio:.3}")))
+        .right("within", |row| {
             row.tolerance.map(|share| format!("{:.1} %", 100.0 * share))
         })
         .note("Run in turn on one CPU. Within 3 %, or within twice the median absolute deviation if that is more.")
@@ -357,18 +333,13 @@ fn clock(section: &mut Section, workloads: &Workloads) {
     if let Some(hottest) = workloads.temperature.iter().map(|point| point.celsius).reduce(f64::max) {
         section.summary(Text::labelled("hottest", format!("{hottest:.0} °C")));
     }
-    let points = looks.iter().map(|point| Point {
-        x: point.at_s,
-        y: point.ghz,
-        interval: None,
-        hover: format!("CPU {}: {:.2} GHz after {:.1} s", point.cpu, point.ghz, point.at_s),
+    let points = looks.iter().map(|ClockPoint { at_s, cpu, ghz }| {
+        Point::exact(*at_s, *ghz, format!("CPU {cpu}: {ghz:.2} GHz after {at_s:.1} s"))
     });
-    let name = "the CPU that was looked at".to_owned();
-    let series =
-        vec![Series { name, colour: Colour::nth(0), stroke: Stroke::Points, points: points.collect() }];
-    let (x, y) = (Axis::linear("time, s"), Axis::linear("clock, GHz").tight());
+    let series = Series::new("the CPU that was looked at", Colour::nth(0), Stroke::Points).points(points);
+    let axes = [Axis::linear("time, s"), Axis::linear("clock, GHz").tight()];
     section.summary(
-        Chart::new("clock", "The clock during the samples", x, y, Plot::Lines(series)).over_time().caption(
+        Chart::lines("clock", "The clock during the samples", axes, vec![series]).over_time().caption(
             "Effective clock of the CPUs that a sample used, measured right after it by chains of dependent additions \
              and of exclusive-ors, which must agree.",
         ),

@@ -10,6 +10,7 @@ use crate::Subject;
 use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
 use crate::figure::{Figure, Format};
 use crate::part::{Column, Section, Table, Text};
+use crate::scale::distinct;
 use crate::words;
 
 /// Working sets that a table has columns for.
@@ -33,19 +34,14 @@ pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper
 fn damage(calls: &Calls) -> Table {
     let sizes: BTreeSet<u64> = calls.damage.iter().map(|damage| damage.set_bytes).take(SETS * 8).collect();
     let sizes: Vec<u64> = sizes.into_iter().take(SETS).collect();
-    let mut names: Vec<&str> = Vec::new();
-    for damage in &calls.damage {
-        if !names.contains(&damage.name.as_str()) {
-            names.push(&damage.name);
-        }
-    }
+    let names = distinct(calls.damage.iter().map(|damage| damage.name.as_str()));
     let beyond = |estimate: &Option<Estimate>| estimate.as_ref().map_or_else(|| "–".to_owned(), beyond_noise);
     let cell = |name: &str, bytes: u64| {
         let is = |damage: &&Damage| damage.name == name && damage.set_bytes == bytes;
         let damage = calls.damage.iter().find(is);
         damage.map(|damage| format!("{}/{}", beyond(&damage.ns), beyond(&damage.lines)))
     };
-    let mut table = Table::of(
+    Table::of(
         "damage",
         "Damage: walking a working set again after a call, extra ns/lines evicted",
         names,
@@ -54,11 +50,9 @@ fn damage(calls: &Calls) -> Table {
     .note(
         "<: indistinguishable from zero; its interval ends at this value. ~: fewer than six samples, hence \
                  no interval.",
-    );
-    for &bytes in &sizes {
-        table = table.figures(words::bytes(bytes), "", |name| cell(name, bytes));
-    }
-    table.done()
+    )
+    .columns_of(sizes, |bytes| Column::figures(words::bytes(bytes), ""), cell)
+    .done()
 }
 
 /// A difference, whole: `42`; or `<8` where it is not told from none and is no more than that by its interval; `~42` where
@@ -112,12 +106,12 @@ fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) ->
     let set = set.map_or_else(String::new, |bytes| format!(" to {}", words::bytes(bytes)));
     Table::of("call-costs", "What a call costs its caller, and a message to another core", costs)
         .text("call", name)
-        .column(Column::figures("footprint", "KiB").compared(key), |cost| cost.footprint_kib)
+        .compared("footprint", "KiB", key, |cost| cost.footprint_kib)
         .figures("publ.", "KiB", |cost| paper.cost(&cost.name)?.footprint_kib)
-        .column(Column::figures("second / cold", "%").compared("second-over-cold.%"), |cost| {
+        .compared("second / cold", "%", "second-over-cold.%", |cost| {
             percent(second_over_cold(calls, cost))
         })
-        .column(Column::figures("steady / cold", "%").compared("steady-over-cold.%"), |cost| {
+        .compared("steady / cold", "%", "steady-over-cold.%", |cost| {
             percent(cost.steady_over_cold)
         })
         .figures("cost", "ns", |cost| whole(cost.cost_ns))

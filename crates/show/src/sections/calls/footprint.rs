@@ -4,7 +4,7 @@ use coho_model::delegation::{self, Choice, Decision, DelegationVerdict, Judgemen
 use coho_profile::{CacheState, Calls, Channel, Estimate, Footprint, Side};
 
 use super::rows::{MACHINE, PAPER_GHZ, name};
-use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
+use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
 use crate::figure::Figure;
 use crate::part::{Depth, Part, PartList, Section, Table, Text};
 use crate::words;
@@ -186,19 +186,17 @@ fn chart(at: usize, rows: &[&Footprint]) -> Chart {
         Some(point(nearest.bytes, nearest.async_ns.as_ref()?, name))
     });
     let posted = Series::new(name, Colour::nth(2), Stroke::Dashed).points(nearest);
-    let lines = [
+    let mut lines = vec![
         line("home", 0, |row| row.home_ns.as_ref()),
         line("away, caller waits", 1, |row| row.away_ns.as_ref()),
         posted,
     ];
-    Chart::new(
-        format!("calls-footprint-{at}"),
-        format!("{title}: cost to its caller by footprint"),
-        Axis::bytes("data that the caller has walked since its last call"),
-        Axis::linear("cost to the caller, ns"),
-        Plot::Lines(lines.into_iter().filter(|line| !line.points.is_empty()).collect()),
-    )
-    .caption("Includes walking the data again afterwards.")
+    lines.retain(|line| !line.points.is_empty());
+    let walked = Axis::bytes("data that the caller has walked since its last call");
+    let axes = [walked, Axis::linear("cost to the caller, ns")];
+    let title = format!("{title}: cost to its caller by footprint");
+    Chart::lines(format!("calls-footprint-{at}"), title, axes, lines)
+        .caption("Includes walking the data again afterwards.")
 }
 
 /// What each of the columns of [`choices`] means.

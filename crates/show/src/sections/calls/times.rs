@@ -7,9 +7,11 @@ use super::rows::{
     is_other_form, over_tcp, side, state,
 };
 use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot};
+use crate::chart::{Axis, Bar, BarSeries, Chart, Colour};
 use crate::figure::{Figure, Format};
 use crate::part::{Column, Depth, PartList, Section, Table};
+use crate::scale::distinct;
+use crate::words::joined;
 
 /// The most calls a chart shows.
 const CHARTED: usize = 40;
@@ -67,11 +69,7 @@ fn table(subject: &Subject, calls: &Calls, paper: &Paper, times: &[Times<'_>]) -
             calls.calls.iter().filter(|other| (&other.name, other.wrapped) == (&call.name, call.wrapped));
         same.filter_map(lines).next()
     };
-    let how = |call: &Call| {
-        let words = [form(call), side(call.side)];
-        let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
-        (!words.is_empty()).then(|| words.join(" "))
-    };
+    let how = |call: &Call| Some(joined([form(call), side(call.side)], " ")).filter(|how| !how.is_empty());
     // The paper's system calls have no C library around them.
     let published = |call: &Call| {
         let alike = call.set != "syscalls" || !call.wrapped;
@@ -107,42 +105,38 @@ fn every_figure(subject: &Subject, calls: &Calls) -> Table {
         let socket = if subject.published && call.name.starts_with("MPI_") { OVER_TCP } else { "" };
         format!("{}{socket}", call.name)
     };
-    let mut table = Table::of("calls", "Every call by state, side and form", &calls.calls)
+    Table::of("calls", "Every call by state, side and form", &calls.calls)
         .text("call", name)
         .text("caches", |call| state(call.state))
         .text("side", |call| side(call.side))
         .text("form", form)
-        .column(Column::figures("time", "ns").compared("ns"), |call| subject.figure_of(&call.ns))
+        .compared("time", "ns", "ns", |call| subject.figure_of(&call.ns))
         .keyed(|call| {
             let named = match calls.calls.iter().any(|other| is_other_form(call, other)) {
                 true if call.wrapped => "libc",
                 true if call.set != "syscalls" => "bare",
                 _ => "",
             };
-            let words = [state(call.state), side(call.side), named];
-            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-            let name = name(call);
-            (format!("calls.{name}.{}", words.join(".")), format!("{name}, {}", words.join(", ")))
+            let (name, words) = (name(call), [state(call.state), side(call.side), named]);
+            (format!("calls.{name}.{}", joined(words, ".")), format!("{name}, {}", joined(words, ", ")))
         })
-        .note(format!("{COLUMNS_MEANING} ~: the time by the measured clock, not counted."));
-    for (at, (event, key)) in COLUMNS.into_iter().enumerate() {
-        table = table.column(Column::figures(event, "").compared(key), |call| {
-            let figure = subject.figure(events(call)[at]?);
-            let by_clock = call.by_clock && matches!(event, "CYCLE" | "CPI");
-            Some(if by_clock { figure.marked("~") } else { figure })
-        });
-    }
-    table.done()
+        .note(format!("{COLUMNS_MEANING} ~: the time by the measured clock, not counted."))
+        .columns_of(
+            COLUMNS.into_iter().enumerate(),
+            |(_, (event, key))| Column::figures(event, "").compared(key),
+            |call, (at, (event, _))| {
+                let figure = subject.figure(events(call)[at]?);
+                let by_clock = call.by_clock && matches!(event, "CYCLE" | "CPI");
+                Some(if by_clock { figure.marked("~") } else { figure })
+            },
+        )
+        .done()
 }
 
 /// A set's calls: a bar for each state of the caches, here and published.
 fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str) -> Chart {
-    let mut names: Vec<String> = Vec::new();
-    for call in calls.calls.iter().filter(|call| call.set == set) {
-        if !names.contains(&call.name) && names.len() < CHARTED {
-            names.push(call.name.clone());
-        }
-    }
+    let mut names = distinct(calls.calls.iter().filter(|call| call.set == set).map(|call| call.name.clone()));
+    names.truncate(CHARTED);
     let mut series = Vec::new();
     for (of, published, ghz) in [(calls, false, subject.clock_ghz()), (paper, true, Some(PAPER_GHZ))] {
         for (at, cache_state) in STATES.into_iter().enumerate() {
@@ -156,15 +150,14 @@ fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str
             let bars: Vec<Option<Bar>> = names.iter().map(bar).collect();
             if bars.iter().any(Option::is_some) {
                 let name = format!("{}, {whose}", state(cache_state));
-                series.push(BarSeries { name, colour: Colour::nth(at), published, bars });
+                series.push(BarSeries::new(name, Colour::nth(at), bars).published(published));
             }
         }
     }
     let kernel = if set == "syscalls" { ", in the kernel alone" } else { "" };
     let x = Axis::log("time of a call, ns (logarithmic)");
-    let plot = Plot::Bars { categories: names, series };
     let title = format!("{title}: time by the state of the caches");
-    let chart = Chart::new(format!("calls-{set}"), title, x, Axis::linear(""), plot);
+    let chart = Chart::bars(format!("calls-{set}"), title, x, names, series);
     chart.caption(match paper.calls.is_empty() {
         true => "A cold call fetches again everything that it uses.".to_owned(),
         false => format!(
