@@ -74,7 +74,7 @@ pub fn are_shared() -> bool {
     SHARED.get().is_some_and(|shared| shared.others.is_some())
 }
 
-/// Whether so many busy threads have enough CPUs without the shared ones.
+/// Whether this many busy threads have enough CPUs without the shared ones.
 pub fn are_enough(busy: f32) -> bool {
     let others = SHARED.get().and_then(|shared| shared.others);
     others.is_none_or(|others| busy <= others as f32 + SLACK)

@@ -73,7 +73,7 @@ impl Drop for Work {
     }
 }
 
-/// Whether there is memory for so many bytes and what a host and its callers take besides: without, Rust's library ends the
+/// Whether there is memory for this many bytes and for what a host and its callers take besides: without, Rust's library ends the
 /// program.
 pub fn has_memory(bytes: usize) -> bool {
     const BESIDES: usize = 64 << 10;
@@ -93,7 +93,7 @@ pub fn ways() -> Vec<Way> {
     ways.unwrap_or_default()
 }
 
-/// A way to a team's next host, with so many lines and slots of so many bytes. Hosts are started where there are none.
+/// A way to a team's next host, with this many lines, and slots of this many bytes. Starts hosts where there are none.
 pub fn way(team: usize, lines: usize, slot_bytes: usize) -> Option<Way> {
     // A handler, or the program's own malloc, that comes while this thread has the hosts does without.
     let _work = Work::begin()?;

@@ -48,7 +48,7 @@ impl Facts {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
             cpu: listed(&cpuinfo, &["model name", "Model"]).ok_or("/proc/cpuinfo names no model".into()),
-            microcode: listed(&cpuinfo, &["microcode"]).ok_or("/proc/cpuinfo tells no revision".into()),
+            microcode: listed(&cpuinfo, &["microcode"]).ok_or("/proc/cpuinfo gives no revision".into()),
             kernel: kernel(),
             os: os(),
             hypervisor: hypervisor(&cpuinfo),

@@ -30,7 +30,7 @@ pub enum Error {
     NoFile(PathBuf),
     /// Others may have written it.
     Unsafe(trust::Distrust),
-    /// It is longer than so many bytes.
+    /// It is longer than this many bytes.
     TooLong(PathBuf, u64),
     /// It cannot be read or written.
     Io(PathBuf, io::Error),

@@ -63,7 +63,7 @@ fn budget() -> MutexGuard<'static, Budget> {
 pub struct Share(u64);
 
 impl Share {
-    /// Takes so many bytes.
+    /// Takes this many bytes.
     ///
     /// # Errors
     /// If they do not fit beside what is already taken.

@@ -1,7 +1,7 @@
 //! Sets of CPUs as the kernel takes them.
 
 const WORDS: usize = 128;
-/// Linux has at most so many CPUs.
+/// The most CPUs that Linux supports.
 pub const MOST: u32 = WORDS as u32 * 64;
 
 /// A thread's affinity mask.

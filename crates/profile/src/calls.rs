@@ -106,7 +106,7 @@ pub enum Side {
     User,
     /// In the kernel.
     Kernel,
-    /// Not told apart: the timing method sees both together.
+    /// Not distinguished: the timing method sees both together.
     #[default]
     Both,
 }

@@ -291,7 +291,7 @@ impl Comparison {
             .columns_of(
                 self.profiles.iter().enumerate(),
                 |(_, profile)| Column::text(breakable(profile)),
-                |fact, (at, _)| words::short(fact.values[at].as_deref().unwrap_or("not told"), 200),
+                |fact, (at, _)| words::short(fact.values[at].as_deref().unwrap_or("not known"), 200),
             )
             .done()
     }

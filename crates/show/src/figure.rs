@@ -13,7 +13,7 @@ pub struct Figure {
     pub spread: Spread,
     /// How many samples, CPUs or pairs it is the median or mean of.
     pub n: u64,
-    /// How its source words it, where that does not tell it exactly.
+    /// How its source words it, where that is not exact.
     pub inexact: Option<Inexact>,
     /// How it is written.
     pub format: Format,

@@ -83,7 +83,7 @@ pub fn all(folder: &Path, quick: bool) -> Vec<Result<Program, String>> {
     ]
 }
 
-/// Records of so many bytes, with 2 us of work before each, shared among threads.
+/// Records of this many bytes, with 2 us of work before each, shared among threads.
 pub fn logs(folder: &Path, bytes: u32, threads: u32, quick: bool) -> Result<Program, String> {
     let program = compiled("log")?;
     let file = folder.join("records");

@@ -21,7 +21,7 @@ type Times = BTreeMap<String, Vec<f64>>;
 /// A run of each runtime.
 type Round = Vec<Option<Times>>;
 
-/// Runs a program with each runtime in turn, so many rounds, and prints what it takes: for each place of the CPUs that the
+/// Runs a program with each runtime in turn, for this many rounds, and prints what it takes: for each place of the CPUs that the
 /// rounds were run in, if it tells the places.
 pub fn print(
     condition: &str,

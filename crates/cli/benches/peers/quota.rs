@@ -11,7 +11,7 @@ const PERIOD_US: f64 = 10_000.0;
 pub struct Quota(PathBuf);
 
 impl Quota {
-    /// A group of this machine's own hierarchy that gets the time of so many CPUs.
+    /// A group of this machine's own hierarchy that gets the time of this many CPUs.
     ///
     /// # Errors
     /// Where control groups cannot be written.

@@ -29,7 +29,7 @@ fn call_of(kind: usize) -> Call {
 
 /// What a thread does with calls of a kind.
 struct Choice {
-    /// For so many calls, before somebody thinks about it again.
+    /// For this many calls, before it is decided anew.
     left: Cell<u32>,
     is_away: Cell<bool>,
     /// Whether these calls are tried: what is compared are calls that may be delegated.

@@ -36,7 +36,7 @@ pub fn gather(trials: &Trials) {
     }
 }
 
-/// Prints a line for each kind of which there was a trial.
+/// Prints a line for each kind of call that was tried.
 pub fn print() {
     let rows = *ROWS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut is_first = true;
@@ -45,7 +45,7 @@ pub fn print() {
         if std::mem::take(&mut is_first) {
             line(
                 "delegate",
-                "auto: ns from one call's start to the next one's, medians of blocks; calls: at most so many",
+                "auto: ns from one call's start to the next one's, medians of blocks; calls: an upper bound",
             );
             let (call, payload, threads) = ("call", "payload", "delegated by");
             line(

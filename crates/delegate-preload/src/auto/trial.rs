@@ -18,7 +18,7 @@ const FIRST_WAIT: u32 = 8192;
 const WAIT: u32 = 1 << 15;
 const GROWTH: u32 = 4;
 const LONGEST_WAIT: u32 = 1 << 24;
-/// A choice to delegate is looked at again after so many calls: it costs something where the machine has changed.
+/// A choice to delegate is tried again after this many calls: it may cost something once the machine has changed.
 const LONGEST_AWAY: u32 = 1 << 18;
 /// Delegated calls between two looks at how many threads are busy.
 const LOOK_AROUND: u32 = 4096;

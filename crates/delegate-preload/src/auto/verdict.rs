@@ -17,7 +17,7 @@ pub struct Verdict {
     /// The medians.
     pub home_ns: f32,
     pub away_ns: f32,
-    /// Of the median difference, by so many pairs; as far as they go if the trial was broken off.
+    /// Of the median difference, by this many pairs; by fewer if the trial was broken off.
     pub difference_ns: (f32, f32),
     pub pairs: usize,
 }
@@ -64,7 +64,7 @@ pub fn judge(pairs: &[Pair]) -> Verdict {
     }
 }
 
-/// How many of the lowest, and of the highest, of so many differences lie outside the interval.
+/// How many of the lowest, and of the highest, of `n` differences lie outside the interval.
 fn below(count: usize) -> usize {
     let mut probability = 0.5f64.powi(count as i32);
     let mut total = 0.0;

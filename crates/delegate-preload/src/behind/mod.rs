@@ -63,7 +63,7 @@ static OFFICE: Lock<Office> = Lock::new(Office {
 /// Writes that are done at once before somebody looks whether the host is worth asking again, and how many at a time.
 static UNASKED: AtomicU32 = AtomicU32::new(0);
 const CALLS: u32 = 16;
-/// After so many times the host ends.
+/// The host ends after this many times.
 const LONG_PAUSE: u32 = 128;
 /// Writes accepted: changed at the queue alone.
 static ACCEPTED: AtomicU64 = AtomicU64::new(0);

@@ -13,7 +13,7 @@ const WAITS: u64 = 32;
 /// Writes in a block, and those at its beginning that do not count: a host starts and warms its caches, or ends.
 const BLOCK: u32 = 384;
 const UNCOUNTED: u32 = 128;
-/// Pairs of blocks. The other way is taken unless it is slower in more than so many.
+/// Pairs of blocks. The other way is taken unless it is slower in more than this many.
 const PAIRS: u32 = 6;
 const CONTRARY: u32 = 1;
 /// Writes between two comparisons, at first and at most.
@@ -21,7 +21,8 @@ const FIRST: u32 = 1 << 13;
 const LONGEST: u32 = 1 << 18;
 /// Writes at home between two looks at the clock.
 pub const LOOK: u32 = 16;
-/// Where they are so many times further apart than before, for so many looks, the program does something else now.
+/// Waits that are this many times further apart than before, for this many looks, mean that the program now does
+/// something else.
 const APART: u64 = 2;
 const LOOKS_APART: u32 = 8;
 
@@ -98,7 +99,7 @@ impl Pace {
         self.is_free
     }
 
-    /// Somebody has waited for writes; so many were accepted until then.
+    /// A caller has waited for writes; this many had been accepted until then.
     pub fn waited(&mut self, accepted: u64) {
         self.waits += 1;
         if self.waits < WAITS || !self.is_free {

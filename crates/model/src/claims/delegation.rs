@@ -114,7 +114,7 @@ fn heavy(context: &Context<'_>) -> Result<Evidence, Lack> {
     let calls = section(context)?;
     let parameters = calls.footprint_conditions.as_ref().map(|conditions| &conditions.parameters);
     let l2 = parameters.and_then(|all| all.get("l2_bytes")).and_then(Value::as_u64);
-    let l2 = l2.ok_or("the size of the level-2 cache is not told")?;
+    let l2 = l2.ok_or("the size of the level-2 cache is unknown")?;
     let part = |name: &&str| {
         let own = rows(calls, name, payload_of(name));
         let row = own.iter().min_by_key(|row| row.bytes.abs_diff(2 * l2));

@@ -78,7 +78,7 @@ fn time(calls: &Calls, name: &str, state: CacheState) -> Option<f64> {
     rows.filter_map(ns).min_by_key(|(wrapped, _)| *wrapped).map(|(_, ns)| ns)
 }
 
-/// The damage to a set of so many bytes: between two that were measured on the straight line over the logarithm of their
+/// The damage to a set of `bytes` bytes: between two that were measured on the straight line over the logarithm of their
 /// size, beyond them that of the nearest.
 fn damage(calls: &Calls, name: &str, bytes: u64) -> f64 {
     let own = calls.damage.iter().filter(|damage| damage.name == name);
@@ -134,7 +134,7 @@ impl Caches {
         (!levels.is_empty()).then_some(Self { levels, memory_ns: load("memory")? })
     }
 
-    /// How far outwards a walk over so many bytes has pushed what was in the innermost cache: 0 where it still is there, 1 in
+    /// How far outwards a walk over `bytes` has pushed what was in the innermost cache: 0 where it still is there, 1 in
     /// memory, between them by the time of a load.
     fn pushed_out(&self, bytes: f64) -> f64 {
         let (mut inside, mut load) = (0.0, 0.0);

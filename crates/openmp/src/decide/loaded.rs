@@ -110,7 +110,7 @@ impl Object {
         if info.dlpi_phdr.is_null() {
             return None;
         }
-        // SAFETY: the loader's table has so many entries.
+        // SAFETY: the loader's table has this many entries.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
         let base: Elf64_Addr = info.dlpi_addr;

@@ -39,7 +39,7 @@ impl Bounds {
         Self { start, end, step, count }
     }
 
-    /// Chunks of so many iterations.
+    /// Chunks of this many iterations.
     #[inline]
     pub fn in_chunks(&self, length: u64) -> Chunks {
         let count = if length == 1 { self.count } else { self.count.div_ceil(length) };
@@ -97,7 +97,7 @@ pub fn dealt(count: u64, chunk: u64, (rank, size): (u64, u64), turn: u64) -> Opt
     (range.start < range.end).then_some(range)
 }
 
-/// Takes the next chunk of so many iterations.
+/// Takes the next chunk of this many iterations.
 #[inline]
 pub fn take(taken: &AtomicUsize, count: u64, chunk: u64, size: u64) -> Option<Range<u64>> {
     // Each member takes one chunk beyond the end.

@@ -112,7 +112,7 @@ impl Options {
         Self { passes: 3, extra_passes: 3, quick: true, ..Self::default() }
     }
 
-    /// For these CPUs (all that the process may use if empty). More than [`MANY`] CPUs have so many pairs that only one
+    /// For these CPUs (all that the process may use if empty). More than [`MANY`] CPUs have too many pairs: only one
     /// method and home is asked for; name the others to get them.
     ///
     /// # Errors

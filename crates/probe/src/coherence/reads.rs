@@ -34,7 +34,7 @@ const FEW: u32 = 6;
 /// and what buffers below [`LONG`] bytes leave time for.
 const MANY: u32 = 9;
 const LONG: u64 = 32 << 20;
-/// One in so many bytes of the available memory may be taken.
+/// The share of the available memory that may be taken: one byte in this many.
 const MEMORY_SHARE: u64 = 8;
 
 /// Which CPU reads which CPU's lines.

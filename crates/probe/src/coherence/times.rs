@@ -125,7 +125,7 @@ enum Class {
     Smt,
     /// A level within a package, by its rank and itself.
     Within(u8, &'static str),
-    /// Different packages, so many steps of distance away.
+    /// Different packages, this many steps of distance apart.
     Hops(usize),
 }
 

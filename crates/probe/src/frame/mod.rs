@@ -173,7 +173,7 @@ impl<'p> Frame<'p> {
         }
         let steal_s = self.steal.seconds();
         if steal_s.is_none() {
-            self.lacks("steal", "/proc/stat does not tell it");
+            self.lacks("steal", "/proc/stat does not report it");
         }
         Method {
             description: description.into(),

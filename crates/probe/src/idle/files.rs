@@ -50,7 +50,7 @@ impl Root {
     /// A number in a file.
     pub(super) fn number(&self, path: &str) -> Result<u64, String> {
         let text = self.trimmed(path)?;
-        text.parse().map_err(|_| format!("{}: '{text}' is no number", self.path(path).display()))
+        text.parse().map_err(|_| format!("{}: '{text}' is not a number", self.path(path).display()))
     }
 
     /// Replaces a file's contents. It must be there and be no link.

@@ -62,7 +62,7 @@ impl Cell {
         })
     }
 
-    /// Times, in ns, of so many tries in which nothing interrupted.
+    /// Times, in ns, of this many tries that nothing interrupted.
     fn times(&self, region: &Region, samples: usize) -> Vec<f64> {
         let clock = Clock::get();
         let bytes = self.lines * LINE;

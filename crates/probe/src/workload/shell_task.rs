@@ -11,7 +11,7 @@ use super::folder::Folder;
 const TEXT_BYTES: usize = 8546;
 const COMMANDS: [&str; 6] = ["sort", "od", "grep", "tee", "wc", "rm"];
 
-/// Puts scripts and text into the folder; the script that runs so many tasks.
+/// Puts scripts and text into the folder, and returns the script that runs this many tasks.
 ///
 /// # Errors
 /// Which command is missing, or the operating system's.

@@ -40,12 +40,12 @@ pub fn older(subject: &Subject) -> Option<String> {
     }
     if subject.profile.dates().iter().all(|one| one.date.is_none()) {
         return Some(format!(
-            "{last} is the date of the last run; the file does not tell when each section was measured"
+            "{last} is the date of the last run; the file does not say when each section was measured"
         ));
     }
     let named = others.iter().map(|one| {
         let what = words::joined([one.section, &words::short(&one.part, 60)], " ");
-        let date = one.date.map_or("date not told".into(), |date| words::short(date, DATE));
+        let date = one.date.map_or("date unknown".into(), |date| words::short(date, DATE));
         format!("{what} ({date})")
     });
     Some(format!("not of the run of {last}: {}", words::joined(named, ", ")))
@@ -103,8 +103,8 @@ mod tests {
             older_of(Some("2026-11-20T10:00:00Z"), Some(LAST)).unwrap(),
             "not of the run of 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)"
         );
-        assert!(older_of(None, Some(LAST)).unwrap().ends_with("idle (date not told)"));
-        assert!(older_of(None, None).unwrap().contains("does not tell when each section"));
+        assert!(older_of(None, Some(LAST)).unwrap().ends_with("idle (date unknown)"));
+        assert!(older_of(None, None).unwrap().contains("does not say when each section"));
         assert_eq!(older(&Subject::new("empty", Profile::default())), None);
     }
 }

@@ -361,7 +361,7 @@ fn numbers(reader: &mut Reader<'_>, into: &mut Vec<u32>) -> Result<(), Error> {
     let text = reader.text_to_close()?;
     for word in text.split_whitespace() {
         let number =
-            word.parse().map_err(|_| reader.error(format!("distance or index '{word}' is no number")))?;
+            word.parse().map_err(|_| reader.error(format!("distance or index '{word}' is not a number")))?;
         push_bounded(into, number).map_err(|error| error.or_line(reader.line()))?;
     }
     Ok(())

@@ -60,7 +60,7 @@ pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuS
 /// taken for a private one.
 fn sharers(cpu: u32, cpu_dir: &Dir<'_>, dir: &Dir<'_>, online: &CpuSet) -> Option<CpuSet> {
     let Some(listed) = dir.cpus(&[Cpus::List("shared_cpu_list"), Cpus::Map("shared_cpu_map")]) else {
-        dir.note("shared_cpu_list", "does not tell which CPUs share the cache: left out");
+        dir.note("shared_cpu_list", "does not say which CPUs share the cache: left out");
         return None;
     };
     // Old kernels on Itanium report no sharers for some caches: these belong to the core.
@@ -118,7 +118,7 @@ fn size(dir: &Dir<'_>) -> u64 {
     };
     let size = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
     size.unwrap_or_else(|| {
-        dir.note("size", format!("'{}' is no size", short(&text)));
+        dir.note("size", format!("'{}' is not a size", short(&text)));
         0
     })
 }

@@ -107,7 +107,7 @@ impl<'a> Dir<'a> {
     pub(super) fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         let text = self.text(name)?;
         let parsed =
-            text.parse().map_err(|_| Error::new(format!("'{}' is no number in range", short(&text))));
+            text.parse().map_err(|_| Error::new(format!("'{}' is not a number in range", short(&text))));
         self.noted(name, parsed)
     }
 

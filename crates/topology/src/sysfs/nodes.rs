@@ -17,7 +17,7 @@ pub(super) fn read(reading: &mut Reading, dir: &Dir<'_>, online: &CpuSet) -> Res
     for (position, &os) in numbers.iter().enumerate() {
         let dir = dir.sub(&format!("node{os}"));
         let Some(cpus) = dir.cpus(&[Cpus::List("cpulist"), Cpus::Map("cpumap")]) else {
-            dir.note("cpulist", "does not tell the node's CPUs: left out");
+            dir.note("cpulist", "does not list the node's CPUs: left out");
             continue;
         };
         if cpus.intersects(&taken) {
@@ -37,7 +37,7 @@ pub(super) fn read(reading: &mut Reading, dir: &Dir<'_>, online: &CpuSet) -> Res
     }
     if nodes.is_empty() {
         nodes.push(NumaNode { os: 0, cpus: online.clone(), ..NumaNode::default() });
-        reading.assume(Level::Numa, "one node: the kernel tells none");
+        reading.assume(Level::Numa, "one node: the kernel reports none");
     } else {
         reading.tell(Level::Numa, "node/node*/cpulist");
     }
@@ -52,7 +52,7 @@ fn memory(dir: &Dir<'_>) -> Option<u64> {
     let kib = total.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok());
     let bytes = kib.and_then(|kib| kib.checked_mul(1024));
     if bytes.is_none() {
-        dir.note("meminfo", "MemTotal is no size in kB");
+        dir.note("meminfo", "MemTotal is not a size in kB");
     }
     bytes
 }
@@ -66,7 +66,7 @@ fn distances(dir: &Dir<'_>, nodes: usize) -> Vec<u32> {
         Ok(distances) => {
             dir.note("distance", format!("{} distances, but {nodes} nodes are online", distances.len()))
         }
-        Err(_) => dir.note("distance", "a distance is no number"),
+        Err(_) => dir.note("distance", "a distance is not a number"),
     }
     Vec::new()
 }

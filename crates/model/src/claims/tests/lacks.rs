@@ -29,7 +29,7 @@ fn of_calls(change: impl Fn(&mut Calls)) -> Profile {
 #[test]
 fn a_command_is_named_only_where_it_would_tell() {
     for claim in
-        ["On 16 CPUs, fork", "Of 16 CPUs, FBS", "Of 8 CPUs", "Half the CPUs fork", "Half the CPUs wait"]
+        ["On 16 CPUs, fork", "On 16 CPUs, FBS", "On 8 CPUs", "Half the CPUs fork", "Half the CPUs wait"]
     {
         let small = the(claim, &judge(&with_cpus(of_two(), 2)));
         assert_eq!((small.verdict, &small.measure), (Verdict::CannotBeTold, &None), "{small:?}");
@@ -47,7 +47,7 @@ fn two_cpus_are_no_team_of_sixteen_whatever_was_measured() {
     earlier.sync.as_mut().unwrap().fork_join.iter_mut().for_each(|row| row.by.clear());
     for profile in [with_cpus(earlier, 2), with_cpus(Profile::default(), 2)] {
         let all = judge(&profile);
-        for claim in ["On 16 CPUs, fork", "Of 8 CPUs", "Half the CPUs fork", "Half the CPUs wait"] {
+        for claim in ["On 16 CPUs, fork", "On 8 CPUs", "Half the CPUs fork", "Half the CPUs wait"] {
             assert_eq!(the(claim, &all).measure, None, "{claim}");
         }
         assert!(the("Fork and join by a lock", &all).measure.is_some());

@@ -8,7 +8,7 @@ use super::Way;
 
 pub(super) const NAME: &str = "CUDA copy engine";
 
-/// Both ways, for blocks of up to so many bytes.
+/// Both ways, for blocks of at most this many bytes.
 pub(super) fn ways(bytes: usize) -> Result<Vec<Way>, String> {
     let engine = Rc::new(RefCell::new(Cuda::get()?.engine(bytes)?));
     let way = |name, direction, source| {

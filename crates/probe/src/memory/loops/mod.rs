@@ -119,7 +119,7 @@ impl Loop {
     pub fn run(&self, to: &Region, from: &Region, bytes: usize, value: u8) {
         assert!(bytes <= to.bytes() && bytes <= from.bytes(), "{bytes} bytes exceed a region");
         let code = self.code().expect("the CPU has it");
-        // SAFETY: both regions hold so many bytes and begin with a line.
+        // SAFETY: both regions hold this many bytes and begin at a line.
         unsafe { code(to.start().as_ptr(), from.start().as_ptr(), bytes, eightfold(value)) };
         fence();
     }

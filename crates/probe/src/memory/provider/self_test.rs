@@ -19,9 +19,9 @@ use crate::flush::fence;
 pub const CACHED: f64 = 1.0 / 4.0;
 /// Loads at no more than this share of usual memory's rate do not.
 pub const UNCACHED: f64 = 1.0 / 8.0;
-/// Stores that fill lines are put together if one that is alone in its line takes at least so many times as long.
+/// Stores that fill lines are put together if one that is alone in its line takes at least this many times as long.
 pub const COMBINED: f64 = 3.0;
-/// Stores are not put together if one that is alone in its line takes at most so many times as long.
+/// Stores are not put together if one that is alone in its line takes at most this many times as long.
 pub const ALONE: f64 = 2.0;
 
 const LINE: usize = 64;

@@ -95,7 +95,7 @@ unsafe impl Sync for Rooms {}
 
 impl Rooms {
     fn at(&self, side: usize) -> *mut u8 {
-        // SAFETY: two rooms of so many bytes are mapped.
+        // SAFETY: two rooms of this size are mapped.
         unsafe { self.start.add(side * self.each) }.as_ptr()
     }
 }

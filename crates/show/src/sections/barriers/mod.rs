@@ -59,7 +59,7 @@ fn headline(sync: &Sync) -> String {
         let which = if alike == 0 && measured.len() > 1 { "the quickest by" } else { "by" };
         let others = match alike {
             0 => String::new(),
-            n => format!(", not told from {}", words::count(n, "other")),
+            n => format!(", indistinguishable from {}", words::count(n, "other")),
         };
         sentences.push(format!(
             "a barrier of {} threads takes {} ns{}, {which} {}{others}",
@@ -154,7 +154,10 @@ mod tests {
         };
         for (n, other) in [(1, 90.0), (3, 90.0), (5, 90.0), (40, 55.0)] {
             let alike = headline(n, &[other]);
-            assert!(!alike.contains("quickest") && alike.contains("not told from 1 other"), "{alike}");
+            assert!(
+                !alike.contains("quickest") && alike.contains("indistinguishable from 1 other"),
+                "{alike}"
+            );
         }
         assert!(!headline(40, &[]).contains("quickest"), "it is the only one");
         let apart = headline(40, &[90.0]);

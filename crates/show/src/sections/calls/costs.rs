@@ -55,7 +55,7 @@ fn damage(calls: &Calls) -> Table {
     .done()
 }
 
-/// A difference, whole: `42`; or `<8` where it is not told from none and is no more than that by its interval; `~42` where
+/// A difference, whole: `42`; or `<8` where it is indistinguishable from none and is no more than that by its interval; `~42` where
 /// its samples are too few for one.
 fn beyond_noise(estimate: &Estimate) -> String {
     // Of which there is no negative zero.

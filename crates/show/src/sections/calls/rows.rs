@@ -57,7 +57,7 @@ pub(in crate::sections) fn state(state: CacheState) -> &'static str {
     }
 }
 
-/// Where the events happened; nothing where that is not told apart.
+/// Where the events happened; nothing where that is not distinguished.
 pub(in crate::sections) fn side(side: Side) -> &'static str {
     match side {
         Side::User => "user",
@@ -128,7 +128,7 @@ pub(super) fn second_over_cold(calls: &Calls, cost: &CallCost) -> Option<f64> {
 }
 
 /// How the caches were cleared before a cold call: `64 KiB of nops and a walk over 64 MiB, 2.0 times the last-level cache`;
-/// `None` where that was not told.
+/// `None` where that is unknown.
 pub(super) fn cleared(calls: &Calls) -> Option<String> {
     let bytes = |name: &str| calls.conditions.parameters.get(name)?.as_u64().filter(|bytes| *bytes > 0);
     let walk = bytes("clear_data_bytes")?;

@@ -289,7 +289,7 @@ fn facts(places: &[Place], topology: &Topology) -> Vec<Fact> {
     let mut facts: Vec<_> =
         held.map(|&(level, by)| Fact { level, source: Source::Cpuid, by: by.to_string() }).collect();
     if places.iter().all(|place| place.node.is_none()) {
-        let by = "CPUID does not tell memory nodes; one of all CPUs".to_string();
+        let by = "CPUID does not report NUMA nodes; one of all CPUs".to_string();
         facts.push(Fact { level: Level::Numa, source: Source::Assumed, by });
     }
     facts

@@ -24,7 +24,7 @@ const PORTAL: usize = 4096;
 /// An engine that has not answered within this time has failed; the largest block takes some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Copies within the host's memory, in blocks of up to so many bytes.
+/// Copies within the host's memory, in blocks of at most this many bytes.
 pub(super) fn ways(bytes: usize) -> Result<Vec<Way>, String> {
     let queue = queue::find(Path::new("/sys/bus/dsa/devices"))?;
     queue.kind.needs_of_cpu()?;
