@@ -364,8 +364,12 @@ pub fn accepted() -> u64 {
     ACCEPTED.load(Relaxed)
 }
 
-/// Prints what waiting for writes has led to. The calling thread is none that a handler has interrupted at the queue.
+/// Prints what waiting for writes has led to; nothing if a handler has interrupted the calling thread at the queue, whose
+/// lock it may hold.
 pub fn print() {
+    if this().at_queue.get() {
+        return;
+    }
     let found = OFFICE.lock().pace.found();
     if let Some((times, way)) = found {
         let now = match way {
