@@ -51,13 +51,18 @@ impl Answers {
         Self { judgement: judge::coherence(profile), calls: judge::calls(profile), ..Self::default() }
     }
 
+    /// What the figures mean for the reader, of a profile that is judged.
+    pub fn findings_of(&self, profile: &Profile) -> Vec<Finding> {
+        findings_by(profile, &self.judgement, &self.calls)
+    }
+
     /// Adds all other answers that this profile's figures allow.
     #[must_use]
     pub fn completed(self, profile: &Profile) -> Self {
         let cpi = lines(profile);
         let costs = Costs::default();
         Self {
-            findings: findings_by(profile, &self.judgement, &self.calls),
+            findings: self.findings_of(profile),
             claims: claims::judge(profile),
             published_cpi: if cpi.is_empty() { Vec::new() } else { published_lines() },
             cpi,

@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Subject::only(&path.to_string_lossy())?
         }
     };
-    args.how.print(&coho_model::findings(&subject.profile), |findings| {
+    args.how.print(&subject.answers.findings_of(&subject.profile), |findings| {
         if findings.is_empty() {
             return vec![Part::summary(Text::new(NO_FINDING))];
         }

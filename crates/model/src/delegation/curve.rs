@@ -1,6 +1,8 @@
 //! What the curve of a call should be, from figures that were measured apart from it: the call cold and in a loop, the
 //! damage to working sets, how long loads take from each cache, and the channel.
 
+use std::collections::HashSet;
+
 use coho_profile::{CacheState, Call, Calls, Channel, Estimate, Footprint, Side};
 use serde_json::Value;
 
@@ -24,7 +26,11 @@ pub(super) fn predict(calls: &Calls) -> Vec<CurvePoint> {
     let Some(caches) = Caches::of(calls) else { return Vec::new() };
     let channel = calls.channel.first();
     let mut points: Vec<CurvePoint> = Vec::new();
+    let mut known = HashSet::new();
     for row in calls.footprint.iter().filter(|row| row.callers == 1 && row.instruction_bytes == 0) {
+        if !known.insert((&row.call, row.payload_bytes, &row.filesystem, row.bytes)) {
+            continue;
+        }
         let point = CurvePoint {
             call: row.call.clone(),
             payload_bytes: row.payload_bytes,
@@ -32,11 +38,6 @@ pub(super) fn predict(calls: &Calls) -> Vec<CurvePoint> {
             bytes: row.bytes,
             ..CurvePoint::default()
         };
-        let is_known =
-            |other: &CurvePoint| CurvePoint { home_ns: None, away_ns: None, ..other.clone() } == point;
-        if points.iter().any(is_known) {
-            continue;
-        }
         let Some(name) = name_in(calls, row) else { continue };
         let warm = time(calls, &name, CacheState::Warm);
         let home = warm.zip(time(calls, &name, CacheState::Cold)).map(|(warm, cold)| {

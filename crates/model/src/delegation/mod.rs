@@ -16,7 +16,9 @@ pub use finding::finding;
 pub use judgement::{CallCost, CurvePoint, Decision, DelegationVerdict, Judgement};
 pub(crate) use verdict::condition;
 
-use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Estimate, PairMethod, Side};
+use std::collections::HashMap;
+
+use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Damage, Estimate, PairMethod, Side};
 
 use crate::stability;
 
@@ -48,17 +50,25 @@ pub fn judge(calls: &Calls, coherence: Option<&Coherence>) -> Judgement {
     let channel = coherence.and_then(channel_ns);
     let holds = channel.and(coherence).and_then(stability::condition);
     let mut names: Vec<&str> = Vec::new();
+    let mut rows: HashMap<&str, Vec<&Call>> = HashMap::new();
     for call in &calls.calls {
-        if !names.contains(&call.name.as_str()) {
+        let rows = rows.entry(&call.name).or_default();
+        if rows.is_empty() {
             names.push(&call.name);
         }
+        rows.push(call);
+    }
+    let mut damage: HashMap<&str, Vec<&Damage>> = HashMap::new();
+    for one in &calls.damage {
+        damage.entry(&one.name).or_default().push(one);
     }
     let cost = |name| {
         let decided = verdicts.iter().find(|verdict| is_of(verdict, name));
-        let cost = Evidence::of(calls, name).cost(name, channel, decided);
+        let damage = damage.get(name).map_or(&[][..], |damage| damage);
+        let cost = Evidence::of_rows(calls, &rows[name], damage).cost(name, channel, decided);
         CallCost { channel_holds: holds.clone(), ..cost }
     };
-    Judgement { costs: names.into_iter().map(cost).collect(), verdicts, predicted }
+    Judgement { costs: names.iter().map(|name| cost(name)).collect(), verdicts, predicted }
 }
 
 /// What a message to another core and its answer cost, in ns, between the nearest two CPUs; `None` if neither `flags`
@@ -110,13 +120,17 @@ struct Evidence {
 impl Evidence {
     fn of(calls: &Calls, name: &str) -> Self {
         let rows: Vec<&Call> = calls.calls.iter().filter(|call| call.name == name).collect();
+        let damage: Vec<&Damage> = calls.damage.iter().filter(|damage| damage.name == name).collect();
+        Self::of_rows(calls, &rows, &damage)
+    }
+
+    /// By the rows and the damage of one call.
+    fn of_rows(calls: &Calls, rows: &[&Call], damage: &[&Damage]) -> Self {
         // As programs issue it first.
-        let forms: Vec<Form<'_>> = [true, false].map(|wrapped| Form::of(&rows, wrapped)).to_vec();
+        let forms: Vec<Form<'_>> = [true, false].map(|wrapped| Form::of(rows, wrapped)).to_vec();
         let warm = || forms.iter().filter_map(|form| form.ns(CacheState::Warm));
-        let nearest = calls
-            .damage
+        let nearest = damage
             .iter()
-            .filter(|damage| damage.name == name)
             .filter_map(|damage| Some((damage.set_bytes, damage.ns.as_ref()?)))
             .filter(|(_, ns)| ns.median.is_finite())
             .min_by_key(|(bytes, _)| bytes.abs_diff(WORKING_SET_BYTES));
@@ -130,7 +144,7 @@ impl Evidence {
         Self {
             footprint_kib: match calls.method {
                 CallMethod::Pmu => forms.iter().find_map(Form::missed_kib),
-                CallMethod::Timing => timed_kib(&rows),
+                CallMethod::Timing => timed_kib(rows),
             },
             warm_over_cold: over_cold(if calls.has_second() { CacheState::Second } else { CacheState::Warm }),
             steady_over_cold: over_cold(CacheState::Warm),

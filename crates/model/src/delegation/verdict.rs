@@ -1,5 +1,7 @@
 //! From which footprint on another core should execute a call, and from how much work on that overlaps with it.
 
+use std::collections::HashMap;
+
 use coho_profile::{Calls, Coherence, Estimate, Footprint, PairMethod};
 use serde_json::Value;
 
@@ -32,13 +34,25 @@ pub(super) fn verdicts(
     predicted: &[CurvePoint],
 ) -> Vec<DelegationVerdict> {
     let mode = mode(calls, coherence);
-    let mut verdicts: Vec<DelegationVerdict> = Vec::new();
+    let mut order: Vec<&Footprint> = Vec::new();
+    let mut curves: HashMap<CallKey<'_>, Vec<&Footprint>> = HashMap::new();
     for row in rows(calls) {
-        if row.gain_ns.is_some() && !verdicts.iter().any(|verdict| verdict.is_on(row)) {
-            verdicts.push(verdict(calls, row, &mode, predicted));
+        let curve = curves.entry(key(row)).or_default();
+        if curve.is_empty() {
+            order.push(row);
         }
+        curve.push(row);
     }
-    verdicts
+    let has_gain = |curve: &&Vec<&Footprint>| curve.iter().any(|row| row.gain_ns.is_some());
+    let curves = order.into_iter().map(|first| &curves[&key(first)]).filter(has_gain);
+    curves.map(|curve| verdict(calls, curve, &mode, predicted)).collect()
+}
+
+/// What distinguishes calls: name, payload, file system.
+type CallKey<'a> = (&'a str, u64, Option<&'a str>);
+
+fn key(row: &Footprint) -> CallKey<'_> {
+    (&row.call, row.payload_bytes, row.filesystem.as_deref())
 }
 
 /// The condition under which all verdicts hold; `None` where there are none.
@@ -51,19 +65,15 @@ pub(super) fn rows(calls: &Calls) -> impl Iterator<Item = &Footprint> {
     calls.footprint.iter().filter(|row| row.callers == 1 && row.instruction_bytes == 0)
 }
 
-fn is_same(row: &Footprint, other: &Footprint) -> bool {
-    (&row.call, row.payload_bytes, &row.filesystem) == (&other.call, other.payload_bytes, &other.filesystem)
-}
-
-fn verdict(calls: &Calls, first: &Footprint, mode: &str, predicted: &[CurvePoint]) -> DelegationVerdict {
-    let own: Vec<&Footprint> = rows(calls).filter(|row| is_same(row, first)).collect();
+fn verdict(calls: &Calls, own: &[&Footprint], mode: &str, predicted: &[CurvePoint]) -> DelegationVerdict {
+    let first = own[0];
     let mut gains: Vec<Gain<'_>> =
         own.iter().filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()? })).collect();
     gains.sort_by_key(|gain| gain.bytes);
     gains.dedup_by_key(|gain| gain.bytes);
     let (decision, at) = decide(&gains.iter().map(Gain::sign).collect::<Vec<_>>());
     let shown = at.or(gains.len().checked_sub(1)).map(|at| gains[at]);
-    let posted = posted(calls, &own);
+    let posted = posted(calls, own);
     let prediction = |row: &Footprint| {
         let is_its = |point: &&CurvePoint| {
             (&point.call, point.payload_bytes, &point.filesystem, point.bytes)
