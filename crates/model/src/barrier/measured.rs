@@ -1,24 +1,41 @@
 //! What a profile's measurements say about a team.
 
-use coho_profile::{Estimate, Sync};
+use std::collections::BTreeSet;
+
+use coho_profile::{BarrierTime, Estimate, Sync};
 
 use crate::stability::reach;
 
-/// The name of the quickest measured barrier for this many threads, as [`coho_sync::Algorithm`] parses it; `None`
-/// where no other was slower beyond chance, or there are no figures.
+/// The barrier with the shortest median among all of one number of threads, but for `auto`, which is one of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shortest<'a> {
+    /// Its row.
+    pub row: &'a BarrierTime,
+    /// Its time.
+    pub ns: &'a Estimate,
+    /// The names of other barriers that are not [slower](is_slower). Mappings of ranks to CPUs do not make two barriers.
+    pub rivals: Vec<String>,
+    /// Whether it is the quickest: others were measured, and each is slower.
+    pub is_quickest: bool,
+}
+
+/// The barrier with the shortest median for this many threads; `None` without figures.
+pub fn shortest(sync: &Sync, threads: u32) -> Option<Shortest<'_>> {
+    let of_team = sync.barriers.iter().filter(|row| row.threads == threads && row.algorithm != "auto");
+    let measured: Vec<_> = of_team.filter_map(|row| Some((row, row.ns.as_ref()?))).collect();
+    let (row, ns) = *measured.iter().min_by(|(_, one), (_, other)| one.median.total_cmp(&other.median))?;
+    let mut others = measured.iter().filter(|(other, _)| other.name() != row.name()).peekable();
+    let has_others = others.peek().is_some();
+    let rivals: BTreeSet<String> =
+        others.filter(|(_, other)| !is_slower(ns, other)).map(|(other, _)| other.name()).collect();
+    let is_quickest = has_others && rivals.is_empty();
+    Some(Shortest { row, ns, rivals: rivals.into_iter().collect(), is_quickest })
+}
+
+/// The name of the quickest measured barrier for this many threads, as [`coho_sync::Algorithm`] parses it; `None` unless
+/// it is [the quickest](Shortest::is_quickest).
 pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
-    let mut measured: Vec<_> = sync
-        .barriers
-        .iter()
-        .filter(|barrier| barrier.threads == threads && barrier.algorithm != "auto")
-        .filter_map(|barrier| Some((barrier, barrier.ns.as_ref()?)))
-        .collect();
-    measured.sort_by(|(_, one), (_, other)| one.median.total_cmp(&other.median));
-    let (best, ns) = *measured.first()?;
-    let slower = measured.iter().skip(1).all(|(other, other_ns)| {
-        is_slower(ns, other_ns) || (&other.algorithm, &other.layout) == (&best.algorithm, &best.layout)
-    });
-    (slower && measured.len() > 1).then(|| best.name())
+    shortest(sync, threads).filter(|shortest| shortest.is_quickest).map(|shortest| shortest.row.name())
 }
 
 /// Times within this ratio count as alike, whatever their intervals, which do not include the next run's noise.
@@ -33,8 +50,6 @@ pub fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::BarrierTime;
-
     use super::*;
 
     fn barrier(algorithm: &str, layout: &str, low: f64, high: f64) -> BarrierTime {
@@ -60,6 +75,15 @@ mod tests {
         assert_eq!(quickest_of(&[barrier("central", "", 31.0, 70.0), quick.clone()]), None);
         assert_eq!(quickest_of(&[barrier("central", "", 33.0, 34.0), quick.clone()]), None, "within a tenth");
         assert_eq!(quickest_of(std::slice::from_ref(&quick)), None);
+        let mapped = BarrierTime { mapping: "binary-tree".into(), ..barrier("fbs", "one-line", 60.0, 70.0) };
+        assert_eq!(
+            quickest_of(&[mapped.clone(), quick.clone()]),
+            None,
+            "another mapping is no other barrier"
+        );
+        let all =
+            [mapped, barrier("auto", "", 30.0, 32.0), barrier("central", "", 60.0, 70.0), quick.clone()];
+        assert_eq!(quickest_of(&all).as_deref(), Some("fbs-one-line"), "auto is one of them");
         let few = |mut row: BarrierTime, n| {
             row.ns.as_mut().unwrap().n = n;
             row

@@ -5,7 +5,7 @@
 //!
 //! The model leaves out: instructions between transfers (except atomic operations on lines already owned), limits of
 //! links and cache directories that many lines share, the home of a line beyond what the one-way times contain, false
-//! sharing and prefetching of neighbouring lines, hyper-threads that slow each other down while they spin,
+//! sharing and prefetching of neighbouring lines, threads of one core that slow each other down while they spin,
 //! preemption, and threads that arrive at different times. At a barrier all threads arrive at once, again and again;
 //! a region begins when all but its caller are waiting ([`By`]). The time is that of one episode in such a series. A
 //! reader gets a line as it is when the reader asks for it, not as it is when the owner sends it.
@@ -39,7 +39,7 @@ pub use forecast::{Forecast, Limits};
 pub use latency::Tier;
 pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Gap, Local, Machine, Source};
-pub use measured::{is_slower, quickest_measured};
+pub use measured::{Shortest, is_slower, quickest_measured, shortest};
 pub use predict::{Prediction, predict, predict_fork_join, predict_quick};
 pub use quickest::{Quickest, choice_name, quickest, team_sizes};
 pub use range::{MOST_VARIED, add_ranges, add_rivals};

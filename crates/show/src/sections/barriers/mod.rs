@@ -6,7 +6,7 @@ mod peers;
 mod predicted;
 mod table;
 
-use coho_model::barrier::is_slower;
+use coho_model::barrier::{Shortest, shortest};
 use coho_profile::{Estimate, Sync};
 
 pub(crate) use charts::{Timed, stroke};
@@ -49,22 +49,17 @@ fn headline(sync: &Sync) -> String {
     let mut sentences = Vec::new();
     let beside =
         |times: Option<f64>| times.map_or(String::new(), |times| format!(", {times:.2} times the limit"));
-    let all = sync.barriers.iter().map(|row| row.threads).max();
-    let of_all = sync.barriers.iter().filter(|row| Some(row.threads) == all);
-    let measured: Vec<_> = of_all.filter_map(|row| Some((row, row.ns.as_ref()?))).collect();
-    if let Some((row, ns)) = measured.iter().min_by(|a, b| a.1.median.total_cmp(&b.1.median)) {
-        // Its interval and another's overlap, or one has none: the next run may find the other quicker.
-        let others = measured.iter().filter(|(other, _)| !std::ptr::eq(*other, *row));
-        let alike = others.filter(|(_, other)| !is_slower(ns, other)).count();
-        let which = if alike == 0 && measured.len() > 1 { "the quickest by" } else { "by" };
-        let others = match alike {
+    let largest = sync.barriers.iter().map(|row| row.threads).max();
+    if let Some(Shortest { row, ns, rivals, is_quickest }) = largest.and_then(|n| shortest(sync, n)) {
+        let which = if is_quickest { "the quickest by" } else { "by" };
+        let rivals = match rivals.len() {
             0 => String::new(),
-            n => format!(", indistinguishable from {}", words::count(n, "other")),
+            n => format!(", not clearly quicker than {}", words::count(n, "other")),
         };
         sentences.push(format!(
-            "a barrier of {} threads takes {} ns{}, {which} {}{others}",
+            "a barrier of {} threads takes {} ns{}, {which} {}{rivals}",
             row.threads,
-            Figure::from(*ns).text(),
+            Figure::from(ns).text(),
             beside(row.times_limit),
             name(&row.algorithm, &row.layout)
         ));
@@ -155,7 +150,7 @@ mod tests {
         for (n, other) in [(1, 90.0), (3, 90.0), (5, 90.0), (40, 55.0)] {
             let alike = headline(n, &[other]);
             assert!(
-                !alike.contains("quickest") && alike.contains("indistinguishable from 1 other"),
+                !alike.contains("quickest") && alike.contains("not clearly quicker than 1 other"),
                 "{alike}"
             );
         }

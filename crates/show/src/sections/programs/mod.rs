@@ -100,7 +100,7 @@ fn gains_from(kernel: &Kernel) -> Option<(u64, u32)> {
             kernel.points.iter().find(is)?.seconds.as_ref()
         };
         let both = time(threads, "fbs").zip(time(1, "none"));
-        both.is_some_and(|(team, alone)| coho_model::barrier::is_slower(team, alone))
+        both.is_some_and(|(team, alone)| team.has_interval() && alone.has_interval() && team.high < alone.low)
     };
     let lengths: BTreeSet<u64> = kernel.points.iter().filter_map(|point| point.length).collect();
     Some((lengths.into_iter().rev().take_while(gains).last()?, threads))
