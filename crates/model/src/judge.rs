@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::audit::audit_by;
+use crate::classify::HOME_SHOWS;
 use crate::{Class, Contradiction, Level, Matrix, Verdict, classify, delegation};
 
 /// What the figures of the section `coherence` say.
@@ -82,8 +83,7 @@ pub fn coherence(profile: &Profile) -> Judgement {
     let is_timed = coherence.times().next().is_some();
     let mut judgement = Judgement {
         stable: coherence.keeps_to_its_values(),
-        // Of an earlier version's, those on another timeline do not hold.
-        notes: coherence.notes.iter().filter(|note| !note.ends_with(CHANGED)).cloned().collect(),
+        notes: coherence.notes.iter().filter(|note| !is_earlier_judgement(note)).cloned().collect(),
         contradictions: topology
             .filter(|_| is_timed)
             .map(|topology| audit_by(topology, coherence, found.as_ref())),
@@ -95,7 +95,7 @@ pub fn coherence(profile: &Profile) -> Judgement {
         judgement.levels = found.levels;
         let is_unstable = judgement.stable == Some(false);
         judgement.verdict = Some(if is_unstable { Verdict::Unstable } else { found.verdict });
-        // An earlier version put them into the section.
+        // An earlier version put them into the section, in the same words.
         found.notes.retain(|note| !judgement.notes.contains(note));
         judgement.notes.extend(found.notes);
     }
@@ -116,6 +116,12 @@ fn classes(coherence: &Coherence, mut classes: Vec<Class>, clock_ghz: Option<f64
         class.cycles = clock_ghz.map(|ghz| class.ns.median * ghz);
     }
     classes
+}
+
+/// Whether an earlier version judged this of the figures and put it into the section, in words of its own: it is judged
+/// anew.
+fn is_earlier_judgement(note: &str) -> bool {
+    note.ends_with(CHANGED) || note.contains(HOME_SHOWS)
 }
 
 /// What a note says of a pair that jumped while it was watched.
@@ -180,6 +186,23 @@ mod tests {
         };
         assert_eq!(told(true), (Some(false), Some(Verdict::Unstable), 1));
         assert_eq!(told(false), (Some(true), Some(Verdict::Hops), 0), "by this timeline alone");
+    }
+
+    #[test]
+    fn a_note_of_an_earlier_version_stands_once() {
+        let rows: Vec<String> = (0..12)
+            .map(|a| (0..a).map(|b| if a < 4 && b < 4 { "30" } else { "90" }).collect::<Vec<_>>().join(","))
+            .collect();
+        let mut coherence = crate::coherence_from_matrix(&Matrix::parse_csv(&rows.join("\n")).unwrap());
+        let judge = |coherence: &Coherence| {
+            let profile = Profile { coherence: Some(coherence.clone()), ..Profile::default() };
+            super::coherence(&profile).notes.iter().filter(|note| note.contains(HOME_SHOWS)).count()
+        };
+        assert_eq!(judge(&coherence), 1);
+        coherence
+            .notes
+            .push(format!("CPUs 0-3 {HOME_SHOWS}: the way to their memory node, as it was worded once"));
+        assert_eq!(judge(&coherence), 1);
     }
 
     #[test]
