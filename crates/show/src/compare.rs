@@ -59,7 +59,7 @@ impl Row {
 pub struct Cell {
     /// The value.
     pub value: f64,
-    /// Its interval, where the source has one, of the six samples that a 95 % interval takes.
+    /// Its interval, where the source has one, of at least the six samples that a 95 % interval takes.
     pub interval: Option<(f64, f64)>,
     /// How many samples, CPUs or pairs it rests on.
     pub n: u64,

@@ -112,23 +112,28 @@ fn by_placement(workloads: &Workloads, placements: &[&str]) -> Table {
     let measured = workloads.results.iter().filter(|row| row.value.is_some());
     let cases = distinct(measured.map(|row| (row.test.as_str(), row.copies, row.unit.as_str())));
     let fewest = cases.iter().map(|case| case.1).min();
-    let median = |(test, copies, _): (&str, u32, &str), placement: &str| {
+    let median = |test: &str, copies: u32, placement: &str| {
         let same = |row: &&WorkloadResult| {
             (row.test.as_str(), row.copies, &*row.placement) == (test, copies, placement)
         };
         Some(workloads.results.iter().find(same)?.value.as_ref()?.median)
     };
-    let prefix = |case| prefix(placements.iter().filter_map(|name| median(case, name)).fold(0.0, f64::max));
+    // Each with the prefix that suits its greatest result.
+    let cases = cases.into_iter().map(|(test, copies, unit)| {
+        let medians = placements.iter().filter_map(|name| median(test, copies, name));
+        (test, copies, unit, prefix(medians.fold(0.0, f64::max)))
+    });
     let mut table = Table::of("workloads", "Results by placement (Kimoto's tests)", cases)
         .text("test", |(test, ..)| program(test))
-        .figures("copies", "", |(_, copies, _)| copies)
-        .text("unit", |case| format!("{}{}", prefix(case).1, words::short(case.2, 10)))
-        .detail_if(|(_, copies, _)| Some(copies) != fewest)
+        .figures("copies", "", |(_, copies, ..)| copies)
+        .text("unit", |(_, _, unit, (_, prefix))| format!("{prefix}{}", words::short(unit, 10)))
+        .detail_if(|(_, copies, ..)| Some(copies) != fewest)
         .note("Medians; none: wherever the scheduler puts them; lps, lpm: loops per second, per minute.");
     for (at, name) in placements.iter().enumerate() {
         let column = Column::figures(words::short(name, 30), "");
         let column = if at < PLACEMENTS { column } else { column.detail() };
-        table = table.column(column, |case| Some(median(case, name)? * prefix(case).0));
+        table =
+            table.column(column, |(test, copies, _, (scale, _))| Some(median(test, copies, name)? * scale));
     }
     table.done()
 }

@@ -1,6 +1,6 @@
 //! Classes of pairs: those that the figures show, and those that the topology claims.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use coho_model::judge::Judgement;
 use coho_model::{Class, Level};
@@ -161,11 +161,12 @@ const HISTOGRAM: usize = 4;
 /// How often times occur, by class, for each method.
 pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     let judgement = &subject.answers.judgement;
+    let levels = group_of_each(&judgement.levels);
     let mut by_method: BTreeMap<PairMethod, Vec<(String, f64)>> = BTreeMap::new();
     for pair in coherence.pairs.iter().filter(|pair| scale::is_time(pair.ns.median)) {
         let class = match &pair.claimed {
             Some(_) => words::class_of_pair(pair, subject),
-            None => measured_class(&judgement.levels, pair.a, pair.b),
+            None => measured_class(&levels, pair.a, pair.b),
         };
         by_method.entry(pair.method).or_default().push((class, pair.ns.median));
     }
@@ -213,10 +214,19 @@ fn bins(pairs: &[(String, f64)]) -> Vec<Bin> {
     bins
 }
 
+/// Each CPU's group, by measured level, finest first.
+fn group_of_each(levels: &[Level]) -> Vec<HashMap<u32, usize>> {
+    let groups = |level: &Level| {
+        let numbered = level.groups.iter().enumerate();
+        numbered.flat_map(|(group, cpus)| cpus.iter().map(move |&cpu| (cpu, group))).collect()
+    };
+    levels.iter().map(groups).collect()
+}
+
 /// The class of a pair if the topology claims nothing: `within level 1`, the finest level with both CPUs in one group.
-fn measured_class(levels: &[Level], a: u32, b: u32) -> String {
+fn measured_class(levels: &[HashMap<u32, usize>], a: u32, b: u32) -> String {
     let holds_both =
-        |level: &Level| level.groups.iter().any(|group| group.contains(&a) && group.contains(&b));
+        |group: &HashMap<u32, usize>| group.get(&a).is_some_and(|of_a| group.get(&b) == Some(of_a));
     match levels.iter().position(holds_both) {
         Some(level) => format!("within level {}", level + 1),
         None if levels.is_empty() => "not claimed".to_owned(),
@@ -243,6 +253,7 @@ mod tests {
             min_across_ns: 2.0,
         };
         let levels = vec![level(&[&[0, 1], &[2, 3], &[4]]), level(&[&[0, 1, 2, 3], &[4]])];
+        let levels = group_of_each(&levels);
         assert_eq!(measured_class(&levels, 0, 1), "within level 1");
         assert_eq!(measured_class(&levels, 1, 2), "within level 2");
         assert_eq!(measured_class(&levels, 1, 4), "across all levels");

@@ -98,6 +98,6 @@ mod tests {
         let section = section(parts(&subject));
         let mut rows = tables(&section)[0].rows.iter();
         let row = rows.find(|row| row.cells[0] == "Pipe-based Context Switching".into());
-        assert_eq!(row.unwrap().cells[5], "sign fits the flag".into());
+        assert_eq!(row.unwrap().cells[5], "sign as by the flag".into());
     }
 }
