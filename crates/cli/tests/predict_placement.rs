@@ -34,7 +34,7 @@ fn the_article_is_explained_by_the_flag() {
     let findings = json["findings"].as_array().unwrap();
     assert_eq!(findings.len(), 1);
     assert_eq!((&findings[0]["beyond_noise"], &findings[0]["measured_sign"]), (&true.into(), &"down".into()));
-    assert_eq!(findings[0]["verdict"], "sign fits the flag");
+    assert_eq!(findings[0]["verdict"], "sign as by the flag");
     // The size stands beside the sign, with what was published.
     let predicted = findings[0]["predicted_percent"].as_f64().unwrap();
     assert_eq!(findings[0]["size_holds"], (-19.6..=-9.5).contains(&predicted), "{findings:?}");
@@ -63,7 +63,7 @@ fn the_report_comes_to_the_same_verdict() {
 fn the_table_keeps_to_80_columns_and_tells_its_assumptions() {
     let text = printed(&[&PAIR[..], &["--why"]].concat());
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let told = ["L0/4{1x L2/4}", "halted", "idle_exit_ns", "sign fits the", "−19.5", "Assumed"];
+    let told = ["L0/4{1x L2/4}", "halted", "idle_exit_ns", "sign as by the", "−19.5", "Assumed"];
     let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for told in told.into_iter().chain(["published: the sign agrees", "not checked on this machine"]) {
         assert!(flowing.contains(told), "{told}: {text}");

@@ -55,7 +55,7 @@ fn one_cpu_is_surveyed_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("one.json");
     let said =
-        succeeds(&["survey", "--cpus", &first_cpus(1), "--time-limit", "20", "-o", &file.to_string_lossy()]);
+        succeeds(&["survey", "--cpus", &first_cpus(1), "--time-limit", "60", "-o", &file.to_string_lossy()]);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         said.contains("takes two CPUs: times between CPUs; barriers") && said.contains("one CPU alone"),

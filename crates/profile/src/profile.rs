@@ -36,7 +36,7 @@ macro_rules! sections {
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub $section: Option<$kind>,
             )+
-                        /// Sections that this version does not know; kept on rewrite.
+            /// Sections that this version does not know; kept on rewrite.
             #[serde(flatten)]
             pub unknown: BTreeMap<String, Value>,
         }
@@ -48,10 +48,10 @@ macro_rules! sections {
         }
 
         impl Profile {
-                        /// The names of all sections that this version knows, in the file's order.
+            /// The names of all sections that this version knows, in the file's order.
             pub const SECTIONS: &[&str] = &[$(stringify!($section)),+];
 
-                        /// Puts the sections that differ from `before` into a file's, or removes them from it.
+            /// Puts the sections that differ from `before` into a file's, or removes them from it.
             fn put_changed(&self, before: &Self, file: &mut Sections<'_>) -> Result<(), Error> {
                 $(
                     if before.$section != self.$section {
@@ -67,7 +67,7 @@ macro_rules! sections {
 sections! {
     /// The machine and its software.
     host: Host,
-        /// What the machine says it is.
+    /// What the machine says it is.
     topology: TopologySection,
     /// What sharing a line costs.
     coherence: Coherence,
@@ -75,13 +75,13 @@ sections! {
     counters: Counters,
     /// What system, libc and MPI calls cost and evict.
     calls: Calls,
-        /// What it costs CPUs to wait for each other.
+    /// What it costs CPUs to wait for each other.
     sync: Sync,
-        /// What it costs many CPUs to work on one line at once.
+    /// What it costs many CPUs to work on one line at once.
     contention: Contention,
     /// How fast a CPU moves data, by instruction, memory type and size.
     memory: Memory,
-        /// How whole programs run under placements.
+    /// How whole programs run under placements.
     workloads: Workloads,
     /// Idle states, frequency, and how long CPUs take to wake.
     idle: Idle,

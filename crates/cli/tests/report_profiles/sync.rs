@@ -34,7 +34,7 @@ fn section(teams: &[(u32, &str)], cpus: u32) -> Sync {
             parameters: BTreeMap::from([("cpus".to_owned(), (0..cpus).collect::<Vec<_>>().into())]),
             passes: 4,
             duration_s: 1.0,
-            not_available: BTreeMap::from([("steal".to_owned(), "/proc/stat does not tell".to_owned())]),
+            not_available: BTreeMap::from([("steal".to_owned(), "/proc/stat does not report it".to_owned())]),
             ..Method::default()
         },
         best_line_ns: Some(estimate(198.0)),

@@ -132,7 +132,7 @@ pub fn fit(published: &Published) -> Result<Fit, Error> {
 /// Shares of the extra line to start from.
 const SHARES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 const FEW_SHARES: [f64; 3] = [0.2, 0.5, 0.8];
-/// Number of parameters fitted together with the share, and without it: then only the one-way times are fitted.
+/// Number of parameters fitted, including the share, and without it: then only the one-way times are fitted.
 const ALL: usize = 4;
 const TIERS: usize = 3;
 /// Root mean square errors up to this many times the smallest count as equally good.

@@ -67,7 +67,7 @@ fn leaders<'a>(rates: impl Iterator<Item = Timed<'a>>) -> Vec<Timed<'a>> {
 /// The most instructions that are named one by one.
 const NAMED: usize = 3;
 
-/// `avx2-nt`; where intervals cannot distinguish several: `avx2-nt, indistinguishable from sse2-nt and 2 more`.
+/// `avx2-nt`; where intervals cannot distinguish several: `avx2-nt, not clearly quicker than sse2-nt and 2 more`.
 fn named(leaders: &[Timed<'_>]) -> String {
     let mut names: Vec<String> = Vec::new();
     for one in leaders.iter().filter(|one| one.rate.instruction != leaders[0].rate.instruction) {
@@ -84,7 +84,7 @@ fn named(leaders: &[Timed<'_>]) -> String {
         names.truncate(NAMED - 1);
         names.push(format!("{more} more"));
     }
-    format!("{best}, indistinguishable from {}", listed(&names))
+    format!("{best}, not clearly quicker than {}", listed(&names))
 }
 
 /// The best rate of each operation at the largest size.

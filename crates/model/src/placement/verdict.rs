@@ -122,9 +122,9 @@ impl Verdict {
     /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Tree => "sign fits the tree",
-            Self::Flag => "sign fits the flag",
-            Self::TreeAndFlag => "sign fits tree and flag",
+            Self::Tree => "sign as by the tree",
+            Self::Flag => "sign as by the flag",
+            Self::TreeAndFlag => "sign as by tree and flag",
             Self::NoChange => "no change, as predicted",
             Self::Undecided => "within noise; undecided",
             Self::WithinNoise => "predicted; within noise",

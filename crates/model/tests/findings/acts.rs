@@ -197,7 +197,7 @@ fn bandwidth_is_that_of_the_largest_block() {
     ];
     let group = says(&profile(stores(&alike, 12)), "bandwidth", &[]);
     assert!(
-        group.condition.ends_with("write avx2-nt, indistinguishable from sse2-nt, rep-stosb and 1 more"),
+        group.condition.ends_with("write avx2-nt, not clearly quicker than sse2-nt, rep-stosb and 1 more"),
         "{group:?}"
     );
     assert_eq!(group.evidence.len(), 4, "{group:?}");

@@ -148,7 +148,11 @@ fn least(objects: Vec<CpuSet>, key: impl Fn(&CpuSet) -> (usize, f64)) -> Option<
 
 fn unknown(level: Level, topology: &Topology) -> Error {
     let known: Vec<_> = levels().filter(|&level| !topology.partition(level).is_empty()).map(name).collect();
-    Error::argument(format!("this machine has no level '{}'; it has {}", name(level), known.join(", ")))
+    Error::argument(format!(
+        "this machine reports no level '{}'; it reports {}",
+        name(level),
+        known.join(", ")
+    ))
 }
 
 #[cfg(test)]

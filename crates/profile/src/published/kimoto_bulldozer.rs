@@ -100,7 +100,7 @@ pub fn figures() -> Figures {
 
 /// What CPUID answers on the article's processor. FreeBSD's rules turn it into the article's two listings.
 ///
-/// Never: as for [`figures`].
+/// # Panics
 /// Never: as [`figures`].
 pub fn dump() -> Dump {
     cpuid::parse(include_str!("kimoto_bulldozer.cpuid")).expect("the built-in dump is well formed")

@@ -253,7 +253,7 @@ impl Team {
     /// # Safety
     /// It must be sound for all members' threads to call the function with these words at the same time.
     ///
-    /// As for [`Team::run`].
+    /// # Panics
     /// As [`Team::run`].
     #[inline]
     pub unsafe fn run_words(&mut self, body: unsafe fn(&Member<'_>, [*mut (); 3]), words: [*mut (); 3]) {

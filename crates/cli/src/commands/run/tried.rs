@@ -91,7 +91,7 @@ pub fn worth_trying(args: &Args, machine: &Machine) -> anyhow::Result<Vec<Placem
     };
     let mut known = placements.iter().map(cpus).collect::<Result<Vec<_>, _>>()?;
     for placement in LEVELS.map(Placement::Within) {
-        // A level that the machine does not have is not tried.
+        // A level that the machine does not report is not tried.
         if let Some(cpus) =
             cpus(&placement).ok().filter(|cpus| !known.iter().any(|one| one.len() == cpus.len()))
         {
