@@ -190,10 +190,8 @@ mod tests {
 
     #[test]
     fn a_note_of_an_earlier_version_stands_once() {
-        let rows: Vec<String> = (0..12)
-            .map(|a| (0..a).map(|b| if a < 4 && b < 4 { "30" } else { "90" }).collect::<Vec<_>>().join(","))
-            .collect();
-        let mut coherence = crate::coherence_from_matrix(&Matrix::parse_csv(&rows.join("\n")).unwrap());
+        let published = include_str!("../../../testdata/matrices/nviennot_AMD_Ryzen_Threadripper_1950X.csv");
+        let mut coherence = crate::coherence_from_matrix(&Matrix::parse_csv(published).unwrap());
         let judge = |coherence: &Coherence| {
             let profile = Profile { coherence: Some(coherence.clone()), ..Profile::default() };
             super::coherence(&profile).notes.iter().filter(|note| note.contains(HOME_SHOWS)).count()

@@ -240,11 +240,11 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_is_not_told_is_an_error_that_names_those_that_are() {
+    fn a_level_that_is_not_reported_is_an_error_that_names_those_that_are() {
         let room = Room { cpus: CpuSet::up_to(8), quota: None };
         let placement = "module".parse().unwrap();
         let error = choose(&placement, None, &machine(), &room, &Busy::default()).unwrap_err();
-        assert!(error.to_string().contains("it tells smt, l3, package"), "{error}");
+        assert!(error.to_string().contains("it reports smt, l3, package"), "{error}");
     }
 
     #[test]
