@@ -209,12 +209,12 @@ fn broken_files_are_noted_and_the_rest_is_read() {
         ("cpu/online", &huge, "larger"),
         ("cpu/cpu1/topology/core_cpus_list", "banana", "banana"),
         ("cpu/cpu0/topology/core_id", "-2", "no id"),
-        ("cpu/cpu0/topology/physical_package_id", "99999999999999999999", "no number"),
+        ("cpu/cpu0/topology/physical_package_id", "99999999999999999999", "not a number"),
         ("cpu/cpu0/cache/index0/level", "9", "level 9"),
         ("cpu/cpu0/cache/index0/type", "Imaginary", "type of cache"),
-        ("cpu/cpu0/cache/index0/size", "99999999999999999999K", "no size"),
+        ("cpu/cpu0/cache/index0/size", "99999999999999999999K", "not a size"),
         ("node/node0/distance", "10 20 30", "3 distances"),
-        ("node/node0/distance", "near", "no number"),
+        ("node/node0/distance", "near", "not a number"),
         ("node/node0/meminfo", "Node 0 MemTotal: much", "MemTotal"),
     ] {
         let tree = machine.build();
