@@ -47,29 +47,8 @@ impl Table {
         items: impl IntoIterator<Item = T>,
     ) -> TableOf<T> {
         let items: Vec<T> = items.into_iter().collect();
-        let rows = items.iter().map(|_| Row::new([])).collect();
+        let rows = items.iter().map(|_| Row::default()).collect();
         TableOf { items, table: Self { rows, ..Self::new(id, title) } }
-    }
-
-    /// With these columns.
-    #[must_use]
-    pub fn columns(mut self, columns: impl IntoIterator<Item = Column>) -> Self {
-        self.columns.extend(columns);
-        self
-    }
-
-    /// With these rows.
-    #[must_use]
-    pub fn rows(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
-        self.rows.extend(rows);
-        self
-    }
-
-    /// With a sentence below it.
-    #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
-        self
     }
 }
 
@@ -288,13 +267,6 @@ pub enum Cell {
     Text(String),
     /// A figure.
     Figure(Figure),
-}
-
-impl Cell {
-    /// The figure, or nothing.
-    pub fn maybe(figure: Option<impl Into<Figure>>) -> Self {
-        figure.map_or(Self::Nothing, |figure| Self::Figure(figure.into()))
-    }
 }
 
 impl<T: Into<Cell>> From<Option<T>> for Cell {
