@@ -53,6 +53,18 @@ pub struct Footprint {
     pub away_misses: Option<Estimate>,
 }
 
+impl Footprint {
+    /// Whether the row belongs to a call's curve: of one caller, which has walked data alone.
+    pub fn is_of_curve(&self) -> bool {
+        self.callers == 1 && self.instruction_bytes == 0
+    }
+
+    /// What distinguishes calls: name, payload in bytes, file system.
+    pub fn call_key(&self) -> (&str, u64, Option<&str>) {
+        (&self.call, self.payload_bytes, self.filesystem.as_deref())
+    }
+}
+
 /// What a host executed last before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -77,12 +77,7 @@ fn how(context: &Context<'_>, calls: &Calls) -> String {
 
 /// The rows of a call by one caller that has walked data alone, on the first file system that has it.
 fn rows<'a>(calls: &'a Calls, name: &'a str, payload_bytes: u64) -> Vec<&'a Footprint> {
-    let own = |row: &&Footprint| {
-        row.call == name
-            && row.payload_bytes == payload_bytes
-            && row.callers == 1
-            && row.instruction_bytes == 0
-    };
+    let own = |row: &&Footprint| row.call == name && row.payload_bytes == payload_bytes && row.is_of_curve();
     let first = calls.footprint.iter().find(own).map(|row| &row.filesystem);
     calls.footprint.iter().filter(own).filter(|row| Some(&row.filesystem) == first).collect()
 }

@@ -27,8 +27,8 @@ pub(super) fn predict(calls: &Calls) -> Vec<CurvePoint> {
     let channel = calls.channel.first();
     let mut points: Vec<CurvePoint> = Vec::new();
     let mut known = HashSet::new();
-    for row in calls.footprint.iter().filter(|row| row.callers == 1 && row.instruction_bytes == 0) {
-        if !known.insert((&row.call, row.payload_bytes, &row.filesystem, row.bytes)) {
+    for row in calls.footprint.iter().filter(|row| row.is_of_curve()) {
+        if !known.insert((row.call_key(), row.bytes)) {
             continue;
         }
         let point = CurvePoint {

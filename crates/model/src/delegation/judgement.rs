@@ -81,7 +81,7 @@ pub struct DelegationVerdict {
 impl DelegationVerdict {
     /// Whether the verdict is on this row's call, payload and file system.
     pub fn is_on(&self, row: &Footprint) -> bool {
-        (&self.call, self.payload_bytes, &self.filesystem) == (&row.call, row.payload_bytes, &row.filesystem)
+        (self.call.as_str(), self.payload_bytes, self.filesystem.as_deref()) == row.call_key()
     }
 }
 

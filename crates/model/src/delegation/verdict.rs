@@ -35,24 +35,17 @@ pub(super) fn verdicts(
 ) -> Vec<DelegationVerdict> {
     let mode = mode(calls, coherence);
     let mut order: Vec<&Footprint> = Vec::new();
-    let mut curves: HashMap<CallKey<'_>, Vec<&Footprint>> = HashMap::new();
+    let mut curves: HashMap<_, Vec<&Footprint>> = HashMap::new();
     for row in rows(calls) {
-        let curve = curves.entry(key(row)).or_default();
+        let curve = curves.entry(row.call_key()).or_default();
         if curve.is_empty() {
             order.push(row);
         }
         curve.push(row);
     }
     let has_gain = |curve: &&Vec<&Footprint>| curve.iter().any(|row| row.gain_ns.is_some());
-    let curves = order.into_iter().map(|first| &curves[&key(first)]).filter(has_gain);
+    let curves = order.into_iter().map(|first| &curves[&first.call_key()]).filter(has_gain);
     curves.map(|curve| verdict(calls, curve, &mode, predicted)).collect()
-}
-
-/// What distinguishes calls: name, payload, file system.
-type CallKey<'a> = (&'a str, u64, Option<&'a str>);
-
-fn key(row: &Footprint) -> CallKey<'_> {
-    (&row.call, row.payload_bytes, row.filesystem.as_deref())
 }
 
 /// The condition under which all verdicts hold; `None` where there are none.
@@ -62,7 +55,7 @@ pub(crate) fn condition(calls: &Calls, coherence: Option<&Coherence>) -> Option<
 
 /// The rows of one caller that has used data alone.
 pub(super) fn rows(calls: &Calls) -> impl Iterator<Item = &Footprint> {
-    calls.footprint.iter().filter(|row| row.callers == 1 && row.instruction_bytes == 0)
+    calls.footprint.iter().filter(|row| row.is_of_curve())
 }
 
 fn verdict(calls: &Calls, own: &[&Footprint], mode: &str, predicted: &[CurvePoint]) -> DelegationVerdict {

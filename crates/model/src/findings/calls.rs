@@ -19,10 +19,7 @@ pub fn findings(profile: &Profile, verdicts: &[DelegationVerdict]) -> Vec<Findin
     if decided.is_empty() {
         return Vec::new();
     }
-    let rests_on = |row: &Footprint| {
-        let is_of_curve = row.callers == 1 && row.instruction_bytes == 0;
-        is_of_curve && decided.iter().any(|verdict| verdict.is_on(row))
-    };
+    let rests_on = |row: &Footprint| row.is_of_curve() && decided.iter().any(|verdict| verdict.is_on(row));
     let rows = calls.footprint.iter().enumerate().filter(|(_, row)| rests_on(row));
     let evidence = rows.map(|(at, _)| format!("/calls/footprint/{at}")).collect();
     let mode = verdicts.first().map(|verdict| verdict.mode.as_str()).unwrap_or_default();

@@ -37,10 +37,9 @@ pub(super) fn add(section: &mut Section, calls: &Calls, judgement: &Judgement, p
 
 /// The rows of one caller that has walked data alone, by call.
 fn by_call(calls: &Calls) -> Vec<Vec<&Footprint>> {
-    let key = |row: &Footprint| (row.call.clone(), row.payload_bytes, row.filesystem.clone());
     let mut groups: Vec<Vec<&Footprint>> = Vec::new();
-    for row in calls.footprint.iter().filter(|row| row.callers == 1 && row.instruction_bytes == 0) {
-        match groups.iter_mut().find(|group| key(group[0]) == key(row)) {
+    for row in calls.footprint.iter().filter(|row| row.is_of_curve()) {
+        match groups.iter_mut().find(|group| group[0].call_key() == row.call_key()) {
             Some(group) => group.push(row),
             None => groups.push(vec![row]),
         }
